@@ -1,0 +1,70 @@
+# Compiler settings shared by every target, and the helpers that declare our
+# libraries and tests, so that a folder's CMakeLists.txt only lists its files.
+include(GNUInstallDirs)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithAsserts CACHE STRING "" FORCE)
+endif()
+# Our asserts stay on in the builds that tests use; they guard our own
+# invariants, never a user's input.
+set(CMAKE_CXX_FLAGS_RELWITHASSERTS "-O2 -gline-tables-only")
+set(CMAKE_C_FLAGS_RELWITHASSERTS "-O2 -gline-tables-only")
+
+option(PENSTOCK_WERROR "Treat warnings as errors" OFF)
+add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+if(PENSTOCK_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+find_program(PENSTOCK_LLD NAMES ld.lld-22 ld.lld)
+if(PENSTOCK_LLD AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_link_options(-fuse-ld=lld)
+endif()
+find_program(PENSTOCK_CCACHE ccache)
+if(PENSTOCK_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${PENSTOCK_CCACHE})
+endif()
+
+if(PENSTOCK_SANITIZE)
+  add_compile_options(-fsanitize=${PENSTOCK_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all -fno-sanitize=vptr,function)
+  add_link_options(-fsanitize=${PENSTOCK_SANITIZE} -fno-sanitize=vptr,function)
+endif()
+
+# penstock_library(Name SOURCES a.cpp ... [LINK other ...])
+# An internal library. Its headers lie beside its sources and are included as
+# "Name/Header.h".
+function(penstock_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(Penstock${name} STATIC ${ARG_SOURCES})
+  target_include_directories(Penstock${name} PUBLIC
+    "${PROJECT_SOURCE_DIR}/lib" "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(Penstock${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+# penstock_unittest(Name SOURCES a.cpp ... [LINK lib ...] [LABEL label])
+# A GoogleTest binary whose cases ctest knows one by one.
+function(penstock_unittest name)
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINK" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
+  gtest_discover_tests(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 600
+                       DISCOVERY_TIMEOUT 60)
+endfunction()
