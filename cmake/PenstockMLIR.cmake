@@ -1,0 +1,40 @@
+# LLVM/MLIR 22.1 as installed by Debian, through its shared libraries, plus one
+# precompiled header that all libraries above MLIR share: without it each file
+# spends seconds on parsing the same headers.
+find_package(MLIR 22.1 REQUIRED CONFIG)
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+add_library(PenstockMLIR INTERFACE)
+target_include_directories(PenstockMLIR SYSTEM INTERFACE
+  ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+# Table generation takes its include path from the directory.
+include_directories(SYSTEM ${MLIR_INCLUDE_DIRS})
+target_include_directories(PenstockMLIR INTERFACE "${PROJECT_BINARY_DIR}/lib")
+target_compile_definitions(PenstockMLIR INTERFACE ${LLVM_DEFINITIONS_LIST})
+target_link_libraries(PenstockMLIR INTERFACE MLIR LLVM)
+
+file(WRITE "${CMAKE_BINARY_DIR}/pch.cpp" "// The precompiled header lives in this library.\n")
+add_library(PenstockPCH STATIC "${CMAKE_BINARY_DIR}/pch.cpp")
+target_link_libraries(PenstockPCH PUBLIC PenstockMLIR)
+target_precompile_headers(PenstockPCH PRIVATE "${PROJECT_SOURCE_DIR}/cmake/MLIRHeaders.h")
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # ccache cannot reuse a header that carries its own time stamp.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
+
+# penstock_mlir_library(Name SOURCES a.cpp ... [LINK lib ...] [DEPENDS target ...])
+function(penstock_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  penstock_library(${name} SOURCES ${ARG_SOURCES} LINK ${ARG_LINK} PenstockMLIR)
+  penstock_use_pch(Penstock${name})
+  if(ARG_DEPENDS)
+    add_dependencies(Penstock${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+function(penstock_use_pch target)
+  target_precompile_headers(${target} REUSE_FROM PenstockPCH)
+endfunction()

@@ -1,0 +1,295 @@
+//===- Language.cpp - What a tile program may consist of ------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/Language.h"
+#include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::tile;
+
+namespace {
+
+/// Sizes beyond which a program is refused: far above any kernel, far below
+/// what would exhaust memory or time.
+constexpr size_t maxOperations = 200000;
+constexpr unsigned maxArguments = 128;
+constexpr unsigned maxNesting = 64;
+constexpr size_t maxTextBytes = size_t(64) << 20;
+
+bool isScalar(Type type) {
+  return isElementType(type) || isa<IndexType>(type);
+}
+
+bool isLanguageType(Type type) {
+  if (auto memref = dyn_cast<MemRefType>(type))
+    return isElementType(memref.getElementType()) &&
+           isa_and_nonnull<SpaceAttr>(memref.getMemorySpace()) &&
+           memref.getRank() <= maxTileRank &&
+           (memref.getLayout().isIdentity() ||
+            isa<StridedLayoutAttr>(memref.getLayout()));
+  return isScalar(type);
+}
+
+/// The operations of upstream dialects that are part of the language. Each is
+/// understood by the interpreter and by every back end.
+bool isLanguageOp(Operation *op) {
+  if (isa<TileDialect>(op->getDialect()))
+    return true;
+  return isa<func::ReturnOp, scf::ForOp, scf::IfOp, scf::YieldOp,
+             memref::DimOp, memref::SubViewOp, memref::TransposeOp,
+             arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
+             arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+             arith::CeilDivSIOp, arith::FloorDivSIOp, arith::AndIOp,
+             arith::OrIOp, arith::XOrIOp, arith::ShLIOp, arith::ShRSIOp,
+             arith::ShRUIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp,
+             arith::MaxUIOp, arith::AddFOp, arith::SubFOp, arith::MulFOp,
+             arith::DivFOp, arith::RemFOp, arith::NegFOp, arith::MaximumFOp,
+             arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
+             arith::CmpIOp, arith::CmpFOp, arith::SelectOp, arith::ExtFOp,
+             arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
+             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp,
+             arith::FPToUIOp, arith::IndexCastOp, arith::IndexCastUIOp,
+             arith::BitcastOp, math::ExpOp, math::Exp2Op, math::LogOp,
+             math::Log2Op, math::SqrtOp, math::RsqrtOp, math::TanhOp,
+             math::ErfOp, math::SinOp, math::CosOp, math::AbsFOp,
+             math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundEvenOp,
+             math::FmaOp>(op);
+}
+
+LogicalResult verifyTypes(Operation *op) {
+  auto check = [&](Type type) {
+    return isLanguageType(type) || isa<FunctionType>(type);
+  };
+  for (Type type : op->getResultTypes())
+    if (!check(type))
+      return emitCoded(op, TextForeignType)
+             << "`" << op->getName() << "` gives a value of type " << type
+             << ", which is not a tile, a tensor or a scalar";
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Type type : block.getArgumentTypes())
+        if (!check(type))
+          return emitCoded(op, TextForeignType)
+                 << "a value of type " << type
+                 << " is not a tile, a tensor or a scalar";
+  return success();
+}
+
+/// Views have constant shapes and unit steps, and constant offsets are inside.
+LogicalResult verifyView(memref::SubViewOp view) {
+  if (!isa<AllocOp>(rootOf(view).getDefiningOp()
+                        ? rootOf(view).getDefiningOp()
+                        : view.getOperation()))
+    return emitCoded(view, SpaceMismatch)
+           << "a slice is taken of the tensor " << describe(view.getSource())
+           << "; only tiles are sliced, tensors are read and written at "
+              "offsets";
+  for (auto [dim, offset, size, stride] :
+       llvm::enumerate(view.getMixedOffsets(), view.getMixedSizes(),
+                       view.getMixedStrides())) {
+    auto constantSize = getConstantIntValue(size);
+    auto constantOffset = getConstantIntValue(offset);
+    if (!constantSize || *constantSize < 1 || getConstantIntValue(stride) != 1)
+      return emitCoded(view, OutOfTile)
+             << "a slice of " << describe(view.getSource())
+             << " needs a constant size of at least 1 and unit steps";
+    int64_t extent = view.getSourceType().getDimSize(dim);
+    if (*constantSize > extent ||
+        (constantOffset &&
+         (*constantOffset < 0 || *constantOffset > extent - *constantSize)))
+      return emitCoded(view, OutOfTile)
+             << "the slice " << (constantOffset ? *constantOffset : 0) << " to "
+             << (constantOffset ? *constantOffset : 0) + *constantSize - 1
+             << " of dimension " << dim << " lies outside of "
+             << describe(view.getSource());
+  }
+  return success();
+}
+
+LogicalResult verifyLoop(scf::ForOp loop) {
+  if (!loop.getInductionVar().getType().isIndex())
+    return emitCoded(loop, OpForm) << "a loop runs over an index";
+  if (auto step = getConstantIntValue(loop.getStep()); step && *step <= 0)
+    return emitCoded(loop, DivisorForm)
+           << "the step of a loop is " << *step << "; it must be positive";
+  if (loop->getAttrOfType<IntegerAttr>(TileDialect::unrollAttr) &&
+      loop->hasAttr(TileDialect::scheduleAttr))
+    return emitCoded(loop, UnrollFactor)
+           << "a pipelined loop cannot be unrolled as well";
+  if (loop.getUnsignedCmp())
+    return emitCoded(loop, OpForm) << "loops compare their index signed";
+  return success();
+}
+
+LogicalResult verifyArguments(func::FuncOp kernel) {
+  if (kernel.getNumArguments() > maxArguments)
+    return emitCoded(kernel, TooLarge)
+           << "a kernel has at most " << maxArguments << " arguments";
+  for (BlockArgument argument : kernel.getArguments()) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (!type) {
+      if (!isScalar(argument.getType()))
+        return emitCoded(kernel, TextForeignType)
+               << "argument " << argument.getArgNumber()
+               << " is neither a tensor nor a scalar";
+      continue;
+    }
+    if (type.getRank() < 1 || type.getRank() > maxTileRank ||
+        !isElementType(type.getElementType()) ||
+        type != tensorType(type.getElementType(), type.getRank()))
+      return emitCoded(kernel, TextForeignType)
+             << "argument " << argument.getArgNumber() << " has type " << type
+             << "; a tensor has run-time sizes, is contiguous in its last "
+                "dimension and lies in the global space";
+  }
+  return success();
+}
+
+/// Waits name asynchronous operations that exist, and each name has one
+/// meaning.
+LogicalResult verifyWaits(func::FuncOp kernel) {
+  llvm::StringMap<Operation *> issued;
+  LogicalResult result = success();
+  kernel.walk([&](TileAccessOpInterface op) {
+    if (StringAttr name = op.getAsyncName())
+      issued.try_emplace(name.getValue(), op);
+  });
+  kernel.walk([&](WaitOp wait) {
+    for (Attribute name : wait.getNames()) {
+      StringRef text = cast<StringAttr>(name).getValue();
+      auto found = issued.find(text);
+      if (found == issued.end()) {
+        auto diagnostic = emitCoded(wait, WaitUnknown)
+                          << "`wait` names `" << text
+                          << "`, but no asynchronous operation has that name";
+        diagnostic.attachNote()
+            << "help: give the copy or gemm {.async = \"" << text << "\"}";
+        result = failure();
+      } else if (wait.getLag() > 0 &&
+                 wait->getParentOfType<scf::ForOp>() !=
+                     found->second->getParentOfType<scf::ForOp>()) {
+        emitCoded(wait, WaitUnknown)
+            << "`wait` has a lag for `" << text
+            << "`, which is issued in another loop";
+        result = failure();
+      }
+    }
+  });
+  return result;
+}
+
+} // namespace
+
+LogicalResult tile::verifyKernel(Operation *op) {
+  auto kernel = dyn_cast<func::FuncOp>(op);
+  if (!kernel || kernel.isDeclaration() || kernel.getNumResults() ||
+      !kernel.getBody().hasOneBlock())
+    return emitCoded(op, OpForm)
+           << "a kernel is a `func.func` with one block and without results";
+  if (failed(verifyArguments(kernel)))
+    return failure();
+  size_t operations = 0;
+  Operation *grid = nullptr;
+  WalkResult walk = kernel.walk([&](Operation *inner) {
+    if (inner == kernel.getOperation())
+      return WalkResult::advance();
+    if (++operations > maxOperations) {
+      emitCoded(kernel, TooLarge)
+          << "the kernel has more than " << maxOperations << " operations";
+      return WalkResult::interrupt();
+    }
+    unsigned depth = 0;
+    for (Operation *parent = inner->getParentOp(); parent && parent != kernel;
+         parent = parent->getParentOp())
+      ++depth;
+    if (depth > maxNesting) {
+      emitCoded(inner, TooLarge)
+          << "loops and conditions are nested more than " << maxNesting
+          << " deep";
+      return WalkResult::interrupt();
+    }
+    if (!isLanguageOp(inner)) {
+      emitCoded(inner, TextForeignOp)
+          << "`" << inner->getName() << "` is not part of a tile program";
+      return WalkResult::interrupt();
+    }
+    LogicalResult ok = verifyTypes(inner);
+    if (auto view = dyn_cast<memref::SubViewOp>(inner); view && succeeded(ok))
+      ok = verifyView(view);
+    else if (auto loop = dyn_cast<scf::ForOp>(inner); loop && succeeded(ok))
+      ok = verifyLoop(loop);
+    else if (auto alloc = dyn_cast<AllocOp>(inner);
+             alloc && alloc->getParentOp() != kernel)
+      ok = emitCoded(alloc, OpForm)
+           << "a tile is allocated inside a loop, condition or statement; "
+              "allocate it at the start of the kernel";
+    else if (isa<GridOp>(inner)) {
+      if (grid) {
+        auto diagnostic = emitCoded(inner, GridForm)
+                          << "the grid is stated a second time";
+        diagnostic.attachNote(grid->getLoc()) << "the first time is here";
+        ok = diagnostic;
+      }
+      grid = inner;
+    }
+    return failed(ok) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  return verifyWaits(kernel);
+}
+
+LogicalResult tile::verifyLanguage(ModuleOp module) {
+  for (Operation &op : *module.getBody())
+    if (failed(verifyKernel(&op)))
+      return failure();
+  return success();
+}
+
+NestingFault tile::checkNesting(StringRef text) {
+  if (text.size() > maxTextBytes)
+    return {1, "the text is larger than 64 MiB"};
+  unsigned line = 1, depth = 0;
+  bool inString = false, inComment = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '\n') {
+      ++line;
+      inComment = inString = false;
+      continue;
+    }
+    if (inComment)
+      continue;
+    if (inString) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        inString = false;
+      continue;
+    }
+    if (c == '"')
+      inString = true;
+    else if (c == '/' && i + 1 < text.size() && text[i + 1] == '/')
+      inComment = true;
+    else if (StringRef("([{<").contains(c))
+      ++depth;
+    else if (StringRef(")]}").contains(c) ||
+             (c == '>' && (i == 0 || text[i - 1] != '-')))
+      depth -= depth > 0;
+    // Affine expressions and type aliases recurse as well; brackets bound all
+    // of them because each level of recursion consumes one.
+    if (depth > 200)
+      return {line, "brackets are nested more than 200 deep"};
+  }
+  return {};
+}

@@ -1,0 +1,135 @@
+//===- TileAttrs.cpp - Attributes of the tile dialect ---------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::tile;
+
+#include "Dialect/Tile/TileEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "Dialect/Tile/TileAttrs.cpp.inc"
+
+void TileDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "Dialect/Tile/TileAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// #tile.schedule
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseIntegers(AsmParser &parser,
+                                 SmallVectorImpl<int64_t> &values) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(values.emplace_back());
+  });
+}
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  int64_t numStages = 0;
+  SmallVector<int64_t> stage, order;
+  bool resolved = false;
+  llvm::SmallSet<StringRef, 4> seen;
+  auto field = [&]() -> ParseResult {
+    StringRef key;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&key))
+      return failure();
+    if (!seen.insert(key).second)
+      return parser.emitError(loc) << "`" << key << "` is given twice";
+    if (key == "resolved") {
+      resolved = true;
+      return success();
+    }
+    if (key != "num_stages" && key != "stage" && key != "order")
+      return parser.emitError(
+          loc, "expected `num_stages`, `stage`, `order` or `resolved`");
+    if (parser.parseEqual())
+      return failure();
+    if (key == "num_stages")
+      return parser.parseInteger(numStages);
+    return parseIntegers(parser, key == "stage" ? stage : order);
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, field))
+    return {};
+  return parser.getChecked<ScheduleAttr>(parser.getContext(), numStages, stage,
+                                         order, resolved);
+}
+
+void ScheduleAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  bool first = true;
+  auto key = [&](StringRef name) -> AsmPrinter & {
+    if (!first)
+      printer << ", ";
+    first = false;
+    return printer << name;
+  };
+  auto list = [&](StringRef name, ArrayRef<int64_t> values) {
+    key(name) << " = [";
+    llvm::interleaveComma(values, printer);
+    printer << "]";
+  };
+  if (getNumStages())
+    key("num_stages") << " = " << getNumStages();
+  if (!getStage().empty())
+    list("stage", getStage());
+  if (!getOrder().empty())
+    list("order", getOrder());
+  if (getResolved())
+    key("resolved");
+  printer << ">";
+}
+
+LogicalResult
+ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                     int64_t numStages, ArrayRef<int64_t> stage,
+                     ArrayRef<int64_t> order, bool resolved) {
+  auto error = [&](DiagnosticCode code) {
+    return emitError() << codeName(code) << ": ";
+  };
+  if (numStages < 0)
+    return error(ScheduleForm)
+           << "`num_stages` is " << numStages << "; it must be at least 1";
+  bool stated = !stage.empty() || !order.empty();
+  if (!stated && numStages == 0)
+    return error(ScheduleForm)
+           << "a schedule needs `num_stages` (at least 1), or `stage` and "
+              "`order`";
+  if (stated && numStages)
+    return error(ScheduleForm)
+           << "`num_stages` cannot be combined with `stage` and `order`; the "
+              "depth of a stated schedule is its largest stage + 1";
+  if (stage.empty() != order.empty())
+    return error(ScheduleForm)
+           << "`" << (stage.empty() ? "order" : "stage") << "` is given without `"
+           << (stage.empty() ? "stage" : "order") << "`; state both or neither";
+  if (stage.size() != order.size())
+    return error(ScheduleForm)
+           << "`stage` has " << stage.size() << " entries and `order` has "
+           << order.size() << "; each needs one per scheduled statement";
+  for (int64_t value : stage)
+    if (value < 0 || value > 1024)
+      return error(ScheduleForm)
+             << "stage " << value << " is not between 0 and 1024";
+  SmallVector<int64_t> sorted(order);
+  llvm::sort(sorted);
+  for (size_t i = 1; i < sorted.size(); ++i)
+    if (sorted[i] == sorted[i - 1])
+      return error(ScheduleForm) << "order " << sorted[i]
+                                 << " is given to two statements; orders must "
+                                    "be unique";
+  return success();
+}

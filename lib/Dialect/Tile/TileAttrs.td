@@ -1,0 +1,88 @@
+//===- TileAttrs.td - Attributes of the tile dialect -------*- tablegen -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TILE_ATTRS
+#define PENSTOCK_TILE_ATTRS
+
+include "Dialect/Tile/TileDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Tile_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory spaces
+//===----------------------------------------------------------------------===//
+
+def Tile_Space : I32EnumAttr<"Space", "where a tile lives", [
+    I32EnumAttrCase<"Global", 0, "global">,
+    I32EnumAttrCase<"Shared", 1, "shared">,
+    I32EnumAttrCase<"Local", 2, "local">]> {
+  let cppNamespace = "::penstock::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_SpaceAttr : EnumAttr<Tile_Dialect, Tile_Space, "space"> {
+  let summary = "Memory space of a tile";
+  let description = [{
+    `global` is the memory of a kernel's arguments; `shared` is visible to all
+    threads of a block; `local` is spread over a block's threads or held where
+    the target keeps accumulators (registers, tensor memory).
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds of operations
+//===----------------------------------------------------------------------===//
+
+class Tile_Enum<string name, string what, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, what, cases> {
+  let cppNamespace = "::penstock::tile";
+}
+
+def Tile_ReduceKind : Tile_Enum<"ReduceKind", "how elements are combined", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Prod", 1, "prod">,
+    I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">]>;
+
+def Tile_AtomicKind : Tile_Enum<"AtomicKind", "an atomic update", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Min", 2, "min">, I32EnumAttrCase<"Exchange", 3, "exchange">]>;
+
+def Tile_Precision : Tile_Enum<"Precision", "how f32 operands are multiplied", [
+    I32EnumAttrCase<"Full", 0, "full">, I32EnumAttrCase<"TF32", 1, "tf32">]>;
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
+  let summary = "What is asked of a pipelined loop";
+  let description = [{
+    Either a number of stages, from which stage and order are inferred, or one
+    stage and one order for each scheduled statement of the body, in source
+    order:
+
+    ```mlir
+    #tile.schedule<num_stages = 3>
+    #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2]>
+    ```
+
+    `resolved` marks a schedule that a pass has checked or chosen.
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"int64_t", "0">:$num_stages,
+    OptionalArrayRefParameter<"int64_t">:$stage,
+    OptionalArrayRefParameter<"int64_t">:$order,
+    DefaultValuedParameter<"bool", "false">:$resolved);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+#endif // PENSTOCK_TILE_ATTRS

@@ -1,0 +1,57 @@
+//===- TileDialect.td - The tile dialect -------------------*- tablegen -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TILE_DIALECT
+#define PENSTOCK_TILE_DIALECT
+
+include "mlir/IR/DialectBase.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::penstock::tile";
+  let summary = "Operations on tiles, with sequential meaning";
+  let description = [{
+    A tile program is a `func.func` that carries the unit attribute
+    `tile.kernel`. It is the program of one thread block, written as operations
+    on whole tiles: copy this tile to shared memory, multiply, reduce, store.
+    Its meaning is sequential; this meaning is what every later form of the
+    program, on every target, must compute.
+
+    Tiles are `memref`s whose memory space is a `#tile.space` attribute. A
+    kernel's tensor arguments are in the `global` space, have run-time sizes and
+    are contiguous in their last dimension; `tile.alloc` makes tiles of constant
+    shape in the `shared` or `local` space. Slices and transposes of tiles are
+    `memref.subview` and `memref.transpose`. Loops and conditionals are
+    `scf.for` and `scf.if`; scalars are computed with `arith` and `math`.
+
+    A loop can carry attributes of this dialect:
+
+    - `tile.schedule = #tile.schedule<...>`: the loop is to be pipelined;
+    - `tile.unroll = 4 : i64`: unroll by this factor (1 forbids unrolling, 0
+      unrolls fully).
+
+    A kernel's arguments can carry `tile.name` (for messages), `tile.access`
+    (`"in"`, `"out"` or `"inout"`, tensors only) and `tile.overlaps` (a unit
+    attribute: this tensor may share memory with others that carry it).
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+
+    static constexpr ::llvm::StringLiteral kernelAttr = "tile.kernel";
+    static constexpr ::llvm::StringLiteral signatureAttr = "tile.signature";
+    static constexpr ::llvm::StringLiteral scheduleAttr = "tile.schedule";
+    static constexpr ::llvm::StringLiteral unrollAttr = "tile.unroll";
+    static constexpr ::llvm::StringLiteral nameAttr = "tile.name";
+    static constexpr ::llvm::StringLiteral accessAttr = "tile.access";
+    static constexpr ::llvm::StringLiteral overlapsAttr = "tile.overlaps";
+  }];
+}
+
+#endif // PENSTOCK_TILE_DIALECT

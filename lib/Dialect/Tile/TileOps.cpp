@@ -1,0 +1,592 @@
+//===- TileOps.cpp - Verifiers of the tile operations ---------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The messages here are what a user of the C++ API reads: they speak of tiles
+// by the user's names, and a note that starts with "help: " is the cure.
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::tile;
+
+//===----------------------------------------------------------------------===//
+// Shared checks
+//===----------------------------------------------------------------------===//
+
+static LogicalResult fail(InFlightDiagnostic diagnostic,
+                          const Twine &help = {}) {
+  if (!help.isTriviallyEmpty())
+    diagnostic.attachNote() << "help: " << help;
+  return diagnostic;
+}
+
+static MemRefType typeOf(Value memref) {
+  return cast<MemRefType>(memref.getType());
+}
+static Type elementOf(Value memref) { return typeOf(memref).getElementType(); }
+
+/// Operations on whole tiles need a constant shape.
+static LogicalResult verifyTile(Operation *op, Value memref, StringRef role) {
+  if (isGlobal(memref))
+    return fail(emitCoded(op, SpaceMismatch)
+                    << "the " << role << " of `" << op->getName().stripDialect()
+                    << "` is the tensor " << describe(memref)
+                    << ", not a tile of the block",
+                "copy the part you need into a shared or local tile first");
+  return success();
+}
+
+/// A kernel must not write to what it declares as input.
+static LogicalResult verifyWritable(Operation *op, Value memref) {
+  auto argument = dyn_cast<BlockArgument>(rootOf(memref));
+  if (!argument)
+    return success();
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (!function)
+    return success();
+  auto access = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                      TileDialect::accessAttr);
+  if (access && access == "in")
+    return fail(emitCoded(op, WriteToInput)
+                    << "`" << op->getName().stripDialect() << "` writes to "
+                    << describe(memref) << ", which the kernel declares as an "
+                    << "input",
+                "declare the argument as Out<..> or InOut<..>");
+  return success();
+}
+
+/// Constant indices must lie inside constant extents.
+static LogicalResult verifyIndices(Operation *op, Value memref,
+                                   ValueRange indices) {
+  MemRefType type = typeOf(memref);
+  if (type.getRank() != static_cast<int64_t>(indices.size()))
+    return fail(emitCoded(op, OffsetCount)
+                << describe(memref) << " has rank " << type.getRank() << " and "
+                << indices.size() << " indices are given");
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    APInt value;
+    if (!matchPattern(index, m_ConstantInt(&value)))
+      continue;
+    int64_t size = type.getDimSize(dim), at = value.getSExtValue();
+    if (at < 0 || (!ShapedType::isDynamic(size) && at >= size))
+      return fail(emitCoded(op, OutOfTile)
+                  << "index " << at << " of dimension " << dim
+                  << " lies outside of " << describe(memref));
+  }
+  return success();
+}
+
+static LogicalResult verifyElement(Operation *op, Value memref, Type scalar) {
+  if (elementOf(memref) != scalar)
+    return fail(emitCoded(op, ElementMismatch)
+                << "`" << op->getName().stripDialect() << "` handles a "
+                << describe(scalar) << " but " << describe(memref)
+                << " holds " << describe(elementOf(memref)));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Grid
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyLaunchConstant(Operation *op, Value value,
+                                          const Twine &what) {
+  if (isLaunchConstant(value).ok)
+    return success();
+  return fail(emitCoded(op, NotLaunchConstant)
+                  << what << " must be the same for the whole launch, but it "
+                  << "is computed from values that only exist inside a block",
+              "compute it from the kernel's arguments: sizes, scalar "
+              "arguments and constants");
+}
+
+LogicalResult GridOp::verify() {
+  if (getExtents().size() != getNumResults())
+    return fail(emitCoded(*this, GridForm)
+                << "a grid of " << getExtents().size() << " extents has "
+                << getNumResults() << " coordinates");
+  if (getExtents().empty() || getExtents().size() > 3)
+    return fail(emitCoded(*this, GridForm)
+                << "a grid has one to three extents, not "
+                << getExtents().size());
+  if (auto swizzle = getSwizzle()) {
+    if (getExtents().size() != 2)
+      return fail(emitCoded(*this, GridForm)
+                  << "a swizzled grid has two extents, not "
+                  << getExtents().size());
+    if (*swizzle < 1 || *swizzle > (1 << 20))
+      return fail(emitCoded(*this, GridForm)
+                  << "the groups of a swizzled grid are " << *swizzle
+                  << " wide; they must be at least 1 and at most 2^20");
+  }
+  if (!isa<func::FuncOp>((*this)->getParentOp()))
+    return fail(emitCoded(*this, GridForm)
+                    << "the grid is stated inside a loop or condition",
+                "call `grid` once, at the start of the kernel");
+  for (auto [dim, extent] : llvm::enumerate(getExtents()))
+    if (failed(verifyLaunchConstant(*this, extent,
+                                    "extent " + Twine(dim) + " of the grid")))
+      return failure();
+  return success();
+}
+
+LogicalResult DivModOp::verify() {
+  APInt value;
+  if (matchPattern(getDivisor(), m_ConstantInt(&value)) &&
+      value.getSExtValue() <= 0)
+    return fail(emitCoded(*this, DivisorForm)
+                << "`fast_divmod` divides by " << value.getSExtValue()
+                << "; the divisor must be positive");
+  return verifyLaunchConstant(*this, getDivisor(),
+                              "the divisor of `fast_divmod`");
+}
+
+//===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+void AllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (auto label = getLabel())
+    setName(getResult(), *label);
+}
+
+LogicalResult AllocOp::verify() {
+  auto type = dyn_cast<MemRefType>(getResult().getType());
+  auto space =
+      type ? dyn_cast_or_null<SpaceAttr>(type.getMemorySpace()) : SpaceAttr();
+  if (!space || space.getValue() == Space::Global)
+    return fail(emitCoded(*this, TileShape)
+                << "a tile is allocated in the shared or local space");
+  std::string name = getLabel() ? "`" + getLabel()->str() + "`" : "a tile";
+  if (!isElementType(type.getElementType()))
+    return fail(emitCoded(*this, TileShape)
+                << name << " cannot hold elements of type "
+                << describe(type.getElementType()));
+  if (!type.getLayout().isIdentity())
+    return fail(emitCoded(*this, TileShape)
+                << name << " is allocated with a layout of its own; views "
+                << "have layouts, allocations are contiguous");
+  if (type.getRank() > maxTileRank)
+    return fail(emitCoded(*this, TileShape)
+                << name << " has rank " << type.getRank() << "; at most "
+                << maxTileRank << " is supported");
+  int64_t elements = 1;
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    if (ShapedType::isDynamic(size) || size <= 0)
+      return fail(
+          emitCoded(*this, TileShape)
+              << "dimension " << dim << " of " << name << " is "
+              << (ShapedType::isDynamic(size) ? "not a constant"
+                                              : std::to_string(size)),
+          "the shape of a tile is known when the kernel is compiled, and "
+          "every extent is at least 1");
+    if (size > maxTileElements || (elements *= size) > maxTileElements)
+      return fail(emitCoded(*this, TileShape)
+                  << name << " has more than 2^26 elements");
+  }
+  if (auto versions = getVersions(); versions && (*versions < 1 || *versions > 1024))
+    return fail(emitCoded(*this, TileShape)
+                << name << " is declared with " << *versions
+                << " versions; between 1 and 1024 are possible");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations on whole tiles
+//===----------------------------------------------------------------------===//
+
+ArrayRef<int64_t> CopyOp::getTileShape() {
+  return typeOf(readsTensor() ? getTarget() : getSource()).getShape();
+}
+
+SmallVector<int64_t> CopyOp::getTensorDims() {
+  if (auto dims = getDims())
+    return SmallVector<int64_t>(*dims);
+  Value tensor = readsTensor() ? getSource() : getTarget();
+  int64_t rank = getTileShape().size();
+  int64_t first = typeOf(tensor).getRank() - rank;
+  return llvm::to_vector(llvm::seq<int64_t>(first, first + rank));
+}
+
+LogicalResult CopyOp::verify() {
+  Value source = getSource(), target = getTarget();
+  if (readsTensor() && writesTensor())
+    return fail(emitCoded(*this, SpaceMismatch)
+                    << "`copy` goes from " << describe(source) << " to "
+                    << describe(target) << ": both are places in a tensor",
+                "copy into a tile first, then from the tile");
+  if (!readsTensor() && failed(verifyTile(*this, source, "source")))
+    return failure();
+  if (!writesTensor() && failed(verifyTile(*this, target, "target")))
+    return failure();
+  if (failed(verifyWritable(*this, target)))
+    return failure();
+  if (!convertsImplicitly(elementOf(source), elementOf(target)))
+    return fail(emitCoded(*this, ElementMismatch)
+                    << "`copy` goes from " << describe(source) << " to "
+                    << describe(target),
+                "only floating-point elements are converted by a copy; use "
+                "`set` with a cast for others");
+  if (readsTensor() || writesTensor()) {
+    Value tensor = readsTensor() ? source : target;
+    Value tile = readsTensor() ? target : source;
+    ValueRange offsets = readsTensor() ? getSourceOffsets() : getTargetOffsets();
+    int64_t rank = typeOf(tensor).getRank();
+    if (static_cast<int64_t>(offsets.size()) != rank)
+      return fail(emitCoded(*this, OffsetCount)
+                  << describe(tensor) << " has rank " << rank << " and "
+                  << offsets.size() << " offsets are given");
+    if (!isGlobal(tensor))
+      return fail(emitCoded(*this, SpaceMismatch)
+                      << "offsets are given for " << describe(tensor)
+                      << ", which is a tile",
+                  "take a slice of the tile instead");
+    if (typeOf(tile).getRank() > rank)
+      return fail(emitCoded(*this, ShapeMismatch)
+                  << describe(tile) << " has a higher rank than "
+                  << describe(tensor));
+    if (auto dims = getDims()) {
+      if (static_cast<int64_t>(dims->size()) != typeOf(tile).getRank())
+        return fail(emitCoded(*this, ShapeMismatch)
+                    << "`dims` names " << dims->size() << " dimensions for "
+                    << describe(tile));
+      int64_t last = -1;
+      for (int64_t dim : *dims) {
+        if (dim <= last || dim >= rank)
+          return fail(emitCoded(*this, ShapeMismatch)
+                      << "`dims` must name increasing dimensions of "
+                      << describe(tensor));
+        last = dim;
+      }
+    }
+  } else if (typeOf(source).getShape() != typeOf(target).getShape()) {
+    return fail(emitCoded(*this, ShapeMismatch)
+                << "`copy` goes from " << describe(source) << " to "
+                << describe(target) << ": the shapes differ");
+  } else if (getDims()) {
+    return fail(emitCoded(*this, ShapeMismatch)
+                << "`dims` is given for a copy between two tiles");
+  }
+  if (Value fill = getFill()) {
+    if (!readsTensor())
+      return fail(emitCoded(*this, SpaceMismatch)
+                  << "`fill` is given, but nothing outside of a tensor is read");
+    if (fill.getType() != elementOf(target))
+      return fail(emitCoded(*this, ElementMismatch)
+                  << "`fill` is a " << describe(fill.getType()) << " and "
+                  << describe(target) << " holds "
+                  << describe(elementOf(target)));
+  }
+  return success();
+}
+
+LogicalResult FillOp::verify() {
+  if (failed(verifyTile(*this, getTarget(), "target")))
+    return failure();
+  return verifyElement(*this, getTarget(), getValue().getType());
+}
+
+LogicalResult GemmOp::verify() {
+  std::pair<Value, StringRef> operands[] = {
+      {getA(), "first operand"}, {getB(), "second operand"}, {getAcc(), "accumulator"}};
+  for (auto [memref, role] : operands) {
+    if (failed(verifyTile(*this, memref, role)))
+      return failure();
+    if (typeOf(memref).getRank() != 2)
+      return fail(emitCoded(*this, ShapeMismatch)
+                  << "the " << role << " of `gemm`, " << describe(memref)
+                  << ", is not two-dimensional");
+  }
+  ArrayRef<int64_t> a = typeOf(getA()).getShape(), b = typeOf(getB()).getShape(),
+                    acc = typeOf(getAcc()).getShape();
+  if (a[1] != b[0]) {
+    bool transposedFits = a[1] == b[1];
+    return fail(emitCoded(*this, ShapeMismatch)
+                    << "the inner sizes of `gemm` differ: " << describe(getA())
+                    << " times " << describe(getB()),
+                transposedFits
+                    ? "the second operand is K x N; did you mean "
+                      "transposed(..)?"
+                    : "the first operand is M x K, the second K x N");
+  }
+  if (acc[0] != a[0] || acc[1] != b[1])
+    return fail(emitCoded(*this, ShapeMismatch)
+                << "the product of " << describe(getA()) << " and "
+                << describe(getB()) << " is " << a[0] << "x" << b[1]
+                << ", but the accumulator is " << describe(getAcc()));
+  Type ea = elementOf(getA()), eb = elementOf(getB()), ec = elementOf(getAcc());
+  bool f8 = isa<Float8E4M3FNType, Float8E5M2Type>(ea) &&
+            isa<Float8E4M3FNType, Float8E5M2Type>(eb);
+  bool floats = (ea == eb && isa<Float16Type, BFloat16Type, Float32Type>(ea)) || f8;
+  bool ints = ea == eb && ea.isSignlessInteger(8);
+  if (!(floats && ec.isF32()) && !(ints && ec.isSignlessInteger(32)))
+    return fail(emitCoded(*this, ElementMismatch)
+                    << "`gemm` cannot multiply " << describe(ea) << " by "
+                    << describe(eb) << " into " << describe(ec),
+                "f16, bf16, f32 and the two f8 types accumulate in f32, i8 in "
+                "i32; both operands have one type (the f8 types may be mixed)");
+  if (getPrecision() == Precision::TF32 && !ea.isF32())
+    return fail(emitCoded(*this, ElementMismatch)
+                << "precision tf32 applies to f32 operands, not to "
+                << describe(ea));
+  if (rootOf(getAcc()) == rootOf(getA()) || rootOf(getAcc()) == rootOf(getB()))
+    return fail(emitCoded(*this, ShapeMismatch)
+                << "the accumulator " << describe(getAcc())
+                << " is also an operand of `gemm`");
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  if (failed(verifyTile(*this, getSource(), "source")) ||
+      failed(verifyTile(*this, getTarget(), "target")))
+    return failure();
+  MemRefType source = typeOf(getSource());
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= source.getRank())
+    return fail(emitCoded(*this, ReduceDim)
+                << "`reduce` runs along dimension " << dim << " of "
+                << describe(getSource()) << ", which has rank "
+                << source.getRank());
+  SmallVector<int64_t> expected(source.getShape());
+  expected.erase(expected.begin() + dim);
+  if (ArrayRef<int64_t>(expected) != typeOf(getTarget()).getShape())
+    return fail(emitCoded(*this, ShapeMismatch)
+                    << "`reduce` of " << describe(getSource())
+                    << " along dimension " << dim << " does not fit "
+                    << describe(getTarget()),
+                "the target has the source's shape without the reduced "
+                "dimension");
+  if (!convertsImplicitly(source.getElementType(), elementOf(getTarget())) ||
+      source.getElementType().isSignlessInteger(1))
+    return fail(emitCoded(*this, ElementMismatch)
+                << "`reduce` goes from " << describe(getSource()) << " to "
+                << describe(getTarget()));
+  if (rootOf(getSource()) == rootOf(getTarget()))
+    return fail(emitCoded(*this, ShapeMismatch)
+                << "`reduce` writes to the tile that it reads, "
+                << describe(getTarget()));
+  return success();
+}
+
+SmallVector<int64_t> MapOp::getInputDims(unsigned i) {
+  SmallVector<int64_t> dims;
+  for (Attribute dim : cast<ArrayAttr>(getDims()[i]))
+    dims.push_back(cast<IntegerAttr>(dim).getInt());
+  return dims;
+}
+
+LogicalResult MapOp::verify() {
+  if (failed(verifyTile(*this, getTarget(), "target")))
+    return failure();
+  if (getDims().size() != getInputs().size())
+    return fail(emitCoded(*this, BroadcastForm)
+                << "`map` has " << getInputs().size() << " inputs and `dims` "
+                << getDims().size() << " entries");
+  ArrayRef<int64_t> shape = typeOf(getTarget()).getShape();
+  for (auto [i, input] : llvm::enumerate(getInputs())) {
+    if (failed(verifyTile(*this, input, "input")))
+      return failure();
+    auto dims = dyn_cast<ArrayAttr>(getDims()[i]);
+    if (!dims || !llvm::all_of(dims, llvm::IsaPred<IntegerAttr>))
+      return fail(emitCoded(*this, BroadcastForm)
+                  << "`dims` holds one list of integers for each input");
+    SmallVector<int64_t> runs = getInputDims(i);
+    ArrayRef<int64_t> inputShape = typeOf(input).getShape();
+    bool fits = runs.size() == inputShape.size();
+    for (size_t d = 0; fits && d < runs.size(); ++d)
+      fits = runs[d] >= 0 && runs[d] < static_cast<int64_t>(shape.size()) &&
+             shape[runs[d]] == inputShape[d] &&
+             llvm::count(runs, runs[d]) == 1;
+    if (!fits)
+      return fail(emitCoded(*this, BroadcastForm)
+                      << describe(input) << " does not broadcast to "
+                      << describe(getTarget()),
+                  "an operand has the target's shape, or is broadcast with "
+                  "rows(..) or cols(..)");
+  }
+  for (auto [i, input] : llvm::enumerate(getInputs())) {
+    // Reading another element of the target than the one being written would
+    // make the result depend on the order of elements.
+    if (rootOf(input) == rootOf(getTarget()) && input != getTarget())
+      return fail(emitCoded(*this, BroadcastForm)
+                      << "`set` reads another view of the tile that it "
+                      << "writes, " << describe(getTarget()),
+                  "copy what you read into a tile of its own first");
+    if (input == getTarget())
+      for (auto [d, run] : llvm::enumerate(getInputDims(i)))
+        if (run != static_cast<int64_t>(d))
+          return fail(emitCoded(*this, BroadcastForm)
+                      << "`set` reads " << describe(input)
+                      << " transposed while it writes it");
+  }
+  return success();
+}
+
+LogicalResult MapOp::verifyRegions() {
+  Block &block = getBody().front();
+  if (block.getNumArguments() != getInputs().size())
+    return fail(emitCoded(*this, BroadcastForm)
+                << "the body of `map` takes " << block.getNumArguments()
+                << " elements for " << getInputs().size() << " inputs");
+  for (auto [argument, input] : llvm::zip(block.getArguments(), getInputs()))
+    if (argument.getType() != elementOf(input))
+      return fail(emitCoded(*this, ElementMismatch)
+                  << "the body of `map` takes a " << describe(argument.getType())
+                  << " for an element of " << describe(input));
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || !yield.getValue() ||
+      yield.getValue().getType() != elementOf(getTarget()))
+    return fail(emitCoded(*this, ElementMismatch)
+                << "the body of `map` must yield one "
+                << describe(elementOf(getTarget())) << " for "
+                << describe(getTarget()));
+  WalkResult walk = getBody().walk([&](Operation *op) {
+    if (isa<YieldOp, ElementIndexOp, LoadOp>(op) ||
+        (isPure(op) && op->getNumRegions() == 0))
+      return WalkResult::advance();
+    emitCoded(op, ParallelRace) << "the body of `map` only computes values; `"
+                                << op->getName() << "` does more";
+    return WalkResult::interrupt();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  walk = getBody().walk([&](LoadOp load) {
+    if (rootOf(load.getSource()) != rootOf(getTarget()))
+      return WalkResult::advance();
+    (void)fail(emitCoded(load, BroadcastForm)
+                   << "`set` loads single elements of the tile that it writes, "
+                   << describe(getTarget()),
+               "copy what you read into a tile of its own first");
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult ElementIndexOp::verify() {
+  auto map = (*this)->getParentOfType<MapOp>();
+  if (!map)
+    return fail(emitCoded(*this, OpForm)
+                << "`element_index` stands in the body of a `map`");
+  int64_t rank = typeOf(map.getTarget()).getRank(), dim = getDim();
+  if (dim < 0 || dim >= rank)
+    return fail(emitCoded(*this, BroadcastForm)
+                << "an element of " << describe(map.getTarget())
+                << " has no index " << dim);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations on single elements
+//===----------------------------------------------------------------------===//
+
+LogicalResult LoadOp::verify() {
+  if (failed(verifyIndices(*this, getSource(), getIndices())))
+    return failure();
+  return verifyElement(*this, getSource(), getResult().getType());
+}
+
+LogicalResult StoreOp::verify() {
+  if (failed(verifyIndices(*this, getTarget(), getIndices())) ||
+      failed(verifyWritable(*this, getTarget())))
+    return failure();
+  return verifyElement(*this, getTarget(), getValue().getType());
+}
+
+LogicalResult AtomicOp::verify() {
+  if (failed(verifyIndices(*this, getTarget(), getIndices())) ||
+      failed(verifyWritable(*this, getTarget())) ||
+      failed(verifyElement(*this, getTarget(), getValue().getType())))
+    return failure();
+  Type type = getValue().getType();
+  if (getOld().getType() != type)
+    return fail(emitCoded(*this, ElementMismatch)
+                << "`atomic` gives the old element as a "
+                << describe(getOld().getType()));
+  if (!type.isF32() && !type.isF64() && !type.isSignlessInteger(32) &&
+      !type.isSignlessInteger(64))
+    return fail(emitCoded(*this, AtomicElement)
+                    << "`atomic` cannot update elements of type "
+                    << describe(type),
+                "use i32, i64, f32 or f64");
+  return success();
+}
+
+LogicalResult ParallelOp::verify() {
+  ArrayRef<int64_t> extents = getExtents();
+  if (extents.empty() || extents.size() > maxTileRank)
+    return fail(emitCoded(*this, TileShape)
+                << "`parallel` runs over one to " << maxTileRank
+                << " dimensions");
+  int64_t elements = 1;
+  for (int64_t extent : extents)
+    if (extent < 1 || extent > maxTileElements ||
+        (elements *= extent) > maxTileElements)
+      return fail(emitCoded(*this, TileShape)
+                  << "`parallel` runs over an extent of " << extent
+                  << "; extents are at least 1 and their product at most 2^26");
+  Block &block = getBody().front();
+  if (block.getNumArguments() != extents.size() ||
+      !llvm::all_of(block.getArgumentTypes(), llvm::IsaPred<IndexType>))
+    return fail(emitCoded(*this, OpForm)
+                << "the body of `parallel` takes one index for each extent");
+  WalkResult walk = getBody().walk([&](Operation *op) {
+    if (isa<LoadOp, StoreOp, AtomicOp, YieldOp, AssertOp, scf::IfOp, scf::ForOp,
+            scf::YieldOp>(op) ||
+        (isPure(op) && op->getNumRegions() == 0))
+      return WalkResult::advance();
+    (void)fail(emitCoded(op, ParallelRace)
+                   << "`" << op->getName().stripDialect()
+                   << "` stands in a parallel body, which works on single "
+                   << "elements",
+               "use load, store, atomic and scalars here; move operations on "
+               "tiles out of it");
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Statements, waits, looking inside
+//===----------------------------------------------------------------------===//
+
+LogicalResult StatementOp::verify() {
+  if (getLabel().empty())
+    return fail(emitCoded(*this, OpForm) << "a statement needs a name");
+  return success();
+}
+
+LogicalResult WaitOp::verify() {
+  if (getNames().empty())
+    return fail(emitCoded(*this, WaitUnknown) << "`wait` names nothing");
+  if (static_cast<int64_t>(getLag()) < 0 || static_cast<int64_t>(getLag()) > 1024)
+    return fail(emitCoded(*this, WaitUnknown)
+                << "`wait` has a lag of " << static_cast<int64_t>(getLag())
+                << "; it must be between 0 and 1024");
+  return success();
+}
+
+LogicalResult PrintOp::verify() {
+  size_t holes = getText().count("{}");
+  if (holes != getOperands().size())
+    return fail(emitCoded(*this, PrintForm)
+                << "the text of `print` has " << holes << " places {} and "
+                << getOperands().size() << " values are given");
+  for (Value operand : getOperands())
+    if (isa<MemRefType>(operand.getType()) &&
+        failed(verifyTile(*this, operand, "operand")))
+      return failure();
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "Dialect/Tile/TileOps.cpp.inc"

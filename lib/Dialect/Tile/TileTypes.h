@@ -1,0 +1,60 @@
+//===- TileTypes.h - Which memrefs are tiles --------------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_DIALECT_TILE_TILETYPES_H
+#define PENSTOCK_DIALECT_TILE_TILETYPES_H
+
+#include "Dialect/Tile/TileDialect.h"
+#include "Diagnostics/Codes.h"
+#include "Diagnostics/Diagnostic.h"
+
+namespace penstock::tile {
+
+/// Bounds that keep shapes, and what is computed from them, far from overflow.
+constexpr int64_t maxTileRank = 6;
+constexpr int64_t maxTileElements = int64_t(1) << 26;
+
+/// The space of a tile; memrefs without one count as local.
+inline Space spaceOf(mlir::MemRefType type) {
+  if (auto space = mlir::dyn_cast_or_null<SpaceAttr>(type.getMemorySpace()))
+    return space.getValue();
+  return Space::Local;
+}
+inline bool isGlobal(mlir::Value memref) {
+  return spaceOf(mlir::cast<mlir::MemRefType>(memref.getType())) ==
+         Space::Global;
+}
+
+/// The type of a tensor argument: run-time sizes, contiguous last dimension.
+mlir::MemRefType tensorType(mlir::Type element, int64_t rank);
+/// The type of an allocated tile.
+mlir::MemRefType tileType(llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                          Space space);
+
+/// Whether elements of this type can be stored in tiles.
+bool isElementType(mlir::Type type);
+
+/// Whether elements convert implicitly, by rounding, in copies and reductions:
+/// float to float, or integers of one width.
+bool convertsImplicitly(mlir::Type from, mlir::Type to);
+
+/// Emits an error that carries a stable code. lib/Lang and the tools turn it
+/// into a penstock::Diagnostic; a note "help: ..." becomes the cure.
+mlir::InFlightDiagnostic emitCoded(mlir::Location loc, DiagnosticCode code);
+mlir::InFlightDiagnostic emitCoded(mlir::Operation *op, DiagnosticCode code);
+
+/// The extents of tiles and tensors may be used wherever a value must follow
+/// from the kernel's arguments alone. Returns the operation that spoils it, or
+/// null; \p value itself if it is a block argument of a nested region.
+struct LaunchConstancy {
+  bool ok = true;
+  mlir::Value culprit;
+};
+LaunchConstancy isLaunchConstant(mlir::Value value);
+
+} // namespace penstock::tile
+
+#endif // PENSTOCK_DIALECT_TILE_TILETYPES_H
