@@ -1,63 +1,17 @@
-//===- Diagnostic.h - What went wrong, where, and how to cure it -*- C++ -*-===//
+//===- Diagnostic.h - The data type, for the library's own code -*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One data type for everything Penstock has to say to a user: mistakes in a
-// kernel, illegal schedules, findings of the emulator. It is plain data so that
-// a program can act on it; Render.h turns it into text for people and
+// The type itself is public; Render.h turns it into text for people and
 // Serialize.h into JSON and SARIF for tools.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_DIAGNOSTICS_DIAGNOSTIC_H
 #define PENSTOCK_DIAGNOSTICS_DIAGNOSTIC_H
 
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace penstock {
-
-/// A place in a user's source. Line and column start at 1; 0 means unknown.
-struct SourcePlace {
-  std::string file;
-  uint32_t line = 0;
-  uint32_t column = 0;
-
-  bool known() const { return !file.empty(); }
-  friend bool operator==(const SourcePlace &, const SourcePlace &) = default;
-};
-
-enum class Severity { Note, Warning, Error };
-
-/// A second place that the reader has to see to understand the first.
-struct DiagnosticNote {
-  SourcePlace place;
-  std::string message;
-  /// What stands under the caret; empty if the message says it all.
-  std::string label;
-};
-
-struct Diagnostic {
-  Severity severity = Severity::Error;
-  /// Stable code, e.g. 1203 for PS1203. Codes.h lists them.
-  unsigned code = 0;
-  SourcePlace place;
-  std::string message;
-  std::string label;
-  std::vector<DiagnosticNote> notes;
-  /// The cure, as one or more sentences without a leading "help:".
-  std::vector<std::string> helps;
-  /// Key and value pairs for tools (buffer, iteration, timing seed, ...).
-  std::vector<std::pair<std::string, std::string>> facts;
-};
-
-/// "PS1203".
-std::string codeName(unsigned code);
-
-} // namespace penstock
+#include "penstock/diagnostics.h"
 
 #endif // PENSTOCK_DIAGNOSTICS_DIAGNOSTIC_H

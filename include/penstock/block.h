@@ -1,0 +1,419 @@
+//===- block.h - The program of one thread block ----------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel function is run once, to record what it says. A range-for over
+// `b.range(..)` or `b.pipelined(..)` runs its body once, with a symbolic index;
+// every other scope takes a lambda. A condition that is only known when the
+// kernel runs is `b.when(..)`; a plain `if` is a choice at compile time.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_BLOCK_H
+#define PENSTOCK_BLOCK_H
+
+#include "penstock/tile.h"
+
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+// Options are structs of their own, so that calls read {.num_stages = 3}.
+struct TileOptions {
+  /// Copies that a pipeline keeps of the tile; 0: computed.
+  int versions = 0;
+};
+struct CopyOptions {
+  /// What lies outside of the tensor reads as this.
+  double fill = 0;
+  /// The copy completes at the wait of this name, not at once.
+  std::string async = {};
+};
+struct GemmOptions {
+  bool accumulate = true;
+  /// Rounds f32 operands to TF32, as tensor cores do.
+  bool tf32 = false;
+  std::string async = {};
+};
+struct ReduceOptions {
+  /// Combine with what the target holds.
+  bool accumulate = false;
+};
+struct RangeOptions {
+  /// 1 forbids unrolling, 0 unrolls fully, -1 leaves it to the compiler.
+  int unroll = -1;
+};
+struct PipelineOptions {
+  /// The depth from which stages and order are inferred.
+  int num_stages = 0;
+  /// Or one stage and one order for each statement, in source order.
+  std::vector<int> stage = {};
+  std::vector<int> order = {};
+};
+struct WaitOptions {
+  /// Waits for what was issued this many iterations ago.
+  int lag = 0;
+};
+/// Consecutive blocks walk through groups this wide in the second dimension.
+struct Swizzle {
+  int64_t group = 0;
+};
+inline Swizzle swizzled(int64_t group) { return {group}; }
+
+enum Reduction : uint8_t { Sum, Prod, Max, Min };
+enum Atomic : uint8_t { Add, AtomicMax, AtomicMin, Exchange };
+
+namespace detail {
+
+/// The range of a tile loop. Its iterator opens the loop's body and closes it;
+/// if the body is left in another way, the destructor notices.
+class LoopRange {
+public:
+  LoopRange(LoopArguments arguments, PipelineOptions options, Loc at)
+      : arguments(arguments), options(std::move(options)), at(at) {}
+  LoopRange(const LoopRange &) = delete;
+  ~LoopRange() {
+    if (opened && !closed)
+      abandon(scope);
+  }
+
+  struct End {};
+  struct Iterator {
+    LoopRange &range;
+    Index operator*() const { return Index(range.index); }
+    Iterator &operator++() {
+      detail::close(range.scope);
+      range.closed = true;
+      return *this;
+    }
+    bool operator!=(End) const { return !range.closed; }
+  };
+  Iterator begin() {
+    arguments.stage = options.stage;
+    arguments.order = options.order;
+    scope = openLoop(arguments, index, at);
+    opened = true;
+    return {*this};
+  }
+  End end() const { return {}; }
+
+private:
+  LoopArguments arguments;
+  PipelineOptions options;
+  Loc at;
+  Scope scope;
+  Ref index;
+  bool opened = false, closed = false;
+};
+
+} // namespace detail
+
+class Block {
+public:
+  explicit Block(uint32_t recorder) : recorder(recorder) {}
+  Block(const Block &) = delete;
+  Block &operator=(const Block &) = delete;
+
+  //===------------------------------------------------------------------===//
+  // The grid
+  //===------------------------------------------------------------------===//
+
+  using Arg = detail::IndexArg;
+  Index grid(Arg x, Loc at = here()) {
+    detail::Ref extents[] = {x.ref}, out[1];
+    detail::grid(extents, 0, out, at);
+    return Index(out[0]);
+  }
+  std::array<Index, 2> grid(Arg x, Arg y, Swizzle swizzle = {}, Loc at = here()) {
+    detail::Ref extents[] = {x.ref, y.ref}, out[2];
+    detail::grid(extents, swizzle.group, out, at);
+    return {Index(out[0]), Index(out[1])};
+  }
+  std::array<Index, 3> grid(Arg x, Arg y, Arg z, Loc at = here()) {
+    detail::Ref extents[] = {x.ref, y.ref, z.ref}, out[3];
+    detail::grid(extents, 0, out, at);
+    return {Index(out[0]), Index(out[1]), Index(out[2])};
+  }
+
+  //===------------------------------------------------------------------===//
+  // Storage
+  //===------------------------------------------------------------------===//
+
+  template <class T> Tile<T, 1> shared(int64_t a, TileOptions o = {}, Loc at = here()) {
+    return make<T, 1>(detail::Space::Shared, {a}, o, at);
+  }
+  template <class T>
+  Tile<T, 2> shared(int64_t a, int64_t b, TileOptions o = {}, Loc at = here()) {
+    return make<T, 2>(detail::Space::Shared, {a, b}, o, at);
+  }
+  template <class T>
+  Tile<T, 3> shared(int64_t a, int64_t b, int64_t c, TileOptions o = {}, Loc at = here()) {
+    return make<T, 3>(detail::Space::Shared, {a, b, c}, o, at);
+  }
+  template <class T> Tile<T, 1> local(int64_t a, TileOptions o = {}, Loc at = here()) {
+    return make<T, 1>(detail::Space::Local, {a}, o, at);
+  }
+  template <class T>
+  Tile<T, 2> local(int64_t a, int64_t b, TileOptions o = {}, Loc at = here()) {
+    return make<T, 2>(detail::Space::Local, {a, b}, o, at);
+  }
+  template <class T>
+  Tile<T, 3> local(int64_t a, int64_t b, int64_t c, TileOptions o = {}, Loc at = here()) {
+    return make<T, 3>(detail::Space::Local, {a, b, c}, o, at);
+  }
+
+  //===------------------------------------------------------------------===//
+  // Operations on tiles
+  //===------------------------------------------------------------------===//
+
+  template <class T, int RT, Access A, class U, int R>
+  void copy(const Place<T, RT, A> &source, const Tile<U, R> &target,
+            CopyOptions o = {}, Loc at = here()) {
+    static_assert(A != Access::Out, "this tensor is an Out<..>: it is only "
+                                    "written; declare it as InOut<..>");
+    detail::CopyArguments arguments{.source = source.tensor, .target = target.ref, .fill = {}};
+    arguments.sourceOffsets = source.offsets;
+    arguments.dims = {source.dimensions.data(), size_t(source.count)};
+    if (o.fill != 0)
+      arguments.fill = detail::literalOf<U>(o.fill, at);
+    arguments.async = o.async;
+    detail::copy(arguments, at);
+  }
+  template <class T, int R, class U, int RT, Access A>
+  void copy(const Tile<T, R> &source, const Place<U, RT, A> &target,
+            CopyOptions o = {}, Loc at = here()) {
+    static_assert(A != Access::In, "this tensor is an In<..>: it is only "
+                                   "read; declare it as Out<..> or InOut<..>");
+    detail::CopyArguments arguments{.source = source.ref, .target = target.tensor, .fill = {}};
+    arguments.targetOffsets = target.offsets;
+    arguments.dims = {target.dimensions.data(), size_t(target.count)};
+    arguments.async = o.async;
+    detail::copy(arguments, at);
+  }
+  template <class T, int R, class U>
+  void copy(const Tile<T, R> &source, const Tile<U, R> &target,
+            CopyOptions o = {}, Loc at = here()) {
+    detail::CopyArguments arguments{.source = source.ref, .target = target.ref, .fill = {}};
+    arguments.async = o.async;
+    detail::copy(arguments, at);
+  }
+
+  template <class T, int R>
+  void fill(const Tile<T, R> &tile, std::type_identity_t<detail::ScalarArg<T>> value,
+            Loc at = here()) {
+    detail::fill(tile.ref, value.ref, at);
+  }
+
+  /// acc += a * b, for an M x K and a K x N tile.
+  template <class A, class B, class C>
+  void gemm(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc,
+            GemmOptions o = {}, Loc at = here()) {
+    detail::gemm(a.ref, b.ref, acc.ref, o.accumulate, o.tf32, o.async, at);
+  }
+
+  template <class T, int R, class U>
+  void reduce(Reduction kind, const Tile<T, R> &source, int dim,
+              const Tile<U, R - 1> &target, ReduceOptions o = {}, Loc at = here()) {
+    static_assert(R > 1, "a tile of rank one is reduced as a 1 x n tile");
+    detail::reduce(detail::Kind(kind), source.ref, dim, target.ref, o.accumulate, at);
+  }
+
+  /// Sets every element of a tile to the value of an expression.
+  template <class T, int R, class E>
+  void set(const Tile<T, R> &tile, const E &value, Loc at = here()) {
+    if constexpr (std::is_convertible_v<E, detail::ExprArg<T>>) {
+      detail::assign(tile.ref, detail::ExprArg<T>(value, at).ref, at);
+    } else {
+      using U = typename detail::ValueOf<E>::type;
+      static_assert(detail::isFloating<T> && detail::isFloating<U>,
+                    "only floating-point values are converted implicitly; use "
+                    "cast<T>(..)");
+      detail::Ref from = detail::ExprArg<U>(value, at).ref;
+      detail::assign(tile.ref, detail::convert(from, detail::ElementOf<T>::value, false, at), at);
+    }
+  }
+
+  //===------------------------------------------------------------------===//
+  // Single elements
+  //===------------------------------------------------------------------===//
+
+  template <class T, int R, Access A>
+  void store(const Place<T, R, A> &place, std::type_identity_t<detail::ScalarArg<T>> value,
+             Loc at = here()) {
+    static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
+    detail::store(value.ref, place.tensor, place.offsets, at);
+  }
+  template <class T> Scalar<T> load(const Tile<T, 1> &tile, Arg i, Loc at = here()) {
+    detail::Ref indices[] = {i.ref};
+    return Scalar<T>(detail::load(tile.ref, indices, at));
+  }
+  template <class T>
+  Scalar<T> load(const Tile<T, 2> &tile, Arg i, Arg j, Loc at = here()) {
+    detail::Ref indices[] = {i.ref, j.ref};
+    return Scalar<T>(detail::load(tile.ref, indices, at));
+  }
+  template <class T>
+  void store(const Tile<T, 1> &tile, Arg i, std::type_identity_t<detail::ScalarArg<T>> value,
+             Loc at = here()) {
+    detail::Ref indices[] = {i.ref};
+    detail::store(value.ref, tile.ref, indices, at);
+  }
+  template <class T>
+  void store(const Tile<T, 2> &tile, Arg i, Arg j,
+             std::type_identity_t<detail::ScalarArg<T>> value, Loc at = here()) {
+    detail::Ref indices[] = {i.ref, j.ref};
+    detail::store(value.ref, tile.ref, indices, at);
+  }
+  /// Updates an element of a tensor for all blocks and gives its old value.
+  template <class T, int R, Access A>
+  Scalar<T> atomic(Atomic kind, const Place<T, R, A> &place,
+                   std::type_identity_t<detail::ScalarArg<T>> value, Loc at = here()) {
+    static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
+    return Scalar<T>(detail::atomic(kindOf(kind), value.ref, place.tensor, place.offsets, at));
+  }
+  template <class T>
+  Scalar<T> atomic(Atomic kind, const Tile<T, 1> &tile, Arg i,
+                   std::type_identity_t<detail::ScalarArg<T>> value, Loc at = here()) {
+    detail::Ref indices[] = {i.ref};
+    return Scalar<T>(detail::atomic(kindOf(kind), value.ref, tile.ref, indices, at));
+  }
+
+  /// Gives a scalar a name, for messages and for schedules.
+  template <class T>
+  Scalar<T> bind(std::string_view name, const Scalar<T> &value, Loc at = here()) {
+    return Scalar<T>(detail::bind(value.ref, name, at));
+  }
+
+  //===------------------------------------------------------------------===//
+  // Loops, conditions, statements
+  //===------------------------------------------------------------------===//
+
+  detail::LoopRange range(Arg end, RangeOptions o = {}, Loc at = here()) {
+    return loop(literal(0, at), end.ref, literal(1, at), o.unroll, at);
+  }
+  detail::LoopRange range(Arg begin, Arg end, Arg step, RangeOptions o = {}, Loc at = here()) {
+    return loop(begin.ref, end.ref, step.ref, o.unroll, at);
+  }
+  /// A loop over 0 .. count-1 that is to run as a software pipeline.
+  detail::LoopRange pipelined(Arg count, PipelineOptions o, Loc at = here()) {
+    detail::LoopArguments arguments{.begin = literal(0, at), .end = count.ref, .step = literal(1, at)};
+    arguments.pipelined = true;
+    arguments.numStages = o.num_stages;
+    return detail::LoopRange(arguments, std::move(o), at);
+  }
+
+  template <class Then>
+  void when(detail::ScalarArg<bool> condition, Then &&then, Loc at = here()) {
+    detail::Scope scope = detail::openCondition(condition.ref, false, at);
+    then();
+    detail::close(scope);
+  }
+  template <class Then, class Else>
+    requires std::is_invocable_v<Else>
+  void when(detail::ScalarArg<bool> condition, Then &&then, Else &&otherwise, Loc at = here()) {
+    detail::Scope scope = detail::openCondition(condition.ref, true, at);
+    then();
+    detail::openElse(scope);
+    otherwise();
+    detail::close(scope);
+  }
+  /// Several operations that take one slot of a schedule.
+  template <class Body>
+  void statement(std::string_view name, Body &&body, Loc at = here()) {
+    detail::Scope scope = detail::openStatement(name, at);
+    body();
+    detail::close(scope);
+  }
+  /// A body for every element of a shape; works on single elements.
+  template <class Body> void parallel(int64_t a, Body &&body, Loc at = here()) {
+    int64_t extents[] = {a};
+    detail::Ref i[1];
+    detail::Scope scope = detail::openParallel(extents, i, at);
+    body(Index(i[0]));
+    detail::close(scope);
+  }
+  template <class Body> void parallel(int64_t a, int64_t b, Body &&body, Loc at = here()) {
+    int64_t extents[] = {a, b};
+    detail::Ref i[2];
+    detail::Scope scope = detail::openParallel(extents, i, at);
+    body(Index(i[0]), Index(i[1]));
+    detail::close(scope);
+  }
+
+  /// Waits for asynchronous operations by their names.
+  void wait(std::initializer_list<std::string_view> names, WaitOptions o = {}, Loc at = here()) {
+    detail::wait({names.begin(), names.size()}, o.lag, at);
+  }
+  void wait(std::string_view name, WaitOptions o = {}, Loc at = here()) {
+    detail::wait({&name, 1}, o.lag, at);
+  }
+
+  //===------------------------------------------------------------------===//
+  // Looking inside
+  //===------------------------------------------------------------------===//
+
+  /// An operand of print: a scalar or a tile.
+  struct Printable {
+    detail::Ref ref;
+    template <class T> Printable(const Scalar<T> &value) : ref(value.ref) {}
+    template <class T, int R> Printable(const Tile<T, R> &value) : ref(value.ref) {}
+    template <class T> Printable(const Var<T> &value) : ref(Scalar<T>(value).ref) {}
+  };
+  void print(std::string_view text, std::initializer_list<Printable> values = {},
+             Loc at = here()) {
+    std::vector<detail::Ref> refs;
+    for (const Printable &value : values)
+      refs.push_back(value.ref);
+    detail::print(text, refs, at);
+  }
+  /// A condition that must hold while the kernel runs.
+  void require(detail::ScalarArg<bool> condition, std::string_view message, Loc at = here()) {
+    detail::require(condition.ref, message, at);
+  }
+
+  uint32_t recorder;
+
+private:
+  template <class T, int R>
+  Tile<T, R> make(detail::Space space, std::array<int64_t, R> shape, TileOptions o, Loc at) {
+    static_assert(detail::ElementOf<T>::known && !std::is_same_v<T, index_t>,
+                  "this is not an element type of penstock/elements.h");
+    return Tile<T, R>(detail::allocate(space, detail::ElementOf<T>::value, shape, o.versions, at));
+  }
+  static detail::Ref literal(int64_t value, Loc at) {
+    return detail::literal(Element::index, value, at);
+  }
+  static detail::LoopRange loop(detail::Ref begin, detail::Ref end, detail::Ref step,
+                                int unroll, Loc at) {
+    detail::LoopArguments arguments{.begin = begin, .end = end, .step = step};
+    arguments.unroll = unroll;
+    return detail::LoopRange(arguments, {}, at);
+  }
+  static detail::Kind kindOf(Atomic kind) {
+    switch (kind) {
+    case AtomicMax:
+      return detail::Kind::Max;
+    case AtomicMin:
+      return detail::Kind::Min;
+    case Exchange:
+      return detail::Kind::Exchange;
+    case Add:
+      break;
+    }
+    return detail::Kind::Add;
+  }
+};
+
+template <class T>
+Var<T>::Var(Block &, detail::ScalarArg<T> initial, Loc at)
+    : slot(detail::allocate(detail::Space::Local, detail::ElementOf<T>::value, {}, 0, at)),
+      at(at) {
+  *this = initial;
+}
+
+} // namespace penstock
+
+#endif // PENSTOCK_BLOCK_H

@@ -1,0 +1,226 @@
+//===- compile.h - From a kernel to something that runs ---------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_COMPILE_H
+#define PENSTOCK_COMPILE_H
+
+#include "penstock/block.h"
+#include "penstock/diagnostics.h"
+#include "penstock/launch.h"
+#include "penstock/view.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+namespace penstock {
+
+/// What a kernel is compiled for.
+class Target {
+public:
+  enum class Kind : uint8_t { Native, Interpreter };
+  /// This machine's processor, with its vector instructions.
+  static Target native() { return {Kind::Native}; }
+  /// The reference: executes the tile program as it was recorded. Slow, and the
+  /// judge of everything else.
+  static Target interpreter() { return {Kind::Interpreter}; }
+
+  Kind kind;
+};
+
+struct CompileOptions {
+  /// Sizes of the signature that are constants, e.g. {{"N", 8192}}; the launch
+  /// checks them.
+  std::map<std::string, int64_t> fix = {};
+  /// The kernel's name in messages and artefacts; by default its type's.
+  std::string name = {};
+  /// Allows asynchronous operations to complete late (see Completion); costs
+  /// some speed.
+  bool late_completion = false;
+};
+
+namespace detail {
+
+struct ArgumentSpec {
+  bool tensor = false;
+  Element element = Element::f32;
+  int rank = 0;
+  Access access = Access::In;
+};
+
+/// A kernel without its C++ type.
+struct KernelSource {
+  std::string name;
+  std::string signature;
+  std::vector<ArgumentSpec> arguments;
+  std::function<void(Block &, Refs)> record;
+  Loc at;
+};
+
+class Executable;
+struct CompileResult {
+  std::shared_ptr<Executable> executable; ///< empty if there are errors
+  std::vector<Diagnostic> diagnostics;
+};
+PENSTOCK_EXPORT CompileResult compile(const KernelSource &, Target, const CompileOptions &);
+[[noreturn]] PENSTOCK_EXPORT void raise(std::vector<Diagnostic>);
+PENSTOCK_EXPORT std::vector<Diagnostic> launch(Executable &, std::span<const Argument>,
+                                               const LaunchOptions &);
+enum class Form : uint8_t { Tile, Lowered, LLVM, Assembly };
+PENSTOCK_EXPORT std::string text(Executable &, Form);
+
+/// Arguments of a kernel function and what a caller passes for them.
+template <class A> struct ArgumentTraits; // a kernel takes tensors and Scalar<T>
+template <class T, int R, Access A> struct TensorTraits {
+  using Host = TensorView<std::conditional_t<A == Access::In, const T, T>, R>;
+  static ArgumentSpec spec() { return {true, ElementOf<T>::value, R, A}; }
+  static Argument pack(const Host &view) {
+    Argument argument;
+    argument.tensor = true;
+    argument.element = ElementOf<T>::value;
+    argument.data = const_cast<void *>(static_cast<const void *>(view.data));
+    argument.sizes.assign(view.sizes.begin(), view.sizes.end());
+    argument.strides.assign(view.strides.begin(), view.strides.end());
+    return argument;
+  }
+};
+template <class T, int R> struct ArgumentTraits<In<T, R>> : TensorTraits<T, R, Access::In> {};
+template <class T, int R> struct ArgumentTraits<Out<T, R>> : TensorTraits<T, R, Access::Out> {};
+template <class T, int R>
+struct ArgumentTraits<InOut<T, R>> : TensorTraits<T, R, Access::InOut> {};
+template <class T> struct ArgumentTraits<Scalar<T>> {
+  using Host = std::conditional_t<std::is_same_v<T, index_t>, int64_t, T>;
+  static ArgumentSpec spec() { return {false, ElementOf<T>::value, 0, Access::In}; }
+  static Argument pack(Host value) {
+    Argument argument;
+    argument.element = ElementOf<T>::value;
+    std::memcpy(&argument.scalar, &value, sizeof value);
+    return argument;
+  }
+};
+
+template <class F> struct FunctionTraits : FunctionTraits<decltype(&F::operator())> {};
+template <class C, class... A> struct FunctionTraits<void (C::*)(Block &, A...) const> {
+  using Arguments = std::tuple<std::remove_cvref_t<A>...>;
+};
+template <class C, class... A> struct FunctionTraits<void (C::*)(Block &, A...)> {
+  using Arguments = std::tuple<std::remove_cvref_t<A>...>;
+};
+
+/// The unqualified name of a type, from what the compiler says of this function.
+template <class K> std::string typeName() {
+  std::string_view text = __PRETTY_FUNCTION__;
+  size_t begin = text.find("K = ");
+  if (begin == std::string_view::npos)
+    return "kernel";
+  text.remove_prefix(begin + 4);
+  text = text.substr(0, text.find_first_of("];"));
+  if (text.find("lambda") != std::string_view::npos || text.empty())
+    return "lambda";
+  if (size_t colon = text.rfind(':'); colon != std::string_view::npos)
+    text.remove_prefix(colon + 1);
+  return std::string(text);
+}
+
+template <class K> std::string signatureOf(const K &) {
+  if constexpr (requires { std::string(K::signature); })
+    return K::signature;
+  else
+    return "";
+}
+
+template <class K, class... A, size_t... I>
+void call(K &kernel, Block &block, Refs refs, std::tuple<A...> *, std::index_sequence<I...>) {
+  kernel(block, A(refs[I])...);
+}
+
+template <class K, class... A>
+KernelSource sourceOf(K kernel, std::string name, std::tuple<A...> *, Loc at) {
+  KernelSource source;
+  source.name = std::move(name);
+  source.signature = signatureOf(kernel);
+  source.arguments = {ArgumentTraits<A>::spec()...};
+  source.at = at;
+  source.record = [kernel](Block &block, Refs refs) mutable {
+    call(kernel, block, refs, static_cast<std::tuple<A...> *>(nullptr),
+         std::index_sequence_for<A...>());
+  };
+  return source;
+}
+
+} // namespace detail
+
+template <class Arguments> class KernelOf;
+
+/// A compiled kernel: call it with one view or value for each argument of the
+/// kernel function. Copies share the code; calling is thread-safe.
+template <class... A> class KernelOf<std::tuple<A...>> {
+public:
+  KernelOf() = default;
+  explicit KernelOf(std::shared_ptr<detail::Executable> executable)
+      : executable(std::move(executable)) {}
+
+  /// Runs the kernel and waits for it; throws Error on a wrong launch or on a
+  /// fault of the kernel.
+  void operator()(typename detail::ArgumentTraits<A>::Host... arguments) const {
+    launch({}, arguments...);
+  }
+  void launch(const LaunchOptions &options,
+              typename detail::ArgumentTraits<A>::Host... arguments) const {
+    auto diagnostics = try_launch(options, arguments...);
+    if (!diagnostics.empty())
+      detail::raise(std::move(diagnostics));
+  }
+  /// The same without exceptions: empty if all went well.
+  std::vector<Diagnostic> try_launch(const LaunchOptions &options,
+                                     typename detail::ArgumentTraits<A>::Host... arguments) const {
+    detail::Argument packed[] = {detail::ArgumentTraits<A>::pack(arguments)...};
+    return detail::launch(*executable, packed, options);
+  }
+
+  /// The kernel as a tile program, and what it became on the way to code.
+  std::string tile_program() const { return detail::text(*executable, detail::Form::Tile); }
+  std::string llvm_ir() const { return detail::text(*executable, detail::Form::LLVM); }
+  std::string assembly() const { return detail::text(*executable, detail::Form::Assembly); }
+
+  std::shared_ptr<detail::Executable> executable;
+};
+
+template <class K>
+using Kernel = KernelOf<typename detail::FunctionTraits<K>::Arguments>;
+
+/// What try_compile gives: a kernel, or the reasons why there is none.
+template <class K> struct Compiled {
+  Kernel<K> kernel;
+  std::vector<Diagnostic> diagnostics;
+  explicit operator bool() const { return kernel.executable != nullptr; }
+};
+
+template <class K>
+Compiled<K> try_compile(K kernel, Target target, CompileOptions options = {}, Loc at = here()) {
+  using Arguments = typename detail::FunctionTraits<K>::Arguments;
+  auto source = detail::sourceOf(std::move(kernel),
+                                 options.name.empty() ? detail::typeName<K>() : options.name,
+                                 static_cast<Arguments *>(nullptr), at);
+  auto result = detail::compile(source, target, options);
+  return {Kernel<K>(std::move(result.executable)), std::move(result.diagnostics)};
+}
+
+/// Compiles a kernel: a struct or lambda whose call operator takes a Block and
+/// typed arguments. Throws Error with everything that is wrong.
+template <class K>
+Kernel<K> compile(K kernel, Target target, CompileOptions options = {}, Loc at = here()) {
+  Compiled<K> result = try_compile(std::move(kernel), target, std::move(options), at);
+  if (!result)
+    detail::raise(std::move(result.diagnostics));
+  return std::move(result.kernel);
+}
+
+} // namespace penstock
+
+#endif // PENSTOCK_COMPILE_H

@@ -1,0 +1,31 @@
+//===- location.h - Where in the user's source something was said -*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every recording call takes a defaulted `Loc at = here()`. A helper of the
+// user's own does the same and passes it on, so that messages show the line
+// that called the helper.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_LOCATION_H
+#define PENSTOCK_LOCATION_H
+
+#include <source_location>
+
+namespace penstock {
+
+struct Loc {
+  const char *file = "";
+  unsigned line = 0;
+};
+
+constexpr Loc here(std::source_location at = std::source_location::current()) {
+  return {at.file_name(), at.line()};
+}
+
+} // namespace penstock
+
+#endif // PENSTOCK_LOCATION_H

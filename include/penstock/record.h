@@ -1,0 +1,114 @@
+//===- record.h - The seam between the headers and the recorder -*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The classes that a user sees are thin and typed; each of their calls ends in
+// one of these functions, which know no C++ types and are the only ones that
+// the shared library exports for recording. Nothing here throws: mistakes are
+// collected and reported when the kernel has been recorded, and the result of a
+// wrong call is a value that silences what follows from it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_RECORD_H
+#define PENSTOCK_RECORD_H
+
+#include "penstock/elements.h"
+#include "penstock/export.h"
+#include "penstock/location.h"
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+namespace penstock::detail {
+
+/// A value of the kernel being recorded: a scalar, an expression over a tile, a
+/// tile or a tensor. Empty if id is 0.
+struct Ref {
+  uint32_t recorder = 0;
+  uint32_t id = 0;
+};
+
+enum class Op : uint8_t {
+  Add, Sub, Mul, Div, Rem, CeilDiv, Min, Max, And, Or, Xor, Shl, Shr,
+  Eq, Ne, Lt, Le, Gt, Ge,
+  Neg, Not, Abs, Exp, Exp2, Log, Log2, Sqrt, Rsqrt, Tanh, Erf, Sin, Cos,
+  Floor, Ceil, Round
+};
+enum class Space : uint8_t { Shared, Local };
+enum class Kind : uint8_t { Sum, Prod, Max, Min, Add, Exchange };
+
+using Refs = std::span<const Ref>;
+using Ints = std::span<const int64_t>;
+
+// Scalars and expressions.
+PENSTOCK_EXPORT Ref literal(Element, int64_t, Loc);
+PENSTOCK_EXPORT Ref literal(Element, double, Loc);
+PENSTOCK_EXPORT Ref unary(Op, Ref, Loc);
+PENSTOCK_EXPORT Ref binary(Op, bool isUnsigned, Ref, Ref, Loc);
+PENSTOCK_EXPORT Ref select(Ref condition, Ref then, Ref otherwise, Loc);
+PENSTOCK_EXPORT Ref convert(Ref, Element to, bool isUnsigned, Loc);
+PENSTOCK_EXPORT Ref bind(Ref, std::string_view name, Loc);
+/// The elements of a tile in an expression; dims[d] is the target's dimension
+/// along which the tile's dimension d runs, or empty for the same.
+PENSTOCK_EXPORT Ref elements(Ref tile, Ints dims, Loc);
+PENSTOCK_EXPORT Ref elementIndex(int dim, Loc);
+PENSTOCK_EXPORT void divmod(Ref dividend, Ref divisor, Ref result[2], Loc);
+
+// Tiles and tensors.
+PENSTOCK_EXPORT Ref allocate(Space, Element, Ints shape, int versions, Loc);
+PENSTOCK_EXPORT void name(Ref tile, std::string_view);
+PENSTOCK_EXPORT int64_t extent(Ref tile, int dim);
+PENSTOCK_EXPORT Ref size(Ref tensor, int dim, Loc);
+PENSTOCK_EXPORT Ref slice(Ref tile, Refs offsets, Ints sizes, bool dropFirst, Loc);
+PENSTOCK_EXPORT Ref transpose(Ref tile, Loc);
+PENSTOCK_EXPORT Ref load(Ref memory, Refs indices, Loc);
+PENSTOCK_EXPORT void store(Ref value, Ref memory, Refs indices, Loc);
+PENSTOCK_EXPORT Ref atomic(Kind, Ref value, Ref memory, Refs indices, Loc);
+
+// Operations on whole tiles.
+struct CopyArguments {
+  Ref source, target, fill;
+  Refs sourceOffsets = {}, targetOffsets = {};
+  Ints dims = {};
+  std::string_view async = {};
+};
+PENSTOCK_EXPORT void copy(const CopyArguments &, Loc);
+PENSTOCK_EXPORT void fill(Ref tile, Ref value, Loc);
+PENSTOCK_EXPORT void gemm(Ref a, Ref b, Ref acc, bool accumulate, bool tf32,
+                          std::string_view async, Loc);
+PENSTOCK_EXPORT void reduce(Kind, Ref source, int dim, Ref target,
+                            bool accumulate, Loc);
+PENSTOCK_EXPORT void assign(Ref target, Ref expression, Loc);
+PENSTOCK_EXPORT void wait(std::span<const std::string_view> names, int lag, Loc);
+PENSTOCK_EXPORT void print(std::string_view text, Refs operands, Loc);
+PENSTOCK_EXPORT void require(Ref condition, std::string_view message, Loc);
+
+// The grid and scopes. An open scope is named by a token that closes it.
+PENSTOCK_EXPORT void grid(Refs extents, int64_t swizzle, std::span<Ref>, Loc);
+struct LoopArguments {
+  Ref begin, end, step;
+  int unroll = -1; ///< -1: not stated
+  bool pipelined = false;
+  int numStages = 0;
+  std::span<const int> stage = {}, order = {};
+};
+struct Scope {
+  uint32_t recorder = 0;
+  uint32_t token = 0;
+};
+PENSTOCK_EXPORT Scope openLoop(const LoopArguments &, Ref &index, Loc);
+PENSTOCK_EXPORT Scope openCondition(Ref condition, bool hasElse, Loc);
+PENSTOCK_EXPORT void openElse(Scope);
+PENSTOCK_EXPORT Scope openStatement(std::string_view name, Loc);
+PENSTOCK_EXPORT Scope openParallel(Ints extents, std::span<Ref> indices, Loc);
+PENSTOCK_EXPORT void close(Scope);
+/// Called when a scope's object dies: an open scope was left by force.
+PENSTOCK_EXPORT void abandon(Scope);
+
+} // namespace penstock::detail
+
+#endif // PENSTOCK_RECORD_H

@@ -1,0 +1,347 @@
+//===- tile.h - Tiles, tensors, and expressions over their elements -*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TILE_H
+#define PENSTOCK_TILE_H
+
+#include "penstock/scalar.h"
+
+#include <array>
+#include <limits>
+
+namespace penstock {
+
+template <class T> class Expr;
+template <class T, int R> class Tile;
+
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
+
+namespace detail {
+
+/// An operand of an elementwise expression, with the place it was written at.
+template <class T> struct ExprArg {
+  Ref ref;
+  Loc at;
+
+  ExprArg(const Expr<T> &value, Loc at = here());
+  template <int R> ExprArg(const Tile<T, R> &value, Loc at = here());
+  ExprArg(const Scalar<T> &value, Loc at = here()) : ref(value.ref), at(at) {}
+  ExprArg(const Var<T> &value, Loc at = here())
+      : ref(ScalarArg<T>(value, at).ref), at(at) {}
+  template <class A>
+    requires(std::is_arithmetic_v<A> &&
+             (isFloating<T> || std::is_integral_v<A>))
+  ExprArg(A value, Loc at = here()) : ref(literalOf<T>(value, at)), at(at) {}
+  template <class U>
+    requires convertsTo<U, T>
+  ExprArg(const Scalar<U> &value, Loc at = here())
+      : ref(ScalarArg<T>(value, at).ref), at(at) {}
+};
+
+template <class T> struct ExprConditionOf {
+  using type = Expr<bool>;
+};
+
+/// Operators of expressions over tiles, found through their operands.
+template <class T> class ExprOps {
+  using Arg = ExprArg<T>;
+  using Condition = typename ExprConditionOf<T>::type;
+  static Ref apply(Op op, const Arg &a, const Arg &b) {
+    return binary(op, isUnsigned<T>, a.ref, b.ref, a.at);
+  }
+  static Expr<T> function(Op op, const Arg &a) {
+    return Expr<T>(unary(op, a.ref, a.at));
+  }
+
+public:
+  friend Expr<T> operator+(Arg a, Arg b) { return Expr<T>(apply(Op::Add, a, b)); }
+  friend Expr<T> operator-(Arg a, Arg b) { return Expr<T>(apply(Op::Sub, a, b)); }
+  friend Expr<T> operator*(Arg a, Arg b) { return Expr<T>(apply(Op::Mul, a, b)); }
+  friend Expr<T> operator/(Arg a, Arg b) { return Expr<T>(apply(Op::Div, a, b)); }
+  friend Expr<T> operator%(Arg a, Arg b) { return Expr<T>(apply(Op::Rem, a, b)); }
+  friend Expr<T> operator&(Arg a, Arg b) { return Expr<T>(apply(Op::And, a, b)); }
+  friend Expr<T> operator|(Arg a, Arg b) { return Expr<T>(apply(Op::Or, a, b)); }
+  friend Expr<T> operator^(Arg a, Arg b) { return Expr<T>(apply(Op::Xor, a, b)); }
+  friend Expr<T> operator-(Arg a) { return function(Op::Neg, a); }
+  friend Condition operator==(Arg a, Arg b) { return Condition(apply(Op::Eq, a, b)); }
+  friend Condition operator!=(Arg a, Arg b) { return Condition(apply(Op::Ne, a, b)); }
+  friend Condition operator<(Arg a, Arg b) { return Condition(apply(Op::Lt, a, b)); }
+  friend Condition operator<=(Arg a, Arg b) { return Condition(apply(Op::Le, a, b)); }
+  friend Condition operator>(Arg a, Arg b) { return Condition(apply(Op::Gt, a, b)); }
+  friend Condition operator>=(Arg a, Arg b) { return Condition(apply(Op::Ge, a, b)); }
+  /// NaN if either operand is.
+  friend Expr<T> min(Arg a, Arg b) { return Expr<T>(apply(Op::Min, a, b)); }
+  friend Expr<T> max(Arg a, Arg b) { return Expr<T>(apply(Op::Max, a, b)); }
+  friend Expr<T> abs(Arg a) { return function(Op::Abs, a); }
+  friend Expr<T> exp(Arg a) { return function(Op::Exp, a); }
+  friend Expr<T> exp2(Arg a) { return function(Op::Exp2, a); }
+  friend Expr<T> log(Arg a) { return function(Op::Log, a); }
+  friend Expr<T> log2(Arg a) { return function(Op::Log2, a); }
+  friend Expr<T> sqrt(Arg a) { return function(Op::Sqrt, a); }
+  friend Expr<T> rsqrt(Arg a) { return function(Op::Rsqrt, a); }
+  friend Expr<T> tanh(Arg a) { return function(Op::Tanh, a); }
+  friend Expr<T> erf(Arg a) { return function(Op::Erf, a); }
+  friend Expr<T> sin(Arg a) { return function(Op::Sin, a); }
+  friend Expr<T> cos(Arg a) { return function(Op::Cos, a); }
+  friend Expr<T> floor(Arg a) { return function(Op::Floor, a); }
+  friend Expr<T> ceil(Arg a) { return function(Op::Ceil, a); }
+  /// To the nearest integer, halves to even.
+  friend Expr<T> round(Arg a) { return function(Op::Round, a); }
+};
+
+/// Masks combine by logic, not by arithmetic.
+template <> class ExprOps<bool> {
+  using Arg = ExprArg<bool>;
+
+public:
+  friend Expr<bool> operator&&(Arg a, Arg b);
+  friend Expr<bool> operator||(Arg a, Arg b);
+  friend Expr<bool> operator!(Arg a);
+};
+
+template <class V> struct ValueOf {
+  using type = typename V::value_type;
+};
+template <class V>
+  requires std::is_arithmetic_v<V>
+struct ValueOf<V> {
+  using type = void;
+};
+
+/// The element type of the first operand that has one.
+template <class A, class B>
+using CommonElement =
+    std::conditional_t<std::is_arithmetic_v<A>, typename ValueOf<B>::type,
+                       typename ValueOf<A>::type>;
+
+} // namespace detail
+
+/// A value for each element of the tile that it will be assigned to.
+template <class T> class Expr : public detail::ExprOps<T> {
+public:
+  using value_type = T;
+  explicit Expr(detail::Ref ref) : ref(ref) {}
+  detail::Ref ref;
+};
+
+/// A tile of the block, or a view of one. Copies of the object are the same
+/// tile.
+template <class T, int R> class Tile : public detail::ExprOps<T> {
+public:
+  using value_type = T;
+  static constexpr int rank = R;
+
+  Tile() = default;
+  explicit Tile(detail::Ref ref) : ref(ref) {}
+
+  /// Names the tile in messages; by default it has the variable's name.
+  const Tile &named(std::string_view text) const {
+    detail::name(ref, text);
+    return *this;
+  }
+  int64_t extent(int dim) const { return detail::extent(ref, dim); }
+  int64_t elements() const {
+    int64_t product = 1;
+    for (int d = 0; d < R; ++d)
+      product *= extent(d);
+    return product;
+  }
+  int64_t bytes() const { return elements() * int64_t(sizeof(T)); }
+
+  /// The part at one index of the first dimension, e.g. one slot of a ring.
+  Tile<T, R - 1> operator[](detail::IndexArg index) const
+    requires(R > 1)
+  {
+    detail::Ref offsets[R];
+    int64_t sizes[R];
+    for (int d = 0; d < R; ++d) {
+      offsets[d] = d ? detail::literal(Element::index, int64_t(0), index.at) : index.ref;
+      sizes[d] = d ? extent(d) : 1;
+    }
+    return Tile<T, R - 1>(detail::slice(ref, offsets, sizes, true, index.at));
+  }
+
+  detail::Ref ref;
+};
+
+/// A box of a tile: its shape is constant, its offsets may be values.
+template <class T, int R>
+Tile<T, R> slice(const Tile<T, R> &tile, const std::type_identity_t<detail::IndexArg> (&offsets)[R],
+                 const int64_t (&sizes)[R], Loc at = here()) {
+  detail::Ref refs[R];
+  for (int d = 0; d < R; ++d)
+    refs[d] = offsets[d].ref;
+  return Tile<T, R>(detail::slice(tile.ref, refs, sizes, false, at));
+}
+
+/// The same tile with rows and columns exchanged.
+template <class T> Tile<T, 2> transposed(const Tile<T, 2> &tile, Loc at = here()) {
+  return Tile<T, 2>(detail::transpose(tile.ref, at));
+}
+
+/// v[i] for every element (i, j): one value for each row.
+template <class T> Expr<T> rows(const Tile<T, 1> &v, Loc at = here()) {
+  static constexpr int64_t dims[] = {0};
+  return Expr<T>(detail::elements(v.ref, dims, at));
+}
+/// v[j] for every element (i, j): one value for each column.
+template <class T> Expr<T> cols(const Tile<T, 1> &v, Loc at = here()) {
+  static constexpr int64_t dims[] = {1};
+  return Expr<T>(detail::elements(v.ref, dims, at));
+}
+/// The element's own row and column, and its index along any dimension.
+template <class T, int R> Expr<index_t> row(const Tile<T, R> &, Loc at = here()) {
+  return Expr<index_t>(detail::elementIndex(0, at));
+}
+template <class T, int R> Expr<index_t> col(const Tile<T, R> &, Loc at = here()) {
+  static_assert(R >= 2, "a tile with columns has at least two dimensions");
+  return Expr<index_t>(detail::elementIndex(1, at));
+}
+template <class T, int R>
+Expr<index_t> index(const Tile<T, R> &, int dim, Loc at = here()) {
+  return Expr<index_t>(detail::elementIndex(dim, at));
+}
+
+/// Chooses for each element.
+template <class A, class B, class T = detail::CommonElement<A, B>>
+Expr<T> where(detail::ExprArg<bool> condition, const A &then, const B &otherwise) {
+  detail::ExprArg<T> a(then, condition.at), b(otherwise, condition.at);
+  return Expr<T>(detail::select(condition.ref, a.ref, b.ref, condition.at));
+}
+
+/// Converts each element, as cast does for scalars.
+template <class To, class From> Expr<To> cast(const Expr<From> &value, Loc at = here()) {
+  return Expr<To>(detail::convert(value.ref, detail::ElementOf<To>::value,
+                                  detail::isUnsigned<From>, at));
+}
+template <class To, class From, int R>
+Expr<To> cast(const Tile<From, R> &value, Loc at = here()) {
+  return cast<To>(Expr<From>(detail::elements(value.ref, {}, at)), at);
+}
+
+namespace detail {
+
+template <class T>
+ExprArg<T>::ExprArg(const Expr<T> &value, Loc at) : ref(value.ref), at(at) {}
+template <class T>
+template <int R>
+ExprArg<T>::ExprArg(const Tile<T, R> &value, Loc at)
+    : ref(elements(value.ref, {}, at)), at(at) {}
+
+inline Expr<bool> operator&&(ExprArg<bool> a, ExprArg<bool> b) {
+  return Expr<bool>(binary(Op::And, false, a.ref, b.ref, a.at));
+}
+inline Expr<bool> operator||(ExprArg<bool> a, ExprArg<bool> b) {
+  return Expr<bool>(binary(Op::Or, false, a.ref, b.ref, a.at));
+}
+inline Expr<bool> operator!(ExprArg<bool> a) {
+  return Expr<bool>(unary(Op::Not, a.ref, a.at));
+}
+
+} // namespace detail
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+enum class Access : uint8_t { In, Out, InOut };
+
+/// A place in a tensor: where a tile is copied from or to, or one element.
+template <class T, int R, Access A> struct Place {
+  detail::Ref tensor;
+  std::array<detail::Ref, R> offsets;
+  std::array<int64_t, R> dimensions = {};
+  int count = 0;
+
+  /// The tensor's dimensions along which a tile of lower rank runs; by default
+  /// the last ones.
+  template <class... I> Place dims(I... d) const {
+    static_assert(sizeof...(I) <= R, "dims() names dimensions of the tensor");
+    Place place = *this;
+    place.dimensions = {int64_t(d)...};
+    place.count = sizeof...(I);
+    return place;
+  }
+};
+
+/// A tensor argument of a kernel: memory of the caller's, with run-time sizes.
+template <class T, int R, Access A> class Tensor {
+  static_assert(detail::ElementOf<T>::known && !std::is_same_v<T, index_t>,
+                "this is not an element type of penstock/elements.h");
+  static_assert(R >= 1 && R <= 5, "tensors have one to five dimensions");
+
+public:
+  using value_type = T;
+  static constexpr int rank = R;
+  static constexpr Access access = A;
+
+  explicit Tensor(detail::Ref ref) : ref(ref) {}
+
+  Index size(int dim, Loc at = here()) const {
+    return Index(detail::size(ref, dim, at));
+  }
+  std::array<Index, R> sizes(Loc at = here()) const {
+    return sizesOf(at, std::make_integer_sequence<int, R>());
+  }
+
+  using Arg = detail::IndexArg;
+  Place<T, R, A> at(Arg a) const requires(R == 1) { return {ref, {a.ref}}; }
+  Place<T, R, A> at(Arg a, Arg b) const requires(R == 2) { return {ref, {a.ref, b.ref}}; }
+  Place<T, R, A> at(Arg a, Arg b, Arg c) const requires(R == 3) {
+    return {ref, {a.ref, b.ref, c.ref}};
+  }
+  Place<T, R, A> at(Arg a, Arg b, Arg c, Arg d) const requires(R == 4) {
+    return {ref, {a.ref, b.ref, c.ref, d.ref}};
+  }
+  Place<T, R, A> at(Arg a, Arg b, Arg c, Arg d, Arg e) const requires(R == 5) {
+    return {ref, {a.ref, b.ref, c.ref, d.ref, e.ref}};
+  }
+
+  /// One element, as a scalar of the kernel.
+  Scalar<T> load(Arg a) const requires(R == 1) { return element({a.ref}, a.at); }
+  Scalar<T> load(Arg a, Arg b) const requires(R == 2) {
+    return element({a.ref, b.ref}, a.at);
+  }
+  Scalar<T> load(Arg a, Arg b, Arg c) const requires(R == 3) {
+    return element({a.ref, b.ref, c.ref}, a.at);
+  }
+
+  /// In an expression: the element at indices that differ for each element.
+  using ExprIndex = detail::ExprArg<index_t>;
+  Expr<T> gather(ExprIndex a) const requires(R == 1) {
+    return Expr<T>(element({a.ref}, a.at).ref);
+  }
+  Expr<T> gather(ExprIndex a, ExprIndex b) const requires(R == 2) {
+    return Expr<T>(element({a.ref, b.ref}, a.at).ref);
+  }
+
+  detail::Ref ref;
+
+private:
+  Scalar<T> element(std::array<detail::Ref, R> indices, Loc at) const {
+    return Scalar<T>(detail::load(ref, indices, at));
+  }
+  template <int... D>
+  std::array<Index, R> sizesOf(Loc at, std::integer_sequence<int, D...>) const {
+    return {size(D, at)...};
+  }
+};
+
+/// What a kernel only reads, only writes, or both. Different arguments do not
+/// share memory, which the launch checks.
+template <class T, int R> struct In : Tensor<T, R, Access::In> {
+  using Tensor<T, R, Access::In>::Tensor;
+};
+template <class T, int R> struct Out : Tensor<T, R, Access::Out> {
+  using Tensor<T, R, Access::Out>::Tensor;
+};
+template <class T, int R> struct InOut : Tensor<T, R, Access::InOut> {
+  using Tensor<T, R, Access::InOut>::Tensor;
+};
+
+} // namespace penstock
+
+#endif // PENSTOCK_TILE_H

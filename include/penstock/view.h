@@ -1,0 +1,65 @@
+//===- view.h - Tensors of the caller's -------------------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_VIEW_H
+#define PENSTOCK_VIEW_H
+
+#include "penstock/elements.h"
+
+#include <array>
+#include <cstddef>
+
+namespace penstock {
+
+/// Memory that somebody else owns, as a tensor. Sizes and strides are counted
+/// in elements.
+template <class T, int R> struct TensorView {
+  T *data = nullptr;
+  std::array<int64_t, R> sizes = {};
+  std::array<int64_t, R> strides = {};
+
+  TensorView() = default;
+  TensorView(T *data, std::array<int64_t, R> sizes, std::array<int64_t, R> strides)
+      : data(data), sizes(sizes), strides(strides) {}
+  /// What may be written may also be read.
+  template <class U>
+    requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
+  TensorView(const TensorView<U, R> &other)
+      : data(other.data), sizes(other.sizes), strides(other.strides) {}
+};
+
+/// A contiguous tensor at \p data.
+template <class T, size_t R>
+TensorView<T, int(R)> view(T *data, const int64_t (&sizes)[R]) {
+  TensorView<T, int(R)> result{data, {}, {}};
+  int64_t stride = 1;
+  for (size_t d = R; d-- > 0;) {
+    result.sizes[d] = sizes[d];
+    result.strides[d] = stride;
+    stride *= sizes[d];
+  }
+  return result;
+}
+
+/// The same for a container with data(), e.g. std::vector.
+template <class C, size_t R>
+  requires requires(C &c) { c.data(); }
+auto view(C &container, const int64_t (&sizes)[R]) {
+  return view(container.data(), sizes);
+}
+
+/// A tensor with strides of its own; the last one must be 1.
+template <class T, size_t R>
+TensorView<T, int(R)> view(T *data, const int64_t (&sizes)[R], const int64_t (&strides)[R]) {
+  TensorView<T, int(R)> result = view(data, sizes);
+  for (size_t d = 0; d < R; ++d)
+    result.strides[d] = strides[d];
+  return result;
+}
+
+} // namespace penstock
+
+#endif // PENSTOCK_VIEW_H

@@ -1,0 +1,174 @@
+//===- RecordScopes.cpp - The grid, loops, conditions, statements ---------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/Locations.h"
+#include "Lang/RecordSupport.h"
+#include "Lang/Recorder.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::lang;
+
+void penstock::detail::grid(Refs extents, int64_t swizzle, std::span<Ref> out, Loc at) {
+  Recorder *r = recorderFor(at);
+  if (!r)
+    return;
+  for (Ref &ref : out)
+    ref = r->poison();
+  SmallVector<mlir::Value> values;
+  for (Ref extent : extents) {
+    Entry *entry = r->use(extent, at, "extent of the grid");
+    if (!entry)
+      return;
+    values.push_back(entry->value);
+  }
+  SmallVector<Type> types(values.size(), r->builder.getIndexType());
+  auto op = tile::GridOp::create(
+      r->builder, r->locationOf(at), types, values,
+      swizzle ? r->builder.getI64IntegerAttr(swizzle) : IntegerAttr());
+  if (!r->verify(op))
+    return;
+  for (auto [ref, coordinate] : llvm::zip(out, op.getCoordinates()))
+    ref = r->add(coordinate);
+}
+
+/// A loop that is only there so that the body of a wrong one can be recorded.
+static penstock::detail::Scope openPoisonedLoop(Recorder *r, Ref &index, Location loc) {
+  mlir::Value zero = r->constant(r->builder.getIndexAttr(0));
+  mlir::Value one = r->constant(r->builder.getIndexAttr(1));
+  auto loop = scf::ForOp::create(r->builder, loc, zero, zero, one);
+  index = r->poison();
+  return r->open(loop, loop.getBody());
+}
+
+penstock::detail::Scope penstock::detail::openLoop(const LoopArguments &arguments, Ref &index,
+                               Loc at) {
+  RECORDING(r, at);
+  Location loc = r->locationOf(at);
+  Entry *begin = r->use(arguments.begin, at, "start of the loop");
+  Entry *end = r->use(arguments.end, at, "end of the loop");
+  Entry *step = r->use(arguments.step, at, "step of the loop");
+  if (!begin || !end || !step)
+    return openPoisonedLoop(r, index, loc);
+  if (auto constant = getConstantIntValue(step->value);
+      constant && *constant <= 0) {
+    r->error(DivisorForm, at,
+             "the step of a loop is " + std::to_string(*constant) +
+                 "; it must be positive");
+    return openPoisonedLoop(r, index, loc);
+  }
+  SmallVector<NamedAttribute> attributes;
+  if (arguments.pipelined) {
+    SmallVector<int64_t> stage(arguments.stage.begin(), arguments.stage.end());
+    SmallVector<int64_t> order(arguments.order.begin(), arguments.order.end());
+    auto schedule = tile::ScheduleAttr::getChecked(
+        [&] { return mlir::emitError(loc); }, r->context,
+        static_cast<int64_t>(arguments.numStages), ArrayRef<int64_t>(stage),
+        ArrayRef<int64_t>(order), false);
+    if (!schedule)
+      return openPoisonedLoop(r, index, loc);
+    attributes.push_back(
+        r->builder.getNamedAttr(tile::TileDialect::scheduleAttr, schedule));
+  }
+  if (arguments.unroll != -1) {
+    if (arguments.unroll < 0 || arguments.unroll > 64) {
+      r->error(UnrollFactor, at,
+               "the unroll factor is " + std::to_string(arguments.unroll) +
+                   "; it must be between 0 (unroll fully) and 64");
+      return openPoisonedLoop(r, index, loc);
+    }
+    attributes.push_back(r->builder.getNamedAttr(
+        tile::TileDialect::unrollAttr,
+        r->builder.getI64IntegerAttr(arguments.unroll)));
+  }
+  auto loop = scf::ForOp::create(r->builder, loc, begin->value, end->value,
+                                 step->value);
+  for (NamedAttribute attribute : attributes)
+    loop->setAttr(attribute.getName(), attribute.getValue());
+  Scope scope = r->open(loop, loop.getBody());
+  index = r->add(loop.getInductionVar());
+  return scope;
+}
+
+penstock::detail::Scope penstock::detail::openCondition(Ref condition, bool hasElse, Loc at) {
+  RECORDING(r, at);
+  Entry *entry = r->use(condition, at, "condition");
+  mlir::Value value = entry ? entry->value
+                            : r->constant(r->builder.getBoolAttr(false));
+  auto op = scf::IfOp::create(r->builder, r->locationOf(at), TypeRange(), value,
+                              /*addThenBlock=*/true, /*addElseBlock=*/hasElse);
+  OpBuilder inner(r->context);
+  for (Region *region : {&op.getThenRegion(), &op.getElseRegion()})
+    if (!region->empty() && region->front().empty()) {
+      inner.setInsertionPointToEnd(&region->front());
+      scf::YieldOp::create(inner, op.getLoc());
+    }
+  return r->open(op, &op.getThenRegion().front());
+}
+
+void penstock::detail::openElse(Scope scope) {
+  Recorder *r = Recorder::current();
+  if (!r || !r->isOpen(scope.token))
+    return;
+  r->openSecondBranch(scope.token);
+}
+
+penstock::detail::Scope penstock::detail::openStatement(std::string_view name, Loc at) {
+  RECORDING(r, at);
+  Location loc = r->locationOf(at);
+  auto op = tile::StatementOp::create(r->builder, loc, StringRef(name));
+  OpBuilder inner(r->context);
+  mlir::Block *body = inner.createBlock(&op.getBody());
+  tile::YieldOp::create(inner, loc);
+  if (name.empty())
+    r->error(OpForm, at, "a statement needs a name");
+  return r->open(op, body);
+}
+
+penstock::detail::Scope penstock::detail::openParallel(Ints extents, std::span<Ref> indices,
+                                   Loc at) {
+  RECORDING(r, at);
+  Location loc = r->locationOf(at);
+  auto op = tile::ParallelOp::create(
+      r->builder, loc, ArrayRef<int64_t>(extents.data(), extents.size()));
+  OpBuilder inner(r->context);
+  mlir::Block *body = inner.createBlock(&op.getBody());
+  for (size_t i = 0; i < extents.size(); ++i)
+    body->addArgument(r->builder.getIndexType(), loc);
+  tile::YieldOp::create(inner, loc);
+  Scope scope = r->open(op, body);
+  for (auto [ref, argument] : llvm::zip(indices, body->getArguments()))
+    ref = r->add(argument);
+  return scope;
+}
+
+void penstock::detail::close(Scope scope) {
+  Recorder *r = Recorder::current();
+  if (!r || r->id != scope.recorder)
+    return;
+  r->close(scope.token);
+}
+
+void penstock::detail::abandon(Scope scope) {
+  Recorder *r = Recorder::current();
+  if (!r || r->id != scope.recorder || !r->isOpen(scope.token))
+    return;
+  for (const OpenScope &open : r->scopes)
+    if (open.token == scope.token) {
+      SourcePlace place = tile::placeOf(open.op->getLoc());
+      penstock::Diagnostic diagnostic;
+      diagnostic.code = LeftLoop;
+      diagnostic.place = place;
+      diagnostic.message = "the body of this loop was left before its end, by "
+                           "break, return or an exception";
+      diagnostic.helps.push_back(
+          "the body of a tile loop is recorded once and runs for every "
+          "iteration; use b.when(..) for what depends on the iteration");
+      r->diagnostics.push_back(std::move(diagnostic));
+      break;
+    }
+  r->close(scope.token);
+}

@@ -1,0 +1,353 @@
+//===- Recorder.cpp - Builds a tile program from the calls of a kernel ----===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Lang/Recorder.h"
+#include "Dialect/Tile/DiagnosticBridge.h"
+#include "Dialect/Tile/Language.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Lang/CanonicalOrder.h"
+#include "Lang/Signature.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Verifier.h"
+
+#include <atomic>
+#include <set>
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::lang;
+
+static thread_local Recorder *currentRecorder = nullptr;
+
+Recorder *Recorder::current() { return currentRecorder; }
+
+static uint32_t nextRecorderId() {
+  static std::atomic<uint32_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+Recorder::Recorder(MLIRContext *context, const penstock::detail::KernelSource &source,
+                   const CompileOptions &options,
+                   std::vector<Diagnostic> &diagnostics)
+    : id(nextRecorderId()), context(context), builder(context),
+      diagnostics(diagnostics), fixedSizes(options.fix), source(source),
+      entries(1), previous(currentRecorder) {
+  currentRecorder = this;
+}
+
+Recorder::~Recorder() { currentRecorder = previous; }
+
+//===----------------------------------------------------------------------===//
+// Recording a kernel
+//===----------------------------------------------------------------------===//
+
+/// A name that every later stage, down to symbols of object files, can carry.
+static bool isUsableName(StringRef name) {
+  return !name.empty() && name.size() <= 200 &&
+         !llvm::isDigit(name[0]) && llvm::all_of(name, [](char c) {
+           return llvm::isAlnum(c) || c == '_';
+         });
+}
+
+OwningOpRef<ModuleOp> Recorder::record() {
+  tile::DiagnosticCollector collector(context, diagnostics, OpForm);
+  if (!isUsableName(source.name)) {
+    error(BadName, source.at,
+          "`" + source.name + "` cannot be the name of a kernel",
+          "use letters, digits and _; give {.name = \"..\"} when compiling a "
+          "lambda or a template");
+    return {};
+  }
+  Location loc = locationOf(source.at);
+  SmallVector<Type> types;
+  for (const penstock::detail::ArgumentSpec &spec : source.arguments)
+    types.push_back(spec.tensor
+                        ? Type(tile::tensorType(typeOf(spec.element), spec.rank))
+                        : typeOf(spec.element));
+  module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  function = func::FuncOp::create(builder, loc, source.name,
+                                  builder.getFunctionType(types, {}));
+  function->setAttr(tile::TileDialect::kernelAttr, builder.getUnitAttr());
+  mlir::Block *body = function.addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+  bool ok = applySignature() && runKernel();
+  if (ok && !scopes.empty())
+    ok = false; // reported where the scope was left
+  if (!ok || llvm::any_of(diagnostics, [](const penstock::Diagnostic &d) {
+        return d.severity == Severity::Error;
+      }))
+    return {};
+  func::ReturnOp::create(builder, loc);
+  canonicalizeOrder(function);
+  if (failed(mlir::verify(*module)) || failed(tile::verifyKernel(function)))
+    return {};
+  return std::move(module);
+}
+
+bool Recorder::applySignature() {
+  static constexpr StringRef accessNames[] = {"in", "out", "inout"};
+  Signature signature = parseSignature(source.signature);
+  if (!signature.error.empty()) {
+    error(BadSignature, source.at,
+          "the signature \"" + source.signature + "\" cannot be read: " +
+              signature.error,
+          "a signature looks like \"A[M,K], B[N,K], scale -> C[M,N]\"");
+    return false;
+  }
+  bool stated = !source.signature.empty();
+  if (stated && signature.arguments.size() != source.arguments.size()) {
+    error(BadSignature, source.at,
+          "the signature \"" + source.signature + "\" names " +
+              std::to_string(signature.arguments.size()) +
+              " arguments and the kernel takes " +
+              std::to_string(source.arguments.size()));
+    return false;
+  }
+  std::set<std::string> known;
+  for (auto [i, spec] : llvm::enumerate(source.arguments)) {
+    std::string name = "arg" + std::to_string(i);
+    sizeNames.emplace_back();
+    if (stated) {
+      SignatureArgument &argument = signature.arguments[i];
+      if (argument.tensor != spec.tensor ||
+          (spec.tensor &&
+           argument.sizes.size() != static_cast<size_t>(spec.rank))) {
+        error(BadSignature, source.at,
+              "the signature \"" + source.signature + "\" gives `" +
+                  argument.name + "` " +
+                  (argument.tensor
+                       ? std::to_string(argument.sizes.size()) + " dimensions"
+                       : "no dimensions") +
+                  ", but argument " + std::to_string(i) + " of the kernel " +
+                  (spec.tensor ? "has " + std::to_string(spec.rank)
+                               : "is a scalar"));
+        return false;
+      }
+      name = argument.name;
+      sizeNames.back() = argument.sizes;
+      known.insert(argument.sizes.begin(), argument.sizes.end());
+    }
+    function.setArgAttr(i, tile::TileDialect::nameAttr,
+                        builder.getStringAttr(name));
+    if (spec.tensor)
+      function.setArgAttr(
+          i, tile::TileDialect::accessAttr,
+          builder.getStringAttr(accessNames[static_cast<int>(spec.access)]));
+  }
+  if (stated)
+    function->setAttr(tile::TileDialect::signatureAttr,
+                      builder.getStringAttr(source.signature));
+  for (const auto &[name, value] : fixedSizes) {
+    if (!known.count(name)) {
+      error(UnknownSize, source.at,
+            "`fix` names the size `" + name +
+                "`, which the signature does not have",
+            stated ? "" : "give the kernel a signature");
+      return false;
+    }
+    if (value < 0) {
+      error(UnknownSize, source.at,
+            "`fix` sets the size `" + name + "` to " + std::to_string(value) +
+                "; sizes are not negative");
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Recorder::runKernel() {
+  std::vector<Ref> refs;
+  for (BlockArgument argument : function.getArguments())
+    refs.push_back(add(argument));
+  penstock::Block block(id);
+  try {
+    source.record(block, refs);
+  } catch (const std::exception &thrown) {
+    error(ThrowingKernel, source.at,
+          "the kernel function threw while it was recorded: " +
+              std::string(thrown.what()));
+    return false;
+  } catch (...) {
+    error(ThrowingKernel, source.at,
+          "the kernel function threw while it was recorded");
+    return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Entry *Recorder::use(Ref ref, Loc at, StringRef what) {
+  if (ref.id == 0) {
+    error(EmptyValue, at, "the " + what.str() + " has no value",
+          "it was default-constructed, or made while no kernel was being "
+          "recorded");
+    return nullptr;
+  }
+  if (ref.recorder != id || ref.id >= entries.size()) {
+    error(ForeignValue, at,
+          "the " + what.str() + " belongs to another kernel",
+          "tiles and scalars live as long as the recording of their kernel; "
+          "do not keep them");
+    return nullptr;
+  }
+  Entry &entry = entries[ref.id];
+  if (entry.kind == Entry::Poison)
+    return nullptr;
+  bool reachable =
+      !entry.scope || llvm::any_of(scopes, [&](const OpenScope &scope) {
+        return scope.number == entry.scope;
+      });
+  if (!reachable) {
+    error(ForeignValue, at,
+          "the " + what.str() +
+              " was computed inside a loop, condition or statement that has "
+              "ended",
+          "keep it in a tile or in a Var that is declared outside");
+    return nullptr;
+  }
+  return &entry;
+}
+
+Ref Recorder::add(mlir::Value value) {
+  Entry entry;
+  entry.kind = Entry::Value;
+  entry.value = value;
+  bool inKernel = value.getParentBlock() == &function.getBody().front();
+  entry.scope = inKernel || scopes.empty() ? 0 : scopes.back().number;
+  entries.push_back(std::move(entry));
+  return {id, static_cast<uint32_t>(entries.size() - 1)};
+}
+
+Ref Recorder::add(ExprNode node) {
+  Entry entry;
+  entry.kind = Entry::Expr;
+  entry.expr = std::make_shared<ExprNode>(std::move(node));
+  entry.scope = scopes.empty() ? 0 : scopes.back().number;
+  entries.push_back(std::move(entry));
+  return {id, static_cast<uint32_t>(entries.size() - 1)};
+}
+
+Ref Recorder::poison() {
+  entries.emplace_back();
+  return {id, static_cast<uint32_t>(entries.size() - 1)};
+}
+
+mlir::Value Recorder::constant(TypedAttr attr) {
+  mlir::Value &value = constants[attr];
+  if (!value) {
+    // At the start of the kernel, where it can be used from everywhere.
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&function.getBody().front());
+    value = arith::ConstantOp::create(builder, function.getLoc(), attr);
+  }
+  return value;
+}
+
+Type Recorder::typeOf(Element element) {
+  switch (element) {
+  case Element::f16:
+    return builder.getF16Type();
+  case Element::bf16:
+    return builder.getBF16Type();
+  case Element::f32:
+    return builder.getF32Type();
+  case Element::f64:
+    return builder.getF64Type();
+  case Element::f8e4m3:
+    return Float8E4M3FNType::get(context);
+  case Element::f8e5m2:
+    return Float8E5M2Type::get(context);
+  case Element::i1:
+    return builder.getI1Type();
+  case Element::i8:
+    return builder.getI8Type();
+  case Element::i16:
+    return builder.getI16Type();
+  case Element::i32:
+    return builder.getI32Type();
+  case Element::i64:
+    return builder.getI64Type();
+  case Element::index:
+    break;
+  }
+  return builder.getIndexType();
+}
+
+Type Recorder::typeOf(const Entry &entry) {
+  return entry.kind == Entry::Expr ? entry.expr->type : entry.value.getType();
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+void Recorder::error(DiagnosticCode code, Loc at, std::string message,
+                     std::string help) {
+  penstock::Diagnostic diagnostic;
+  diagnostic.code = code;
+  diagnostic.place = {at.file, at.line, 0};
+  diagnostic.message = std::move(message);
+  if (!help.empty())
+    diagnostic.helps.push_back(std::move(help));
+  diagnostics.push_back(std::move(diagnostic));
+}
+
+Location Recorder::locationOf(Loc at) {
+  if (!at.line)
+    return UnknownLoc::get(context);
+  return FileLineColLoc::get(context, at.file, at.line, 0);
+}
+
+bool Recorder::verify(Operation *op) {
+  if (succeeded(mlir::verify(op)))
+    return true;
+  op->dropAllUses();
+  op->erase();
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Scopes
+//===----------------------------------------------------------------------===//
+
+penstock::detail::Scope Recorder::open(Operation *op, mlir::Block *body) {
+  builder.setInsertionPointAfter(op);
+  scopes.push_back({nextToken, nextToken, op, builder.saveInsertionPoint()});
+  ++nextToken;
+  if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
+    builder.setInsertionPoint(&body->back());
+  else
+    builder.setInsertionPointToEnd(body);
+  return {id, scopes.back().token};
+}
+
+void Recorder::close(uint32_t token) {
+  if (!isOpen(token))
+    return;
+  // Scopes inside that were left by force were reported when that happened.
+  while (scopes.back().token != token)
+    scopes.pop_back();
+  builder.restoreInsertionPoint(scopes.back().after);
+  scopes.pop_back();
+}
+
+bool Recorder::isOpen(uint32_t token) const {
+  return llvm::any_of(scopes, [&](const OpenScope &scope) {
+    return scope.token == token;
+  });
+}
+
+void Recorder::openSecondBranch(uint32_t token) {
+  while (scopes.back().token != token)
+    scopes.pop_back();
+  scopes.back().number = nextToken++;
+  auto branch = cast<scf::IfOp>(scopes.back().op);
+  builder.setInsertionPoint(branch.getElseRegion().front().getTerminator());
+}

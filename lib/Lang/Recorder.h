@@ -1,0 +1,143 @@
+//===- Recorder.h - Builds a tile program from the calls of a kernel -*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state behind penstock/record.h while one kernel function runs. The
+// exported functions are in Record*.cpp; each looks its operands up here,
+// creates operations and verifies them at once, so that every mistake is
+// reported with its own line and recording goes on.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_LANG_RECORDER_H
+#define PENSTOCK_LANG_RECORDER_H
+
+#include "Diagnostics/Codes.h"
+#include "Dialect/Tile/TileDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "penstock/compile.h"
+
+#include <map>
+
+namespace penstock::lang {
+
+using detail::Ref;
+
+/// A node of an elementwise expression; becomes scalar operations in the body
+/// of the tile.map that it is assigned by.
+struct ExprNode {
+  enum Kind { Elements, ElementIndex, Unary, Binary, Select, Convert, Load };
+  Kind kind;
+  detail::Op op = detail::Op::Add;
+  bool isUnsigned = false;
+  mlir::Type type;            ///< of the element it stands for
+  std::vector<Ref> operands = {};  ///< expressions or scalars
+  mlir::Value tile = {};           ///< Elements, Load
+  std::vector<int64_t> dims = {};  ///< Elements: empty for the target's own
+  int64_t dim = 0;            ///< ElementIndex
+  mlir::Location loc;
+};
+
+/// What a Ref stands for.
+struct Entry {
+  enum Kind { Poison, Value, Expr };
+  Kind kind = Poison;
+  mlir::Value value;
+  uint32_t scope = 0; ///< number of the scope that made it; 0: the kernel
+  std::shared_ptr<ExprNode> expr;
+};
+
+struct OpenScope {
+  uint32_t token;  ///< closes it
+  uint32_t number; ///< what the values made in it carry
+  mlir::Operation *op;
+  mlir::OpBuilder::InsertPoint after;
+};
+
+class Recorder {
+public:
+  Recorder(mlir::MLIRContext *context, const detail::KernelSource &source,
+           const CompileOptions &options, std::vector<Diagnostic> &diagnostics);
+  ~Recorder();
+
+  /// Runs the kernel function and gives the module, or null with errors in the
+  /// diagnostics.
+  mlir::OwningOpRef<mlir::ModuleOp> record();
+
+  /// The recorder that is at work on this thread; null outside of kernels.
+  static Recorder *current();
+
+  //===------------------------------------------------------------------===//
+  // Values
+  //===------------------------------------------------------------------===//
+
+  /// The entry of a reference that must be usable here; null, after an error
+  /// if it is the first sign of one, if it is not.
+  Entry *use(Ref ref, Loc at, llvm::StringRef what);
+  Ref add(mlir::Value value);
+  Ref add(ExprNode node);
+  Ref poison();
+  mlir::Value constant(mlir::TypedAttr attr);
+  mlir::Type typeOf(Element element);
+  mlir::Type typeOf(const Entry &entry);
+
+  /// Emits scalar arithmetic, for scalars and for the bodies of maps.
+  mlir::Value emitUnary(detail::Op, mlir::Value, mlir::Location);
+  mlir::Value emitBinary(detail::Op, bool isUnsigned, mlir::Value, mlir::Value,
+                         mlir::Location);
+  mlir::Value emitConvert(mlir::Value, mlir::Type to, bool isUnsigned,
+                          mlir::Location);
+
+  //===------------------------------------------------------------------===//
+  // Errors
+  //===------------------------------------------------------------------===//
+
+  void error(DiagnosticCode code, Loc at, std::string message,
+             std::string help = "");
+  mlir::Location locationOf(Loc at);
+  /// Verifies a new operation; erases it and gives false if it is wrong.
+  bool verify(mlir::Operation *op);
+
+  //===------------------------------------------------------------------===//
+  // Scopes
+  //===------------------------------------------------------------------===//
+
+  detail::Scope open(mlir::Operation *op, mlir::Block *body);
+  void close(uint32_t token);
+  /// Goes on in the second branch of a condition. The scope keeps its token and
+  /// gets a new number, so that values of the first branch are foreign here.
+  void openSecondBranch(uint32_t token);
+  bool isOpen(uint32_t token) const;
+
+  uint32_t id;
+  mlir::MLIRContext *context;
+  mlir::OpBuilder builder;
+  mlir::func::FuncOp function;
+  std::vector<OpenScope> scopes;
+  std::vector<Diagnostic> &diagnostics;
+  /// Tiles allocated so far on each source line, to tell `auto a = .., b = ..`
+  /// apart.
+  std::map<std::pair<std::string, unsigned>, unsigned> allocationsOnLine;
+  std::map<std::string, int64_t> fixedSizes;
+  std::vector<std::vector<std::string>> sizeNames; ///< by argument, dimension
+
+private:
+  bool applySignature();
+  bool runKernel();
+
+  const detail::KernelSource &source;
+  std::vector<Entry> entries;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  uint32_t nextToken = 1;
+  Recorder *previous;
+};
+
+} // namespace penstock::lang
+
+#endif // PENSTOCK_LANG_RECORDER_H

@@ -1,0 +1,67 @@
+//===- VariableNames.cpp - Tiles are called what the user calls them ------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Lang/VariableNames.h"
+
+#include <cctype>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+bool isWord(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+/// The identifier before `= b.shared<`, `(b.local<`, `{b.shared<`, or the one
+/// after `Var<..>` for `Var<int> stage(b, 0)`.
+std::string nameBefore(std::string_view line, size_t at) {
+  // Back over the object: `b.`, `this->b.`, `block->`.
+  while (at > 0 && (isWord(line[at - 1]) || line[at - 1] == '.' ||
+                    line[at - 1] == '>' || line[at - 1] == '-'))
+    --at;
+  while (at > 0 && line[at - 1] == ' ')
+    --at;
+  if (at == 0 || (line[at - 1] != '=' && line[at - 1] != '(' && line[at - 1] != '{'))
+    return "";
+  --at;
+  while (at > 0 && line[at - 1] == ' ')
+    --at;
+  size_t end = at;
+  while (at > 0 && isWord(line[at - 1]))
+    --at;
+  return std::string(line.substr(at, end - at));
+}
+
+std::string nameAfter(std::string_view line, size_t at) {
+  size_t close = line.find('>', at);
+  if (close == std::string_view::npos)
+    return "";
+  size_t begin = line.find_first_not_of(' ', close + 1);
+  if (begin == std::string_view::npos)
+    return "";
+  size_t end = begin;
+  while (end < line.size() && isWord(line[end]))
+    ++end;
+  return std::string(line.substr(begin, end - begin));
+}
+
+} // namespace
+
+std::string variableName(std::string_view line, unsigned ordinal) {
+  std::vector<std::string> names;
+  for (size_t at = 0; at < line.size(); ++at) {
+    std::string_view rest = line.substr(at);
+    if (rest.starts_with(".shared<") || rest.starts_with(".local<") ||
+        rest.starts_with("->shared<") || rest.starts_with("->local<"))
+      names.push_back(nameBefore(line, at));
+    else if (rest.starts_with("Var<") && (at == 0 || !isWord(line[at - 1])))
+      names.push_back(nameAfter(line, at));
+  }
+  return ordinal < names.size() ? names[ordinal] : "";
+}
+
+} // namespace penstock

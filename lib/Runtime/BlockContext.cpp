@@ -1,0 +1,135 @@
+//===- BlockContext.cpp - What generated code asks of the runtime ---------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Runtime/BlockContext.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace penstock {
+
+BlockContext::BlockContext(LaunchState &launch, uint64_t block)
+    : launch(launch), randomState(launch.options.seed * 0x9e3779b97f4a7c15u + block + 1) {}
+
+void BlockContext::fault(int32_t number) {
+  if (number >= 0 && static_cast<size_t>(number) < launch.faulted.size())
+    launch.faulted[number].store(true, std::memory_order_relaxed);
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+void BlockContext::printText(uint64_t chars, int32_t count) {
+  char text[8];
+  std::memcpy(text, &chars, sizeof text);
+  line.append(text, static_cast<size_t>(count));
+}
+
+void BlockContext::printInt(int64_t value) { line += std::to_string(value); }
+
+void BlockContext::printFloat(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  line += text;
+}
+
+void BlockContext::printEnd() {
+  line += '\n';
+  std::lock_guard lock(launch.printing);
+  if (launch.options.print)
+    launch.options.print(line);
+  else
+    std::fwrite(line.data(), 1, line.size(), stdout);
+  line.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Asynchronous operations
+//===----------------------------------------------------------------------===//
+
+uint64_t BlockContext::random() {
+  // splitmix64: small, and the same everywhere.
+  uint64_t z = (randomState += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+void BlockContext::complete(size_t index) {
+  Request request = std::move(pending[index]);
+  pending.erase(pending.begin() + static_cast<ptrdiff_t>(index));
+  request.code(request.slots.data());
+}
+
+void BlockContext::completeSome() {
+  if (launch.options.completion != Completion::Random)
+    return;
+  while (!pending.empty() && random() % 2)
+    complete(random() % pending.size());
+}
+
+void BlockContext::issue(int32_t name, int64_t iteration, Entry code,
+                         const uint64_t *slots, int32_t count) {
+  pending.push_back({name, iteration, code, {slots, slots + count}});
+  if (launch.options.completion == Completion::Eager)
+    complete(pending.size() - 1);
+  else
+    completeSome();
+}
+
+void BlockContext::startLoop(int32_t name) {
+  for (Request &request : pending)
+    if (request.name == name)
+      request.iteration = INT64_MIN;
+}
+
+void BlockContext::wait(int32_t name, int64_t lastIteration) {
+  completeSome();
+  for (size_t i = 0; i < pending.size();)
+    if (pending[i].name == name && pending[i].iteration <= lastIteration)
+      complete(i);
+    else
+      ++i;
+  completeSome();
+}
+
+void BlockContext::finish() {
+  while (!pending.empty())
+    complete(0);
+}
+
+//===----------------------------------------------------------------------===//
+// The functions themselves
+//===----------------------------------------------------------------------===//
+
+std::vector<std::pair<const char *, void *>> runtimeFunctions() {
+  auto address = [](auto function) { return reinterpret_cast<void *>(+function); };
+  return {
+      {"penstock_fault",
+       address([](BlockContext *c, int32_t number) { c->fault(number); })},
+      {"penstock_print_text", address([](BlockContext *c, uint64_t chars, int32_t count) {
+         c->printText(chars, count);
+       })},
+      {"penstock_print_int",
+       address([](BlockContext *c, int64_t value) { c->printInt(value); })},
+      {"penstock_print_float",
+       address([](BlockContext *c, double value) { c->printFloat(value); })},
+      {"penstock_print_end", address([](BlockContext *c) { c->printEnd(); })},
+      {"penstock_async_issue",
+       address([](BlockContext *c, int32_t name, int64_t iteration, BlockContext::Entry code,
+                  const uint64_t *slots, int32_t count) {
+         c->issue(name, iteration, code, slots, count);
+       })},
+      {"penstock_async_loop",
+       address([](BlockContext *c, int32_t name) { c->startLoop(name); })},
+      {"penstock_async_wait", address([](BlockContext *c, int32_t name, int64_t last) {
+         c->wait(name, last);
+       })},
+  };
+}
+
+} // namespace penstock

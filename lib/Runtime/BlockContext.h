@@ -1,0 +1,72 @@
+//===- BlockContext.h - What generated code asks of the runtime -*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_RUNTIME_BLOCKCONTEXT_H
+#define PENSTOCK_RUNTIME_BLOCKCONTEXT_H
+
+#include "Runtime/KernelInfo.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace penstock {
+
+/// What the blocks of one launch share.
+struct LaunchState {
+  LaunchState(const KernelInfo &info, const LaunchOptions &options)
+      : options(options), faulted(info.faults.size()) {}
+
+  const LaunchOptions &options;
+  std::vector<std::atomic<bool>> faulted; ///< by number of the fault
+  std::mutex printing;
+};
+
+/// The handle that a block passes to every call into the runtime.
+class BlockContext {
+public:
+  BlockContext(LaunchState &launch, uint64_t block);
+
+  /// Completes what no wait has asked for.
+  void finish();
+
+  void fault(int32_t number);
+  void printText(uint64_t chars, int32_t count);
+  void printInt(int64_t value);
+  void printFloat(double value);
+  void printEnd();
+
+  using Entry = void (*)(void *slots);
+  void issue(int32_t name, int64_t iteration, Entry code, const uint64_t *slots,
+             int32_t count);
+  void startLoop(int32_t name);
+  void wait(int32_t name, int64_t lastIteration);
+
+private:
+  struct Request {
+    int32_t name;
+    int64_t iteration;
+    Entry code;
+    std::vector<uint64_t> slots;
+  };
+  void complete(size_t index);
+  /// Under random completion: finishes some requests before their time.
+  void completeSome();
+  uint64_t random();
+
+  LaunchState &launch;
+  std::string line;
+  std::vector<Request> pending;
+  uint64_t randomState;
+};
+
+/// The functions of the runtime that generated code calls, by name.
+std::vector<std::pair<const char *, void *>> runtimeFunctions();
+
+} // namespace penstock
+
+#endif // PENSTOCK_RUNTIME_BLOCKCONTEXT_H

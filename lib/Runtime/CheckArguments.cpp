@@ -1,0 +1,256 @@
+//===- CheckArguments.cpp - What a launch may pass to a kernel ------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Diagnostics/Codes.h"
+#include "Runtime/KernelInfo.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace penstock {
+
+size_t bytesOf(Element element) {
+  switch (element) {
+  case Element::f8e4m3:
+  case Element::f8e5m2:
+  case Element::i1:
+  case Element::i8:
+    return 1;
+  case Element::f16:
+  case Element::bf16:
+  case Element::i16:
+    return 2;
+  case Element::f32:
+  case Element::i32:
+    return 4;
+  case Element::f64:
+  case Element::i64:
+  case Element::index:
+    break;
+  }
+  return 8;
+}
+
+const char *nameOf(Element element) {
+  static const char *const names[] = {"f16", "bf16", "f32", "f64", "f8e4m3", "f8e5m2",
+                                      "bool", "i8", "i16", "i32", "i64", "index"};
+  return names[static_cast<int>(element)];
+}
+
+namespace {
+
+/// Larger tensors cannot be addressed on any machine; keeps sums from wrapping.
+constexpr int64_t maxElements = int64_t(1) << 56;
+
+class Checker {
+public:
+  Checker(const KernelInfo &info, std::span<const detail::Argument> arguments)
+      : info(info), arguments(arguments) {}
+
+  std::vector<Diagnostic> run() {
+    if (arguments.size() != info.arguments.size()) {
+      error(LaunchRank, "`" + info.name + "` takes " + std::to_string(info.arguments.size()) +
+                            " arguments and is given " + std::to_string(arguments.size()));
+      return std::move(diagnostics);
+    }
+    for (size_t i = 0; i < arguments.size(); ++i)
+      checkKind(i);
+    if (!diagnostics.empty())
+      return std::move(diagnostics);
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (arguments[i].tensor)
+        checkTensor(i);
+    checkSizes();
+    if (diagnostics.empty())
+      checkOverlap();
+    return std::move(diagnostics);
+  }
+
+private:
+  void error(DiagnosticCode code, std::string message, std::string help = "") {
+    Diagnostic d;
+    d.code = code;
+    d.place = info.place;
+    d.message = std::move(message);
+    if (!help.empty())
+      d.helps.push_back(std::move(help));
+    diagnostics.push_back(std::move(d));
+  }
+  std::string called(size_t i) const { return "`" + info.arguments[i].name + "`"; }
+
+  void checkKind(size_t i) {
+    const ArgumentInfo &want = info.arguments[i];
+    const detail::Argument &have = arguments[i];
+    if (want.tensor != have.tensor)
+      error(LaunchRank, called(i) + (want.tensor ? " is a tensor and is given a scalar"
+                                                 : " is a scalar and is given a tensor"));
+    else if (want.element != have.element)
+      error(LaunchRank, called(i) + " holds " + nameOf(want.element) + " and is given " +
+                            nameOf(have.element));
+    else if (want.tensor && (have.sizes.size() != static_cast<size_t>(want.rank) ||
+                             have.strides.size() != have.sizes.size()))
+      error(LaunchRank, called(i) + " has rank " + std::to_string(want.rank) +
+                            " and is given rank " + std::to_string(have.sizes.size()));
+  }
+
+  void checkTensor(size_t i) {
+    const detail::Argument &tensor = arguments[i];
+    int64_t elements = 1;
+    for (size_t d = 0; d < tensor.sizes.size(); ++d) {
+      int64_t size = tensor.sizes[d], stride = tensor.strides[d];
+      if (size < 0) {
+        error(LaunchSize, "size " + std::to_string(d) + " of " + called(i) + " is " +
+                              std::to_string(size));
+        return;
+      }
+      if (size && elements > maxElements / size) {
+        error(LaunchSize, called(i) + " has more elements than memory can hold");
+        return;
+      }
+      elements *= size;
+      if (stride < 0 || (size > 1 && stride > maxElements / size)) {
+        error(LaunchStride, "stride " + std::to_string(d) + " of " + called(i) + " is " +
+                                std::to_string(stride),
+              "strides are counted in elements and are not negative");
+        return;
+      }
+    }
+    if (elements == 0)
+      return;
+    if (tensor.sizes.back() > 1 && tensor.strides.back() != 1)
+      error(LaunchStride, called(i) + " has a stride of " + std::to_string(tensor.strides.back()) +
+                              " in its last dimension; kernels need it to be 1",
+            "pass a contiguous copy, or write the kernel for the transposed tensor");
+    if (info.arguments[i].written && selfOverlaps(tensor))
+      error(LaunchStride, called(i) + " is written, but its strides map different elements to "
+                                      "the same memory");
+    if (!tensor.data)
+      error(LaunchNull, called(i) + " has " + std::to_string(elements) +
+                            " elements and no memory");
+    else if (reinterpret_cast<uintptr_t>(tensor.data) % bytesOf(tensor.element))
+      error(LaunchNull, called(i) + " is not aligned to its elements of " +
+                            std::to_string(bytesOf(tensor.element)) + " bytes");
+  }
+
+  /// Elements are distinct if each stride steps over all that the smaller ones
+  /// reach. (Exotic strides that happen to be distinct are refused too.)
+  static bool selfOverlaps(const detail::Argument &tensor) {
+    std::vector<size_t> order(tensor.sizes.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return tensor.strides[a] < tensor.strides[b];
+    });
+    int64_t reach = 0;
+    for (size_t d : order) {
+      if (tensor.sizes[d] <= 1)
+        continue;
+      if (tensor.strides[d] <= reach)
+        return true;
+      reach += (tensor.sizes[d] - 1) * tensor.strides[d];
+    }
+    return false;
+  }
+
+  void checkSizes() {
+    struct Seen {
+      int64_t value;
+      std::string where;
+    };
+    std::map<std::string, Seen> seen;
+    for (const auto &[name, value] : info.fixedSizes)
+      seen[name] = {value, "fixed when the kernel was compiled"};
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const std::vector<std::string> &names = info.arguments[i].sizes;
+      for (size_t d = 0; d < names.size(); ++d) {
+        int64_t value = arguments[i].sizes[d];
+        std::string where = "size " + std::to_string(d) + " of " + called(i);
+        if (names[d][0] >= '0' && names[d][0] <= '9') {
+          if (names[d] != std::to_string(value))
+            error(LaunchSize, where + " is " + std::to_string(value) +
+                                  "; the kernel's signature says " + names[d]);
+          continue;
+        }
+        auto [known, isNew] = seen.try_emplace(names[d], Seen{value, where});
+        if (!isNew && known->second.value != value)
+          error(LaunchSize, "`" + names[d] + "` is " + std::to_string(value) + " as " + where +
+                                ", but " + std::to_string(known->second.value) + " " +
+                                (known->second.where[0] == 'f' ? "" : "as ") +
+                                known->second.where);
+      }
+    }
+  }
+
+  //===------------------------------------------------------------------===//
+  // Overlap
+  //===------------------------------------------------------------------===//
+
+  struct Span {
+    uintptr_t begin = 0, end = 0; ///< bytes, end exclusive; equal if empty
+    uintptr_t row = 0, width = 0; ///< bytes between rows and in one; 0: unknown
+  };
+
+  Span spanOf(const detail::Argument &tensor) const {
+    Span span;
+    int64_t last = 0, outer = 0, inner = 0;
+    for (size_t d = 0; d < tensor.sizes.size(); ++d) {
+      if (tensor.sizes[d] == 0)
+        return span;
+      int64_t reach = (tensor.sizes[d] - 1) * tensor.strides[d];
+      last += reach;
+      if (tensor.sizes[d] > 1 && tensor.strides[d] > outer)
+        outer = tensor.strides[d];
+    }
+    for (size_t d = 0; d < tensor.sizes.size(); ++d)
+      if (tensor.sizes[d] > 1 && tensor.strides[d] != outer)
+        inner += (tensor.sizes[d] - 1) * tensor.strides[d];
+    size_t bytes = bytesOf(tensor.element);
+    span.begin = reinterpret_cast<uintptr_t>(tensor.data);
+    span.end = span.begin + static_cast<uintptr_t>(last + 1) * bytes;
+    if (outer > inner) {
+      span.row = static_cast<uintptr_t>(outer) * bytes;
+      span.width = static_cast<uintptr_t>(inner + 1) * bytes;
+    }
+    return span;
+  }
+
+  static bool overlap(const Span &a, const Span &b) {
+    if (a.begin >= b.end || b.begin >= a.end)
+      return false;
+    // Column slices of one matrix interleave without touching.
+    if (a.row && a.row == b.row) {
+      uintptr_t between = (b.begin - a.begin) % a.row;
+      return between < a.width || between + b.width > a.row;
+    }
+    return true;
+  }
+
+  void checkOverlap() {
+    for (size_t i = 0; i < arguments.size(); ++i)
+      for (size_t j = 0; j < i; ++j) {
+        const ArgumentInfo &a = info.arguments[i], &b = info.arguments[j];
+        if (!a.tensor || !b.tensor || (!a.written && !b.written) ||
+            (a.mayOverlap && b.mayOverlap))
+          continue;
+        if (overlap(spanOf(arguments[i]), spanOf(arguments[j])))
+          error(LaunchOverlap, called(j) + " and " + called(i) + " share memory, and " +
+                                   called(a.written ? i : j) + " is written",
+                "give the kernel separate tensors, or one InOut tensor");
+      }
+  }
+
+  const KernelInfo &info;
+  std::span<const detail::Argument> arguments;
+  std::vector<Diagnostic> diagnostics;
+};
+
+} // namespace
+
+std::vector<Diagnostic> checkArguments(const KernelInfo &info,
+                                       std::span<const detail::Argument> arguments) {
+  return Checker(info, arguments).run();
+}
+
+} // namespace penstock

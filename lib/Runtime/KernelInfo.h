@@ -1,0 +1,56 @@
+//===- KernelInfo.h - What a launch must know of a kernel -------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// lib/Runtime knows neither LLVM nor the front end: a kernel that was compiled
+// in this process and one that was loaded from a file look the same to it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_RUNTIME_KERNELINFO_H
+#define PENSTOCK_RUNTIME_KERNELINFO_H
+
+#include "Diagnostics/Diagnostic.h"
+#include "penstock/launch.h"
+
+#include <map>
+#include <span>
+
+namespace penstock {
+
+struct ArgumentInfo {
+  std::string name;
+  bool tensor = false;
+  Element element = Element::f32;
+  int rank = 0;
+  bool written = false;
+  bool mayOverlap = false;
+  /// Names or numbers of the sizes, from the signature; empty without one.
+  std::vector<std::string> sizes;
+};
+
+struct KernelInfo {
+  std::string name;
+  SourcePlace place;
+  std::vector<ArgumentInfo> arguments;
+  std::map<std::string, int64_t> fixedSizes;
+  /// What the numbers that generated code passes to penstock_fault mean.
+  std::vector<Diagnostic> faults;
+  uint64_t scratchBytes = 0;
+  unsigned launchConstants = 3;
+};
+
+/// Bytes of one element in memory.
+size_t bytesOf(Element element);
+/// "f16", "index".
+const char *nameOf(Element element);
+
+/// Everything that is wrong with the arguments of a launch.
+std::vector<Diagnostic> checkArguments(const KernelInfo &info,
+                                       std::span<const detail::Argument> arguments);
+
+} // namespace penstock
+
+#endif // PENSTOCK_RUNTIME_KERNELINFO_H

@@ -1,0 +1,130 @@
+//===- NativeLaunch.cpp - Runs native code over a grid --------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Runtime/NativeLaunch.h"
+#include "Diagnostics/Codes.h"
+#include "Runtime/BlockContext.h"
+#include "Runtime/ThreadPool.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace penstock {
+namespace {
+
+/// Arguments in the order and form that generated code takes them.
+class Slots {
+public:
+  void pointer(const void *value) { slots.push_back(reinterpret_cast<uint64_t>(value)); }
+  void integer(int64_t value) { slots.push_back(static_cast<uint64_t>(value)); }
+  /// A memref: allocated and aligned pointer, offset, sizes, strides.
+  void memref(const void *data, std::span<const int64_t> sizes,
+              std::span<const int64_t> strides) {
+    pointer(data);
+    pointer(data);
+    integer(0);
+    for (int64_t size : sizes)
+      integer(size);
+    for (int64_t stride : strides)
+      integer(stride);
+  }
+  void array(const void *data, int64_t size) {
+    int64_t sizes[] = {size}, strides[] = {1};
+    memref(data, sizes, strides);
+  }
+  void arguments(std::span<const detail::Argument> all) {
+    for (const detail::Argument &argument : all)
+      if (argument.tensor)
+        memref(argument.data, argument.sizes, argument.strides);
+      else
+        slots.push_back(argument.scalar);
+  }
+  std::vector<uint64_t> slots;
+};
+
+/// Scratch memory of one worker. Filled with a pattern that is NaN for every
+/// floating-point type, so that reading what nothing wrote is seen.
+struct Scratch {
+  explicit Scratch(size_t bytes)
+      : memory(static_cast<char *>(
+            std::aligned_alloc(64, (std::max<size_t>(bytes, 1) + 63) / 64 * 64))) {
+    if (memory)
+      std::memset(memory.get(), 0xff, bytes);
+  }
+  struct Free {
+    void operator()(char *memory) const { std::free(memory); }
+  };
+  std::unique_ptr<char, Free> memory;
+};
+
+Diagnostic problem(const KernelInfo &info, DiagnosticCode code, std::string message) {
+  Diagnostic d;
+  d.code = code;
+  d.place = info.place;
+  d.message = std::move(message);
+  return d;
+}
+
+} // namespace
+
+std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries &entries,
+                                     std::span<const detail::Argument> arguments,
+                                     const LaunchOptions &options) {
+  LaunchState state(info, options);
+  BlockContext launchContext(state, 0);
+  std::vector<int64_t> constants(info.launchConstants, 0);
+  {
+    Slots slots;
+    slots.arguments(arguments);
+    slots.array(constants.data(), static_cast<int64_t>(constants.size()));
+    slots.pointer(&launchContext);
+    entries.launch(slots.slots.data());
+  }
+  uint64_t blocks = 1;
+  for (int d = 0; d < 3; ++d) {
+    if (constants[d] < 0)
+      return {problem(info, LaunchGrid, "extent " + std::to_string(d) + " of the grid of `" +
+                                            info.name + "` is " + std::to_string(constants[d]))};
+    if (constants[d] && blocks > (uint64_t(1) << 40) / static_cast<uint64_t>(constants[d]))
+      return {problem(info, LaunchGrid,
+                      "the grid of `" + info.name + "` has more than 2^40 blocks")};
+    blocks *= static_cast<uint64_t>(constants[d]);
+  }
+  int threads = options.threads > 0 ? options.threads : defaultThreads();
+  std::vector<std::unique_ptr<Scratch>> scratch(static_cast<size_t>(threads));
+  std::atomic<bool> outOfMemory{false};
+  parallelFor(blocks, threads, [&](uint64_t block, int worker) {
+    std::unique_ptr<Scratch> &mine = scratch[static_cast<size_t>(worker)];
+    if (!mine)
+      mine = std::make_unique<Scratch>(info.scratchBytes);
+    if (!mine->memory) {
+      outOfMemory = true;
+      return;
+    }
+    BlockContext context(state, block);
+    Slots slots;
+    slots.arguments(arguments);
+    slots.integer(static_cast<int64_t>(block));
+    slots.array(constants.data(), static_cast<int64_t>(constants.size()));
+    slots.array(mine->memory.get(), static_cast<int64_t>(info.scratchBytes));
+    slots.pointer(&context);
+    entries.block(slots.slots.data());
+    context.finish();
+  });
+  std::vector<Diagnostic> faults;
+  if (outOfMemory)
+    faults.push_back(problem(info, MemoryLimit,
+                             "no memory for the tiles of `" + info.name + "` (" +
+                                 std::to_string(info.scratchBytes) + " bytes per thread)"));
+  for (size_t i = 0; i < state.faulted.size(); ++i)
+    if (state.faulted[i].load(std::memory_order_relaxed))
+      faults.push_back(info.faults[i]);
+  return faults;
+}
+
+} // namespace penstock

@@ -1,0 +1,179 @@
+//===- NativeCode.cpp - Machine code for the host, in memory --------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Target/X86/NativeCode.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <mutex>
+
+using namespace penstock;
+
+namespace {
+
+void initializeOnce() {
+  static std::once_flag flag;
+  std::call_once(flag, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+  });
+}
+
+/// The host, described once: finding it out takes a millisecond.
+const llvm::orc::JITTargetMachineBuilder *hostBuilder() {
+  initializeOnce();
+  static const std::unique_ptr<llvm::orc::JITTargetMachineBuilder> builder = [] {
+    auto detected = llvm::orc::JITTargetMachineBuilder::detectHost();
+    if (!detected) {
+      llvm::consumeError(detected.takeError());
+      return std::unique_ptr<llvm::orc::JITTargetMachineBuilder>();
+    }
+    detected->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+    return std::make_unique<llvm::orc::JITTargetMachineBuilder>(std::move(*detected));
+  }();
+  return builder.get();
+}
+
+std::unique_ptr<llvm::TargetMachine> hostMachine() {
+  const auto *builder = hostBuilder();
+  if (!builder)
+    return nullptr;
+  auto copy = *builder;
+  auto machine = copy.createTargetMachine();
+  if (!machine) {
+    llvm::consumeError(machine.takeError());
+    return nullptr;
+  }
+  return std::move(*machine);
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = true;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+} // namespace
+
+unsigned penstock::hostVectorBits() {
+  auto features = llvm::sys::getHostCPUFeatures();
+  if (features.lookup("avx512f"))
+    return 512;
+  return features.lookup("avx2") ? 256 : 128;
+}
+
+NativeCode::NativeCode() = default;
+NativeCode::~NativeCode() = default;
+
+std::unique_ptr<NativeCode>
+NativeCode::compile(mlir::ModuleOp module,
+                    llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols,
+                    std::string &error) {
+  auto fail = [&](std::string text) {
+    error = std::move(text);
+    return nullptr;
+  };
+  auto machine = hostMachine();
+  if (!machine)
+    return fail("this machine's processor cannot be described to LLVM");
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto llvmModule = mlir::translateModuleToLLVMIR(module, *context, "kernel");
+  if (!llvmModule)
+    return fail("the translation to LLVM IR failed");
+  llvmModule->setDataLayout(machine->createDataLayout());
+  llvmModule->setTargetTriple(machine->getTargetTriple());
+  for (llvm::Function &function : *llvmModule)
+    if (!function.isDeclaration()) {
+      function.addFnAttr("target-cpu", machine->getTargetCPU());
+      function.addFnAttr("target-features", machine->getTargetFeatureString());
+      // The loops here are written for the full width.
+      function.addFnAttr("prefer-vector-width", std::to_string(hostVectorBits()));
+      function.addFnAttr("min-legal-vector-width", "0");
+      function.addFnAttr(llvm::Attribute::NoUnwind);
+    }
+  if (llvm::verifyModule(*llvmModule))
+    return fail("the LLVM IR of the kernel is not valid");
+  optimize(*llvmModule, *machine);
+
+  auto code = std::make_unique<NativeCode>();
+  llvm::raw_string_ostream(code->llvmIR) << *llvmModule;
+  auto builder = llvm::orc::LLJITBuilder();
+  builder.setJITTargetMachineBuilder(*hostBuilder());
+  builder.setNumCompileThreads(0);
+  auto jit = builder.create();
+  if (!jit)
+    return fail(llvm::toString(jit.takeError()));
+  code->jit = std::move(*jit);
+  auto &library = code->jit->getMainJITDylib();
+  llvm::orc::SymbolMap map;
+  for (auto [name, address] : symbols)
+    map[code->jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
+                                             llvm::JITSymbolFlags::Exported};
+  if (auto failed = library.define(llvm::orc::absoluteSymbols(std::move(map))))
+    return fail(llvm::toString(std::move(failed)));
+  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      code->jit->getDataLayout().getGlobalPrefix());
+  if (!process)
+    return fail(llvm::toString(process.takeError()));
+  library.addGenerator(std::move(*process));
+  if (auto failed = code->jit->addIRModule(
+          llvm::orc::ThreadSafeModule(std::move(llvmModule), std::move(context))))
+    return fail(llvm::toString(std::move(failed)));
+  return code;
+}
+
+NativeCode::Entry NativeCode::lookup(llvm::StringRef name) {
+  auto found = jit->lookup(name);
+  if (!found) {
+    llvm::consumeError(found.takeError());
+    return nullptr;
+  }
+  return found->toPtr<Entry>();
+}
+
+std::string penstock::assemblyOf(const std::string &llvmIR) {
+  auto machine = hostMachine();
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic diagnostic;
+  auto module = llvm::parseIR(llvm::MemoryBufferRef(llvmIR, "kernel"), diagnostic, context);
+  if (!machine || !module)
+    return "";
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr,
+                                   llvm::CodeGenFileType::AssemblyFile))
+    return "";
+  passes.run(*module);
+  return text.str().str();
+}

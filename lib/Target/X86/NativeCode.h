@@ -1,0 +1,53 @@
+//===- NativeCode.h - Machine code for the host, in memory ------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_X86_NATIVECODE_H
+#define PENSTOCK_TARGET_X86_NATIVECODE_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace llvm::orc {
+class LLJIT;
+}
+
+namespace penstock {
+
+/// Width in bits of the vector registers that the host is best used with.
+unsigned hostVectorBits();
+
+/// Code of one module, ready to be called.
+class NativeCode {
+public:
+  NativeCode();
+  ~NativeCode();
+
+  /// Compiles a module of the LLVM dialect. \p symbols are functions of the
+  /// process that the code may call. Gives null and an error text on failure.
+  static std::unique_ptr<NativeCode>
+  compile(mlir::ModuleOp module,
+          llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols,
+          std::string &error);
+
+  /// The entry of a packed function.
+  using Entry = void (*)(void *slots);
+  Entry lookup(llvm::StringRef name);
+
+  std::string llvmIR;
+
+private:
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+
+/// The host's assembly of a module of LLVM IR text.
+std::string assemblyOf(const std::string &llvmIR);
+
+} // namespace penstock
+
+#endif // PENSTOCK_TARGET_X86_NATIVECODE_H

@@ -1,0 +1,435 @@
+//===- LowerToLoops.cpp - Tile operations as loops over elements ----------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Transforms/KernelAbi.h"
+#include "Transforms/Passes.h"
+#include "Transforms/RuntimeCalls.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace penstock {
+#define GEN_PASS_DEF_LOWERTOLOOPS
+#include "Transforms/Passes.h.inc"
+} // namespace penstock
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+MemRefType typeOf(Value memref) { return cast<MemRefType>(memref.getType()); }
+
+/// Builds loops at the place of one operation.
+class LoopBuilder {
+public:
+  explicit LoopBuilder(Operation *op) : b(op), loc(op->getLoc()) {}
+
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+
+  /// A nest of loops, the last dimension innermost.
+  template <typename Body>
+  void nest(ArrayRef<Value> begins, ArrayRef<Value> ends, Body body) {
+    SmallVector<Value> indices;
+    OpBuilder::InsertionGuard guard(b);
+    for (auto [begin, end] : llvm::zip(begins, ends)) {
+      auto loop = scf::ForOp::create(b, loc, begin, end, index(1));
+      b.setInsertionPointToStart(loop.getBody());
+      indices.push_back(loop.getInductionVar());
+    }
+    body(indices);
+  }
+  template <typename Body> void nest(ArrayRef<int64_t> extents, Body body) {
+    SmallVector<Value> begins, ends;
+    for (int64_t extent : extents) {
+      begins.push_back(index(0));
+      ends.push_back(index(extent));
+    }
+    nest(begins, ends, body);
+  }
+
+  Value load(Value memref, ValueRange indices) {
+    return memref::LoadOp::create(b, loc, memref, indices);
+  }
+  void store(Value value, Value memref, ValueRange indices) {
+    memref::StoreOp::create(b, loc, value, memref, indices);
+  }
+
+  /// Float to float, as copies and reductions convert.
+  Value convert(Value value, Type to) {
+    Type from = value.getType();
+    if (from == to)
+      return value;
+    unsigned fromWidth = from.getIntOrFloatBitWidth(), toWidth = to.getIntOrFloatBitWidth();
+    if (fromWidth == toWidth)
+      return convert(convert(value, b.getF32Type()), to);
+    if (fromWidth < toWidth)
+      return arith::ExtFOp::create(b, loc, to, value);
+    return arith::TruncFOp::create(b, loc, to, value);
+  }
+
+  Value zero(Type type) {
+    return arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
+  }
+
+  OpBuilder b;
+  Location loc;
+};
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+class CopyLowering : LoopBuilder {
+public:
+  explicit CopyLowering(tile::CopyOp op) : LoopBuilder(op), op(op) {}
+
+  void run() {
+    if (!op.readsTensor() && !op.writesTensor())
+      nest(op.getTileShape(), [&](ValueRange at) {
+        Value value = load(op.getSource(), at);
+        store(convert(value, elementOf(op.getTarget())), op.getTarget(), at);
+      });
+    else
+      withTensor();
+    op.erase();
+  }
+
+private:
+  static Type elementOf(Value memref) { return typeOf(memref).getElementType(); }
+
+  /// The part of the tile that exists in the tensor is a box; where it is the
+  /// whole tile, loops have constant length.
+  void withTensor() {
+    Value tensor = op.readsTensor() ? op.getSource() : op.getTarget();
+    offsets = op.readsTensor() ? op.getSourceOffsets() : op.getTargetOffsets();
+    dims = op.getTensorDims();
+    ArrayRef<int64_t> shape = op.getTileShape();
+    Value inside;
+    auto require = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+      Value ok = arith::CmpIOp::create(b, loc, predicate, x, y);
+      inside = inside ? Value(arith::AndIOp::create(b, loc, inside, ok)) : ok;
+    };
+    SmallVector<Value> begins, ends;
+    Value exists;
+    for (int64_t dim = 0, rank = typeOf(tensor).getRank(); dim < rank; ++dim) {
+      Value size = memref::DimOp::create(b, loc, tensor, dim);
+      Value offset = offsets[dim];
+      auto run = llvm::find(dims, dim);
+      if (run == dims.end()) {
+        Value ok = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, offset, size);
+        exists = exists ? Value(arith::AndIOp::create(b, loc, exists, ok)) : ok;
+        continue;
+      }
+      Value extent = index(shape[run - dims.begin()]);
+      Value left = arith::SubIOp::create(b, loc, size, offset);
+      require(arith::CmpIPredicate::sge, offset, index(0));
+      require(arith::CmpIPredicate::sge, left, extent);
+      Value before = arith::SubIOp::create(b, loc, index(0), offset);
+      begins.push_back(clamp(before, extent));
+      ends.push_back(clamp(left, extent));
+    }
+    if (exists) {
+      inside = inside ? Value(arith::AndIOp::create(b, loc, inside, exists)) : exists;
+      for (Value &end : ends)
+        end = arith::SelectOp::create(b, loc, exists, end, index(0));
+    }
+    if (!inside) { // a tile without dimensions
+      inside = arith::ConstantIntOp::create(b, loc, 1, 1);
+    }
+    auto branch = scf::IfOp::create(b, loc, TypeRange(), inside, true, true);
+    inBranch(branch.thenBlock(), [&] { nest(shape, [&](ValueRange at) { element(at); }); });
+    inBranch(branch.elseBlock(), [&] {
+      if (op.readsTensor()) {
+        Value fill = op.getFill() ? op.getFill() : zero(elementOf(op.getTarget()));
+        nest(shape, [&](ValueRange at) { store(fill, op.getTarget(), at); });
+      }
+      if (!begins.empty())
+        nest(begins, ends, [&](ValueRange at) { element(at); });
+    });
+  }
+
+  Value clamp(Value value, Value limit) {
+    value = arith::MaxSIOp::create(b, loc, value, index(0));
+    return arith::MinSIOp::create(b, loc, value, limit);
+  }
+
+  template <typename Body> void inBranch(Block *block, Body body) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(block);
+    body();
+    b.setInsertionPointToEnd(block);
+    if (block->empty() || !block->back().hasTrait<OpTrait::IsTerminator>())
+      scf::YieldOp::create(b, loc);
+  }
+
+  /// Copies the element at place \p at of the tile.
+  void element(ValueRange at) {
+    SmallVector<Value> place(offsets);
+    for (auto [dim, i] : llvm::zip(dims, at))
+      place[dim] = arith::AddIOp::create(b, loc, offsets[dim], i);
+    ValueRange from = op.readsTensor() ? ValueRange(place) : at;
+    ValueRange to = op.writesTensor() ? ValueRange(place) : at;
+    Value value = load(op.getSource(), from);
+    store(convert(value, elementOf(op.getTarget())), op.getTarget(), to);
+  }
+
+  tile::CopyOp op;
+  SmallVector<Value> offsets;
+  SmallVector<int64_t> dims;
+};
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+class ReduceLowering : LoopBuilder {
+public:
+  explicit ReduceLowering(tile::ReduceOp op)
+      : LoopBuilder(op), op(op), type(typeOf(op.getTarget()).getElementType()) {}
+
+  void run() {
+    MemRefType source = typeOf(op.getSource());
+    int64_t dim = op.getDim(), last = source.getRank() - 1;
+    ArrayRef<int64_t> kept = typeOf(op.getTarget()).getShape();
+    if (dim == last) {
+      // One running value for each element of the target.
+      nest(kept, [&](ValueRange at) {
+        Value start = op.getAccumulate() ? load(op.getTarget(), at) : neutral();
+        auto loop = scf::ForOp::create(b, loc, index(0), index(source.getDimSize(dim)),
+                                       index(1), ValueRange{start});
+        {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToStart(loop.getBody());
+          SmallVector<Value> from(at);
+          from.push_back(loop.getInductionVar());
+          Value value = convert(load(op.getSource(), from), type);
+          scf::YieldOp::create(b, loc, combine(loop.getRegionIterArg(0), value));
+        }
+        store(loop.getResult(0), op.getTarget(), at);
+      });
+    } else {
+      // All elements of the target at once, so that the inner loop is
+      // contiguous.
+      if (!op.getAccumulate()) {
+        Value start = neutral();
+        nest(kept, [&](ValueRange at) { store(start, op.getTarget(), at); });
+      }
+      SmallVector<int64_t> extents = {source.getDimSize(dim)};
+      llvm::append_range(extents, kept);
+      nest(extents, [&](ValueRange at) {
+        SmallVector<Value> to(at.drop_front()), from(at.drop_front());
+        from.insert(from.begin() + dim, at.front());
+        Value value = convert(load(op.getSource(), from), type);
+        store(combine(load(op.getTarget(), to), value), op.getTarget(), to);
+      });
+    }
+    op.erase();
+  }
+
+private:
+  Value neutral() {
+    bool floating = isa<FloatType>(type);
+    auto kind = [&] {
+      switch (op.getKind()) {
+      case tile::ReduceKind::Sum:
+        return floating ? arith::AtomicRMWKind::addf : arith::AtomicRMWKind::addi;
+      case tile::ReduceKind::Prod:
+        return floating ? arith::AtomicRMWKind::mulf : arith::AtomicRMWKind::muli;
+      case tile::ReduceKind::Max:
+        return floating ? arith::AtomicRMWKind::maximumf : arith::AtomicRMWKind::maxs;
+      case tile::ReduceKind::Min:
+        break;
+      }
+      return floating ? arith::AtomicRMWKind::minimumf : arith::AtomicRMWKind::mins;
+    }();
+    return arith::getIdentityValue(kind, type, b, loc);
+  }
+
+  Value combine(Value x, Value y) {
+    bool floating = isa<FloatType>(type);
+    switch (op.getKind()) {
+    case tile::ReduceKind::Sum:
+      if (floating)
+        return arith::AddFOp::create(b, loc, x, y, arith::FastMathFlags::reassoc);
+      return arith::AddIOp::create(b, loc, x, y);
+    case tile::ReduceKind::Prod:
+      if (floating)
+        return arith::MulFOp::create(b, loc, x, y, arith::FastMathFlags::reassoc);
+      return arith::MulIOp::create(b, loc, x, y);
+    case tile::ReduceKind::Max:
+      if (floating)
+        return arith::MaximumFOp::create(b, loc, x, y);
+      return arith::MaxSIOp::create(b, loc, x, y);
+    case tile::ReduceKind::Min:
+      break;
+    }
+    if (floating)
+      return arith::MinimumFOp::create(b, loc, x, y);
+    return arith::MinSIOp::create(b, loc, x, y);
+  }
+
+  tile::ReduceOp op;
+  Type type;
+};
+
+//===----------------------------------------------------------------------===//
+// The rest
+//===----------------------------------------------------------------------===//
+
+class ElementLowering : LoopBuilder {
+public:
+  explicit ElementLowering(Operation *op) : LoopBuilder(op) {}
+
+  void fill(tile::FillOp op) {
+    nest(typeOf(op.getTarget()).getShape(),
+         [&](ValueRange at) { store(op.getValue(), op.getTarget(), at); });
+    op.erase();
+  }
+
+  void map(tile::MapOp op) {
+    nest(typeOf(op.getTarget()).getShape(), [&](ValueRange at) {
+      IRMapping mapping;
+      for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+        SmallVector<Value> from;
+        for (int64_t dim : op.getInputDims(i))
+          from.push_back(at[dim]);
+        mapping.map(op.getBody().getArgument(i), load(input, from));
+      }
+      cloneBody(op.getBody().front(), mapping, at);
+      auto yield = cast<tile::YieldOp>(op.getBody().front().getTerminator());
+      store(mapping.lookupOrDefault(yield.getValue()), op.getTarget(), at);
+    });
+    op.erase();
+  }
+
+  void parallel(tile::ParallelOp op) {
+    nest(op.getExtents(), [&](ValueRange at) {
+      IRMapping mapping;
+      mapping.map(op.getBody().getArguments(), at);
+      cloneBody(op.getBody().front(), mapping, at);
+    });
+    op.erase();
+  }
+
+  void print(tile::PrintOp op) {
+    StringRef rest = op.getText();
+    for (Value operand : op.getOperands()) {
+      auto [before, after] = rest.split("{}");
+      text(before);
+      if (isa<MemRefType>(operand.getType()))
+        printTile(operand, {});
+      else
+        printScalar(operand);
+      rest = after;
+    }
+    text(rest);
+    callRuntime(b, loc, abi::printEndFn, {});
+    op.erase();
+  }
+
+private:
+  void cloneBody(Block &body, IRMapping &mapping, ValueRange at) {
+    for (Operation &op : body.without_terminator()) {
+      if (auto element = dyn_cast<tile::ElementIndexOp>(op))
+        mapping.map(element.getResult(), at[element.getDim()]);
+      else
+        b.clone(op, mapping);
+    }
+  }
+
+  /// Text goes to the runtime eight characters at a time: no global data, and
+  /// printing is not where speed matters.
+  void text(StringRef text) {
+    while (!text.empty()) {
+      StringRef part = text.take_front(8);
+      uint64_t bits = 0;
+      memcpy(&bits, part.data(), part.size());
+      Value chars = arith::ConstantIntOp::create(b, loc, static_cast<int64_t>(bits), 64);
+      Value size = arith::ConstantIntOp::create(b, loc, part.size(), 32);
+      callRuntime(b, loc, abi::printTextFn, {chars, size});
+      text = text.drop_front(part.size());
+    }
+  }
+
+  void printScalar(Value value) {
+    Type type = value.getType();
+    if (isa<FloatType>(type)) {
+      callRuntime(b, loc, abi::printFloatFn, convert(value, b.getF64Type()));
+      return;
+    }
+    if (type.isIndex())
+      value = arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
+    else if (type.isSignlessInteger(1))
+      value = arith::ExtUIOp::create(b, loc, b.getI64Type(), value);
+    else if (!type.isSignlessInteger(64))
+      value = arith::ExtSIOp::create(b, loc, b.getI64Type(), value);
+    callRuntime(b, loc, abi::printIntFn, value);
+  }
+
+  void printTile(Value tile, SmallVector<Value> at) {
+    MemRefType type = typeOf(tile);
+    if (static_cast<int64_t>(at.size()) == type.getRank()) {
+      printScalar(load(tile, at));
+      return;
+    }
+    text("[");
+    int64_t extent = type.getDimSize(at.size());
+    auto loop = scf::ForOp::create(b, loc, index(0), index(extent), index(1));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Value later = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                          loop.getInductionVar(), index(0));
+      auto comma = scf::IfOp::create(b, loc, TypeRange(), later, true, false);
+      {
+        OpBuilder::InsertionGuard inner(b);
+        b.setInsertionPointToStart(comma.thenBlock());
+        text(", ");
+        if (comma.thenBlock()->empty() ||
+            !comma.thenBlock()->back().hasTrait<OpTrait::IsTerminator>())
+          scf::YieldOp::create(b, loc);
+      }
+      at.push_back(loop.getInductionVar());
+      printTile(tile, at);
+    }
+    text("]");
+  }
+};
+
+struct LowerToLoops : penstock::impl::LowerToLoopsBase<LowerToLoops> {
+  void runOnOperation() override {
+    SmallVector<Operation *> work;
+    // Statements first: what they hold then stands in plain sight.
+    getOperation().walk<WalkOrder::PostOrder>([&](Operation *op) {
+      if (isa_and_nonnull<tile::TileDialect>(op->getDialect()))
+        work.push_back(op);
+    });
+    for (Operation *op : work)
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<tile::CopyOp>([](auto op) { CopyLowering(op).run(); })
+          .Case<tile::ReduceOp>([](auto op) { ReduceLowering(op).run(); })
+          .Case<tile::FillOp>([](auto op) { ElementLowering(op).fill(op); })
+          .Case<tile::MapOp>([](auto op) { ElementLowering(op).map(op); })
+          .Case<tile::ParallelOp>([](auto op) { ElementLowering(op).parallel(op); })
+          .Case<tile::PrintOp>([](auto op) { ElementLowering(op).print(op); })
+          .Case<tile::BindOp>([](auto op) {
+            op.getResult().replaceAllUsesWith(op.getValue());
+            op.erase();
+          })
+          .Case<tile::StatementOp>([](auto op) {
+            Block &body = op.getBody().front();
+            body.getTerminator()->erase();
+            op->getBlock()->getOperations().splice(op->getIterator(), body.getOperations());
+            op.erase();
+          });
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      function.walk([](scf::ForOp loop) { loop->removeAttr(tile::TileDialect::scheduleAttr); });
+  }
+};
+
+} // namespace

@@ -1,0 +1,124 @@
+//===- OutlineAsync.cpp - How asynchronous operations complete on a CPU ---===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileDialect.h"
+#include "Transforms/KernelAbi.h"
+#include "Transforms/Passes.h"
+#include "Transforms/RuntimeCalls.h"
+
+namespace penstock {
+#define GEN_PASS_DEF_OUTLINEASYNC
+#include "Transforms/Passes.h.inc"
+} // namespace penstock
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
+  using OutlineAsyncBase::OutlineAsyncBase;
+
+  void runOnOperation() override {
+    SmallVector<tile::TileAccessOpInterface> issued;
+    SmallVector<tile::WaitOp> waits;
+    getOperation().walk([&](Operation *op) {
+      if (auto wait = dyn_cast<tile::WaitOp>(op))
+        waits.push_back(wait);
+      else if (auto access = dyn_cast<tile::TileAccessOpInterface>(op);
+               access && access.getAsyncName())
+        issued.push_back(access);
+    });
+    if (!late) {
+      for (auto op : issued)
+        op->removeAttr("async");
+      for (tile::WaitOp wait : waits)
+        wait.erase();
+      return;
+    }
+    for (auto op : issued)
+      outline(op);
+    for (tile::WaitOp wait : waits)
+      lowerWait(wait);
+  }
+
+  int64_t numberOf(StringAttr name) {
+    return numbers.try_emplace(name, numbers.size()).first->second;
+  }
+
+  /// The number of the iteration of the innermost loop around \p op.
+  static Value iterationOf(OpBuilder &b, Operation *op) {
+    Location loc = op->getLoc();
+    auto loop = op->getParentOfType<scf::ForOp>();
+    if (!loop)
+      return arith::ConstantIndexOp::create(b, loc, 0);
+    Value done = arith::SubIOp::create(b, loc, loop.getInductionVar(), loop.getLowerBound());
+    return arith::DivSIOp::create(b, loc, done, loop.getStep());
+  }
+
+  void outline(tile::TileAccessOpInterface op) {
+    Location loc = op->getLoc();
+    int64_t number = numberOf(op.getAsyncName());
+    auto kernel = op->getParentOfType<func::FuncOp>();
+    if (auto loop = op->getParentOfType<scf::ForOp>()) {
+      // What an earlier run of the loop left behind is older than anything
+      // this run issues.
+      OpBuilder b(loop);
+      Value name = arith::ConstantIntOp::create(b, loc, number, 32);
+      callRuntime(b, loc, abi::asyncLoopFn, name);
+    }
+    OpBuilder b(kernel);
+    SmallVector<Type> types = {b.getIndexType()};
+    llvm::append_range(types, op->getOperandTypes());
+    types.push_back(LLVM::LLVMPointerType::get(b.getContext()));
+    std::string symbol =
+        (kernel.getName() + ".async." + Twine(functions++)).str();
+    auto function =
+        func::FuncOp::create(b, loc, symbol, b.getFunctionType(types, {}));
+    function.setPrivate();
+    function->setAttr(abi::packAttr, b.getUnitAttr());
+    Block *body = function.addEntryBlock();
+    OpBuilder inner = OpBuilder::atBlockBegin(body);
+    Operation *copy = inner.clone(*op.getOperation());
+    copy->removeAttr("async");
+    copy->setOperands(body->getArguments().drop_front().drop_back());
+    func::ReturnOp::create(inner, loc);
+
+    OpBuilder at(op);
+    SmallVector<Value> operands = {iterationOf(at, op)};
+    llvm::append_range(operands, op->getOperands());
+    operands.push_back(runtimeHandle(at));
+    auto call = func::CallOp::create(at, loc, function, operands);
+    call->setAttr(abi::asyncAttr, at.getI64IntegerAttr(number));
+    op->erase();
+  }
+
+  void lowerWait(tile::WaitOp wait) {
+    OpBuilder b(wait);
+    Location loc = wait.getLoc();
+    for (Attribute attribute : wait.getNames()) {
+      auto name = cast<StringAttr>(attribute);
+      Value number = arith::ConstantIntOp::create(b, loc, numberOf(name), 32);
+      Value limit;
+      if (wait->getParentOfType<scf::ForOp>()) {
+        Value lag = arith::ConstantIndexOp::create(b, loc, wait.getLag());
+        Value last = arith::SubIOp::create(b, loc, iterationOf(b, wait), lag);
+        limit = arith::IndexCastOp::create(b, loc, b.getI64Type(), last);
+        if (!wait.getLag()) // also completes what another loop issued
+          limit = arith::ConstantIntOp::create(b, loc, INT64_MAX, 64);
+      } else {
+        limit = arith::ConstantIntOp::create(b, loc, INT64_MAX, 64);
+      }
+      callRuntime(b, loc, abi::asyncWaitFn, {number, limit});
+    }
+    wait.erase();
+  }
+
+  llvm::DenseMap<StringAttr, int64_t> numbers;
+  unsigned functions = 0;
+};
+
+} // namespace

@@ -1,0 +1,143 @@
+//===- Passes.td - Passes on tile programs -----------------*- tablegen -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// In the order in which the native pipeline runs them. Each names the test whose
+// input and output serve as its example.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TRANSFORMS_PASSES
+#define PENSTOCK_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def UnrollLoops : Pass<"tile-unroll-loops", "::mlir::func::FuncOp"> {
+  let summary = "Unroll loops as their tile.unroll attribute asks";
+  let description = [{
+    A factor of N makes N copies of the body and a second loop for the remaining
+    iterations; 0 asks for a full unroll and is refused with PS1113 unless the
+    trip count is a constant of at most 1024; 1 only forbids unrolling. The
+    attribute is removed. The rewriting itself is upstream's.
+
+    Example: test/Transforms/unroll-loops.mlir
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+}
+
+def LowerLaunch : Pass<"tile-lower-launch", "::mlir::ModuleOp"> {
+  let summary = "Split a kernel into what is computed per launch and per block";
+  let description = [{
+    For each kernel `@k`, makes a function `@k.launch` that stores the grid's
+    extents and all launch constants into an array of i64, and extends the
+    kernel's arguments by the number of the block, that array, the block's
+    scratch memory and a handle of the runtime. `tile.grid` becomes arithmetic on
+    the block's number; `tile.divmod` becomes a multiplication by a number from
+    the array, with a division where operands are out of its range.
+
+    Example: test/Transforms/lower-launch.mlir
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+def OutlineAsync : Pass<"tile-outline-async", "::mlir::ModuleOp"> {
+  let summary = "Decide how asynchronous operations complete on a CPU";
+  let description = [{
+    A CPU has no copy engine. With `late=false` asynchronous operations become
+    ordinary ones and waits disappear. With `late=true` each becomes a function
+    of its own; the call that stands in its place is marked `penstock.async` with
+    the number of its name and is turned into a request to the runtime by
+    `pack-arguments`. The runtime then runs it as late as the waits allow, or at
+    a random moment before that, so that a missing wait is seen.
+
+    Example: test/Transforms/outline-async.mlir
+  }];
+  let options = [Option<"late", "late", "bool", "false",
+                        "let asynchronous operations complete late">];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+def GuardFaults : Pass<"tile-guard-faults", "::mlir::ModuleOp"> {
+  let summary = "Make every index, slice, division and assertion safe";
+  let description = [{
+    Nothing a kernel computes may touch foreign memory or stop the process. Where
+    an index, a slice's offset, a divisor or a loop's step is not a constant, a
+    check is inserted that reports a fault to the runtime and goes on with a
+    harmless value: an element outside reads as zero and is not written, a
+    slice is moved inside, a division by zero gives zero. `tile.assert` becomes
+    such a check. The module's attribute `penstock.faults` lists all checks with
+    code, place and message.
+
+    Example: test/Transforms/guard-faults.mlir
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
+  let summary = "Turn products of tiles into register-blocked loops";
+  let description = [{
+    Keeps a block of the accumulator in vector registers while it runs through K:
+    per step one row of B is loaded and each element of a column of A is
+    broadcast and multiplied. Operands that are not f32 (or i32 for i8), or whose
+    rows of B are not contiguous, are first packed into a tile of that form;
+    transposed operands are packed in blocks that are transposed in registers.
+    Remaining rows and columns get blocks of their own.
+
+    Example: test/Transforms/lower-gemm.mlir
+  }];
+  let options = [Option<"vectorBits", "vector-bits", "unsigned", "512",
+                        "width of the target's vector registers">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
+}
+
+def LowerToLoops : Pass<"tile-lower-to-loops", "::mlir::ModuleOp"> {
+  let summary = "Turn the remaining tile operations into loops over elements";
+  let description = [{
+    Copies, fills, reductions, maps and parallel bodies become loops whose
+    innermost level runs along the last dimension, in a form that LLVM's
+    vectoriser takes. A copy that lies wholly inside its tensor has loops of
+    constant length; at an edge it fills first and then copies what exists. Sums
+    may be reassociated, as their order is not defined.
+
+    Example: test/Transforms/lower-to-loops.mlir
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+def PlaceTiles : Pass<"tile-place-tiles", "::mlir::func::FuncOp"> {
+  let summary = "Give every tile its place in the block's scratch memory";
+  let description = [{
+    Each `tile.alloc` becomes a view of the scratch memory at a constant offset
+    that is a multiple of 64 bytes; mutable scalars become stack slots, so that
+    LLVM keeps them in registers. The bytes needed are the kernel's attribute
+    `penstock.scratch`. Memory spaces, which mean nothing on a CPU, are dropped.
+
+    Example: test/Transforms/place-tiles.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def ExpandNarrowFloats : Pass<"expand-narrow-floats", "::mlir::ModuleOp"> {
+  let summary = "Convert f8 and bf16 by integer arithmetic";
+  let description = [{
+    No x86 instruction converts f8, and the one for bf16 flushes subnormal
+    numbers. Extensions and truncations of these types become exact integer
+    arithmetic, rounding to nearest even; other arithmetic on them is done in
+    f32 and rounded.
+
+    Example: test/Transforms/expand-narrow-floats.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+#endif // PENSTOCK_TRANSFORMS_PASSES

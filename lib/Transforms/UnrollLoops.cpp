@@ -1,0 +1,60 @@
+//===- UnrollLoops.cpp - Unroll loops as they ask -------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
+
+namespace penstock {
+#define GEN_PASS_DEF_UNROLLLOOPS
+#include "Transforms/Passes.h.inc"
+} // namespace penstock
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+constexpr int64_t maxFullUnroll = 1024;
+
+struct UnrollLoops : penstock::impl::UnrollLoopsBase<UnrollLoops> {
+  void runOnOperation() override {
+    // Innermost first, so that copies made by an outer loop are final.
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk<WalkOrder::PostOrder>([&](scf::ForOp loop) {
+      if (loop->hasAttr(tile::TileDialect::unrollAttr))
+        loops.push_back(loop);
+    });
+    for (scf::ForOp loop : loops)
+      if (failed(unroll(loop)))
+        return signalPassFailure();
+  }
+
+  LogicalResult unroll(scf::ForOp loop) {
+    auto factor = loop->getAttrOfType<IntegerAttr>(tile::TileDialect::unrollAttr).getInt();
+    loop->removeAttr(tile::TileDialect::unrollAttr);
+    if (factor == 1)
+      return success();
+    if (factor == 0) {
+      auto count = loop.getStaticTripCount();
+      if (!count || count->getSExtValue() > maxFullUnroll)
+        return tile::emitCoded(loop, UnrollFactor)
+               << "a loop can only be unrolled fully if its trip count is a "
+                  "constant of at most "
+               << maxFullUnroll;
+      // A loop that never runs has nothing to unroll and is gone.
+      if (count->isZero()) {
+        loop.erase();
+        return success();
+      }
+      return loopUnrollFull(loop);
+    }
+    return loopUnrollByFactor(loop, static_cast<uint64_t>(factor));
+  }
+};
+
+} // namespace
