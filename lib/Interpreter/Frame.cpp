@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Interpreter/Frame.h"
-#include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -130,7 +130,9 @@ Element elementOf(Type type) {
 
 std::string nameInMessage(Value memref) {
   std::string name = tile::nameOf(memref);
-  return name.empty() ? "a tile" : "`" + name + "`";
+  if (name.empty())
+    return tile::isGlobal(memref) ? "a tensor" : "a tile";
+  return "`" + name + "`";
 }
 
 } // namespace penstock::interpreter
