@@ -14,16 +14,12 @@ using namespace mlir;
 
 namespace penstock::interpreter {
 
-/// Far above what a block has on any target, far below what a machine has.
-static constexpr int64_t maxBlockBytes = int64_t(1) << 31;
-
 Frame::Frame(Launch &launch)
     : launch(launch), async(launch.options.completion, random), random(0) {}
 
 void Frame::begin(uint64_t number, ArrayRef<int64_t> coordinates) {
   launch.block.assign(coordinates.begin(), coordinates.end());
   iterations.clear();
-  allocated = 0;
   // Each block has a sequence of its own, so that its behaviour does not depend
   // on how many blocks ran before it.
   random = Random(Random(launch.options.seed).next() ^ number);
@@ -36,15 +32,12 @@ Indices Frame::integers(ValueRange values) const {
   return result;
 }
 
-Storage *Frame::allocate(Operation *alloc, Element element, int64_t elements) {
-  allocated += elements * byteWidthOf(element);
-  if (allocated > maxBlockBytes)
-    return nullptr;
+Storage &Frame::allocate(Operation *alloc, Element element, int64_t elements) {
   std::unique_ptr<Storage> &storage = tiles[alloc];
   if (!storage)
     storage = std::make_unique<Storage>();
   storage->reset(element, elements);
-  return storage.get();
+  return *storage;
 }
 
 static std::string inBrackets(ArrayRef<int64_t> index) {

@@ -52,9 +52,8 @@ public:
 
   //===--- Memory -------------------------------------------------------===//
 
-  /// New memory for the tile that \p alloc makes, with undefined contents; null
-  /// if the block would use more than the interpreter allows.
-  Storage *allocate(mlir::Operation *alloc, Element element, int64_t elements);
+  /// The memory of the tile that \p alloc makes, with undefined contents.
+  Storage &allocate(mlir::Operation *alloc, Element element, int64_t elements);
 
   /// The bits at \p index, which must lie inside. A fault if they were never
   /// written. \p memref is what \p op calls the view, for the message.
@@ -81,7 +80,6 @@ private:
   llvm::DenseMap<mlir::Value, View> views;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Storage>> tiles;
   llvm::DenseMap<mlir::Operation *, int64_t> iterations;
-  int64_t allocated = 0; ///< bytes
 };
 
 /// The element type that a scalar or memref of this type holds.

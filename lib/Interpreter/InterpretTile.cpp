@@ -23,12 +23,9 @@ static void execute(AllocOp op, Frame &frame) {
   int64_t elements = view.numElements();
   if (!frame.launch.charge(op, elements))
     return;
-  Storage *storage = frame.allocate(op, view.element, elements);
-  if (!storage)
-    return frame.launch.fatal(op, MemoryLimit,
-                              "the block's tiles need more than 2 GiB");
-  view.data = storage->bytes.data();
-  view.written = storage->written.data();
+  Storage &storage = frame.allocate(op, view.element, elements);
+  view.data = storage.bytes.data();
+  view.written = storage.written.data();
   frame.setView(op.getResult(), std::move(view));
 }
 

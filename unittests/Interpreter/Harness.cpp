@@ -71,21 +71,38 @@ static std::string preamble() {
   return text;
 }
 
-Program::Program(std::string text) {
+/// Null if the text is not a program.
+static OwningOpRef<ModuleOp> parse(MLIRContext &context,
+                                   const std::string &text) {
   DialectRegistry registry;
   registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect,
                   memref::MemRefDialect, scf::SCFDialect, tile::TileDialect>();
   registerInterpreterModels(registry);
   context.appendDialectRegistry(registry);
-  // A raw string begins with the end of its first line, which takes the place
-  // of the preamble's.
   ParserConfig config(&context);
-  module =
+  auto module =
       parseSourceString<ModuleOp>(preamble() + text, config, "kernel.mlir");
-  if (!module || failed(tile::verifyLanguage(*module))) {
-    ADD_FAILURE() << "the program is not valid:\n" << text;
+  if (module && failed(tile::verifyLanguage(*module)))
     module = nullptr;
-  }
+  return module;
+}
+
+Program::Program(std::string text) : module(parse(context, text)) {
+  if (!module)
+    ADD_FAILURE() << "the program is not valid:\n" << text;
+}
+
+std::string refusal(std::string text) {
+  MLIRContext context;
+  std::string first;
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &error) {
+    if (first.empty())
+      first = error.str();
+    return success();
+  });
+  bool valid = static_cast<bool>(parse(context, text));
+  EXPECT_EQ(valid, first.empty());
+  return first;
 }
 
 InterpretResult Program::run(std::vector<detail::Argument> arguments,

@@ -99,6 +99,9 @@ void runClean(std::string text, std::vector<detail::Argument> arguments,
 InterpretResult run(std::string text, std::vector<detail::Argument> arguments,
                     const InterpretOptions &options = {});
 
+/// The first error that reading or verifying \p text gives, or "".
+std::string refusal(std::string text);
+
 /// Replaces every occurrence of \p from.
 std::string replaceAll(std::string text, std::string_view from,
                        std::string_view to);
