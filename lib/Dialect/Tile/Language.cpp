@@ -67,39 +67,52 @@ bool isLanguageOp(Operation *op) {
 }
 
 LogicalResult verifyTypes(Operation *op) {
-  auto check = [&](Type type) {
-    return isLanguageType(type) || isa<FunctionType>(type);
-  };
   for (Type type : op->getResultTypes())
-    if (!check(type))
+    if (!isLanguageType(type))
       return emitCoded(op, TextForeignType)
              << "`" << op->getName() << "` gives a value of type " << type
              << ", which is not a tile, a tensor or a scalar";
+  SmallVector<Type> types(op->getResultTypes());
   for (Region &region : op->getRegions())
     for (Block &block : region)
-      for (Type type : block.getArgumentTypes())
-        if (!check(type))
+      for (Type type : block.getArgumentTypes()) {
+        if (!isLanguageType(type))
           return emitCoded(op, TextForeignType)
                  << "a value of type " << type
                  << " is not a tile, a tensor or a scalar";
+        types.push_back(type);
+      }
+  // A tile is known by the allocation or argument that its views lead back to.
+  // Choosing between tiles at run time, or carrying them through a loop, would
+  // hide which one an operation touches.
+  if (!isa<AllocOp, memref::SubViewOp, memref::TransposeOp>(op) &&
+      llvm::any_of(types, llvm::IsaPred<MemRefType>))
+    return emitCoded(op, TextForeignType)
+           << "`" << op->getName()
+           << "` chooses a tile at run time; tiles are named directly or "
+              "through slices and transposes";
   return success();
+}
+
+LogicalResult verifyViewed(Operation *op, Value source, StringRef what) {
+  if (rootOf(source).getDefiningOp<AllocOp>())
+    return success();
+  return emitCoded(op, SpaceMismatch)
+         << "a " << what << " is taken of the tensor " << describe(source)
+         << "; that is for tiles, tensors are read and written at offsets";
 }
 
 /// Views have constant shapes and unit steps, and constant offsets are inside.
 LogicalResult verifyView(memref::SubViewOp view) {
-  if (!isa<AllocOp>(rootOf(view).getDefiningOp()
-                        ? rootOf(view).getDefiningOp()
-                        : view.getOperation()))
-    return emitCoded(view, SpaceMismatch)
-           << "a slice is taken of the tensor " << describe(view.getSource())
-           << "; only tiles are sliced, tensors are read and written at "
-              "offsets";
+  if (failed(verifyViewed(view, view.getSource(), "slice")))
+    return failure();
   for (auto [dim, offset, size, stride] :
        llvm::enumerate(view.getMixedOffsets(), view.getMixedSizes(),
                        view.getMixedStrides())) {
     auto constantSize = getConstantIntValue(size);
     auto constantOffset = getConstantIntValue(offset);
-    if (!constantSize || *constantSize < 1 || getConstantIntValue(stride) != 1)
+    if (!constantSize || isa<Value>(size) || *constantSize < 1 ||
+        getConstantIntValue(stride) != 1)
       return emitCoded(view, OutOfTile)
              << "a slice of " << describe(view.getSource())
              << " needs a constant size of at least 1 and unit steps";
@@ -155,16 +168,23 @@ LogicalResult verifyArguments(func::FuncOp kernel) {
   return success();
 }
 
-/// Waits name asynchronous operations that exist, and each name has one
-/// meaning.
+/// Waits name asynchronous operations that exist, and a lag counts iterations
+/// of one loop.
 LogicalResult verifyWaits(func::FuncOp kernel) {
-  llvm::StringMap<Operation *> issued;
+  llvm::StringMap<SmallVector<Operation *>> issued;
   LogicalResult result = success();
   kernel.walk([&](TileAccessOpInterface op) {
     if (StringAttr name = op.getAsyncName())
-      issued.try_emplace(name.getValue(), op);
+      issued[name.getValue()].push_back(op);
   });
   kernel.walk([&](WaitOp wait) {
+    auto loop = wait->getParentOfType<scf::ForOp>();
+    if (wait.getLag() > 0 && !loop) {
+      emitCoded(wait, WaitUnknown)
+          << "`wait` has a lag but stands outside of loops";
+      result = failure();
+      return;
+    }
     for (Attribute name : wait.getNames()) {
       StringRef text = cast<StringAttr>(name).getValue();
       auto found = issued.find(text);
@@ -175,17 +195,28 @@ LogicalResult verifyWaits(func::FuncOp kernel) {
         diagnostic.attachNote()
             << "help: give the copy or gemm {.async = \"" << text << "\"}";
         result = failure();
-      } else if (wait.getLag() > 0 &&
-                 wait->getParentOfType<scf::ForOp>() !=
-                     found->second->getParentOfType<scf::ForOp>()) {
-        emitCoded(wait, WaitUnknown)
-            << "`wait` has a lag for `" << text
-            << "`, which is issued in another loop";
+        continue;
+      }
+      for (Operation *op : found->second) {
+        if (wait.getLag() == 0 || op->getParentOfType<scf::ForOp>() == loop)
+          continue;
+        auto diagnostic = emitCoded(wait, WaitUnknown)
+                          << "`wait` has a lag for `" << text
+                          << "`, which is issued in another loop";
+        diagnostic.attachNote(op->getLoc()) << "it is issued here";
         result = failure();
       }
     }
   });
   return result;
+}
+
+/// Conversions round to nearest even; other modes exist in MLIR's text.
+LogicalResult verifyRounding(arith::TruncFOp op) {
+  if (!op.getRoundingmode() ||
+      *op.getRoundingmode() == arith::RoundingMode::to_nearest_even)
+    return success();
+  return emitCoded(op, OpForm) << "conversions round to nearest even";
 }
 
 } // namespace
@@ -228,6 +259,11 @@ LogicalResult tile::verifyKernel(Operation *op) {
       ok = verifyView(view);
     else if (auto loop = dyn_cast<scf::ForOp>(inner); loop && succeeded(ok))
       ok = verifyLoop(loop);
+    else if (auto view = dyn_cast<memref::TransposeOp>(inner);
+             view && succeeded(ok))
+      ok = verifyViewed(view, view.getIn(), "transpose");
+    else if (auto cut = dyn_cast<arith::TruncFOp>(inner); cut && succeeded(ok))
+      ok = verifyRounding(cut);
     else if (auto alloc = dyn_cast<AllocOp>(inner);
              alloc && alloc->getParentOp() != kernel)
       ok = emitCoded(alloc, OpForm)

@@ -79,9 +79,12 @@ LaunchConstancy tile::isLaunchConstant(Value value) {
         continue;
       return {false, current};
     }
-    // Tiles have constant shapes; their extents need nothing from inside.
-    if (isa<memref::DimOp>(op) || (isPure(op) && op->getNumRegions() == 0 &&
-                                   !isa<GridOp>(op))) {
+    // Tiles have constant shapes; their extents need nothing from inside. A
+    // division is not pure unless its divisor is a constant, but it is as
+    // constant as its operands.
+    if (isa<memref::DimOp>(op) ||
+        (isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
+         !isa<GridOp, ElementIndexOp>(op))) {
       for (Value operand : op->getOperands())
         if (!isa<MemRefType>(operand.getType()) || !isa<memref::DimOp>(op))
           work.push_back(operand);

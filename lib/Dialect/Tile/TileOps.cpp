@@ -451,8 +451,10 @@ LogicalResult MapOp::verifyRegions() {
                 << describe(elementOf(getTarget())) << " for "
                 << describe(getTarget()));
   WalkResult walk = getBody().walk([&](Operation *op) {
+    // Not isPure: a division may not be executed speculatively, but it only
+    // computes a value.
     if (isa<YieldOp, ElementIndexOp, LoadOp>(op) ||
-        (isPure(op) && op->getNumRegions() == 0))
+        (isMemoryEffectFree(op) && op->getNumRegions() == 0))
       return WalkResult::advance();
     emitCoded(op, ParallelRace) << "the body of `map` only computes values; `"
                                 << op->getName() << "` does more";
@@ -542,7 +544,7 @@ LogicalResult ParallelOp::verify() {
   WalkResult walk = getBody().walk([&](Operation *op) {
     if (isa<LoadOp, StoreOp, AtomicOp, YieldOp, AssertOp, scf::IfOp, scf::ForOp,
             scf::YieldOp>(op) ||
-        (isPure(op) && op->getNumRegions() == 0))
+        (isMemoryEffectFree(op) && op->getNumRegions() == 0))
       return WalkResult::advance();
     (void)fail(emitCoded(op, ParallelRace)
                    << "`" << op->getName().stripDialect()

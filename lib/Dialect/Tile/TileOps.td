@@ -33,7 +33,9 @@ def Tile_Scalar : AnyTypeOf<[AnySignlessInteger, Index, AnyFloat], "a scalar">;
 // The grid and its blocks
 //===----------------------------------------------------------------------===//
 
-def Tile_GridOp : Tile_Op<"grid", [Pure]> {
+// Not pure: a kernel may ignore its coordinates, and removing the operation as
+// dead would change how many blocks are launched.
+def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>]> {
   let summary = "the extents of the grid and this block's place in it";
   let description = [{
     States how many blocks the kernel is launched with, one extent for each of
@@ -45,7 +47,8 @@ def Tile_GridOp : Tile_Op<"grid", [Pure]> {
     Blocks are numbered with the first dimension fastest. With `swizzle g`, for
     two dimensions, consecutive blocks walk through groups that are `g` wide in
     the second dimension and as high as the grid in the first; the last group
-    may be narrower. Blocks that run at the same time then share columns.
+    may be narrower. Inside a group the second dimension runs fastest. Blocks
+    that run at the same time then share rows and columns.
 
     ```mlir
     %bm, %bn = tile.grid %gm, %gn swizzle 8
@@ -112,6 +115,7 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [AttrSizedOperandSegments]> {
     nearest even.
 
     What lies outside of the tensor reads as zero, or as `fill`, and is not
+    written. Between two views of one tile, all is read before anything is
     written. With `async` the copy may complete at any time up to the
     `tile.wait` that names it, or the end of the kernel.
 
@@ -164,7 +168,8 @@ def Tile_GemmOp : Tile_AccessOp<"gemm"> {
     are summed in f32, of i8 elements in i32. `precision tf32` rounds f32
     operands to TF32 first. The order of the sum is not defined. With `async`
     the product may complete, and read its operands, at any time up to the
-    `tile.wait` that names it.
+    `tile.wait` that names it; products into one accumulator take effect in the
+    order in which they were issued.
 
     ```mlir
     tile.gemm %As, %Bt into %acc : memref<128x64xf16, #tile.space<shared>>,
@@ -295,7 +300,9 @@ def Tile_AtomicOp : Tile_AccessOp<"atomic"> {
   let summary = "updates one element atomically and gives its old value";
   let description = [{
     Atomic with respect to all blocks of the launch, without further order.
-    Elements are i32, i64, f32 or f64. Faults are those of `tile.store`.
+    Elements are i32, i64, f32 or f64. Integers compare signed; `max` and `min`
+    give NaN if either side is NaN. Faults are those of `tile.store`; one gives
+    zero.
 
     ```mlir
     %old = tile.atomic add %one, %H[%bin] : i32, memref<?xi32, strided<[1]>, #tile.space<global>>
@@ -372,7 +379,8 @@ def Tile_WaitOp : Tile_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let description = [{
     In a loop, the wait of iteration k completes what the operations of these
     names issued up to iteration k - `lag`, in the same loop; elsewhere it
-    completes all that they issued.
+    completes all that they issued. Iterations are counted on when the loop runs
+    again, so that a lag reaches back into its previous run.
 
     ```mlir
     tile.wait ["loadA", "loadB"] lag 1

@@ -1,0 +1,95 @@
+//===- Frame.h - The state of a block while it runs -------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_INTERPRETER_FRAME_H
+#define PENSTOCK_INTERPRETER_FRAME_H
+
+#include "Interpreter/Async.h"
+#include "Interpreter/Launch.h"
+#include "Interpreter/Memory.h"
+#include "mlir/IR/Value.h"
+
+namespace penstock::interpreter {
+
+/// What operations see of the block that runs: values, memory, loops, and what
+/// completes later. One frame serves all blocks of a launch in turn.
+class Frame {
+public:
+  explicit Frame(Launch &launch);
+
+  Launch &launch;
+  AsyncQueue async;
+  Random random;
+  /// The values that the last terminator handed to its parent.
+  llvm::SmallVector<Scalar> yielded;
+  /// The place of the element that the innermost `tile.map` computes.
+  Indices element;
+
+  /// Starts the block with this number and these coordinates.
+  void begin(uint64_t number, llvm::ArrayRef<int64_t> coordinates);
+
+  //===--- Values -------------------------------------------------------===//
+
+  Scalar scalar(mlir::Value value) const { return scalars.lookup(value); }
+  int64_t integer(mlir::Value value) const { return scalar(value).integer; }
+  double real(mlir::Value value) const { return scalar(value).real; }
+  bool isTrue(mlir::Value value) const { return integer(value) != 0; }
+  Indices integers(mlir::ValueRange values) const;
+  void set(mlir::Value value, Scalar scalar) { scalars[value] = scalar; }
+  void setInteger(mlir::Value value, int64_t integer) {
+    set(value, Scalar::of(integer));
+  }
+
+  const View &view(mlir::Value memref) const {
+    return views.find(memref)->second;
+  }
+  void setView(mlir::Value memref, View view) {
+    views[memref] = std::move(view);
+  }
+
+  //===--- Memory -------------------------------------------------------===//
+
+  /// The memory of the tile that \p alloc makes, with undefined contents.
+  Storage &allocate(mlir::Operation *alloc, Element element, int64_t elements);
+
+  /// The bits at \p index, which must lie inside. A fault if they were never
+  /// written. \p memref is what \p op calls the view, for the message.
+  uint64_t read(mlir::Operation *op, mlir::Value memref, const View &view,
+                llvm::ArrayRef<int64_t> index);
+
+  /// Whether \p index lies inside of the view; a fault if not.
+  bool inside(mlir::Operation *op, mlir::Value memref, const View &view,
+              llvm::ArrayRef<int64_t> index);
+
+  //===--- Control ------------------------------------------------------===//
+
+  /// Runs a block of operations to its terminator. Returns false if the launch
+  /// was given up.
+  bool run(mlir::Block &block);
+
+  /// Marks the beginning of an iteration of \p loop.
+  void nextIteration(mlir::Operation *loop) { ++iterations[loop]; }
+  /// The tag of what \p op issues or waits for now.
+  IssueTag tagOf(mlir::Operation *op) const;
+
+private:
+  llvm::DenseMap<mlir::Value, Scalar> scalars;
+  llvm::DenseMap<mlir::Value, View> views;
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Storage>> tiles;
+  llvm::DenseMap<mlir::Operation *, int64_t> iterations;
+};
+
+/// The element type that a scalar or memref of this type holds.
+Element elementOf(mlir::Type type);
+
+/// "`As`", or "a tile" if it has no name.
+std::string nameInMessage(mlir::Value memref);
+
+} // namespace penstock::interpreter
+
+#include "Interpreter/InterpreterInterface.h.inc"
+
+#endif // PENSTOCK_INTERPRETER_FRAME_H

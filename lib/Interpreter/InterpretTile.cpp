@@ -1,0 +1,276 @@
+//===- InterpretTile.cpp - Operations on whole tiles ----------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileDialect.h"
+#include "Interpreter/Models.h"
+
+using namespace mlir;
+using namespace penstock::tile;
+
+namespace penstock::interpreter {
+
+static void execute(AllocOp op, Frame &frame) {
+  auto type = cast<MemRefType>(op.getResult().getType());
+  View view;
+  view.element = elementOf(type);
+  view.sizes.assign(type.getShape().begin(), type.getShape().end());
+  view.strides.assign(view.sizes.size(), 1);
+  for (size_t dim = view.sizes.size(); dim-- > 1;)
+    view.strides[dim - 1] = view.strides[dim] * view.sizes[dim];
+  int64_t elements = view.numElements();
+  if (!frame.launch.charge(op, elements))
+    return;
+  Storage &storage = frame.allocate(op, view.element, elements);
+  view.data = storage.bytes.data();
+  view.written = storage.written.data();
+  frame.setView(op.getResult(), std::move(view));
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One side of a copy: a whole tile, or a box of a tensor.
+struct Side {
+  Value memref;
+  View view;
+  Indices offsets;        ///< empty for a tile
+  ArrayRef<int64_t> dims; ///< those of the tensor along which the box runs
+
+  /// Where the tile's element \p index lies on this side, if it does.
+  std::optional<Indices> find(ArrayRef<int64_t> index) const {
+    if (offsets.empty())
+      return Indices(index);
+    Indices at = offsets;
+    for (auto [i, dim] : llvm::zip(index, dims))
+      if (__builtin_add_overflow(at[dim], i, &at[dim]))
+        return std::nullopt;
+    if (view.outside(at))
+      return std::nullopt;
+    return at;
+  }
+};
+
+} // namespace
+
+static uint64_t convert(Element from, Element to, uint64_t bits) {
+  return from == to ? bits : encode(to, decode(from, bits));
+}
+
+/// All is read before anything is written: the sides may overlap.
+static void copy(CopyOp op, Frame &frame, const Side &source, Side target,
+                 uint64_t fill) {
+  SmallVector<uint64_t, 0> values;
+  forEachIndex(op.getTileShape(), [&](ArrayRef<int64_t> index) {
+    uint64_t value = fill;
+    if (auto at = source.find(index))
+      value = convert(source.view.element, target.view.element,
+                      frame.read(op, source.memref, source.view, *at));
+    values.push_back(value);
+  });
+  const uint64_t *next = values.begin();
+  forEachIndex(op.getTileShape(), [&](ArrayRef<int64_t> index) {
+    if (auto at = target.find(index))
+      target.view.setBits(target.view.place(*at), *next);
+    ++next;
+  });
+}
+
+static void execute(CopyOp op, Frame &frame) {
+  if (!frame.launch.charge(op, ShapedType::getNumElements(op.getTileShape())))
+    return;
+  Side source = {op.getSource(),
+                 frame.view(op.getSource()),
+                 frame.integers(op.getSourceOffsets()),
+                 {}};
+  Side target = {op.getTarget(),
+                 frame.view(op.getTarget()),
+                 frame.integers(op.getTargetOffsets()),
+                 {}};
+  uint64_t fill = 0;
+  if (Value value = op.getFill())
+    fill = encode(target.view.element, frame.scalar(value));
+  auto perform = [op, &frame, source, target, fill]() mutable {
+    SmallVector<int64_t> dims;
+    if (op.readsTensor() || op.writesTensor())
+      dims = op.getTensorDims();
+    source.dims = target.dims = dims;
+    copy(op, frame, source, target, fill);
+  };
+  if (!op.getAsyncName())
+    return perform();
+  frame.async.issue(
+      {op.getAsyncName(), frame.tagOf(op), nullptr, std::move(perform)});
+}
+
+static void execute(FillOp op, Frame &frame) {
+  View view = frame.view(op.getTarget());
+  if (!frame.launch.charge(op, view.numElements()))
+    return;
+  uint64_t bits = encode(view.element, frame.scalar(op.getValue()));
+  forEachIndex(view.sizes, [&](ArrayRef<int64_t> index) {
+    view.setBits(view.place(index), bits);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The elements of a tile in row-major order.
+template <class T, class Convert>
+static SmallVector<T, 0> elementsOf(Operation *op, Frame &frame, Value memref,
+                                    const View &view, Convert convert) {
+  SmallVector<T, 0> elements;
+  forEachIndex(view.sizes, [&](ArrayRef<int64_t> index) {
+    elements.push_back(
+        convert(decode(view.element, frame.read(op, memref, view, index))));
+  });
+  return elements;
+}
+
+template <class T>
+static void multiply(GemmOp op, Frame &frame, const View &a, const View &b,
+                     View acc) {
+  bool tf32 = op.getPrecision() == Precision::TF32;
+  auto operand = [&](Scalar value) -> T {
+    if constexpr (std::is_same_v<T, float>) {
+      float real = static_cast<float>(value.real);
+      return tf32 ? toTF32(real) : real;
+    } else {
+      return static_cast<T>(value.integer);
+    }
+  };
+  auto plain = [](Scalar value) -> T {
+    return std::is_same_v<T, float> ? static_cast<T>(value.real)
+                                    : static_cast<T>(value.integer);
+  };
+  SmallVector<T, 0> left = elementsOf<T>(op, frame, op.getA(), a, operand);
+  SmallVector<T, 0> right = elementsOf<T>(op, frame, op.getB(), b, operand);
+  int64_t rows = acc.sizes[0], columns = acc.sizes[1], inner = a.sizes[1];
+  SmallVector<T, 0> sums(rows * columns, T(0));
+  if (!op.getOverwrite())
+    sums = elementsOf<T>(op, frame, op.getAcc(), acc, plain);
+  for (int64_t m = 0; m < rows; ++m)
+    for (int64_t k = 0; k < inner; ++k)
+      for (int64_t n = 0; n < columns; ++n) {
+        T product = left[m * inner + k] * right[k * columns + n];
+        sums[m * columns + n] += product;
+      }
+  const T *next = sums.begin();
+  forEachIndex(acc.sizes, [&](ArrayRef<int64_t> index) {
+    Scalar value = std::is_same_v<T, float>
+                       ? Scalar::of(static_cast<double>(*next))
+                       : Scalar::of(static_cast<int64_t>(*next));
+    acc.setBits(acc.place(index), encode(acc.element, value));
+    ++next;
+  });
+}
+
+static void execute(GemmOp op, Frame &frame) {
+  View a = frame.view(op.getA()), b = frame.view(op.getB()),
+       acc = frame.view(op.getAcc());
+  if (!frame.launch.charge(op, acc.numElements() * a.sizes[1]))
+    return;
+  const void *chain = acc.data;
+  auto perform = [op, &frame, a, b, acc] {
+    if (acc.element == Element::f32)
+      multiply<float>(op, frame, a, b, acc);
+    else
+      multiply<uint32_t>(op, frame, a, b, acc);
+  };
+  if (!op.getAsyncName())
+    return perform();
+  frame.async.issue(
+      {op.getAsyncName(), frame.tagOf(op), chain, std::move(perform)});
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and elementwise expressions
+//===----------------------------------------------------------------------===//
+
+static Scalar combine(ReduceKind kind, Element element, Scalar a, Scalar b) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return sum(element, a, b);
+  case ReduceKind::Prod:
+    return product(element, a, b);
+  case ReduceKind::Max:
+    return greater(element, a, b);
+  case ReduceKind::Min:
+    return lesser(element, a, b);
+  }
+  return a;
+}
+
+static void execute(ReduceOp op, Frame &frame) {
+  View source = frame.view(op.getSource()), target = frame.view(op.getTarget());
+  if (!frame.launch.charge(op, source.numElements()))
+    return;
+  int64_t dim = op.getDim();
+  forEachIndex(target.sizes, [&](ArrayRef<int64_t> index) {
+    std::optional<Scalar> total;
+    if (op.getAccumulate())
+      total =
+          decode(target.element, frame.read(op, op.getTarget(), target, index));
+    Indices at(index);
+    at.insert(at.begin() + dim, 0);
+    for (; at[dim] < source.sizes[dim]; ++at[dim]) {
+      uint64_t bits = frame.read(op, op.getSource(), source, at);
+      Scalar value =
+          decode(target.element, convert(source.element, target.element, bits));
+      total =
+          total ? combine(op.getKind(), target.element, *total, value) : value;
+    }
+    target.setBits(target.place(index), encode(target.element, *total));
+  });
+}
+
+static void execute(MapOp op, Frame &frame) {
+  View target = frame.view(op.getTarget());
+  SmallVector<View> inputs;
+  SmallVector<SmallVector<int64_t>> dims;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    inputs.push_back(frame.view(input));
+    dims.push_back(op.getInputDims(i));
+  }
+  Block &body = op.getBody().front();
+  forEachIndex(target.sizes, [&](ArrayRef<int64_t> index) {
+    if (frame.launch.stopped())
+      return;
+    for (auto [i, view] : llvm::enumerate(inputs)) {
+      Indices at;
+      for (int64_t dim : dims[i])
+        at.push_back(index[dim]);
+      frame.set(
+          body.getArgument(i),
+          decode(view.element, frame.read(op, op.getInputs()[i], view, at)));
+    }
+    frame.element.assign(index.begin(), index.end());
+    if (frame.run(body))
+      target.setBits(target.place(index),
+                     encode(target.element, frame.yielded[0]));
+  });
+}
+
+static void execute(ElementIndexOp op, Frame &frame) {
+  frame.setInteger(op.getResult(), frame.element[op.getDim()]);
+}
+
+static void execute(YieldOp op, Frame &frame) {
+  frame.yielded.clear();
+  if (Value value = op.getValue())
+    frame.yielded.push_back(frame.scalar(value));
+}
+
+void addTileModels(DialectRegistry &registry) {
+  addModels<TileDialect, AllocOp, CopyOp, FillOp, GemmOp, ReduceOp, MapOp,
+            ElementIndexOp, YieldOp>(registry);
+}
+
+} // namespace penstock::interpreter

@@ -1,0 +1,184 @@
+//===- Interpreter.cpp - Reference execution of tile programs -------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Interpreter/Interpreter.h"
+#include "Dialect/Tile/TileDialect.h"
+#include "Interpreter/Frame.h"
+#include "Interpreter/Grid.h"
+#include "Interpreter/Models.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::interpreter;
+
+namespace {
+
+/// Far above what a block has on any target, far below what a machine has.
+constexpr int64_t maxBlockBytes = int64_t(1) << 31;
+
+/// Why an argument cannot be what the kernel takes at this place.
+struct Misfit {
+  DiagnosticCode code;
+  std::string message;
+};
+
+std::optional<Misfit> checkTensor(MemRefType type,
+                                  const penstock::detail::Argument &argument) {
+  size_t rank = type.getRank();
+  if (argument.sizes.size() != rank || argument.strides.size() != rank)
+    return Misfit{LaunchRank,
+                  "is not a tensor of rank " + std::to_string(rank)};
+  bool empty = false;
+  for (int64_t size : argument.sizes) {
+    if (size < 0)
+      return Misfit{LaunchSize, "has a negative size"};
+    empty |= size == 0;
+  }
+  if (!empty && argument.strides.back() != 1 && argument.sizes.back() > 1)
+    return Misfit{LaunchStride, "is not contiguous in its last dimension"};
+  if (!empty && !argument.data)
+    return Misfit{LaunchNull, "has no memory"};
+  return std::nullopt;
+}
+
+std::optional<Misfit>
+checkArgument(Type type, const penstock::detail::Argument &argument) {
+  auto memref = dyn_cast<MemRefType>(type);
+  if (argument.tensor != static_cast<bool>(memref))
+    return Misfit{LaunchRank, memref ? "is a scalar" : "is a tensor"};
+  if (argument.element != elementOf(type))
+    return Misfit{LaunchRank, "has the wrong element type"};
+  return memref ? checkTensor(memref, argument) : std::nullopt;
+}
+
+/// Runs one launch.
+class Runner {
+public:
+  Runner(func::FuncOp kernel, const InterpretOptions &options)
+      : kernel(kernel), body(kernel.getBody().front()), launch(options),
+        frame(launch) {}
+
+  std::vector<penstock::Diagnostic>
+  run(ArrayRef<penstock::detail::Argument> arguments) {
+    if (bind(arguments) && checkMemory())
+      runBlocks();
+    return launch.takeFaults();
+  }
+
+private:
+  bool bind(ArrayRef<penstock::detail::Argument> arguments) {
+    if (arguments.size() != body.getNumArguments()) {
+      launch.fatal(kernel, LaunchRank,
+                   "the kernel has " + std::to_string(body.getNumArguments()) +
+                       " arguments and " + std::to_string(arguments.size()) +
+                       " are given");
+      return false;
+    }
+    for (auto [i, argument] : llvm::enumerate(arguments)) {
+      BlockArgument value = body.getArgument(i);
+      if (auto misfit = checkArgument(value.getType(), argument)) {
+        launch.fatal(kernel, misfit->code,
+                     "argument " + std::to_string(i) + " " + misfit->message);
+        return false;
+      }
+      if (!argument.tensor) {
+        frame.set(value, decode(argument.element, argument.scalar));
+        continue;
+      }
+      View view;
+      view.element = argument.element;
+      view.data = static_cast<uint8_t *>(argument.data);
+      view.sizes.assign(argument.sizes.begin(), argument.sizes.end());
+      view.strides.assign(argument.strides.begin(), argument.strides.end());
+      frame.setView(value, std::move(view));
+    }
+    return true;
+  }
+
+  /// Tiles have constant shapes, so that this is known before anything runs.
+  bool checkMemory() {
+    int64_t bytes = 0;
+    for (auto alloc : body.getOps<tile::AllocOp>()) {
+      auto type = cast<MemRefType>(alloc.getResult().getType());
+      bytes += type.getNumElements() * byteWidthOf(elementOf(type));
+      if (bytes > maxBlockBytes) {
+        launch.fatal(alloc, MemoryLimit,
+                     "the tiles of a block need more than 2 GiB");
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// The extents follow from the arguments alone: computes what they need, and
+  /// nothing else, before there is a block.
+  SmallVector<int64_t> computeExtents(tile::GridOp grid) {
+    llvm::DenseSet<Operation *> needed;
+    SmallVector<Value> work(grid.getExtents());
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val().getDefiningOp();
+      if (op && needed.insert(op).second)
+        llvm::append_range(work, op->getOperands());
+    }
+    for (Operation &op : body)
+      if (needed.contains(&op) && launch.charge(&op, 1))
+        cast<InterpretableOpInterface>(op).interpret(frame);
+    return SmallVector<int64_t>(frame.integers(grid.getExtents()));
+  }
+
+  void runBlocks() {
+    SmallVector<int64_t> extents;
+    int64_t swizzle = 0;
+    auto grids = body.getOps<tile::GridOp>();
+    if (!grids.empty()) {
+      tile::GridOp grid = *grids.begin();
+      extents = computeExtents(grid);
+      swizzle = grid.getSwizzle().value_or(0);
+      if (!countBlocks(extents)) {
+        std::string text;
+        for (int64_t extent : extents)
+          text += (text.empty() ? "" : " x ") + std::to_string(extent);
+        launch.fatal(grid, LaunchGrid,
+                     "the grid is " + text +
+                         "; extents are not negative and their product is "
+                         "below 2^31");
+      }
+    }
+    if (launch.stopped())
+      return;
+    int64_t blocks = *countBlocks(extents);
+    for (int64_t number = 0; number < blocks; ++number) {
+      frame.begin(number, coordinatesOf(number, extents, swizzle));
+      if (!frame.run(body))
+        return;
+      frame.async.finish();
+    }
+  }
+
+  func::FuncOp kernel;
+  Block &body;
+  Launch launch;
+  Frame frame;
+};
+
+} // namespace
+
+InterpretResult
+penstock::interpret(func::FuncOp kernel,
+                    ArrayRef<penstock::detail::Argument> arguments,
+                    const InterpretOptions &options) {
+  return {Runner(kernel, options).run(arguments)};
+}
+
+void penstock::registerInterpreterModels(DialectRegistry &registry) {
+  addArithModels(registry);
+  addFuncModels(registry);
+  addMathModels(registry);
+  addMemRefModels(registry);
+  addScfModels(registry);
+  addTileModels(registry);
+  addTileElementModels(registry);
+}
