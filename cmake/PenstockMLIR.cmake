@@ -36,5 +36,8 @@ function(penstock_mlir_library name)
 endfunction()
 
 function(penstock_use_pch target)
+  # One header serves libraries and programs alike, so all are built as PIC.
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIC)
   target_precompile_headers(${target} REUSE_FROM PenstockPCH)
 endfunction()

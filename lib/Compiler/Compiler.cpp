@@ -1,0 +1,274 @@
+//===- Compiler.cpp - From a tile program to an executable ----------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Compiler/Compiler.h"
+#include "Compiler/PassInstruments.h"
+#include "Compiler/Pipelines.h"
+#include "Diagnostics/Codes.h"
+#include "Dialect/Tile/DiagnosticBridge.h"
+#include "Dialect/Tile/Language.h"
+#include "Dialect/Tile/Locations.h"
+#include "Dialect/Tile/TileDialect.h"
+#include "Lang/Recorder.h"
+#include "Lang/Signature.h"
+#include "Runtime/BlockContext.h"
+#include "Transforms/KernelAbi.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace penstock;
+
+//===----------------------------------------------------------------------===//
+// Contexts
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Contexts only grow (types and attributes live as long as they do), so each
+/// is given up after some use.
+struct ContextPool {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<MLIRContext>> idle;
+  llvm::DenseMap<MLIRContext *, unsigned> uses;
+  static constexpr unsigned maxUses = 200;
+  static constexpr size_t maxIdle = 8;
+};
+
+ContextPool &pool() {
+  // Never destroyed: kernels held in static variables may outlive it otherwise.
+  static ContextPool *instance = new ContextPool;
+  return *instance;
+}
+
+std::unique_ptr<MLIRContext> makeContext() {
+  DialectRegistry registry;
+  registerDialects(registry);
+  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+} // namespace
+
+PooledContext::PooledContext() {
+  ContextPool &p = pool();
+  {
+    std::lock_guard lock(p.mutex);
+    if (!p.idle.empty()) {
+      context = std::move(p.idle.back());
+      p.idle.pop_back();
+      ++p.uses[context.get()];
+      return;
+    }
+  }
+  context = makeContext();
+}
+
+PooledContext::~PooledContext() {
+  if (!context)
+    return;
+  ContextPool &p = pool();
+  std::lock_guard lock(p.mutex);
+  if (p.idle.size() < ContextPool::maxIdle && p.uses[context.get()] < ContextPool::maxUses)
+    p.idle.push_back(std::move(context));
+  else
+    p.uses.erase(context.get());
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+OwningOpRef<ModuleOp> penstock::parseProgram(MLIRContext *context, StringRef text,
+                                             StringRef fileName,
+                                             std::vector<penstock::Diagnostic> &diagnostics) {
+  if (tile::NestingFault fault = tile::checkNesting(text); fault.line) {
+    penstock::Diagnostic d;
+    d.code = TextTooDeep;
+    d.place = {fileName.str(), fault.line, 0};
+    d.message = fault.message;
+    diagnostics.push_back(std::move(d));
+    return {};
+  }
+  tile::DiagnosticCollector collector(context, diagnostics, TextSyntax);
+  ParserConfig config(context);
+  auto module = parseSourceString<ModuleOp>(text, config, fileName);
+  if (!module || failed(tile::verifyLanguage(*module)))
+    return {};
+  return module;
+}
+
+OwningOpRef<ModuleOp> penstock::recordKernel(MLIRContext *context,
+                                             const penstock::detail::KernelSource &source,
+                                             const CompileOptions &options,
+                                             std::vector<penstock::Diagnostic> &diagnostics) {
+  lang::Recorder recorder(context, source, options, diagnostics);
+  return recorder.record();
+}
+
+static Element elementOf(Type type) {
+  if (type.isF16())
+    return Element::f16;
+  if (type.isBF16())
+    return Element::bf16;
+  if (type.isF32())
+    return Element::f32;
+  if (type.isF64())
+    return Element::f64;
+  if (isa<Float8E4M3FNType>(type))
+    return Element::f8e4m3;
+  if (isa<Float8E5M2Type>(type))
+    return Element::f8e5m2;
+  if (type.isIndex())
+    return Element::index;
+  switch (type.getIntOrFloatBitWidth()) {
+  case 1:
+    return Element::i1;
+  case 8:
+    return Element::i8;
+  case 16:
+    return Element::i16;
+  case 32:
+    return Element::i32;
+  default:
+    return Element::i64;
+  }
+}
+
+KernelInfo penstock::infoOf(func::FuncOp kernel) {
+  KernelInfo info;
+  info.name = kernel.getName().str();
+  info.place = tile::placeOf(kernel.getLoc());
+  Signature signature;
+  if (auto text = kernel->getAttrOfType<StringAttr>(tile::TileDialect::signatureAttr))
+    signature = parseSignature(text.getValue());
+  for (BlockArgument argument : kernel.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    ArgumentInfo to;
+    to.name = tile::nameOf(argument);
+    if (to.name.empty())
+      to.name = "arg" + std::to_string(i);
+    Type element = argument.getType();
+    if (auto type = dyn_cast<MemRefType>(element)) {
+      to.tensor = true;
+      to.rank = static_cast<int>(type.getRank());
+      element = type.getElementType();
+      auto access = kernel.getArgAttrOfType<StringAttr>(i, tile::TileDialect::accessAttr);
+      to.written = !access || access != "in";
+      to.mayOverlap = static_cast<bool>(kernel.getArgAttr(i, tile::TileDialect::overlapsAttr));
+      if (i < signature.arguments.size() &&
+          signature.arguments[i].sizes.size() == static_cast<size_t>(to.rank))
+        to.sizes = signature.arguments[i].sizes;
+    }
+    to.element = elementOf(element);
+    info.arguments.push_back(std::move(to));
+  }
+  return info;
+}
+
+//===----------------------------------------------------------------------===//
+// Back ends
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Backend {
+public:
+  Backend(const BackendOptions &options, std::vector<penstock::Diagnostic> &diagnostics)
+      : options(options), diagnostics(diagnostics) {}
+
+  bool native(penstock::detail::Executable &executable, ModuleOp module, StringRef kernel) {
+    PassManager passes(module->getName());
+    passes.enableVerifier(options.verify);
+    installInstruments(passes, options);
+    buildNativeLoopPipeline(passes, {options.lateCompletion, hostVectorBits()});
+    buildNativeLLVMPipeline(passes);
+    size_t before = diagnostics.size();
+    {
+      tile::DiagnosticCollector collector(module.getContext(), diagnostics, InternalError);
+      if (failed(passes.run(module))) {
+        if (diagnostics.size() == before)
+          internalError("a pass failed without saying why");
+        return false;
+      }
+    }
+    readAttributes(executable.info, module, kernel);
+    std::vector<std::pair<StringRef, void *>> symbols;
+    for (auto [name, address] : runtimeFunctions())
+      symbols.emplace_back(name, address);
+    std::string error;
+    executable.code = NativeCode::compile(module, symbols, error);
+    if (!executable.code) {
+      internalError(error);
+      return false;
+    }
+    std::string packed = (kernel + abi::packedSuffix).str();
+    std::string launch = (kernel + abi::launchSuffix + abi::packedSuffix).str();
+    executable.entries.block = executable.code->lookup(packed);
+    executable.entries.launch = executable.code->lookup(launch);
+    if (!executable.entries.block || !executable.entries.launch) {
+      internalError("the code of the kernel could not be linked");
+      return false;
+    }
+    return true;
+  }
+
+private:
+  void internalError(const std::string &text) {
+    penstock::Diagnostic d;
+    d.code = InternalError;
+    d.message = "internal error while compiling: " + text;
+    d.helps.push_back("this is a fault of Penstock, not of the kernel; please report it with the "
+                      "kernel's tile program");
+    diagnostics.push_back(std::move(d));
+  }
+
+  static void readAttributes(KernelInfo &info, ModuleOp module, StringRef kernel) {
+    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel);
+    if (auto bytes = function->getAttrOfType<IntegerAttr>(abi::scratchAttr))
+      info.scratchBytes = bytes.getInt();
+    if (auto count = function->getAttrOfType<IntegerAttr>(abi::launchSizeAttr))
+      info.launchConstants = count.getInt();
+    if (auto faults = module->getAttrOfType<ArrayAttr>(abi::faultsAttr))
+      for (auto fault : faults.getAsRange<ArrayAttr>()) {
+        penstock::Diagnostic d;
+        d.code = cast<IntegerAttr>(fault[0]).getInt();
+        d.place = tile::placeOf(Location(cast<LocationAttr>(fault[1])));
+        d.message = cast<StringAttr>(fault[2]).str();
+        info.faults.push_back(std::move(d));
+      }
+  }
+
+  const BackendOptions &options;
+  std::vector<penstock::Diagnostic> &diagnostics;
+};
+
+} // namespace
+
+std::shared_ptr<penstock::detail::Executable>
+penstock::compileProgram(PooledContext context, OwningOpRef<ModuleOp> module, StringRef kernel,
+                         const BackendOptions &options,
+                         std::vector<penstock::Diagnostic> &diagnostics) {
+  auto executable = std::make_shared<penstock::detail::Executable>();
+  auto function = module->lookupSymbol<func::FuncOp>(kernel);
+  executable->info = infoOf(function);
+  executable->info.fixedSizes = options.fixedSizes;
+  executable->lateCompletion = options.lateCompletion;
+  llvm::raw_string_ostream(executable->tileProgram) << *module;
+  if (options.target.kind == Target::Kind::Interpreter) {
+    executable->kernel = function;
+    executable->context = std::make_unique<PooledContext>(std::move(context));
+    executable->module = std::move(module);
+    return executable;
+  }
+  if (!Backend(options, diagnostics).native(*executable, *module, kernel))
+    return nullptr;
+  module = {}; // before its context goes back to the pool
+  return executable;
+}

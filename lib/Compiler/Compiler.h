@@ -1,0 +1,96 @@
+//===- Compiler.h - From a tile program to an executable --------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the public compile() and the tools share. Every function here gives
+// data and diagnostics; none prints.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_COMPILER_COMPILER_H
+#define PENSTOCK_COMPILER_COMPILER_H
+
+#include "Runtime/KernelInfo.h"
+#include "Runtime/NativeLaunch.h"
+#include "Target/X86/NativeCode.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "penstock/compile.h"
+
+#include <mutex>
+
+namespace penstock {
+
+/// A context with our dialects loaded. Making one takes milliseconds, so they
+/// are kept for reuse; each is used by one thread at a time.
+class PooledContext {
+public:
+  PooledContext();
+  ~PooledContext();
+  PooledContext(PooledContext &&) = default;
+  PooledContext &operator=(PooledContext &&) = default;
+  mlir::MLIRContext *operator->() const { return context.get(); }
+  mlir::MLIRContext *get() const { return context.get(); }
+
+private:
+  std::unique_ptr<mlir::MLIRContext> context;
+};
+
+/// How a program is compiled, beyond what a user of the library sets.
+struct BackendOptions {
+  Target target = Target::native();
+  bool lateCompletion = false;
+  std::map<std::string, int64_t> fixedSizes = {};
+  /// Verifies the program after every pass. Always on; tools can say otherwise.
+  bool verify = true;
+  /// Receives the program after each pass, and how long each took.
+  std::function<void(llvm::StringRef pass, llvm::StringRef text)> afterPass = {};
+  bool timing = false;
+  /// Where a reproducer is written on an internal error; empty: nowhere.
+  std::string reproducer = {};
+};
+
+/// Reads a tile program from text: bounded nesting, only our language.
+mlir::OwningOpRef<mlir::ModuleOp> parseProgram(mlir::MLIRContext *context, llvm::StringRef text,
+                                               llvm::StringRef fileName,
+                                               std::vector<Diagnostic> &diagnostics);
+
+/// Compiles one kernel of a verified tile program.
+std::shared_ptr<detail::Executable> compileProgram(PooledContext context,
+                                                   mlir::OwningOpRef<mlir::ModuleOp> module,
+                                                   llvm::StringRef kernel,
+                                                   const BackendOptions &options,
+                                                   std::vector<Diagnostic> &diagnostics);
+
+/// Records a kernel function into a verified tile program.
+mlir::OwningOpRef<mlir::ModuleOp> recordKernel(mlir::MLIRContext *context,
+                                               const detail::KernelSource &source,
+                                               const CompileOptions &options,
+                                               std::vector<Diagnostic> &diagnostics);
+
+/// What a launch must know, read off a kernel.
+KernelInfo infoOf(mlir::func::FuncOp kernel);
+
+namespace detail {
+
+class Executable {
+public:
+  KernelInfo info;
+  std::string tileProgram;
+  bool lateCompletion = false;
+  // Native code ...
+  std::unique_ptr<NativeCode> code;
+  NativeEntries entries;
+  // ... or a program for the interpreter, which runs one launch at a time.
+  std::unique_ptr<PooledContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp kernel;
+  std::mutex interpreting;
+};
+
+} // namespace detail
+} // namespace penstock
+
+#endif // PENSTOCK_COMPILER_COMPILER_H

@@ -1,0 +1,80 @@
+//===- Pipelines.cpp - The passes of each target, in order ----------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Compiler/Pipelines.h"
+#include "Dialect/Tile/TileDialect.h"
+#include "Interpreter/Interpreter.h"
+#include "Target/X86/Passes.h"
+#include "Transforms/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/Extensions/AllExtensions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace penstock;
+
+void penstock::buildNativeLoopPipeline(OpPassManager &passes,
+                                       const NativePipelineOptions &options) {
+  passes.addNestedPass<func::FuncOp>(createUnrollLoops());
+  passes.addPass(createLowerLaunch());
+  passes.addPass(createOutlineAsync({options.lateCompletion}));
+  passes.addPass(createGuardFaults());
+  passes.addNestedPass<func::FuncOp>(createLowerGemm({options.vectorBits}));
+  passes.addPass(createLowerToLoops());
+  passes.addNestedPass<func::FuncOp>(createPlaceTiles());
+  passes.addPass(createExpandNarrowFloats());
+}
+
+void penstock::buildNativeLLVMPipeline(OpPassManager &passes) {
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createLowerToLLVM());
+  passes.addPass(createPackArguments());
+}
+
+namespace {
+
+struct NativeOptions : PassPipelineOptions<NativeOptions> {
+  Option<bool> late{*this, "late", llvm::cl::desc("let asynchronous operations complete late"),
+                    llvm::cl::init(false)};
+  Option<unsigned> vectorBits{*this, "vector-bits",
+                              llvm::cl::desc("width of the target's vector registers"),
+                              llvm::cl::init(512)};
+};
+
+} // namespace
+
+void penstock::registerPasses() {
+  registerPenstockTransformsPasses();
+  registerPenstockX86Passes();
+  registerTransformsPasses(); // upstream's canonicalize, cse, ...
+  PassPipelineRegistration<NativeOptions>(
+      "penstock-native-loops", "From a tile program to loops over elements",
+      [](OpPassManager &passes, const NativeOptions &options) {
+        buildNativeLoopPipeline(passes, {options.late, options.vectorBits});
+      });
+  PassPipelineRegistration<NativeOptions>(
+      "penstock-native", "From a tile program to the LLVM dialect for the host",
+      [](OpPassManager &passes, const NativeOptions &options) {
+        buildNativeLoopPipeline(passes, {options.late, options.vectorBits});
+        buildNativeLLVMPipeline(passes);
+      });
+}
+
+void penstock::registerDialects(DialectRegistry &registry) {
+  registry.insert<tile::TileDialect, affine::AffineDialect, arith::ArithDialect,
+                  cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  vector::VectorDialect>();
+  func::registerAllExtensions(registry);
+  registerInterpreterModels(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}

@@ -1,0 +1,63 @@
+//===- PublicApi.cpp - compile() and launch() of the public headers -------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Compiler/Compiler.h"
+#include "Diagnostics/Codes.h"
+#include "Interpreter/Interpreter.h"
+
+using namespace penstock;
+
+detail::CompileResult detail::compile(const KernelSource &source, Target target,
+                                      const CompileOptions &options) {
+  CompileResult result;
+  PooledContext context;
+  auto module = recordKernel(context.get(), source, options, result.diagnostics);
+  if (!module)
+    return result;
+  BackendOptions backend;
+  backend.target = target;
+  backend.lateCompletion = options.late_completion;
+  backend.fixedSizes = options.fix;
+  result.executable = compileProgram(std::move(context), std::move(module), source.name, backend,
+                                     result.diagnostics);
+  return result;
+}
+
+void detail::raise(std::vector<Diagnostic> diagnostics) { throw Error(std::move(diagnostics)); }
+
+std::vector<Diagnostic> detail::launch(Executable &executable, std::span<const Argument> arguments,
+                                       const LaunchOptions &options) {
+  auto diagnostics = checkArguments(executable.info, arguments);
+  if (!diagnostics.empty())
+    return diagnostics;
+  if (executable.module) {
+    std::lock_guard lock(executable.interpreting);
+    InterpretOptions interpreting;
+    interpreting.completion = options.completion;
+    interpreting.seed = options.seed;
+    interpreting.print = options.print;
+    return interpret(executable.kernel, {arguments.data(), arguments.size()}, interpreting).faults;
+  }
+  if (options.completion != Completion::Eager && !executable.lateCompletion) {
+    Diagnostic d;
+    d.code = LaunchTarget;
+    d.place = executable.info.place;
+    d.message = "`" + executable.info.name +
+                "` was compiled without late completion; its asynchronous operations are "
+                "complete when they are issued";
+    d.helps.push_back("compile with {.late_completion = true}, or for Target::interpreter()");
+    return {d};
+  }
+  return launchNative(executable.info, executable.entries, arguments, options);
+}
+
+std::string detail::text(Executable &executable, Form form) {
+  if (form == Form::Tile)
+    return executable.tileProgram;
+  if (!executable.code)
+    return "";
+  return form == Form::LLVM ? executable.code->llvmIR : assemblyOf(executable.code->llvmIR);
+}

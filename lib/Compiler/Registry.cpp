@@ -1,0 +1,90 @@
+//===- Registry.cpp - Kernels that were registered ------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Compiler/Registry.h"
+#include "Diagnostics/Codes.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+namespace penstock {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<detail::Registration> kernels;
+};
+
+Registry &registry() {
+  static Registry *instance = new Registry; // outlives all static objects
+  return *instance;
+}
+
+} // namespace
+
+int detail::registerKernel(Registration registration) {
+  std::lock_guard lock(registry().mutex);
+  registry().kernels.push_back(std::move(registration));
+  return 0;
+}
+
+bool detail::parseField(const std::string &text, int64_t min, int64_t max, int64_t &value) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= min && value <= max;
+}
+
+bool detail::parseField(const std::string &text, double &value) {
+  char *end = nullptr;
+  value = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == 0;
+}
+
+std::string detail::printField(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+std::vector<detail::Registration> registeredKernels() {
+  std::lock_guard lock(registry().mutex);
+  return registry().kernels;
+}
+
+std::shared_ptr<void>
+makeKernel(const detail::Registration &registration,
+           const std::vector<std::pair<std::string, std::string>> &fields,
+           std::vector<Diagnostic> &diagnostics) {
+  std::shared_ptr<void> kernel = registration.make();
+  for (const auto &[name, text] : fields) {
+    const detail::Field *found = nullptr;
+    std::string known;
+    for (const detail::Field &field : registration.fields) {
+      known += (known.empty() ? "" : ", ") + std::string(field.name);
+      if (field.name == name)
+        found = &field;
+    }
+    Diagnostic d;
+    d.code = UnknownField;
+    d.place = {registration.at.file, registration.at.line, 0};
+    if (!found) {
+      d.message = "`" + std::string(registration.name) + "` has no field `" + name +
+                  "` that can be set from outside";
+      d.helps.push_back(known.empty() ? "it has none" : "it has: " + known);
+    } else if (!found->set(kernel.get(), text)) {
+      d.message = "\"" + text + "\" is no value for the field `" + name + "` of `" +
+                  registration.name + "`";
+    } else {
+      continue;
+    }
+    diagnostics.push_back(std::move(d));
+    return nullptr;
+  }
+  return kernel;
+}
+
+} // namespace penstock
