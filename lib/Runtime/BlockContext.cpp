@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Runtime/BlockContext.h"
+#include "Runtime/PackTransposed.h"
 
 #include <cstdio>
 #include <cstring>
@@ -119,6 +120,13 @@ std::vector<std::pair<const char *, void *>> runtimeFunctions() {
       {"penstock_print_float",
        address([](BlockContext *c, double value) { c->printFloat(value); })},
       {"penstock_print_end", address([](BlockContext *c) { c->printEnd(); })},
+      {"penstock_pack_transposed",
+       address([](BlockContext *, int32_t type, const char *from, int64_t offset, int64_t stride,
+                  float *to, int64_t rows, int64_t columns) {
+         size_t bytes = PackFrom(type) == PackFrom::F32 ? 4 : 2;
+         packTransposed(PackFrom(type), from + offset * int64_t(bytes), stride, to, columns, rows,
+                        columns);
+       })},
       {"penstock_async_issue",
        address([](BlockContext *c, int32_t name, int64_t iteration, BlockContext::Entry code,
                   const uint64_t *slots, int32_t count) {

@@ -38,6 +38,7 @@ constexpr llvm::StringLiteral printTextFn = "penstock_print_text";
 constexpr llvm::StringLiteral printIntFn = "penstock_print_int";
 constexpr llvm::StringLiteral printFloatFn = "penstock_print_float";
 constexpr llvm::StringLiteral printEndFn = "penstock_print_end";
+constexpr llvm::StringLiteral packTransposedFn = "penstock_pack_transposed";
 constexpr llvm::StringLiteral asyncIssueFn = "penstock_async_issue";
 constexpr llvm::StringLiteral asyncLoopFn = "penstock_async_loop";
 constexpr llvm::StringLiteral asyncWaitFn = "penstock_async_wait";

@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Runtime/PackTransposed.h"
+#include "Transforms/KernelAbi.h"
 #include "Transforms/Passes.h"
+#include "Transforms/RuntimeCalls.h"
 
 namespace penstock {
 #define GEN_PASS_DEF_LOWERGEMM
@@ -142,9 +145,8 @@ private:
     SmallVector<int64_t> strides = stridesOf(source);
     if (strides.back() == 1)
       packRows(source, packed, rows, columns);
-    else if (strides.front() == 1 && lanes == 16 && compute.isF32() &&
-             rows % 16 == 0 && columns % 16 == 0)
-      packTransposed(source, packed, rows, columns);
+    else if (auto from = packType(source); from && strides.front() == 1)
+      packTransposed(source, packed, *from);
     else
       loop(0, rows, 1, [&](Value i) {
         loop(0, columns, 1, [&](Value j) { packElement(source, packed, i, j); });
@@ -169,27 +171,26 @@ private:
     });
   }
 
-  /// 16 x 16 blocks, transposed in registers.
-  void packTransposed(Value source, Value packed, int64_t rows, int64_t columns) {
-    auto map = AffineMapAttr::get(
-        AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext()));
-    Value straight = memref::TransposeOp::create(b, loc, source, map);
-    auto block = VectorType::get({16, 16}, compute);
-    loop(0, columns, 16, [&](Value j) {
-      loop(0, rows, 16, [&](Value i) {
-        Value matrix = arith::ConstantOp::create(b, loc, b.getZeroAttr(block));
-        for (int64_t r = 0; r < 16; ++r) {
-          Value row = vector::LoadOp::create(b, loc, vectorOf(16, elementOf(source)),
-                                             straight, ValueRange{add(j, r), i});
-          matrix = vector::InsertOp::create(b, loc, widen(row), matrix, ArrayRef<int64_t>{r});
-        }
-        matrix = vector::TransposeOp::create(b, loc, matrix, ArrayRef<int64_t>{1, 0});
-        for (int64_t r = 0; r < 16; ++r) {
-          Value row = vector::ExtractOp::create(b, loc, matrix, ArrayRef<int64_t>{r});
-          vector::StoreOp::create(b, loc, row, packed, ValueRange{add(i, r), j});
-        }
-      });
-    });
+  /// The runtime transposes in registers; see PackTransposed.h for why.
+  void packTransposed(Value source, Value packed, PackFrom type) {
+    auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, source);
+    Value from = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, source);
+    Value to = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, packed);
+    auto shape = cast<MemRefType>(source.getType()).getShape();
+    Value kind = arith::ConstantIntOp::create(b, loc, static_cast<int64_t>(type), 32);
+    callRuntime(b, loc, abi::packTransposedFn,
+                {kind, from, metadata.getOffset(), metadata.getStrides()[1], to,
+                 index(shape[0]), index(shape[1])});
+  }
+
+  std::optional<PackFrom> packType(Value source) {
+    Type type = elementOf(source);
+    if (!compute.isF32() || tf32)
+      return std::nullopt;
+    return type.isF32()    ? std::optional(PackFrom::F32)
+           : type.isF16()  ? std::optional(PackFrom::F16)
+           : type.isBF16() ? std::optional(PackFrom::BF16)
+                           : std::nullopt;
   }
 
   //===------------------------------------------------------------------===//

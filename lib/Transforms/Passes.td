@@ -87,7 +87,7 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     per step one row of B is loaded and each element of a column of A is
     broadcast and multiplied. Operands that are not f32 (or i32 for i8), or whose
     rows of B are not contiguous, are first packed into a tile of that form;
-    transposed operands are packed in blocks that are transposed in registers.
+    transposed operands are packed by the runtime.
     Remaining rows and columns get blocks of their own.
 
     Example: test/Transforms/lower-gemm.mlir

@@ -22,7 +22,6 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
-#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace penstock {
@@ -61,9 +60,6 @@ struct LowerToLLVM : penstock::impl::LowerToLLVMBase<LowerToLLVM> {
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     memref::populateExpandOpsPatterns(patterns);
     memref::populateExpandStridedMetadataPatterns(patterns);
-    vector::populateVectorTransposeLoweringPatterns(
-        patterns, vector::VectorTransposeLowering::Shuffle16x16);
-    vector::populateVectorShapeCastLoweringPatterns(patterns);
     return applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 
