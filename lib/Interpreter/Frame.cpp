@@ -74,20 +74,23 @@ bool Frame::inside(Operation *op, Value memref, const View &view,
   return false;
 }
 
-bool Frame::run(Block &block) {
-  for (Operation &op : block) {
-    if (!launch.charge(&op, 1))
-      return false;
-    auto interpretable = dyn_cast<InterpretableOpInterface>(op);
-    if (!interpretable) {
-      launch.fatal(&op, InternalError,
-                   "`" + op.getName().getStringRef().str() +
-                       "` cannot be interpreted");
-      return false;
-    }
+bool Frame::run(Operation &op) {
+  if (!launch.charge(&op, 1))
+    return false;
+  if (auto interpretable = dyn_cast<InterpretableOpInterface>(op))
     interpretable.interpret(*this);
-  }
+  else
+    launch.fatal(&op, InternalError,
+                 "`" + op.getName().getStringRef().str() +
+                     "` cannot be interpreted");
   return !launch.stopped();
+}
+
+bool Frame::run(Block &block) {
+  for (Operation &op : block)
+    if (!run(op))
+      return false;
+  return true;
 }
 
 IssueTag Frame::tagOf(Operation *op) const {

@@ -66,8 +66,9 @@ public:
 
   //===--- Control ------------------------------------------------------===//
 
-  /// Runs a block of operations to its terminator. Returns false if the launch
-  /// was given up.
+  /// Runs one operation, or a block of them to its terminator. Returns false if
+  /// the launch was given up.
+  bool run(mlir::Operation &op);
   bool run(mlir::Block &block);
 
   /// Marks the beginning of an iteration of \p loop.

@@ -62,23 +62,24 @@ static uint64_t convert(Element from, Element to, uint64_t bits) {
   return from == to ? bits : encode(to, decode(from, bits));
 }
 
-/// All is read before anything is written: the sides may overlap.
+/// All is read before anything is written: the sides may overlap. What would be
+/// written outside of a tensor is not read: a tile's contents may be undefined
+/// there.
 static void copy(CopyOp op, Frame &frame, const Side &source, Side target,
                  uint64_t fill) {
-  SmallVector<uint64_t, 0> values;
+  SmallVector<std::pair<int64_t, uint64_t>, 0> writes;
   forEachIndex(op.getTileShape(), [&](ArrayRef<int64_t> index) {
+    std::optional<Indices> to = target.find(index);
+    if (!to)
+      return;
     uint64_t value = fill;
-    if (auto at = source.find(index))
+    if (std::optional<Indices> from = source.find(index))
       value = convert(source.view.element, target.view.element,
-                      frame.read(op, source.memref, source.view, *at));
-    values.push_back(value);
+                      frame.read(op, source.memref, source.view, *from));
+    writes.emplace_back(target.view.place(*to), value);
   });
-  const uint64_t *next = values.begin();
-  forEachIndex(op.getTileShape(), [&](ArrayRef<int64_t> index) {
-    if (auto at = target.find(index))
-      target.view.setBits(target.view.place(*at), *next);
-    ++next;
-  });
+  for (auto [place, value] : writes)
+    target.view.setBits(place, value);
 }
 
 static void execute(CopyOp op, Frame &frame) {

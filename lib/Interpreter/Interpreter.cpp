@@ -124,8 +124,8 @@ private:
         llvm::append_range(work, op->getOperands());
     }
     for (Operation &op : body)
-      if (needed.contains(&op) && launch.charge(&op, 1))
-        cast<InterpretableOpInterface>(op).interpret(frame);
+      if (needed.contains(&op) && !frame.run(op))
+        break;
     return SmallVector<int64_t>(frame.integers(grid.getExtents()));
   }
 
@@ -137,20 +137,20 @@ private:
       tile::GridOp grid = *grids.begin();
       extents = computeExtents(grid);
       swizzle = grid.getSwizzle().value_or(0);
-      if (!countBlocks(extents)) {
-        std::string text;
-        for (int64_t extent : extents)
-          text += (text.empty() ? "" : " x ") + std::to_string(extent);
-        launch.fatal(grid, LaunchGrid,
-                     "the grid is " + text +
-                         "; extents are not negative and their product is "
-                         "below 2^31");
-      }
     }
     if (launch.stopped())
       return;
-    int64_t blocks = *countBlocks(extents);
-    for (int64_t number = 0; number < blocks; ++number) {
+    std::optional<int64_t> blocks = countBlocks(extents);
+    if (!blocks) {
+      std::string text;
+      for (int64_t extent : extents)
+        text += (text.empty() ? "" : " x ") + std::to_string(extent);
+      return launch.fatal(*grids.begin(), LaunchGrid,
+                          "the grid is " + text +
+                              "; extents are not negative and their product "
+                              "is below 2^31");
+    }
+    for (int64_t number = 0; number < *blocks; ++number) {
       frame.begin(number, coordinatesOf(number, extents, swizzle));
       if (!frame.run(body))
         return;

@@ -13,7 +13,8 @@
 //   arithmetic shift. Division by zero, and one whose result does not fit, is a
 //   fault and gives 0.
 // - Each floating-point operation rounds once to its type, to nearest even.
-//   Conversion to an integer saturates, and gives 0 for NaN.
+//   Conversion to an integer saturates, and gives 0 for NaN. The bits of a NaN
+//   are kept by copies and by nothing else.
 // - `gemm` adds float products to a float in order of k, each rounded, without
 //   fused multiply-add; `reduce` combines in index order, in the target's type.
 // - `atomic` and `reduce` give NaN for max and min if either side is NaN.

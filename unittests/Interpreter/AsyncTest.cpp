@@ -293,4 +293,31 @@ func.func @names(%A: !g1i32, %C: !g1i32) attributes {tile.kernel} {
   }
 }
 
+/// Iterations of different loops are not compared: a wait in a second loop
+/// completes all that the first one issued, at its first iteration.
+TEST(Async, AWaitInAnotherLoopCompletesAll) {
+  const char *text = R"(
+func.func @loops(%A: !g1i32, %C: !g1i32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %minus = arith.constant -1 : i32
+  %t = tile.alloc "t" : memref<3xi32, #s>
+  tile.fill %t, %minus : memref<3xi32, #s>, i32
+  scf.for %i = %c0 to %c3 step %c1 {
+    %slot = memref.subview %t[%i] [1] [1] : memref<3xi32, #s> to memref<1xi32, strided<[1], offset: ?>, #s>
+    tile.copy %A[%i] to %slot async "load" : !g1i32 to memref<1xi32, strided<[1], offset: ?>, #s>
+  }
+  scf.for %i = %c0 to %c1 step %c1 {
+    tile.wait ["load"]
+    tile.copy %t to %C[%c0] : memref<3xi32, #s> to !g1i32
+  }
+  return
+})";
+  Tensor<i32> A = Tensor<i32>::with({5, 6, 7}), C({3});
+  runClean(text, {A, C}, {.completion = Completion::Latest});
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(C(i), 5 + i);
+}
+
 } // namespace

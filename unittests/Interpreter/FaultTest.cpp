@@ -300,6 +300,29 @@ func.func @part(%A: !g1i32, %C: !g1i32, %D: !g1f16, %i: index) attributes {tile.
   }
 }
 
+TEST(Fault, WhatACopyDropsMayBeUndefined) {
+  const char *text = R"(
+func.func @clipped(%C: !g1i32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %C, %c0 : !g1i32
+  %seven = arith.constant 7 : i32
+  %t = tile.alloc "t" : memref<4xi32, #s>
+  tile.parallel [4] {
+  ^bb0(%i: index):
+    %valid = arith.cmpi slt, %i, %n : index
+    scf.if %valid {
+      tile.store %seven, %t[%i] : i32, memref<4xi32, #s>
+    }
+  }
+  tile.copy %t to %C[%c0] : memref<4xi32, #s> to !g1i32
+  return
+})";
+  Tensor<i32> C({3});
+  runClean(text, {C});
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(C(i), 7);
+}
+
 TEST(Fault, ContentsDoNotLiveOnInTheNextBlock) {
   const char *text = R"(
 func.func @blocks(%C: !g1i32) attributes {tile.kernel} {
@@ -393,6 +416,18 @@ TEST(Fault, TooMuchMemory) {
   ASSERT_EQ(result.faults.size(), 1u);
   EXPECT_EQ(result.faults[0].code, MemoryLimit);
   EXPECT_EQ(result.faults[0].place.line, 7u) << "the one that is too much";
+}
+
+TEST(Fault, ContextsWithoutModels) {
+  for (const char *grid : {"", "%b = tile.grid %c4 : index"}) {
+    InterpretResult result = runWithoutModels(
+        std::string("\nfunc.func @kernel() attributes {tile.kernel} {\n"
+                    "  %c4 = arith.constant 4 : index\n") +
+        grid + "\n  return\n}");
+    ASSERT_EQ(result.faults.size(), 1u);
+    EXPECT_EQ(result.faults[0].code, InternalError);
+    EXPECT_EQ(result.faults[0].place.line, 3u);
+  }
 }
 
 TEST(Fault, AtMostAHundred) {

@@ -99,6 +99,9 @@ void runClean(std::string text, std::vector<detail::Argument> arguments,
 InterpretResult run(std::string text, std::vector<detail::Argument> arguments,
                     const InterpretOptions &options = {});
 
+/// Runs a kernel without arguments in a context that lacks the models.
+InterpretResult runWithoutModels(std::string text);
+
 /// The first error that reading or verifying \p text gives, or "".
 std::string refusal(std::string text);
 

@@ -204,6 +204,23 @@ func.func @convert(%A: !g1f64, %H: !g1f16, %Q: !g1e4m3, %D: !g1f64) attributes {
   EXPECT_TRUE(std::signbit(float(H(5))) && std::signbit(float(Q(5))));
 }
 
+TEST(Copy, KeepsTheBitsOfOneType) {
+  const char *text = R"(
+func.func @bits(%A: !g1f32, %C: !g1f32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %t = tile.alloc : memref<3xf32, #s>
+  tile.copy %A[%c0] to %t : !g1f32 to memref<3xf32, #s>
+  tile.copy %t to %C[%c0] : memref<3xf32, #s> to !g1f32
+  return
+})";
+  // NaNs with a payload, one of them signalling.
+  uint32_t patterns[] = {0x7f812345u, 0xffc54321u, 0x00000001u};
+  Tensor<f32> A({3}), C({3});
+  std::memcpy(A.data.get(), patterns, sizeof patterns);
+  runClean(text, {A, C});
+  EXPECT_EQ(std::memcmp(C.data.get(), patterns, sizeof patterns), 0);
+}
+
 TEST(Copy, BetweenOverlappingViewsReadsFirst) {
   const char *text = R"(
 func.func @overlap(%A: !g1i32) attributes {tile.kernel} {
