@@ -109,6 +109,12 @@ struct ModuloFromLoop {
 };
 ModuloFromLoop moduloProblem(const Problem &);
 
+/// The loop with the versions of a solution stated. A schedule alone would get
+/// fewer: asynchronous statements without a written wait count as complete when
+/// they are issued, and then wait for the slot.
+Problem withVersions(const Problem &, const ModuloFromLoop &,
+                     const ModuloSchedule &);
+
 /// Stage and order of a modulo schedule: start = stage * interval + offset.
 Schedule toSchedule(const ModuloSchedule &);
 

@@ -117,6 +117,14 @@ ModuloFromLoop moduloProblem(const Problem &problem) {
   return result;
 }
 
+Problem withVersions(const Problem &problem, const ModuloFromLoop &from,
+                     const ModuloSchedule &schedule) {
+  Problem stated = problem;
+  for (size_t s = 0; s < from.bufferOf.size(); ++s)
+    stated.buffers[from.bufferOf[s]].statedVersions = schedule.versions[s];
+  return stated;
+}
+
 RoleAssignment assignRoles(const Problem &problem,
                            const ModuloSchedule &schedule) {
   size_t count = problem.statements.size();
