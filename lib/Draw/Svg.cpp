@@ -103,6 +103,7 @@ private:
   void interval();
   void slice(size_t index);
   void legend();
+  std::string shortName(const Slice &) const;
 
   const Timeline &timeline;
   int width, height = 0, bottom = 0;
@@ -143,6 +144,7 @@ void Chart::header() {
         ".note{font-size:10.5px;fill:#5a6775}\n"
         ".tick{font-size:10.5px;fill:#5a6775;text-anchor:middle}\n"
         ".bar{font-size:11px;fill:#16202b;text-anchor:middle}\n"
+        ".why{font-size:10px;fill:#3d4854;text-anchor:middle}\n"
         ".grid{stroke:#e6eaef;stroke-width:1}\n"
         ".base{stroke:#c9d1da;stroke-width:1}\n"
         ".mark{stroke:#c0392b;stroke-width:1.5}\n"
@@ -151,7 +153,7 @@ void Chart::header() {
         "</style>\n<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" "
         "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
         "<rect width=\"6\" height=\"6\" fill=\"#f4f5f7\"/><line x1=\"0\" "
-        "y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"#9aa5b1\" "
+        "y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"#c3cbd4\" "
         "stroke-width=\"2\"/></pattern></defs>\n"
         "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
   text(16, 24, "title", timeline.title);
@@ -231,15 +233,47 @@ void Chart::slice(size_t index) {
                  std::to_string(s.start) + " to " + std::to_string(s.end) +
                  (s.detail.empty() ? "" : "; " + s.detail)) +
          "</title></rect>\n";
-  if (s.kind != Slice::Kind::Work)
-    return;
-  // As much of the label as fits, or none.
+  // The longest label that fits, or none.
+  auto label = [&](std::vector<std::string> choices, const char *style,
+                   double letter) {
+    for (const std::string &choice : choices)
+      if (to - from > double(choice.size()) * letter + 4) {
+        double middle = (from + to) / 2;
+        // Hatching behind letters makes them hard to read.
+        if (s.kind == Slice::Kind::Wait) {
+          double wide = double(choice.size()) * 5.4 + 6;
+          out += "<rect x=\"" + number(middle - wide / 2) + "\" y=\"" +
+                 number(y + 2) + "\" width=\"" + number(wide) + "\" height=\"" +
+                 number(tall - 4) +
+                 "\" rx=\"2\" fill=\"#ffffff\" fill-opacity=\"0.9\"/>\n";
+        }
+        text(middle, y + tall / 2 + 4, style, choice);
+        return;
+      }
+  };
   std::string iteration = std::to_string(s.iteration);
-  for (const std::string &label : {s.name + " " + iteration, iteration})
-    if (to - from > double(label.size()) * 6.6 + 4) {
-      text((from + to) / 2, y + barHeight / 2.0 + 4, "bar", label);
-      break;
+  if (s.kind == Slice::Kind::Work)
+    label({s.name + " " + iteration, shortName(s) + iteration, iteration},
+          "bar", 6.8);
+  else if (s.kind == Slice::Kind::Wait)
+    label({s.detail}, "why", 5.9);
+}
+
+/// What tells a statement from the others of its row: "A" for "copyA" next to
+/// "copyB".
+std::string Chart::shortName(const Slice &slice) const {
+  size_t common = slice.name.size();
+  bool others = false;
+  for (const Slice &s : timeline.slices)
+    if (s.row == slice.row && s.kind == slice.kind && s.name != slice.name) {
+      others = true;
+      size_t same = 0;
+      while (same < common && same < s.name.size() &&
+             s.name[same] == slice.name[same])
+        ++same;
+      common = same;
     }
+  return others && common < slice.name.size() ? slice.name.substr(common) : "";
 }
 
 void Chart::legend() {

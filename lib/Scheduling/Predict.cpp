@@ -168,7 +168,7 @@ public:
 } // namespace
 
 RoleAssignment oneRole(const Problem &problem) {
-  return {std::vector<unsigned>(problem.statements.size(), 0), {"all warps"}};
+  return {std::vector<unsigned>(problem.statements.size(), 0), {"all"}};
 }
 
 Rational predictedInterval(const Problem &problem, const Schedule &schedule,
@@ -230,7 +230,7 @@ draw::Timeline predictTimeline(const Problem &problem, const Schedule &schedule,
   auto waitRow = [&](unsigned role) {
     auto [at, fresh] = waitRows.emplace(role, unsigned(timeline.rows.size()));
     if (fresh)
-      timeline.rows.push_back({roles.names[role], "waits"});
+      timeline.rows.push_back({"warps", roles.names[role]});
     return at->second;
   };
   for (StatementId s = 0; s < problem.statements.size(); ++s)
@@ -241,8 +241,8 @@ draw::Timeline predictTimeline(const Problem &problem, const Schedule &schedule,
         timeline.slices.push_back(
             {draw::Slice::Kind::Wait, waitRow(roles.roleOf[s]), statement.name,
              k, t.waitFrom, t.issue,
-             "waits for " + problem.statements[t.waitFor].name +
-                 " of iteration " + std::to_string(t.waitForIteration)});
+             "for " + problem.statements[t.waitFor].name + " " +
+                 std::to_string(t.waitForIteration)});
       if (statement.engine.empty())
         continue;
       unsigned row = rows[statement.engine];
