@@ -106,7 +106,7 @@ Position Order::completionFor(const Pair &pair, int64_t d) const {
   if (!queueInOrder(pair.first))
     return done;
   if (accumulatorInOrder(pair, d))
-    return issue(pair.first);
+    done = std::min(done, issue(pair.first));
   for (StatementId m : members[model.problem.statements[pair.first].queue])
     if (auto at = laterMember(m, pair, d))
       done = std::min(done, *at);

@@ -30,9 +30,8 @@ bool sameSpeed(const Region &a, const Region &b) {
   return true;
 }
 
-/// Turns a membership table over 0 .. maxDistance into maximal runs. What lies
-/// beyond the table is not decided and counts as overlapping.
-DistanceSet fromTable(const std::vector<bool> &member) {
+/// Turns a membership table over 0 .. maxDistance into maximal runs.
+std::vector<DistanceSet::Range> runsOf(const std::vector<bool> &member) {
   std::vector<DistanceSet::Range> ranges;
   for (size_t d = 0; d < member.size(); ++d) {
     if (!member[d])
@@ -43,11 +42,72 @@ DistanceSet fromTable(const std::vector<bool> &member) {
     ranges.push_back({int64_t(d), int64_t(end), 1});
     d = end;
   }
-  if (!ranges.empty() && *ranges.back().hi + 1 == int64_t(member.size()))
-    ranges.back().hi.reset();
-  else
-    ranges.push_back({int64_t(member.size()), std::nullopt, 1});
-  return DistanceSet(std::move(ranges));
+  return ranges;
+}
+
+/// Does \p first of iteration \p k meet \p second of some iteration >= \p from?
+bool meetsFrom(const Region &first, int64_t k, const Region &second,
+               int64_t from) {
+  Wide lo = from, hi = std::numeric_limits<int64_t>::max();
+  for (size_t i = 0; i < first.box.size(); ++i) {
+    const AffineInterval &a = first.box[i], &b = second.box[i];
+    Wide shift = Wide(a.scale) * k + a.offset - b.offset;
+    Wide least = shift - b.length + 1, most = shift + a.length - 1;
+    Wide s = b.scale; // least <= s * iteration <= most
+    if (s == 0) {
+      if (least > 0 || most < 0)
+        return false;
+      continue;
+    }
+    lo = std::max(lo, s > 0 ? ceilDiv(least, s) : ceilDiv(most, s));
+    hi = std::min(hi, s > 0 ? floorDiv(most, s) : floorDiv(least, s));
+  }
+  return lo <= hi;
+}
+
+/// May boxes of different speeds meet at a distance beyond the table? Exact for
+/// small iterations of the first; beyond those decided for real numbers by
+/// eliminating k, so a yes may be too cautious for offsets of thousands of
+/// iterations.
+bool mayMeetBeyond(const Region &first, const Region &second) {
+  for (int64_t k = 0; k <= maxDistance; ++k)
+    if (meetsFrom(first, k, second, k + maxDistance + 1))
+      return true;
+  struct Bound { // (constant + slope * d) / divisor, divisor > 0
+    Wide constant, slope, divisor;
+  };
+  std::vector<Bound> lower = {{maxDistance + 1, 0, 1}}, upper;
+  Wide lo = maxDistance + 1, hi = std::numeric_limits<int64_t>::max();
+  auto restrict = [&](Wide factor, Wide most) { // factor * d <= most
+    if (factor > 0)
+      hi = std::min(hi, floorDiv(most, factor));
+    else if (factor < 0)
+      lo = std::max(lo, ceilDiv(most, factor));
+    else if (most < 0)
+      hi = lo - 1;
+  };
+  for (size_t i = 0; i < first.box.size(); ++i) {
+    const AffineInterval &a = first.box[i], &b = second.box[i];
+    Wide delta = Wide(b.scale) - a.scale;
+    Wide shift = Wide(b.offset) - a.offset;
+    Wide least = 1 - Wide(b.length) - shift, most = Wide(a.length) - 1 - shift;
+    // least <= delta*k + scale2*d <= most
+    if (delta == 0) {
+      restrict(b.scale, most);
+      restrict(-Wide(b.scale), -least);
+    } else if (delta > 0) {
+      lower.push_back({least, -Wide(b.scale), delta});
+      upper.push_back({most, -Wide(b.scale), delta});
+    } else {
+      lower.push_back({-most, b.scale, -delta});
+      upper.push_back({-least, b.scale, -delta});
+    }
+  }
+  for (const Bound &l : lower)
+    for (const Bound &u : upper)
+      restrict(l.slope * u.divisor - u.slope * l.divisor,
+               u.constant * l.divisor - l.constant * u.divisor);
+  return lo <= hi;
 }
 
 } // namespace
@@ -118,7 +178,10 @@ DistanceSet overlapDistances(const Region &first, const Region &second) {
   std::vector<bool> member(maxDistance + 1);
   for (int64_t d = 0; d <= maxDistance; ++d)
     member[d] = overlapAt(first, second, d);
-  return fromTable(member);
+  std::vector<DistanceSet::Range> ranges = runsOf(member);
+  if (mayMeetBeyond(first, second))
+    ranges.push_back({maxDistance + 1, std::nullopt, 1});
+  return DistanceSet(std::move(ranges));
 }
 
 bool covered(const Region &read, const std::vector<Region> &writes) {

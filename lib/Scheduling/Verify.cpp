@@ -68,6 +68,8 @@ private:
   const Schedule &schedule;
   const Order *order = nullptr;
   Verdict verdict;
+  /// Buffers that go wrong between different iterations.
+  std::set<BufferId> carriedHazard;
   /// One message per pair of statements and buffer is enough.
   std::set<std::tuple<unsigned, StatementId, StatementId, BufferId>> said;
 };
@@ -138,8 +140,11 @@ void Verifier::checkHazard(const Pair &pair) {
       return;
     if (!pair.occursAt(d) || order->inOrder(pair, d))
       continue;
+    if (d > 0)
+      carriedHazard.insert(pair.buffer);
+    // The smallest distance says it all, once per pair of statements.
     if (!said.insert({code, pair.first, pair.second, pair.buffer}).second)
-      return;
+      continue;
     Violation &violation = add(code, pair.first, pair.second);
     violation.buffer = pair.buffer;
     violation.distance = d;
@@ -148,7 +153,6 @@ void Verifier::checkHazard(const Pair &pair) {
       violation.versionsNeeded = v.needed;
       violation.versionsHave = v.count;
     }
-    return; // the smallest distance says it all
   }
 }
 
@@ -158,13 +162,7 @@ void Verifier::checkHazards() {
   // A stated number that is too small and does go wrong is reported as the
   // hazard that it causes.
   std::erase_if(verdict.violations, [&](const Violation &v) {
-    return v.code == VersionsTooFew &&
-           std::any_of(verdict.violations.begin(), verdict.violations.end(),
-                       [&](const Violation &other) {
-                         return other.buffer == v.buffer &&
-                                other.distance > 0 &&
-                                other.code != VersionsTooFew;
-                       });
+    return v.code == VersionsTooFew && carriedHazard.count(v.buffer);
   });
 }
 
