@@ -50,6 +50,7 @@ PENSTOCK_EXPORT Ref literal(Element, double, Loc);
 PENSTOCK_EXPORT Ref unary(Op, Ref, Loc);
 PENSTOCK_EXPORT Ref binary(Op, bool isUnsigned, Ref, Ref, Loc);
 PENSTOCK_EXPORT Ref select(Ref condition, Ref then, Ref otherwise, Loc);
+/// \p isUnsigned speaks of the integer that is converted from or to.
 PENSTOCK_EXPORT Ref convert(Ref, Element to, bool isUnsigned, Loc);
 PENSTOCK_EXPORT Ref bind(Ref, std::string_view name, Loc);
 /// The elements of a tile in an expression; dims[d] is the target's dimension

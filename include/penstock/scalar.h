@@ -28,6 +28,10 @@ namespace detail {
 template <class T>
 inline constexpr bool isUnsigned = std::is_unsigned_v<T> && !std::is_same_v<T, bool>;
 
+/// Whether a conversion treats the integer on one of its sides as unsigned.
+template <class From, class To>
+inline constexpr bool convertsUnsigned = isUnsigned<From> || (isFloating<From> && isUnsigned<To>);
+
 template <class T, class V> Ref literalOf(V value, Loc at) {
   if constexpr (isFloating<T>)
     return literal(ElementOf<T>::value, static_cast<double>(value), at);
@@ -236,7 +240,7 @@ Scalar<T> select(detail::ScalarArg<bool> c, Scalar<T> x,
 /// point to integers toward zero and saturates there.
 template <class To, class From> Scalar<To> cast(const Scalar<From> &value, Loc at = here()) {
   return Scalar<To>(detail::convert(value.ref, detail::ElementOf<To>::value,
-                                    detail::isUnsigned<From>, at));
+                                    detail::convertsUnsigned<From, To>, at));
 }
 
 } // namespace penstock

@@ -215,7 +215,7 @@ Expr<T> where(detail::ExprArg<bool> condition, const A &then, const B &otherwise
 /// Converts each element, as cast does for scalars.
 template <class To, class From> Expr<To> cast(const Expr<From> &value, Loc at = here()) {
   return Expr<To>(detail::convert(value.ref, detail::ElementOf<To>::value,
-                                  detail::isUnsigned<From>, at));
+                                  detail::convertsUnsigned<From, To>, at));
 }
 template <class To, class From, int R>
 Expr<To> cast(const Tile<From, R> &value, Loc at = here()) {

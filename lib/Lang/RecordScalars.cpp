@@ -144,7 +144,8 @@ mlir::Value Recorder::emitConvert(mlir::Value value, Type to, bool isUnsigned,
   }
   if (fromFloat) {
     Type integer = isa<IndexType>(to) ? Type(builder.getI64Type()) : to;
-    value = arith::FPToSIOp::create(builder, loc, integer, value);
+    value = isUnsigned ? mlir::Value(arith::FPToUIOp::create(builder, loc, integer, value))
+                       : mlir::Value(arith::FPToSIOp::create(builder, loc, integer, value));
     return emitConvert(value, to, false, loc);
   }
   if (isa<IndexType>(from) || isa<IndexType>(to)) {

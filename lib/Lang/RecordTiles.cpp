@@ -267,7 +267,7 @@ void penstock::detail::copy(const CopyArguments &arguments, Loc at) {
         ArrayRef<int64_t>(arguments.dims.data(), arguments.dims.size()));
   r->verify(tile::CopyOp::create(
       r->builder, r->locationOf(at), source->value, sourceOffsets,
-      target->value, targetOffsets, fill ? fill->value : mlir::Value(), dims,
+      target->value, targetOffsets, fill ? fill->value : mlir::Value(), mlir::Value(), dims,
       optionalName(*r, arguments.async)));
 }
 
@@ -293,7 +293,7 @@ void penstock::detail::gemm(Ref a, Ref b, Ref acc, bool accumulate, bool tf32,
   if (ea && eb && ec)
     r->verify(tile::GemmOp::create(
         r->builder, r->locationOf(at), ea->value, eb->value, ec->value,
-        !accumulate, tf32 ? tile::Precision::TF32 : tile::Precision::Full,
+        mlir::Value(), !accumulate, tf32 ? tile::Precision::TF32 : tile::Precision::Full,
         optionalName(*r, async)));
 }
 
@@ -471,7 +471,7 @@ void penstock::detail::wait(std::span<const std::string_view> names, int lag, Lo
   SmallVector<StringRef> texts(names.begin(), names.end());
   r->verify(tile::WaitOp::create(r->builder, r->locationOf(at),
                                  r->builder.getStrArrayAttr(texts),
-                                 static_cast<uint64_t>(static_cast<int64_t>(lag))));
+                                 static_cast<uint64_t>(static_cast<int64_t>(lag)), mlir::Value()));
 }
 
 void penstock::detail::print(std::string_view text, Refs operands, Loc at) {

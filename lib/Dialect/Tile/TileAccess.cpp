@@ -24,9 +24,15 @@ using namespace penstock::tile;
 //===----------------------------------------------------------------------===//
 
 Value tile::rootOf(Value memref) {
-  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
-    memref = view.getViewSource();
-  return memref;
+  while (true) {
+    // Upstream does not count a transpose among the views.
+    if (auto transpose = memref.getDefiningOp<memref::TransposeOp>())
+      memref = transpose.getIn();
+    else if (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+      memref = view.getViewSource();
+    else
+      return memref;
+  }
 }
 
 std::string tile::nameOf(Value value) {
