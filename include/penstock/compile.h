@@ -70,7 +70,7 @@ struct CompileResult {
 PENSTOCK_EXPORT CompileResult compile(const KernelSource &, Target, const CompileOptions &);
 [[noreturn]] PENSTOCK_EXPORT void raise(std::vector<Diagnostic>);
 PENSTOCK_EXPORT std::vector<Diagnostic> launch(Executable &, std::span<const Argument>,
-                                               const LaunchOptions &);
+                                               const LaunchOptions &, Loc at);
 enum class Form : uint8_t { Tile, Lowered, LLVM, Assembly };
 PENSTOCK_EXPORT std::string text(Executable &, Form);
 
@@ -167,20 +167,22 @@ public:
 
   /// Runs the kernel and waits for it; throws Error on a wrong launch or on a
   /// fault of the kernel.
-  void operator()(typename detail::ArgumentTraits<A>::Host... arguments) const {
-    launch({}, arguments...);
+  void operator()(typename detail::ArgumentTraits<A>::Host... arguments,
+                  Loc at = here()) const {
+    launch({}, arguments..., at);
   }
   void launch(const LaunchOptions &options,
-              typename detail::ArgumentTraits<A>::Host... arguments) const {
-    auto diagnostics = try_launch(options, arguments...);
+              typename detail::ArgumentTraits<A>::Host... arguments, Loc at = here()) const {
+    auto diagnostics = try_launch(options, arguments..., at);
     if (!diagnostics.empty())
       detail::raise(std::move(diagnostics));
   }
   /// The same without exceptions: empty if all went well.
   std::vector<Diagnostic> try_launch(const LaunchOptions &options,
-                                     typename detail::ArgumentTraits<A>::Host... arguments) const {
+                                     typename detail::ArgumentTraits<A>::Host... arguments,
+                                     Loc at = here()) const {
     detail::Argument packed[] = {detail::ArgumentTraits<A>::pack(arguments)...};
-    return detail::launch(*executable, packed, options);
+    return detail::launch(*executable, packed, options, at);
   }
 
   /// The kernel as a tile program, and what it became on the way to code.

@@ -29,8 +29,9 @@ detail::CompileResult detail::compile(const KernelSource &source, Target target,
 void detail::raise(std::vector<Diagnostic> diagnostics) { throw Error(std::move(diagnostics)); }
 
 std::vector<Diagnostic> detail::launch(Executable &executable, std::span<const Argument> arguments,
-                                       const LaunchOptions &options) {
-  auto diagnostics = checkArguments(executable.info, arguments);
+                                       const LaunchOptions &options, Loc at) {
+  SourcePlace place{at.file, at.line, 0};
+  auto diagnostics = checkArguments(executable.info, arguments, place);
   if (!diagnostics.empty())
     return diagnostics;
   if (executable.module) {
@@ -44,7 +45,7 @@ std::vector<Diagnostic> detail::launch(Executable &executable, std::span<const A
   if (options.completion != Completion::Eager && !executable.lateCompletion) {
     Diagnostic d;
     d.code = LaunchTarget;
-    d.place = executable.info.place;
+    d.place = place.known() ? place : executable.info.place;
     d.message = "`" + executable.info.name +
                 "` was compiled without late completion; its asynchronous operations are "
                 "complete when they are issued";
