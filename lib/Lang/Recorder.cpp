@@ -58,6 +58,7 @@ Recorder::~Recorder() {
 /// A name that every later stage, down to symbols of object files, can carry.
 static bool isUsableName(StringRef name) {
   return !name.empty() && name.size() <= 200 &&
+         !name.starts_with("penstock_") && // the runtime's own
          !llvm::isDigit(name[0]) && llvm::all_of(name, [](char c) {
            return llvm::isAlnum(c) || c == '_';
          });
@@ -68,8 +69,8 @@ OwningOpRef<ModuleOp> Recorder::record() {
   if (!isUsableName(source.name)) {
     error(BadName, source.at,
           "`" + source.name + "` cannot be the name of a kernel",
-          "use letters, digits and _; give {.name = \"..\"} when compiling a "
-          "lambda or a template");
+          "use letters, digits and _, and another start than penstock_; give "
+          "{.name = \"..\"} when compiling a lambda or a template");
     return {};
   }
   Location loc = locationOf(source.at);

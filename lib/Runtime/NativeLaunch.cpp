@@ -97,6 +97,7 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
     blocks *= static_cast<uint64_t>(constants[d]);
   }
   int threads = options.threads > 0 ? options.threads : defaultThreads();
+  threads = static_cast<int>(std::min<uint64_t>(std::min(threads, 1024), std::max<uint64_t>(blocks, 1)));
   std::vector<std::unique_ptr<Scratch>> scratch(static_cast<size_t>(threads));
   std::atomic<bool> outOfMemory{false};
   parallelFor(blocks, threads, [&](uint64_t block, int worker) {

@@ -241,8 +241,12 @@ LogicalResult tile::verifyKernel(Operation *op) {
     if (inner == kernel.getOperation())
       return WalkResult::advance();
     if (++operations > maxOperations) {
-      emitCoded(kernel, TooLarge)
-          << "the kernel has more than " << maxOperations << " operations";
+      auto diagnostic = emitCoded(kernel, TooLarge)
+                        << "the kernel has more than " << maxOperations
+                        << " operations";
+      diagnostic.attachNote()
+          << "help: a C++ loop is unrolled fully; use b.range(..) where that is "
+             "too much";
       return WalkResult::interrupt();
     }
     unsigned depth = 0;
@@ -261,6 +265,10 @@ LogicalResult tile::verifyKernel(Operation *op) {
       return WalkResult::interrupt();
     }
     LogicalResult ok = verifyTypes(inner);
+    if (isa<MapOp>(inner->getParentOp()) && inner->getNumRegions())
+      ok = emitCoded(inner, ParallelRace)
+           << "the body of `map` only computes values; `" << inner->getName()
+           << "` does more";
     if (auto view = dyn_cast<memref::SubViewOp>(inner); view && succeeded(ok))
       ok = verifyView(view);
     else if (auto loop = dyn_cast<scf::ForOp>(inner); loop && succeeded(ok))
