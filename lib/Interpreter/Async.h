@@ -57,8 +57,6 @@ public:
   void wait(mlir::ArrayAttr names, int64_t lag, IssueTag now);
   /// Completes everything: the block ends.
   void finish();
-  /// Forgets everything: the launch was given up.
-  void abandon() { pending.clear(); }
 
 private:
   void complete(size_t index);

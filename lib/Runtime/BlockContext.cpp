@@ -7,6 +7,7 @@
 #include "Runtime/BlockContext.h"
 #include "Runtime/PackTransposed.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -75,23 +76,28 @@ void BlockContext::completeSome() {
 
 void BlockContext::issue(int32_t name, int64_t iteration, Entry code,
                          const uint64_t *slots, int32_t count) {
-  pending.push_back({name, iteration, code, {slots, slots + count}});
+  int64_t number = counted(name, iteration);
+  pending.push_back({name, number, code, {slots, slots + count}});
   if (launch.options.completion == Completion::Eager)
     complete(pending.size() - 1);
   else
     completeSome();
 }
 
-void BlockContext::startLoop(int32_t name) {
-  for (Request &request : pending)
-    if (request.name == name)
-      request.iteration = INT64_MIN;
+/// Iterations count on when a loop runs again.
+int64_t BlockContext::counted(int32_t name, int64_t iteration) {
+  Count &count = counts[name];
+  count.next = std::max(count.next, count.base + iteration + 1);
+  return count.base + iteration;
 }
 
-void BlockContext::wait(int32_t name, int64_t lastIteration) {
+void BlockContext::startLoop(int32_t name) { counts[name].base = counts[name].next; }
+
+void BlockContext::wait(int32_t name, int64_t iteration, int64_t lag) {
   completeSome();
+  int64_t last = iteration < 0 ? INT64_MAX : counted(name, iteration) - lag;
   for (size_t i = 0; i < pending.size();)
-    if (pending[i].name == name && pending[i].iteration <= lastIteration)
+    if (pending[i].name == name && pending[i].iteration <= last)
       complete(i);
     else
       ++i;
@@ -134,8 +140,8 @@ std::vector<std::pair<const char *, void *>> runtimeFunctions() {
        })},
       {"penstock_async_loop",
        address([](BlockContext *c, int32_t name) { c->startLoop(name); })},
-      {"penstock_async_wait", address([](BlockContext *c, int32_t name, int64_t last) {
-         c->wait(name, last);
+      {"penstock_async_wait", address([](BlockContext *c, int32_t name, int64_t iteration, int64_t lag) {
+         c->wait(name, iteration, lag);
        })},
   };
 }

@@ -44,7 +44,9 @@ public:
   void issue(int32_t name, int64_t iteration, Entry code, const uint64_t *slots,
              int32_t count);
   void startLoop(int32_t name);
-  void wait(int32_t name, int64_t lastIteration);
+  /// A negative iteration stands for a wait outside of the loop: it completes
+  /// all.
+  void wait(int32_t name, int64_t iteration, int64_t lag);
 
 private:
   struct Request {
@@ -53,6 +55,10 @@ private:
     Entry code;
     std::vector<uint64_t> slots;
   };
+  struct Count {
+    int64_t base = 0, next = 0;
+  };
+  int64_t counted(int32_t name, int64_t iteration);
   void complete(size_t index);
   /// Under random completion: finishes some requests before their time.
   void completeSome();
@@ -61,6 +67,7 @@ private:
   LaunchState &launch;
   std::string line;
   std::vector<Request> pending;
+  std::map<int32_t, Count> counts; ///< by name
   uint64_t randomState;
 };
 

@@ -102,17 +102,12 @@ struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
     for (Attribute attribute : wait.getNames()) {
       auto name = cast<StringAttr>(attribute);
       Value number = arith::ConstantIntOp::create(b, loc, numberOf(name), 32);
-      Value limit;
-      if (wait->getParentOfType<scf::ForOp>()) {
-        Value lag = arith::ConstantIndexOp::create(b, loc, wait.getLag());
-        Value last = arith::SubIOp::create(b, loc, iterationOf(b, wait), lag);
-        limit = arith::IndexCastOp::create(b, loc, b.getI64Type(), last);
-        if (!wait.getLag()) // also completes what another loop issued
-          limit = arith::ConstantIntOp::create(b, loc, INT64_MAX, 64);
-      } else {
-        limit = arith::ConstantIntOp::create(b, loc, INT64_MAX, 64);
-      }
-      callRuntime(b, loc, abi::asyncWaitFn, {number, limit});
+      // Outside of a loop there is nothing to count.
+      Value iteration = arith::ConstantIntOp::create(b, loc, -1, 64);
+      if (wait.getLag())
+        iteration = arith::IndexCastOp::create(b, loc, b.getI64Type(), iterationOf(b, wait));
+      Value lag = arith::ConstantIntOp::create(b, loc, wait.getLag(), 64);
+      callRuntime(b, loc, abi::asyncWaitFn, {number, iteration, lag});
     }
     wait.erase();
   }

@@ -20,6 +20,6 @@ struct Program {
 
 WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
-// EXPECT: schedule-duplicate-order.cpp:13: error PS1201: order 1 is given to two statements; orders must be unique
+// EXPECT: schedule-duplicate-order.cpp:13: error PS1212: order 1 is given to two statements; orders must be unique
 // EXPECT:    13 |     for (Index i : b.pipelined(X.size(0), {.stage = {0, 1}, .order = {1, 1}})) {
 // EXPECT:       |     ^

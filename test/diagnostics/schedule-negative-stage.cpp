@@ -20,6 +20,6 @@ struct Program {
 
 WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
-// EXPECT: schedule-negative-stage.cpp:13: error PS1201: stage -1 is not between 0 and 1024
+// EXPECT: schedule-negative-stage.cpp:13: error PS1211: stage -1 is not between 0 and 1024
 // EXPECT:    13 |     for (Index i : b.pipelined(X.size(0), {.stage = {-1, 0}, .order = {0, 1}})) {
 // EXPECT:       |     ^

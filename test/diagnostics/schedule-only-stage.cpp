@@ -20,6 +20,6 @@ struct Program {
 
 WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
-// EXPECT: schedule-only-stage.cpp:13: error PS1201: `stage` is given without `order`; state both or neither
+// EXPECT: schedule-only-stage.cpp:13: error PS1213: `stage` is given without `order`; state both or neither
 // EXPECT:    13 |     for (Index i : b.pipelined(ceil_div(X.size(0), 64), {.stage = {0, 1}})) {
 // EXPECT:       |     ^

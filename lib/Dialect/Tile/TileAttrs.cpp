@@ -100,36 +100,34 @@ ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   auto error = [&](DiagnosticCode code) {
     return emitError() << codeName(code) << ": ";
   };
-  if (numStages < 0)
-    return error(ScheduleForm)
-           << "`num_stages` is " << numStages << "; it must be at least 1";
   bool stated = !stage.empty() || !order.empty();
-  if (!stated && numStages == 0)
-    return error(ScheduleForm)
-           << "a schedule needs `num_stages` (at least 1), or `stage` and "
-              "`order`";
+  if (numStages < 0 || (!stated && numStages == 0))
+    return error(NumStagesTooSmall)
+           << "`num_stages` is " << numStages
+           << "; a pipelined loop needs `num_stages` of at least 1, or `stage` "
+              "and `order`";
   if (stated && numStages)
-    return error(ScheduleForm)
+    return error(StageAndNumStages)
            << "`num_stages` cannot be combined with `stage` and `order`; the "
               "depth of a stated schedule is its largest stage + 1";
   if (stage.empty() != order.empty())
-    return error(ScheduleForm)
+    return error(StageWithoutOrder)
            << "`" << (stage.empty() ? "order" : "stage") << "` is given without `"
            << (stage.empty() ? "stage" : "order") << "`; state both or neither";
   if (stage.size() != order.size())
-    return error(ScheduleForm)
+    return error(ScheduleLength)
            << "`stage` has " << stage.size() << " entries and `order` has "
            << order.size() << "; each needs one per scheduled statement";
   for (int64_t value : stage)
     if (value < 0 || value > 1024)
-      return error(ScheduleForm)
+      return error(StageOutOfRange)
              << "stage " << value << " is not between 0 and 1024";
   SmallVector<int64_t> sorted(order);
   llvm::sort(sorted);
   for (size_t i = 1; i < sorted.size(); ++i)
     if (sorted[i] == sorted[i - 1])
-      return error(ScheduleForm) << "order " << sorted[i]
-                                 << " is given to two statements; orders must "
-                                    "be unique";
+      return error(OrderTwice) << "order " << sorted[i]
+                               << " is given to two statements; orders must "
+                                  "be unique";
   return success();
 }

@@ -121,7 +121,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                 "#tile.schedule";
     auto loop = cast<scf::ForOp>(op);
     if (loop.getNumResults())
-      return emitCoded(op, ScheduleForm)
+      return emitCoded(op, OpForm)
              << "a pipelined loop carries no values; keep them in tiles or "
                 "mutable scalars";
     return success();

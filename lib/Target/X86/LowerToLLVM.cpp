@@ -72,7 +72,9 @@ struct LowerToLLVM : penstock::impl::LowerToLLVMBase<LowerToLLVM> {
     cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
     populateFuncToLLVMConversionPatterns(types, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(types, patterns);
-    populateMathToLLVMConversionPatterns(types, patterns);
+    // An instruction where there is one; libm has the rest (erf, tan, ...).
+    populateMathToLLVMConversionPatterns(types, patterns, /*approximateLog1p=*/false,
+                                         /*benefit=*/2);
     populateMathToLibmConversionPatterns(patterns);
     populateVectorToLLVMConversionPatterns(types, patterns);
     LLVMConversionTarget target(*context);

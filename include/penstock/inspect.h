@@ -1,0 +1,98 @@
+//===- inspect.h - Kernels without their C++ types --------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the `penstock` tool is made of, for programs that want the same: find
+// registered kernels, set their fields, look at what they became, run them on
+// arguments that are described at run time. Nothing here throws or prints.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_INSPECT_H
+#define PENSTOCK_INSPECT_H
+
+#include "penstock/compile.h"
+
+namespace penstock {
+
+struct ArgumentDescription {
+  std::string name;
+  bool tensor = false;
+  Element element = Element::f32;
+  int rank = 0;
+  bool written = false;
+  /// Names or numbers of the sizes, from the signature; empty without one.
+  std::vector<std::string> sizes;
+};
+
+/// A kernel of a loaded library, or of a text.
+struct KernelDescription {
+  std::string name;
+  std::string signature;
+  SourcePlace place;
+  /// Fields that can be set, with their default values.
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+
+/// Loads a shared library so that its kernels are registered.
+PENSTOCK_EXPORT std::vector<Diagnostic> load_library(const std::string &path);
+
+/// All registered kernels.
+PENSTOCK_EXPORT std::vector<KernelDescription> registered_kernels();
+
+/// The kernels of a tile program in text form.
+PENSTOCK_EXPORT std::vector<KernelDescription>
+kernels_of_text(const std::string &text, const std::string &file,
+                std::vector<Diagnostic> &diagnostics);
+
+struct InspectOptions {
+  Target target = Target::native();
+  /// Values for a kernel's fields, as text.
+  std::vector<std::pair<std::string, std::string>> set = {};
+  CompileOptions compile = {};
+  /// Receives the program after each pass, by the pass's name.
+  std::function<void(std::string_view pass, std::string_view text)> after_pass = {};
+  /// Prints how long each pass took to standard error.
+  bool timing = false;
+  /// Written when the compiler itself fails; empty: none.
+  std::string reproducer = {};
+};
+
+/// A compiled kernel whose arguments are known at run time only.
+class PENSTOCK_EXPORT AnyKernel {
+public:
+  AnyKernel() = default;
+  explicit AnyKernel(std::shared_ptr<detail::Executable> executable);
+  explicit operator bool() const { return executable != nullptr; }
+
+  std::vector<ArgumentDescription> arguments() const;
+  std::vector<Diagnostic> launch(std::span<const detail::Argument> arguments,
+                                 const LaunchOptions &options = {}) const;
+  std::string tile_program() const;
+  std::string llvm_ir() const;
+  std::string assembly() const;
+
+private:
+  std::shared_ptr<detail::Executable> executable;
+};
+
+/// The tile program of a registered kernel; empty on errors.
+PENSTOCK_EXPORT std::string print_registered(const std::string &kernel,
+                                             const InspectOptions &options,
+                                             std::vector<Diagnostic> &diagnostics);
+PENSTOCK_EXPORT AnyKernel compile_registered(const std::string &kernel,
+                                             const InspectOptions &options,
+                                             std::vector<Diagnostic> &diagnostics);
+PENSTOCK_EXPORT AnyKernel compile_text(const std::string &text, const std::string &file,
+                                       const std::string &kernel, const InspectOptions &options,
+                                       std::vector<Diagnostic> &diagnostics);
+
+/// Bytes of one element, and its name in C++.
+PENSTOCK_EXPORT size_t bytes_of(Element element);
+PENSTOCK_EXPORT std::string name_of(Element element);
+
+} // namespace penstock
+
+#endif // PENSTOCK_INSPECT_H

@@ -1,0 +1,181 @@
+//===- Inspect.cpp - Kernels without their C++ types ----------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "penstock/inspect.h"
+#include "Compiler/Compiler.h"
+#include "Compiler/Registry.h"
+#include "Diagnostics/Codes.h"
+#include "Dialect/Tile/TileDialect.h"
+
+#include <dlfcn.h>
+
+using namespace penstock;
+
+namespace {
+
+Diagnostic problem(DiagnosticCode code, std::string message, std::string help = "") {
+  Diagnostic d;
+  d.code = code;
+  d.message = std::move(message);
+  if (!help.empty())
+    d.helps.push_back(std::move(help));
+  return d;
+}
+
+/// The registration of a kernel, with its fields set and its source made.
+std::optional<detail::KernelSource> sourceOf(const std::string &kernel,
+                                             const InspectOptions &options,
+                                             std::vector<Diagnostic> &diagnostics) {
+  std::string known;
+  for (const detail::Registration &registration : registeredKernels()) {
+    known += (known.empty() ? "" : ", ") + std::string(registration.name);
+    if (registration.name != kernel)
+      continue;
+    std::shared_ptr<void> object = makeKernel(registration, options.set, diagnostics);
+    if (!object)
+      return std::nullopt;
+    return registration.source(object.get(), registration.name, registration.at);
+  }
+  diagnostics.push_back(problem(ToolKernel, "no kernel `" + kernel + "` is registered",
+                                known.empty() ? "the library registers none; use "
+                                                "PENSTOCK_KERNEL(..)"
+                                              : "registered are: " + known));
+  return std::nullopt;
+}
+
+BackendOptions backendOf(const InspectOptions &options) {
+  BackendOptions backend;
+  backend.target = options.target;
+  backend.lateCompletion = options.compile.late_completion;
+  backend.fixedSizes = options.compile.fix;
+  backend.timing = options.timing;
+  backend.reproducer = options.reproducer;
+  if (options.after_pass)
+    backend.afterPass = [&](llvm::StringRef pass, llvm::StringRef text) {
+      options.after_pass({pass.data(), pass.size()}, {text.data(), text.size()});
+    };
+  return backend;
+}
+
+std::string textOf(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream(text) << module << "\n";
+  return text;
+}
+
+} // namespace
+
+std::vector<Diagnostic> penstock::load_library(const std::string &path) {
+  // A bare name would be looked up in the system's directories.
+  std::string name = path.find('/') == std::string::npos ? "./" + path : path;
+  if (dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
+    return {};
+  const char *reason = dlerror();
+  return {problem(ToolFile, "`" + path + "` cannot be loaded: " +
+                                (reason ? reason : "no reason is given"))};
+}
+
+std::vector<KernelDescription> penstock::registered_kernels() {
+  std::vector<KernelDescription> result;
+  for (const detail::Registration &registration : registeredKernels()) {
+    std::shared_ptr<void> object = registration.make();
+    KernelDescription to;
+    to.name = registration.name;
+    to.signature = registration.source(object.get(), registration.name, registration.at).signature;
+    to.place = {registration.at.file, registration.at.line, 0};
+    for (const detail::Field &field : registration.fields)
+      to.fields.emplace_back(field.name, field.get(object.get()));
+    result.push_back(std::move(to));
+  }
+  return result;
+}
+
+std::vector<KernelDescription> penstock::kernels_of_text(const std::string &text,
+                                                         const std::string &file,
+                                                         std::vector<Diagnostic> &diagnostics) {
+  PooledContext context;
+  auto module = parseProgram(context.get(), text, file, diagnostics);
+  std::vector<KernelDescription> result;
+  if (!module)
+    return result;
+  for (auto kernel : module->getOps<mlir::func::FuncOp>()) {
+    KernelDescription to;
+    KernelInfo info = infoOf(kernel);
+    to.name = info.name;
+    to.place = info.place;
+    if (auto signature =
+            kernel->getAttrOfType<mlir::StringAttr>(tile::TileDialect::signatureAttr))
+      to.signature = signature.str();
+    result.push_back(std::move(to));
+  }
+  return result;
+}
+
+std::string penstock::print_registered(const std::string &kernel, const InspectOptions &options,
+                                       std::vector<Diagnostic> &diagnostics) {
+  auto source = sourceOf(kernel, options, diagnostics);
+  if (!source)
+    return "";
+  PooledContext context;
+  auto module = recordKernel(context.get(), *source, options.compile, diagnostics);
+  return module ? textOf(*module) : "";
+}
+
+AnyKernel penstock::compile_registered(const std::string &kernel, const InspectOptions &options,
+                                       std::vector<Diagnostic> &diagnostics) {
+  auto source = sourceOf(kernel, options, diagnostics);
+  if (!source)
+    return {};
+  PooledContext context;
+  auto module = recordKernel(context.get(), *source, options.compile, diagnostics);
+  if (!module)
+    return {};
+  return AnyKernel(compileProgram(std::move(context), std::move(module), kernel,
+                                  backendOf(options), diagnostics));
+}
+
+AnyKernel penstock::compile_text(const std::string &text, const std::string &file,
+                                 const std::string &kernel, const InspectOptions &options,
+                                 std::vector<Diagnostic> &diagnostics) {
+  PooledContext context;
+  auto module = parseProgram(context.get(), text, file, diagnostics);
+  if (!module)
+    return {};
+  if (!module->lookupSymbol<mlir::func::FuncOp>(kernel)) {
+    diagnostics.push_back(
+        problem(ToolKernel, "`" + file + "` has no kernel `" + kernel + "`"));
+    return {};
+  }
+  return AnyKernel(compileProgram(std::move(context), std::move(module), kernel,
+                                  backendOf(options), diagnostics));
+}
+
+AnyKernel::AnyKernel(std::shared_ptr<detail::Executable> executable)
+    : executable(std::move(executable)) {}
+
+std::vector<ArgumentDescription> AnyKernel::arguments() const {
+  std::vector<ArgumentDescription> result;
+  for (const ArgumentInfo &from : executable->info.arguments)
+    result.push_back(
+        {from.name, from.tensor, from.element, from.rank, from.written, from.sizes});
+  return result;
+}
+
+std::vector<Diagnostic> AnyKernel::launch(std::span<const detail::Argument> arguments,
+                                          const LaunchOptions &options) const {
+  return detail::launch(executable.get(), arguments, options, {});
+}
+
+std::string AnyKernel::tile_program() const {
+  return detail::text(executable.get(), detail::Form::Tile);
+}
+std::string AnyKernel::llvm_ir() const { return detail::text(executable.get(), detail::Form::LLVM); }
+std::string AnyKernel::assembly() const {
+  return detail::text(executable.get(), detail::Form::Assembly);
+}
+
+size_t penstock::bytes_of(Element element) { return bytesOf(element); }
+std::string penstock::name_of(Element element) { return nameOf(element); }

@@ -1,0 +1,342 @@
+//===- Svg.cpp - A timeline as a Gantt chart ------------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Draw/Svg.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace penstock::draw {
+namespace {
+
+constexpr int marginLeft = 128;
+constexpr int marginRight = 24;
+constexpr int titleHeight = 58;
+constexpr int barHeight = 26;
+constexpr int flightHeight = 5;
+constexpr int rowGap = 14;
+constexpr int axisHeight = 34;
+constexpr int legendHeight = 34;
+
+/// Eight hues of similar lightness on which dark text can be read; neighbours
+/// differ also for readers who do not see all colours.
+struct Colour {
+  const char *fill, *line;
+};
+constexpr Colour palette[] = {{"#9ec9f5", "#2f6fae"}, {"#f9c48b", "#b2681a"},
+                              {"#a8dcae", "#3a8446"}, {"#e3b5ea", "#8d4a99"},
+                              {"#f6e08a", "#94801c"}, {"#f5b1b1", "#ad4242"},
+                              {"#a4dfdc", "#2d7f7b"}, {"#ccc3ef", "#5d4fa5"}};
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", value);
+  std::string out = text;
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.')
+    out.pop_back();
+  return out;
+}
+
+/// A round number of cycles between ticks, for about `count` of them.
+int64_t tickStep(int64_t end, int64_t count) {
+  int64_t step = 1;
+  while (true)
+    for (int64_t factor : {1, 2, 5})
+      if (step * factor * count >= end)
+        return step * factor;
+      else if (factor == 5)
+        step *= 10;
+}
+
+class Chart {
+public:
+  Chart(const Timeline &timeline, const SvgOptions &options)
+      : timeline(timeline), width(std::max(options.width, 400)),
+        end(std::max<int64_t>(timeline.end(), 1)) {
+    // A row needs a lane for each flight that overlaps another.
+    lanes.assign(timeline.rows.size(), 0);
+    for (size_t row = 0; row < timeline.rows.size(); ++row)
+      placeFlights(unsigned(row));
+    int y = titleHeight;
+    for (size_t row = 0; row < timeline.rows.size(); ++row) {
+      top.push_back(y);
+      y += barHeight + lanes[row] * (flightHeight + 2) + rowGap;
+    }
+    bottom = y;
+    height = bottom + axisHeight + legendHeight;
+  }
+
+  std::string draw() {
+    header();
+    rows();
+    axis();
+    interval();
+    for (size_t i = 0; i < timeline.slices.size(); ++i)
+      slice(i);
+    legend();
+    return out + "</svg>\n";
+  }
+
+private:
+  double x(int64_t t) const {
+    return marginLeft +
+           double(t) * (width - marginLeft - marginRight) / double(end);
+  }
+  void text(double atX, double atY, const char *style,
+            const std::string &what) {
+    out += "<text x=\"" + number(atX) + "\" y=\"" + number(atY) +
+           "\" class=\"" + style + "\">" + xmlText(what) + "</text>\n";
+  }
+  void line(double x1, double y1, double x2, double y2, const char *style) {
+    out += "<line x1=\"" + number(x1) + "\" y1=\"" + number(y1) + "\" x2=\"" +
+           number(x2) + "\" y2=\"" + number(y2) + "\" class=\"" + style +
+           "\"/>\n";
+  }
+  void placeFlights(unsigned row);
+  void header();
+  void rows();
+  void axis();
+  void interval();
+  void slice(size_t index);
+  void legend();
+  std::string shortName(const Slice &) const;
+
+  const Timeline &timeline;
+  int width, height = 0, bottom = 0;
+  int64_t end;
+  std::vector<int> top, lanes;
+  std::vector<int> laneOf; ///< per slice
+  std::string out;
+};
+
+void Chart::placeFlights(unsigned row) {
+  laneOf.resize(timeline.slices.size(), 0);
+  std::vector<int64_t> free;
+  for (size_t i = 0; i < timeline.slices.size(); ++i) {
+    const Slice &s = timeline.slices[i];
+    if (s.row != row || s.kind != Slice::Kind::Flight)
+      continue;
+    size_t lane = 0;
+    while (lane < free.size() && free[lane] > s.start)
+      ++lane;
+    if (lane == free.size())
+      free.push_back(0);
+    free[lane] = s.end;
+    laneOf[i] = int(lane);
+  }
+  lanes[row] = int(free.size());
+}
+
+void Chart::header() {
+  out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
+        std::to_string(width) + "\" height=\"" + std::to_string(height) +
+        "\" viewBox=\"0 0 " + std::to_string(width) + " " +
+        std::to_string(height) +
+        "\" role=\"img\" font-family=\"'DejaVu Sans','Segoe UI',Helvetica,"
+        "Arial,sans-serif\">\n<style>\n"
+        ".title{font-size:16px;font-weight:600;fill:#1c2733}\n"
+        ".sub{font-size:12px;fill:#5a6775}\n"
+        ".row{font-size:13px;font-weight:600;fill:#1c2733}\n"
+        ".note{font-size:10.5px;fill:#5a6775}\n"
+        ".tick{font-size:10.5px;fill:#5a6775;text-anchor:middle}\n"
+        ".bar{font-size:11px;fill:#16202b;text-anchor:middle}\n"
+        ".why{font-size:10px;fill:#3d4854;text-anchor:middle}\n"
+        ".grid{stroke:#e6eaef;stroke-width:1}\n"
+        ".base{stroke:#c9d1da;stroke-width:1}\n"
+        ".mark{stroke:#c0392b;stroke-width:1.5}\n"
+        ".marked{font-size:11px;font-weight:600;fill:#c0392b;text-anchor:"
+        "middle}\n"
+        "</style>\n<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" "
+        "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+        "<rect width=\"6\" height=\"6\" fill=\"#f4f5f7\"/><line x1=\"0\" "
+        "y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"#c3cbd4\" "
+        "stroke-width=\"2\"/></pattern></defs>\n"
+        "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+  text(16, 24, "title", timeline.title);
+  if (!timeline.subtitle.empty())
+    text(16, 42, "sub", timeline.subtitle);
+}
+
+void Chart::rows() {
+  for (size_t row = 0; row < timeline.rows.size(); ++row) {
+    if (row % 2 == 0)
+      out +=
+          "<rect x=\"0\" y=\"" + std::to_string(top[row] - rowGap / 2) +
+          "\" width=\"" + std::to_string(width) + "\" height=\"" +
+          std::to_string(barHeight + lanes[row] * (flightHeight + 2) + rowGap) +
+          "\" fill=\"#f8f9fb\"/>\n";
+    bool noted = !timeline.rows[row].note.empty();
+    text(16, top[row] + (noted ? 11 : 17), "row", timeline.rows[row].name);
+    if (noted)
+      text(16, top[row] + 24, "note", timeline.rows[row].note);
+  }
+}
+
+void Chart::axis() {
+  int64_t step = tickStep(end, std::max(2, (width - marginLeft) / 90));
+  for (int64_t t = 0; t <= end; t += step) {
+    line(x(t), titleHeight - 6, x(t), bottom, "grid");
+    text(x(t), bottom + 15, "tick", std::to_string(t));
+  }
+  line(marginLeft, bottom, width - marginRight, bottom, "base");
+  text((marginLeft + width - marginRight) / 2.0, bottom + 30, "tick", "cycles");
+}
+
+void Chart::interval() {
+  if (!timeline.interval || timeline.steadyFrom + timeline.interval > end)
+    return;
+  double from = x(timeline.steadyFrom);
+  double to = x(timeline.steadyFrom + timeline.interval);
+  double y = titleHeight - 12;
+  line(from, y, to, y, "mark");
+  for (double at : {from, to})
+    line(at, y - 4, at, y + 4, "mark");
+  text((from + to) / 2, y - 6, "marked",
+       std::to_string(timeline.interval) + " cycles per iteration");
+}
+
+void Chart::slice(size_t index) {
+  const Slice &s = timeline.slices[index];
+  const Colour &colour = palette[s.iteration % std::size(palette)];
+  const char *kind = s.kind == Slice::Kind::Work     ? "work"
+                     : s.kind == Slice::Kind::Flight ? "flight"
+                                                     : "wait";
+  double from = x(s.start), to = std::max(x(s.end), from + 0.75);
+  double y = top[s.row];
+  double tall = barHeight;
+  std::string fill = colour.fill, stroke = colour.line;
+  if (s.kind == Slice::Kind::Flight) {
+    y += barHeight + 2 + laneOf[index] * (flightHeight + 2);
+    tall = flightHeight;
+    stroke = "none";
+  } else if (s.kind == Slice::Kind::Wait) {
+    fill = "url(#hatch)";
+    stroke = "#9aa5b1";
+    y += 4;
+    tall -= 8;
+  }
+  out += "<rect class=\"" + std::string(kind) + "\" data-name=\"" +
+         xmlText(s.name) + "\" data-iteration=\"" +
+         std::to_string(s.iteration) + "\" data-start=\"" +
+         std::to_string(s.start) + "\" data-end=\"" + std::to_string(s.end) +
+         "\" x=\"" + number(from) + "\" y=\"" + number(y) + "\" width=\"" +
+         number(to - from) + "\" height=\"" + number(tall) +
+         "\" rx=\"2.5\" fill=\"" + fill + "\" stroke=\"" + stroke + "\"";
+  if (s.kind == Slice::Kind::Flight)
+    out += " fill-opacity=\"0.75\"";
+  out += "><title>" +
+         xmlText(s.name + ", iteration " + std::to_string(s.iteration) + ": " +
+                 std::to_string(s.start) + " to " + std::to_string(s.end) +
+                 (s.detail.empty() ? "" : "; " + s.detail)) +
+         "</title></rect>\n";
+  // The longest label that fits, or none.
+  auto label = [&](std::vector<std::string> choices, const char *style,
+                   double letter) {
+    for (const std::string &choice : choices)
+      if (to - from > double(choice.size()) * letter + 4) {
+        double middle = (from + to) / 2;
+        // Hatching behind letters makes them hard to read.
+        if (s.kind == Slice::Kind::Wait) {
+          double wide = double(choice.size()) * 5.4 + 6;
+          out += "<rect x=\"" + number(middle - wide / 2) + "\" y=\"" +
+                 number(y + 2) + "\" width=\"" + number(wide) + "\" height=\"" +
+                 number(tall - 4) +
+                 "\" rx=\"2\" fill=\"#ffffff\" fill-opacity=\"0.9\"/>\n";
+        }
+        text(middle, y + tall / 2 + 4, style, choice);
+        return;
+      }
+  };
+  std::string iteration = std::to_string(s.iteration);
+  if (s.kind == Slice::Kind::Work)
+    label({s.name + " " + iteration, shortName(s) + iteration, iteration},
+          "bar", 6.8);
+  else if (s.kind == Slice::Kind::Wait)
+    label({s.detail}, "why", 5.9);
+}
+
+/// What tells a statement from the others of its row: "A" for "copyA" next to
+/// "copyB".
+std::string Chart::shortName(const Slice &slice) const {
+  size_t common = slice.name.size();
+  bool others = false;
+  for (const Slice &s : timeline.slices)
+    if (s.row == slice.row && s.kind == slice.kind && s.name != slice.name) {
+      others = true;
+      size_t same = 0;
+      while (same < common && same < s.name.size() &&
+             s.name[same] == slice.name[same])
+        ++same;
+      common = same;
+    }
+  return others && common < slice.name.size() ? slice.name.substr(common) : "";
+}
+
+void Chart::legend() {
+  double y = bottom + axisHeight + 6;
+  double at = marginLeft;
+  int64_t iterations = 0;
+  bool flight = false, wait = false;
+  for (const Slice &s : timeline.slices) {
+    iterations = std::max(iterations, s.iteration + 1);
+    flight |= s.kind == Slice::Kind::Flight;
+    wait |= s.kind == Slice::Kind::Wait;
+  }
+  text(at, y + 11, "note", "iteration");
+  at += 58;
+  for (int64_t i = 0; i < std::min<int64_t>(iterations, std::size(palette));
+       ++i) {
+    out += "<rect x=\"" + number(at) + "\" y=\"" + number(y) +
+           "\" width=\"14\" height=\"14\" rx=\"2.5\" fill=\"" +
+           palette[i].fill + "\" stroke=\"" + palette[i].line + "\"/>\n";
+    text(at + 18, y + 11, "note",
+         std::to_string(i) +
+             (iterations > int64_t(std::size(palette)) ? ", ..." : ""));
+    at += iterations > int64_t(std::size(palette)) ? 46 : 36;
+  }
+  at += 16;
+  if (flight) {
+    out += "<rect x=\"" + number(at) + "\" y=\"" + number(y + 5) +
+           "\" width=\"26\" height=\"5\" rx=\"2.5\" fill=\"" + palette[0].fill +
+           "\"/>\n";
+    text(at + 32, y + 11, "note", "in flight");
+    at += 96;
+  }
+  if (wait) {
+    out += "<rect x=\"" + number(at) + "\" y=\"" + number(y) +
+           "\" width=\"26\" height=\"14\" rx=\"2.5\" fill=\"url(#hatch)\" "
+           "stroke=\"#9aa5b1\"/>\n";
+    text(at + 32, y + 11, "note", "warps wait");
+  }
+}
+
+} // namespace
+
+std::string xmlText(const std::string &text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += ' ';
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string toSvg(const Timeline &timeline, const SvgOptions &options) {
+  return Chart(timeline, options).draw();
+}
+
+} // namespace penstock::draw

@@ -1,0 +1,64 @@
+//===- Timeline.h - What runs when, as plain data ---------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One data type for predicted and observed executions. Svg.h draws it and
+// Trace.h writes it for Perfetto, so that both always show the same slices.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_DRAW_TIMELINE_H
+#define PENSTOCK_DRAW_TIMELINE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock::draw {
+
+struct Row {
+  std::string name;
+  /// A second line under the name, such as "63 % busy".
+  std::string note;
+};
+
+struct Slice {
+  enum class Kind {
+    Work,   ///< an engine does something for an iteration
+    Flight, ///< the result is on its way and keeps no engine
+    Wait    ///< a group of warps waits
+  };
+  Kind kind = Kind::Work;
+  unsigned row = 0;
+  std::string name;
+  int64_t iteration = 0;
+  int64_t start = 0;
+  int64_t end = 0;
+  /// What it waits for, which slot it uses, ...
+  std::string detail;
+  friend bool operator==(const Slice &, const Slice &) = default;
+};
+
+struct Timeline {
+  std::string title;
+  std::string subtitle;
+  std::vector<Row> rows;
+  std::vector<Slice> slices;
+  /// Cycles from one iteration to the next in the steady state; 0: not known.
+  int64_t interval = 0;
+  /// Where the steady state begins, for a bracket of one interval.
+  int64_t steadyFrom = 0;
+
+  int64_t end() const {
+    int64_t last = 0;
+    for (const Slice &s : slices)
+      last = s.end > last ? s.end : last;
+    return last;
+  }
+};
+
+} // namespace penstock::draw
+
+#endif // PENSTOCK_DRAW_TIMELINE_H

@@ -1,0 +1,175 @@
+//===- Architecture.cpp - Limits and costs of each target -----------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where the numbers come from: limits from the vendor's documents and device
+// queries; wgmma from parameters that published simulators fitted to H100
+// microbenchmarks; tcgen05 and TMA from published B200 sweeps (interval and
+// latency laws in N, one box row of at most 128 bytes per cycle); TMA latency
+// of Hopper from published H800 logs; AMX measured with an L1-fed 2x2 tile
+// loop.
+//
+//===----------------------------------------------------------------------===//
+#include "Hardware/Architecture.h"
+
+#include <algorithm>
+
+namespace penstock::hw {
+namespace {
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Shared memory delivers this much to one SM.
+constexpr int64_t sharedBytesPerCycle = 128;
+/// The widest box row that TMA moves in a cycle.
+constexpr int64_t tmaRowBytes = 128;
+/// Below this a load does not get faster, however small.
+constexpr int64_t tmaLeastCycles = 114;
+constexpr int64_t fp32LanesPerCycle = 128;
+constexpr int64_t exponentialsPerCycle = 16;
+/// From issue to result of an instruction of the general cores.
+constexpr int64_t coreLatency = 30;
+
+Cost hopperGemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) {
+  // One wgmma is m64 x n x (32 bytes of k); n is at most 256.
+  int64_t kStep = 32 / elementBytes;
+  int64_t flopPerCycle = 8192 / elementBytes;
+  int64_t busy = 0;
+  for (int64_t left = n; left > 0; left -= 256) {
+    int64_t width = std::min<int64_t>(left, 256);
+    int64_t compute = ceilDiv(2 * 64 * width * kStep, flopPerCycle);
+    int64_t operands = ceilDiv((64 + width) * 32, sharedBytesPerCycle);
+    busy += std::max(compute, operands);
+  }
+  busy *= ceilDiv(m, 64) * ceilDiv(k, kStep);
+  return {busy, busy + 17 + 66}; // issue, then the tail after the last product
+}
+
+Cost blackwellGemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) {
+  int64_t kStep = 32 / elementBytes;
+  int64_t busy = 0;
+  for (int64_t left = n; left > 0; left -= 256) {
+    int64_t width = std::min<int64_t>(left, 256);
+    busy += std::max(
+        ceilDiv(width, 2),
+        ceilDiv((std::min<int64_t>(m, 128) + width) * 32, sharedBytesPerCycle));
+  }
+  busy *= ceilDiv(m, 128) * ceilDiv(k, kStep);
+  // Issue to observed commit of one MMA is 136 + n/2 for M = 128 (120 for 64),
+  // and a batch adds about 12.
+  return {busy, busy + (m > 64 ? 136 : 120) + 12};
+}
+
+Cost amxGemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) {
+  // 16x16 results from 64 bytes of k per TDP, 16 cycles each.
+  int64_t tiles =
+      ceilDiv(m, 16) * ceilDiv(n, 16) * ceilDiv(k * elementBytes, 64);
+  return {tiles * 16, tiles * 16 + 52};
+}
+
+std::vector<Architecture> build() {
+  std::vector<Engine> gpuEngines = {
+      {"tma", "bulk copies between global and shared memory"},
+      {"tensor", "matrix products"},
+      {"cuda", "elementwise work and reductions"},
+      {"sfu", "exponentials and other special functions"}};
+  Architecture hopper;
+  hopper.name = "sm_90a";
+  hopper.family = Architecture::Family::Hopper;
+  hopper.limits = {232448, 0, 65536, 1024, 8, 0, 0};
+  hopper.engines = gpuEngines;
+  Architecture blackwell = hopper;
+  blackwell.name = "sm_100a";
+  blackwell.family = Architecture::Family::Blackwell;
+  blackwell.limits.tensorColumns = 512;
+  Architecture x86;
+  x86.name = "x86";
+  x86.family = Architecture::Family::X86;
+  x86.limits = {0, 0, 0, 0, 0, 48 << 10, 2 << 20};
+  x86.engines = {{"memory", "loads from the outer caches and memory"},
+                 {"amx", "matrix products on tiles"},
+                 {"avx512", "vector arithmetic"}};
+  return {hopper, blackwell, x86};
+}
+
+} // namespace
+
+const std::vector<Architecture> &architectures() {
+  static const std::vector<Architecture> all = build();
+  return all;
+}
+
+const Architecture *findArchitecture(const std::string &name) {
+  for (const Architecture &a : architectures())
+    if (a.name == name)
+      return &a;
+  return nullptr;
+}
+
+const Engine *Architecture::findEngine(const std::string &name) const {
+  for (const Engine &e : engines)
+    if (e.name == name)
+      return &e;
+  return nullptr;
+}
+
+Cost Architecture::load(int64_t bytes, int64_t rowBytes) const {
+  if (family == Family::X86)
+    // 64 bytes per line; about 8 cycles each from the outer caches.
+    return {ceilDiv(bytes, 64) * 8, ceilDiv(bytes, 64) * 8 + 70};
+  int64_t row = std::max<int64_t>(1, std::min(rowBytes, tmaRowBytes));
+  int64_t busy = std::max(tmaLeastCycles, ceilDiv(bytes, row));
+  int64_t first = family == Family::Hopper ? 703 : 664;
+  return {busy, first + bytes / 113};
+}
+
+Cost Architecture::gemm(int64_t m, int64_t n, int64_t k,
+                        int64_t elementBytes) const {
+  switch (family) {
+  case Family::Hopper:
+    return hopperGemm(m, n, k, elementBytes);
+  case Family::Blackwell:
+    return blackwellGemm(m, n, k, elementBytes);
+  case Family::X86:
+    return amxGemm(m, n, k, elementBytes);
+  }
+  return {};
+}
+
+Cost Architecture::elementwise(int64_t count) const {
+  int64_t lanes = family == Family::X86 ? 32 : fp32LanesPerCycle;
+  int64_t busy = std::max<int64_t>(1, ceilDiv(count, lanes));
+  return {busy, busy + coreLatency};
+}
+
+Cost Architecture::exponentials(int64_t count) const {
+  if (family == Family::X86)
+    return elementwise(count * 12);
+  int64_t busy = std::max<int64_t>(1, ceilDiv(count, exponentialsPerCycle));
+  return {busy, busy + coreLatency};
+}
+
+int64_t Architecture::barrierLatency() const {
+  return family == Family::X86 ? 0 : 29 + 32;
+}
+
+bool executesInOrder(AsyncKind first, AsyncKind second, bool sameShapeAndKind) {
+  if (first != second)
+    return false;
+  switch (first) {
+  case AsyncKind::Wgmma:
+    return true;
+  case AsyncKind::Tcgen05Mma:
+    return sameShapeAndKind;
+  case AsyncKind::Tma:
+  case AsyncKind::CpAsync:
+  case AsyncKind::TmaStore:
+    return false;
+  }
+  return false;
+}
+
+} // namespace penstock::hw

@@ -1,0 +1,84 @@
+//===- Architecture.h - Limits and costs of each target ---------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything the compiler knows about a chip, in one place: what fits, which
+// engines there are, how long they take, and which asynchronous operations the
+// hardware keeps in order. Costs are for one SM, or one core, that does nothing
+// else; they are good enough to compare schedules, not to predict a benchmark.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_HARDWARE_ARCHITECTURE_H
+#define PENSTOCK_HARDWARE_ARCHITECTURE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock::hw {
+
+/// 0 means that the architecture has no such thing.
+struct Limits {
+  int64_t sharedBytesPerBlock = 0;
+  int64_t tensorColumns = 0; ///< of 128 lanes x 32 bits
+  int64_t registersPerBlock = 0;
+  int64_t threadsPerBlock = 0;
+  int64_t clusterBlocks = 0; ///< portable cluster size
+  int64_t l1Bytes = 0;       ///< CPU: data cache that a tile should fit
+  int64_t l2Bytes = 0;
+};
+
+/// An engine that executes statements, one at a time.
+struct Engine {
+  std::string name;
+  std::string description;
+};
+
+/// How long a statement keeps its engine, and when its result is there.
+struct Cost {
+  int64_t busy = 0;
+  int64_t latency = 0;
+  friend bool operator==(const Cost &, const Cost &) = default;
+};
+
+/// The asynchronous operations of the targets.
+enum class AsyncKind { Tma, CpAsync, TmaStore, Wgmma, Tcgen05Mma };
+
+struct Architecture {
+  enum class Family { Hopper, Blackwell, X86 };
+  std::string name;
+  Family family = Family::Hopper;
+  Limits limits;
+  std::vector<Engine> engines;
+
+  /// A tile of \p bytes whose rows have \p rowBytes, from global memory.
+  Cost load(int64_t bytes, int64_t rowBytes) const;
+  /// m x n x k with both operands in shared memory (or in caches).
+  Cost gemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) const;
+  /// \p count operations of one multiply-add each on the general cores.
+  Cost elementwise(int64_t count) const;
+  /// \p count exponentials.
+  Cost exponentials(int64_t count) const;
+  /// From the last arrival on a barrier until a waiting thread goes on.
+  int64_t barrierLatency() const;
+
+  const Engine *findEngine(const std::string &name) const;
+};
+
+/// All architectures.
+const std::vector<Architecture> &architectures();
+/// "sm_90a", "sm_100a" or "x86"; null if there is none of that name.
+const Architecture *findArchitecture(const std::string &name);
+
+/// Does the hardware execute \p second after \p first in the order of issue, as
+/// far as accesses to a shared accumulator go? Shapes and kinds count for
+/// tcgen05 only; wgmma of one warpgroup is in order whatever its shape.
+bool executesInOrder(AsyncKind first, AsyncKind second,
+                     bool sameShapeAndKind = true);
+
+} // namespace penstock::hw
+
+#endif // PENSTOCK_HARDWARE_ARCHITECTURE_H

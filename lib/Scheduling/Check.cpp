@@ -1,0 +1,288 @@
+//===- Check.cpp - Is a scheduling problem well formed --------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Diagnostics/Codes.h"
+#include "Scheduling/Problem.h"
+
+#include <algorithm>
+#include <set>
+
+namespace penstock::sched {
+namespace {
+
+/// Coordinates and sizes beyond this are mistakes, and would not leave room for
+/// sums in 64 bits.
+constexpr int64_t maxCoordinate = int64_t(1) << 40;
+
+class Checker {
+public:
+  explicit Checker(const Problem &problem) : problem(problem) {}
+
+  std::vector<Diagnostic> run() {
+    names(problem.buffers, "buffer");
+    names(problem.queues, "queue");
+    names(problem.statements, "statement");
+    for (const Buffer &buffer : problem.buffers)
+      checkBuffer(buffer);
+    for (const Queue &queue : problem.queues)
+      for (BufferId b : queue.orders)
+        if (b >= problem.buffers.size())
+          malformed({}, "queue `" + queue.name + "` orders an unknown buffer");
+    for (int64_t capacity : problem.capacity)
+      if (capacity < 0 || capacity > maxCoordinate)
+        malformed({}, "a capacity is negative or too large");
+    for (StatementId s = 0; s < problem.statements.size(); ++s)
+      checkStatement(s);
+    for (const GivenConflict &conflict : problem.conflicts)
+      checkConflict(conflict);
+    return std::move(found);
+  }
+
+private:
+  Diagnostic &error(unsigned code, const SourcePlace &place,
+                    std::string message) {
+    Diagnostic d;
+    d.code = code;
+    d.place = place;
+    d.message = std::move(message);
+    found.push_back(std::move(d));
+    return found.back();
+  }
+  void malformed(const SourcePlace &place, std::string message) {
+    error(ProblemMalformed, place, std::move(message));
+  }
+
+  template <typename T>
+  void names(const std::vector<T> &all, const std::string &what) {
+    std::set<std::string> seen;
+    for (const T &x : all)
+      if (x.name.empty() || !seen.insert(x.name).second)
+        malformed({}, x.name.empty() ? "a " + what + " has no name"
+                                     : "two of the names of a " + what +
+                                           " are `" + x.name + "`");
+  }
+
+  void checkBuffer(const Buffer &);
+  void checkRegion(const Region &, const Buffer &, const SourcePlace &);
+  void checkStatement(StatementId);
+  void checkWait(StatementId);
+  void checkAsync(StatementId);
+  void checkConflict(const GivenConflict &);
+  bool hasCommit(QueueId queue, StatementId from = 0) const {
+    for (StatementId s = from; s < problem.statements.size(); ++s)
+      if (problem.statements[s].kind == StatementKind::Commit &&
+          problem.statements[s].queue == queue)
+        return true;
+    return false;
+  }
+
+  const Problem &problem;
+  std::vector<Diagnostic> found;
+};
+
+void Checker::checkBuffer(const Buffer &buffer) {
+  if (buffer.bytes < 0 || buffer.bytes > maxCoordinate)
+    malformed(buffer.place,
+              "the size of `" + buffer.name + "` is negative or too large");
+  if (buffer.statedVersions > unsigned(maxDistance))
+    malformed(buffer.place, "`" + buffer.name + "` states too many versions");
+  for (int64_t extent : buffer.shape)
+    if (extent < 1 || extent > maxCoordinate)
+      malformed(buffer.place, "an extent of `" + buffer.name +
+                                  "` is less than 1 or too large");
+  for (const Region &region : buffer.readAfter)
+    checkRegion(region, buffer, buffer.place);
+}
+
+void Checker::checkRegion(const Region &region, const Buffer &buffer,
+                          const SourcePlace &place) {
+  if (region.kind != Region::Kind::Box)
+    return;
+  if (region.box.empty())
+    malformed(place, "a box of `" + buffer.name + "` has no dimension");
+  if (!buffer.shape.empty() && region.box.size() != buffer.shape.size())
+    malformed(place, "a region of `" + buffer.name + "` has " +
+                         std::to_string(region.box.size()) +
+                         " dimensions, the buffer has " +
+                         std::to_string(buffer.shape.size()));
+  for (const AffineInterval &x : region.box)
+    if (x.length < 1 || x.length > maxCoordinate ||
+        std::max(x.offset, -x.offset) > maxCoordinate ||
+        std::max(x.scale, -x.scale) > maxCoordinate)
+      malformed(place, "a region of `" + buffer.name +
+                           "` is empty or its numbers are too large");
+}
+
+void Checker::checkStatement(StatementId s) {
+  const Statement &statement = problem.statements[s];
+  for (const Access &access : statement.accesses) {
+    if (access.buffer >= problem.buffers.size()) {
+      malformed(statement.place,
+                "`" + statement.name + "` accesses an unknown buffer");
+      continue;
+    }
+    checkRegion(access.region, problem.buffers[access.buffer], statement.place);
+  }
+  for (const Literal &literal : statement.guard)
+    if (exclusive({literal}, statement.guard))
+      malformed(statement.place,
+                "the condition of `" + statement.name + "` is never true");
+  if (statement.queue != none && statement.queue >= problem.queues.size())
+    return malformed(statement.place,
+                     "`" + statement.name + "` is in an unknown queue");
+  if (statement.busy < 0 || statement.busy > maxCoordinate ||
+      statement.latency < 0 || statement.latency > maxCoordinate)
+    malformed(statement.place,
+              "a time of `" + statement.name + "` is negative or too large");
+  bool isWait = statement.kind == StatementKind::Wait;
+  bool isCommit = statement.kind == StatementKind::Commit;
+  if (!isWait && (!statement.awaits.empty() || statement.count >= 0))
+    malformed(statement.place,
+              "`" + statement.name + "` awaits something and is not a wait");
+  if (statement.async &&
+      (isWait || isCommit || statement.kind == StatementKind::Fence ||
+       statement.kind == StatementKind::Scalar))
+    malformed(statement.place, "`" + statement.name +
+                                   "` is asynchronous and a " +
+                                   kindName(statement.kind));
+  if (statement.queue != none && !statement.async && !isWait && !isCommit)
+    malformed(statement.place,
+              "`" + statement.name + "` is in a queue and not asynchronous");
+  if (statement.group < -1 || (statement.group >= 0 && !statement.async))
+    malformed(statement.place, "`" + statement.name +
+                                   "` is in a commit group and not "
+                                   "asynchronous");
+  if (statement.group >= 0 && statement.queue != none &&
+      hasCommit(statement.queue))
+    malformed(statement.place, "`" + statement.name +
+                                   "` has a commit group and a commit of its "
+                                   "own");
+  if (!statement.users.empty() && statement.kind != StatementKind::Scalar)
+    malformed(statement.place,
+              "`" + statement.name + "` has users and is not a scalar");
+  for (StatementId user : statement.users) {
+    if (user >= problem.statements.size())
+      malformed(statement.place,
+                "`" + statement.name + "` is used by an unknown statement");
+    else if (user <= s)
+      error(ScalarUserBefore, problem.statements[user].place,
+            "`" + problem.statements[user].name + "` uses `" + statement.name +
+                "`, which is defined after it");
+  }
+  if (isCommit) {
+    if (statement.queue == none)
+      malformed(statement.place,
+                "commit `" + statement.name + "` names no queue");
+    if (!statement.guard.empty())
+      error(ConditionalCommit, statement.place,
+            "`" + statement.name + "` commits a group only if `" +
+                statement.guard.front().condition +
+                "` holds, so no wait can count the groups")
+          .helps.push_back("commit unconditionally; an empty group is free");
+  }
+  if (isWait)
+    checkWait(s);
+  if (statement.async)
+    checkAsync(s);
+}
+
+void Checker::checkWait(StatementId w) {
+  const Statement &wait = problem.statements[w];
+  if (wait.count >= 0) {
+    if (wait.queue == none)
+      malformed(wait.place, "counted wait `" + wait.name + "` names no queue");
+    else if (!hasCommit(wait.queue))
+      error(AwaitsNothing, wait.place,
+            "`" + wait.name + "` counts the groups of `" +
+                problem.queues[wait.queue].name +
+                "`, to which nothing in the loop commits");
+    if (wait.count > maxStage)
+      malformed(wait.place, "`" + wait.name + "` counts too many groups");
+    if (!wait.guard.empty())
+      error(ConditionalWait, wait.place,
+            "`" + wait.name + "` counts groups only if `" +
+                wait.guard.front().condition + "` holds")
+          .helps.push_back("wait unconditionally");
+  } else if (wait.count != -1) {
+    malformed(wait.place, "`" + wait.name + "` has a negative count");
+  } else if (wait.awaits.empty()) {
+    error(AwaitsNothing, wait.place, "`" + wait.name + "` awaits nothing");
+  }
+  for (const Await &await : wait.awaits) {
+    if (await.statement >= problem.statements.size()) {
+      malformed(wait.place, "`" + wait.name + "` awaits an unknown statement");
+      continue;
+    }
+    const Statement &awaited = problem.statements[await.statement];
+    if (!awaited.async)
+      malformed(wait.place, "`" + wait.name + "` awaits `" + awaited.name +
+                                "`, which is not asynchronous");
+    if (await.distance < 0 || await.distance > maxStage)
+      malformed(wait.place, "`" + wait.name +
+                                "` awaits at a negative or too large distance");
+    if (!await.reads && !await.writes)
+      malformed(wait.place, "`" + wait.name +
+                                "` awaits neither reads nor "
+                                "writes of `" +
+                                awaited.name + "`");
+    if (await.distance == 0 && await.statement >= w) {
+      Diagnostic &d =
+          error(AwaitsUnissued, wait.place,
+                "`" + wait.name + "` awaits `" + awaited.name +
+                    "` of its own iteration, which is issued only after it");
+      d.notes.push_back({awaited.place, "`" + awaited.name + "` is here", ""});
+      d.helps.push_back("await it with distance 1, or move the wait after it");
+    }
+    // At another iteration the condition is another value.
+    bool exists = wait.guard.empty() ||
+                  (await.distance == 0 && implies(awaited.guard, wait.guard));
+    if (!exists) {
+      Diagnostic &d = error(
+          ConditionalWait, wait.place,
+          "`" + wait.name + "` runs only if `" + wait.guard.front().condition +
+              "` holds, and `" + awaited.name + "` may run without it");
+      d.notes.push_back({awaited.place, "`" + awaited.name + "` is here", ""});
+      d.helps.push_back("wait unconditionally");
+    }
+  }
+}
+
+void Checker::checkAsync(StatementId s) {
+  const Statement &statement = problem.statements[s];
+  if (statement.queue != none && hasCommit(statement.queue) &&
+      !hasCommit(statement.queue, s + 1))
+    error(NeverCommitted, statement.place,
+          "`" + statement.name +
+              "` is committed by no later commit of its "
+              "iteration")
+        .helps.push_back("add a commit after it");
+}
+
+void Checker::checkConflict(const GivenConflict &c) {
+  if (c.first >= problem.statements.size() ||
+      c.second >= problem.statements.size() ||
+      c.buffer >= problem.buffers.size())
+    return malformed({}, "a conflict names an unknown statement or buffer");
+  const Buffer &buffer = problem.buffers[c.buffer];
+  if (!buffer.conflictsGiven)
+    malformed({}, "conflicts of `" + buffer.name +
+                      "` are given and computed from regions");
+  if (!c.firstWrites && !c.secondWrites)
+    malformed({}, "a conflict on `" + buffer.name + "` between two reads");
+  for (const DistanceSet::Range &r : c.distances.ranges())
+    if (r.lo < 0 || r.step < 1 || (r.hi && *r.hi < r.lo))
+      malformed({}, "a set of distances on `" + buffer.name +
+                        "` is empty or "
+                        "negative");
+}
+
+} // namespace
+
+std::vector<Diagnostic> check(const Problem &problem) {
+  return Checker(problem).run();
+}
+
+} // namespace penstock::sched

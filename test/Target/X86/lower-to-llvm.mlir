@@ -1,0 +1,21 @@
+// RUN: penstock-opt %s --penstock-native | FileCheck %s
+
+// exp2 becomes arithmetic; tensors do not alias.
+// CHECK-NOT: @fmaf
+// CHECK-LABEL: llvm.func @k.packed(%{{.*}}: !llvm.ptr)
+// CHECK-LABEL: llvm.func @k(
+// CHECK-SAME: llvm.noalias
+// CHECK-NOT: llvm.intr.exp2
+// CHECK: llvm.intr.fma
+func.func @k(%A: memref<?xf32, strided<[1]>, #tile.space<global>>) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %s = tile.alloc "s" : memref<16xf32, #tile.space<local>>
+  tile.copy %A[%c0] to %s : memref<?xf32, strided<[1]>, #tile.space<global>> to memref<16xf32, #tile.space<local>>
+  tile.map %s ins(%s) dims [[0]] {
+  ^bb0(%x: f32):
+    %y = math.exp2 %x : f32
+    tile.yield %y : f32
+  } : memref<16xf32, #tile.space<local>> ins(memref<16xf32, #tile.space<local>>)
+  tile.copy %s to %A[%c0] : memref<16xf32, #tile.space<local>> to memref<?xf32, strided<[1]>, #tile.space<global>>
+  return
+}

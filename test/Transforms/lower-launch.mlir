@@ -1,0 +1,32 @@
+// RUN: penstock-opt %s --tile-lower-launch | FileCheck %s
+
+!t = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+
+// The launch function stores the extents, then multiplier and shift of the
+// division; the kernel gets four more arguments.
+// CHECK-LABEL: func.func @k.launch
+// CHECK-SAME: memref<?xi64>, %{{.*}}: !llvm.ptr) attributes {penstock.pack}
+// CHECK: arith.ceildivsi
+// CHECK: memref.store
+// CHECK: arith.divui
+// CHECK-LABEL: func.func @k(
+// CHECK-SAME: [[BLOCK:%[a-z0-9]+]]: index, %{{[a-z0-9]+}}: memref<?xi64>, %{{.*}}: memref<?xi8>, %{{.*}}: !llvm.ptr)
+// CHECK-SAME: penstock.launch_constants = 5
+// CHECK-NOT: tile.grid
+// CHECK-NOT: tile.divmod
+// CHECK: arith.divui [[BLOCK]]
+// CHECK: arith.muli
+// CHECK: arith.shrui
+func.func @k(%A: !t) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %m = memref.dim %A, %c0 : !t
+  %n = memref.dim %A, %c1 : !t
+  %gm = arith.ceildivsi %m, %c32 : index
+  %b:2 = tile.grid %gm, %n swizzle 4 : index, index
+  %q, %r = tile.divmod %b#0, %n
+  %v = arith.constant 1.0 : f32
+  tile.store %v, %A[%q, %r] : f32, !t
+  return
+}

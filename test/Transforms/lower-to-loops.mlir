@@ -1,0 +1,25 @@
+// RUN: penstock-opt %s --tile-lower-launch --tile-lower-to-loops | FileCheck %s
+
+!t = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+!s = memref<4x8xf32, #tile.space<shared>>
+!v = memref<4xf32, #tile.space<local>>
+
+// CHECK-LABEL: func.func @k(
+// CHECK-NOT: tile.copy
+// CHECK-NOT: tile.reduce
+func.func @k(%A: !t, %i: index) attributes {tile.kernel} {
+  %s = tile.alloc "s" : !s
+  %v = tile.alloc "v" : !v
+  // Inside the tensor: constant bounds. At an edge: fill, then what exists.
+  // CHECK: scf.if
+  // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c4
+  // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c8
+  // CHECK: arith.extf {{.*}} : f16 to f32
+  // CHECK: } else {
+  // CHECK: memref.store %cst
+  // CHECK: arith.extf
+  tile.copy %A[%i, %i] to %s : !t to !s
+  // CHECK: arith.addf {{.*}} fastmath<reassoc>
+  tile.reduce sum %s along 1 into %v : !s, !v
+  return
+}

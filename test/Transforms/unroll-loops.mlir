@@ -1,0 +1,55 @@
+// RUN: penstock-opt %s --tile-unroll-loops -split-input-file -verify-diagnostics | FileCheck %s
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+
+// Seven iterations by two: three pairs and one left over.
+// CHECK-LABEL: func.func @by_two
+// CHECK: scf.for
+// CHECK-COUNT-2: tile.store
+// CHECK: }
+// CHECK-COUNT-1: tile.store
+// CHECK-NOT: tile.unroll
+func.func @by_two(%A: !t) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %v = arith.constant 3 : i32
+  scf.for %i = %c0 to %c7 step %c1 {
+    tile.store %v, %A[%i] : i32, !t
+  } {tile.unroll = 2 : i64}
+  return
+}
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+
+// CHECK-LABEL: func.func @fully
+// CHECK-NOT: scf.for
+// CHECK-COUNT-3: tile.store
+func.func @fully(%A: !t) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %v = arith.constant 3 : i32
+  scf.for %i = %c0 to %c3 step %c1 {
+    tile.store %v, %A[%i] : i32, !t
+  } {tile.unroll = 0 : i64}
+  return
+}
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+
+func.func @unknown(%A: !t) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %A, %c0 : !t
+  %v = arith.constant 3 : i32
+  // expected-error @+1 {{PS1113: a loop can only be unrolled fully if its trip count is a constant of at most 1024}}
+  scf.for %i = %c0 to %n step %c1 {
+    tile.store %v, %A[%i] : i32, !t
+  } {tile.unroll = 0 : i64}
+  return
+}

@@ -1,0 +1,2 @@
+#include "scale.h"
+PENSTOCK_KERNEL(Scale, block);

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Does what the README's quick start says, in a directory of its own: takes the
+files and commands from the README itself, so that it cannot go stale."""
+import os
+import re
+import subprocess
+import sys
+
+readme, install, work = sys.argv[1:4]
+text = open(readme, encoding="utf-8").read()
+start = text.index("## Quick start")
+section = text[start : text.index("\n## ", start + 1)]
+# `name`: ... ```lang\ncode\n``` ; the name is the last `file` before the block.
+blocks = [(m.start(), m.group(1), m.group(2)) for m in re.finditer(r"```(\w*)\n(.*?)```", section, re.S)]
+files, commands, expected = {}, [], []
+for position, language, code in blocks:
+    names = re.findall(r"`([\w.]+\.(?:txt|cpp|h))`", section[:position])
+    if language in ("cpp", "cmake"):
+        files[names[-1]] = code
+    elif language == "sh":
+        commands.append(code)
+    else:
+        expected.append(code.strip())
+assert set(files) == {"CMakeLists.txt", "main.cpp", "softmax.h", "kernels.cpp"}, sorted(files)
+assert len(commands) == 2 and len(expected) == 1
+# The first block builds and installs Penstock itself, which this build has done.
+assert "cmake --preset dev" in commands[0]
+
+subprocess.run(["rm", "-rf", work], check=True)
+os.makedirs(work)
+for name, code in files.items():
+    with open(os.path.join(work, name), "w", encoding="utf-8") as out:
+        out.write(code)
+script = "set -e\n" + commands[1].replace("/path/to/install", install)
+run = subprocess.run(["bash", "-c", script], cwd=work, capture_output=True, text=True)
+print(run.stdout, run.stderr)
+if run.returncode != 0:
+    sys.exit(f"the quick start failed with {run.returncode}")
+if expected[0] not in run.stdout:
+    sys.exit(f"expected {expected[0]!r}")
+if "largest difference from the interpreter" not in run.stdout:
+    sys.exit("the tool did not compare with the interpreter")

@@ -1,0 +1,371 @@
+//===- penstock.cpp - Looks at, compiles and runs kernels -----------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A thin program over penstock/inspect.h. Kernels come from a shared library
+// that registers them, or from a tile program in text form (a file that ends in
+// .mlir).
+//
+//===----------------------------------------------------------------------===//
+#include "CommandLine.h"
+#include "RandomArguments.h"
+#include "penstock/inspect.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+using namespace penstock;
+
+namespace {
+
+const std::vector<OptionSpec> compileOptions = {
+    {"target", "native|interpreter", "what to compile for (native)"},
+    {"set", "FIELD=VALUE,..", "sets fields of the kernel"},
+    {"fix", "SIZE=NUMBER,..", "makes sizes of the signature constants"},
+    {"late-completion", nullptr, "lets asynchronous operations complete late"},
+    {"print-ir-after", "PASS|all", "prints the program after a pass, to standard error"},
+    {"timing", nullptr, "prints how long each pass took, to standard error"},
+    {"reproducer", "FILE", "written if the compiler itself fails (penstock-reproducer.mlir)"},
+    {"json", nullptr, "prints diagnostics as JSON"},
+};
+
+std::vector<OptionSpec> with(std::vector<OptionSpec> more) {
+  more.insert(more.end(), compileOptions.begin(), compileOptions.end());
+  return more;
+}
+
+const CommandSpec commands[] = {
+    {"list",
+     "Lists the kernels of a library or text, with their signatures and fields.",
+     "list LIBRARY|TEXT",
+     "penstock list libexample_kernels.so",
+     {{"json", nullptr, "prints diagnostics as JSON"}}},
+    {"print",
+     "Prints a kernel as a tile program.",
+     "print LIBRARY|TEXT KERNEL [options]",
+     "penstock print libexample_kernels.so Matmul --set stages=4",
+     compileOptions},
+    {"compile",
+     "Compiles a kernel and writes what it became.",
+     "compile LIBRARY|TEXT KERNEL [options]",
+     "penstock compile libexample_kernels.so Matmul --emit asm -o matmul.s",
+     with({{"emit", "tile|llvm|asm", "what to write (asm)"},
+           {"output", "FILE", "where to (standard output); also -o FILE"}})},
+    {"run",
+     "Runs a kernel on random data and says how long it took.",
+     "run LIBRARY|TEXT KERNEL --shape SIZE=NUMBER,.. [options]",
+     "penstock run libexample_kernels.so Matmul --shape M=512,N=512,K=256 --check",
+     with({{"shape", "SIZE=NUMBER,..", "sizes of the signature, and scalars by name"},
+           {"check", nullptr, "compares the results with the interpreter's"},
+           {"tolerance", "NUMBER", "largest difference allowed, relative to 1 + value (1e-2)"},
+           {"completion", "eager|latest|random", "when asynchronous operations complete"},
+           {"seed", "NUMBER", "seed of the data and of random completion (0)"},
+           {"threads", "NUMBER", "threads to run blocks on (all)"},
+           {"repeat", "NUMBER", "runs this often and reports the fastest (1)"}})},
+};
+
+class Tool {
+public:
+  Tool(const CommandSpec &command, CommandLine line)
+      : command(command), line(std::move(line)) {}
+
+  int run() {
+    std::string name = command.name;
+    if (line.words.empty() || (name != "list" && line.words.size() < 2))
+      return usage("a " + std::string(line.words.empty() ? "library or text" : "kernel") +
+                   " is missing");
+    if (line.words.size() > (name == "list" ? 1u : 2u))
+      return usage("`" + line.words.back() + "` is one word too many");
+    if (!load())
+      return finish(1);
+    if (name == "list")
+      return finish(list());
+    if (!readOptions())
+      return finish(2);
+    if (name == "print")
+      return finish(print());
+    return finish(name == "compile" ? compile() : runKernel());
+  }
+
+private:
+  int usage(const std::string &message) {
+    std::fprintf(stderr, "penstock %s: %s\nusage: penstock %s\n", command.name, message.c_str(),
+                 command.usage);
+    return 2;
+  }
+
+  int finish(int code) {
+    if (line.has("json"))
+      std::cerr << to_json(diagnostics);
+    else
+      std::cerr << to_text(diagnostics);
+    for (const Diagnostic &d : diagnostics)
+      if (d.severity == Severity::Error && code == 0)
+        code = 1;
+    return code;
+  }
+
+  bool isText() const {
+    const std::string &path = line.words[0];
+    return path == "-" || (path.size() > 5 && path.substr(path.size() - 5) == ".mlir");
+  }
+
+  bool load() {
+    const std::string &path = line.words[0];
+    if (!isText()) {
+      diagnostics = load_library(path);
+      return diagnostics.empty();
+    }
+    std::ostringstream all;
+    if (path == "-") {
+      all << std::cin.rdbuf();
+    } else {
+      std::ifstream in(path, std::ios::binary);
+      if (!in) {
+        error("`" + path + "` cannot be read");
+        return false;
+      }
+      all << in.rdbuf();
+    }
+    text = all.str();
+    return true;
+  }
+
+  void error(const std::string &message) {
+    Diagnostic d;
+    d.code = 1501;
+    d.message = message;
+    diagnostics.push_back(std::move(d));
+  }
+
+  bool readOptions() {
+    std::string target = line.get("target", "native");
+    if (target == "interpreter")
+      options.target = Target::interpreter();
+    else if (target != "native") {
+      error("`" + target + "` is no target; native and interpreter are");
+      return false;
+    }
+    auto [begin, end] = line.options.equal_range("set");
+    for (auto it = begin; it != end; ++it) {
+      auto pairs = parsePairs(it->second);
+      if (!pairs) {
+        error("`--set " + it->second + "` is not of the form FIELD=VALUE,..");
+        return false;
+      }
+      options.set.insert(options.set.end(), pairs->begin(), pairs->end());
+    }
+    if (line.has("fix")) {
+      auto pairs = parsePairs(line.get("fix"));
+      for (const auto &[name, value] : pairs.value_or(decltype(pairs)::value_type())) {
+        auto number = parseInteger(value);
+        if (!number)
+          pairs.reset();
+        else
+          options.compile.fix[name] = *number;
+        if (!pairs)
+          break;
+      }
+      if (!pairs) {
+        error("`--fix " + line.get("fix") + "` is not of the form SIZE=NUMBER,..");
+        return false;
+      }
+    }
+    options.compile.late_completion =
+        line.has("late-completion") || line.get("completion", "eager") != "eager";
+    options.timing = line.has("timing");
+    options.reproducer = line.get("reproducer", "penstock-reproducer.mlir");
+    if (std::string after = line.get("print-ir-after"); !after.empty())
+      options.after_pass = [after](std::string_view pass, std::string_view program) {
+        if (after == "all" || after == pass)
+          std::cerr << "// after " << pass << "\n" << program << "\n";
+      };
+    return true;
+  }
+
+  int list() {
+    auto kernels = isText() ? kernels_of_text(text, line.words[0], diagnostics)
+                            : registered_kernels();
+    for (const KernelDescription &kernel : kernels) {
+      std::printf("%s", kernel.name.c_str());
+      if (!kernel.signature.empty())
+        std::printf("  %s", kernel.signature.c_str());
+      std::printf("  (%s:%u)\n", kernel.place.file.c_str(), kernel.place.line);
+      for (const auto &[name, value] : kernel.fields)
+        std::printf("    %s = %s\n", name.c_str(), value.c_str());
+    }
+    return 0;
+  }
+
+  AnyKernel compiled() {
+    return isText()
+               ? compile_text(text, line.words[0], line.words[1], options, diagnostics)
+               : compile_registered(line.words[1], options, diagnostics);
+  }
+
+  int print() {
+    std::string program;
+    if (isText()) {
+      options.target = Target::interpreter(); // needs no code
+      AnyKernel kernel = compiled();
+      if (kernel)
+        program = kernel.tile_program();
+    } else {
+      program = print_registered(line.words[1], options, diagnostics);
+    }
+    std::fwrite(program.data(), 1, program.size(), stdout);
+    return program.empty();
+  }
+
+  int compile() {
+    std::string form = line.get("emit", "asm");
+    if (form != "tile" && form != "llvm" && form != "asm") {
+      error("`--emit " + form + "` is none of tile, llvm and asm");
+      return 2;
+    }
+    AnyKernel kernel = compiled();
+    if (!kernel)
+      return 1;
+    std::string result = form == "tile"   ? kernel.tile_program()
+                         : form == "llvm" ? kernel.llvm_ir()
+                                          : kernel.assembly();
+    std::string file = line.get("output", "-");
+    if (file == "-") {
+      std::fwrite(result.data(), 1, result.size(), stdout);
+      return 0;
+    }
+    std::ofstream out(file, std::ios::binary);
+    out << result;
+    if (!out.flush()) {
+      error("`" + file + "` cannot be written");
+      return 1;
+    }
+    return 0;
+  }
+
+  int runKernel() {
+    AnyKernel kernel = compiled();
+    if (!kernel)
+      return 1;
+    auto shape = line.has("shape") ? parsePairs(line.get("shape"))
+                                   : std::optional(std::vector<std::pair<std::string, std::string>>());
+    auto seed = parseInteger(line.get("seed", "0"));
+    auto threads = parseInteger(line.get("threads", "0"));
+    auto repeat = parseInteger(line.get("repeat", "1"));
+    std::string completion = line.get("completion", "eager");
+    if (!shape || !seed || !threads || !repeat || *repeat < 1 ||
+        (completion != "eager" && completion != "latest" && completion != "random")) {
+      error("a value of --shape, --seed, --threads, --repeat or --completion cannot be read");
+      return 2;
+    }
+    LaunchOptions launch;
+    launch.seed = static_cast<uint64_t>(*seed);
+    launch.threads = static_cast<int>(*threads);
+    launch.completion = completion == "latest"   ? Completion::Latest
+                        : completion == "random" ? Completion::Random
+                                                 : Completion::Eager;
+    RandomArguments arguments;
+    std::string wrong =
+        makeArguments(kernel.arguments(), *shape, static_cast<uint64_t>(*seed), arguments);
+    if (!wrong.empty()) {
+      error(wrong);
+      return 2;
+    }
+    double best = INFINITY;
+    for (int64_t i = 0; i < *repeat; ++i) {
+      auto start = std::chrono::steady_clock::now();
+      diagnostics = kernel.launch(arguments.arguments, launch);
+      std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+      best = std::min(best, time.count());
+      if (!diagnostics.empty())
+        return 1;
+    }
+    std::printf("%s  %.3f ms\n", line.words[1].c_str(), best * 1e3);
+    return line.has("check") ? check(kernel, *shape, static_cast<uint64_t>(*seed)) : 0;
+  }
+
+  int check(const AnyKernel &kernel,
+            const std::vector<std::pair<std::string, std::string>> &shape, uint64_t seed) {
+    InspectOptions reference = options;
+    reference.target = Target::interpreter();
+    std::swap(options, reference);
+    AnyKernel judge = compiled();
+    std::swap(options, reference);
+    if (!judge)
+      return 1;
+    RandomArguments ours, theirs;
+    makeArguments(kernel.arguments(), shape, seed, ours);
+    makeArguments(kernel.arguments(), shape, seed, theirs);
+    diagnostics = kernel.launch(ours.arguments);
+    if (diagnostics.empty())
+      diagnostics = judge.launch(theirs.arguments);
+    if (!diagnostics.empty())
+      return 1;
+    double worst = 0, tolerance = std::strtod(line.get("tolerance", "1e-2").c_str(), nullptr);
+    for (size_t i = 0; i < ours.arguments.size(); ++i) {
+      const detail::Argument &a = ours.arguments[i], &b = theirs.arguments[i];
+      size_t elements = a.tensor ? 1 : 0;
+      for (int64_t size : a.sizes)
+        elements *= static_cast<size_t>(size);
+      for (size_t e = 0; e < elements; ++e) {
+        double x = elementAt(a, e), y = elementAt(b, e);
+        if (x == y || (std::isnan(x) && std::isnan(y)))
+          continue;
+        double difference = std::fabs(x - y) / (1 + std::fabs(y));
+        worst = std::isnan(difference) ? INFINITY : std::max(worst, difference);
+      }
+    }
+    std::printf("largest difference from the interpreter  %g  (allowed %g)\n", worst, tolerance);
+    if (worst > tolerance)
+      error("the results differ from the interpreter's");
+    return worst > tolerance;
+  }
+
+  const CommandSpec &command;
+  CommandLine line;
+  InspectOptions options;
+  std::string text;
+  std::vector<Diagnostic> diagnostics;
+};
+
+int help(FILE *out) {
+  std::fprintf(out, "penstock: looks at, compiles and runs tile kernels\n\n");
+  for (const CommandSpec &command : commands)
+    std::fprintf(out, "  %-9s%s\n", command.name, command.summary);
+  std::fprintf(out, "\n`penstock COMMAND --help` shows a command's options and an example.\n");
+  return out == stdout ? 0 : 2;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc < 2)
+    return help(stderr);
+  std::string name = argv[1];
+  if (name == "--help" || name == "help")
+    return help(stdout);
+  for (const CommandSpec &command : commands) {
+    if (name != command.name)
+      continue;
+    CommandLine line = parseCommandLine(command, argc - 2, argv + 2);
+    if (line.has("help")) {
+      std::fputs(helpOf(command).c_str(), stdout);
+      return 0;
+    }
+    if (!line.error.empty()) {
+      std::fprintf(stderr, "penstock %s: %s\n`penstock %s --help` lists the options.\n",
+                   command.name, line.error.c_str(), command.name);
+      return 2;
+    }
+    return Tool(command, std::move(line)).run();
+  }
+  std::fprintf(stderr, "penstock: there is no command `%s`\n", name.c_str());
+  return help(stderr);
+}
