@@ -233,80 +233,6 @@ LogicalResult AllocOp::verify() {
 // Operations on whole tiles
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// One dimension of a view: the root's dimension that it runs along.
-struct Run {
-  int64_t dim, offset, size;
-};
-
-/// Where a view lies in its root, if that is constant. `held` are the root's
-/// dimensions that the view does not run along any more.
-struct Box {
-  SmallVector<Run> runs, held;
-};
-
-std::optional<Box> boxOf(Value memref) {
-  Operation *op = memref.getDefiningOp();
-  if (auto transpose = dyn_cast_or_null<memref::TransposeOp>(op)) {
-    std::optional<Box> box = boxOf(transpose.getIn());
-    if (!box)
-      return box;
-    SmallVector<Run> runs;
-    for (AffineExpr result : transpose.getPermutation().getResults())
-      runs.push_back(box->runs[cast<AffineDimExpr>(result).getPosition()]);
-    box->runs = runs;
-    return box;
-  }
-  if (auto slice = dyn_cast_or_null<memref::SubViewOp>(op)) {
-    std::optional<Box> box = boxOf(slice.getSource());
-    if (!box)
-      return box;
-    llvm::SmallBitVector dropped = slice.getDroppedDims();
-    SmallVector<Run> runs;
-    for (auto [d, run] : llvm::enumerate(box->runs)) {
-      auto offset = getConstantIntValue(slice.getMixedOffsets()[d]);
-      auto size = getConstantIntValue(slice.getMixedSizes()[d]);
-      if (!offset || !size)
-        return std::nullopt;
-      (dropped[d] ? box->held : runs)
-          .push_back({run.dim, run.offset + *offset, *size});
-    }
-    box->runs = runs;
-    return box;
-  }
-  Box box;
-  for (auto [d, size] : llvm::enumerate(typeOf(memref).getShape()))
-    box.runs.push_back({static_cast<int64_t>(d), 0, size});
-  return box;
-}
-
-/// Whether two views of one tile certainly have elements in common, not each at
-/// the same index.
-bool certainlyClash(Value a, Value b) {
-  if (rootOf(a) != rootOf(b))
-    return false;
-  std::optional<Box> left = boxOf(a), right = boxOf(b);
-  if (!left || !right)
-    return false;
-  auto less = [](const Run &x, const Run &y) { return x.dim < y.dim; };
-  bool same = llvm::equal(left->runs, right->runs, [](const Run &x, const Run &y) {
-    return x.dim == y.dim && x.offset == y.offset && x.size == y.size;
-  });
-  for (Box *box : {&*left, &*right}) {
-    box->runs.append(box->held);
-    llvm::sort(box->runs, less);
-  }
-  for (auto [x, y] : llvm::zip_equal(left->runs, right->runs)) {
-    if (x.offset + x.size <= y.offset || y.offset + y.size <= x.offset)
-      return false;
-    same &= x.offset == y.offset && x.size == y.size;
-  }
-  return !same;
-}
-
-} // namespace
-
 ArrayRef<int64_t> CopyOp::getTileShape() {
   return typeOf(readsTensor() ? getTarget() : getSource()).getShape();
 }
@@ -385,12 +311,6 @@ LogicalResult CopyOp::verify() {
                 areTransposed(typeOf(source).getShape(), typeOf(target).getShape())
                     ? "did you mean " + transposedName(source) + "?"
                     : std::string("use slice(..) to copy a part of the larger one"));
-  } else if (certainlyClash(source, target)) {
-    std::string name = nameOf(source);
-    return fail(emitCoded(*this, ShapeMismatch)
-                    << "`copy` reads and writes overlapping parts of "
-                    << (name.empty() ? "a tile" : "`" + name + "`"),
-                "copy through a tile of its own");
   } else if (getDims()) {
     return fail(emitCoded(*this, ShapeMismatch)
                 << "`dims` is given for a copy between two tiles");
