@@ -61,8 +61,8 @@ PENSTOCK_EXPORT void divmod(Ref dividend, Ref divisor, Ref result[2], Loc);
 
 // Tiles and tensors.
 PENSTOCK_EXPORT Ref allocate(Space, Element, Ints shape, int versions, Loc);
-PENSTOCK_EXPORT void name(Ref tile, std::string_view);
-PENSTOCK_EXPORT int64_t extent(Ref tile, int dim);
+PENSTOCK_EXPORT void name(Ref tile, std::string_view, Loc);
+PENSTOCK_EXPORT int64_t extent(Ref tile, int dim, Loc);
 PENSTOCK_EXPORT Ref size(Ref tensor, int dim, Loc);
 PENSTOCK_EXPORT Ref slice(Ref tile, Refs offsets, Ints sizes, bool dropFirst, Loc);
 PENSTOCK_EXPORT Ref transpose(Ref tile, Loc);
@@ -89,6 +89,8 @@ PENSTOCK_EXPORT void print(std::string_view text, Refs operands, Loc);
 PENSTOCK_EXPORT void require(Ref condition, std::string_view message, Loc);
 
 // The grid and scopes. An open scope is named by a token that closes it.
+/// A grid that is not swizzled; any other number was asked for by the user.
+inline constexpr int64_t noSwizzle = INT64_MIN;
 PENSTOCK_EXPORT void grid(Refs extents, int64_t swizzle, std::span<Ref>, Loc);
 struct LoopArguments {
   Ref begin, end, step;

@@ -138,18 +138,18 @@ public:
   explicit Tile(detail::Ref ref) : ref(ref) {}
 
   /// Names the tile in messages; by default it has the variable's name.
-  const Tile &named(std::string_view text) const {
-    detail::name(ref, text);
+  const Tile &named(std::string_view text, Loc at = here()) const {
+    detail::name(ref, text, at);
     return *this;
   }
-  int64_t extent(int dim) const { return detail::extent(ref, dim); }
-  int64_t elements() const {
+  int64_t extent(int dim, Loc at = here()) const { return detail::extent(ref, dim, at); }
+  int64_t elements(Loc at = here()) const {
     int64_t product = 1;
     for (int d = 0; d < R; ++d)
-      product *= extent(d);
+      product *= extent(d, at);
     return product;
   }
-  int64_t bytes() const { return elements() * int64_t(sizeof(T)); }
+  int64_t bytes(Loc at = here()) const { return elements(at) * int64_t(sizeof(T)); }
 
   /// The part at one index of the first dimension, e.g. one slot of a ring.
   Tile<T, R - 1> operator[](detail::IndexArg index) const
@@ -159,7 +159,7 @@ public:
     int64_t sizes[R];
     for (int d = 0; d < R; ++d) {
       offsets[d] = d ? detail::literal(Element::index, int64_t(0), index.at) : index.ref;
-      sizes[d] = d ? extent(d) : 1;
+      sizes[d] = d ? extent(d, index.at) : 1;
     }
     return Tile<T, R - 1>(detail::slice(ref, offsets, sizes, true, index.at));
   }

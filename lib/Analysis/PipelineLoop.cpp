@@ -133,6 +133,8 @@ private:
     PipelineStatement &from = result.statements[i];
     sched::Statement to;
     to.name = nameOf(from.op);
+    if (unsigned uses = ++statementNames[to.name]; uses > 1)
+      to.name += " (" + std::to_string(uses) + ")";
     to.place = tile::placeOf(from.op->getLoc());
     for (Value condition : from.conditions)
       to.guard.push_back({conditionName(condition), false});
@@ -174,7 +176,10 @@ private:
     sched::Buffer buffer;
     buffer.name = tile::nameOf(root);
     if (buffer.name.empty())
-      buffer.name = "a tile";
+      buffer.name = tile::isGlobal(root) ? "a tensor" : "a tile";
+    // Two helpers may call their tiles the same.
+    if (unsigned uses = ++bufferNames[buffer.name]; uses > 1)
+      buffer.name += " (" + std::to_string(uses) + ")";
     buffer.place = tile::placeOf(root.getLoc());
     if (tile::isGlobal(root)) {
       buffer.space = sched::Space::Global;
@@ -352,6 +357,7 @@ private:
   PipelineLoop result;
   llvm::DenseSet<Value> written;
   llvm::DenseMap<Value, sched::BufferId> buffers;
+  std::map<std::string, unsigned> bufferNames, statementNames;
   llvm::DenseMap<Value, size_t> conditions;
   std::vector<RawAccess> accesses;
   std::vector<std::pair<tile::BindOp, size_t>> named;

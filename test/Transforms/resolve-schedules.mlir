@@ -41,9 +41,12 @@ func.func @wrong(%A: !t {tile.access = "in"}, %n: index) attributes {tile.kernel
   %s = tile.alloc "s" : !s
   %acc = tile.alloc "acc" : !a
   scf.for %k = %c0 to %n step %c1 {
-    // expected-note @+1 {{}}
+    // expected-note @+2 {{still writing s for iteration k}}
+    // expected-note @+1 {{label: at stage 1, order 0}}
     tile.copy %A[%k] to %s : !t to !s
-    // expected-error @+1 {{PS1201}}
+    // expected-error @+3 {{PS1201: this schedule lets `set acc` read `s` before `copy a tile -> s` has written it}}
+    // expected-note @+2 {{label: reads s for iteration k at stage 0, order 1}}
+    // expected-note @+1 {{help: give `set acc` stage 1 or later}}
     tile.map %acc ins(%acc, %s) dims [[0], [0]] {
     ^bb0(%x: f32, %y: f32):
       %q = arith.addf %x, %y : f32

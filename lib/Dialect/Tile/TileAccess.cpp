@@ -24,15 +24,16 @@ using namespace penstock::tile;
 //===----------------------------------------------------------------------===//
 
 Value tile::rootOf(Value memref) {
-  while (true) {
-    // Upstream does not count a transpose among the views.
-    if (auto transpose = memref.getDefiningOp<memref::TransposeOp>())
+  while (Operation *op = memref.getDefiningOp()) {
+    // A transpose is a view, but upstream does not give it the interface.
+    if (auto transpose = dyn_cast<memref::TransposeOp>(op))
       memref = transpose.getIn();
-    else if (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+    else if (auto view = dyn_cast<ViewLikeOpInterface>(op))
       memref = view.getViewSource();
     else
-      return memref;
+      break;
   }
+  return memref;
 }
 
 std::string tile::nameOf(Value value) {
