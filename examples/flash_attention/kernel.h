@@ -23,11 +23,13 @@ struct FlashAttention {
   // `dim` is the size of a head; smaller heads work too, filled up with zeros.
   int block_m = 64, block_n = 64, dim = 64, stages = 2;
   bool causal = false;
-  static constexpr auto signature = "Q[H,M,D], K[H,N,D], V[H,N,D], scale -> O[H,M,D]";
+  static constexpr auto signature =
+      "Q[H,M,D], K[H,N,D], V[H,N,D], scale -> O[H,M,D]";
 
-  // scale is log2(e) / sqrt(D): the kernel uses powers of two, which are cheaper.
-  void operator()(Block &b, In<f16, 3> Q, In<f16, 3> K, In<f16, 3> V, Scalar<f32> scale,
-                  Out<f16, 3> O) const {
+  // scale is log2(e) / sqrt(D): the kernel uses powers of two, which are
+  // cheaper.
+  void operator()(Block &b, In<f16, 3> Q, In<f16, 3> K, In<f16, 3> V,
+                  Scalar<f32> scale, Out<f16, 3> O) const {
     auto [H, M, D] = Q.sizes();
     auto N = K.size(1);
     b.require(D <= dim, "the kernel was compiled for smaller heads");
@@ -40,10 +42,10 @@ struct FlashAttention {
     auto S = b.local<f32>(block_m, block_n); // scores of one tile of keys
     auto P = b.local<f16>(block_m, block_n); // their weights, before division
     auto out = b.local<f32>(block_m, dim);
-    auto top = b.local<f32>(block_m);        // each row's largest score so far
+    auto top = b.local<f32>(block_m); // each row's largest score so far
     auto old = b.local<f32>(block_m);
     auto scale_old = b.local<f32>(block_m);
-    auto sum = b.local<f32>(block_m);        // each row's sum of weights so far
+    auto sum = b.local<f32>(block_m); // each row's sum of weights so far
     auto part = b.local<f32>(block_m);
 
     b.copy(Q.at(h, m0, 0), Qs);
@@ -55,7 +57,8 @@ struct FlashAttention {
     // plain `if` is a choice at compile time: only one of the two is recorded.
     Index keys = causal ? min(N, m0 + block_m) : N;
 
-    for (Index n : b.pipelined(ceil_div(keys, block_n), {.num_stages = stages})) {
+    for (Index n :
+         b.pipelined(ceil_div(keys, block_n), {.num_stages = stages})) {
       Index n0 = n * block_n;
       b.copy(K.at(h, n0, 0), Ks);
       b.gemm(Qs, transposed(Ks), S, {.accumulate = false});

@@ -21,7 +21,8 @@ struct Gather {
   int block_m = 32, block_n = 128;
   static constexpr auto signature = "Table[V,D], Ids[M] -> Y[M,D]";
 
-  void operator()(Block &b, In<f16, 2> Table, In<i32, 1> Ids, Out<f16, 2> Y) const {
+  void operator()(Block &b, In<f16, 2> Table, In<i32, 1> Ids,
+                  Out<f16, 2> Y) const {
     auto [M, D] = Y.sizes();
     auto [bn, bm] = b.grid(ceil_div(D, block_n), ceil_div(M, block_m));
     Index m0 = bm * block_m, n0 = bn * block_n;
@@ -32,9 +33,9 @@ struct Gather {
 
     // gather() reads the element at the given indices, for each element of y.
     // Unlike a copy it is not clipped: reading outside of the table is a fault
-    // that the launch reports, so a wrong id is found and not hidden. The tile's
-    // own elements outside of Y must therefore be led to a valid place; what
-    // they read is dropped by the last copy.
+    // that the launch reports, so a wrong id is found and not hidden. The
+    // tile's own elements outside of Y must therefore be led to a valid place;
+    // what they read is dropped by the last copy.
     auto column = col(y) + n0;
     auto id = cast<index_t>(rows(ids)); // ids outside of Ids were read as zero
     b.set(y, Table.gather(id, where(column < D, column, 0)));

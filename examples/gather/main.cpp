@@ -17,8 +17,15 @@ int main() {
   struct Shape {
     int64_t V, D, M;
   };
-  for (auto [V, D, M] : {Shape{1, 1, 1}, {5, 3, 0}, {0, 3, 0}, {5, 0, 7}, {7, 32, 16},
-                         {50, 64, 48}, {9, 33, 17}, {100, 70, 5}, {3, 1, 100},
+  for (auto [V, D, M] : {Shape{1, 1, 1},
+                         {5, 3, 0},
+                         {0, 3, 0},
+                         {5, 0, 7},
+                         {7, 32, 16},
+                         {50, 64, 48},
+                         {9, 33, 17},
+                         {100, 70, 5},
+                         {3, 1, 100},
                          {1000, 300, 2001}}) {
     auto table = check::randoms<f16>(random, V * D, -100, 100);
     std::vector<i32> ids;
@@ -29,7 +36,8 @@ int main() {
     for (i32 id : ids)
       for (int64_t j = 0; j < D; ++j)
         want.push_back({double(table[size_t(id * D + j)]), 0});
-    cases.run("V=" + std::to_string(V) + " D=" + std::to_string(D) + " M=" + std::to_string(M),
+    cases.run("V=" + std::to_string(V) + " D=" + std::to_string(D) +
+                  " M=" + std::to_string(M),
               M * D < 20000 ? check::Small : check::Large, kernels,
               [&, V = V, D = D, M = M](const auto &kernel) {
                 check::Output<f16> y(M * D);
@@ -39,14 +47,14 @@ int main() {
   }
 
   for (i32 wrong : {-1, 4}) // below and behind the table
-    cases.run("id " + std::to_string(wrong) + " of 4 is reported", check::Small, kernels,
-              [&](const auto &kernel) {
+    cases.run("id " + std::to_string(wrong) + " of 4 is reported", check::Small,
+              kernels, [&](const auto &kernel) {
                 std::vector<f16> table(4 * 8);
                 std::vector<i32> ids = {0, wrong, 3};
                 check::Output<f16> y(3 * 8);
                 check::Outcome outcome;
-                auto faults = kernel.try_launch({}, view(table, {4, 8}), view(ids, {3}),
-                                                view(y, {3, 8}));
+                auto faults = kernel.try_launch(
+                    {}, view(table, {4, 8}), view(ids, {3}), view(y, {3, 8}));
                 if (faults.empty())
                   outcome.fail("no fault was reported");
                 if (!y.intact())

@@ -60,7 +60,8 @@ struct GroupedMatmul {
       auto acc = b.local<f32>(block_m, block_n);
 
       b.fill(acc, 0);
-      for (Index k : b.pipelined(ceil_div(K, block_k), {.num_stages = stages})) {
+      for (Index k :
+           b.pipelined(ceil_div(K, block_k), {.num_stages = stages})) {
         b.copy(A.at(row0, k * block_k), As);
         // A tile of two dimensions runs along the last two of the tensor.
         b.copy(B.at(group, bn * block_n, k * block_k), Bs);
@@ -72,7 +73,8 @@ struct GroupedMatmul {
       // are stored one by one, each under its condition.
       b.parallel(block_m, block_n, [&](Index i, Index j) {
         b.when(row0 + i < end && bn * block_n + j < N, [&] {
-          b.store(C.at(row0 + i, bn * block_n + j), cast<f16>(b.load(acc, i, j)));
+          b.store(C.at(row0 + i, bn * block_n + j),
+                  cast<f16>(b.load(acc, i, j)));
         });
       });
     });

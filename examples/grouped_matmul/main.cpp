@@ -15,8 +15,8 @@ using namespace examples;
 // their magnitudes, and the result is rounded to f16.
 static std::vector<check::Expected> reference(const std::vector<f16> &a,
                                               const std::vector<f16> &b,
-                                              const std::vector<i32> &rows, int64_t N,
-                                              int64_t K) {
+                                              const std::vector<i32> &rows,
+                                              int64_t N, int64_t K) {
   std::vector<check::Expected> want;
   int64_t row = 0;
   for (size_t g = 0; g < rows.size(); ++g)
@@ -30,8 +30,10 @@ static std::vector<check::Expected> reference(const std::vector<f16> &a,
           magnitude += std::fabs(product);
         }
         double error = check::gamma(double(K)) * magnitude;
-        want.push_back({sum, error + check::Rounding<f16>::unit * (std::fabs(sum) + error) +
-                                 check::Rounding<f16>::tiny});
+        want.push_back(
+            {sum, error +
+                      check::Rounding<f16>::unit * (std::fabs(sum) + error) +
+                      check::Rounding<f16>::tiny});
       }
   return want;
 }
@@ -39,20 +41,21 @@ static std::vector<check::Expected> reference(const std::vector<f16> &a,
 int main() {
   check::Cases cases("grouped_matmul");
   check::Random random(5);
-  check::BothTargets kernels(GroupedMatmul{.block_m = 16, .block_n = 32, .block_k = 16});
+  check::BothTargets kernels(
+      GroupedMatmul{.block_m = 16, .block_n = 32, .block_k = 16});
 
   struct Case {
     std::vector<i32> rows;
     int64_t N, K;
   };
   std::vector<Case> all = {
-      {{}, 4, 4},                         // no group at all
-      {{0, 0}, 4, 4},                     // groups without rows
+      {{}, 4, 4},     // no group at all
+      {{0, 0}, 4, 4}, // groups without rows
       {{1}, 1, 1},
-      {{16, 32, 16}, 64, 32},             // everything divides
-      {{5, 0, 17, 1, 30}, 33, 19},        // nothing does
-      {{3, 4}, 7, 0},                     // empty sums
-      {{40, 2, 0, 9}, 0, 8},              // no columns
+      {{16, 32, 16}, 64, 32},      // everything divides
+      {{5, 0, 17, 1, 30}, 33, 19}, // nothing does
+      {{3, 4}, 7, 0},              // empty sums
+      {{40, 2, 0, 9}, 0, 8},       // no columns
       {{1, 1, 1, 1, 1, 1, 1, 1, 1}, 5, 40},
   };
   std::vector<Case> large = {{{300, 0, 17, 129, 64, 1}, 200, 150}};
@@ -62,8 +65,8 @@ int main() {
     auto a = check::randoms<f16>(random, T * K, -1, 1);
     auto b = check::randoms<f16>(random, G * N * K, -1, 1);
     auto want = reference(a, b, c.rows, N, K);
-    cases.run("G=" + std::to_string(G) + " T=" + std::to_string(T) + " N=" +
-                  std::to_string(N) + " K=" + std::to_string(K),
+    cases.run("G=" + std::to_string(G) + " T=" + std::to_string(T) +
+                  " N=" + std::to_string(N) + " K=" + std::to_string(K),
               size, kernels, [&](const auto &kernel) {
                 check::Output<f16> out(T * N);
                 kernel(view(a, {T, K}), view(b, {G, N, K}), view(c.rows, {G}),
@@ -77,15 +80,19 @@ int main() {
     test(c, check::Large);
 
   // Rows that do not add up are reported by the launch.
-  cases.run("wrong row counts are reported", check::Small, kernels, [&](const auto &kernel) {
-    std::vector<f16> a(8 * 4), b(2 * 4 * 4), c(8 * 4);
-    std::vector<i32> rows = {3, 4};
-    check::Outcome outcome;
-    auto faults = kernel.try_launch({}, view(a, {8, 4}), view(b, {2, 4, 4}), view(rows, {2}),
-                                    view(c, {8, 4}));
-    if (faults.empty() || faults[0].message.find("rows of all groups") == std::string::npos)
-      outcome.fail("no fault, or another one: " + penstock::to_text(faults));
-    return outcome;
-  });
+  cases.run(
+      "wrong row counts are reported", check::Small, kernels,
+      [&](const auto &kernel) {
+        std::vector<f16> a(8 * 4), b(2 * 4 * 4), c(8 * 4);
+        std::vector<i32> rows = {3, 4};
+        check::Outcome outcome;
+        auto faults = kernel.try_launch({}, view(a, {8, 4}), view(b, {2, 4, 4}),
+                                        view(rows, {2}), view(c, {8, 4}));
+        if (faults.empty() ||
+            faults[0].message.find("rows of all groups") == std::string::npos)
+          outcome.fail("no fault, or another one: " +
+                       penstock::to_text(faults));
+        return outcome;
+      });
   return cases.result();
 }

@@ -18,10 +18,16 @@ int main() {
     int64_t N, B;
     i32 low, high; ///< numbers are drawn from low .. high-1
   };
-  for (auto [N, B, low, high] :
-       {Case{0, 10, 0, 10}, {1, 1, 0, 1}, {100, 0, 0, 5}, {7, 3, 0, 3}, {128, 64, 0, 64},
-        {129, 63, 0, 64}, {1000, 20, -5, 100}, {4096, 1, 0, 1}, {1'000'001, 64, 0, 64},
-        {300'000, 5, 2, 3}}) {
+  for (auto [N, B, low, high] : {Case{0, 10, 0, 10},
+                                 {1, 1, 0, 1},
+                                 {100, 0, 0, 5},
+                                 {7, 3, 0, 3},
+                                 {128, 64, 0, 64},
+                                 {129, 63, 0, 64},
+                                 {1000, 20, -5, 100},
+                                 {4096, 1, 0, 1},
+                                 {1'000'001, 64, 0, 64},
+                                 {300'000, 5, 2, 3}}) {
     std::vector<i32> x;
     std::vector<check::Expected> want(size_t(B), {0, 0}); // integers: no error
     for (int64_t i = 0; i < N; ++i) {
@@ -42,13 +48,17 @@ int main() {
               });
   }
 
-  cases.run("too many bins are reported", check::Small, kernels, [&](const auto &kernel) {
-    std::vector<i32> x(5), counts(65);
-    check::Outcome outcome;
-    auto faults = kernel.try_launch({}, view(x, {5}), view(counts, {65}));
-    if (faults.empty() || faults[0].message.find("fewer bins") == std::string::npos)
-      outcome.fail("no fault, or another one: " + penstock::to_text(faults));
-    return outcome;
-  });
+  cases.run("too many bins are reported", check::Small, kernels,
+            [&](const auto &kernel) {
+              std::vector<i32> x(5), counts(65);
+              check::Outcome outcome;
+              auto faults =
+                  kernel.try_launch({}, view(x, {5}), view(counts, {65}));
+              if (faults.empty() ||
+                  faults[0].message.find("fewer bins") == std::string::npos)
+                outcome.fail("no fault, or another one: " +
+                             penstock::to_text(faults));
+              return outcome;
+            });
   return cases.result();
 }

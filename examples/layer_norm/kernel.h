@@ -48,7 +48,8 @@ struct LayerNorm {
       b.copy(X.at(m0, n * block_n), x);
       // Here the zeros outside would count, so the mask keeps them out. col(x)
       // is the column of each element inside of the tile.
-      b.set(x, where(col(x) + n * block_n < N, (x - rows(mean)) * (x - rows(mean)), 0));
+      b.set(x, where(col(x) + n * block_n < N,
+                     (x - rows(mean)) * (x - rows(mean)), 0));
       b.reduce(Sum, x, 1, scale, {.accumulate = true});
     }
     b.set(scale, rsqrt(scale / count + eps));

@@ -19,10 +19,9 @@ using namespace examples;
 //   roundings;
 // - the result: em itself scaled, five roundings, one of them of the final sum;
 //   and the rounding to bf16, which dominates.
-static std::vector<check::Expected> reference(const std::vector<bf16> &x,
-                                              const std::vector<f32> &gamma,
-                                              const std::vector<f32> &beta, double eps,
-                                              int64_t M, int64_t N) {
+static std::vector<check::Expected>
+reference(const std::vector<bf16> &x, const std::vector<f32> &gamma,
+          const std::vector<f32> &beta, double eps, int64_t M, int64_t N) {
   std::vector<check::Expected> want;
   for (int64_t i = 0; i < M; ++i) {
     const bf16 *row = x.data() + i * N;
@@ -47,7 +46,8 @@ static std::vector<check::Expected> reference(const std::vector<bf16> &x,
       double error = meanError * scale * std::fabs(g) * (1 + relative) +
                      std::fabs(product) * (relative + check::gamma(4)) +
                      check::gamma(1) * std::fabs(y);
-      want.push_back({y, error + check::Rounding<bf16>::unit * (std::fabs(y) + error)});
+      want.push_back(
+          {y, error + check::Rounding<bf16>::unit * (std::fabs(y) + error)});
     }
   }
   return want;
@@ -63,17 +63,25 @@ int main() {
     int64_t M, N;
     double low, high;
   };
-  for (auto [M, N, low, high] :
-       {Case{0, 5, -1, 1}, {5, 0, -1, 1}, {1, 1, -1, 1}, {3, 7, -1, 1}, {8, 32, -1, 1},
-        {9, 33, -1, 1}, {32, 128, -1, 1}, {21, 301, -4, 4}, {5, 65, 250, 256},
-        {4, 40, 1.5, 1.5}, {203, 4099, -1, 1}}) {
+  for (auto [M, N, low, high] : {Case{0, 5, -1, 1},
+                                 {5, 0, -1, 1},
+                                 {1, 1, -1, 1},
+                                 {3, 7, -1, 1},
+                                 {8, 32, -1, 1},
+                                 {9, 33, -1, 1},
+                                 {32, 128, -1, 1},
+                                 {21, 301, -4, 4},
+                                 {5, 65, 250, 256},
+                                 {4, 40, 1.5, 1.5},
+                                 {203, 4099, -1, 1}}) {
     auto x = check::randoms<bf16>(random, M * N, low, high);
     auto gamma = check::randoms<f32>(random, N, 0.5, 1.5);
     auto beta = check::randoms<f32>(random, N, -1, 1);
     auto want = reference(x, gamma, beta, eps, M, N);
     cases.run("M=" + std::to_string(M) + " N=" + std::to_string(N) + " x in [" +
                   std::to_string(low) + ", " + std::to_string(high) + ")",
-              M * N < 20000 ? check::Small : check::Large, kernels, [&](const auto &kernel) {
+              M * N < 20000 ? check::Small : check::Large, kernels,
+              [&](const auto &kernel) {
                 check::Output<bf16> y(M * N);
                 kernel(view(x, {M, N}), view(gamma, {N}), view(beta, {N}), eps,
                        view(y, {M, N}));

@@ -21,8 +21,8 @@ using namespace examples;
 // - the rounding to f16.
 static std::vector<check::Expected> reference(const std::vector<f16> &a,
                                               const std::vector<f16> &b,
-                                              const std::vector<f16> &bias, int64_t M,
-                                              int64_t N, int64_t K) {
+                                              const std::vector<f16> &bias,
+                                              int64_t M, int64_t N, int64_t K) {
   std::vector<double> wideA(a.begin(), a.end()), wideB(b.begin(), b.end());
   std::vector<check::Expected> want;
   for (int64_t i = 0; i < M; ++i)
@@ -36,10 +36,12 @@ static std::vector<check::Expected> reference(const std::vector<f16> &a,
       double y = x * 0.5 * (1 + std::erf(x * std::sqrt(0.5)));
       double sumError = check::gamma(double(K)) * magnitude;
       sumError += check::gamma(1) * (std::fabs(x) + sumError);
-      double error = 1.13 * sumError + check::gamma(5) * (std::fabs(x) + sumError) / 2 +
+      double error = 1.13 * sumError +
+                     check::gamma(5) * (std::fabs(x) + sumError) / 2 +
                      check::gamma(2) * std::fabs(y);
-      want.push_back({y, error + check::Rounding<f16>::unit * (std::fabs(y) + error) +
-                             check::Rounding<f16>::tiny});
+      want.push_back(
+          {y, error + check::Rounding<f16>::unit * (std::fabs(y) + error) +
+                  check::Rounding<f16>::tiny});
     }
   return want;
 }
@@ -47,29 +49,40 @@ static std::vector<check::Expected> reference(const std::vector<f16> &a,
 int main() {
   check::Cases cases("matmul_bias_gelu");
   check::Random random(4);
-  MatmulBiasGelu small{.block_m = 32, .block_n = 16, .block_k = 16, .stages = 3, .group = 2};
+  MatmulBiasGelu small{
+      .block_m = 32, .block_n = 16, .block_k = 16, .stages = 3, .group = 2};
   check::BothTargets smallTiles(small);
   check::BothTargets largeTiles(MatmulBiasGelu{});
 
   struct Shape {
     int64_t M, N, K;
   };
-  auto test = [&](const char *tiles, const auto &kernels, check::Size size, Shape shape) {
+  auto test = [&](const char *tiles, const auto &kernels, check::Size size,
+                  Shape shape) {
     auto [M, N, K] = shape;
     auto a = check::randoms<f16>(random, M * K, -1, 1);
     auto b = check::randoms<f16>(random, N * K, -1, 1);
     auto bias = check::randoms<f16>(random, N, -2, 2);
     auto want = reference(a, b, bias, M, N, K);
-    cases.run("M=" + std::to_string(M) + " N=" + std::to_string(N) + " K=" +
-                  std::to_string(K) + " " + tiles + " tiles",
+    cases.run("M=" + std::to_string(M) + " N=" + std::to_string(N) +
+                  " K=" + std::to_string(K) + " " + tiles + " tiles",
               size, kernels, [&, M = M, N = N, K = K](const auto &kernel) {
                 check::Output<f16> c(M * N);
-                kernel(view(a, {M, K}), view(b, {N, K}), view(bias, {N}), view(c, {M, N}));
+                kernel(view(a, {M, K}), view(b, {N, K}), view(bias, {N}),
+                       view(c, {M, N}));
                 return check::compare(c, want);
               });
   };
-  for (Shape shape : {Shape{0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {1, 1, 1}, {5, 3, 2}, {32, 16, 16},
-                      {64, 96, 48}, {33, 17, 15}, {70, 81, 35}, {1, 100, 64}})
+  for (Shape shape : {Shape{0, 3, 4},
+                      {3, 0, 4},
+                      {3, 4, 0},
+                      {1, 1, 1},
+                      {5, 3, 2},
+                      {32, 16, 16},
+                      {64, 96, 48},
+                      {33, 17, 15},
+                      {70, 81, 35},
+                      {1, 100, 64}})
     test("small", smallTiles, check::Small, shape);
   for (Shape shape : {Shape{256, 256, 128}, {129, 130, 65}, {300, 200, 500}})
     test("large", largeTiles, check::Large, shape);

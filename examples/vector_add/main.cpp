@@ -31,13 +31,13 @@ int main() {
     auto b = check::randoms<f32>(random, n, -1, 1);
     if (n >= 256) { // special values, in the first tile
       a[0] = infinity, b[0] = 1;
-      a[1] = infinity, b[1] = -infinity; // NaN
+      a[1] = infinity, b[1] = -infinity;  // NaN
       a[2] = 0x1p-149f, b[2] = 0x1p-148f; // subnormal
       a[3] = 3e38f, b[3] = 1e30f;
     }
     auto want = reference(a, b);
-    cases.run("n=" + std::to_string(n), n < 5000 ? check::Small : check::Large, kernels,
-              [&](const auto &kernel) {
+    cases.run("n=" + std::to_string(n), n < 5000 ? check::Small : check::Large,
+              kernels, [&](const auto &kernel) {
                 check::Output<f32> c(n);
                 kernel(view(a, {n}), view(b, {n}), view(c, {n}));
                 return check::compare(c, want);
