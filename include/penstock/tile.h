@@ -93,14 +93,19 @@ public:
 };
 
 /// Masks combine by logic, not by arithmetic.
-template <> class ExprOps<bool> {
-  using Arg = ExprArg<bool>;
+template <class T> class ExprLogic {
+  using Arg = ExprArg<T>;
+  using Condition = typename ExprConditionOf<T>::type;
+  static Condition apply(Op op, const Arg &a, const Arg &b) {
+    return Condition(binary(op, false, a.ref, b.ref, a.at));
+  }
 
 public:
-  friend Expr<bool> operator&&(Arg a, Arg b);
-  friend Expr<bool> operator||(Arg a, Arg b);
-  friend Expr<bool> operator!(Arg a);
+  friend Condition operator&&(Arg a, Arg b) { return apply(Op::And, a, b); }
+  friend Condition operator||(Arg a, Arg b) { return apply(Op::Or, a, b); }
+  friend Condition operator!(Arg a) { return Condition(unary(Op::Not, a.ref, a.at)); }
 };
+template <> class ExprOps<bool> : public ExprLogic<bool> {};
 
 template <class V> struct ValueOf {
   using type = typename V::value_type;
@@ -230,16 +235,6 @@ template <class T>
 template <int R>
 ExprArg<T>::ExprArg(const Tile<T, R> &value, Loc at)
     : ref(elements(value.ref, {}, at)), at(at) {}
-
-inline Expr<bool> operator&&(ExprArg<bool> a, ExprArg<bool> b) {
-  return Expr<bool>(binary(Op::And, false, a.ref, b.ref, a.at));
-}
-inline Expr<bool> operator||(ExprArg<bool> a, ExprArg<bool> b) {
-  return Expr<bool>(binary(Op::Or, false, a.ref, b.ref, a.at));
-}
-inline Expr<bool> operator!(ExprArg<bool> a) {
-  return Expr<bool>(unary(Op::Not, a.ref, a.at));
-}
 
 } // namespace detail
 
