@@ -11,7 +11,7 @@ cost() {
   TIMEFORMAT=%U
   { time "$compiler" -std=c++20 -I"$include" -c "$1" -o /dev/null; } 2>&1
 }
-best=$(for _ in 1 2 3; do cost "$work/with.cpp"; done | sort -n | head -n 1)
+best=$(for _ in 1 2 3 4 5; do cost "$work/with.cpp"; done | sort -n | head -n 1)
 empty=$(for _ in 1 2 3; do cost "$work/without.cpp"; done | sort -n | head -n 1)
 awk -v with="$best" -v without="$empty" 'BEGIN {
   added = with - without
