@@ -148,6 +148,8 @@ TEST(Draw, PicturesOfTheDocumentation) {
         Picture{"attention-solved.svg", attention(false, true), false},
         Picture{"attention-rescale-solved.svg", attention(true, true),
                 false}}) {
+    if (!p.everywhere && !sched::exactSolverBuilt())
+      continue; // the stored picture is the exact solver's
     std::string svg = toSvg(p.timeline);
     if (std::getenv("PENSTOCK_UPDATE_PICTURES")) {
       std::ofstream(folder + p.file) << svg;
