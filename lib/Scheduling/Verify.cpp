@@ -172,8 +172,9 @@ void Verifier::checkWaits() {
   if (!has(Rule::WaitAfterIssue))
     return;
   for (StatementId s = 0; s < problem.statements.size(); ++s)
-    for (bool writes : {false, true})
-      for (const Completion &by : model.waits(s, writes)) {
+    for (auto *waits :
+         {&model.readWaits[s], &model.writeWaits[s], &model.commitWaits[s]})
+      for (const Completion &by : *waits) {
         if (order->issue(s) < order->issue(by.wait).later(by.distance) ||
             !said.insert({WaitBeforeIssue, s, by.wait, none}).second)
           continue;
