@@ -250,9 +250,9 @@ TEST(Values, WeakenedRulesComputeSomethingElse) {
   for (Rule rule :
        {Rule::ReadAfterWrite, Rule::WriteAfterRead, Rule::WriteAfterWrite,
         Rule::SameIteration, Rule::CarriedPairs, Rule::Completion,
-        Rule::ReadCompletion, Rule::CountedBinding, Rule::Versionable,
-        Rule::VersionOrder, Rule::StatedVersions, Rule::ScalarStage,
-        Rule::ScalarOrder, Rule::GuardDistance}) {
+        Rule::CountedBinding, Rule::Versionable, Rule::VersionOrder,
+        Rule::StatedVersions, Rule::ScalarStage, Rule::ScalarOrder,
+        Rule::GuardDistance}) {
     RandomLoops random(31415);
     int runs = 0;
     bool found = false;
