@@ -13,6 +13,10 @@
 namespace penstock::sched {
 namespace {
 
+/// More pairs of accesses than this are refused: no kernel has them, and the
+/// time to compare them all should not depend on the kindness of the input.
+constexpr size_t maxPairs = size_t(1) << 18;
+
 /// Coordinates and sizes beyond this are mistakes, and would not leave room for
 /// sums in 64 bits.
 constexpr int64_t maxCoordinate = int64_t(1) << 40;
@@ -38,6 +42,7 @@ public:
       checkStatement(s);
     for (const GivenConflict &conflict : problem.conflicts)
       checkConflict(conflict);
+    checkSize();
     return std::move(found);
   }
 
@@ -71,6 +76,7 @@ private:
   void checkWait(StatementId);
   void checkAsync(StatementId);
   void checkConflict(const GivenConflict &);
+  void checkSize();
   bool hasCommit(QueueId queue, StatementId from = 0) const {
     for (StatementId s = from; s < problem.statements.size(); ++s)
       if (problem.statements[s].kind == StatementKind::Commit &&
@@ -277,6 +283,23 @@ void Checker::checkConflict(const GivenConflict &c) {
       malformed({}, "a set of distances on `" + buffer.name +
                         "` is empty or "
                         "negative");
+}
+
+void Checker::checkSize() {
+  std::vector<size_t> accesses(problem.buffers.size(), 0);
+  for (const Statement &s : problem.statements)
+    for (const Access &a : s.accesses)
+      if (a.buffer < accesses.size() &&
+          !problem.buffers[a.buffer].conflictsGiven)
+        ++accesses[a.buffer];
+  size_t pairs = problem.conflicts.size();
+  for (size_t n : accesses)
+    pairs += n * n;
+  if (pairs > maxPairs)
+    error(InstanceTooLarge, problem.place,
+          "the loop has " + std::to_string(pairs) +
+              " pairs of accesses to the same buffer; at most " +
+              std::to_string(maxPairs) + " are compared");
 }
 
 } // namespace

@@ -136,6 +136,7 @@ void LoopModel::bindWaits() {
   size_t count = problem.statements.size();
   readWaits.resize(count);
   writeWaits.resize(count);
+  commitWaits.resize(count);
   commitOf.assign(count, none);
   for (StatementId s = 0; s < count; ++s) {
     const Statement &statement = problem.statements[s];
@@ -186,6 +187,8 @@ void LoopModel::bindCountedWait(StatementId w) {
     int64_t a = c < w ? 0 : 1;
     while (a * perIteration + before(w) - index - 1 < n)
       ++a;
+    if (std::find(commitOf.begin(), commitOf.end(), c) != commitOf.end())
+      commitWaits[c].push_back({w, a});
     for (StatementId s = 0; s < problem.statements.size(); ++s) {
       if (commitOf[s] != c)
         continue;

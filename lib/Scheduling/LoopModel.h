@@ -59,6 +59,9 @@ public:
   std::vector<Pair> pairs;
   /// Per statement, the written waits that end its reads and its writes.
   std::vector<std::vector<Completion>> readWaits, writeWaits;
+  /// Per commit of a group that is not empty, the counted waits that end the
+  /// group: they can do so only after it has been committed.
+  std::vector<std::vector<Completion>> commitWaits;
   /// Per statement, the commit that closes its group, or none.
   std::vector<StatementId> commitOf;
   /// Per buffer; the reason is empty where versions are allowed.

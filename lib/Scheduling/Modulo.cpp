@@ -182,6 +182,36 @@ ModuloBounds lowerBounds(const ModuloProblem &problem) {
   return bounds;
 }
 
+std::vector<DepthStep> depthTable(const ModuloProblem &problem,
+                                  const ModuloOptions &options) {
+  auto solve = [&](const ModuloProblem &p) {
+    return exactSolverBuilt() ? solveExact(p, options)
+                              : solveHeuristic(p, options);
+  };
+  std::vector<DepthStep> steps;
+  ModuloResult best = solve(problem);
+  if (!best.schedule)
+    return steps;
+  unsigned most = 1;
+  for (const ModuloStorage &s : problem.storages)
+    most = std::max(most, s.maxVersions);
+  for (unsigned cap = 1; cap <= most; ++cap) {
+    ModuloProblem capped = problem;
+    for (ModuloStorage &s : capped.storages)
+      s.maxVersions = std::max(s.minVersions, std::min(s.maxVersions, cap));
+    ModuloResult result = solve(capped);
+    if (!result.schedule)
+      continue;
+    DepthStep step{cap, *result.schedule, result.optimal, 0};
+    for (size_t s = 0; s < problem.storages.size(); ++s)
+      step.bytes += problem.storages[s].bytes * step.schedule.versions[s];
+    steps.push_back(std::move(step));
+    if (steps.back().schedule.interval <= best.schedule->interval)
+      break;
+  }
+  return steps;
+}
+
 Schedule toSchedule(const ModuloSchedule &modulo) {
   size_t count = modulo.start.size();
   Schedule schedule;

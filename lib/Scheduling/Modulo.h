@@ -99,6 +99,19 @@ ModuloResult solveHeuristic(const ModuloProblem &, const ModuloOptions & = {});
 ModuloResult solveExact(const ModuloProblem &, const ModuloOptions & = {});
 bool exactSolverBuilt();
 
+/// What more versions gain: the best interval if no storage has more than `cap`
+/// of them.
+struct DepthStep {
+  unsigned cap = 1;
+  ModuloSchedule schedule;
+  bool optimal = false;
+  int64_t bytes = 0; ///< of all versions together
+};
+/// Steps from one version up to the first cap that reaches the interval of the
+/// problem without a cap. Exact if the exact solver is built.
+std::vector<DepthStep> depthTable(const ModuloProblem &,
+                                  const ModuloOptions & = {});
+
 /// The modulo problem of a loop, with the engines and times of its statements,
 /// or why it has none: explicit waits, commits, fences and scheduled scalars
 /// fix more of the order than times can express.

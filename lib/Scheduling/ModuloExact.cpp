@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #ifdef PENSTOCK_HAVE_Z3
+#include <chrono>
 #include <z3++.h>
 #endif
 
@@ -49,10 +50,9 @@ namespace {
 class Formula {
 public:
   Formula(const ModuloProblem &problem, int64_t lowest, int64_t timeout)
-      : problem(problem), solver(context), interval(context.int_const("ii")) {
-    z3::params params(context);
-    params.set("timeout", unsigned(timeout));
-    solver.set(params);
+      : problem(problem), solver(context), interval(context.int_const("ii")),
+        deadline(std::chrono::steady_clock::now() +
+                 std::chrono::milliseconds(timeout)) {
     turns = mostTurns(lowest);
     solver.add(interval >= number(lowest));
     for (size_t i = 0; i < problem.operations.size(); ++i) {
@@ -186,6 +186,15 @@ private:
   }
 
   z3::check_result ask(ModuloSchedule &found) {
+    // The time is for all questions together.
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                    deadline - std::chrono::steady_clock::now())
+                    .count();
+    if (left <= 0)
+      return z3::unknown;
+    z3::params params(context);
+    params.set("timeout", unsigned(std::min<int64_t>(left, INT32_MAX)));
+    solver.set(params);
     z3::check_result answer = solver.check();
     if (answer != z3::sat)
       return answer;
@@ -207,6 +216,7 @@ private:
   z3::context context;
   z3::solver solver;
   z3::expr interval;
+  std::chrono::steady_clock::time_point deadline;
   int64_t turns = 0;
   std::vector<z3::expr> start, versions, slack;
 };

@@ -84,13 +84,26 @@ private:
     for (const Edge &e : edges)
       if (e.to == op && e.from != op && start[e.from] >= 0)
         earliest = std::max(earliest, start[e.from] + e.weight);
+    // The first free place begins at once or where another operation ends.
+    std::vector<int64_t> candidates = {earliest};
+    for (unsigned other = 0; other < count; ++other)
+      if (other != op && start[other] >= 0 &&
+          problem.operations[other].resource ==
+              problem.operations[op].resource) {
+        int64_t end = start[other] + problem.operations[other].busy;
+        candidates.push_back(
+            earliest + (((end - earliest) % interval) + interval) % interval);
+      }
+    std::sort(candidates.begin(), candidates.end());
     int64_t chosen = -1;
-    for (int64_t t = earliest; t < earliest + interval && chosen < 0; ++t) {
+    for (int64_t t : candidates) {
       bool free = true;
       for (unsigned other = 0; other < count && free; ++other)
         free = other == op || start[other] < 0 || !clash(op, t, other);
-      if (free)
+      if (free) {
         chosen = t;
+        break;
+      }
     }
     if (chosen < 0) // force it, later than the last time
       chosen = std::max(earliest, previous[op] + 1);
@@ -131,11 +144,10 @@ ModuloResult solveHeuristic(const ModuloProblem &problem,
   }
   int64_t most = options.maxInterval ? options.maxInterval : serial;
   std::vector<unsigned> versions = generousVersions(problem);
-  // Above the bound by more than half, single cycles no longer matter.
+  // Far above the bound single cycles no longer matter.
   for (int64_t interval = result.bounds.best(); interval <= most;
-       interval += interval > 2 * result.bounds.best()
-                       ? std::max<int64_t>(1, interval / 64)
-                       : 1) {
+       interval +=
+       std::max<int64_t>(1, (interval - result.bounds.best()) / 32)) {
     auto start = Attempt(problem, versions, interval).run();
     if (!start)
       continue;

@@ -238,6 +238,19 @@ std::string Instances::firstMistake() const {
 
 ParityVerdict checkParity(const RoleSystem &system) {
   ParityVerdict verdict;
+  if (system.nested() && !system.outsideModel) {
+    // Tiles with different trip counts follow each other, so only the
+    // discipline, which does not depend on the count, answers for all.
+    int64_t most = 1;
+    for (const Ring &ring : system.rings)
+      most += ring.slots;
+    bool kept = true;
+    for (int64_t trips = 0; trips <= most && kept; ++trips)
+      kept = keepsDiscipline(flattened(system, trips));
+    verdict.byDiscipline = kept;
+  }
+  if (verdict.byDiscipline)
+    return verdict;
   if (system.nested() || system.outsideModel) {
     verdict.exact = false;
     verdict.reason.code = RolesOutsideModel;

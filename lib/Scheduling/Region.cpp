@@ -16,6 +16,8 @@ namespace {
 // loop index need more than 64 bits.
 using Wide = __int128;
 
+constexpr int64_t maxPieces = int64_t(1) << 20;
+
 Wide floorDiv(Wide a, Wide b) {
   Wide q = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
@@ -209,6 +211,13 @@ bool covered(const Region &read, const std::vector<Region> &writes) {
     std::sort(cuts[i].begin(), cuts[i].end());
     cuts[i].erase(std::unique(cuts[i].begin(), cuts[i].end()), cuts[i].end());
   }
+  // So many pieces are a mistake in the input rather than a tile; what cannot
+  // be shown does not hold.
+  __int128 pieces = 1;
+  for (const auto &c : cuts)
+    pieces *= __int128(c.size() - 1);
+  if (pieces > maxPieces)
+    return false;
   std::vector<size_t> at(rank, 0);
   while (true) {
     bool inside = std::any_of(useful.begin(), useful.end(), [&](auto *w) {

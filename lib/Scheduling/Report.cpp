@@ -281,7 +281,12 @@ void Reporter::versionsHelp() {
     help += ")";
   }
   StatementId end = v.third == none ? v.first : v.third;
-  if (end != v.second)
+  // Within the same step the order alone can cure it.
+  LoopModel model(problem);
+  Order order(model, schedule);
+  bool sameStep = order.issue(v.second).later(v.distance).step ==
+                  order.completion(v.first, v.code != WriteBeforeRead).step;
+  if (end != v.second && sameStep)
     help += "; or order " + name(v.second) + " after " + name(end);
   d.helps.push_back(std::move(help));
 }

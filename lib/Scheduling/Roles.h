@@ -101,7 +101,8 @@ struct ParityVerdict {
   Diagnostic reason;
 };
 
-/// \p system must be live and not nested.
+/// \p system must be live. Inner loops are accepted only where their rings keep
+/// the discipline.
 ParityVerdict checkParity(const RoleSystem &system);
 
 /// The event graph of a system without inner loops whose roles agree on tokens,

@@ -4,9 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Diagnostics/Codes.h"
-#include "Scheduling/Lexer.h"
 #include "Scheduling/Text.h"
+#include "Scheduling/TextCursor.h"
 
 #include <array>
 #include <functional>
@@ -18,17 +17,9 @@ constexpr size_t maxTextBytes = size_t(1) << 30;
 constexpr size_t maxItems = 4096; ///< statements, buffers, accesses of one loop
 constexpr size_t maxRank = 8;
 
-/// Leaves the parser at the first mistake; caught in parseInstances only.
-struct Mistake {
-  Diagnostic diagnostic;
-};
-
-class Parser {
+class Parser : public TextCursor {
 public:
-  Parser(std::string_view text, std::string file)
-      : lexer(text), file(std::move(file)) {
-    take();
-  }
+  using TextCursor::TextCursor;
 
   bool skipToInstance() {
     while (token.kind == Token::Kind::Newline)
@@ -37,74 +28,7 @@ public:
   }
   Instance instance();
 
-  [[noreturn]] void fail(const std::string &message,
-                         unsigned code = InstanceSyntax) {
-    Mistake mistake;
-    mistake.diagnostic.code = code;
-    mistake.diagnostic.place = {file.empty() ? "<text>" : file, token.line,
-                                token.column};
-    mistake.diagnostic.message = message;
-    throw mistake;
-  }
-
 private:
-  void take() {
-    token = lexer.next();
-    if (token.kind == Token::Kind::Bad)
-      fail(token.text);
-  }
-  bool accept(std::string_view text) {
-    if (!token.is(text))
-      return false;
-    take();
-    return true;
-  }
-  void expect(std::string_view text) {
-    if (!accept(text))
-      fail("expected `" + std::string(text) + "`, found " + found());
-  }
-  std::string found() const {
-    switch (token.kind) {
-    case Token::Kind::Number:
-      return std::to_string(token.number);
-    case Token::Kind::Newline:
-      return "the end of the line";
-    case Token::Kind::End:
-      return "the end of the text";
-    default:
-      return "`" + token.text + "`";
-    }
-  }
-  void endOfLine() {
-    if (token.kind != Token::Kind::Newline && token.kind != Token::Kind::End)
-      fail("expected the end of the line, found " + found());
-    while (token.kind == Token::Kind::Newline)
-      take();
-  }
-  std::string name(const char *what) {
-    if (token.kind != Token::Kind::Word && token.kind != Token::Kind::String)
-      fail(std::string("expected the name of a ") + what + ", found " +
-           found());
-    if (token.text.empty())
-      fail(std::string("the name of a ") + what + " is empty");
-    std::string text = token.text;
-    take();
-    return text;
-  }
-  int64_t number(const char *what, bool negative = false) {
-    bool minus = negative && accept("-");
-    if (token.kind != Token::Kind::Number)
-      fail(std::string("expected ") + what + ", found " + found());
-    int64_t value = token.number;
-    take();
-    return minus ? -value : value;
-  }
-  template <typename T>
-  void limit(const std::vector<T> &items, const char *what, size_t most) {
-    if (items.size() >= most)
-      fail("more than " + std::to_string(most) + " " + what, InstanceTooLarge);
-  }
-
   void line();
   void buffer();
   void queue();
@@ -125,9 +49,6 @@ private:
   /// A statement that may be defined further down.
   void later(std::function<void(StatementId)> use);
 
-  Lexer lexer;
-  std::string file;
-  Token token;
   Instance result;
   struct Forward {
     std::string name;
@@ -536,7 +457,7 @@ ParsedInstances parseInstances(std::string_view text, const std::string &file) {
     Parser parser(text, file);
     while (parser.skipToInstance())
       parsed.instances.push_back(parser.instance());
-  } catch (Mistake &mistake) {
+  } catch (TextMistake &mistake) {
     parsed.error = std::move(mistake.diagnostic);
   }
   return parsed;

@@ -172,8 +172,9 @@ void Verifier::checkWaits() {
   if (!has(Rule::WaitAfterIssue))
     return;
   for (StatementId s = 0; s < problem.statements.size(); ++s)
-    for (bool writes : {false, true})
-      for (const Completion &by : model.waits(s, writes)) {
+    for (auto *waits :
+         {&model.readWaits[s], &model.writeWaits[s], &model.commitWaits[s]})
+      for (const Completion &by : *waits) {
         if (order->issue(s) < order->issue(by.wait).later(by.distance) ||
             !said.insert({WaitBeforeIssue, s, by.wait, none}).second)
           continue;
@@ -269,6 +270,17 @@ bool Verifier::fenced(const Pair &pair, int64_t d, StatementId &moved) const {
     }
     return known;
   };
+  // A fence without a condition that stands between them answers for all.
+  for (StatementId g : fences) {
+    if (!problem.statements[g].guard.empty())
+      continue;
+    Position at = order->issue(g);
+    int64_t first = std::max<int64_t>(0, start.step - at.step);
+    if (at.later(first) <= start)
+      ++first;
+    if (first <= d && at.later(first) < stop)
+      return true;
+  }
   for (StatementId f : fences)
     for (int64_t e = 0; e <= d; ++e) {
       bool separated = (e > 0 || f > pair.first) && (e < d || f < pair.second);

@@ -68,7 +68,11 @@ private:
   /// the waits that end its reads and writes.
   void bindWaits() {
     int64_t most = horizon + 8;
-    std::map<QueueId, std::vector<std::vector<Instance>>> groups;
+    struct Group {
+      Instance commit;
+      std::vector<Instance> members;
+    };
+    std::map<QueueId, std::vector<Group>> groups;
     std::map<QueueId, std::vector<Instance>> open;
     for (int64_t k = 0; k < most; ++k)
       for (unsigned i = 0; i < count(); ++i) {
@@ -76,7 +80,7 @@ private:
         if (x.async && x.queue != none)
           open[x.queue].push_back({i, k});
         if (x.kind == StatementKind::Commit) {
-          groups[x.queue].push_back(open[x.queue]);
+          groups[x.queue].push_back({{i, k}, open[x.queue]});
           open[x.queue].clear();
         }
         if (x.kind != StatementKind::Wait)
@@ -86,9 +90,15 @@ private:
             note({a.statement, k - a.distance}, {i, k}, a.reads, a.writes);
         if (x.count >= 0) {
           auto &all = groups[x.queue];
-          for (int64_t g = 0; g + x.count < int64_t(all.size()); ++g)
-            for (Instance member : all[g])
+          for (int64_t g = 0; g + x.count < int64_t(all.size()); ++g) {
+            for (Instance member : all[g].members)
               note(member, {i, k}, true, !x.countReadsOnly);
+            // The first iteration of the wait that ends the group.
+            if (!all[g].members.empty() &&
+                committed.insert({all[g].commit, i}).second &&
+                at(all[g].commit) >= at({i, k}))
+              waitsBeforeCommit = true;
+          }
         }
       }
   }
@@ -336,6 +346,8 @@ private:
   }
 
   void waits() {
+    if (waitsBeforeCommit)
+      codes.insert(WaitBeforeIssue);
     for (auto &[key, all] : ends)
       for (Instance w : all) {
         // A counted wait is bound to the first iteration that ends the group;
@@ -393,6 +405,8 @@ private:
   int64_t horizon;
   std::map<std::pair<Instance, bool>, std::vector<Instance>> ends;
   std::vector<End> endOf[2];
+  std::set<std::pair<Instance, unsigned>> committed;
+  bool waitsBeforeCommit = false;
 };
 
 } // namespace penstock::sched::test

@@ -203,6 +203,24 @@ TEST(Modulo, MemoryLimitsTheInterval) {
   }
 }
 
+TEST(Modulo, DepthSaysWhatEachVersionGains) {
+  if (!exactSolverBuilt())
+    GTEST_SKIP() << "this build has no exact solver (Z3 was not found)";
+  // As above: the slot is busy for 110 cycles, the engines for 25.
+  ModuloProblem p;
+  p.resources = {"tma", "tensor"};
+  p.operations = {{"load", 0, 25}, {"use", 1, 10}};
+  p.dependences = {{0, 1, 100, 0, none}, {1, 0, 10, 0, 0}};
+  p.storages = {{"tile", Space::Shared, 1000, 1, 8}};
+  std::vector<std::pair<int64_t, int64_t>> found;
+  for (const DepthStep &step : depthTable(p))
+    found.emplace_back(step.schedule.interval, step.bytes);
+  // ceil(110/1), ceil(110/2), ceil(110/3), ceil(110/4), then the engine: 25.
+  EXPECT_EQ(found,
+            (std::vector<std::pair<int64_t, int64_t>>{
+                {110, 1000}, {55, 2000}, {37, 3000}, {28, 4000}, {25, 5000}}));
+}
+
 TEST(Modulo, FewestBytesThenSmallestVersions) {
   if (!exactSolverBuilt())
     GTEST_SKIP() << "this build has no exact solver (Z3 was not found)";

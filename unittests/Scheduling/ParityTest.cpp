@@ -132,6 +132,31 @@ TEST(Parity, DisciplineImpliesIt) {
   EXPECT_EQ(verdict.reason.code, PhaseNotExact);
 }
 
+TEST(Parity, InnerLoopsNeedTheDiscipline) {
+  // A persistent kernel: tiles of a varying number of steps, and a result per
+  // tile.
+  auto event = [](Kind kind, unsigned ring) {
+    RoleEvent e;
+    e.kind = kind;
+    e.ring = ring;
+    return e;
+  };
+  RoleSystem s;
+  s.rings = {{"tiles", 3}, {"results", 2}};
+  s.roles.resize(3);
+  s.roles[0].inner = {event(Kind::Acquire, 0), event(Kind::Commit, 0)};
+  s.roles[1].inner = {event(Kind::Wait, 0), event(Kind::Release, 0)};
+  s.roles[1].events = {event(Kind::Acquire, 1), event(Kind::Commit, 1)};
+  s.roles[1].innerAt = 1;
+  s.roles[2].events = {event(Kind::Wait, 1), event(Kind::Release, 1)};
+  ASSERT_TRUE(checkRoles(s).live);
+  EXPECT_TRUE(checkParity(s).exact);
+  EXPECT_TRUE(checkParity(s).byDiscipline);
+  s.roles[1].inner = {event(Kind::Release, 0), event(Kind::Wait, 0)};
+  EXPECT_FALSE(checkParity(s).exact);
+  EXPECT_EQ(checkParity(s).reason.code, RolesOutsideModel);
+}
+
 TEST(Parity, AgreesWithExhaustiveInterleaving) {
   RandomRoles random(77);
   int exact = 0, inexact = 0, byDiscipline = 0;

@@ -70,6 +70,12 @@ public:
     }
     if (!s.nested())
       unrollOne(s);
+    // One more iteration for all roles, or for one that should not have it.
+    if (chance(5))
+      for (Role &role : s.roles)
+        role.extra = role.factor;
+    else if (chance(3))
+      s.roles[0].extra = s.roles[0].factor;
     if (chance(10))
       addLink(s);
     if (chance(4))

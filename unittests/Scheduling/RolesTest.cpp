@@ -53,7 +53,8 @@ std::string describe(const RoleSystem &s) {
   for (const Role &r : s.roles) {
     out += "\n" + r.name + " x" + std::to_string(r.factor) + " least " +
            std::to_string(r.leastTrips) + "/" +
-           std::to_string(r.innerLeastTrips) + ":";
+           std::to_string(r.innerLeastTrips) + " extra " +
+           std::to_string(r.extra) + ":";
     auto print = [&](const RoleEvent &e) {
       out += std::string(" ") + names[int(e.kind)] + std::to_string(e.ring) +
              "." + std::to_string(e.token) + "@" + std::to_string(e.stage);
@@ -132,6 +133,14 @@ TEST(Roles, DifferentTripCountsWithEqualTokens) {
   EXPECT_TRUE(checkRoles(s).live);
   s.rings[0].slots = 1; // both tiles at once need two slots
   EXPECT_FALSE(checkRoles(s).live);
+}
+
+TEST(Roles, MoreIterationsThanTheLoop) {
+  RoleSystem s = producerConsumer(2, 0);
+  s.roles[0].extra = 1; // the producer loads a tile that nobody takes
+  EXPECT_EQ(checkRoles(s).reason.code, TokensUnequal);
+  s.roles[1].extra = 1;
+  EXPECT_TRUE(checkRoles(s).live);
 }
 
 TEST(Roles, DataThatDecidesIsNotAccepted) {

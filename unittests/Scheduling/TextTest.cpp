@@ -125,6 +125,40 @@ TEST(Text, BoundsWhatItReads) {
           .error);
 }
 
+/// Hostile text costs bounded time: many accesses to one buffer, boxes of many
+/// pieces, large stages with a fence.
+TEST(Text, LargeInstancesAreBounded) {
+  std::string many = "loop x {\n  buffer A shared\n";
+  for (int s = 0; s < 1000; ++s)
+    many += "  statement s" + std::to_string(s) + " compute writes A[" +
+            std::to_string(s % 7) + "*k:1]\n";
+  ParsedInstances parsed = parseInstances(many + "}\n");
+  ASSERT_FALSE(parsed.error);
+  EXPECT_EQ(summarise(parsed.instances[0]).line, "x: malformed PS1252");
+  std::string pieces = "loop x {\n  buffer A shared\n";
+  for (int s = 0; s < 200; ++s) {
+    std::string at = std::to_string(s) + ":9";
+    pieces += "  statement s" + std::to_string(s) + " compute writes A[" + at +
+              "," + at + "," + at + "," + at + "]\n";
+  }
+  pieces += "  statement r compute reads A[0:200,0:200,0:200,0:200]\n}\n";
+  parsed = parseInstances(pieces);
+  ASSERT_FALSE(parsed.error);
+  EXPECT_EQ(summarise(parsed.instances[0]).line, "x: legal versions A=1");
+  parsed = parseInstances(R"(loop x {
+  buffer A shared fixed
+  statement a compute writes A
+  statement f fence
+  statement b compute reads A
+  schedule stage 0 500 1000 order 0 1 2
+})");
+  ASSERT_FALSE(parsed.error);
+  // b of k comes after a of k+1; and the fence between a of k and a of k+1 has
+  // moved far behind both.
+  EXPECT_EQ(summarise(parsed.instances[0]).line,
+            "x: illegal PS1203 PS1210 versions A=1");
+}
+
 /// Damaged text is read or refused, never crashes, and whatever is read can be
 /// judged.
 TEST(Text, DamagedTextDoesNotCrash) {

@@ -303,6 +303,27 @@ TEST(Verify, CountedWaitIsBoundBySourceOrder) {
               ElementsAre(WriteBeforeRead));
 }
 
+TEST(Verify, CountedWaitFollowsTheCommit) {
+  // The wait of the next iteration awaits this iteration's group.
+  auto with = [](const std::string &schedule) {
+    return verdictOf(R"(loop l {
+  buffer X shared
+  queue cp
+  statement wait wait queue cp count 0
+  statement x compute async queue cp writes X
+  statement close commit queue cp
+  schedule )" + schedule +
+                     "\n}");
+  };
+  EXPECT_THAT(with("stage 0 0 0 order 0 1 2"), IsEmpty());
+  // One step later both come before the wait, or both after it, or only the
+  // copy does.
+  EXPECT_THAT(with("stage 0 1 1 order 2 0 1"), IsEmpty());
+  EXPECT_THAT(with("stage 0 1 1 order 0 1 2"),
+              ElementsAre(WaitBeforeIssue, WaitBeforeIssue));
+  EXPECT_THAT(with("stage 0 1 1 order 1 0 2"), ElementsAre(WaitBeforeIssue));
+}
+
 TEST(Verify, FenceStaysBetween) {
   auto with = [](const std::string &fence, const std::string &schedule) {
     return verdictOf(R"(loop l {

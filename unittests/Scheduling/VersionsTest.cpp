@@ -5,7 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Instances.h"
+#include "RandomLoops.h"
 #include "gmock/gmock.h"
+
+#include <map>
+#include <set>
 
 using namespace penstock;
 using namespace penstock::sched;
@@ -256,6 +260,72 @@ TEST(CountedWaits, TheEmittedCountFollowsThePlace) {
       int64_t newer = std::min<int64_t>(2, n - 1 - k);
       EXPECT_EQ(emittedCount(order, w, k, n), newer) << "n=" << n << " k=" << k;
     }
+}
+
+/// Random legal loops with counted waits, executed with the counts that their
+/// places get: a wait ends all groups but the latest `count` issued so far.
+/// Every group that the source binds to the wait must be among them, and one
+/// more would leave one out.
+TEST(CountedWaits, EmittedCountsKeepTheBinding) {
+  test::RandomLoops random(8);
+  int loops = 0, waits = 0, positive = 0;
+  for (int trial = 0; trial < 90000 && loops < 1000; ++trial) {
+    Instance i = random.instance();
+    const Problem &p = i.problem;
+    bool counted = std::any_of(p.statements.begin(), p.statements.end(),
+                               [](const Statement &s) { return s.count >= 0; });
+    if (!counted || !check(p).empty() || !verify(p, *i.schedule).legal())
+      continue;
+    ++loops;
+    LoopModel model(p);
+    Order order(model, *i.schedule);
+    for (int64_t n : {1, 2, 3, 6}) {
+      // All instances in the order of the schedule; waits also past the end.
+      std::vector<std::tuple<Position, StatementId, int64_t>> run;
+      for (StatementId s = 0; s < p.statements.size(); ++s)
+        for (int64_t k = 0; k < n + 4; ++k)
+          if (k < n || p.statements[s].kind == StatementKind::Wait)
+            run.emplace_back(order.issue(s).later(k), s, k);
+      std::sort(run.begin(), run.end());
+      std::map<QueueId, std::vector<std::pair<StatementId, int64_t>>> issued;
+      for (auto [at, s, k] : run) {
+        const Statement &statement = p.statements[s];
+        if (statement.kind == StatementKind::Commit)
+          issued[statement.queue].emplace_back(s, k);
+        if (statement.count < 0)
+          continue;
+        auto count = emittedCount(order, s, k, n);
+        // The groups with members that the source binds to this wait.
+        std::set<std::pair<StatementId, int64_t>> bound;
+        for (StatementId m = 0; m < p.statements.size(); ++m)
+          for (bool writes : {false, true})
+            for (const Completion &by : model.waits(m, writes))
+              if (by.wait == s && model.commitOf[m] != none)
+                for (int64_t older = 0; older <= k - by.distance; ++older)
+                  if (older < n)
+                    bound.emplace(model.commitOf[m], older);
+        EXPECT_EQ(count.has_value(), !bound.empty()) << printInstance(i);
+        if (!count)
+          continue;
+        ++waits;
+        positive += *count > 0;
+        const auto &groups = issued[statement.queue];
+        auto ended = [&](int64_t left) {
+          size_t done = 0;
+          for (int64_t g = 0; g + left < int64_t(groups.size()); ++g)
+            done += bound.count(groups[g]);
+          return done == bound.size();
+        };
+        EXPECT_TRUE(ended(*count)) << printInstance(i) << "n=" << n;
+        EXPECT_FALSE(ended(*count + 1)) << printInstance(i) << "n=" << n;
+      }
+    }
+    if (testing::Test::HasFailure())
+      return;
+  }
+  EXPECT_GE(loops, 800);
+  EXPECT_GT(waits, 2000);
+  EXPECT_GT(positive, 300);
 }
 
 } // namespace
