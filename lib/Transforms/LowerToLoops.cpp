@@ -300,7 +300,7 @@ public:
         for (int64_t dim : dims)
           from.push_back(at[dim]);
         OpBuilder::InsertionGuard guard(b);
-        if (staysInInnermostLoop(op, input, dims))
+        if (staysInInnermostLoop(op, dims))
           b.setInsertionPoint(b.getBlock()->getParentOp());
         mapping.map(op.getBody().getArgument(i), load(input, from));
       }
@@ -338,13 +338,12 @@ public:
 
 private:
   /// An input that is broadcast along the last dimension is loaded before the
-  /// innermost loop. LLVM would not do it: tiles are parts of one memory, and
-  /// it cannot tell that the loop's stores leave the input alone, so the loop
-  /// would not be vectorised either. Views of one tile may overlap.
-  static bool staysInInnermostLoop(tile::MapOp op, Value input, ArrayRef<int64_t> dims) {
+  /// innermost loop. It is not the target, nor a part of it: the verifier of
+  /// tile.map has seen to that. LLVM does not know, since tiles are parts of one
+  /// memory, and would neither move the load nor vectorise the loop.
+  static bool staysInInnermostLoop(tile::MapOp op, ArrayRef<int64_t> dims) {
     int64_t last = typeOf(op.getTarget()).getRank() - 1;
-    return last >= 0 && !llvm::is_contained(dims, last) &&
-           tile::rootOf(input) != tile::rootOf(op.getTarget());
+    return last >= 0 && !llvm::is_contained(dims, last);
   }
 
   void cloneBody(Block &body, IRMapping &mapping, ValueRange at) {
