@@ -59,7 +59,7 @@ struct WaitOptions {
 };
 /// Consecutive blocks walk through groups this wide in the second dimension.
 struct Swizzle {
-  int64_t group = 0;
+  int64_t group = detail::noSwizzle;
 };
 inline Swizzle swizzled(int64_t group) { return {group}; }
 
@@ -124,7 +124,7 @@ public:
   using Arg = detail::IndexArg;
   Index grid(Arg x, Loc at = here()) {
     detail::Ref extents[] = {x.ref}, out[1];
-    detail::grid(extents, 0, out, at);
+    detail::grid(extents, detail::noSwizzle, out, at);
     return Index(out[0]);
   }
   std::array<Index, 2> grid(Arg x, Arg y, Swizzle swizzle = {}, Loc at = here()) {
@@ -134,7 +134,7 @@ public:
   }
   std::array<Index, 3> grid(Arg x, Arg y, Arg z, Loc at = here()) {
     detail::Ref extents[] = {x.ref, y.ref, z.ref}, out[3];
-    detail::grid(extents, 0, out, at);
+    detail::grid(extents, detail::noSwizzle, out, at);
     return {Index(out[0]), Index(out[1]), Index(out[2])};
   }
 

@@ -69,10 +69,10 @@ struct CompileResult {
 };
 PENSTOCK_EXPORT CompileResult compile(const KernelSource &, Target, const CompileOptions &);
 [[noreturn]] PENSTOCK_EXPORT void raise(std::vector<Diagnostic>);
-PENSTOCK_EXPORT std::vector<Diagnostic> launch(Executable &, std::span<const Argument>,
-                                               const LaunchOptions &);
+PENSTOCK_EXPORT std::vector<Diagnostic> launch(Executable *, std::span<const Argument>,
+                                               const LaunchOptions &, Loc at);
 enum class Form : uint8_t { Tile, Lowered, LLVM, Assembly };
-PENSTOCK_EXPORT std::string text(Executable &, Form);
+PENSTOCK_EXPORT std::string text(Executable *, Form);
 
 /// Arguments of a kernel function and what a caller passes for them.
 template <class A> struct ArgumentTraits; // a kernel takes tensors and Scalar<T>
@@ -167,26 +167,28 @@ public:
 
   /// Runs the kernel and waits for it; throws Error on a wrong launch or on a
   /// fault of the kernel.
-  void operator()(typename detail::ArgumentTraits<A>::Host... arguments) const {
-    launch({}, arguments...);
+  void operator()(typename detail::ArgumentTraits<A>::Host... arguments,
+                  Loc at = here()) const {
+    launch({}, arguments..., at);
   }
   void launch(const LaunchOptions &options,
-              typename detail::ArgumentTraits<A>::Host... arguments) const {
-    auto diagnostics = try_launch(options, arguments...);
+              typename detail::ArgumentTraits<A>::Host... arguments, Loc at = here()) const {
+    auto diagnostics = try_launch(options, arguments..., at);
     if (!diagnostics.empty())
       detail::raise(std::move(diagnostics));
   }
   /// The same without exceptions: empty if all went well.
   std::vector<Diagnostic> try_launch(const LaunchOptions &options,
-                                     typename detail::ArgumentTraits<A>::Host... arguments) const {
+                                     typename detail::ArgumentTraits<A>::Host... arguments,
+                                     Loc at = here()) const {
     detail::Argument packed[] = {detail::ArgumentTraits<A>::pack(arguments)...};
-    return detail::launch(*executable, packed, options);
+    return detail::launch(executable.get(), packed, options, at);
   }
 
   /// The kernel as a tile program, and what it became on the way to code.
-  std::string tile_program() const { return detail::text(*executable, detail::Form::Tile); }
-  std::string llvm_ir() const { return detail::text(*executable, detail::Form::LLVM); }
-  std::string assembly() const { return detail::text(*executable, detail::Form::Assembly); }
+  std::string tile_program() const { return detail::text(executable.get(), detail::Form::Tile); }
+  std::string llvm_ir() const { return detail::text(executable.get(), detail::Form::LLVM); }
+  std::string assembly() const { return detail::text(executable.get(), detail::Form::Assembly); }
 
   std::shared_ptr<detail::Executable> executable;
 };

@@ -50,6 +50,7 @@ PENSTOCK_EXPORT Ref literal(Element, double, Loc);
 PENSTOCK_EXPORT Ref unary(Op, Ref, Loc);
 PENSTOCK_EXPORT Ref binary(Op, bool isUnsigned, Ref, Ref, Loc);
 PENSTOCK_EXPORT Ref select(Ref condition, Ref then, Ref otherwise, Loc);
+/// \p isUnsigned speaks of the integer that is converted from or to.
 PENSTOCK_EXPORT Ref convert(Ref, Element to, bool isUnsigned, Loc);
 PENSTOCK_EXPORT Ref bind(Ref, std::string_view name, Loc);
 /// The elements of a tile in an expression; dims[d] is the target's dimension
@@ -60,8 +61,8 @@ PENSTOCK_EXPORT void divmod(Ref dividend, Ref divisor, Ref result[2], Loc);
 
 // Tiles and tensors.
 PENSTOCK_EXPORT Ref allocate(Space, Element, Ints shape, int versions, Loc);
-PENSTOCK_EXPORT void name(Ref tile, std::string_view);
-PENSTOCK_EXPORT int64_t extent(Ref tile, int dim);
+PENSTOCK_EXPORT void name(Ref tile, std::string_view, Loc);
+PENSTOCK_EXPORT int64_t extent(Ref tile, int dim, Loc);
 PENSTOCK_EXPORT Ref size(Ref tensor, int dim, Loc);
 PENSTOCK_EXPORT Ref slice(Ref tile, Refs offsets, Ints sizes, bool dropFirst, Loc);
 PENSTOCK_EXPORT Ref transpose(Ref tile, Loc);
@@ -88,6 +89,8 @@ PENSTOCK_EXPORT void print(std::string_view text, Refs operands, Loc);
 PENSTOCK_EXPORT void require(Ref condition, std::string_view message, Loc);
 
 // The grid and scopes. An open scope is named by a token that closes it.
+/// A grid that is not swizzled; any other number was asked for by the user.
+inline constexpr int64_t noSwizzle = INT64_MIN;
 PENSTOCK_EXPORT void grid(Refs extents, int64_t swizzle, std::span<Ref>, Loc);
 struct LoopArguments {
   Ref begin, end, step;

@@ -28,6 +28,10 @@ namespace detail {
 template <class T>
 inline constexpr bool isUnsigned = std::is_unsigned_v<T> && !std::is_same_v<T, bool>;
 
+/// Whether a conversion treats the integer on one of its sides as unsigned.
+template <class From, class To>
+inline constexpr bool convertsUnsigned = isUnsigned<From> || (isFloating<From> && isUnsigned<To>);
+
 template <class T, class V> Ref literalOf(V value, Loc at) {
   if constexpr (isFloating<T>)
     return literal(ElementOf<T>::value, static_cast<double>(value), at);
@@ -105,17 +109,23 @@ public:
   friend Scalar<T> max(Arg a, Arg b) { return Scalar<T>(apply(Op::Max, a, b)); }
 };
 
-/// Conditions combine by logic, not by arithmetic.
-template <> class ScalarOps<bool> {
-  using Arg = ScalarArg<bool>;
+/// Conditions combine by logic, not by arithmetic. The functions are friends and
+/// nothing else, so that they do not compete with those of masks (tile.h).
+template <class T> class ScalarLogic {
+  using Arg = ScalarArg<T>;
+  using Condition = typename ConditionOf<T>::type;
+  static Condition apply(Op op, const Arg &a, const Arg &b) {
+    return Condition(binary(op, false, a.ref, b.ref, a.at));
+  }
 
 public:
-  friend Bool operator&&(Arg a, Arg b);
-  friend Bool operator||(Arg a, Arg b);
-  friend Bool operator==(Arg a, Arg b);
-  friend Bool operator!=(Arg a, Arg b);
-  friend Bool operator!(Arg a);
+  friend Condition operator&&(Arg a, Arg b) { return apply(Op::And, a, b); }
+  friend Condition operator||(Arg a, Arg b) { return apply(Op::Or, a, b); }
+  friend Condition operator==(Arg a, Arg b) { return apply(Op::Eq, a, b); }
+  friend Condition operator!=(Arg a, Arg b) { return apply(Op::Ne, a, b); }
+  friend Condition operator!(Arg a) { return Condition(unary(Op::Not, a.ref, a.at)); }
 };
+template <> class ScalarOps<bool> : public ScalarLogic<bool> {};
 
 } // namespace detail
 
@@ -191,20 +201,6 @@ template <class U>
 ScalarArg<T>::ScalarArg(const Var<U> &value, Loc at)
     : ScalarArg(Scalar<U>(load(value.slot, {}, at)), at) {}
 
-inline Bool operator&&(ScalarArg<bool> a, ScalarArg<bool> b) {
-  return Bool(binary(Op::And, false, a.ref, b.ref, a.at));
-}
-inline Bool operator||(ScalarArg<bool> a, ScalarArg<bool> b) {
-  return Bool(binary(Op::Or, false, a.ref, b.ref, a.at));
-}
-inline Bool operator==(ScalarArg<bool> a, ScalarArg<bool> b) {
-  return Bool(binary(Op::Eq, false, a.ref, b.ref, a.at));
-}
-inline Bool operator!=(ScalarArg<bool> a, ScalarArg<bool> b) {
-  return Bool(binary(Op::Ne, false, a.ref, b.ref, a.at));
-}
-inline Bool operator!(ScalarArg<bool> a) { return Bool(unary(Op::Not, a.ref, a.at)); }
-
 using IndexArg = ScalarArg<index_t>;
 
 } // namespace detail
@@ -236,7 +232,7 @@ Scalar<T> select(detail::ScalarArg<bool> c, Scalar<T> x,
 /// point to integers toward zero and saturates there.
 template <class To, class From> Scalar<To> cast(const Scalar<From> &value, Loc at = here()) {
   return Scalar<To>(detail::convert(value.ref, detail::ElementOf<To>::value,
-                                    detail::isUnsigned<From>, at));
+                                    detail::convertsUnsigned<From, To>, at));
 }
 
 } // namespace penstock

@@ -93,14 +93,19 @@ public:
 };
 
 /// Masks combine by logic, not by arithmetic.
-template <> class ExprOps<bool> {
-  using Arg = ExprArg<bool>;
+template <class T> class ExprLogic {
+  using Arg = ExprArg<T>;
+  using Condition = typename ExprConditionOf<T>::type;
+  static Condition apply(Op op, const Arg &a, const Arg &b) {
+    return Condition(binary(op, false, a.ref, b.ref, a.at));
+  }
 
 public:
-  friend Expr<bool> operator&&(Arg a, Arg b);
-  friend Expr<bool> operator||(Arg a, Arg b);
-  friend Expr<bool> operator!(Arg a);
+  friend Condition operator&&(Arg a, Arg b) { return apply(Op::And, a, b); }
+  friend Condition operator||(Arg a, Arg b) { return apply(Op::Or, a, b); }
+  friend Condition operator!(Arg a) { return Condition(unary(Op::Not, a.ref, a.at)); }
 };
+template <> class ExprOps<bool> : public ExprLogic<bool> {};
 
 template <class V> struct ValueOf {
   using type = typename V::value_type;
@@ -138,18 +143,18 @@ public:
   explicit Tile(detail::Ref ref) : ref(ref) {}
 
   /// Names the tile in messages; by default it has the variable's name.
-  const Tile &named(std::string_view text) const {
-    detail::name(ref, text);
+  const Tile &named(std::string_view text, Loc at = here()) const {
+    detail::name(ref, text, at);
     return *this;
   }
-  int64_t extent(int dim) const { return detail::extent(ref, dim); }
-  int64_t elements() const {
+  int64_t extent(int dim, Loc at = here()) const { return detail::extent(ref, dim, at); }
+  int64_t elements(Loc at = here()) const {
     int64_t product = 1;
     for (int d = 0; d < R; ++d)
-      product *= extent(d);
+      product *= extent(d, at);
     return product;
   }
-  int64_t bytes() const { return elements() * int64_t(sizeof(T)); }
+  int64_t bytes(Loc at = here()) const { return elements(at) * int64_t(sizeof(T)); }
 
   /// The part at one index of the first dimension, e.g. one slot of a ring.
   Tile<T, R - 1> operator[](detail::IndexArg index) const
@@ -159,7 +164,7 @@ public:
     int64_t sizes[R];
     for (int d = 0; d < R; ++d) {
       offsets[d] = d ? detail::literal(Element::index, int64_t(0), index.at) : index.ref;
-      sizes[d] = d ? extent(d) : 1;
+      sizes[d] = d ? extent(d, index.at) : 1;
     }
     return Tile<T, R - 1>(detail::slice(ref, offsets, sizes, true, index.at));
   }
@@ -215,7 +220,7 @@ Expr<T> where(detail::ExprArg<bool> condition, const A &then, const B &otherwise
 /// Converts each element, as cast does for scalars.
 template <class To, class From> Expr<To> cast(const Expr<From> &value, Loc at = here()) {
   return Expr<To>(detail::convert(value.ref, detail::ElementOf<To>::value,
-                                  detail::isUnsigned<From>, at));
+                                  detail::convertsUnsigned<From, To>, at));
 }
 template <class To, class From, int R>
 Expr<To> cast(const Tile<From, R> &value, Loc at = here()) {
@@ -230,16 +235,6 @@ template <class T>
 template <int R>
 ExprArg<T>::ExprArg(const Tile<T, R> &value, Loc at)
     : ref(elements(value.ref, {}, at)), at(at) {}
-
-inline Expr<bool> operator&&(ExprArg<bool> a, ExprArg<bool> b) {
-  return Expr<bool>(binary(Op::And, false, a.ref, b.ref, a.at));
-}
-inline Expr<bool> operator||(ExprArg<bool> a, ExprArg<bool> b) {
-  return Expr<bool>(binary(Op::Or, false, a.ref, b.ref, a.at));
-}
-inline Expr<bool> operator!(ExprArg<bool> a) {
-  return Expr<bool>(unary(Op::Not, a.ref, a.at));
-}
 
 } // namespace detail
 

@@ -145,9 +145,10 @@ KernelInfo penstock::infoOf(func::FuncOp kernel) {
   KernelInfo info;
   info.name = kernel.getName().str();
   info.place = tile::placeOf(kernel.getLoc());
+  kernel.walk([&](tile::GridOp grid) { info.gridPlace = tile::placeOf(grid.getLoc()); });
   Signature signature;
   if (auto text = kernel->getAttrOfType<StringAttr>(tile::TileDialect::signatureAttr))
-    signature = parseSignature(text.getValue());
+    signature = parseSignature(info.signature = text.str());
   for (BlockArgument argument : kernel.getArguments()) {
     unsigned i = argument.getArgNumber();
     ArgumentInfo to;
@@ -241,6 +242,8 @@ private:
         d.code = cast<IntegerAttr>(fault[0]).getInt();
         d.place = tile::placeOf(Location(cast<LocationAttr>(fault[1])));
         d.message = cast<StringAttr>(fault[2]).str();
+        if (d.code == FaultBounds)
+          d.helps.push_back("compile it for Target::interpreter() to see the index and the block");
         info.faults.push_back(std::move(d));
       }
   }

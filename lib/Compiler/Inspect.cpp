@@ -166,15 +166,15 @@ std::vector<ArgumentDescription> AnyKernel::arguments() const {
 
 std::vector<Diagnostic> AnyKernel::launch(std::span<const detail::Argument> arguments,
                                           const LaunchOptions &options) const {
-  return detail::launch(*executable, arguments, options);
+  return detail::launch(executable.get(), arguments, options, {});
 }
 
 std::string AnyKernel::tile_program() const {
-  return detail::text(*executable, detail::Form::Tile);
+  return detail::text(executable.get(), detail::Form::Tile);
 }
-std::string AnyKernel::llvm_ir() const { return detail::text(*executable, detail::Form::LLVM); }
+std::string AnyKernel::llvm_ir() const { return detail::text(executable.get(), detail::Form::LLVM); }
 std::string AnyKernel::assembly() const {
-  return detail::text(*executable, detail::Form::Assembly);
+  return detail::text(executable.get(), detail::Form::Assembly);
 }
 
 size_t penstock::bytes_of(Element element) { return bytesOf(element); }

@@ -22,12 +22,14 @@ using namespace penstock;
 
 void penstock::buildNativeLoopPipeline(OpPassManager &passes,
                                        const NativePipelineOptions &options) {
+  passes.addNestedPass<func::FuncOp>(createResolveSchedules());
+  passes.addNestedPass<func::FuncOp>(createExpandPipelines());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch());
   passes.addPass(createOutlineAsync({options.lateCompletion}));
-  passes.addPass(createGuardFaults());
   passes.addNestedPass<func::FuncOp>(createLowerGemm({options.vectorBits}));
   passes.addPass(createLowerToLoops());
+  passes.addPass(createGuardFaults());
   passes.addNestedPass<func::FuncOp>(createPlaceTiles());
   passes.addPass(createExpandNarrowFloats());
 }

@@ -28,9 +28,19 @@ detail::CompileResult detail::compile(const KernelSource &source, Target target,
 
 void detail::raise(std::vector<Diagnostic> diagnostics) { throw Error(std::move(diagnostics)); }
 
-std::vector<Diagnostic> detail::launch(Executable &executable, std::span<const Argument> arguments,
-                                       const LaunchOptions &options) {
-  auto diagnostics = checkArguments(executable.info, arguments);
+std::vector<Diagnostic> detail::launch(Executable *kernel, std::span<const Argument> arguments,
+                                       const LaunchOptions &options, Loc at) {
+  SourcePlace place{at.file, at.line, 0};
+  if (!kernel) {
+    Diagnostic d;
+    d.code = EmptyValue;
+    d.place = place;
+    d.message = "this kernel was never compiled";
+    d.helps.push_back("assign what compile(..) gives before calling it");
+    return {d};
+  }
+  Executable &executable = *kernel;
+  auto diagnostics = checkArguments(executable.info, arguments, place);
   if (!diagnostics.empty())
     return diagnostics;
   if (executable.module) {
@@ -44,7 +54,7 @@ std::vector<Diagnostic> detail::launch(Executable &executable, std::span<const A
   if (options.completion != Completion::Eager && !executable.lateCompletion) {
     Diagnostic d;
     d.code = LaunchTarget;
-    d.place = executable.info.place;
+    d.place = place.known() ? place : executable.info.place;
     d.message = "`" + executable.info.name +
                 "` was compiled without late completion; its asynchronous operations are "
                 "complete when they are issued";
@@ -54,7 +64,10 @@ std::vector<Diagnostic> detail::launch(Executable &executable, std::span<const A
   return launchNative(executable.info, executable.entries, arguments, options);
 }
 
-std::string detail::text(Executable &executable, Form form) {
+std::string detail::text(Executable *kernel, Form form) {
+  if (!kernel)
+    return "";
+  Executable &executable = *kernel;
   if (form == Form::Tile)
     return executable.tileProgram;
   if (!executable.code)

@@ -48,9 +48,22 @@ const char *severityWord(Severity severity) {
                                          : "note";
 }
 
+/// A file name as the URI reference that SARIF asks for.
+std::string uriOf(const std::string &file) {
+  std::string out;
+  for (char c : file) {
+    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 c == '/' || c == '-' || c == '_' || c == '.' || c == '~';
+    char buffer[8];
+    std::snprintf(buffer, sizeof buffer, plain ? "%c" : "%%%02X", static_cast<unsigned char>(c));
+    out += buffer;
+  }
+  return out;
+}
+
 std::string sarifLocation(const SourcePlace &place, const std::string *text) {
   std::string out = "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":" +
-                    jsonString(place.file) + "}";
+                    jsonString(uriOf(place.file)) + "}";
   if (place.line) {
     out += ",\"region\":{\"startLine\":" + std::to_string(place.line);
     if (place.column)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Interpreter/Frame.h"
+#include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -94,6 +95,17 @@ bool Frame::run(Block &block) {
 }
 
 IssueTag Frame::tagOf(Operation *op) const {
+  // What a pipeline wrote out carries its iteration; all such tags belong to
+  // the kernel as if it were one loop.
+  Value stated;
+  if (auto copy = dyn_cast<tile::CopyOp>(op))
+    stated = copy.getInstance();
+  else if (auto gemm = dyn_cast<tile::GemmOp>(op))
+    stated = gemm.getInstance();
+  else if (auto wait = dyn_cast<tile::WaitOp>(op))
+    stated = wait.getThrough();
+  if (stated)
+    return {op->getParentOfType<func::FuncOp>(), integer(stated)};
   Operation *loop = op->getParentOfType<scf::ForOp>();
   return {loop, iterations.lookup(loop)};
 }

@@ -147,8 +147,8 @@ private:
         text += (text.empty() ? "" : " x ") + std::to_string(extent);
       return launch.fatal(*grids.begin(), LaunchGrid,
                           "the grid is " + text +
-                              "; extents are not negative and their product "
-                              "is below 2^31");
+                              "; its extents must not be negative, nor their "
+                              "product 2^31 or more");
     }
     for (int64_t number = 0; number < *blocks; ++number) {
       frame.begin(number, coordinatesOf(number, extents, swizzle));

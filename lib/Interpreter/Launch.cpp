@@ -45,6 +45,7 @@ void Launch::fault(Operation *op, DiagnosticCode code, std::string message) {
     for (int64_t coordinate : block)
       coordinates +=
           (coordinates.empty() ? "" : ",") + std::to_string(coordinate);
+    diagnostic.label = "in block (" + coordinates + ")";
     diagnostic.facts.emplace_back("block", coordinates);
   }
   faults.push_back(std::move(diagnostic));

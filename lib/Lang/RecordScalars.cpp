@@ -144,7 +144,8 @@ mlir::Value Recorder::emitConvert(mlir::Value value, Type to, bool isUnsigned,
   }
   if (fromFloat) {
     Type integer = isa<IndexType>(to) ? Type(builder.getI64Type()) : to;
-    value = arith::FPToSIOp::create(builder, loc, integer, value);
+    value = isUnsigned ? mlir::Value(arith::FPToUIOp::create(builder, loc, integer, value))
+                       : mlir::Value(arith::FPToSIOp::create(builder, loc, integer, value));
     return emitConvert(value, to, false, loc);
   }
   if (isa<IndexType>(from) || isa<IndexType>(to)) {
@@ -202,8 +203,12 @@ Ref penstock::detail::unary(ScalarOp op, Ref a, Loc at) {
   if (!entry)
     return r->poison();
   if (!isa<FloatType>(r->typeOf(*entry)) && op > ScalarOp::Abs) {
+    static const char *const names[] = {"exp",  "exp2", "log", "log2", "sqrt",
+                                        "rsqrt", "tanh", "erf", "sin",  "cos",
+                                        "floor", "ceil", "round"};
     r->error(ElementMismatch, at,
-             "a mathematical function is applied to an integer",
+             "`" + std::string(names[int(op) - int(ScalarOp::Exp)]) +
+                 "` is applied to an integer",
              "cast<f32>(..) the operand first");
     return r->poison();
   }
@@ -222,9 +227,22 @@ Ref penstock::detail::binary(ScalarOp op, bool isUnsigned, Ref a, Ref b, Loc at)
   if (!left || !right)
     return r->poison();
   if (isa<FloatType>(r->typeOf(*left)) && op >= ScalarOp::And && op <= ScalarOp::Shr) {
-    r->error(ElementMismatch, at, "bits of a floating-point value are combined");
+    r->error(ElementMismatch, at, "bits of a floating-point value are combined",
+             "`&`, `|`, `^`, `<<` and `>>` are for integers; cast<i32>(..) the "
+             "operands first");
     return r->poison();
   }
+  bool division = op == ScalarOp::Div || op == ScalarOp::Rem || op == ScalarOp::CeilDiv;
+  if (division && right->kind == Entry::Value && !isa<FloatType>(r->typeOf(*right)))
+    if (auto by = getConstantIntValue(right->value);
+        by && (*by == 0 || (*by < 0 && op == ScalarOp::CeilDiv))) {
+      r->error(DivisorForm, at,
+               op == ScalarOp::CeilDiv
+                   ? "`ceil_div` divides by " + std::to_string(*by) +
+                         "; the divisor must be positive"
+                   : "an integer is divided by 0");
+      return r->poison();
+    }
   Location loc = r->locationOf(at);
   bool condition = op >= ScalarOp::Eq && op <= ScalarOp::Ge;
   ExprNode node{.kind = ExprNode::Binary, .op = op, .isUnsigned = isUnsigned,

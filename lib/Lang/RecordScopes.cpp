@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Dialect/Tile/Locations.h"
 #include "Lang/RecordSupport.h"
 #include "Lang/Recorder.h"
 
@@ -28,7 +27,8 @@ void penstock::detail::grid(Refs extents, int64_t swizzle, std::span<Ref> out, L
   SmallVector<Type> types(values.size(), r->builder.getIndexType());
   auto op = tile::GridOp::create(
       r->builder, r->locationOf(at), types, values,
-      swizzle ? r->builder.getI64IntegerAttr(swizzle) : IntegerAttr());
+      swizzle == noSwizzle ? IntegerAttr()
+                           : r->builder.getI64IntegerAttr(swizzle));
   if (!r->verify(op))
     return;
   for (auto [ref, coordinate] : llvm::zip(out, op.getCoordinates()))
@@ -57,7 +57,10 @@ penstock::detail::Scope penstock::detail::openLoop(const LoopArguments &argument
       constant && *constant <= 0) {
     r->error(DivisorForm, at,
              "the step of a loop is " + std::to_string(*constant) +
-                 "; it must be positive");
+                 "; it must be positive",
+             *constant ? "to run backwards, count upwards and use end - 1 - i "
+                         "in the body"
+                       : "");
     return openPoisonedLoop(r, index, loc);
   }
   SmallVector<NamedAttribute> attributes;
@@ -124,7 +127,9 @@ penstock::detail::Scope penstock::detail::openStatement(std::string_view name, L
   mlir::Block *body = inner.createBlock(&op.getBody());
   tile::YieldOp::create(inner, loc);
   if (name.empty())
-    r->error(OpForm, at, "a statement needs a name");
+    r->error(OpForm, at, "a statement needs a name",
+             "the name stands for it in schedules and messages, as in "
+             "b.statement(\"softmax\", ..)");
   return r->open(op, body);
 }
 
@@ -156,19 +161,5 @@ void penstock::detail::abandon(Scope scope) {
   Recorder *r = Recorder::current();
   if (!r || r->id != scope.recorder || !r->isOpen(scope.token))
     return;
-  for (const OpenScope &open : r->scopes)
-    if (open.token == scope.token) {
-      SourcePlace place = tile::placeOf(open.op->getLoc());
-      penstock::Diagnostic diagnostic;
-      diagnostic.code = LeftLoop;
-      diagnostic.place = place;
-      diagnostic.message = "the body of this loop was left before its end, by "
-                           "break, return or an exception";
-      diagnostic.helps.push_back(
-          "the body of a tile loop is recorded once and runs for every "
-          "iteration; use b.when(..) for what depends on the iteration");
-      r->diagnostics.push_back(std::move(diagnostic));
-      break;
-    }
-  r->close(scope.token);
+  r->abandon(scope.token);
 }

@@ -55,14 +55,18 @@ Ref penstock::detail::allocate(Space space, Element element, Ints shape, int ver
                "dimension " + std::to_string(dim) + " of " +
                    (name.empty() ? "a tile" : "`" + name + "`") + " is " +
                    std::to_string(size),
-               "the shape of a tile is known when the kernel is compiled, and "
-               "every extent is at least 1");
+               size < 0 ? "the shape of a tile is known when the kernel is "
+                          "compiled, and every extent is at least 1"
+                        : "a tile holds at most 2^26 elements; let each block "
+                          "work on a smaller part");
       return r->poison();
     }
   if (versions < 0) {
     r->error(TileShape, at,
              (name.empty() ? "a tile" : "`" + name + "`") +
-                 " is declared with " + std::to_string(versions) + " versions");
+                 " is declared with " + std::to_string(versions) +
+                 " versions; between 1 and 1024 are possible",
+             "leave .versions out to have their number computed");
     return r->poison();
   }
   auto type = tile::tileType(
@@ -82,27 +86,29 @@ Ref penstock::detail::allocate(Space space, Element element, Ints shape, int ver
   return r->verify(op) ? r->add(op.getResult()) : r->poison();
 }
 
-void penstock::detail::name(Ref tile, std::string_view text) {
+void penstock::detail::name(Ref tile, std::string_view text, Loc at) {
   Recorder *r = Recorder::current();
   if (!r)
     return;
-  Entry *entry = r->use(tile, {}, "tile");
+  Entry *entry = r->use(tile, at, "tile");
   if (!entry)
     return;
   if (auto alloc = tile::rootOf(entry->value).getDefiningOp<tile::AllocOp>())
     alloc.setLabel(StringRef(text));
 }
 
-int64_t penstock::detail::extent(Ref tile, int dim) {
+int64_t penstock::detail::extent(Ref tile, int dim, Loc at) {
   Recorder *r = Recorder::current();
-  Entry *entry = r ? r->use(tile, {}, "tile") : nullptr;
+  Entry *entry = r ? r->use(tile, at, "tile") : nullptr;
   if (!entry)
     return 1;
   auto type = cast<MemRefType>(entry->value.getType());
   if (dim < 0 || dim >= type.getRank()) {
-    r->error(OffsetCount, {},
+    r->error(OffsetCount, at,
              tile::describe(entry->value) + " has no dimension " +
-                 std::to_string(dim));
+                 std::to_string(dim),
+             "dimensions are counted from 0; the last one is " +
+                 std::to_string(type.getRank() - 1));
     return 1;
   }
   return type.getDimSize(dim);
@@ -117,7 +123,9 @@ Ref penstock::detail::size(Ref tensor, int dim, Loc at) {
   if (dim < 0 || dim >= type.getRank()) {
     r->error(OffsetCount, at,
              tile::describe(entry->value) + " has no dimension " +
-                 std::to_string(dim));
+                 std::to_string(dim),
+             "dimensions are counted from 0; the last one is " +
+                 std::to_string(type.getRank() - 1));
     return r->poison();
   }
   unsigned number = cast<BlockArgument>(entry->value).getArgNumber();
@@ -148,9 +156,13 @@ Ref penstock::detail::slice(Ref tile, Refs offsets, Ints sizes, bool dropFirst, 
         (constant && (*constant < 0 || *constant > extent - size))) {
       std::string from = constant ? std::to_string(*constant) : "..";
       r->error(OutOfTile, at,
-               "a slice of " + std::to_string(size) + " elements at " + from +
+               "a slice of " + std::to_string(size) +
+                   (size == 1 ? " element at " : " elements at ") + from +
                    " along dimension " + std::to_string(dim) +
-                   " lies outside of " + tile::describe(source));
+                   " lies outside of " + tile::describe(source),
+               size < 1 ? "a slice has at least one element"
+                        : "offset and size together are at most " +
+                              std::to_string(extent) + " there");
       return r->poison();
     }
     mixedOffsets.push_back(constant ? OpFoldResult(r->builder.getIndexAttr(*constant))
@@ -267,7 +279,7 @@ void penstock::detail::copy(const CopyArguments &arguments, Loc at) {
         ArrayRef<int64_t>(arguments.dims.data(), arguments.dims.size()));
   r->verify(tile::CopyOp::create(
       r->builder, r->locationOf(at), source->value, sourceOffsets,
-      target->value, targetOffsets, fill ? fill->value : mlir::Value(), dims,
+      target->value, targetOffsets, fill ? fill->value : mlir::Value(), mlir::Value(), dims,
       optionalName(*r, arguments.async)));
 }
 
@@ -293,7 +305,7 @@ void penstock::detail::gemm(Ref a, Ref b, Ref acc, bool accumulate, bool tf32,
   if (ea && eb && ec)
     r->verify(tile::GemmOp::create(
         r->builder, r->locationOf(at), ea->value, eb->value, ec->value,
-        !accumulate, tf32 ? tile::Precision::TF32 : tile::Precision::Full,
+        mlir::Value(), !accumulate, tf32 ? tile::Precision::TF32 : tile::Precision::Full,
         optionalName(*r, async)));
 }
 
@@ -369,6 +381,31 @@ private:
     return {node.tile, dims};
   }
 
+  /// A tile that is not broadcast has the shape of the target. (In MLIR a
+  /// vector would run along the rows of a matrix unless told otherwise.)
+  void checkShape(mlir::Value operand) {
+    ArrayRef<int64_t> have = cast<MemRefType>(operand.getType()).getShape();
+    ArrayRef<int64_t> want = cast<MemRefType>(target.getType()).getShape();
+    if (have == want)
+      return;
+    std::string name = tile::nameOf(operand), cure;
+    if (name.empty())
+      name = "..";
+    if (have.size() == 1 && want.size() == 2) {
+      if (have[0] == want[0])
+        cure = "`rows(" + name + ")`";
+      if (have[0] == want[1])
+        cure += (cure.empty() ? "`cols(" : " or `cols(") + name + ")`";
+    }
+    r.error(BroadcastForm, at,
+            tile::describe(operand) + " does not have the shape of " +
+                tile::describe(target),
+            cure.empty() ? "an operand has the target's shape, or is broadcast "
+                           "with rows(..) or cols(..)"
+                         : "did you mean " + cure + "?");
+    ok = false;
+  }
+
   void collect(Ref ref) {
     Entry *entry = r.use(ref, at, "expression");
     if (!entry) {
@@ -379,12 +416,16 @@ private:
       return;
     std::shared_ptr<ExprNode> node = entry->expr;
     if (node->kind == ExprNode::Elements) {
+      if (node->dims.empty())
+        checkShape(node->tile);
       leaves.try_emplace(leafOf(*node), leaves.size());
     } else if (node->kind == ExprNode::ElementIndex &&
                (node->dim < 0 || node->dim >= rank)) {
       r.error(BroadcastForm, at,
-              "an element of " + tile::describe(target) + " has no index " +
-                  std::to_string(node->dim));
+              "an element of " + tile::describe(target) +
+                  " has no index along dimension " + std::to_string(node->dim),
+              "dimensions are counted from 0; the last one is " +
+                  std::to_string(rank - 1));
       ok = false;
     }
     for (Ref operand : node->operands)
@@ -471,7 +512,7 @@ void penstock::detail::wait(std::span<const std::string_view> names, int lag, Lo
   SmallVector<StringRef> texts(names.begin(), names.end());
   r->verify(tile::WaitOp::create(r->builder, r->locationOf(at),
                                  r->builder.getStrArrayAttr(texts),
-                                 static_cast<uint64_t>(static_cast<int64_t>(lag))));
+                                 static_cast<uint64_t>(static_cast<int64_t>(lag)), mlir::Value()));
 }
 
 void penstock::detail::print(std::string_view text, Refs operands, Loc at) {

@@ -7,6 +7,7 @@
 #include "Lang/Recorder.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
 #include "Dialect/Tile/Language.h"
+#include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Lang/CanonicalOrder.h"
 #include "Lang/Signature.h"
@@ -14,7 +15,9 @@
 #include "mlir/IR/Verifier.h"
 
 #include <atomic>
+#include <exception>
 #include <set>
+#include <tuple>
 
 using namespace mlir;
 using namespace penstock;
@@ -34,11 +37,19 @@ Recorder::Recorder(MLIRContext *context, const penstock::detail::KernelSource &s
                    std::vector<Diagnostic> &diagnostics)
     : id(nextRecorderId()), context(context), builder(context),
       diagnostics(diagnostics), fixedSizes(options.fix), source(source),
-      entries(1), previous(currentRecorder) {
+      entries(1), exceptions(std::uncaught_exceptions()),
+      previous(currentRecorder) {
   currentRecorder = this;
 }
 
-Recorder::~Recorder() { currentRecorder = previous; }
+Recorder::~Recorder() {
+  currentRecorder = previous;
+  // A mistake inside of a C++ loop is one mistake.
+  std::set<std::tuple<unsigned, std::string, uint32_t, std::string>> seen;
+  llvm::erase_if(diagnostics, [&](const penstock::Diagnostic &d) {
+    return !seen.emplace(d.code, d.place.file, d.place.line, d.message).second;
+  });
+}
 
 //===----------------------------------------------------------------------===//
 // Recording a kernel
@@ -47,6 +58,7 @@ Recorder::~Recorder() { currentRecorder = previous; }
 /// A name that every later stage, down to symbols of object files, can carry.
 static bool isUsableName(StringRef name) {
   return !name.empty() && name.size() <= 200 &&
+         !name.starts_with("penstock_") && // the runtime's own
          !llvm::isDigit(name[0]) && llvm::all_of(name, [](char c) {
            return llvm::isAlnum(c) || c == '_';
          });
@@ -57,8 +69,8 @@ OwningOpRef<ModuleOp> Recorder::record() {
   if (!isUsableName(source.name)) {
     error(BadName, source.at,
           "`" + source.name + "` cannot be the name of a kernel",
-          "use letters, digits and _; give {.name = \"..\"} when compiling a "
-          "lambda or a template");
+          "use letters, digits and _, and another start than penstock_; give "
+          "{.name = \"..\"} when compiling a lambda or a template");
     return {};
   }
   Location loc = locationOf(source.at);
@@ -88,6 +100,10 @@ OwningOpRef<ModuleOp> Recorder::record() {
   return std::move(module);
 }
 
+static std::string counted(size_t number, const char *what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
 bool Recorder::applySignature() {
   static constexpr StringRef accessNames[] = {"in", "out", "inout"};
   Signature signature = parseSignature(source.signature);
@@ -102,9 +118,10 @@ bool Recorder::applySignature() {
   if (stated && signature.arguments.size() != source.arguments.size()) {
     error(BadSignature, source.at,
           "the signature \"" + source.signature + "\" names " +
-              std::to_string(signature.arguments.size()) +
-              " arguments and the kernel takes " +
-              std::to_string(source.arguments.size()));
+              counted(signature.arguments.size(), "argument") +
+              " and the kernel takes " +
+              std::to_string(source.arguments.size()),
+          "name every tensor and scalar that the kernel takes, in their order");
     return false;
   }
   std::set<std::string> known;
@@ -120,11 +137,13 @@ bool Recorder::applySignature() {
               "the signature \"" + source.signature + "\" gives `" +
                   argument.name + "` " +
                   (argument.tensor
-                       ? std::to_string(argument.sizes.size()) + " dimensions"
+                       ? counted(argument.sizes.size(), "dimension")
                        : "no dimensions") +
                   ", but argument " + std::to_string(i) + " of the kernel " +
                   (spec.tensor ? "has " + std::to_string(spec.rank)
-                               : "is a scalar"));
+                               : "is a scalar"),
+              spec.tensor ? "name one size for each dimension, as in \"A[M,K]\""
+                          : "a scalar is a bare name");
         return false;
       }
       name = argument.name;
@@ -145,8 +164,11 @@ bool Recorder::applySignature() {
     if (!known.count(name)) {
       error(UnknownSize, source.at,
             "`fix` names the size `" + name +
-                "`, which the signature does not have",
-            stated ? "" : "give the kernel a signature");
+                (stated ? "`, which the signature does not have"
+                        : "`, but the kernel has no signature"),
+            stated ? "the signature is \"" + source.signature + "\""
+                   : "give it one, as in: static constexpr auto signature = "
+                     "\"A[M,K] -> C[M]\";");
       return false;
     }
     if (value < 0) {
@@ -166,17 +188,17 @@ bool Recorder::runKernel() {
   penstock::Block block(id);
   try {
     source.record(block, refs);
+    return true;
   } catch (const std::exception &thrown) {
     error(ThrowingKernel, source.at,
           "the kernel function threw while it was recorded: " +
               std::string(thrown.what()));
-    return false;
   } catch (...) {
     error(ThrowingKernel, source.at,
           "the kernel function threw while it was recorded");
-    return false;
   }
-  return true;
+  noteLast(diagnostics.back(), "this was recorded last before it threw");
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,7 +209,7 @@ Entry *Recorder::use(Ref ref, Loc at, StringRef what) {
   if (ref.id == 0) {
     error(EmptyValue, at, "the " + what.str() + " has no value",
           "it was default-constructed, or made while no kernel was being "
-          "recorded");
+          "recorded; assign it before it is used");
     return nullptr;
   }
   if (ref.recorder != id || ref.id >= entries.size()) {
@@ -300,9 +322,16 @@ void Recorder::error(DiagnosticCode code, Loc at, std::string message,
 }
 
 Location Recorder::locationOf(Loc at) {
+  last = at;
+  ++recorded;
   if (!at.line)
     return UnknownLoc::get(context);
   return FileLineColLoc::get(context, at.file, at.line, 0);
+}
+
+void Recorder::noteLast(penstock::Diagnostic &diagnostic, std::string message) {
+  if (last.line)
+    diagnostic.notes.push_back({{last.file, last.line, 0}, std::move(message), ""});
 }
 
 bool Recorder::verify(Operation *op) {
@@ -342,6 +371,28 @@ bool Recorder::isOpen(uint32_t token) const {
   return llvm::any_of(scopes, [&](const OpenScope &scope) {
     return scope.token == token;
   });
+}
+
+void Recorder::abandon(uint32_t token) {
+  auto scope = llvm::find_if(
+      scopes, [&](const OpenScope &open) { return open.token == token; });
+  // An exception is reported as such, and one `return` out of several loops
+  // once.
+  if (std::uncaught_exceptions() == exceptions && abandonedAt != recorded) {
+    penstock::Diagnostic diagnostic;
+    diagnostic.code = LeftLoop;
+    diagnostic.place = tile::placeOf(scope->op->getLoc());
+    diagnostic.message =
+        "the body of this loop was left before its end, by break or return";
+    if (last.line != diagnostic.place.line || last.file != diagnostic.place.file)
+      noteLast(diagnostic, "this was recorded last before it was left");
+    diagnostic.helps.push_back(
+        "the body of a tile loop is recorded once and runs for every "
+        "iteration; use b.when(..) for what depends on the iteration");
+    diagnostics.push_back(std::move(diagnostic));
+  }
+  abandonedAt = recorded;
+  close(token);
 }
 
 void Recorder::openSecondBranch(uint32_t token) {

@@ -100,6 +100,9 @@ public:
   void error(DiagnosticCode code, Loc at, std::string message,
              std::string help = "");
   mlir::Location locationOf(Loc at);
+  /// A note that shows the last place something was recorded at, for mistakes
+  /// that leave no trace themselves.
+  void noteLast(Diagnostic &diagnostic, std::string message);
   /// Verifies a new operation; erases it and gives false if it is wrong.
   bool verify(mlir::Operation *op);
 
@@ -113,6 +116,8 @@ public:
   /// gets a new number, so that values of the first branch are foreign here.
   void openSecondBranch(uint32_t token);
   bool isOpen(uint32_t token) const;
+  /// Reports that the body of an open loop was left by force, and closes it.
+  void abandon(uint32_t token);
 
   uint32_t id;
   mlir::MLIRContext *context;
@@ -135,6 +140,10 @@ private:
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   uint32_t nextToken = 1;
+  Loc last;              ///< of the last call that recorded something
+  uint64_t recorded = 0; ///< calls so far
+  uint64_t abandonedAt = UINT64_MAX; ///< calls when a loop was left by force
+  int exceptions;        ///< in flight when recording began
   Recorder *previous;
 };
 

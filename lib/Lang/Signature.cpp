@@ -18,31 +18,42 @@ public:
   Signature parse() {
     Signature signature;
     skip();
-    while (at < text.size() && signature.error.empty()) {
+    bool more = at < text.size();
+    while (more && signature.error.empty()) {
       SignatureArgument argument;
+      size_t begin = at;
       argument.name = word();
       if (argument.name.empty() ||
           std::isdigit(static_cast<unsigned char>(argument.name[0]))) {
-        signature.error = "a name is expected at \"" + rest() + "\"";
+        signature.error = "a name is expected " + where(begin);
         break;
       }
+      for (const SignatureArgument &other : signature.arguments)
+        if (other.name == argument.name)
+          signature.error = "two arguments are called `" + argument.name + "`";
       if (take('[')) {
         argument.tensor = true;
         do {
+          begin = at;
           argument.sizes.push_back(word());
-          if (argument.sizes.back().empty())
-            signature.error = "a size is expected at \"" + rest() + "\"";
+          if (!isSize(argument.sizes.back()))
+            signature.error = "a size is expected " + where(begin);
         } while (signature.error.empty() && take(','));
         if (signature.error.empty() && !take(']'))
-          signature.error = "`]` is expected at \"" + rest() + "\"";
+          signature.error = "`]` is expected " + where(at);
       }
       signature.arguments.push_back(std::move(argument));
       if (!signature.error.empty())
         break;
-      bool comma = take(',');
-      bool arrow = take('-') && take('>');
-      if (!comma && !arrow && at < text.size())
-        signature.error = "`,` or `->` is expected at \"" + rest() + "\"";
+      // "A[M] -> C[M]", "A[M], -> C[M]" and "A[M], B[M] ->" are all read.
+      bool comma = take(','), arrow = text.substr(at).starts_with("->");
+      if (arrow) {
+        at += 2;
+        skip();
+      }
+      more = comma || at < text.size();
+      if (more && !comma && !arrow)
+        signature.error = "`,` or `->` is expected " + where(at);
     }
     return signature;
   }
@@ -68,7 +79,18 @@ private:
     skip();
     return result;
   }
-  std::string rest() const { return std::string(text.substr(at, 16)); }
+  /// A name, or a decimal number.
+  static bool isSize(const std::string &word) {
+    if (word.empty() || !std::isdigit(static_cast<unsigned char>(word[0])))
+      return !word.empty();
+    return word.find_first_not_of("0123456789") == std::string::npos &&
+           (word.size() == 1 || word[0] != '0');
+  }
+  std::string where(size_t begin) const {
+    if (begin >= text.size())
+      return "at the end";
+    return "at \"" + std::string(text.substr(begin, 16)) + "\"";
+  }
 
   std::string_view text;
   size_t at = 0;

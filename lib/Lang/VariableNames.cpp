@@ -27,13 +27,23 @@ std::string nameBefore(std::string_view line, size_t at) {
     --at;
   if (at == 0 || (line[at - 1] != '=' && line[at - 1] != '(' && line[at - 1] != '{'))
     return "";
-  --at;
+  bool parenthesis = line[--at] == '(';
   while (at > 0 && line[at - 1] == ' ')
     --at;
   size_t end = at;
   while (at > 0 && isWord(line[at - 1]))
     --at;
-  return std::string(line.substr(at, end - at));
+  std::string name(line.substr(at, end - at));
+  if (!parenthesis)
+    return name;
+  // `acc(b.local<..` initialises a member or a variable; `ring.push_back(..`
+  // and `normalize(..);` are calls.
+  size_t before = line.substr(0, at).find_last_not_of(' ');
+  if (before == std::string_view::npos)
+    return line.back() == ';' ? "" : name;
+  bool member = line[before] == '.' ||
+                (line[before] == '>' && before > 0 && line[before - 1] == '-');
+  return member ? "" : name;
 }
 
 std::string nameAfter(std::string_view line, size_t at) {
@@ -61,7 +71,8 @@ std::string variableName(std::string_view line, unsigned ordinal) {
     else if (rest.starts_with("Var<") && (at == 0 || !isWord(line[at - 1])))
       names.push_back(nameAfter(line, at));
   }
-  return ordinal < names.size() ? names[ordinal] : "";
+  // A line of a helper that is used again runs again.
+  return names.empty() ? "" : names[ordinal % names.size()];
 }
 
 } // namespace penstock

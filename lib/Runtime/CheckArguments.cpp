@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace penstock {
 
@@ -47,8 +48,9 @@ constexpr int64_t maxElements = int64_t(1) << 56;
 
 class Checker {
 public:
-  Checker(const KernelInfo &info, std::span<const detail::Argument> arguments)
-      : info(info), arguments(arguments) {}
+  Checker(const KernelInfo &info, std::span<const detail::Argument> arguments,
+          const SourcePlace &place)
+      : info(info), arguments(arguments), place(place) {}
 
   std::vector<Diagnostic> run() {
     if (arguments.size() != info.arguments.size()) {
@@ -63,7 +65,8 @@ public:
     for (size_t i = 0; i < arguments.size(); ++i)
       if (arguments[i].tensor)
         checkTensor(i);
-    checkSizes();
+    if (diagnostics.empty())
+      checkSizes();
     if (diagnostics.empty())
       checkOverlap();
     return std::move(diagnostics);
@@ -73,11 +76,16 @@ private:
   void error(DiagnosticCode code, std::string message, std::string help = "") {
     Diagnostic d;
     d.code = code;
-    d.place = info.place;
+    d.place = place.known() ? place : info.place;
     d.message = std::move(message);
+    if (place.known() && info.place.known())
+      d.notes.push_back({info.place, "`" + info.name + "` was compiled here", ""});
     if (!help.empty())
       d.helps.push_back(std::move(help));
     diagnostics.push_back(std::move(d));
+  }
+  std::string signatureHelp() const {
+    return info.signature.empty() ? "" : "its signature is \"" + info.signature + "\"";
   }
   std::string called(size_t i) const { return "`" + info.arguments[i].name + "`"; }
 
@@ -103,7 +111,7 @@ private:
       int64_t size = tensor.sizes[d], stride = tensor.strides[d];
       if (size < 0) {
         error(LaunchSize, "size " + std::to_string(d) + " of " + called(i) + " is " +
-                              std::to_string(size));
+                              std::to_string(size) + "; it must not be negative");
         return;
       }
       if (size && elements > maxElements / size) {
@@ -126,13 +134,17 @@ private:
             "pass a contiguous copy, or write the kernel for the transposed tensor");
     if (info.arguments[i].written && selfOverlaps(tensor))
       error(LaunchStride, called(i) + " is written, but its strides map different elements to "
-                                      "the same memory");
+                                      "the same memory",
+            "give every row memory of its own: a stride of at least " +
+                std::to_string(tensor.sizes.back()) + " elements");
     if (!tensor.data)
       error(LaunchNull, called(i) + " has " + std::to_string(elements) +
-                            " elements and no memory");
+                            " elements, but its data is a null pointer");
     else if (reinterpret_cast<uintptr_t>(tensor.data) % bytesOf(tensor.element))
-      error(LaunchNull, called(i) + " is not aligned to its elements of " +
-                            std::to_string(bytesOf(tensor.element)) + " bytes");
+      error(LaunchNull, called(i) + " holds " + nameOf(tensor.element) +
+                            " and is not aligned to " +
+                            std::to_string(bytesOf(tensor.element)) + " bytes",
+            "pass memory that was allocated as " + std::string(nameOf(tensor.element)));
   }
 
   /// Elements are distinct if each stride steps over all that the smaller ones
@@ -157,11 +169,12 @@ private:
   void checkSizes() {
     struct Seen {
       int64_t value;
-      std::string where;
+      std::string where; ///< empty if it was fixed
+      bool reported = false;
     };
     std::map<std::string, Seen> seen;
     for (const auto &[name, value] : info.fixedSizes)
-      seen[name] = {value, "fixed when the kernel was compiled"};
+      seen[name] = {value, ""};
     for (size_t i = 0; i < arguments.size(); ++i) {
       const std::vector<std::string> &names = info.arguments[i].sizes;
       for (size_t d = 0; d < names.size(); ++d) {
@@ -170,15 +183,20 @@ private:
         if (names[d][0] >= '0' && names[d][0] <= '9') {
           if (names[d] != std::to_string(value))
             error(LaunchSize, where + " is " + std::to_string(value) +
-                                  "; the kernel's signature says " + names[d]);
+                                  ", but the signature says " + names[d],
+                  signatureHelp());
           continue;
         }
         auto [known, isNew] = seen.try_emplace(names[d], Seen{value, where});
-        if (!isNew && known->second.value != value)
-          error(LaunchSize, "`" + names[d] + "` is " + std::to_string(value) + " as " + where +
-                                ", but " + std::to_string(known->second.value) + " " +
-                                (known->second.where[0] == 'f' ? "" : "as ") +
-                                known->second.where);
+        if (!isNew && known->second.value != value &&
+            !std::exchange(known->second.reported, true))
+          error(LaunchSize,
+                "`" + names[d] + "` is " + std::to_string(value) + " as " + where + ", but " +
+                    (known->second.where.empty()
+                         ? "`fix` made it " + std::to_string(known->second.value) +
+                               " when the kernel was compiled"
+                         : std::to_string(known->second.value) + " as " + known->second.where),
+                signatureHelp());
       }
     }
   }
@@ -221,8 +239,9 @@ private:
       return false;
     // Column slices of one matrix interleave without touching.
     if (a.row && a.row == b.row) {
-      uintptr_t between = (b.begin - a.begin) % a.row;
-      return between < a.width || between + b.width > a.row;
+      const Span &first = a.begin <= b.begin ? a : b, &second = a.begin <= b.begin ? b : a;
+      uintptr_t between = (second.begin - first.begin) % first.row;
+      return between < first.width || between + second.width > first.row;
     }
     return true;
   }
@@ -243,14 +262,16 @@ private:
 
   const KernelInfo &info;
   std::span<const detail::Argument> arguments;
+  const SourcePlace &place;
   std::vector<Diagnostic> diagnostics;
 };
 
 } // namespace
 
 std::vector<Diagnostic> checkArguments(const KernelInfo &info,
-                                       std::span<const detail::Argument> arguments) {
-  return Checker(info, arguments).run();
+                                       std::span<const detail::Argument> arguments,
+                                       const SourcePlace &place) {
+  return Checker(info, arguments, place).run();
 }
 
 } // namespace penstock

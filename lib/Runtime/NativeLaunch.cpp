@@ -65,7 +65,7 @@ struct Scratch {
 Diagnostic problem(const KernelInfo &info, DiagnosticCode code, std::string message) {
   Diagnostic d;
   d.code = code;
-  d.place = info.place;
+  d.place = code == LaunchGrid && info.gridPlace.known() ? info.gridPlace : info.place;
   d.message = std::move(message);
   return d;
 }
@@ -89,13 +89,15 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
   for (int d = 0; d < 3; ++d) {
     if (constants[d] < 0)
       return {problem(info, LaunchGrid, "extent " + std::to_string(d) + " of the grid of `" +
-                                            info.name + "` is " + std::to_string(constants[d]))};
+                                            info.name + "` is " + std::to_string(constants[d]) +
+                                            "; it must not be negative")};
     if (constants[d] && blocks > (uint64_t(1) << 40) / static_cast<uint64_t>(constants[d]))
       return {problem(info, LaunchGrid,
                       "the grid of `" + info.name + "` has more than 2^40 blocks")};
     blocks *= static_cast<uint64_t>(constants[d]);
   }
   int threads = options.threads > 0 ? options.threads : defaultThreads();
+  threads = static_cast<int>(std::min<uint64_t>(std::min(threads, 1024), std::max<uint64_t>(blocks, 1)));
   std::vector<std::unique_ptr<Scratch>> scratch(static_cast<size_t>(threads));
   std::atomic<bool> outOfMemory{false};
   parallelFor(blocks, threads, [&](uint64_t block, int worker) {

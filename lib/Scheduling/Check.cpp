@@ -151,6 +151,15 @@ void Checker::checkStatement(StatementId s) {
   if (statement.queue != none && !statement.async && !isWait && !isCommit)
     malformed(statement.place,
               "`" + statement.name + "` is in a queue and not asynchronous");
+  if (statement.group < -1 || (statement.group >= 0 && !statement.async))
+    malformed(statement.place, "`" + statement.name +
+                                   "` is in a commit group and not "
+                                   "asynchronous");
+  if (statement.group >= 0 && statement.queue != none &&
+      hasCommit(statement.queue))
+    malformed(statement.place, "`" + statement.name +
+                                   "` has a commit group and a commit of its "
+                                   "own");
   if (!statement.users.empty() && statement.kind != StatementKind::Scalar)
     malformed(statement.place,
               "`" + statement.name + "` has users and is not a scalar");

@@ -29,8 +29,25 @@ public:
   bool isAhead(StatementId s) const { return ahead[s]; }
   StatementId unitOf(StatementId s) const { return unit[s]; }
 
-  /// The plan in which the copies of each unit run `lead[unit]` steps ahead.
-  Schedule plan(const std::vector<int64_t> &lead) const;
+  /// How far the copies of each unit run ahead, and the statement after which
+  /// they are issued, if that is later than their last use.
+  struct Leads {
+    std::vector<int64_t> steps;
+    std::vector<StatementId> notBefore;
+  };
+  Leads leads(int64_t steps) const {
+    size_t count = problem.statements.size();
+    return {std::vector<int64_t>(count, steps),
+            std::vector<StatementId>(count, none)};
+  }
+  StatementId anchor(StatementId s, const Leads &lead) const {
+    StatementId later = lead.notBefore[unit[s]];
+    return later != none && (lastUse[s] == none || later > lastUse[s])
+               ? later
+               : lastUse[s];
+  }
+
+  Schedule plan(const Leads &lead) const;
   /// The same, with the front rotation of the rule.
   Schedule rule(int64_t numStages) const;
 
@@ -147,6 +164,10 @@ void Planner::findUnits() {
       continue;
     if (model.commitOf[s] != none && ahead[model.commitOf[s]])
       join(s, model.commitOf[s]);
+    for (StatementId other = 0; other < s; ++other)
+      if (ahead[other] && problem.statements[s].group >= 0 &&
+          problem.statements[other].group == problem.statements[s].group)
+        join(s, other);
     if (problem.statements[s].kind == StatementKind::Copy)
       continue;
     for (const Pair &pair : model.pairs)
@@ -201,9 +222,11 @@ void Planner::findLastUses() {
       lastUse[s] = lastConsumer;
 }
 
-Schedule Planner::plan(const std::vector<int64_t> &lead) const {
+Schedule Planner::plan(const Leads &lead) const {
   size_t count = problem.statements.size();
-  auto leadOf = [&](StatementId s) { return ahead[s] ? lead[unit[s]] : 0; };
+  auto leadOf = [&](StatementId s) {
+    return ahead[s] ? lead.steps[unit[s]] : 0;
+  };
   int64_t deepest = 0;
   for (StatementId s = 0; s < count; ++s)
     deepest = std::max(deepest, leadOf(s));
@@ -220,19 +243,20 @@ Schedule Planner::plan(const std::vector<int64_t> &lead) const {
       continue;
     emit(s);
     for (StatementId a = 0; a < count; ++a)
-      if (leadOf(a) > 0 && lastUse[a] == s)
+      if (leadOf(a) > 0 && anchor(a, lead) == s)
         emit(a);
   }
   // A last use that itself runs ahead, or no consumer at all.
   for (StatementId a = 0; a < count; ++a)
-    if (leadOf(a) > 0 && (lastUse[a] == none || leadOf(lastUse[a]) > 0))
+    if (StatementId at = leadOf(a) > 0 ? anchor(a, lead) : a;
+        at == none || (at != a && leadOf(at) > 0))
       emit(a);
   return schedule;
 }
 
 Schedule Planner::rule(int64_t numStages) const {
   size_t count = problem.statements.size();
-  Schedule schedule = plan(std::vector<int64_t>(count, numStages));
+  Schedule schedule = plan(leads(numStages));
   int64_t copies = std::count(ahead.begin(), ahead.end(), true);
   int64_t consumers = int64_t(count) - copies;
   bool allLast = true;
@@ -322,12 +346,12 @@ Inferred Inference::shallower() {
   // The first violation of the plan that was asked for is the reason to give.
   Diagnostic reason = toDiagnostic(problem, *result.schedule, result.verdict,
                                    result.verdict.violations.front());
-  size_t count = problem.statements.size();
-  std::vector<int64_t> lead(count, numStages);
+  Planner::Leads lead = planner.leads(numStages);
   auto leadOf = [&](StatementId s) {
-    return s != none && planner.isAhead(s) ? lead[planner.unitOf(s)] : 0;
+    return s != none && planner.isAhead(s) ? lead.steps[planner.unitOf(s)] : 0;
   };
-  // Each violation can only be cured by running less far ahead, so the leads
+  // A copy that follows a consumer too early in its step is issued after it;
+  // everything else can only be cured by running less far ahead. So the leads
   // sink to the largest that are legal together.
   while (true) {
     Schedule schedule = planner.plan(lead);
@@ -336,20 +360,33 @@ Inferred Inference::shallower() {
     result.verdict = verdict;
     if (onlyDoesNotFit(verdict))
       break;
+    bool moved = false;
+    for (const Violation &v : verdict.violations) {
+      StatementId end = v.third == none ? v.first : v.third;
+      if (moved || v.second == none || leadOf(v.second) == 0 ||
+          leadOf(end) > 0 || end == none ||
+          planner.anchor(v.second, lead) >= end)
+        continue;
+      lead.notBefore[planner.unitOf(v.second)] = end;
+      moved = true;
+    }
+    if (moved)
+      continue;
     StatementId victim = none;
     for (const Violation &v : verdict.violations)
       for (StatementId s : {v.second, v.first, v.third})
         if (leadOf(s) > 0 && (victim == none || leadOf(s) > leadOf(victim)))
           victim = s;
     if (victim != none) {
-      --lead[planner.unitOf(victim)];
+      --lead.steps[planner.unitOf(victim)];
+      lead.notBefore[planner.unitOf(victim)] = none;
       continue;
     }
     bool any = false;
-    for (int64_t &l : lead)
-      if (l > 0) {
+    for (int64_t &steps : lead.steps)
+      if (steps > 0) {
         any = true;
-        --l;
+        --steps;
       }
     if (!any) {
       // Even the loop as it is written breaks a rule.

@@ -124,6 +124,9 @@ struct Statement {
   bool async = false;
   /// The queue of an asynchronous statement, commit or counted wait.
   QueueId queue = none;
+  /// Asynchronous statements with the same number are committed together by the
+  /// compiler, right after the last of them; -1: no such group.
+  int64_t group = -1;
 
   /// Wait: what it names.
   std::vector<Await> awaits;

@@ -366,7 +366,9 @@ bool Parser::clause(Statement &s, StatementId id) {
       token = at;
       fail("unknown queue `" + text + "`");
     }
-  } else if (accept("when"))
+  } else if (accept("group"))
+    s.group = number("a group");
+  else if (accept("when"))
     guard(s);
   else if (accept("awaits"))
     awaits(id);

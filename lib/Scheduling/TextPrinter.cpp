@@ -81,6 +81,8 @@ std::string printStatement(const Problem &problem, const Statement &s) {
     out += " async";
   if (s.queue != none)
     out += " queue " + printName(problem.queues[s.queue].name);
+  if (s.group >= 0)
+    out += " group " + std::to_string(s.group);
   if (!s.guard.empty())
     out += " when " + list(s.guard, " & ", [](const Literal &l) {
              return (l.negated ? "!" : "") + printName(l.condition);

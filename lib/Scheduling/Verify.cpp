@@ -30,6 +30,7 @@ public:
     checkHazards();
     checkWaits();
     checkCommits();
+    checkGroups();
     checkFences();
     checkScalars();
     for (const Overflow &overflow : overflows(problem, verdict.versions)) {
@@ -59,6 +60,7 @@ private:
   void checkHazard(const Pair &pair);
   void checkWaits();
   void checkCommits();
+  void checkGroups();
   void checkFences();
   bool fenced(const Pair &pair, int64_t d, StatementId &moved) const;
   void checkScalars();
@@ -209,6 +211,31 @@ void Verifier::checkCommits() {
           schedule.order[s] > first && schedule.order[s] < schedule.order[c])
         add(CommitNotAlone, firstMember, s, c);
     }
+  }
+}
+
+/// Groups without a commit of their own: the compiler commits after the last
+/// member, so all of them run in one step with no member of another group
+/// between the first and the last.
+void Verifier::checkGroups() {
+  std::map<int64_t, std::vector<StatementId>> groups;
+  for (StatementId s = 0; s < problem.statements.size(); ++s)
+    if (problem.statements[s].group >= 0)
+      groups[problem.statements[s].group].push_back(s);
+  for (auto &[number, members] : groups) {
+    auto [first, last] = std::minmax_element(
+        members.begin(), members.end(), [&](StatementId a, StatementId b) {
+          return schedule.order[a] < schedule.order[b];
+        });
+    for (StatementId s : members)
+      if (schedule.stage[s] != schedule.stage[members.front()] &&
+          has(Rule::CommitStage))
+        add(CommitOtherStage, members.front(), s);
+    for (auto &[other, strangers] : groups)
+      for (StatementId s : strangers)
+        if (other != number && schedule.order[s] > schedule.order[*first] &&
+            schedule.order[s] < schedule.order[*last] && has(Rule::CommitAlone))
+          add(CommitNotAlone, *first, s, *last);
   }
 }
 

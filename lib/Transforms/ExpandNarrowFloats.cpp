@@ -192,20 +192,6 @@ struct ExtendInSteps : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
-struct ConstantF8 : OpRewritePattern<arith::ConstantOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::ConstantOp op, PatternRewriter &rewriter) const override {
-    auto value = dyn_cast<FloatAttr>(op.getValue());
-    if (!value || !isF8(op.getType()))
-      return failure();
-    APInt raw = value.getValue().bitcastToAPInt();
-    Value byte = arith::ConstantOp::create(rewriter, op.getLoc(),
-                                           rewriter.getIntegerAttr(rewriter.getI8Type(), raw));
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
-    return success();
-  }
-};
-
 struct ExpandNarrowFloats : penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowFloats> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -220,7 +206,7 @@ struct ExpandNarrowFloats : penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowF
     if (failed(runPipeline(emulate, getOperation())))
       return signalPassFailure();
     RewritePatternSet patterns(context);
-    patterns.add<ExtendF8, TruncateToF8, TruncateInSteps, ExtendInSteps, ConstantF8>(context);
+    patterns.add<ExtendF8, TruncateToF8, TruncateInSteps, ExtendInSteps>(context);
     arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -249,16 +249,17 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
     };
     Value zero = number(APInt(width, 0)), one = number(APInt(width, 1));
     Value bad = arith::CmpIOp::create(b, loc, Predicate::eq, divisor, zero);
+    reportIf(b, loc, bad, FaultDivision, "division by zero");
     if (isSigned) {
       Value smallest = arith::CmpIOp::create(b, loc, Predicate::eq, op->getOperand(0),
                                              number(APInt::getSignedMinValue(width)));
       Value minusOne = arith::CmpIOp::create(b, loc, Predicate::eq, divisor,
                                              number(APInt::getAllOnes(width)));
       Value overflow = arith::AndIOp::create(b, loc, smallest, minusOne);
+      reportIf(b, loc, overflow, FaultDivision,
+               "the smallest integer is divided by -1; the result does not fit");
       bad = arith::OrIOp::create(b, loc, bad, overflow);
     }
-    reportIf(b, loc, bad, FaultDivision,
-             "a division by zero, or one whose result does not fit");
     op->setOperand(1, arith::SelectOp::create(b, loc, bad, one, divisor));
     b.setInsertionPointAfter(op);
     Value result = arith::SelectOp::create(b, loc, bad, zero, op->getResult(0));

@@ -49,7 +49,7 @@ public:
       acc = allocate(shape);
       if (!gemm.getOverwrite())
         tile::CopyOp::create(b, loc, view, ValueRange(), acc, ValueRange(), Value(),
-                             DenseI64ArrayAttr(), StringAttr());
+                             Value(), DenseI64ArrayAttr(), StringAttr());
     }
     // Four vectors wide leaves room for six rows in 32 registers.
     int64_t wide = std::min<int64_t>(4, std::max<int64_t>(1, n / lanes));
@@ -66,7 +66,7 @@ public:
       blocks(vectorEnd, n, n - vectorEnd, {n - vectorEnd}, m, rows, a, bt, acc);
     if (acc != view)
       tile::CopyOp::create(b, loc, acc, ValueRange(), view, ValueRange(), Value(),
-                           DenseI64ArrayAttr(), StringAttr());
+                           Value(), DenseI64ArrayAttr(), StringAttr());
     gemm.erase();
   }
 

@@ -49,9 +49,20 @@ struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
     return numbers.try_emplace(name, numbers.size()).first->second;
   }
 
+  /// The iteration that an operation states for itself, if any.
+  static Value statedIteration(Operation *op) {
+    if (auto copy = dyn_cast<tile::CopyOp>(op))
+      return copy.getInstance();
+    if (auto gemm = dyn_cast<tile::GemmOp>(op))
+      return gemm.getInstance();
+    return cast<tile::WaitOp>(op).getThrough();
+  }
+
   /// The number of the iteration of the innermost loop around \p op.
   static Value iterationOf(OpBuilder &b, Operation *op) {
     Location loc = op->getLoc();
+    if (Value stated = statedIteration(op))
+      return stated;
     auto loop = op->getParentOfType<scf::ForOp>();
     if (!loop)
       return arith::ConstantIndexOp::create(b, loc, 0);
@@ -63,7 +74,7 @@ struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
     Location loc = op->getLoc();
     int64_t number = numberOf(op.getAsyncName());
     auto kernel = op->getParentOfType<func::FuncOp>();
-    if (auto loop = op->getParentOfType<scf::ForOp>()) {
+    if (auto loop = op->getParentOfType<scf::ForOp>(); loop && !statedIteration(op)) {
       // What an earlier run of the loop left behind is older than anything
       // this run issues.
       OpBuilder b(loop);
@@ -104,7 +115,7 @@ struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
       Value number = arith::ConstantIntOp::create(b, loc, numberOf(name), 32);
       // Outside of a loop there is nothing to count.
       Value iteration = arith::ConstantIntOp::create(b, loc, -1, 64);
-      if (wait.getLag())
+      if (wait.getLag() || wait.getThrough())
         iteration = arith::IndexCastOp::create(b, loc, b.getI64Type(), iterationOf(b, wait));
       Value lag = arith::ConstantIntOp::create(b, loc, wait.getLag(), 64);
       callRuntime(b, loc, abi::asyncWaitFn, {number, iteration, lag});

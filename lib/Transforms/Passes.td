@@ -27,6 +27,41 @@ def UnrollLoops : Pass<"tile-unroll-loops", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
+def ResolveSchedules : Pass<"tile-resolve-schedules", "::mlir::func::FuncOp"> {
+  let summary = "Check or choose the schedule of every pipelined loop";
+  let description = [{
+    Describes each loop that carries `tile.schedule` as a problem of
+    lib/Scheduling. A stated `stage` and `order` is checked against every
+    conflict of the body; `num_stages` is turned into a plan. A schedule that
+    breaks a rule is an error (PS12xx) that names both statements, the buffer,
+    the iterations and the cure. What was decided replaces the attribute, marked
+    `resolved`.
+
+    Example: test/Transforms/resolve-schedules.mlir
+  }];
+}
+
+def ExpandPipelines : Pass<"tile-expand-pipelines", "::mlir::func::FuncOp"> {
+  let summary = "Write pipelined loops out in the order of their schedule";
+  let description = [{
+    For a loop of n iterations and a deepest stage S, step t runs statement i for
+    iteration t - stage(i), statements in the order of the schedule. The first S
+    steps are peeled and the last S form a loop of their own, both with each
+    statement under the condition that its iteration exists; the steady loop
+    between them has no conditions. This is exact for every n, 0 and anything
+    below S included. Buffers with several versions become rings, of which
+    iteration k uses slot k mod V; if a buffer is read after the loop, its last
+    slot is copied out. Replayable scalars are recomputed where they are used,
+    for that statement's iteration. Waits that nobody wrote are added before the
+    first conflicting statement. `scf::pipelineForLoop` is not used: it moves
+    values through loop arguments and knows neither buffers nor waits.
+
+    Example: test/Transforms/expand-pipelines.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def LowerLaunch : Pass<"tile-lower-launch", "::mlir::ModuleOp"> {
   let summary = "Split a kernel into what is computed per launch and per block";
   let description = [{
@@ -62,24 +97,6 @@ def OutlineAsync : Pass<"tile-outline-async", "::mlir::ModuleOp"> {
                            "::mlir::LLVM::LLVMDialect"];
 }
 
-def GuardFaults : Pass<"tile-guard-faults", "::mlir::ModuleOp"> {
-  let summary = "Make every index, slice, division and assertion safe";
-  let description = [{
-    Nothing a kernel computes may touch foreign memory or stop the process. Where
-    an index, a slice's offset, a divisor or a loop's step is not a constant, a
-    check is inserted that reports a fault to the runtime and goes on with a
-    harmless value: an element outside reads as zero and is not written, a
-    slice is moved inside, a division by zero gives zero. `tile.assert` becomes
-    such a check. The module's attribute `penstock.faults` lists all checks with
-    code, place and message.
-
-    Example: test/Transforms/guard-faults.mlir
-  }];
-  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::LLVM::LLVMDialect"];
-}
-
 def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
   let summary = "Turn products of tiles into register-blocked loops";
   let description = [{
@@ -108,6 +125,25 @@ def LowerToLoops : Pass<"tile-lower-to-loops", "::mlir::ModuleOp"> {
     may be reassociated, as their order is not defined.
 
     Example: test/Transforms/lower-to-loops.mlir
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+def GuardFaults : Pass<"tile-guard-faults", "::mlir::ModuleOp"> {
+  let summary = "Make every index, slice, division and assertion safe";
+  let description = [{
+    Nothing a kernel computes may touch foreign memory or stop the process. Where
+    an index, a slice's offset, a divisor or a loop's step is not a constant, a
+    check is inserted that reports a fault to the runtime and goes on with a
+    harmless value: an element outside reads as zero and is not written, a
+    slice is moved inside, a division by zero gives zero. `tile.assert` becomes
+    such a check. The module's attribute `penstock.faults` lists all checks with
+    code, place and message. Runs on loops over elements: the bodies of maps may
+    only compute values.
+
+    Example: test/Transforms/guard-faults.mlir
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",

@@ -9,6 +9,8 @@
 #include "Instances.h"
 #include "gmock/gmock.h"
 
+#include <random>
+
 using namespace penstock;
 using namespace penstock::sched;
 using testing::ElementsAre;
@@ -161,6 +163,69 @@ TEST(Infer, FallbackIsDeepest) {
       Schedule deeper{{0, stage}, {loadFirst ? 0 : 1, loadFirst ? 1 : 0}};
       EXPECT_FALSE(verify(i.problem, deeper).legal());
     }
+}
+
+/// One copy in a random body: no lead and no place for it is legal that would
+/// make the pipeline deeper than the plan.
+TEST(Infer, FallbackEqualsExhaustiveSearch) {
+  std::mt19937 rng(12);
+  auto pick = [&](int lo, int hi) {
+    return std::uniform_int_distribution<int>(lo, hi)(rng);
+  };
+  int shallower = 0, refused = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    int consumers = pick(1, 4), place = pick(0, consumers);
+    std::string text = "loop l {\n  buffer G global\n  buffer S shared\n"
+                       "  buffer T shared\n";
+    for (int s = 0; s <= consumers; ++s) {
+      text += "  statement s" + std::to_string(s);
+      if (s == place) {
+        text += " copy reads G[k] writes S\n";
+        continue;
+      }
+      text += " compute";
+      for (const char *read : {"S", "T"})
+        if (pick(0, 2) == 0)
+          text += std::string(" reads ") + read;
+      if (pick(0, 1))
+        text += " writes T";
+      if (pick(0, 2) == 0)
+        text += " writes G[k+" + std::to_string(pick(1, 4)) + "]";
+      text += "\n";
+    }
+    Problem p = parseOne(text + "}\n").problem;
+    int64_t asked = pick(2, 4);
+    // Consumers keep their order; the copy may stand anywhere among them.
+    int64_t deepest = 0;
+    for (int64_t lead = 1; lead <= asked; ++lead)
+      for (int position = 0; position <= consumers; ++position) {
+        Schedule s = identitySchedule(p);
+        int64_t next = 0;
+        for (int c = 0; c <= consumers; ++c) {
+          s.stage[c] = c == place ? 0 : lead;
+          if (c != place)
+            s.order[c] = next + (next >= position);
+          next += c != place;
+        }
+        s.order[place] = position;
+        if (verify(p, s).legal())
+          deepest = lead;
+      }
+    Inferred plan = infer(p, asked);
+    if (deepest == 0) {
+      ++refused;
+      EXPECT_FALSE(plan.schedule) << text;
+      continue;
+    }
+    ASSERT_TRUE(plan.schedule) << text << render(plan.diagnostics);
+    // The rule may write a lead of S as S-1 stages with the copies in front.
+    int64_t stages = plan.schedule->numStages();
+    bool front = plan.schedule->order[place] == 0;
+    EXPECT_EQ(stages - 1 + (front && deepest > 1), deepest) << text;
+    shallower += deepest < asked;
+  }
+  EXPECT_GT(shallower, 200);
+  EXPECT_GT(refused, 100);
 }
 
 TEST(Infer, ExplicitWaitEndsTheUse) {

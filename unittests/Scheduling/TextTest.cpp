@@ -163,9 +163,9 @@ TEST(Text, DamagedTextDoesNotCrash) {
 }
 
 /// The examples of the documentation say what the tool prints for them.
-TEST(Text, DocumentedExamples) {
-  std::ifstream in(PENSTOCK_SOURCE_DIR "/docs/scheduling-instances.md");
-  ASSERT_TRUE(in);
+void runExamples(const std::string &file, int least) {
+  std::ifstream in(PENSTOCK_SOURCE_DIR "/docs/" + file);
+  ASSERT_TRUE(in) << file;
   std::string doc((std::istreambuf_iterator<char>(in)), {});
   int examples = 0;
   for (size_t at = 0; (at = doc.find("```instance\n", at)) != doc.npos;) {
@@ -177,7 +177,7 @@ TEST(Text, DocumentedExamples) {
     ASSERT_NE(out, doc.npos);
     out += std::string("```verdict\n").size();
     std::string expected = doc.substr(out, doc.find("```", out) - out);
-    ParsedInstances parsed = parseInstances(text, "doc");
+    ParsedInstances parsed = parseInstances(text, file);
     ASSERT_FALSE(parsed.error) << render(*parsed.error);
     std::string printed;
     for (const Instance &i : parsed.instances)
@@ -186,7 +186,13 @@ TEST(Text, DocumentedExamples) {
     ++examples;
     at = end;
   }
-  EXPECT_GE(examples, 6);
+  EXPECT_GE(examples, least) << file;
+}
+
+TEST(Text, DocumentedExamples) {
+  runExamples("scheduling-instances.md", 6);
+  runExamples("pipelining.md", 1);
+  runExamples("pipelining-cases.md", 11);
 }
 
 } // namespace

@@ -42,8 +42,34 @@ Diagnostic tile::convert(const mlir::Diagnostic &from, DiagnosticCode fallback) 
     std::string text = note.str();
     if (llvm::StringRef(text).starts_with("help: "))
       to.helps.push_back(text.substr(6));
+    else if (llvm::StringRef(text).starts_with("label: "))
+      (to.notes.empty() ? to.label : to.notes.back().label) = text.substr(7);
     else if (!llvm::StringRef(text).starts_with("see current operation"))
       to.notes.push_back({placeOf(note.getLocation()), text, ""});
   }
   return to;
+}
+
+void tile::emit(mlir::Location loc, const Diagnostic &from) {
+  auto diagnostic = from.severity == Severity::Error ? mlir::emitError(loc)
+                                                     : mlir::emitWarning(loc);
+  diagnostic << codeName(from.code) << ": " << from.message;
+  mlir::MLIRContext *context = loc.getContext();
+  auto locationOf = [&](const SourcePlace &place) -> mlir::Location {
+    if (!place.known())
+      return mlir::UnknownLoc::get(context);
+    return mlir::FileLineColLoc::get(context, place.file, place.line, place.column);
+  };
+  auto note = [&](const SourcePlace &place, const std::string &text) {
+    diagnostic.attachNote(locationOf(place)) << text;
+  };
+  if (!from.label.empty())
+    note(from.place, "label: " + from.label);
+  for (const DiagnosticNote &inner : from.notes) {
+    note(inner.place, inner.message);
+    if (!inner.label.empty())
+      note(inner.place, "label: " + inner.label);
+  }
+  for (const std::string &help : from.helps)
+    note(from.place, "help: " + help);
 }

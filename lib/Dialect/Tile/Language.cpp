@@ -180,8 +180,11 @@ LogicalResult verifyWaits(func::FuncOp kernel) {
   kernel.walk([&](WaitOp wait) {
     auto loop = wait->getParentOfType<scf::ForOp>();
     if (wait.getLag() > 0 && !loop) {
-      emitCoded(wait, WaitUnknown)
-          << "`wait` has a lag but stands outside of loops";
+      auto diagnostic = emitCoded(wait, WaitUnknown)
+                        << "`wait` has a lag but stands outside of loops";
+      diagnostic.attachNote()
+          << "help: a lag counts iterations of the loop around the wait; leave "
+             "it out to wait for everything of that name";
       result = failure();
       return;
     }
@@ -204,6 +207,9 @@ LogicalResult verifyWaits(func::FuncOp kernel) {
                           << "`wait` has a lag for `" << text
                           << "`, which is issued in another loop";
         diagnostic.attachNote(op->getLoc()) << "it is issued here";
+        diagnostic.attachNote()
+            << "help: a lag counts iterations of the loop around both; leave "
+               "it out to wait for everything of that name";
         result = failure();
       }
     }
@@ -235,8 +241,12 @@ LogicalResult tile::verifyKernel(Operation *op) {
     if (inner == kernel.getOperation())
       return WalkResult::advance();
     if (++operations > maxOperations) {
-      emitCoded(kernel, TooLarge)
-          << "the kernel has more than " << maxOperations << " operations";
+      auto diagnostic = emitCoded(kernel, TooLarge)
+                        << "the kernel has more than " << maxOperations
+                        << " operations";
+      diagnostic.attachNote()
+          << "help: a C++ loop is unrolled fully; use b.range(..) where that is "
+             "too much";
       return WalkResult::interrupt();
     }
     unsigned depth = 0;
@@ -255,6 +265,10 @@ LogicalResult tile::verifyKernel(Operation *op) {
       return WalkResult::interrupt();
     }
     LogicalResult ok = verifyTypes(inner);
+    if (isa<MapOp>(inner->getParentOp()) && inner->getNumRegions())
+      ok = emitCoded(inner, ParallelRace)
+           << "the body of `map` only computes values; `" << inner->getName()
+           << "` does more";
     if (auto view = dyn_cast<memref::SubViewOp>(inner); view && succeeded(ok))
       ok = verifyView(view);
     else if (auto loop = dyn_cast<scf::ForOp>(inner); loop && succeeded(ok))
@@ -274,6 +288,9 @@ LogicalResult tile::verifyKernel(Operation *op) {
         auto diagnostic = emitCoded(inner, GridForm)
                           << "the grid is stated a second time";
         diagnostic.attachNote(grid->getLoc()) << "the first time is here";
+        diagnostic.attachNote()
+            << "help: a kernel has one grid; state all its extents in one "
+               "call";
         ok = diagnostic;
       }
       grid = inner;

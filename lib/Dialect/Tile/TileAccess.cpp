@@ -24,8 +24,15 @@ using namespace penstock::tile;
 //===----------------------------------------------------------------------===//
 
 Value tile::rootOf(Value memref) {
-  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
-    memref = view.getViewSource();
+  while (Operation *op = memref.getDefiningOp()) {
+    // A transpose is a view, but upstream does not give it the interface.
+    if (auto transpose = dyn_cast<memref::TransposeOp>(op))
+      memref = transpose.getIn();
+    else if (auto view = dyn_cast<ViewLikeOpInterface>(op))
+      memref = view.getViewSource();
+    else
+      break;
+  }
   return memref;
 }
 

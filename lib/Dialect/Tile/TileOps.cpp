@@ -30,6 +30,27 @@ static LogicalResult fail(InFlightDiagnostic diagnostic,
   return diagnostic;
 }
 
+/// What a user of the C++ API calls an operation.
+static StringRef spelled(Operation *op) {
+  if (isa<MapOp>(op))
+    return "set";
+  if (isa<AssertOp>(op))
+    return "require";
+  if (isa<AllocOp>(op))
+    return "shared` or `local";
+  return op->getName().stripDialect();
+}
+
+/// "`transposed(Bs)`", for a cure.
+static std::string transposedName(Value memref) {
+  std::string name = nameOf(memref);
+  return "`transposed(" + (name.empty() ? ".." : name) + ")`";
+}
+
+static bool areTransposed(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+  return a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0];
+}
+
 static MemRefType typeOf(Value memref) {
   return cast<MemRefType>(memref.getType());
 }
@@ -39,7 +60,7 @@ static Type elementOf(Value memref) { return typeOf(memref).getElementType(); }
 static LogicalResult verifyTile(Operation *op, Value memref, StringRef role) {
   if (isGlobal(memref))
     return fail(emitCoded(op, SpaceMismatch)
-                    << "the " << role << " of `" << op->getName().stripDialect()
+                    << "the " << role << " of `" << spelled(op)
                     << "` is the tensor " << describe(memref)
                     << ", not a tile of the block",
                 "copy the part you need into a shared or local tile first");
@@ -81,7 +102,9 @@ static LogicalResult verifyIndices(Operation *op, Value memref,
     if (at < 0 || (!ShapedType::isDynamic(size) && at >= size))
       return fail(emitCoded(op, OutOfTile)
                   << "index " << at << " of dimension " << dim
-                  << " lies outside of " << describe(memref));
+                  << " lies outside of " << describe(memref),
+                  at < 0 ? Twine("indices are counted from 0")
+                         : "the last index there is " + Twine(size - 1));
   }
   return success();
 }
@@ -100,14 +123,15 @@ static LogicalResult verifyElement(Operation *op, Value memref, Type scalar) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyLaunchConstant(Operation *op, Value value,
-                                          const Twine &what) {
+                                          const Twine &what,
+                                          StringRef otherwise = "") {
   if (isLaunchConstant(value).ok)
     return success();
   return fail(emitCoded(op, NotLaunchConstant)
                   << what << " must be the same for the whole launch, but it "
                   << "is computed from values that only exist inside a block",
               "compute it from the kernel's arguments: sizes, scalar "
-              "arguments and constants");
+              "arguments and constants" + Twine(otherwise));
 }
 
 LogicalResult GridOp::verify() {
@@ -126,8 +150,9 @@ LogicalResult GridOp::verify() {
                   << getExtents().size());
     if (*swizzle < 1 || *swizzle > (1 << 20))
       return fail(emitCoded(*this, GridForm)
-                  << "the groups of a swizzled grid are " << *swizzle
-                  << " wide; they must be at least 1 and at most 2^20");
+                      << "the groups of a swizzled grid are " << *swizzle
+                      << " wide; they must be at least 1 and at most 2^20",
+                  "leave swizzled(..) out for a grid in plain order");
   }
   if (!isa<func::FuncOp>((*this)->getParentOp()))
     return fail(emitCoded(*this, GridForm)
@@ -148,7 +173,8 @@ LogicalResult DivModOp::verify() {
                 << "`fast_divmod` divides by " << value.getSExtValue()
                 << "; the divisor must be positive");
   return verifyLaunchConstant(*this, getDivisor(),
-                              "the divisor of `fast_divmod`");
+                              "the divisor of `fast_divmod`",
+                              "; or use / and %");
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,12 +218,14 @@ LogicalResult AllocOp::verify() {
           "every extent is at least 1");
     if (size > maxTileElements || (elements *= size) > maxTileElements)
       return fail(emitCoded(*this, TileShape)
-                  << name << " has more than 2^26 elements");
+                      << name << " has more than 2^26 elements",
+                  "let each block work on a smaller part");
   }
   if (auto versions = getVersions(); versions && (*versions < 1 || *versions > 1024))
     return fail(emitCoded(*this, TileShape)
                 << name << " is declared with " << *versions
-                << " versions; between 1 and 1024 are possible");
+                    << " versions; between 1 and 1024 are possible",
+                "leave .versions out to have their number computed");
   return success();
 }
 
@@ -253,13 +281,20 @@ LogicalResult CopyOp::verify() {
                   "take a slice of the tile instead");
     if (typeOf(tile).getRank() > rank)
       return fail(emitCoded(*this, ShapeMismatch)
-                  << describe(tile) << " has a higher rank than "
-                  << describe(tensor));
+                      << describe(tile) << " has a higher rank than "
+                      << describe(tensor),
+                  "copy into a tile of the tensor's rank, and use it with "
+                  "rows(..) or cols(..)");
     if (auto dims = getDims()) {
       if (static_cast<int64_t>(dims->size()) != typeOf(tile).getRank())
         return fail(emitCoded(*this, ShapeMismatch)
-                    << "`dims` names " << dims->size() << " dimensions for "
-                    << describe(tile));
+                        << "`dims` names " << dims->size()
+                        << (dims->size() == 1 ? " dimension" : " dimensions")
+                        << " of " << describe(tensor) << " for "
+                        << describe(tile) << ", which has "
+                        << typeOf(tile).getRank(),
+                    "name one dimension of the tensor for each dimension of "
+                    "the tile");
       int64_t last = -1;
       for (int64_t dim : *dims) {
         if (dim <= last || dim >= rank)
@@ -271,8 +306,11 @@ LogicalResult CopyOp::verify() {
     }
   } else if (typeOf(source).getShape() != typeOf(target).getShape()) {
     return fail(emitCoded(*this, ShapeMismatch)
-                << "`copy` goes from " << describe(source) << " to "
-                << describe(target) << ": the shapes differ");
+                    << "`copy` goes from " << describe(source) << " to "
+                    << describe(target) << ": the shapes differ",
+                areTransposed(typeOf(source).getShape(), typeOf(target).getShape())
+                    ? "did you mean " + transposedName(source) + "?"
+                    : std::string("use slice(..) to copy a part of the larger one"));
   } else if (getDims()) {
     return fail(emitCoded(*this, ShapeMismatch)
                 << "`dims` is given for a copy between two tiles");
@@ -310,20 +348,23 @@ LogicalResult GemmOp::verify() {
   ArrayRef<int64_t> a = typeOf(getA()).getShape(), b = typeOf(getB()).getShape(),
                     acc = typeOf(getAcc()).getShape();
   if (a[1] != b[0]) {
-    bool transposedFits = a[1] == b[1];
     return fail(emitCoded(*this, ShapeMismatch)
                     << "the inner sizes of `gemm` differ: " << describe(getA())
                     << " times " << describe(getB()),
-                transposedFits
-                    ? "the second operand is K x N; did you mean "
-                      "transposed(..)?"
-                    : "the first operand is M x K, the second K x N");
+                a[1] == b[1] ? "the second operand is K x N; did you mean " +
+                                   transposedName(getB()) + "?"
+                : a[0] == b[0]
+                    ? "the first operand is M x K; did you mean " +
+                          transposedName(getA()) + "?"
+                    : std::string("the first operand is M x K, the second K x N"));
   }
   if (acc[0] != a[0] || acc[1] != b[1])
     return fail(emitCoded(*this, ShapeMismatch)
-                << "the product of " << describe(getA()) << " and "
-                << describe(getB()) << " is " << a[0] << "x" << b[1]
-                << ", but the accumulator is " << describe(getAcc()));
+                    << "the product of " << describe(getA()) << " and "
+                    << describe(getB()) << " is " << a[0] << "x" << b[1]
+                    << ", but the accumulator is " << describe(getAcc()),
+                "the first operand is M x K, the second K x N and the "
+                "accumulator M x N");
   Type ea = elementOf(getA()), eb = elementOf(getB()), ec = elementOf(getAcc());
   bool f8 = isa<Float8E4M3FNType, Float8E5M2Type>(ea) &&
             isa<Float8E4M3FNType, Float8E5M2Type>(eb);
@@ -337,12 +378,14 @@ LogicalResult GemmOp::verify() {
                 "i32; both operands have one type (the f8 types may be mixed)");
   if (getPrecision() == Precision::TF32 && !ea.isF32())
     return fail(emitCoded(*this, ElementMismatch)
-                << "precision tf32 applies to f32 operands, not to "
-                << describe(ea));
+                    << "precision tf32 applies to f32 operands, not to "
+                    << describe(ea),
+                "leave .tf32 out; other types are multiplied as they are");
   if (rootOf(getAcc()) == rootOf(getA()) || rootOf(getAcc()) == rootOf(getB()))
     return fail(emitCoded(*this, ShapeMismatch)
-                << "the accumulator " << describe(getAcc())
-                << " is also an operand of `gemm`");
+                    << "the accumulator " << describe(getAcc())
+                    << " is also an operand of `gemm`",
+                "copy the operand into a tile of its own first");
   return success();
 }
 
@@ -354,9 +397,11 @@ LogicalResult ReduceOp::verify() {
   int64_t dim = getDim();
   if (dim < 0 || dim >= source.getRank())
     return fail(emitCoded(*this, ReduceDim)
-                << "`reduce` runs along dimension " << dim << " of "
-                << describe(getSource()) << ", which has rank "
-                << source.getRank());
+                    << "`reduce` runs along dimension " << dim << " of "
+                    << describe(getSource()) << ", which has rank "
+                    << source.getRank(),
+                "dimensions are counted from 0; along the last one, each row is "
+                "reduced to one element");
   SmallVector<int64_t> expected(source.getShape());
   expected.erase(expected.begin() + dim);
   if (ArrayRef<int64_t>(expected) != typeOf(getTarget()).getShape())
@@ -366,15 +411,22 @@ LogicalResult ReduceOp::verify() {
                     << describe(getTarget()),
                 "the target has the source's shape without the reduced "
                 "dimension");
-  if (!convertsImplicitly(source.getElementType(), elementOf(getTarget())) ||
-      source.getElementType().isSignlessInteger(1))
+  if (source.getElementType().isSignlessInteger(1))
     return fail(emitCoded(*this, ElementMismatch)
-                << "`reduce` goes from " << describe(getSource()) << " to "
-                << describe(getTarget()));
+                    << "`reduce` combines numbers, and " << describe(getSource())
+                    << " holds conditions",
+                "`set` an i32 tile with cast<i32>(..) first");
+  if (!convertsImplicitly(source.getElementType(), elementOf(getTarget())))
+    return fail(emitCoded(*this, ElementMismatch)
+                    << "`reduce` goes from " << describe(getSource()) << " to "
+                    << describe(getTarget()),
+                "only floating-point elements are converted by a reduction; "
+                "`set` a tile with a cast first");
   if (rootOf(getSource()) == rootOf(getTarget()))
     return fail(emitCoded(*this, ShapeMismatch)
-                << "`reduce` writes to the tile that it reads, "
-                << describe(getTarget()));
+                    << "`reduce` writes to the tile that it reads, "
+                    << describe(getTarget()),
+                "reduce into a tile of its own");
   return success();
 }
 
@@ -383,6 +435,22 @@ SmallVector<int64_t> MapOp::getInputDims(unsigned i) {
   for (Attribute dim : cast<ArrayAttr>(getDims()[i]))
     dims.push_back(cast<IntegerAttr>(dim).getInt());
   return dims;
+}
+
+/// Whether two values are the same view of one tile: `x[i]`, said twice.
+static bool isSameView(Value a, Value b) {
+  while (a != b) {
+    Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
+    if (!left || !right || !isa<memref::SubViewOp, memref::TransposeOp>(left) ||
+        left->getName() != right->getName() || a.getType() != b.getType() ||
+        left->getAttrDictionary() != right->getAttrDictionary() ||
+        !llvm::equal(llvm::drop_begin(left->getOperands()),
+                     llvm::drop_begin(right->getOperands())))
+      return false;
+    a = left->getOperand(0);
+    b = right->getOperand(0);
+  }
+  return true;
 }
 
 LogicalResult MapOp::verify() {
@@ -407,6 +475,21 @@ LogicalResult MapOp::verify() {
       fits = runs[d] >= 0 && runs[d] < static_cast<int64_t>(shape.size()) &&
              shape[runs[d]] == inputShape[d] &&
              llvm::count(runs, runs[d]) == 1;
+    if (!fits && runs.size() == 1 && inputShape.size() == 1 &&
+        shape.size() == 2 && (runs[0] == 0 || runs[0] == 1)) {
+      std::string name = nameOf(input);
+      bool rows = runs[0] == 0;
+      return fail(
+          emitCoded(*this, BroadcastForm)
+              << describe(input) << " has one value for each of "
+              << inputShape[0] << (rows ? " rows" : " columns") << ", but "
+              << describe(getTarget()) << " has " << shape[runs[0]],
+          shape[1 - runs[0]] == inputShape[0]
+              ? std::string("did you mean `") + (rows ? "cols(" : "rows(") +
+                    (name.empty() ? ".." : name) + ")`?"
+              : std::string("rows(..) takes one value for each row, cols(..) "
+                            "one for each column"));
+    }
     if (!fits)
       return fail(emitCoded(*this, BroadcastForm)
                       << describe(input) << " does not broadcast to "
@@ -417,12 +500,13 @@ LogicalResult MapOp::verify() {
   for (auto [i, input] : llvm::enumerate(getInputs())) {
     // Reading another element of the target than the one being written would
     // make the result depend on the order of elements.
-    if (rootOf(input) == rootOf(getTarget()) && input != getTarget())
+    bool same = isSameView(input, getTarget());
+    if (rootOf(input) == rootOf(getTarget()) && !same)
       return fail(emitCoded(*this, BroadcastForm)
                       << "`set` reads another view of the tile that it "
                       << "writes, " << describe(getTarget()),
                   "copy what you read into a tile of its own first");
-    if (input == getTarget())
+    if (same)
       for (auto [d, run] : llvm::enumerate(getInputDims(i)))
         if (run != static_cast<int64_t>(d))
           return fail(emitCoded(*this, BroadcastForm)
@@ -452,9 +536,10 @@ LogicalResult MapOp::verifyRegions() {
                 << describe(getTarget()));
   WalkResult walk = getBody().walk([&](Operation *op) {
     // Not isPure: a division may not be executed speculatively, but it only
-    // computes a value.
+    // computes a value. Operations of other dialects are the language's
+    // business: guards against faults are lowered before maps are.
     if (isa<YieldOp, ElementIndexOp, LoadOp>(op) ||
-        (isMemoryEffectFree(op) && op->getNumRegions() == 0))
+        !isa<TileDialect>(op->getDialect()) || isMemoryEffectFree(op))
       return WalkResult::advance();
     emitCoded(op, ParallelRace) << "the body of `map` only computes values; `"
                                 << op->getName() << "` does more";
@@ -483,7 +568,7 @@ LogicalResult ElementIndexOp::verify() {
   if (dim < 0 || dim >= rank)
     return fail(emitCoded(*this, BroadcastForm)
                 << "an element of " << describe(map.getTarget())
-                << " has no index " << dim);
+                << " has no index along dimension " << dim);
   return success();
 }
 
@@ -542,12 +627,13 @@ LogicalResult ParallelOp::verify() {
     return fail(emitCoded(*this, OpForm)
                 << "the body of `parallel` takes one index for each extent");
   WalkResult walk = getBody().walk([&](Operation *op) {
-    if (isa<LoadOp, StoreOp, AtomicOp, YieldOp, AssertOp, scf::IfOp, scf::ForOp,
-            scf::YieldOp>(op) ||
+    // As in a map, other dialects are the language's business.
+    if (isa<LoadOp, StoreOp, AtomicOp, YieldOp, AssertOp>(op) ||
+        !isa<TileDialect>(op->getDialect()) ||
         (isMemoryEffectFree(op) && op->getNumRegions() == 0))
       return WalkResult::advance();
     (void)fail(emitCoded(op, ParallelRace)
-                   << "`" << op->getName().stripDialect()
+                   << "`" << spelled(op)
                    << "` stands in a parallel body, which works on single "
                    << "elements",
                "use load, store, atomic and scalars here; move operations on "
@@ -563,7 +649,9 @@ LogicalResult ParallelOp::verify() {
 
 LogicalResult StatementOp::verify() {
   if (getLabel().empty())
-    return fail(emitCoded(*this, OpForm) << "a statement needs a name");
+    return fail(emitCoded(*this, OpForm) << "a statement needs a name",
+                "the name stands for it in schedules and messages, as in "
+                "b.statement(\"softmax\", ..)");
   return success();
 }
 
@@ -581,8 +669,11 @@ LogicalResult PrintOp::verify() {
   size_t holes = getText().count("{}");
   if (holes != getOperands().size())
     return fail(emitCoded(*this, PrintForm)
-                << "the text of `print` has " << holes << " places {} and "
-                << getOperands().size() << " values are given");
+                    << "the text of `print` has " << holes << " {}, and "
+                    << getOperands().size()
+                    << (getOperands().size() == 1 ? " value is given"
+                                                  : " values are given"),
+                "write {} once for each value");
   for (Value operand : getOperands())
     if (isa<MemRefType>(operand.getType()) &&
         failed(verifyTile(*this, operand, "operand")))

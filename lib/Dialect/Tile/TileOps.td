@@ -127,13 +127,13 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$source_offsets,
                        AnyMemRef:$target, Variadic<Index>:$target_offsets,
-                       Optional<Tile_Scalar>:$fill,
+                       Optional<Tile_Scalar>:$fill, Optional<Index>:$instance,
                        OptionalAttr<DenseI64ArrayAttr>:$dims,
                        OptionalAttr<StrAttr>:$async);
   let assemblyFormat = [{
     $source (`[` $source_offsets^ `]`)? `to` $target (`[` $target_offsets^ `]`)?
     (`dims` $dims^)? (`fill` $fill^ `:` type($fill))? (`async` $async^)?
-    attr-dict `:` type($source) `to` type($target)
+    (`instance` $instance^)? attr-dict `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -178,12 +178,13 @@ def Tile_GemmOp : Tile_AccessOp<"gemm"> {
     ```
   }];
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$acc,
-                       UnitAttr:$overwrite,
+                       Optional<Index>:$instance, UnitAttr:$overwrite,
                        DefaultValuedAttr<Tile_Precision, "Precision::Full">:$precision,
                        OptionalAttr<StrAttr>:$async);
   let assemblyFormat = [{
     $a `,` $b `into` $acc (`overwrite` $overwrite^)? (`precision` $precision^)?
-    (`async` $async^)? attr-dict `:` type($a) `,` type($b) `,` type($acc)
+    (`async` $async^)? (`instance` $instance^)? attr-dict
+    `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -382,13 +383,18 @@ def Tile_WaitOp : Tile_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
     completes all that they issued. Iterations are counted on when the loop runs
     again, so that a lag reaches back into its previous run.
 
+    A pipelined loop that has been written out says which iteration it means:
+    operations carry their number as `instance`, and a wait `through` a number
+    completes all up to it.
+
     ```mlir
     tile.wait ["loadA", "loadB"] lag 1
     ```
   }];
   let arguments = (ins StrArrayAttr:$names,
-                       DefaultValuedAttr<I64Attr, "0">:$lag);
-  let assemblyFormat = "$names (`lag` $lag^)? attr-dict";
+                       DefaultValuedAttr<I64Attr, "0">:$lag,
+                       Optional<Index>:$through);
+  let assemblyFormat = "$names (`lag` $lag^)? (`through` $through^)? attr-dict";
   let hasVerifier = 1;
 }
 

@@ -27,7 +27,7 @@ func.func @gemm() attributes {tile.kernel} {
   %b = tile.alloc "b" : memref<8x4xf16, #tile.space<shared>>
   %c = tile.alloc "c" : memref<8x8xf32, #tile.space<local>>
   // expected-error @+2 {{PS1102: the inner sizes of `gemm` differ: `a` (8x4 f16, shared) times `b` (8x4 f16, shared)}}
-  // expected-note @+1 {{help: the second operand is K x N; did you mean transposed(..)?}}
+  // expected-note @+1 {{help: the second operand is K x N; did you mean `transposed(b)`?}}
   tile.gemm %a, %b into %c : memref<8x4xf16, #tile.space<shared>>,
     memref<8x4xf16, #tile.space<shared>>, memref<8x8xf32, #tile.space<local>>
   return

@@ -1,0 +1,33 @@
+//===- kernels.cpp - The kernels of all examples, for the tools -----------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Built as a shared library, which the `penstock` tool opens to list, print,
+// compile and run what is registered here. The fields that are named may be set
+// from outside.
+//
+//===----------------------------------------------------------------------===//
+#include "flash_attention/kernel.h"
+#include "gather/kernel.h"
+#include "grouped_matmul/kernel.h"
+#include "histogram/kernel.h"
+#include "layer_norm/kernel.h"
+#include "matmul_bias_gelu/kernel.h"
+#include "row_softmax/kernel.h"
+#include "vector_add/kernel.h"
+
+namespace examples {
+
+PENSTOCK_KERNEL(VectorAdd, block);
+PENSTOCK_KERNEL(RowSoftmax, block_m, block_n);
+PENSTOCK_KERNEL(LayerNorm, block_m, block_n);
+PENSTOCK_KERNEL(MatmulBiasGelu, block_m, block_n, block_k, stages, group);
+PENSTOCK_KERNEL(GroupedMatmul, block_m, block_n, block_k, stages);
+PENSTOCK_KERNEL(Gather, block_m, block_n);
+PENSTOCK_KERNEL(FlashAttention, block_m, block_n, dim, stages, causal);
+PENSTOCK_KERNEL(Histogram, block, bins);
+
+} // namespace examples

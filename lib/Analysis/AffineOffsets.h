@@ -1,0 +1,31 @@
+//===- AffineOffsets.h - Offsets as functions of the iteration --*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_ANALYSIS_AFFINEOFFSETS_H
+#define PENSTOCK_ANALYSIS_AFFINEOFFSETS_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <map>
+#include <optional>
+
+namespace penstock {
+
+/// scale * k + offset + a sum of values that do not change in the loop, where k
+/// counts iterations from zero.
+struct AffineOffset {
+  int64_t scale = 0;
+  int64_t offset = 0;
+  /// By the value's address; coefficients that cancel are removed.
+  std::map<void *, int64_t> invariants;
+};
+
+/// No value if the offset is not of that form.
+std::optional<AffineOffset> affineOffset(mlir::OpFoldResult value, mlir::scf::ForOp loop);
+
+} // namespace penstock
+
+#endif // PENSTOCK_ANALYSIS_AFFINEOFFSETS_H

@@ -1,0 +1,395 @@
+//===- PipelineLoop.cpp - From a loop to a scheduling problem -------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Analysis/PipelineLoop.h"
+#include "Analysis/AffineOffsets.h"
+#include "Dialect/Tile/Locations.h"
+#include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+/// An access before the regions of its buffer have been compared.
+struct RawAccess {
+  sched::StatementId statement;
+  sched::BufferId buffer;
+  bool reads, writes;
+  bool known; ///< false: anything of the buffer
+  SmallVector<std::optional<AffineOffset>> offsets;
+  SmallVector<int64_t> lengths;
+};
+
+class Analyzer {
+public:
+  explicit Analyzer(scf::ForOp loop) { result.loop = loop; }
+
+  PipelineLoop run() {
+    scf::ForOp loop = result.loop;
+    result.problem.name = "loop";
+    result.problem.place = tile::placeOf(loop.getLoc());
+    findWritten(*loop.getBody());
+    collect(*loop.getBody(), {});
+    for (size_t i = 0; i < result.statements.size(); ++i)
+      describe(i);
+    finishRegions();
+    finishWaits();
+    finishScalars();
+    readAnnotations();
+    return std::move(result);
+  }
+
+private:
+  //===------------------------------------------------------------------===//
+  // Statements
+  //===------------------------------------------------------------------===//
+
+  void findWritten(Block &body) {
+    body.walk([&](tile::TileAccessOpInterface op) {
+      SmallVector<tile::TileAccess> accesses;
+      op.getAccesses(accesses);
+      for (const tile::TileAccess &access : accesses)
+        if (access.writes)
+          written.insert(tile::rootOf(access.memref));
+    });
+  }
+
+  bool isReplayable(Operation *op) {
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      return !written.contains(tile::rootOf(load.getSource()));
+    return op->getNumRegions() == 0 && isMemoryEffectFree(op);
+  }
+
+  /// Whether a value can be recomputed for any iteration.
+  bool isReplayableValue(Value value) {
+    if (result.loop.isDefinedOutsideOfLoop(value) || value == result.loop.getInductionVar())
+      return true;
+    Operation *op = value.getDefiningOp();
+    return op && isReplayable(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
+             return isa<MemRefType>(operand.getType()) || isReplayableValue(operand);
+           });
+  }
+
+  void collect(Block &body, SmallVector<Value> conditions) {
+    for (Operation &op : body.without_terminator()) {
+      if (isReplayable(&op)) {
+        if (auto bind = dyn_cast<tile::BindOp>(op); bind && conditions.empty())
+          named.push_back({bind, result.statements.size()});
+        continue;
+      }
+      auto branch = dyn_cast<scf::IfOp>(op);
+      bool hasElse = branch && !branch.getElseRegion().empty() &&
+                     !llvm::hasSingleElement(branch.getElseRegion().front());
+      if (branch && branch.getNumResults() == 0 && !hasElse &&
+          isReplayableValue(branch.getCondition())) {
+        SmallVector<Value> inner = conditions;
+        inner.push_back(branch.getCondition());
+        collect(branch.getThenRegion().front(), inner);
+        continue;
+      }
+      result.statements.push_back({&op, conditions});
+    }
+  }
+
+  std::string nameOf(Operation *op) {
+    auto called = [](Value memref) {
+      std::string name = tile::nameOf(memref);
+      return name.empty() ? std::string("a tile") : name;
+    };
+    std::string verb = op->getName().stripDialect().str();
+    if (auto copy = dyn_cast<tile::CopyOp>(op))
+      return "copy " + called(copy.getSource()) + " -> " + called(copy.getTarget());
+    if (auto gemm = dyn_cast<tile::GemmOp>(op))
+      return "gemm " + called(gemm.getA()) + ", " + called(gemm.getB()) + " -> " +
+             called(gemm.getAcc());
+    if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+      return "reduce " + called(reduce.getSource()) + " -> " + called(reduce.getTarget());
+    if (auto map = dyn_cast<tile::MapOp>(op))
+      return "set " + called(map.getTarget());
+    if (auto fill = dyn_cast<tile::FillOp>(op))
+      return "fill " + called(fill.getTarget());
+    if (auto statement = dyn_cast<tile::StatementOp>(op))
+      return statement.getLabel().str();
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      return "load " + called(load.getSource());
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      return "store " + called(store.getTarget());
+    if (isa<scf::ForOp>(op))
+      return "loop";
+    if (isa<scf::IfOp>(op))
+      return "condition";
+    return verb;
+  }
+
+  void describe(size_t i) {
+    PipelineStatement &from = result.statements[i];
+    sched::Statement to;
+    to.name = nameOf(from.op);
+    if (unsigned uses = ++statementNames[to.name]; uses > 1)
+      to.name += " (" + std::to_string(uses) + ")";
+    to.place = tile::placeOf(from.op->getLoc());
+    for (Value condition : from.conditions)
+      to.guard.push_back({conditionName(condition), false});
+    if (isa<tile::CopyOp>(from.op) && tile::isGlobal(cast<tile::CopyOp>(from.op).getSource()))
+      to.kind = sched::StatementKind::Copy;
+    else if (isa<tile::WaitOp>(from.op))
+      to.kind = sched::StatementKind::Wait;
+    else if (isa<tile::LoadOp>(from.op) ||
+             (isa<tile::AtomicOp>(from.op) && !from.op->use_empty()))
+      to.kind = sched::StatementKind::Scalar;
+    if (auto access = dyn_cast<tile::TileAccessOpInterface>(from.op))
+      to.async = access.getAsyncName() != nullptr;
+    result.problem.statements.push_back(std::move(to));
+    from.op->walk([&](Operation *inner) {
+      auto access = dyn_cast<tile::TileAccessOpInterface>(inner);
+      if (!access)
+        return;
+      SmallVector<tile::TileAccess> accesses;
+      access.getAccesses(accesses);
+      for (const tile::TileAccess &touched : accesses)
+        addAccess(static_cast<sched::StatementId>(i), touched, inner != from.op);
+    });
+  }
+
+  std::string conditionName(Value condition) {
+    auto [found, isNew] = conditions.try_emplace(condition, conditions.size());
+    return "c" + std::to_string(found->second);
+  }
+
+  //===------------------------------------------------------------------===//
+  // Buffers and regions
+  //===------------------------------------------------------------------===//
+
+  sched::BufferId bufferOf(Value root) {
+    auto [found, isNew] = buffers.try_emplace(root, result.buffers.size());
+    if (!isNew)
+      return found->second;
+    auto type = cast<MemRefType>(root.getType());
+    sched::Buffer buffer;
+    buffer.name = tile::nameOf(root);
+    if (buffer.name.empty())
+      buffer.name = tile::isGlobal(root) ? "a tensor" : "a tile";
+    // Two helpers may call their tiles the same.
+    if (unsigned uses = ++bufferNames[buffer.name]; uses > 1)
+      buffer.name += " (" + std::to_string(uses) + ")";
+    buffer.place = tile::placeOf(root.getLoc());
+    if (tile::isGlobal(root)) {
+      buffer.space = sched::Space::Global;
+      buffer.versioning = sched::Buffer::Versioning::Fixed;
+      buffer.fixedBecause = "it is a tensor of the caller's";
+    } else {
+      buffer.space = tile::spaceOf(type) == tile::Space::Shared ? sched::Space::Shared
+                                                                : sched::Space::Local;
+      buffer.shape.assign(type.getShape().begin(), type.getShape().end());
+      buffer.bytes = type.getNumElements() *
+                     std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+      if (type.getRank() == 0) {
+        buffer.versioning = sched::Buffer::Versioning::Fixed;
+        buffer.fixedBecause = "it is a mutable scalar";
+      }
+      if (auto alloc = root.getDefiningOp<tile::AllocOp>())
+        buffer.statedVersions = alloc.getVersions().value_or(0);
+      if (isReadOutside(root, result.loop))
+        buffer.readAfter.push_back(sched::Region{});
+    }
+    result.problem.buffers.push_back(std::move(buffer));
+    result.buffers.push_back(root);
+    return found->second;
+  }
+
+  /// The box of the allocation or tensor that an access touches. Transposes
+  /// change no box; a slice of a slice is not followed.
+  void addAccess(sched::StatementId statement, const tile::TileAccess &access, bool nested) {
+    Value root = tile::rootOf(access.memref);
+    RawAccess raw{statement, bufferOf(root), access.reads, access.writes, true, {}, {}};
+    Value view = access.memref;
+    while (auto transpose = view.getDefiningOp<memref::TransposeOp>())
+      view = transpose.getIn();
+    auto add = [&](OpFoldResult offset, OpFoldResult size) {
+      // Inside a nested loop or group an offset may change within one
+      // iteration.
+      auto affine = nested && !isa<Attribute>(offset) && !isReplayableValue(cast<Value>(offset))
+                        ? std::nullopt
+                        : affineOffset(offset, result.loop);
+      raw.offsets.push_back(affine);
+      raw.lengths.push_back(getConstantIntValue(size).value_or(-1));
+    };
+    if (!access.isWhole() && view == root) {
+      for (auto [offset, size] : llvm::zip(access.offsets, access.sizes))
+        add(offset, size);
+    } else if (auto slice = view.getDefiningOp<memref::SubViewOp>();
+               slice && slice.getSource() == root) {
+      for (auto [offset, size] : llvm::zip(slice.getMixedOffsets(), slice.getMixedSizes()))
+        add(offset, size);
+    } else if (view != root) {
+      raw.known = false;
+    }
+    accesses.push_back(std::move(raw));
+  }
+
+  /// Offsets of one dimension can be compared if the parts that do not change
+  /// in the loop are the same; then they cancel.
+  void finishRegions() {
+    for (sched::BufferId buffer = 0; buffer < result.buffers.size(); ++buffer) {
+      size_t rank = static_cast<size_t>(cast<MemRefType>(result.buffers[buffer].getType()).getRank());
+      std::vector<bool> comparable(rank, true);
+      std::vector<const std::map<void *, int64_t> *> first(rank, nullptr);
+      bool wholes = false;
+      for (const RawAccess &access : accesses) {
+        if (access.buffer != buffer || !access.known)
+          continue;
+        wholes |= access.offsets.empty();
+        for (size_t d = 0; d < access.offsets.size(); ++d) {
+          const auto &offset = access.offsets[d];
+          if (!offset || access.lengths[d] < 0)
+            comparable[d] = false;
+          else if (!first[d])
+            first[d] = &offset->invariants;
+          else if (*first[d] != offset->invariants)
+            comparable[d] = false;
+        }
+      }
+      // With a whole tile in play, an unknown invariant part cannot be placed.
+      for (size_t d = 0; d < rank; ++d)
+        if (wholes && first[d] && !first[d]->empty())
+          comparable[d] = false;
+      for (const RawAccess &access : accesses) {
+        if (access.buffer != buffer)
+          continue;
+        sched::Region region;
+        if (!access.known) {
+          region.kind = sched::Region::Kind::Unknown;
+        } else if (!access.offsets.empty()) {
+          bool any = llvm::is_contained(comparable, true);
+          region.kind = any ? sched::Region::Kind::Box : sched::Region::Kind::Unknown;
+          for (size_t d = 0; any && d < rank; ++d)
+            if (comparable[d])
+              region.box.push_back({access.offsets[d]->scale, access.offsets[d]->offset,
+                                    access.lengths[d]});
+            else
+              region.box.push_back({0, 0, int64_t(1) << 30});
+        }
+        auto &to = result.problem.statements[access.statement].accesses;
+        if (access.reads)
+          to.push_back({buffer, false, region});
+        if (access.writes)
+          to.push_back({buffer, true, region});
+      }
+    }
+  }
+
+  //===------------------------------------------------------------------===//
+  // Waits and scalars
+  //===------------------------------------------------------------------===//
+
+  void finishWaits() {
+    for (size_t i = 0; i < result.statements.size(); ++i) {
+      auto wait = dyn_cast<tile::WaitOp>(result.statements[i].op);
+      if (!wait)
+        continue;
+      for (size_t j = 0; j < result.statements.size(); ++j) {
+        auto access = dyn_cast<tile::TileAccessOpInterface>(result.statements[j].op);
+        if (!access || !access.getAsyncName() ||
+            !llvm::is_contained(wait.getNames(), access.getAsyncName()))
+          continue;
+        // A wait before the statement in the body ends the one of the
+        // iteration before.
+        int64_t distance = std::max<int64_t>(wait.getLag(), j > i ? 1 : 0);
+        result.problem.statements[i].awaits.push_back(
+            {static_cast<sched::StatementId>(j), distance});
+      }
+    }
+  }
+
+  /// Statements that need \p value, directly or through replayable scalars.
+  std::vector<sched::StatementId> usersOf(Value value) {
+    llvm::SetVector<Value> values;
+    values.insert(value);
+    std::set<sched::StatementId> users;
+    for (size_t next = 0; next < values.size(); ++next)
+      for (Operation *user : values[next].getUsers()) {
+        bool isStatement = false;
+        for (size_t i = 0; i < result.statements.size(); ++i)
+          if (result.statements[i].op->isAncestor(user) ||
+              llvm::is_contained(result.statements[i].conditions, values[next])) {
+            users.insert(static_cast<sched::StatementId>(i));
+            isStatement = true;
+          }
+        if (!isStatement)
+          values.insert(user->result_begin(), user->result_end());
+      }
+    return {users.begin(), users.end()};
+  }
+
+  void finishScalars() {
+    for (size_t i = 0; i < result.statements.size(); ++i)
+      if (result.problem.statements[i].kind == sched::StatementKind::Scalar)
+        result.problem.statements[i].users = usersOf(result.statements[i].op->getResult(0));
+    for (auto [bind, before] : named)
+      result.namedScalars.push_back({bind.getLabel().str(), tile::placeOf(bind.getLoc()), before,
+                                     usersOf(bind.getResult())});
+  }
+
+  void readAnnotations() {
+    auto list = [](ArrayRef<int64_t> values) {
+      return std::vector<int64_t>(values.begin(), values.end());
+    };
+    sched::LoopAnnotations &to = result.annotations;
+    if (auto schedule =
+            result.loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr)) {
+      if (schedule.getNumStages())
+        to.numStages = schedule.getNumStages();
+      if (!schedule.getStage().empty()) {
+        to.stage = list(schedule.getStage());
+        to.order = list(schedule.getOrder());
+      }
+    }
+  }
+
+  PipelineLoop result;
+  llvm::DenseSet<Value> written;
+  llvm::DenseMap<Value, sched::BufferId> buffers;
+  std::map<std::string, unsigned> bufferNames, statementNames;
+  llvm::DenseMap<Value, size_t> conditions;
+  std::vector<RawAccess> accesses;
+  std::vector<std::pair<tile::BindOp, size_t>> named;
+};
+
+} // namespace
+
+bool penstock::isReadOutside(Value root, scf::ForOp loop) {
+  SmallVector<Value> views = {root};
+  bool topLevel = !loop->getParentOfType<scf::ForOp>();
+  while (!views.empty())
+    for (Operation *user : views.pop_back_val().getUsers()) {
+      if (loop->isAncestor(user))
+        continue;
+      if (isa<memref::SubViewOp, memref::TransposeOp>(user)) {
+        views.push_back(user->getResult(0));
+        continue;
+      }
+      // Without a loop around, what stands before this one has run for good.
+      if (topLevel && user->getBlock() == loop->getBlock() && user->isBeforeInBlock(loop))
+        continue;
+      SmallVector<tile::TileAccess> accesses;
+      if (auto access = dyn_cast<tile::TileAccessOpInterface>(user)) {
+        access.getAccesses(accesses);
+        for (const tile::TileAccess &touched : accesses)
+          if (tile::rootOf(touched.memref) == root && touched.reads)
+            return true;
+      } else {
+        return true; // print
+      }
+    }
+  return false;
+}
+
+PipelineLoop penstock::analyzeLoop(scf::ForOp loop) { return Analyzer(loop).run(); }

@@ -1,0 +1,57 @@
+//===- PipelineLoop.h - From a loop to a scheduling problem -----*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Splits the body of a pipelined loop into scheduled statements and replayable
+// scalars and describes what the statements touch, so that lib/Scheduling, which
+// knows no IR, can judge, infer and explain schedules.
+//
+// - A scalar is replayable if it is computed without effects from the loop's
+//   index, from values defined outside, from other replayable scalars or from
+//   elements of buffers that the body does not write. It has no place in a
+//   schedule: whoever uses it computes it for its own iteration.
+// - A scalar read from what the body writes, or given by an atomic, is a
+//   statement.
+// - A condition without `else` that is replayable distributes over its
+//   statements; any other condition is one statement, as are groups and loops.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_ANALYSIS_PIPELINELOOP_H
+#define PENSTOCK_ANALYSIS_PIPELINELOOP_H
+
+#include "Scheduling/Annotations.h"
+#include "Scheduling/Problem.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace penstock {
+
+struct PipelineStatement {
+  mlir::Operation *op = nullptr;
+  /// Conditions that it stands under, outermost first; all must hold.
+  llvm::SmallVector<mlir::Value> conditions;
+};
+
+struct PipelineLoop {
+  mlir::scf::ForOp loop;
+  /// In source order; the same numbers as in the problem.
+  std::vector<PipelineStatement> statements;
+  /// Allocation or argument of each buffer of the problem.
+  std::vector<mlir::Value> buffers;
+  sched::Problem problem;
+  std::vector<sched::NamedScalar> namedScalars;
+  /// What the loop's annotations ask for.
+  sched::LoopAnnotations annotations;
+};
+
+/// Describes a loop that carries no values.
+PipelineLoop analyzeLoop(mlir::scf::ForOp loop);
+
+/// Whether a buffer is read by anything that runs after the loop.
+bool isReadOutside(mlir::Value root, mlir::scf::ForOp loop);
+
+} // namespace penstock
+
+#endif // PENSTOCK_ANALYSIS_PIPELINELOOP_H

@@ -1,0 +1,389 @@
+//===- ExpandPipelines.cpp - Write pipelined loops out --------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Analysis/PipelineLoop.h"
+#include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Scheduling/Verify.h"
+#include "Transforms/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <numeric>
+
+namespace penstock {
+#define GEN_PASS_DEF_EXPANDPIPELINES
+#include "Transforms/Passes.h.inc"
+} // namespace penstock
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+class Expander {
+public:
+  Expander(PipelineLoop body, sched::Schedule schedule)
+      : body(std::move(body)), schedule(std::move(schedule)), loop(this->body.loop), b(loop),
+        loc(loop.getLoc()) {}
+
+  void run() {
+    sched::LoopModel model(body.problem);
+    sched::Order order(model, schedule);
+    versions = sched::versions(order);
+    for (const sched::ImplicitWait &wait : sched::implicitWaits(order, versions))
+      implicitWaits.push_back(wait);
+    makeRings();
+    makeScalarSlots();
+    countIterations();
+    sequence.resize(body.statements.size());
+    std::iota(sequence.begin(), sequence.end(), 0);
+    llvm::sort(sequence,
+               [&](size_t x, size_t y) { return schedule.order[x] < schedule.order[y]; });
+    int64_t depth = schedule.numStages() - 1, tail = depth;
+    for (size_t i = 0; i < body.statements.size(); ++i)
+      tail = std::max(tail, schedule.stage[i] + lagOf(i));
+
+    // Head: steps 0 .. depth-1, where later stages have not begun.
+    for (int64_t t = 0; t < depth; ++t)
+      step(index(t), t, /*guarded=*/true);
+    // Steady: every iteration exists.
+    stepLoop(index(depth), trips, /*guarded=*/false);
+    // Tail: no new iterations begin.
+    Value first = arith::MaxSIOp::create(b, loc, trips, index(depth));
+    Value last = arith::AddIOp::create(b, loc, trips, index(tail));
+    stepLoop(first, last, /*guarded=*/true);
+    drain();
+    copyOut();
+    loop.erase();
+  }
+
+private:
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+
+  /// Waits with a lag run on for iterations past the end.
+  int64_t lagOf(size_t statement) const {
+    int64_t lag = 0;
+    for (const sched::Await &await : body.problem.statements[statement].awaits)
+      lag = std::max(lag, await.distance);
+    return lag;
+  }
+
+  void countIterations() {
+    Value span = arith::SubIOp::create(b, loc, loop.getUpperBound(), loop.getLowerBound());
+    Value count = arith::CeilDivSIOp::create(b, loc, span, loop.getStep());
+    trips = arith::MaxSIOp::create(b, loc, count, index(0));
+  }
+
+  //===------------------------------------------------------------------===//
+  // Storage
+  //===------------------------------------------------------------------===//
+
+  Value allocate(MemRefType type, StringAttr label) {
+    OpBuilder::InsertionGuard guard(b);
+    auto function = loop->getParentOfType<func::FuncOp>();
+    b.setInsertionPointToStart(&function.getBody().front());
+    return tile::AllocOp::create(b, loc, type, label, IntegerAttr());
+  }
+
+  void makeRings() {
+    rings.resize(body.buffers.size());
+    for (size_t i = 0; i < body.buffers.size(); ++i) {
+      if (versions[i].count < 2)
+        continue;
+      auto type = cast<MemRefType>(body.buffers[i].getType());
+      SmallVector<int64_t> shape = {static_cast<int64_t>(versions[i].count)};
+      llvm::append_range(shape, type.getShape());
+      auto alloc = body.buffers[i].getDefiningOp<tile::AllocOp>();
+      rings[i] = allocate(tile::tileType(shape, type.getElementType(), tile::spaceOf(type)),
+                          alloc ? alloc.getLabelAttr() : StringAttr());
+    }
+  }
+
+  /// The slot of iteration \p k; counted modulo the versions, rounding down.
+  Value slotView(size_t buffer, Value k) {
+    Value count = index(versions[buffer].count);
+    Value slot = arith::RemSIOp::create(b, loc, k, count);
+    auto ring = cast<MemRefType>(rings[buffer].getType());
+    SmallVector<OpFoldResult> offsets(ring.getRank(), b.getIndexAttr(0)), sizes,
+        strides(ring.getRank(), b.getIndexAttr(1));
+    offsets[0] = slot;
+    for (int64_t size : ring.getShape())
+      sizes.push_back(b.getIndexAttr(size));
+    sizes[0] = b.getIndexAttr(1);
+    auto type = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
+        ring.getShape().drop_front(), ring, offsets, sizes, strides));
+    return memref::SubViewOp::create(b, loc, type, rings[buffer], offsets, sizes, strides);
+  }
+
+  /// Values of scheduled scalars go from the statement that defines them to
+  /// those that use them, in the same step, through a slot.
+  void makeScalarSlots() {
+    for (PipelineStatement &statement : body.statements)
+      for (Value value : statement.op->getResults())
+        if (!value.use_empty())
+          slots[value] =
+              allocate(tile::tileType({}, storable(value.getType()), tile::Space::Local),
+                       StringAttr());
+  }
+  Type storable(Type type) { return type.isIndex() ? b.getI64Type() : type; }
+
+  //===------------------------------------------------------------------===//
+  // Steps
+  //===------------------------------------------------------------------===//
+
+  void stepLoop(Value from, Value to, bool guarded) {
+    auto steps = scf::ForOp::create(b, loc, from, to, index(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(steps.getBody());
+    step(steps.getInductionVar(), std::nullopt, guarded);
+  }
+
+  void step(Value t, std::optional<int64_t> constant, bool guarded) {
+    for (size_t i : sequence) {
+      int64_t stage = schedule.stage[i];
+      if (constant && *constant < stage)
+        continue; // has not begun
+      Value k = constant ? index(*constant - stage)
+                : stage  ? Value(arith::SubIOp::create(b, loc, t, index(stage)))
+                         : t;
+      if (!guarded) {
+        instance(i, k);
+        continue;
+      }
+      Value end = trips;
+      if (int64_t lag = lagOf(i))
+        end = arith::AddIOp::create(b, loc, trips, index(lag));
+      Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, k, end);
+      auto branch = scf::IfOp::create(b, loc, exists, /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      instance(i, k);
+    }
+  }
+
+  /// Statement \p i of iteration \p k.
+  void instance(size_t i, Value k) {
+    for (const sched::ImplicitWait &wait : implicitWaits)
+      if (wait.before == i)
+        waitFor(wait.statement, k, wait.distance);
+    IRMapping mapping;
+    Value iteration = k;
+    auto step = getConstantIntValue(loop.getStep());
+    if (!step || *step != 1)
+      iteration = arith::MulIOp::create(b, loc, iteration, loop.getStep());
+    auto begin = getConstantIntValue(loop.getLowerBound());
+    if (!begin || *begin != 0)
+      iteration = arith::AddIOp::create(b, loc, iteration, loop.getLowerBound());
+    mapping.map(loop.getInductionVar(), iteration);
+    for (size_t buffer = 0; buffer < rings.size(); ++buffer)
+      if (rings[buffer] && touches(i, buffer))
+        mapping.map(body.buffers[buffer], slotView(buffer, k));
+
+    const PipelineStatement &statement = body.statements[i];
+    OpBuilder::InsertionGuard guard(b);
+    for (Value condition : statement.conditions) {
+      Value replayed = replay(condition, mapping);
+      auto branch = scf::IfOp::create(b, loc, replayed, /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    for (Value needed : outerValues(statement.op))
+      replay(needed, mapping);
+    emit(i, statement.op, mapping, k);
+  }
+
+  bool touches(size_t statement, size_t buffer) const {
+    return llvm::any_of(body.problem.statements[statement].accesses,
+                        [&](const sched::Access &access) { return access.buffer == buffer; });
+  }
+
+  void emit(size_t i, Operation *op, IRMapping &mapping, Value k) {
+    if (auto wait = dyn_cast<tile::WaitOp>(op)) {
+      for (const sched::Await &await : body.problem.statements[i].awaits)
+        waitFor(await.statement, k, await.distance);
+      // Names that only other loops issue keep their plain meaning.
+      SmallVector<Attribute> others;
+      for (Attribute name : wait.getNames())
+        if (!issuedHere(cast<StringAttr>(name)))
+          others.push_back(name);
+      if (!others.empty())
+        tile::WaitOp::create(b, op->getLoc(), b.getArrayAttr(others), 0, Value());
+      return;
+    }
+    Operation *copy = b.clone(*op, mapping);
+    if (body.problem.statements[i].async) {
+      if (auto async = dyn_cast<tile::CopyOp>(copy))
+        async.getInstanceMutable().assign(k);
+      else if (auto async = dyn_cast<tile::GemmOp>(copy))
+        async.getInstanceMutable().assign(k);
+    }
+    for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
+      if (auto slot = slots.find(from); slot != slots.end()) {
+        Value value = to;
+        if (value.getType().isIndex())
+          value = arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
+        tile::StoreOp::create(b, op->getLoc(), value, slot->second, ValueRange());
+      }
+  }
+
+  bool issuedHere(StringAttr name) {
+    return llvm::any_of(body.statements, [&](const PipelineStatement &statement) {
+      auto access = dyn_cast<tile::TileAccessOpInterface>(statement.op);
+      return access && access.getAsyncName() == name;
+    });
+  }
+
+  /// Ends iteration k - distance of an asynchronous statement, and what came
+  /// before it.
+  void waitFor(sched::StatementId statement, Value k, int64_t distance) {
+    Operation *op = body.statements[statement].op;
+    StringAttr name = cast<tile::TileAccessOpInterface>(op).getAsyncName();
+    if (!name)
+      return;
+    Value through = distance ? Value(arith::SubIOp::create(b, loc, k, index(distance))) : k;
+    // Numbers below zero name nothing; the runtime takes them for "all".
+    Value real = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, through, index(0));
+    OpBuilder::InsertionGuard guard(b);
+    if (distance) {
+      auto branch = scf::IfOp::create(b, loc, real, /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    tile::WaitOp::create(b, loc, b.getArrayAttr({name}), 0, through);
+  }
+
+  //===------------------------------------------------------------------===//
+  // Replay
+  //===------------------------------------------------------------------===//
+
+  /// Values of the body that an operation uses, its regions included.
+  SmallVector<Value> outerValues(Operation *op) {
+    SmallVector<Value> values;
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (!loop.isDefinedOutsideOfLoop(operand) && !definedInside(operand, op))
+          values.push_back(operand);
+    });
+    return values;
+  }
+  static bool definedInside(Value value, Operation *op) {
+    Operation *owner = value.getParentBlock()->getParentOp();
+    return op->isAncestor(owner);
+  }
+
+  Value replay(Value value, IRMapping &mapping) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    if (loop.isDefinedOutsideOfLoop(value))
+      return value;
+    if (auto slot = slots.find(value); slot != slots.end()) {
+      Type stored = storable(value.getType());
+      Value loaded = tile::LoadOp::create(b, loc, stored, slot->second, ValueRange());
+      if (value.getType().isIndex())
+        loaded = arith::IndexCastOp::create(b, loc, b.getIndexType(), loaded);
+      mapping.map(value, loaded);
+      return loaded;
+    }
+    Operation *op = value.getDefiningOp();
+    for (Value operand : op->getOperands())
+      replay(operand, mapping);
+    // A view of a ring's slot is strided otherwise than a view of the tile.
+    if (auto slice = dyn_cast<memref::SubViewOp>(op)) {
+      SmallVector<OpFoldResult> offsets;
+      for (OpFoldResult offset : slice.getMixedOffsets())
+        offsets.push_back(isa<Attribute>(offset)
+                              ? offset
+                              : OpFoldResult(mapping.lookupOrDefault(cast<Value>(offset))));
+      Value source = mapping.lookupOrDefault(slice.getSource());
+      auto type = memref::SubViewOp::inferRankReducedResultType(
+          slice.getType().getShape(), cast<MemRefType>(source.getType()), offsets,
+          slice.getMixedSizes(), slice.getMixedStrides());
+      Value view = memref::SubViewOp::create(b, op->getLoc(), cast<MemRefType>(type), source,
+                                             offsets, slice.getMixedSizes(),
+                                             slice.getMixedStrides());
+      mapping.map(value, view);
+    } else if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
+      Value view = memref::TransposeOp::create(b, op->getLoc(),
+                                               mapping.lookupOrDefault(transpose.getIn()),
+                                               transpose.getPermutationAttr());
+      mapping.map(value, view);
+    } else {
+      b.clone(*op, mapping);
+    }
+    return mapping.lookup(value);
+  }
+
+  //===------------------------------------------------------------------===//
+  // After the loop
+  //===------------------------------------------------------------------===//
+
+  void drain() {
+    llvm::SmallSetVector<Attribute, 4> names;
+    for (const PipelineStatement &statement : body.statements)
+      if (auto access = dyn_cast<tile::TileAccessOpInterface>(statement.op))
+        if (StringAttr name = access.getAsyncName())
+          names.insert(name);
+    if (!names.empty())
+      tile::WaitOp::create(b, loc, b.getArrayAttr(names.getArrayRef()), 0, Value());
+  }
+
+  /// What is read after the loop was written by its last iteration.
+  void copyOut() {
+    for (size_t i = 0; i < rings.size(); ++i) {
+      if (!rings[i] || !isReadOutside(body.buffers[i], loop))
+        continue;
+      Value ran = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, trips, index(0));
+      auto branch = scf::IfOp::create(b, loc, ran, /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      Value last = arith::SubIOp::create(b, loc, trips, index(1));
+      tile::CopyOp::create(b, loc, slotView(i, last), ValueRange(), body.buffers[i],
+                           ValueRange(), Value(), Value(), DenseI64ArrayAttr(), StringAttr());
+    }
+  }
+
+  PipelineLoop body;
+  sched::Schedule schedule;
+  scf::ForOp loop;
+  OpBuilder b;
+  Location loc;
+  std::vector<sched::BufferVersions> versions;
+  std::vector<sched::ImplicitWait> implicitWaits;
+  std::vector<Value> rings; ///< by buffer; null if it has one version
+  llvm::DenseMap<Value, Value> slots;
+  std::vector<size_t> sequence;
+  Value trips;
+};
+
+struct ExpandPipelines : penstock::impl::ExpandPipelinesBase<ExpandPipelines> {
+  void runOnOperation() override {
+    // Outer loops first: an inner loop is one statement of the outer one, and
+    // its copies are expanded afterwards.
+    while (scf::ForOp loop = next())
+      expand(loop);
+  }
+
+  scf::ForOp next() {
+    scf::ForOp found;
+    getOperation().walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+      auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
+      if (!schedule || !schedule.getResolved())
+        return WalkResult::advance();
+      found = loop;
+      return WalkResult::interrupt();
+    });
+    return found;
+  }
+
+  void expand(scf::ForOp loop) {
+    auto attr = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
+    sched::Schedule schedule;
+    schedule.stage.assign(attr.getStage().begin(), attr.getStage().end());
+    schedule.order.assign(attr.getOrder().begin(), attr.getOrder().end());
+    Expander(analyzeLoop(loop), std::move(schedule)).run();
+  }
+};
+
+} // namespace

@@ -1,0 +1,29 @@
+//===- gemm-inner-sizes.cpp - The inner sizes of a product differ ---------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "expect.h"
+
+namespace {
+struct Matmul {
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f32, 2> C) const {
+    auto As = b.shared<f16>(64, 32);
+    auto Bs = b.shared<f16>(16, 128);
+    auto acc = b.local<f32>(64, 128);
+    b.fill(acc, 0);
+    b.copy(A.at(0, 0), As);
+    b.copy(B.at(0, 0), Bs);
+    b.gemm(As, Bs, acc);
+    b.copy(acc, C.at(0, 0));
+  }
+};
+} // namespace
+
+WRONG_PROGRAM { compile(Matmul{}, Target::native()); }
+
+// EXPECT: gemm-inner-sizes.cpp:18: error PS1102: the inner sizes of `gemm` differ: `As` (64x32 f16, shared) times `Bs` (16x128 f16, shared)
+// EXPECT:    18 |     b.gemm(As, Bs, acc);
+// EXPECT:       |     ^
+// EXPECT:   help: the first operand is M x K, the second K x N

@@ -1,0 +1,25 @@
+//===- schedule-lengths-differ.cpp - Three stages and two orders ----------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "expect.h"
+
+namespace {
+struct Program {
+  void operator()(Block &b, In<f32, 1> X, Out<f32, 1> Y) const {
+    auto x = b.shared<f32>(64);
+    for (Index i : b.pipelined(X.size(0), {.stage = {0, 1, 1}, .order = {0, 1}})) {
+      b.copy(X.at(i * 64), x);
+      b.copy(x, Y.at(i * 64));
+    }
+  }
+};
+} // namespace
+
+WRONG_PROGRAM { compile(Program{}, Target::native()); }
+
+// EXPECT: schedule-lengths-differ.cpp:13: error PS1200: `stage` has 3 entries and `order` has 2; each needs one per scheduled statement
+// EXPECT:    13 |     for (Index i : b.pipelined(X.size(0), {.stage = {0, 1, 1}, .order = {0, 1}})) {
+// EXPECT:       |     ^

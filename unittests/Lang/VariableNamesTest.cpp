@@ -1,0 +1,72 @@
+//===- VariableNamesTest.cpp - Names of tiles from source lines -----------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Lang/VariableNames.h"
+#include "gtest/gtest.h"
+
+using namespace penstock;
+
+namespace {
+
+TEST(VariableNames, Declarations) {
+  EXPECT_EQ(variableName("    auto As = b.shared<f16>(64, 32);", 0), "As");
+  EXPECT_EQ(variableName("auto acc=b.local<f32>(m, n);", 0), "acc");
+  EXPECT_EQ(variableName("Tile<f32, 2> x = block->local<f32>(4, 4);", 0), "x");
+  EXPECT_EQ(variableName("Tile<f32, 2> x{b.local<f32>(4, 4)};", 0), "x");
+  EXPECT_EQ(variableName("Tile<f32, 2> x(b.local<f32>(4, 4));", 0), "x");
+  EXPECT_EQ(variableName("const auto &row_max_2 = this->b.local<f32>(4);", 0), "row_max_2");
+}
+
+TEST(VariableNames, SeveralOnOneLine) {
+  const char *line = "auto As = b.shared<f16>(64, 32), Bs = b.shared<f16>(64, 32);";
+  EXPECT_EQ(variableName(line, 0), "As");
+  EXPECT_EQ(variableName(line, 1), "Bs");
+}
+
+// A helper class that is used twice runs the same line twice.
+TEST(VariableNames, ALineThatRunsAgainGivesTheSameNames) {
+  EXPECT_EQ(variableName("auto As = b.shared<f16>(64, 32);", 1), "As");
+  const char *line = "auto As = b.shared<f16>(64, 32), Bs = b.shared<f16>(64, 32);";
+  EXPECT_EQ(variableName(line, 2), "As");
+  EXPECT_EQ(variableName(line, 3), "Bs");
+}
+
+TEST(VariableNames, Members) {
+  EXPECT_EQ(variableName("    top = b.local<f32>(16);", 0), "top");
+  EXPECT_EQ(variableName("    this->top = this->b.local<f32>(16);", 0), "top");
+  EXPECT_EQ(variableName("  Softmax(Block &b) : top(b.local<f32>(16)) {}", 0), "top");
+  EXPECT_EQ(variableName("      : b(b), acc(b.local<f32>(m, n, {}, at)) {", 0), "acc");
+  EXPECT_EQ(variableName("        acc(b.local<f32>(m, n)) {", 0), "acc");
+  EXPECT_EQ(variableName("        acc(b.local<f32>(m, n)),", 0), "acc");
+  EXPECT_EQ(variableName("      : acc{b.local<f32>(m, n)} {}", 0), "acc");
+}
+
+TEST(VariableNames, Vars) {
+  EXPECT_EQ(variableName("Var<int> stage(b, 0);", 0), "stage");
+  EXPECT_EQ(variableName("  Var<unsigned> phase{b, 1};", 0), "phase");
+}
+
+// A wrong name is worse than none.
+TEST(VariableNames, CallsAreNoNames) {
+  EXPECT_EQ(variableName("  ring.push_back(b.shared<f32>(16));", 0), "");
+  EXPECT_EQ(variableName("  ring->push_back(b.shared<f32>(16));", 0), "");
+  EXPECT_EQ(variableName("  normalize(b.local<f32>(16));", 0), "");
+  EXPECT_EQ(variableName("  return b.local<f32>(16);", 0), "");
+  EXPECT_EQ(variableName("  Softmax softmax(b, b.local<f32>(16));", 0), "");
+  EXPECT_EQ(variableName("  b.fill(b.local<f32>(16), 0);", 0), "");
+}
+
+TEST(VariableNames, LinesThatDoNotTell) {
+  EXPECT_EQ(variableName("", 0), "");
+  EXPECT_EQ(variableName("      b.local<f32>(16);", 0), "");
+  EXPECT_EQ(variableName("  softmax.update(b, x);", 0), "");
+  EXPECT_EQ(variableName(".shared<", 0), "");
+  EXPECT_EQ(variableName("Var<", 0), "");
+  EXPECT_EQ(variableName("Var<int>", 0), "");
+  EXPECT_EQ(variableName("= b.local<", 0), "");
+}
+
+} // namespace

@@ -1,0 +1,106 @@
+//===- ThreadPoolTest.cpp - Every item once, whoever calls ----------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Runtime/ThreadPool.h"
+#include "gtest/gtest.h"
+
+#include <atomic>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+using namespace penstock;
+
+namespace {
+
+/// Runs all items and checks that each ran once, on a worker that may exist.
+void checkRun(uint64_t count, int threads) {
+  std::vector<std::atomic<int>> runs(count);
+  int limit = threads > 0 ? threads : defaultThreads();
+  std::atomic<int> wrongWorkers{0}, wrongItems{0};
+  parallelFor(count, threads, [&](uint64_t item, int worker) {
+    if (item >= count)
+      ++wrongItems;
+    else
+      ++runs[item];
+    if (worker < 0 || worker >= limit)
+      ++wrongWorkers;
+  });
+  EXPECT_EQ(wrongWorkers, 0);
+  EXPECT_EQ(wrongItems, 0);
+  for (uint64_t item = 0; item < count; ++item)
+    ASSERT_EQ(runs[item], 1) << item << " of " << count << " on " << threads;
+}
+
+TEST(ThreadPool, EveryItemOnce) {
+  for (int threads : {0, 1, 2, 3, 8})
+    for (uint64_t count : {0, 1, 2, 3, 7, 64, 1000})
+      checkRun(count, threads);
+}
+
+TEST(ThreadPool, MoreAndFewerThreadsThanBefore) {
+  for (int threads : {2, 6, 1, 4, 2, 0, 5})
+    checkRun(100, threads);
+}
+
+TEST(ThreadPool, ManyShortCalls) {
+  for (int round = 0; round < 3000; ++round) {
+    std::atomic<uint64_t> sum{0};
+    uint64_t count = 1 + round % 5;
+    parallelFor(count, 3, [&](uint64_t item, int) { sum += item + 1; });
+    ASSERT_EQ(sum, count * (count + 1) / 2);
+  }
+}
+
+// Scratch memory belongs to a worker, so one worker runs one item at a time.
+TEST(ThreadPool, AWorkerRunsOneItemAtATime) {
+  constexpr int threads = 4;
+  std::atomic<int> busy[threads] = {};
+  std::atomic<int> clashes{0};
+  parallelFor(2000, threads, [&](uint64_t, int worker) {
+    if (busy[worker]++)
+      ++clashes;
+    std::this_thread::yield();
+    --busy[worker];
+  });
+  EXPECT_EQ(clashes, 0);
+}
+
+TEST(ThreadPool, WritesAreSeenAfterwards) {
+  std::vector<uint64_t> values(10000); // not atomic: the return orders them
+  for (uint64_t round = 1; round <= 20; ++round) {
+    parallelFor(values.size(), 4, [&](uint64_t item, int) { values[item] += item * round; });
+    uint64_t factor = round * (round + 1) / 2;
+    for (uint64_t item = 0; item < values.size(); ++item)
+      ASSERT_EQ(values[item], item * factor);
+  }
+}
+
+TEST(ThreadPool, SeveralCallers) {
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller)
+    callers.emplace_back([] {
+      for (int round = 0; round < 100; ++round)
+        checkRun(50, 3);
+    });
+  for (std::thread &caller : callers)
+    caller.join();
+}
+
+// A kernel's print callback may launch another kernel.
+TEST(ThreadPool, NestedCalls) {
+  std::atomic<int> inner{0};
+  parallelFor(8, 3, [&](uint64_t, int) {
+    parallelFor(10, 3, [&](uint64_t, int worker) {
+      EXPECT_GE(worker, 0);
+      ++inner;
+    });
+  });
+  EXPECT_EQ(inner, 80);
+}
+
+} // namespace
