@@ -138,6 +138,8 @@ def main():
     if options.library:
         run = subprocess.run([f"{stem}-examples"], capture_output=True, text=True)
         print(run.stdout + run.stderr, end="")
+        if run.returncode < 0:
+            print(f"the library crashed on an example: signal {-run.returncode}")
         failures += run.returncode != 0
     print(f"{options.page}: {len(blocks)} examples, {failures} failures")
     sys.exit(failures != 0)
