@@ -5,7 +5,7 @@ import lit.formats
 config.name = "Penstock"
 config.test_format = lit.formats.ShTest(True)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["consumer", "quickstart", "diagnostics", "Inputs"]
+config.excludes = ["consumer", "docs", "quickstart", "diagnostics", "Inputs"]
 config.environment["PATH"] = os.pathsep.join(config.tools + [os.environ["PATH"]])
 config.substitutions.append(("%lib", config.build_lib))
 config.substitutions.append(("%source", config.test_source_root))

@@ -26,11 +26,12 @@ namespace {
 struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
   void runOnOperation() override {
     SmallVector<Operation *> work;
-    getOperation().walk([&](Operation *op) { work.push_back(op); });
-    for (Operation *op : work) {
-      // Vectors come from our own lowering, which knows what it does.
-      if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<VectorType>))
-        continue;
+    // Vectors were made by our own passes, out of what needs no guard.
+    getOperation().walk([&](Operation *op) {
+      if (llvm::none_of(op->getResultTypes(), llvm::IsaPred<VectorType>))
+        work.push_back(op);
+    });
+    for (Operation *op : work)
       llvm::TypeSwitch<Operation *>(op)
           .Case<tile::LoadOp>([&](auto load) { guardLoad(load); })
           .Case<tile::StoreOp>([&](auto store) { guardStore(store); })
@@ -46,7 +47,6 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
           .Case<arith::ShRSIOp>([&](auto) { guardShift(op, true); })
           .Case<arith::FPToSIOp>([&](auto cast) { saturate(cast, true); })
           .Case<arith::FPToUIOp>([&](auto cast) { saturate(cast, false); });
-    }
     OpBuilder builder(&getContext());
     if (!faults.empty())
       getOperation()->setAttr(abi::faultsAttr, builder.getArrayAttr(faults));

@@ -295,9 +295,13 @@ public:
     nest(typeOf(op.getTarget()).getShape(), [&](ValueRange at) {
       IRMapping mapping;
       for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+        SmallVector<int64_t> dims = op.getInputDims(i);
         SmallVector<Value> from;
-        for (int64_t dim : op.getInputDims(i))
+        for (int64_t dim : dims)
           from.push_back(at[dim]);
+        OpBuilder::InsertionGuard guard(b);
+        if (staysInInnermostLoop(op, dims))
+          b.setInsertionPoint(b.getBlock()->getParentOp());
         mapping.map(op.getBody().getArgument(i), load(input, from));
       }
       cloneBody(op.getBody().front(), mapping, at);
@@ -333,6 +337,15 @@ public:
   }
 
 private:
+  /// An input that is broadcast along the last dimension is loaded before the
+  /// innermost loop. It is not the target, nor a part of it: the verifier of
+  /// tile.map has seen to that. LLVM does not know, since tiles are parts of one
+  /// memory, and would neither move the load nor vectorise the loop.
+  static bool staysInInnermostLoop(tile::MapOp op, ArrayRef<int64_t> dims) {
+    int64_t last = typeOf(op.getTarget()).getRank() - 1;
+    return last >= 0 && !llvm::is_contained(dims, last);
+  }
+
   void cloneBody(Block &body, IRMapping &mapping, ValueRange at) {
     for (Operation &op : body.without_terminator()) {
       if (auto element = dyn_cast<tile::ElementIndexOp>(op))

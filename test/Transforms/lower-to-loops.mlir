@@ -23,3 +23,21 @@ func.func @k(%A: !t, %i: index) attributes {tile.kernel} {
   tile.reduce sum %s along 1 into %v : !s, !v
   return
 }
+
+// A vector that is broadcast along rows is loaded once for each row, so that the
+// inner loop vectorises.
+// CHECK-LABEL: func.func @broadcast(
+func.func @broadcast() attributes {tile.kernel} {
+  %s = tile.alloc "s" : !s
+  %v = tile.alloc "v" : !v
+  // CHECK: scf.for %[[I:.*]] =
+  // CHECK: %[[ROW:.*]] = memref.load %{{.*}}[%[[I]]] : memref<4xf32
+  // CHECK-NEXT: scf.for
+  // CHECK: arith.subf %{{.*}}, %[[ROW]]
+  tile.map %s ins(%s, %v) dims [[0, 1], [0]] {
+  ^bb0(%x: f32, %y: f32):
+    %d = arith.subf %x, %y : f32
+    tile.yield %d : f32
+  } : !s ins(!s, !v)
+  return
+}
