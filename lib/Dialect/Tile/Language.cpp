@@ -278,6 +278,10 @@ LogicalResult tile::verifyKernel(Operation *op) {
       ok = verifyViewed(view, view.getIn(), "transpose");
     else if (auto cut = dyn_cast<arith::TruncFOp>(inner); cut && succeeded(ok))
       ok = verifyRounding(cut);
+    else if (inner->getNumRegions() && inner->getParentOfType<MapOp>())
+      ok = emitCoded(inner, ParallelRace)
+           << "the body of `map` only computes values; `" << inner->getName()
+           << "` does more";
     else if (auto alloc = dyn_cast<AllocOp>(inner);
              alloc && alloc->getParentOp() != kernel)
       ok = emitCoded(alloc, OpForm)
