@@ -55,18 +55,9 @@ Recorder::~Recorder() {
 // Recording a kernel
 //===----------------------------------------------------------------------===//
 
-/// A name that every later stage, down to symbols of object files, can carry.
-static bool isUsableName(StringRef name) {
-  return !name.empty() && name.size() <= 200 &&
-         !name.starts_with("penstock_") && // the runtime's own
-         !llvm::isDigit(name[0]) && llvm::all_of(name, [](char c) {
-           return llvm::isAlnum(c) || c == '_';
-         });
-}
-
 OwningOpRef<ModuleOp> Recorder::record() {
   tile::DiagnosticCollector collector(context, diagnostics, OpForm);
-  if (!isUsableName(source.name)) {
+  if (!tile::isKernelName(source.name)) {
     error(BadName, source.at,
           "`" + source.name + "` cannot be the name of a kernel",
           "use letters, digits and _, and another start than penstock_; give "

@@ -227,12 +227,30 @@ LogicalResult verifyRounding(arith::TruncFOp op) {
 
 } // namespace
 
+bool tile::isKernelName(StringRef name) {
+  return !name.empty() && name.size() <= 200 && !llvm::isDigit(name[0]) &&
+         !name.starts_with("penstock_") && // the runtime's own
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
 LogicalResult tile::verifyKernel(Operation *op) {
   auto kernel = dyn_cast<func::FuncOp>(op);
   if (!kernel || kernel.isDeclaration() || kernel.getNumResults() ||
       !kernel.getBody().hasOneBlock())
     return emitCoded(op, OpForm)
            << "a kernel is a `func.func` with one block and without results";
+  if (!kernel->hasAttr(TileDialect::kernelAttr)) {
+    auto diagnostic = emitCoded(op, OpForm)
+                      << "`" << kernel.getName() << "` is not marked as a kernel";
+    diagnostic.attachNote() << "help: add `attributes {tile.kernel}`";
+    return diagnostic;
+  }
+  if (!isKernelName(kernel.getName()))
+    return emitCoded(op, BadName)
+           << "`" << kernel.getName()
+           << "` cannot be the name of a kernel, which has letters, digits "
+              "and _";
   if (failed(verifyArguments(kernel)))
     return failure();
   size_t operations = 0;
@@ -278,10 +296,6 @@ LogicalResult tile::verifyKernel(Operation *op) {
       ok = verifyViewed(view, view.getIn(), "transpose");
     else if (auto cut = dyn_cast<arith::TruncFOp>(inner); cut && succeeded(ok))
       ok = verifyRounding(cut);
-    else if (inner->getNumRegions() && inner->getParentOfType<MapOp>())
-      ok = emitCoded(inner, ParallelRace)
-           << "the body of `map` only computes values; `" << inner->getName()
-           << "` does more";
     else if (auto alloc = dyn_cast<AllocOp>(inner);
              alloc && alloc->getParentOp() != kernel)
       ok = emitCoded(alloc, OpForm)
