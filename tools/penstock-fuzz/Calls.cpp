@@ -65,6 +65,8 @@ private:
   /// Half of the sequences try to be right.
   bool wrong() { return careless && random.chance(15); }
   std::string name() {
+    if (!wrong())
+      return "name";
     return random.of<std::string>({"a", "a", "copy", "", "\"", "{}", std::string("z\0z", 3),
                                    "\xff\xfe", std::string(5000, 'x'), "%s%n", "a\nb", "é",
                                    "tile.kernel"});
@@ -105,7 +107,7 @@ private:
     case 5:
       return cast<f32>(cast<i32>(start) / 3);
     case 6: {
-      int64_t depth = random.of<int64_t>({3, 100, 3000, random.chance(20) ? 200000 : 10});
+      int64_t depth = random.of<int64_t>({3, 30, careless ? 1500 : 100, wrong() ? 20000 : 10});
       for (int64_t i = 0; i < depth; ++i)
         start = Expr<f32>(start + 1.0f);
       return start;
