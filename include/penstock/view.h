@@ -35,11 +35,11 @@ template <class T, int R> struct TensorView {
 template <class T, size_t R>
 TensorView<T, int(R)> view(T *data, const int64_t (&sizes)[R]) {
   TensorView<T, int(R)> result{data, {}, {}};
-  int64_t stride = 1;
+  uint64_t stride = 1; // wraps if the sizes are absurd; the launch refuses them
   for (size_t d = R; d-- > 0;) {
     result.sizes[d] = sizes[d];
-    result.strides[d] = stride;
-    stride *= sizes[d];
+    result.strides[d] = static_cast<int64_t>(stride);
+    stride *= static_cast<uint64_t>(sizes[d]);
   }
   return result;
 }

@@ -128,7 +128,13 @@ Ref penstock::detail::size(Ref tensor, int dim, Loc at) {
                  std::to_string(type.getRank() - 1));
     return r->poison();
   }
-  unsigned number = cast<BlockArgument>(entry->value).getArgNumber();
+  auto argument = dyn_cast<BlockArgument>(entry->value);
+  if (!argument) {
+    r->error(SpaceMismatch, at,
+             tile::describe(entry->value) + " is a tile, not a tensor");
+    return r->poison();
+  }
+  unsigned number = argument.getArgNumber();
   if (!r->sizeNames[number].empty()) {
     auto fixed = r->fixedSizes.find(r->sizeNames[number][dim]);
     if (fixed != r->fixedSizes.end())

@@ -55,18 +55,9 @@ Recorder::~Recorder() {
 // Recording a kernel
 //===----------------------------------------------------------------------===//
 
-/// A name that every later stage, down to symbols of object files, can carry.
-static bool isUsableName(StringRef name) {
-  return !name.empty() && name.size() <= 200 &&
-         !name.starts_with("penstock_") && // the runtime's own
-         !llvm::isDigit(name[0]) && llvm::all_of(name, [](char c) {
-           return llvm::isAlnum(c) || c == '_';
-         });
-}
-
 OwningOpRef<ModuleOp> Recorder::record() {
   tile::DiagnosticCollector collector(context, diagnostics, OpForm);
-  if (!isUsableName(source.name)) {
+  if (!tile::isKernelName(source.name)) {
     error(BadName, source.at,
           "`" + source.name + "` cannot be the name of a kernel",
           "use letters, digits and _, and another start than penstock_; give "
@@ -87,8 +78,12 @@ OwningOpRef<ModuleOp> Recorder::record() {
   mlir::Block *body = function.addEntryBlock();
   builder.setInsertionPointToEnd(body);
   bool ok = applySignature() && runKernel();
-  if (ok && !scopes.empty())
-    ok = false; // reported where the scope was left
+  if (ok && !scopes.empty()) {
+    // Loops say so when their range dies; other scopes are left by exceptions.
+    ok = false;
+    if (diagnostics.empty())
+      reportLeft(scopes.back());
+  }
   if (!ok || llvm::any_of(diagnostics, [](const penstock::Diagnostic &d) {
         return d.severity == Severity::Error;
       }))
@@ -248,6 +243,19 @@ Ref Recorder::add(mlir::Value value) {
 }
 
 Ref Recorder::add(ExprNode node) {
+  for (Ref operand : node.operands)
+    if (const Entry &from = entries[operand.id]; from.kind == Entry::Expr)
+      node.depth = std::max(node.depth, from.expr->depth + 1);
+  if (node.depth > maxExprDepth) {
+    penstock::Diagnostic diagnostic;
+    diagnostic.code = TooLarge;
+    diagnostic.place = tile::placeOf(node.loc);
+    diagnostic.message = "an expression is nested more than " +
+                         std::to_string(maxExprDepth) + " deep";
+    diagnostic.helps.push_back("`set` a tile to a part of it first");
+    diagnostics.push_back(std::move(diagnostic));
+    return poison();
+  }
   Entry entry;
   entry.kind = Entry::Expr;
   entry.expr = std::make_shared<ExprNode>(std::move(node));
@@ -350,6 +358,15 @@ penstock::detail::Scope Recorder::open(Operation *op, mlir::Block *body) {
   builder.setInsertionPointAfter(op);
   scopes.push_back({nextToken, nextToken, op, builder.saveInsertionPoint()});
   ++nextToken;
+  if (scopes.size() > maxNesting) {
+    // What follows is recorded beside the scope, not inside: it is only looked
+    // at for further mistakes.
+    if (scopes.size() == maxNesting + 1)
+      tile::emitCoded(op, TooLarge)
+          << "loops and conditions are nested more than " << maxNesting
+          << " deep";
+    return {id, scopes.back().token};
+  }
   if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
     builder.setInsertionPoint(&body->back());
   else
@@ -365,6 +382,17 @@ void Recorder::close(uint32_t token) {
     scopes.pop_back();
   builder.restoreInsertionPoint(scopes.back().after);
   scopes.pop_back();
+}
+
+void Recorder::reportLeft(const OpenScope &scope) {
+  penstock::Diagnostic diagnostic;
+  diagnostic.code = LeftLoop;
+  diagnostic.place = tile::placeOf(scope.op->getLoc());
+  diagnostic.message = "this condition, statement or parallel body was left "
+                       "before its end, by an exception";
+  diagnostic.helps.push_back("what is thrown while a kernel is recorded must "
+                             "leave the kernel function");
+  diagnostics.push_back(std::move(diagnostic));
 }
 
 bool Recorder::isOpen(uint32_t token) const {
@@ -399,6 +427,8 @@ void Recorder::openSecondBranch(uint32_t token) {
   while (scopes.back().token != token)
     scopes.pop_back();
   scopes.back().number = nextToken++;
+  if (scopes.size() > maxNesting)
+    return;
   auto branch = cast<scf::IfOp>(scopes.back().op);
   builder.setInsertionPoint(branch.getElseRegion().front().getTerminator());
 }

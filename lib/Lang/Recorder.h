@@ -40,6 +40,7 @@ struct ExprNode {
   mlir::Value tile = {};           ///< Elements, Load
   std::vector<int64_t> dims = {};  ///< Elements: empty for the target's own
   int64_t dim = 0;            ///< ElementIndex
+  unsigned depth = 1;         ///< of the expression; set by Recorder::add
   mlir::Location loc;
 };
 
@@ -118,6 +119,12 @@ public:
   bool isOpen(uint32_t token) const;
   /// Reports that the body of an open loop was left by force, and closes it.
   void abandon(uint32_t token);
+  /// Reports a scope that an exception left.
+  void reportLeft(const OpenScope &scope);
+
+  /// Depths beyond which recording and compiling would exhaust the stack.
+  static constexpr size_t maxNesting = 64;
+  static constexpr unsigned maxExprDepth = 1000;
 
   uint32_t id;
   mlir::MLIRContext *context;

@@ -227,12 +227,30 @@ LogicalResult verifyRounding(arith::TruncFOp op) {
 
 } // namespace
 
+bool tile::isKernelName(StringRef name) {
+  return !name.empty() && name.size() <= 200 && !llvm::isDigit(name[0]) &&
+         !name.starts_with("penstock_") && // the runtime's own
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
 LogicalResult tile::verifyKernel(Operation *op) {
   auto kernel = dyn_cast<func::FuncOp>(op);
   if (!kernel || kernel.isDeclaration() || kernel.getNumResults() ||
       !kernel.getBody().hasOneBlock())
     return emitCoded(op, OpForm)
            << "a kernel is a `func.func` with one block and without results";
+  if (!kernel->hasAttr(TileDialect::kernelAttr)) {
+    auto diagnostic = emitCoded(op, OpForm)
+                      << "`" << kernel.getName() << "` is not marked as a kernel";
+    diagnostic.attachNote() << "help: add `attributes {tile.kernel}`";
+    return diagnostic;
+  }
+  if (!isKernelName(kernel.getName()))
+    return emitCoded(op, BadName)
+           << "`" << kernel.getName()
+           << "` cannot be the name of a kernel, which has letters, digits "
+              "and _";
   if (failed(verifyArguments(kernel)))
     return failure();
   size_t operations = 0;
@@ -309,40 +327,150 @@ LogicalResult tile::verifyLanguage(ModuleOp module) {
   return success();
 }
 
+namespace {
+
+/// How deep readers of a text recurse: by brackets, by the operators of one
+/// affine expression, and by aliases of attributes and types that stand for one
+/// another.
+class NestingScanner {
+public:
+  explicit NestingScanner(StringRef text) : text(text) {}
+
+  NestingFault run() {
+    while (at < text.size())
+      if (!step())
+        return {line, message};
+    return {};
+  }
+
+private:
+  static constexpr unsigned maxDepth = 200;
+  static constexpr size_t maxExpansion = size_t(1) << 22;
+
+  bool step() {
+    char c = text[at];
+    if (StringRef("[]{}<>,=:%#!@").contains(c))
+      operators = 0; // no part of an affine expression
+    if (c == '\n')
+      ++line;
+    if (c == '"')
+      return skipString();
+    if (text.substr(at).starts_with("//")) {
+      at = std::min(text.find('\n', at), text.size());
+      return true;
+    }
+    if (c == '#' || c == '!')
+      return alias();
+    if (llvm::isAlpha(c))
+      return word();
+    ++at;
+    if (StringRef("([{<").contains(c))
+      return open(c);
+    if (StringRef(")]}>").contains(c))
+      close(c);
+    if (StringRef("+-*").contains(c))
+      return countOperator();
+    return true;
+  }
+
+  bool word() {
+    size_t from = at;
+    while (at < text.size() && llvm::isAlnum(text[at]))
+      ++at;
+    StringRef name = text.slice(from, at);
+    return (name != "floordiv" && name != "ceildiv" && name != "mod") ||
+           countOperator();
+  }
+  bool countOperator() {
+    if (++operators > maxDepth)
+      return fail("an affine expression has more than 200 operators");
+    return true;
+  }
+
+  bool skipString() {
+    for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at)
+      at += text[at] == '\\';
+    at = std::min(at + (at < text.size() && text[at] == '"'), text.size());
+    return true;
+  }
+
+  bool open(char c) {
+    brackets.push_back(c);
+    return reach(brackets.size());
+  }
+  /// Closes the innermost bracket of this kind. `>` is also part of arrows and
+  /// comparisons: it closes nothing but a `<` right inside of which it stands.
+  void close(char c) {
+    char opening = c == ')' ? '(' : c == ']' ? '[' : c == '}' ? '{' : '<';
+    if (c == '>') {
+      bool arrow = at >= 2 && text[at - 2] == '-';
+      if (!arrow && !brackets.empty() && brackets.back() == '<')
+        brackets.pop_back();
+      return;
+    }
+    size_t found = brackets.rfind(opening);
+    if (found != std::string::npos)
+      brackets.resize(found);
+  }
+
+  /// A use of an alias is as deep and as large as what it stands for. The
+  /// definition of an alias is taken to last until the next one.
+  bool alias() {
+    size_t from = at++;
+    while (at < text.size() && (llvm::isAlnum(text[at]) ||
+                                StringRef("_$.-").contains(text[at])))
+      ++at;
+    StringRef name = text.slice(from, at);
+    size_t next = text.find_first_not_of(" \t\r\n", at);
+    if (brackets.empty() && next < text.size() && text[next] == '=') {
+      defined = name;
+      aliases[defined] = Extent();
+      return true;
+    }
+    auto known = aliases.find(name);
+    if (known == aliases.end() || name == defined)
+      return true;
+    Extent used = known->second;
+    if (!defined.empty())
+      aliases[defined].size += used.size;
+    if ((expanded += used.size) > maxExpansion)
+      return fail("aliases stand for more than 2^22 others");
+    return reach(brackets.size() + used.depth);
+  }
+
+  bool reach(size_t depth) {
+    if (!defined.empty()) {
+      size_t &deepest = aliases[defined].depth;
+      deepest = std::max(deepest, depth + 1);
+    }
+    if (depth <= maxDepth)
+      return true;
+    return fail(depth == brackets.size()
+                    ? "brackets are nested more than 200 deep"
+                    : "aliases are nested more than 200 deep");
+  }
+  bool fail(const char *text) {
+    message = text;
+    return false;
+  }
+
+  StringRef text;
+  size_t at = 0;
+  unsigned line = 1, operators = 0;
+  std::string brackets;
+  StringRef defined; ///< the alias whose definition is being read
+  struct Extent {
+    size_t depth = 1, size = 1;
+  };
+  llvm::StringMap<Extent> aliases;
+  size_t expanded = 0;
+  const char *message = "";
+};
+
+} // namespace
+
 NestingFault tile::checkNesting(StringRef text) {
   if (text.size() > maxTextBytes)
     return {1, "the text is larger than 64 MiB"};
-  unsigned line = 1, depth = 0;
-  bool inString = false, inComment = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '\n') {
-      ++line;
-      inComment = inString = false;
-      continue;
-    }
-    if (inComment)
-      continue;
-    if (inString) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        inString = false;
-      continue;
-    }
-    if (c == '"')
-      inString = true;
-    else if (c == '/' && i + 1 < text.size() && text[i + 1] == '/')
-      inComment = true;
-    else if (StringRef("([{<").contains(c))
-      ++depth;
-    else if (StringRef(")]}").contains(c) ||
-             (c == '>' && (i == 0 || text[i - 1] != '-')))
-      depth -= depth > 0;
-    // Affine expressions and type aliases recurse as well; brackets bound all
-    // of them because each level of recursion consumes one.
-    if (depth > 200)
-      return {line, "brackets are nested more than 200 deep"};
-  }
-  return {};
+  return NestingScanner(text).run();
 }

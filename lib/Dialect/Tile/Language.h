@@ -20,6 +20,9 @@ mlir::LogicalResult verifyLanguage(mlir::ModuleOp module);
 /// The same for one kernel.
 mlir::LogicalResult verifyKernel(mlir::Operation *kernel);
 
+/// A name that every later stage, down to symbols of object files, can carry.
+bool isKernelName(llvm::StringRef name);
+
 /// Checks text before it reaches MLIR's recursive parser, whose stack deep
 /// nesting would overflow. Returns an empty string, or what is wrong and the
 /// line.

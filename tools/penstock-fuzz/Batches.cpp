@@ -1,0 +1,160 @@
+//===- Batches.cpp - Runs cases where a crash does no harm ----------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Batches.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace penstock::fuzz;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// What a child tells its parent while it runs.
+struct Shared {
+  std::atomic<uint64_t> finished{0}; ///< cases of this batch
+  Counters counters;                 ///< of the cases that finished
+  bool failed = false;               ///< the child stopped at a wrong case
+  char message[1 << 14] = {};
+};
+
+class SharedPage {
+public:
+  SharedPage() {
+    void *memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    page = memory == MAP_FAILED ? nullptr : new (memory) Shared;
+  }
+  ~SharedPage() {
+    if (page)
+      munmap(page, sizeof(Shared));
+  }
+  Shared *page;
+};
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Ended {
+  Failure failure = Failure::None;
+  std::string message;
+};
+
+/// Waits for a child, and ends it if it makes no progress.
+Ended await(pid_t child, Shared &shared, double caseSeconds) {
+  uint64_t seen = 0;
+  auto progress = Clock::now();
+  for (;;) {
+    int status = 0;
+    pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) {
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return {shared.failed ? Failure::Mismatch : Failure::None, shared.message};
+      return {Failure::Crash, WIFSIGNALED(status)
+                                  ? "signal " + std::to_string(WTERMSIG(status))
+                                  : "exit status " + std::to_string(WEXITSTATUS(status))};
+    }
+    if (ended < 0)
+      return {Failure::Crash, "the child was lost"};
+    if (uint64_t now = shared.finished.load(); now != seen) {
+      seen = now;
+      progress = Clock::now();
+    } else if (secondsSince(progress) > caseSeconds) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return {Failure::Hang, "no end within " + std::to_string(int(caseSeconds)) + " s"};
+    }
+    usleep(2000);
+  }
+}
+
+/// The child's part: runs cases until one fails.
+void runCases(Shared &shared, uint64_t seed, uint64_t count, Clock::time_point start,
+              double seconds, const Case &one) {
+  for (uint64_t i = 0; i < count; ++i) {
+    if (seconds > 0 && secondsSince(start) > seconds)
+      return;
+    CaseResult result = one(seed + i, shared.counters);
+    if (result.failed) {
+      std::snprintf(shared.message, sizeof shared.message, "%s", result.message.c_str());
+      shared.failed = true;
+      return;
+    }
+    ++shared.finished;
+  }
+}
+
+} // namespace
+
+const char *penstock::fuzz::nameOf(Failure failure) {
+  switch (failure) {
+  case Failure::None:
+    return "none";
+  case Failure::Mismatch:
+    return "mismatch";
+  case Failure::Crash:
+    return "crash";
+  case Failure::Hang:
+    return "hang";
+  }
+  return "";
+}
+
+BatchResult penstock::fuzz::runBatches(const BatchOptions &options, const Case &one) {
+  BatchResult result;
+  auto start = Clock::now();
+  SharedPage shared;
+  if (!shared.page)
+    return result;
+  uint64_t next = options.seed, last = options.seed + options.count;
+  while (next < last && (options.seconds <= 0 || secondsSince(start) < options.seconds)) {
+    new (shared.page) Shared;
+    uint64_t count = std::min<uint64_t>(static_cast<uint64_t>(options.batch), last - next);
+    std::fflush(nullptr);
+    pid_t child = fork();
+    if (child == 0) {
+      runCases(*shared.page, next, count, start, options.seconds, one);
+      std::fflush(nullptr);
+      _exit(0); // no destructors: what leaks in a crash test is no finding
+    }
+    if (child < 0)
+      break;
+    Ended ended = await(child, *shared.page, options.caseSeconds);
+    uint64_t finished = shared.page->finished.load();
+    for (int i = 0; i < maxCounters; ++i)
+      result.counters[i] += shared.page->counters[i];
+    if (ended.failure != Failure::None) {
+      result.failures.push_back({next + finished, ended.failure, ended.message});
+      ++finished;
+    } else if (finished < count) {
+      result.cases += finished;
+      break; // out of time
+    }
+    result.cases += finished;
+    next += finished;
+  }
+  return result;
+}
+
+FailedCase penstock::fuzz::runAlone(uint64_t seed, double seconds, const Case &one) {
+  BatchOptions options;
+  options.count = 1;
+  options.seed = seed;
+  options.batch = 1;
+  options.caseSeconds = seconds;
+  BatchResult result = runBatches(options, one);
+  if (result.failures.empty())
+    return {seed, Failure::None, ""};
+  return result.failures.front();
+}

@@ -1,0 +1,199 @@
+//===- RunProgram.cpp - Compares what programs do on two targets ----------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "RunProgram.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+
+using namespace penstock;
+using namespace penstock::fuzz;
+
+namespace {
+
+/// All that can be seen of a launch.
+struct Outcome {
+  Data data;
+  /// Code and line of each fault.
+  std::set<std::pair<unsigned, unsigned>> faults = {};
+  std::vector<std::string> printed = {};
+};
+
+Outcome launch(const Program &program, detail::Executable &executable, LaunchOptions options) {
+  Outcome outcome{Data(program)};
+  std::mutex printing;
+  options.print = [&](std::string_view text) {
+    std::lock_guard lock(printing);
+    outcome.printed.emplace_back(text);
+  };
+  auto arguments = outcome.data.arguments();
+  for (const Diagnostic &d : detail::launch(executable, arguments, options))
+    outcome.faults.insert({d.code, d.place.line});
+  if (program.manyBlocks()) // blocks are not ordered
+    std::sort(outcome.printed.begin(), outcome.printed.end());
+  return outcome;
+}
+
+std::string describe(const Outcome &outcome) {
+  std::string text = "faults:";
+  for (auto [code, line] : outcome.faults)
+    text += " " + codeName(code) + "@" + std::to_string(line);
+  text += "; printed:";
+  for (const std::string &line : outcome.printed)
+    text += " [" + line.substr(0, 300) + "]";
+  return text;
+}
+
+std::string difference(const Program &program, const Outcome &a, const Outcome &b) {
+  if (a.faults != b.faults)
+    return "the faults differ: " + describe(a) + " // " + describe(b);
+  if (a.printed != b.printed)
+    return "what is printed differs: " + describe(a) + " // " + describe(b);
+  return a.data.difference(b.data, program);
+}
+
+std::string completionOf(const LaunchOptions &options) {
+  switch (options.completion) {
+  case Completion::Eager:
+    return "eager";
+  case Completion::Latest:
+    return "latest";
+  case Completion::Random:
+    return "random seed " + std::to_string(options.seed);
+  }
+  return "";
+}
+
+CaseResult refused(const std::vector<Diagnostic> &diagnostics, const char *target) {
+  return {true, std::string("refused for ") + target + ": " + to_text(diagnostics)};
+}
+
+} // namespace
+
+CaseResult penstock::fuzz::compareTargets(const Program &program,
+                                          const std::set<unsigned> &dropped,
+                                          Counters &counters) {
+  detail::KernelSource source = sourceOf(program, dropped);
+  auto reference = detail::compile(source, Target::interpreter(), {});
+  if (!reference.executable)
+    return refused(reference.diagnostics, "the interpreter");
+  auto native = detail::compile(source, Target::native(), {});
+  if (!native.executable)
+    return refused(native.diagnostics, "native code");
+  Outcome expected = launch(program, *reference.executable, {});
+  auto compare = [&](detail::Executable &executable, const char *target,
+                     const LaunchOptions &options) -> CaseResult {
+    Outcome actual = launch(program, executable, options);
+    ++counters[Launches];
+    std::string text = difference(program, expected, actual);
+    if (text.empty())
+      return {};
+    return {true, std::string("interpreter, eager / ") + target + ", " + completionOf(options) + ": " +
+                      text};
+  };
+  CaseResult result = compare(*native.executable, "native", {});
+  if (result.failed)
+    return result;
+  if (program.asynchronous(dropped)) {
+    ++counters[Asynchronous];
+    auto late = detail::compile(source, Target::native(), {.late_completion = true});
+    if (!late.executable)
+      return refused(late.diagnostics, "native code with late completion");
+    for (uint64_t i = 0; i < 4; ++i) {
+      LaunchOptions options;
+      options.completion = i ? Completion::Random : Completion::Latest;
+      options.seed = derive(program.seed, 100 + i);
+      if (CaseResult r = compare(*reference.executable, "interpreter", options); r.failed)
+        return r;
+      if (CaseResult r = compare(*late.executable, "native", options); r.failed)
+        return r;
+    }
+  }
+  ++counters[Compared];
+  counters[Faulted] += !expected.faults.empty();
+  bool exact = std::none_of(program.tensors.begin(), program.tensors.end(),
+                            [](const TensorDecl &t) { return t.holds == Class::Rounded; });
+  counters[Exact] += exact;
+  return {};
+}
+
+std::string penstock::fuzz::textOf(const Program &program, const std::set<unsigned> &dropped) {
+  auto result = detail::compile(sourceOf(program, dropped), Target::interpreter(), {});
+  if (!result.executable)
+    return to_text(result.diagnostics);
+  return detail::text(*result.executable, detail::Form::Tile);
+}
+
+//===----------------------------------------------------------------------===//
+// Shrinking
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Leaves out statements as long as the program fails in the same way.
+std::set<unsigned> shrink(const Program &program, Failure failure) {
+  std::set<unsigned> dropped;
+  auto fails = [&](const std::set<unsigned> &candidate) {
+    return runAlone(program.seed, 20, [&](uint64_t, Counters &counters) {
+             return compareTargets(program, candidate, counters);
+           }).failure == failure;
+  };
+  bool changed = true;
+  int budget = 120;
+  while (changed) {
+    changed = false;
+    for (unsigned id = 1; id <= program.statements && budget > 0; ++id) {
+      if (dropped.count(id))
+        continue;
+      std::set<unsigned> candidate = dropped;
+      candidate.insert(id);
+      --budget;
+      if (fails(candidate)) {
+        dropped = candidate;
+        changed = true;
+      }
+    }
+  }
+  return dropped;
+}
+
+} // namespace
+
+int penstock::fuzz::runPrograms(const BatchOptions &options) {
+  BatchResult result = runBatches(options, [](uint64_t seed, Counters &counters) {
+    return compareTargets(makeProgram(seed), {}, counters);
+  });
+  int reported = 0;
+  for (const FailedCase &failed : result.failures) {
+    std::printf("%s with --seed %llu: %s\n", nameOf(failed.failure),
+                static_cast<unsigned long long>(failed.seed), failed.message.c_str());
+    if (++reported > 3)
+      continue;
+    Program program = makeProgram(failed.seed);
+    std::set<unsigned> dropped = shrink(program, failed.failure);
+    FailedCase again = runAlone(program.seed, 20, [&](uint64_t, Counters &counters) {
+      return compareTargets(program, dropped, counters);
+    });
+    std::printf("reduced by %zu of %u statements: %s\n", dropped.size(), program.statements,
+                again.message.c_str());
+    std::fflush(nullptr);
+    runAlone(program.seed, 20, [&](uint64_t, Counters &) {
+      std::printf("%s\n", textOf(program, dropped).c_str());
+      return CaseResult{};
+    });
+  }
+  Counters &c = result.counters;
+  std::printf("programs=%llu compared=%llu exact=%llu faults=%llu asynchronous=%llu "
+              "launches=%llu mismatches=%zu\n",
+              static_cast<unsigned long long>(result.cases),
+              static_cast<unsigned long long>(c[Compared]),
+              static_cast<unsigned long long>(c[Exact]),
+              static_cast<unsigned long long>(c[Faulted]),
+              static_cast<unsigned long long>(c[Asynchronous]),
+              static_cast<unsigned long long>(c[Launches]), result.failures.size());
+  return result.failures.empty() ? 0 : 1;
+}

@@ -1,0 +1,44 @@
+//===- RunProgram.h - Compares what programs do on two targets --*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_FUZZ_RUNPROGRAM_H
+#define PENSTOCK_FUZZ_RUNPROGRAM_H
+
+#include "Batches.h"
+#include "Program.h"
+
+namespace penstock::fuzz {
+
+/// What a case of --programs counts.
+enum ProgramCounter { Compared, Exact, Faulted, Asynchronous, Launches };
+
+/// Compiles a program for both targets, runs it on the same data, and compares
+/// results, faults and what is printed.
+CaseResult compareTargets(const Program &program, const std::set<unsigned> &dropped,
+                          Counters &counters);
+
+/// Arguments of a launch with memory of their own, filled by the program's
+/// seed.
+class Data {
+public:
+  explicit Data(const Program &program);
+  std::vector<detail::Argument> arguments() const;
+  /// The first element that differs from \p other, or "".
+  std::string difference(const Data &other, const Program &program) const;
+
+private:
+  std::vector<std::vector<uint8_t>> bytes;
+  std::vector<detail::Argument> packed;
+};
+
+/// The program as text, or the reasons why it has none.
+std::string textOf(const Program &program, const std::set<unsigned> &dropped);
+
+int runPrograms(const BatchOptions &options);
+
+} // namespace penstock::fuzz
+
+#endif // PENSTOCK_FUZZ_RUNPROGRAM_H
