@@ -10,6 +10,7 @@
 #include "Emulator/Memory.h"
 
 #include <algorithm>
+#include <set>
 
 namespace penstock::emu {
 namespace {
@@ -38,6 +39,13 @@ const DecodeTable &decodeTable() {
     addBarrier(t);
     addFence(t);
     addMbarrier(t);
+    addAsyncCopy(t);
+    addBulkCopy(t);
+    addTensorCopy(t);
+    addWgmma(t);
+    addTcgen05Memory(t);
+    addTcgen05Mma(t);
+    addCluster(t);
     return t;
   }();
   return table;
@@ -406,7 +414,38 @@ bool Decoder::run() {
     return false;
   }
   findReconvergence(program);
+  markWgmmaRegisters();
   return true;
+}
+
+/// Instructions that touch registers of wgmma check whether they are free.
+void Decoder::markWgmmaRegisters() {
+  if (program.wgmmaRows.empty())
+    return;
+  std::set<uint32_t> rows(program.wgmmaRows.begin(), program.wgmmaRows.end());
+  for (DInst &inst : program.code) {
+    if (!inst.source || !inst.source->form || inst.run == runBranch)
+      continue;
+    const ptx::InstructionForm &form = *inst.source->form;
+    if (form.name == "wgmma.mma_async" || form.operands.empty())
+      continue;
+    for (unsigned i = 0; i < inst.numOps; ++i)
+      inst.checkRegisters |=
+          inst.ops[i].kind == Opnd::Kind::Row && rows.count(inst.ops[i].at);
+    if (!inst.checkRegisters)
+      continue;
+    char first = form.operands[0].kind;
+    if (first == 'm' || first == 't')
+      continue; // stores write no register
+    bool isLoad = form.name == "ld" || form.name == "ld.global.nc" ||
+                  form.name == "tcgen05.ld" || form.name == "ldmatrix";
+    bool unpacks = form.name == "mov" &&
+                   inst.source->operands[0].kind == ptx::Operand::Kind::Vector;
+    inst.firstWritten = isLoad ? 1 : 0;
+    inst.endWritten = uint8_t(isLoad    ? std::min<unsigned>(inst.numOps, 255)
+                              : unpacks ? inst.numOps - 1
+                                        : std::min<unsigned>(inst.numOps, 1));
+  }
 }
 
 bool Decoder::emitFunction(const ptx::Function &f, unsigned depth) {

@@ -85,6 +85,7 @@ private:
     std::vector<Opnd> registers;
     std::vector<uint32_t> variables; ///< offsets in their spaces
   };
+  void markWgmmaRegisters();
   bool layoutKernel();
   bool layoutShared();
   FunctionFrame &frame(const ptx::Function &function);

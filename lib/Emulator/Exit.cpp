@@ -48,25 +48,29 @@ void checkAtExit(Grid &grid, Cluster &cluster, Cta &cta) {
 }
 
 void checkBusyRegisters(Exec &ex, const DInst &inst) {
-  if (ex.warp.busyRows.empty() || !ex.grid.checks())
+  if (!ex.grid.checks())
     return;
   for (unsigned i = 0; i < inst.numOps; ++i) {
     if (inst.ops[i].kind != Opnd::Kind::Row)
       continue;
     auto found = ex.warp.busyRows.find(inst.ops[i].at);
-    if (found == ex.warp.busyRows.end() || found->second < ex.warp.wgmmaDone)
+    if (found == ex.warp.busyRows.end() ||
+        found->second.op <= ex.warp.wgmmaWaited)
       continue;
     Finding finding;
     finding.code = EmuRegisterInFlight;
     finding.place = ex.place();
     finding.message = "a register is used while wgmma owns it";
     Place owner = ex.place();
-    owner.pc = ex.warp.busyPc[inst.ops[i].at];
+    owner.pc = found->second.pc;
     finding.others.emplace_back(owner, "wgmma was issued here");
     finding.reason = "wait for it with wgmma.wait_group first";
     ex.grid.findings.add(std::move(finding));
     return;
   }
+  for (unsigned i = inst.firstWritten; i < inst.endWritten; ++i)
+    if (inst.ops[i].kind == Opnd::Kind::Row)
+      ex.warp.dirtyRows.insert(inst.ops[i].at);
 }
 
 } // namespace penstock::emu

@@ -138,6 +138,9 @@ void runParallel(Grid &grid) {
 /// resident as the device has room for.
 void runSerial(Grid &grid) {
   uint32_t room = std::max(1u, grid.device->numSms / grid.ctasPerCluster);
+  // Launch control is only of use if some clusters have to wait.
+  if (grid.program->usesLaunchControl)
+    room = std::min(room, std::max(1u, grid.numClusters / 3));
   std::vector<std::unique_ptr<Cluster>> resident;
   while (!grid.abort) {
     while (resident.size() < room) {

@@ -23,6 +23,7 @@
 
 #include <atomic>
 #include <functional>
+#include <set>
 #include <unordered_map>
 
 namespace penstock::emu {
@@ -111,18 +112,22 @@ struct LaneState {
   std::unique_ptr<View> pending; ///< from relaxed reads; for a later fence
 };
 
-/// Groups of asynchronous copies of one thread.
+/// Asynchronous copies of one thread, numbered from 1, and the groups they were
+/// committed in.
 struct CopyGroups {
   uint64_t agent = 0, readAgent = 0;
-  uint32_t committed = 0;          ///< groups closed
-  std::vector<uint32_t> open;      ///< operations of the open group
-  std::vector<uint32_t> remaining; ///< per closed group: unfinished
-  uint32_t openUnfinished = 0;
-  uint32_t finished(uint32_t upTo) const {
-    uint32_t n = 0;
-    while (n < upTo && remaining[n] == 0)
-      ++n;
-    return n;
+  uint32_t issued = 0;
+  std::vector<uint32_t> ends; ///< per committed group: its last copy
+  std::set<uint32_t> running; ///< not complete
+  std::set<uint32_t> reading; ///< source not read yet
+
+  /// The last copy of all groups but the \p pending youngest.
+  uint32_t bound(uint64_t pending) const {
+    return pending >= ends.size() ? 0 : ends[ends.size() - 1 - pending];
+  }
+  bool done(uint32_t upTo, bool readsOnly) const {
+    const std::set<uint32_t> &open = readsOnly ? reading : running;
+    return open.empty() || *open.begin() > upTo;
   }
 };
 
@@ -144,18 +149,19 @@ struct Warp {
   LaneState lanes[32];
   // Asynchronous state.
   std::unordered_map<unsigned, CopyGroups> copies, bulks; ///< by lane
-  uint64_t wgmmaAgent = 0;
-  uint32_t wgmmaIssued = 0; ///< groups closed
-  uint32_t wgmmaDone = 0;
-  std::vector<uint32_t> wgmmaOpen; ///< operations of the open group
-  bool wgmmaFenced = false;
-  std::unordered_map<uint32_t, uint32_t> busyRows; ///< row -> group that owns
-  std::unordered_map<uint32_t, uint32_t> busyPc;
-  std::vector<bool> writtenSinceFence;
+  uint64_t copyChain = 0;
+  CopyGroups wgmma;
+  uint32_t wgmmaWaited = 0; ///< operations known to be complete
+  bool wgmmaFenced = false; ///< a wgmma.fence has been executed
+  struct BusyRow {
+    uint32_t op;
+    uint32_t pc;
+  };
+  std::unordered_map<uint32_t, BusyRow> busyRows; ///< owned by wgmma
+  std::set<uint32_t> dirtyRows; ///< written since the last wgmma.fence
   uint64_t tmemLoadAgent = 0, tmemStoreAgent = 0;
   uint32_t tmemLoads = 0, tmemStores = 0;
   std::unique_ptr<View> exitView;
-  bool clusterArrived = false;
   std::shared_ptr<BarrierRound> clusterRound;
   uint32_t clusterArrivedLanes = 0;
 };
@@ -182,8 +188,11 @@ struct Cta {
   std::vector<std::unique_ptr<Warp>> warps;
   std::shared_ptr<BarrierRound> named[16];
   std::unique_ptr<TensorMemory> tensor;
-  std::unordered_map<uint32_t, uint64_t> tcPipes; ///< thread -> agent
-  std::unordered_map<uint32_t, uint32_t> tcCounts;
+  struct Pipe {
+    uint64_t agent = 0;
+    uint32_t issued = 0;
+  };
+  std::unordered_map<uint32_t, Pipe> tensorPipes; ///< by thread
   uint32_t liveThreads = 0;
   int64_t registerPool = 0;
   std::vector<uint32_t> openOps; ///< to be seen complete before the exit

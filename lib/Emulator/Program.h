@@ -50,6 +50,8 @@ struct DInst {
   /// Touches registers that wgmma also uses: check that none is in flight.
   bool checkRegisters = false;
   bool usesClock = false;
+  /// With checkRegisters: the operands that are written.
+  uint8_t firstWritten = 0, endWritten = 0;
   ptx::Type type = ptx::Type::None;
   uint8_t mode = 0;  ///< family-specific
   uint8_t flags = 0; ///< family-specific
@@ -95,8 +97,8 @@ struct Program {
   /// Uses global memory to synchronise between clusters, or asks for more
   /// work: then all clusters take turns on one host thread.
   bool crossCta = false;
-  bool usesTcgen05 = false;
-  bool usesWgmma = false;
+  bool usesLaunchControl = false;
+  std::vector<uint32_t> wgmmaRows; ///< registers that wgmma uses
 };
 
 /// Decodes kernel \p kernel of \p module. \p globals are the device addresses
