@@ -45,6 +45,7 @@ const DecodeTable &decodeTable() {
     addWgmma(t);
     addTcgen05Memory(t);
     addTcgen05Mma(t);
+    addMatrix(t);
     addCluster(t);
     return t;
   }();

@@ -241,7 +241,7 @@ void wait(Exec &ex, const DInst &inst) {
       }
     } else {
       watched = barrier->phase;
-      if (waitsFor.empty() && mayBlock)
+      if (waitsFor.empty())
         waitsFor = describeMbarrier(ex.grid, *barrier, offset);
     }
   });
@@ -262,7 +262,7 @@ void wait(Exec &ex, const DInst &inst) {
   split.waitPhase = ~uint64_t(0);
   ex.setPred(inst.ops[0], done);
   if (!done)
-    ex.yield = true;
+    ex.pollFailed(std::move(waitsFor));
 }
 
 void pendingCount(Exec &ex, const DInst &inst) {

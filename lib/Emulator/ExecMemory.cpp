@@ -73,8 +73,8 @@ void load(Exec &ex, const DInst &inst) {
         memcpy(&ex.out<uint64_t>(dst)[32 + lane], ref.bytes + i * 16 + 8, 8);
     }
   });
-  if (strong)
-    ex.yield = true; // spinning must let others run
+  if (strong) // perhaps spinning: let others run
+    ex.pollFailed("a value in memory");
 }
 
 /// ld.param of a kernel parameter by name: the same for all lanes.

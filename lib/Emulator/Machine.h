@@ -61,6 +61,11 @@ struct Split {
   std::shared_ptr<BarrierRound> round;
   uint64_t waitPhase = ~uint64_t(0);
   std::string waitsFor; ///< for the report of a deadlock
+  /// Polling: Cluster::progress at the last failed poll, and how many failed
+  /// since something happened.
+  uint64_t polledAt = 0;
+  uint32_t polls = 0;
+  uint32_t pollPc = 0;
 };
 
 struct Mbarrier {
@@ -216,6 +221,8 @@ struct Cluster {
   uint32_t clusterExpected = 0;
   uint64_t rng = 1;
   uint64_t instructions = 0;
+  uint64_t counted = 0; ///< of these, added to the grid's
+  uint64_t lastProgress = 0, stalledSince = 0;
   size_t cursor = 0; ///< round robin over warps
   bool finished = false;
   bool stopped = false; ///< after a fatal finding
@@ -322,6 +329,8 @@ struct Exec {
 
   /// Leaves the instruction to be tried again when something has happened.
   void block(std::string waitsFor);
+  /// A poll that found nothing: lets others run, and engines if all poll.
+  void pollFailed(std::string waitsFor);
   /// Reports and stops the cluster.
   void fatal(unsigned code, std::string message);
   /// Reports and goes on.

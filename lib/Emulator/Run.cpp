@@ -25,6 +25,10 @@ namespace {
 /// Instructions without any effect on memory or synchronisation after which a
 /// cluster counts as stuck.
 constexpr uint64_t maxStall = uint64_t(1) << 26;
+/// Failed polls in a row after which a split only waits.
+constexpr uint32_t idlePolls = 2;
+/// The same, when nothing is in flight either: it will wait for ever.
+constexpr uint32_t hopelessPolls = 2000;
 
 } // namespace
 
@@ -41,6 +45,15 @@ void Exec::block(std::string waitsFor) {
   s.triedAt = cluster.progress;
   s.waitsFor = std::move(waitsFor);
   advance = false;
+  yield = true;
+}
+
+void Exec::pollFailed(std::string waitsFor) {
+  Split &s = split();
+  s.polls = s.polledAt == cluster.progress ? s.polls + 1 : 1;
+  s.polledAt = cluster.progress;
+  s.pollPc = pc;
+  s.waitsFor = std::move(waitsFor);
   yield = true;
 }
 
@@ -195,15 +208,22 @@ bool Cluster::step() {
   };
   thread_local std::vector<Candidate> ready;
   ready.clear();
+  bool allPoll = true, hopeless = true;
   for (auto &cta : ctas)
     for (auto &warp : cta->warps)
-      for (size_t s = 0; s < warp->splits.size(); ++s)
-        if (!warp->splits[s].blocked || warp->splits[s].triedAt < progress)
-          ready.push_back({warp.get(), s});
+      for (size_t s = 0; s < warp->splits.size(); ++s) {
+        Split &split = warp->splits[s];
+        if (split.blocked && split.triedAt >= progress)
+          continue;
+        ready.push_back({warp.get(), s});
+        bool polls = split.polledAt == progress && split.polls >= idlePolls;
+        allPoll &= polls;
+        hopeless &= polls && split.polls >= hopelessPolls;
+      }
   thread_local std::vector<size_t> heads;
   heads.clear();
   Timing timing = grid->options.timing;
-  if (timing == Timing::Random || ready.empty()) {
+  if (timing == Timing::Random || allPoll) {
     for (size_t i = 0; i < events.size(); ++i) {
       bool head = true;
       for (size_t j = 0; j < i && head && events[i]->chain; ++j)
@@ -214,7 +234,8 @@ bool Cluster::step() {
         break;
     }
   }
-  if (ready.empty() && heads.empty())
+  if (heads.empty() &&
+      (ready.empty() || (allPoll && hopeless && !grid->program->crossCta)))
     return false;
   if (timing == Timing::Random) {
     size_t total = ready.size() + heads.size();
@@ -224,7 +245,7 @@ bool Cluster::step() {
     unsigned quantum = 1 + unsigned(random() % 96);
     return runSplit(*ready[pick].warp, ready[pick].split, quantum);
   }
-  if (!ready.empty()) {
+  if (!ready.empty() && (!allPoll || heads.empty())) {
     Candidate &next = ready[cursor++ % ready.size()];
     return runSplit(*next.warp, next.split, 1024);
   }
@@ -232,8 +253,6 @@ bool Cluster::step() {
 }
 
 void Cluster::run(bool slice) {
-  uint64_t lastProgress = progress, stalledSince = instructions;
-  uint64_t counted = instructions;
   unsigned steps = 0;
   while (!stopped && !grid->abort.load(std::memory_order_relaxed)) {
     if (liveWarps == 0 && events.empty()) {
@@ -261,13 +280,20 @@ void Cluster::run(bool slice) {
         grid->abort = true;
       }
     }
-    if (slice && ++steps >= 64) {
-      grid->instructions += instructions - counted;
+    if (slice && ++steps >= 64)
       return;
-    }
   }
   grid->instructions += instructions - counted;
+  counted = instructions;
   finished = true;
+}
+
+/// Where a split waits: who polls is somewhere in the loop around its poll.
+static Place waitingPlace(const Cta &cta, const Warp &warp,
+                          const Split &split) {
+  uint32_t pc = split.blocked || !split.polls ? split.pc : split.pollPc;
+  return {pc,         cta.id[0],  cta.id[1],
+          cta.id[2],  warp.index, unsigned(__builtin_ctz(split.mask))};
 }
 
 void Cluster::reportStall() {
@@ -277,9 +303,7 @@ void Cluster::reportStall() {
   for (auto &cta : ctas)
     for (auto &warp : cta->warps)
       for (Split &split : warp->splits) {
-        Place place{split.pc,    cta->id[0],
-                    cta->id[1],  cta->id[2],
-                    warp->index, unsigned(__builtin_ctz(split.mask))};
+        Place place = waitingPlace(*cta, *warp, split);
         if (finding.others.empty())
           finding.place = place;
         if (finding.others.size() < 16)
@@ -297,9 +321,7 @@ void Cluster::reportDeadlock() {
   for (auto &cta : ctas)
     for (auto &warp : cta->warps)
       for (Split &split : warp->splits) {
-        Place place{split.pc,    cta->id[0],
-                    cta->id[1],  cta->id[2],
-                    warp->index, unsigned(__builtin_ctz(split.mask))};
+        Place place = waitingPlace(*cta, *warp, split);
         if (first) {
           finding.place = place;
           finding.message = "deadlock: a thread waits for " + split.waitsFor;

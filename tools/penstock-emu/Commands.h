@@ -21,6 +21,7 @@ using Arguments = std::vector<std::string>;
 int runPtxCommand(const Arguments &arguments);
 int parseCommand(const Arguments &arguments);
 int coverageCommand(const Arguments &arguments);
+int selftestCommand(const Arguments &arguments);
 
 bool readFile(const std::string &path, std::string &text);
 /// Prints findings in the format that --format asks for: text, json or sarif.

@@ -19,6 +19,7 @@ int main(int argc, char **argv) {
   static constexpr Command commands[] = {
       {"run-ptx", runPtxCommand, "launch a kernel of a .ptx file"},
       {"parse", parseCommand, "read .ptx files and say what is not supported"},
+      {"selftest", selftestCommand, "kernels, their wrong twins, many timings"},
       {"coverage", coverageCommand, "list instructions; --markdown: the page"},
   };
   if (argc > 1)
