@@ -54,7 +54,14 @@ void Findings::add(Finding finding) {
           finding.others.empty() ? 0 : finding.others[0].first.pc};
   auto it = found.find(key);
   if (it == found.end()) {
-    if (found.size() < limit)
+    // One wrong instruction may clash with a hundred others: a few say enough.
+    unsigned alike = 0;
+    for (auto at = found.lower_bound(Key{key.code, key.pc, 0});
+         at != found.end() && at->first.code == key.code &&
+         at->first.pc == key.pc;
+         ++at)
+      ++alike;
+    if (found.size() < limit && alike < 4)
       found.emplace(key, std::make_pair(std::move(finding), 1u));
     return;
   }

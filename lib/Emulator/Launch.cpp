@@ -101,9 +101,9 @@ bool prepare(Grid &grid, Report &report) {
                   std::to_string(config.params.size()));
   if (perCluster * grid.warpsPerCta *
           (uint64_t(program.rowBytes) + uint64_t(program.localBytes) * 32) >
-      (uint64_t(4) << 30))
+      (uint64_t(1) << 30))
     return refuse("the registers and local memory of a cluster take more than "
-                  "4 GiB");
+                  "1 GiB");
   return true;
 }
 
@@ -279,6 +279,7 @@ Report Device::launch(LoadedModule &module, const std::string &kernel,
   else
     runParallel(grid);
   report.findings = grid.findings.take(*program, timingName(options));
+  report.completed = !grid.abort;
   report.stats.instructions = grid.instructions;
   for (auto &ops : grid.ops)
     report.stats.asyncOps += ops.size();

@@ -66,6 +66,8 @@ struct LaunchStats {
 struct Report {
   std::vector<Diagnostic> findings;
   LaunchStats stats;
+  /// All blocks ran to their end, whatever was found on the way.
+  bool completed = false;
   bool ok() const {
     for (const Diagnostic &d : findings)
       if (d.severity == Severity::Error)

@@ -22,6 +22,7 @@ int runPtxCommand(const Arguments &arguments);
 int parseCommand(const Arguments &arguments);
 int coverageCommand(const Arguments &arguments);
 int selftestCommand(const Arguments &arguments);
+int runCommand(const Arguments &arguments);
 
 bool readFile(const std::string &path, std::string &text);
 /// Prints findings in the format that --format asks for: text, json or sarif.

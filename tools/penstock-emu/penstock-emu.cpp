@@ -17,6 +17,7 @@ int main(int argc, char **argv) {
     const char *what;
   };
   static constexpr Command commands[] = {
+      {"run", runCommand, "run a CUDA program on the emulator"},
       {"run-ptx", runPtxCommand, "launch a kernel of a .ptx file"},
       {"parse", parseCommand, "read .ptx files and say what is not supported"},
       {"selftest", selftestCommand, "kernels, their wrong twins, many timings"},
