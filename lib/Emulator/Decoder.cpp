@@ -44,6 +44,7 @@ const DecodeTable &decodeTable() {
     addTensorCopy(t);
     addWgmma(t);
     addTcgen05Memory(t);
+    addTcgen05Copy(t);
     addTcgen05Mma(t);
     addMatrix(t);
     addCluster(t);

@@ -43,6 +43,7 @@ void addBulkCopy(DecodeTable &);
 void addTensorCopy(DecodeTable &);
 void addWgmma(DecodeTable &);
 void addTcgen05Memory(DecodeTable &);
+void addTcgen05Copy(DecodeTable &);
 void addTcgen05Mma(DecodeTable &);
 void addMatrix(DecodeTable &);
 void addCluster(DecodeTable &);

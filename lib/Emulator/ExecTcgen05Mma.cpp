@@ -25,7 +25,7 @@ namespace {
 
 using ptx::Space;
 
-enum class Kind : uint8_t { F16, TF32, F8F6F4, I8 };
+enum class Kind : uint8_t { F16, TF32, F8F6F4, I8, MXF8, MXF4 };
 
 /// A multiplication, ready to happen.
 struct Mma {
@@ -44,6 +44,11 @@ struct Mma {
   unsigned scaleD = 0;
   bool negateA = false, negateB = false;
   uint32_t disabled[8] = {};
+  // Block scales: one byte per row and block of k, in tensor memory.
+  unsigned scaleBlock = 0; ///< elements of k per scale; 0: none
+  bool scaleE8 = false;    ///< UE8M0, else UE4M3
+  unsigned scaleIdA = 0, scaleIdB = 0;
+  uint32_t scaleA = 0, scaleB = 0; ///< columns
 
   unsigned rowsPerBlock() const { return m / blocks; }
   /// Lane and column of element (row, n) in one block's accumulator.
@@ -77,6 +82,10 @@ bool decodeElementType(Kind kind, unsigned code, Element &element) {
   case Kind::I8:
     element = code ? Element::S8 : Element::U8;
     return code < 2;
+  case Kind::MXF4:
+    element = Element::E2M1Packed;
+    return code == 1;
+  case Kind::MXF8:
   case Kind::F8F6F4: {
     static constexpr Element elements[] = {Element::E4M3, Element::E5M2,
                                            Element::E4M3, Element::E2M3,
@@ -138,6 +147,64 @@ std::string decodeInstruction(uint32_t bits, Mma &mma) {
   return "";
 }
 
+/// The same for the block-scaled kinds.
+std::string decodeScaledInstruction(uint32_t bits, Mma &mma) {
+  mma.n = (bits >> 17 & 0x3f) * 8;
+  mma.m = (bits >> 27 & 3) * 128;
+  mma.negateA = bits >> 13 & 1;
+  mma.negateB = bits >> 14 & 1;
+  mma.shapeA.mnMajor = bits >> 15 & 1;
+  mma.shapeB.mnMajor = bits >> 16 & 1;
+  mma.scaleIdB = bits >> 4 & 3;
+  mma.scaleIdA = bits >> 29 & 3;
+  mma.scaleE8 = bits >> 23 & 1;
+  bool fp4 = mma.kind == Kind::MXF4;
+  if (bits & 4)
+    return "sparse operands are not supported";
+  if (bits & 0x0700004b || bits >> 31)
+    return "reserved bits of the instruction descriptor are set";
+  if (!decodeElementType(mma.kind, bits >> 7 & 7, mma.shapeA.element) ||
+      !decodeElementType(mma.kind, bits >> 10 & (fp4 ? 3 : 7),
+                         mma.shapeB.element))
+    return "the element types of the instruction descriptor do not go with the "
+           "kind";
+  if (mma.m != 128 * mma.blocks)
+    return "M of " + std::to_string(mma.m) + " is not supported here";
+  unsigned step = 8 * mma.blocks;
+  if (mma.n < step || mma.n > 256 || mma.n % step)
+    return "N of " + std::to_string(mma.n) + " is not legal";
+  mma.k = fp4 ? 64 : 32;
+  if (fp4 && (mma.shapeA.mnMajor || mma.shapeB.mnMajor))
+    return "4-bit operands are K-major";
+  if (!fp4 && !mma.scaleE8)
+    return "this kind takes UE8M0 scales";
+  unsigned scales = mma.k / mma.scaleBlock; // of one row
+  if (mma.scaleIdA % scales || mma.scaleIdB % scales ||
+      mma.scaleIdA + scales > 4 || mma.scaleIdB + scales > 4)
+    return "the ids of the scales do not go with their number";
+  mma.shapeA.k = mma.shapeB.k = mma.k;
+  mma.shapeA.rows = mma.rowsPerBlock();
+  mma.shapeB.rows = mma.n / mma.blocks;
+  return "";
+}
+
+/// Multiplies rows by their scales: row r's bytes lie in lane r % 32 (and again
+/// in the other quarters), column r / 32.
+void applyScales(const Mma &mma, const Cta &cta, uint32_t address, unsigned id,
+                 unsigned rows, float *values) {
+  for (unsigned row = 0; row < rows; ++row) {
+    uint32_t word =
+        cta.tensor
+            ->words[row % 32 * tensorColumns + (address & 0xffff) + row / 32];
+    for (unsigned k = 0; k < mma.k; ++k) {
+      uint8_t bits = uint8_t(word >> (8 * (id + k / mma.scaleBlock)));
+      values[row * mma.k + k] *= mma.scaleE8
+                                     ? decodeUE8M0(bits)
+                                     : decodeFloat(bits & 0x7f, formatE4M3);
+    }
+  }
+}
+
 /// A of tensor memory: lanes as D's, columns packed.
 void readTensorA(const Mma &mma, const Cta &cta, float *out) {
   unsigned perWord = 4 / elementBytes(mma.shapeA.element);
@@ -176,6 +243,14 @@ void execute(const Mma &mma) {
     if (mma.negateA)
       for (float &x : a)
         x = -x;
+    std::vector<float> scaledB;
+    const float *operandB = b.data();
+    if (mma.scaleBlock) {
+      applyScales(mma, cta, mma.scaleA, mma.scaleIdA, rows, a.data());
+      scaledB = b;
+      applyScales(mma, cta, mma.scaleB, mma.scaleIdB, n, scaledB.data());
+      operandB = scaledB.data();
+    }
     unsigned column0 = mma.addressD & 0xffff;
     bool dense = rows == 128; // columns of a row follow each other
     bool floats = !mma.halfD && !mma.integerD;
@@ -202,7 +277,7 @@ void execute(const Mma &mma) {
         for (float &x : d)
           x *= scale;
     }
-    multiply(a.data(), b.data(), d.data(), rows, n, k,
+    multiply(a.data(), operandB, d.data(), rows, n, k,
              mma.accumulate && !mma.integerD);
     for (unsigned row = 0; row < rows; ++row) {
       for (unsigned col = 0; col < n; ++col) {
@@ -274,6 +349,13 @@ void check(Exec &ex, unsigned lane, const Mma &mma) {
         fn(g);
       }
     };
+    if (mma.scaleBlock)
+      for (unsigned g = 0; g < 8; ++g) {
+        for (unsigned c = 0; c < (rows + 31) / 32; ++c)
+          checkTensor(ex, lane, op, cta, g, (mma.scaleA & 0xffff) + c, false);
+        for (unsigned c = 0; c < (mma.n + 31) / 32; ++c)
+          checkTensor(ex, lane, op, cta, g, (mma.scaleB & 0xffff) + c, false);
+      }
     if (mma.tensorA) {
       unsigned columns = mma.k * elementBytes(mma.shapeA.element) / 4;
       lanes(mma.addressA, [&](unsigned g) {
@@ -296,8 +378,9 @@ void check(Exec &ex, unsigned lane, const Mma &mma) {
   }
 }
 
-/// ops: d, a, b, idesc, enable-d, then the words of the lane mask.
-/// mode: Kind; flags: 1 A in tensor memory, 2 cta_group::2. imm[0]: scale of d.
+/// ops: d, a, b, idesc, enable-d, then the words of the lane mask or the two
+/// addresses of the scales. mode: Kind; flags: 1 A in tensor memory, 2
+/// cta_group::2. imm[0]: scale of d, imm[1]: elements per block scale.
 void multiplyAsync(Exec &ex, const DInst &inst) {
   forLanes(ex.mask, [&](unsigned lane) {
     if (ex.cluster.stopped)
@@ -318,8 +401,11 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     } else {
       mma->ctas[0] = &ex.cta;
     }
-    std::string problem =
-        decodeInstruction(uint32_t(ex.value(inst.ops[3], lane)), *mma);
+    mma->scaleBlock = unsigned(inst.imm[1]);
+    uint32_t instruction = uint32_t(ex.value(inst.ops[3], lane));
+    std::string problem = mma->scaleBlock
+                              ? decodeScaledInstruction(instruction, *mma)
+                              : decodeInstruction(instruction, *mma);
     MatrixDescriptor a, b;
     if (problem.empty() && !mma->tensorA) {
       problem = decodeTcgen05Descriptor(ex.value(inst.ops[1], lane), a);
@@ -363,13 +449,22 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     }
     mma->accumulate = ex.pred(inst.ops[4]) >> lane & 1;
     mma->scaleD = unsigned(inst.imm[0]);
-    for (unsigned i = 0; i + 5 < inst.numOps && i < 8; ++i)
+    if (mma->scaleBlock) {
+      mma->scaleA = uint32_t(ex.address(inst.ops[5], lane));
+      mma->scaleB = uint32_t(ex.address(inst.ops[6], lane));
+    }
+    for (unsigned i = 0; i + 5 < inst.numOps && i < 8 && !mma->scaleBlock; ++i)
       mma->disabled[i] = uint32_t(ex.value(inst.ops[5 + i], lane));
     if (mma->tensorA)
       mma->addressA = uint32_t(ex.address(inst.ops[1], lane));
     for (unsigned block = 0; block < mma->blocks; ++block) {
       if (!columnsAllocated(ex, *mma->ctas[block], mma->addressD & 0xffff,
                             mma->columnsD()) ||
+          (mma->scaleBlock &&
+           (!columnsAllocated(ex, *mma->ctas[block], mma->scaleA & 0xffff,
+                              (mma->rowsPerBlock() + 31) / 32) ||
+            !columnsAllocated(ex, *mma->ctas[block], mma->scaleB & 0xffff,
+                              (mma->n + 31) / 32))) ||
           (mma->tensorA &&
            !columnsAllocated(ex, *mma->ctas[block], mma->addressA & 0xffff,
                              mma->k * elementBytes(mma->shapeA.element) / 4)))
@@ -385,9 +480,23 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
 }
 
 bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
-  if (inst.has(".block_scale"))
-    return d.fail(inst, "block-scaled kinds are not executed yet");
-  out.mode = uint8_t(inst.has(".kind::f16")      ? Kind::F16
+  bool scaled = inst.has(".block_scale");
+  if (scaled) {
+    bool mx8 = inst.has(".kind::mxf8f6f4");
+    bool by16 = inst.has(".scale_vec::4X") || inst.has(".block16");
+    bool by32 = inst.has(".scale_vec::2X") || inst.has(".block32") ||
+                inst.has(".scale_vec::1X");
+    if (by16 && !inst.has(".kind::mxf4nvf4"))
+      return d.fail(inst, "blocks of 16 are for mxf4nvf4 only");
+    if (inst.has(".kind::mxf4nvf4") && !by16 && !by32)
+      return d.fail(inst, "the size of the blocks is missing");
+    if (mx8 ? inst.has(".scale_vec::2X") : inst.has(".scale_vec::1X"))
+      return d.fail(inst, "the size of the blocks does not go with the kind");
+    out.imm[1] = by16 ? 16 : 32;
+  }
+  out.mode = uint8_t(inst.has(".kind::mxf8f6f4") ? Kind::MXF8
+                     : scaled                    ? Kind::MXF4
+                     : inst.has(".kind::f16")    ? Kind::F16
                      : inst.has(".kind::tf32")   ? Kind::TF32
                      : inst.has(".kind::f8f6f4") ? Kind::F8F6F4
                                                  : Kind::I8);
@@ -406,7 +515,16 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   if (!d.source(inst, in[2], 64, ops[2]) || !d.source(inst, in[3], 32, ops[3]))
     return false;
   size_t at = 4;
-  if (in[at].kind == ptx::Operand::Kind::Vector) {
+  if (scaled) {
+    if (out.flags & 1 && out.mode == uint8_t(Kind::MXF4))
+      return d.fail(inst, "4-bit A in tensor memory is not executed");
+    for (; at < 6; ++at) {
+      Opnd op;
+      if (!d.address(inst, in[at], op))
+        return false;
+      ops.push_back(op);
+    }
+  } else if (in[at].kind == ptx::Operand::Kind::Vector) {
     size_t want = out.flags & 2 ? 8 : 4;
     if (in[at].elements.size() != want)
       return d.fail(inst, std::to_string(want) +

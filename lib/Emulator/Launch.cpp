@@ -174,7 +174,7 @@ void runSerial(Grid &grid) {
 bool isExecuted(const ptx::InstructionForm &form) {
   // Forms that share the name of executed ones and are refused by decoding.
   static constexpr std::pair<const char *, const char *> refused[] = {
-      {"tcgen05.mma", ".block_scale"}, {"atom", ".exch .b128"}};
+      {"atom", ".exch .b128"}};
   for (auto &[name, modifier] : refused)
     if (form.name == name &&
         form.modifierText.find(modifier) != std::string::npos)

@@ -73,6 +73,10 @@ unsigned elementBytes(Element element) {
   }
 }
 
+unsigned elementsPerPiece(Element element) {
+  return element == Element::E2M1Packed ? 32 : 16 / elementBytes(element);
+}
+
 std::string operandPieces(const MatrixDescriptor &descriptor,
                           const MatrixShape &shape,
                           std::vector<uint32_t> &pieces, unsigned &perLine) {
@@ -88,7 +92,7 @@ std::string operandPieces(const MatrixDescriptor &descriptor,
   if (!shape.mnMajor) {
     if (descriptor.swizzle == 4)
       return "the 32-byte atom is for MN-major operands only";
-    perLine = shape.k * size / 16;
+    perLine = shape.k / elementsPerPiece(shape.element);
     for (unsigned r = 0; r < shape.rows; ++r)
       for (unsigned c = 0; c < perLine; ++c)
         add(r % 8 * width * 16 + r / 8 * descriptor.stride +
@@ -134,6 +138,8 @@ float decodeElement(uint32_t bits, Element element) {
     return float(uint8_t(bits));
   case Element::S8:
     return float(int8_t(bits));
+  case Element::E2M1Packed:
+    return decodeFloat(bits & 0xf, formatE2M1);
   }
   return 0;
 }
@@ -165,6 +171,10 @@ void decodePiece(const uint8_t *bytes, Element element, float *out) {
     for (int i = 0; i < 16; ++i)
       out[i] = decodeFloat(bytes[i / 2] >> (4 * (i % 2)) & 0xf, formatE2M1);
     return;
+  case Element::E2M1Packed:
+    for (int i = 0; i < 32; ++i)
+      out[i] = decodeFloat(bytes[i / 2] >> (4 * (i % 2)) & 0xf, formatE2M1);
+    return;
   case Element::E2M3:
   case Element::E3M2: // 16 values of 6 bits, then padding
     for (int i = 0; i < 16; ++i) {
@@ -183,7 +193,7 @@ void decodePiece(const uint8_t *bytes, Element element, float *out) {
 void readOperand(const uint8_t *shared, const MatrixShape &shape,
                  const std::vector<uint32_t> &pieces, unsigned perLine,
                  float *out) {
-  unsigned perPiece = 16 / elementBytes(shape.element);
+  unsigned perPiece = elementsPerPiece(shape.element);
   if (!shape.mnMajor) {
     for (unsigned r = 0; r < shape.rows; ++r)
       for (unsigned c = 0; c < perLine; ++c)

@@ -39,11 +39,14 @@ enum class Element : uint8_t {
   E3M2,
   E2M1,
   U8,
-  S8
+  S8,
+  E2M1Packed ///< two in a byte, for the mxf4 kinds
 };
 /// Bytes of one element in shared memory; fp6 and fp4 of the 8-bit kinds are
 /// packed into padded groups of 16 bytes, which count as one byte each.
 unsigned elementBytes(Element element);
+/// Elements in a piece of 16 bytes.
+unsigned elementsPerPiece(Element element);
 
 struct MatrixShape {
   unsigned rows = 0; ///< of M or N

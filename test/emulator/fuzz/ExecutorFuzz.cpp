@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (function->requiredThreads[0])
       config.block = function->requiredThreads;
     config.dynamicShared = 65536;
-    config.cluster = {size % 2 + 1, 1, 1};
+    config.cluster = {uint32_t(size % 2 + 1), 1, 1};
     config.grid = {2, 1, 1};
     ParamPacker params;
     for (uint32_t i = 0; i < function->numParams; ++i) {
