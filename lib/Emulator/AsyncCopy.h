@@ -1,0 +1,42 @@
+//===- AsyncCopy.h - What all asynchronous copies share ---------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_EMULATOR_ASYNCCOPY_H
+#define PENSTOCK_EMULATOR_ASYNCCOPY_H
+
+#include "Emulator/Mbarrier.h"
+
+namespace penstock::emu {
+
+/// The bulk copies of a lane; agents are made on first use.
+CopyGroups &bulkGroups(Exec &ex, unsigned lane);
+
+/// Numbers \p op in \p groups. Its completion is what the group's agents count.
+uint32_t joinGroup(Exec &ex, CopyGroups &groups, uint32_t op);
+
+/// Where an operation reports to.
+struct Signal {
+  Cta *cta = nullptr;
+  uint32_t offset = 0;
+};
+
+/// The mbarrier operand of an instruction, checked.
+bool resolveSignal(Exec &ex, unsigned lane, ptx::Space space, uint64_t address,
+                   Signal &signal);
+
+/// Queues \p copy and then the completion of \p bytes at the signal.
+void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op,
+                      const Signal &signal, uint32_t bytes,
+                      std::function<void()> copy);
+
+/// Queues a store that is tracked by the lane's bulk groups: \p read fetches
+/// the source, \p write stores it, each in its own time.
+void enqueueGrouped(Exec &ex, unsigned lane, uint32_t op,
+                    std::function<void()> read, std::function<void()> write);
+
+} // namespace penstock::emu
+
+#endif // PENSTOCK_EMULATOR_ASYNCCOPY_H

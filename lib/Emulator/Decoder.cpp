@@ -1,0 +1,629 @@
+//===- Decoder.cpp - From a parsed kernel to a decoded one ----------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Emulator/Decoder.h"
+#include "Diagnostics/Codes.h"
+#include "Emulator/ExecCall.h"
+#include "Emulator/Memory.h"
+
+#include <algorithm>
+#include <set>
+
+namespace penstock::emu {
+namespace {
+
+constexpr size_t maxCode = 4u << 20;
+constexpr unsigned maxCallDepth = 64;
+constexpr uint32_t maxRowBytes = 1u << 28;
+
+using Kind = ptx::Operand::Kind;
+
+} // namespace
+
+const DecodeTable &decodeTable() {
+  static const DecodeTable table = [] {
+    DecodeTable t;
+    addControl(t);
+    addInteger(t);
+    addLogic(t);
+    addFloat(t);
+    addCompare(t);
+    addConvert(t);
+    addMove(t);
+    addMemory(t);
+    addAtomic(t);
+    addWarp(t);
+    addBarrier(t);
+    addFence(t);
+    addMbarrier(t);
+    addAsyncCopy(t);
+    addBulkCopy(t);
+    addTensorCopy(t);
+    addWgmma(t);
+    addTcgen05Memory(t);
+    addTcgen05Copy(t);
+    addTcgen05Mma(t);
+    addMatrix(t);
+    addCluster(t);
+    return t;
+  }();
+  return table;
+}
+
+bool Decoder::fail(const ptx::Instruction &inst, std::string message) {
+  Diagnostic d;
+  d.code = PtxUnsupported;
+  d.place = program.module->place(inst.line, inst.column);
+  d.message = "`" + inst.opcode + "`: " + std::move(message);
+  diagnostics.push_back(std::move(d));
+  return false;
+}
+
+Opnd Decoder::newRow(unsigned bits) {
+  Opnd row;
+  row.kind = Opnd::Kind::Row;
+  row.bits = uint8_t(bits < 16 ? 16 : bits);
+  row.at = program.rowBytes;
+  program.rowBytes += bits <= 32 ? 128 : bits == 64 ? 256 : 512;
+  return row;
+}
+
+Opnd Decoder::constantRow(uint64_t value, unsigned bits) {
+  if (bits <= 32)
+    value &= 0xffffffff;
+  Opnd row;
+  row.kind = Opnd::Kind::Const;
+  row.bits = uint8_t(bits);
+  unsigned width = bits <= 32 ? 32 : bits;
+  auto [it, fresh] = constantCache.try_emplace(
+      {value, width}, uint32_t(program.constants.size()));
+  row.at = it->second;
+  if (fresh) {
+    if (width == 32) {
+      uint32_t small = uint32_t(value);
+      for (int i = 0; i < 32; ++i)
+        program.constants.insert(program.constants.end(), (uint8_t *)&small,
+                                 (uint8_t *)&small + 4);
+    } else {
+      for (int i = 0; i < 32; ++i)
+        program.constants.insert(program.constants.end(), (uint8_t *)&value,
+                                 (uint8_t *)&value + 8);
+      if (width == 128)
+        program.constants.resize(program.constants.size() + 256);
+    }
+  }
+  return row;
+}
+
+Decoder::FunctionFrame &Decoder::frame(const ptx::Function &f) {
+  auto [it, fresh] = frames.try_emplace(&f);
+  FunctionFrame &frame = it->second;
+  if (!fresh)
+    return frame;
+  for (const ptx::Register &reg : f.registers) {
+    if (reg.type == ptx::Type::Pred) {
+      Opnd pred;
+      pred.kind = Opnd::Kind::Pred;
+      pred.bits = 1;
+      pred.at = program.numPreds++;
+      frame.registers.push_back(pred);
+    } else {
+      frame.registers.push_back(newRow(ptx::typeBits(reg.type)));
+    }
+  }
+  for (size_t i = 0; i < f.variables.size(); ++i) {
+    const ptx::Variable &variable = f.variables[i];
+    bool kernelParam = f.isEntry && i < f.numParams;
+    uint32_t offset = 0;
+    if (kernelParam) {
+      offset = program.paramOffsets[i].first;
+    } else if (variable.space == ptx::Space::Shared) {
+      auto found = sharedOffsets.find(&variable);
+      offset = found == sharedOffsets.end() ? 0 : found->second;
+    } else {
+      uint64_t align = std::max(1u, variable.align);
+      uint64_t at = (program.localBytes + align - 1) & ~(align - 1);
+      if (at + variable.size < (1u << 24)) {
+        program.localBytes = uint32_t(at + variable.size);
+        offset = uint32_t(at);
+      } else {
+        program.localBytes = 1u << 24; // refused in run()
+      }
+    }
+    frame.variables.push_back(offset);
+  }
+  return frame;
+}
+
+bool Decoder::isKernelParam(const ptx::Operand &operand) const {
+  return operand.kind == Kind::Variable && !operand.isGlobal &&
+         function->isEntry && operand.index < function->numParams;
+}
+
+ptx::Space Decoder::variableSpace(const ptx::Operand &operand) const {
+  if (operand.kind != Kind::Variable)
+    return ptx::Space::Generic;
+  return operand.isGlobal ? program.module->variables[operand.index].space
+                          : function->variables[operand.index].space;
+}
+
+bool Decoder::symbolRow(const ptx::Instruction &inst,
+                        const ptx::Operand &operand, unsigned bits, Opnd &out) {
+  const ptx::Variable &variable = operand.isGlobal
+                                      ? program.module->variables[operand.index]
+                                      : function->variables[operand.index];
+  switch (variable.space) {
+  case ptx::Space::Shared: {
+    auto found = sharedOffsets.find(&variable);
+    if (found == sharedOffsets.end())
+      return fail(inst, "shared variable `" + variable.name +
+                            "` has no place in this kernel");
+    uint32_t offset = found->second + uint32_t(operand.offset);
+    std::string key = "@" + std::to_string(bits) + ":" + std::to_string(offset);
+    auto [it, fresh] = specialCache.try_emplace(key);
+    if (fresh) {
+      it->second = newRow(bits);
+      program.specials.push_back({SpecialRow::What::SharedAddress,
+                                  uint8_t(bits), it->second.at, offset, false,
+                                  variable.name});
+    }
+    out = it->second;
+    return true;
+  }
+  case ptx::Space::Global:
+  case ptx::Space::Const:
+    out = constantRow(globals[operand.index] + uint64_t(operand.offset), bits);
+    return true;
+  default:
+    out = constantRow(frame(*function).variables[operand.index] +
+                          uint64_t(operand.offset),
+                      bits);
+    return true;
+  }
+}
+
+bool Decoder::source(const ptx::Instruction &inst, const ptx::Operand &operand,
+                     unsigned bits, Opnd &out, bool isFloat) {
+  switch (operand.kind) {
+  case Kind::Register:
+    out = frame(*function).registers[operand.index];
+    out.negated = operand.negated;
+    if (bits != 1 && out.kind == Opnd::Kind::Pred)
+      return fail(inst, "a predicate where a value is needed");
+    // Rows are read in units of the type; a shorter row would be overrun.
+    if (bits > 32 && out.bits < bits)
+      return fail(inst, "a register is narrower than its use");
+    return true;
+  case Kind::Special: {
+    const std::string &name = operand.name;
+    bool isClock =
+        name.rfind("%clock", 0) == 0 || name.rfind("%globaltimer", 0) == 0;
+    unsigned width = name == "%clock64" || name == "%globaltimer" ||
+                             name == "%gridid" || name == "%current_graph_exec"
+                         ? 64
+                         : 32;
+    if (bits == 64)
+      width = 64;
+    auto [it, fresh] =
+        specialCache.try_emplace(name + ":" + std::to_string(width));
+    if (fresh) {
+      it->second = newRow(width);
+      program.specials.push_back(
+          {isClock ? SpecialRow::What::Clock : SpecialRow::What::Special,
+           uint8_t(width), it->second.at, 0, false, name});
+    }
+    out = it->second;
+    return true;
+  }
+  case Kind::Immediate: {
+    uint64_t value = operand.value;
+    if (bits == 1) {
+      out = Opnd{};
+      return fail(inst, "a constant predicate is not supported here");
+    }
+    if (isFloat)
+      return fail(inst, "an integer constant where a float is needed");
+    if (bits == 16)
+      value &= 0xffff;
+    out = constantRow(value, bits);
+    return true;
+  }
+  case Kind::Float: {
+    uint64_t value = operand.value;
+    if (operand.isDouble && bits == 32) {
+      double wide;
+      memcpy(&wide, &value, 8);
+      float narrow = float(wide);
+      uint32_t word;
+      memcpy(&word, &narrow, 4);
+      value = word;
+    } else if (!operand.isDouble && bits == 64) {
+      uint32_t word = uint32_t(value);
+      float narrow;
+      memcpy(&narrow, &word, 4);
+      double wide = narrow;
+      memcpy(&value, &wide, 8);
+    } else if (bits < 32) {
+      return fail(inst, "a floating constant for a narrow type");
+    }
+    out = constantRow(value, bits);
+    return true;
+  }
+  case Kind::Variable:
+    return symbolRow(inst, operand, bits, out);
+  case Kind::Sink:
+    return fail(inst, "`_` is not a source");
+  default:
+    return fail(inst, "this operand is not supported");
+  }
+}
+
+bool Decoder::destination(const ptx::Instruction &inst,
+                          const ptx::Operand &operand, Opnd &out) {
+  if (operand.kind == Kind::Sink) {
+    out = Opnd{};
+    return true;
+  }
+  if (operand.kind != Kind::Register)
+    return fail(inst, "the destination is not a register");
+  out = frame(*function).registers[operand.index];
+  return true;
+}
+
+bool Decoder::predicate(const ptx::Instruction &inst,
+                        const ptx::Operand &operand, Opnd &out) {
+  if (operand.kind != Kind::Register ||
+      function->registers[operand.index].type != ptx::Type::Pred)
+    return fail(inst, "a predicate register is needed");
+  out = frame(*function).registers[operand.index];
+  out.negated = operand.negated;
+  return true;
+}
+
+bool Decoder::address(const ptx::Instruction &inst, const ptx::Operand &operand,
+                      Opnd &out) {
+  const ptx::Operand &base = operand.elements[0];
+  if (base.kind == Kind::Variable) {
+    unsigned bits = 64;
+    return symbolRow(inst, base, bits, out);
+  }
+  if (base.kind == Kind::Immediate) {
+    out = constantRow(base.value + uint64_t(base.offset), 64);
+    return true;
+  }
+  if (base.kind != Kind::Register)
+    return fail(inst, "this address is not supported");
+  out = frame(*function).registers[base.index];
+  if (out.kind != Opnd::Kind::Row || (out.bits != 32 && out.bits != 64))
+    return fail(inst, "an address register must have 32 or 64 bits");
+  out.offset = base.offset;
+  return true;
+}
+
+bool Decoder::immediate(const ptx::Operand &operand, uint64_t &value) {
+  if (operand.kind != Kind::Immediate)
+    return false;
+  value = operand.value;
+  return true;
+}
+
+void Decoder::setOperands(DInst &out, std::vector<Opnd> ops) {
+  out.numOps = uint16_t(ops.size());
+  program.operandLists.push_back(std::move(ops));
+  out.ops = program.operandLists.back().data();
+}
+
+bool Decoder::plain(const ptx::Instruction &inst, DInst &out, unsigned bits,
+                    bool isFloat) {
+  std::vector<Opnd> ops(inst.operands.size());
+  for (size_t i = 0; i < ops.size(); ++i)
+    if (!(i == 0 ? destination(inst, inst.operands[i], ops[i])
+                 : source(inst, inst.operands[i], bits, ops[i], isFloat)))
+      return false;
+  setOperands(out, std::move(ops));
+  return true;
+}
+
+/// Gives parameters their offsets and shared variables theirs.
+bool Decoder::layoutKernel() {
+  const ptx::Function &kernel = *program.kernel;
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < kernel.numParams; ++i) {
+    const ptx::Variable &variable = kernel.variables[i];
+    uint64_t align = std::max(1u, variable.align);
+    at = (at + align - 1) & ~(align - 1);
+    program.paramOffsets.emplace_back(uint32_t(at), uint32_t(variable.size));
+    at += variable.size;
+    if (at > 32764) {
+      Diagnostic d;
+      d.code = PtxTooLarge;
+      d.place = program.module->place(kernel.line);
+      d.message =
+          "the parameters of `" + kernel.name + "` take more than 32764 bytes";
+      diagnostics.push_back(std::move(d));
+      return false;
+    }
+  }
+  program.paramBytes = uint32_t(at);
+  return layoutShared();
+}
+
+bool Decoder::layoutShared() {
+  uint64_t at = sharedReserved;
+  std::vector<const ptx::Variable *> dynamic;
+  uint32_t dynamicAlign = 16;
+  auto place = [&](const ptx::Variable &variable) {
+    if (variable.space != ptx::Space::Shared)
+      return true;
+    if (variable.isExtern || variable.size == 0) {
+      dynamic.push_back(&variable);
+      dynamicAlign = std::max(dynamicAlign, variable.align);
+      return true;
+    }
+    uint64_t align = std::max(1u, variable.align);
+    at = (at + align - 1) & ~(align - 1);
+    sharedOffsets[&variable] = uint32_t(at);
+    program.sharedSymbols.push_back(
+        {variable.name, uint32_t(at), variable.size});
+    at += variable.size;
+    return at < (1u << 20);
+  };
+  bool fits = true;
+  for (const ptx::Variable &variable : program.module->variables)
+    fits &= place(variable);
+  for (auto &f : program.module->functions)
+    for (const ptx::Variable &variable : f->variables)
+      fits &= place(variable);
+  if (!fits) {
+    Diagnostic d;
+    d.code = PtxTooLarge;
+    d.place = program.module->place(program.kernel->line);
+    d.message = "shared variables take more than 1 MiB";
+    diagnostics.push_back(std::move(d));
+    return false;
+  }
+  program.sharedStatic = uint32_t(at - sharedReserved);
+  program.sharedAlign = dynamicAlign;
+  at = (at + dynamicAlign - 1) & ~uint64_t(dynamicAlign - 1);
+  dynamicShared = uint32_t(at);
+  for (const ptx::Variable *variable : dynamic) {
+    sharedOffsets[variable] = dynamicShared;
+    program.sharedSymbols.push_back({variable->name, dynamicShared, 0});
+  }
+  return true;
+}
+
+bool Decoder::run() {
+  if (!layoutKernel())
+    return false;
+  size_t before = diagnostics.size();
+  if (!emitFunction(*program.kernel, 0) || diagnostics.size() != before)
+    return false;
+  // The end of the body is an exit.
+  DInst end;
+  end.run = runExit;
+  end.source = program.code.empty() ? nullptr : program.code.back().source;
+  program.code.push_back(end);
+  if (program.rowBytes > maxRowBytes || program.localBytes >= (1u << 24)) {
+    Diagnostic d;
+    d.code = PtxTooLarge;
+    d.place = program.module->place(program.kernel->line);
+    d.message = "the kernel needs too many registers or too much local memory";
+    diagnostics.push_back(std::move(d));
+    return false;
+  }
+  findReconvergence(program);
+  markWgmmaRegisters();
+  return true;
+}
+
+/// Instructions that touch registers of wgmma check whether they are free.
+void Decoder::markWgmmaRegisters() {
+  if (program.wgmmaRows.empty())
+    return;
+  std::set<uint32_t> rows(program.wgmmaRows.begin(), program.wgmmaRows.end());
+  for (DInst &inst : program.code) {
+    if (!inst.source || !inst.source->form || inst.run == runBranch)
+      continue;
+    const ptx::InstructionForm &form = *inst.source->form;
+    if (form.name == "wgmma.mma_async" || form.operands.empty())
+      continue;
+    for (unsigned i = 0; i < inst.numOps; ++i)
+      inst.checkRegisters |=
+          inst.ops[i].kind == Opnd::Kind::Row && rows.count(inst.ops[i].at);
+    if (!inst.checkRegisters)
+      continue;
+    char first = form.operands[0].kind;
+    if (first == 'm' || first == 't')
+      continue; // stores write no register
+    bool isLoad = form.name == "ld" || form.name == "ld.global.nc" ||
+                  form.name == "tcgen05.ld" || form.name == "ldmatrix";
+    bool unpacks = form.name == "mov" &&
+                   inst.source->operands[0].kind == ptx::Operand::Kind::Vector;
+    inst.firstWritten = isLoad ? 1 : 0;
+    inst.endWritten = uint8_t(isLoad    ? std::min<unsigned>(inst.numOps, 255)
+                              : unpacks ? inst.numOps - 1
+                                        : std::min<unsigned>(inst.numOps, 1));
+  }
+}
+
+bool Decoder::emitFunction(const ptx::Function &f, unsigned depth) {
+  const ptx::Function *outer = function;
+  function = &f;
+  callStack.push_back(&f);
+  frame(f);
+  const DecodeTable &table = decodeTable();
+  std::vector<uint32_t> start(f.body.size() + 1);
+  std::vector<std::pair<uint32_t, uint32_t>> branches; // code, instruction
+  std::vector<uint32_t> returns;
+  bool ok = true;
+  for (size_t i = 0; i < f.body.size(); ++i) {
+    const ptx::Instruction &inst = *f.body[i];
+    start[i] = uint32_t(program.code.size());
+    if (program.code.size() > maxCode)
+      return fail(inst, "the kernel is too long once its calls are inlined");
+    if (inst.form->name == "call") {
+      // Guarded calls are rare: jump around them.
+      uint32_t around = noPc;
+      if (inst.guarded) {
+        DInst skip;
+        skip.run = runBranch;
+        skip.guarded = true;
+        skip.guardNegated = !inst.guardNegated;
+        skip.guard = frame(f).registers[inst.guard].at;
+        skip.source = &inst;
+        around = uint32_t(program.code.size());
+        program.code.push_back(skip);
+      }
+      ok &= emitCall(inst, depth);
+      if (around != noPc)
+        program.code[around].target = uint32_t(program.code.size());
+      continue;
+    }
+    DInst out;
+    out.source = &inst;
+    if (inst.guarded) {
+      out.guarded = true;
+      out.guardNegated = inst.guardNegated;
+      out.guard = frame(f).registers[inst.guard].at;
+    }
+    if (inst.form->name == "bra") {
+      out.run = runBranch;
+      branches.emplace_back(uint32_t(program.code.size()),
+                            inst.operands[0].index);
+    } else if (inst.form->name == "ret") {
+      out.run = depth ? runBranch : runExit;
+      if (depth)
+        returns.push_back(uint32_t(program.code.size()));
+    } else {
+      auto found = table.find(inst.form->name);
+      if (found == table.end()) {
+        ok = fail(inst, "this instruction is not executed by the emulator");
+        continue;
+      }
+      for (const ptx::Operand &operand : inst.operands)
+        if (operand.kind == Kind::Special &&
+            (operand.name.rfind("%clock", 0) == 0 ||
+             operand.name.rfind("%globaltimer", 0) == 0))
+          out.usesClock = true;
+      if (!found->second(*this, inst, out)) {
+        ok = false;
+        if (diagnostics.size() > 100)
+          break;
+        continue;
+      }
+    }
+    program.code.push_back(out);
+  }
+  start[f.body.size()] = uint32_t(program.code.size());
+  if (depth == 0 && !branches.empty()) {
+    // A label at the very end needs an instruction to point to; run() adds it.
+  }
+  for (auto [at, to] : branches)
+    program.code[at].target = start[std::min<size_t>(to, f.body.size())];
+  for (uint32_t at : returns)
+    program.code[at].target = uint32_t(program.code.size());
+  callStack.pop_back();
+  function = outer;
+  return ok;
+}
+
+bool Decoder::emitCall(const ptx::Instruction &inst, unsigned depth) {
+  const std::string &name = inst.operands[0].name;
+  const ptx::Function *callee = program.module->function(name);
+  if (!callee)
+    return emitExternal(inst, name);
+  if (depth >= maxCallDepth ||
+      std::find(callStack.begin(), callStack.end(), callee) != callStack.end())
+    return fail(inst, "recursive calls are not supported");
+  if (callee->numParams != inst.arguments.size() ||
+      callee->numResults != inst.results.size())
+    return fail(inst,
+                "the call does not fit the declaration of `" + name + "`");
+  FunctionFrame &mine = frame(*function);
+  FunctionFrame &theirs = frame(*callee);
+  auto copy = [&](const ptx::Operand &local, uint32_t index, bool in) {
+    if (local.kind != Kind::Variable || local.isGlobal)
+      return fail(inst, "an argument is not a parameter variable");
+    const ptx::Variable &here = function->variables[local.index];
+    const ptx::Variable &there = callee->variables[index];
+    if (here.size != there.size)
+      return fail(inst, "an argument has another size than the parameter");
+    DInst move;
+    move.source = &inst;
+    move.run = runCopyLocal;
+    uint32_t a = theirs.variables[index], b = mine.variables[local.index];
+    move.imm[0] = in ? a : b;
+    move.imm[1] = in ? b : a;
+    move.imm[2] = here.size;
+    program.code.push_back(move);
+    return true;
+  };
+  for (size_t i = 0; i < inst.arguments.size(); ++i)
+    if (!copy(inst.arguments[i], uint32_t(i), true))
+      return false;
+  if (!emitFunction(*callee, depth + 1))
+    return false;
+  for (size_t i = 0; i < inst.results.size(); ++i)
+    if (!copy(inst.results[i], uint32_t(callee->numParams + i), false))
+      return false;
+  return true;
+}
+
+/// Functions that the device runtime provides.
+bool Decoder::emitExternal(const ptx::Instruction &inst,
+                           const std::string &name) {
+  DInst out;
+  out.source = &inst;
+  FunctionFrame &mine = frame(*function);
+  auto place = [&](const ptx::Operand &operand, uint64_t &at) {
+    if (operand.kind != Kind::Variable || operand.isGlobal)
+      return false;
+    at = mine.variables[operand.index];
+    return true;
+  };
+  if (name == "vprintf") {
+    out.run = runPrintf;
+    if (inst.arguments.size() != 2 || inst.results.size() != 1 ||
+        !place(inst.arguments[0], out.imm[0]) ||
+        !place(inst.arguments[1], out.imm[1]) ||
+        !place(inst.results[0], out.imm[2]))
+      return fail(inst, "vprintf is called with the wrong arguments");
+  } else if (name == "__assertfail") {
+    out.run = runAssertFail;
+    if (inst.arguments.size() != 5 || !place(inst.arguments[0], out.imm[0]) ||
+        !place(inst.arguments[1], out.imm[1]) ||
+        !place(inst.arguments[2], out.imm[2]))
+      return fail(inst, "__assertfail is called with the wrong arguments");
+  } else {
+    return fail(inst, "external function `" + name + "` is not known");
+  }
+  program.code.push_back(out);
+  return true;
+}
+
+std::shared_ptr<const Program> decode(std::shared_ptr<const ptx::Module> module,
+                                      const std::string &kernel,
+                                      const std::vector<uint64_t> &globals,
+                                      std::vector<Diagnostic> &diagnostics) {
+  auto program = std::make_shared<Program>();
+  program->module = module;
+  program->kernel = module->function(kernel);
+  if (!program->kernel || !program->kernel->isEntry) {
+    Diagnostic d;
+    d.code = EmuBadLaunch;
+    d.place = module->place(0);
+    d.message = "the module has no kernel `" + kernel + "`";
+    diagnostics.push_back(std::move(d));
+    return nullptr;
+  }
+  Decoder decoder(*program, globals, diagnostics);
+  if (!decoder.run())
+    return nullptr;
+  return program;
+}
+
+} // namespace penstock::emu

@@ -1,0 +1,350 @@
+//===- ExecMbarrier.cpp - mbarrier instructions ---------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Diagnostics/Codes.h"
+#include "Emulator/Lanes.h"
+#include "Emulator/Mbarrier.h"
+
+namespace penstock::emu {
+namespace {
+
+using ptx::Space;
+
+enum Flag : uint8_t { Relaxed = 1, Expect = 2, Drop = 4, NoComplete = 8 };
+
+Space spaceOf(const ptx::Instruction &inst) {
+  return inst.has(".shared") || inst.has(".shared::cta") ||
+                 inst.has(".shared::cluster")
+             ? Space::Shared
+             : Space::Generic;
+}
+
+/// The opaque token that arrive returns: the phase and, for .noComplete, the
+/// arrivals still pending.
+uint64_t token(const Mbarrier &barrier) {
+  return barrier.phase << 24 | (uint64_t(barrier.pending) & 0xfffff);
+}
+uint64_t phaseOf(uint64_t token) { return token >> 24; }
+
+/// ops: address, count.
+void init(Exec &ex, const DInst &inst) {
+  forLanes(ex.mask, [&](unsigned lane) {
+    if (ex.cluster.stopped)
+      return;
+    MemRef ref;
+    if (!resolve(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane), 8,
+                 8, ref))
+      return;
+    if (ref.space != Space::Shared || ref.cta != &ex.cta) {
+      ex.fatal(EmuMbarrierMisuse,
+               "an mbarrier must lie in the block's own shared memory");
+      return;
+    }
+    uint64_t count = ex.value(inst.ops[1], lane) & 0xffffffff;
+    if (count == 0 || count > (1u << 20) - 1) {
+      ex.fatal(EmuMbarrierMisuse, "an mbarrier for " + std::to_string(count) +
+                                      " arrivals; 1 to 1048575 are legal");
+      return;
+    }
+    uint32_t offset = uint32_t(ref.offset);
+    Mbarrier &barrier = ex.cta.mbarriers[offset];
+    if (barrier.live) {
+      ex.fatal(EmuMbarrierMisuse, "mbarrier " + sharedName(ex.grid, offset) +
+                                      " is initialised while it is live");
+      return;
+    }
+    if (ex.grid.checks())
+      checkAccess(ex, lane, ref, 8, Write);
+    barrier = Mbarrier{};
+    barrier.live = true;
+    barrier.expected = uint32_t(count);
+    barrier.pending = int64_t(count);
+    barrier.agent = ex.cluster.newAgent();
+    barrier.initWarp = ex.warp.gid;
+    barrier.initLane = lane;
+    barrier.initCount = ex.warp.count;
+    barrier.initPc = ex.pc;
+    if (ex.grid.checks()) {
+      barrier.current = ex.cluster.newView();
+      barrier.previous = ex.cluster.newView();
+    }
+    ex.cta.mbarrierAt[offset / 8] = 1;
+  });
+}
+
+void inval(Exec &ex, const DInst &inst) {
+  forLanes(ex.mask, [&](unsigned lane) {
+    if (ex.cluster.stopped)
+      return;
+    Cta *owner;
+    uint32_t offset;
+    Mbarrier *barrier =
+        findMbarrier(ex, lane, Space(inst.imm[0]),
+                     ex.address(inst.ops[0], lane), owner, offset);
+    if (!barrier)
+      return;
+    barrier->live = false;
+    owner->mbarrierAt[offset / 8] = 0;
+    if (ex.grid.checks()) {
+      // The bytes are ordinary memory again, last written here.
+      MemRef ref;
+      if (resolve(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane),
+                  8, 8, ref))
+        checkAccess(ex, lane, ref, 8, Write);
+    }
+  });
+}
+
+/// expect_tx (mode 0) and complete_tx (mode 1). ops: address, bytes.
+void transaction(Exec &ex, const DInst &inst) {
+  forLanes(ex.mask, [&](unsigned lane) {
+    if (ex.cluster.stopped)
+      return;
+    Cta *owner;
+    uint32_t offset;
+    Mbarrier *barrier =
+        findMbarrier(ex, lane, Space(inst.imm[0]),
+                     ex.address(inst.ops[0], lane), owner, offset);
+    if (!barrier)
+      return;
+    Place place = ex.place();
+    place.lane = lane;
+    MbarrierUse use{ex.grid, ex.cluster, place, offset};
+    int64_t bytes = int64_t(ex.value(inst.ops[1], lane) & 0xffffffff);
+    if (bytes > (1 << 20) - 1) {
+      ex.fatal(EmuMbarrierMisuse, "more than 1048575 bytes at once");
+      return;
+    }
+    if (inst.mode)
+      completeTx(use, *barrier, bytes);
+    else
+      expectTx(use, *barrier, bytes);
+  });
+}
+
+/// ops: destination (or none), address, count or bytes (or none).
+void arrive(Exec &ex, const DInst &inst) {
+  bool released = false;
+  forLanes(ex.mask, [&](unsigned lane) {
+    if (ex.cluster.stopped)
+      return;
+    Cta *owner;
+    uint32_t offset;
+    Mbarrier *barrier =
+        findMbarrier(ex, lane, Space(inst.imm[0]),
+                     ex.address(inst.ops[1], lane), owner, offset);
+    if (!barrier)
+      return;
+    Place place = ex.place();
+    place.lane = lane;
+    MbarrierUse use{ex.grid, ex.cluster, place, offset};
+    uint64_t third = inst.ops[2].kind == Opnd::Kind::None
+                         ? 1
+                         : ex.value(inst.ops[2], lane) & 0xffffffff;
+    uint32_t count = inst.flags & Expect ? 1 : uint32_t(third);
+    if (inst.flags & Expect) {
+      if (third > (1 << 20) - 1) {
+        ex.fatal(EmuMbarrierMisuse, "more than 1048575 bytes at once");
+        return;
+      }
+      expectTx(use, *barrier, int64_t(third));
+    }
+    ex.setValue(inst.ops[0], lane, token(*barrier));
+    if (inst.flags & NoComplete && int64_t(count) >= barrier->pending &&
+        barrier->tx == 0)
+      ex.report(EmuMbarrierMisuse,
+                "an arrive with .noComplete completes the phase");
+    if (ex.grid.checks()) {
+      if (!(inst.flags & Relaxed)) {
+        releaseInto(ex, 1u << lane, barrier->current);
+        released = true;
+      } else if (ex.warp.lanes[lane].fence) {
+        barrier->current.join(*ex.warp.lanes[lane].fence);
+      }
+    }
+    if (inst.flags & Drop) {
+      if (barrier->expected < count)
+        ex.report(EmuMbarrierMisuse, "arrive_drop below zero");
+      else
+        barrier->expected -= count;
+    }
+    arriveOn(use, *barrier, count);
+  });
+  if (released)
+    tick(ex);
+}
+
+/// ops: predicate, address, state or parity. mode 1: parity, flags: 1 relaxed,
+/// 2 blocking (try_wait).
+void wait(Exec &ex, const DInst &inst) {
+  uint32_t done = 0;
+  Split &split = ex.split();
+  std::string waitsFor;
+  // A try_wait may give up at any time; in random timings it sometimes does.
+  bool mayBlock = inst.flags & 2;
+  const View *last = nullptr;
+  uint32_t acquirers = 0;
+  uint64_t watched = ~uint64_t(0);
+  forLanes(ex.mask, [&](unsigned lane) {
+    if (ex.cluster.stopped)
+      return;
+    Cta *owner;
+    uint32_t offset;
+    Mbarrier *barrier =
+        findMbarrier(ex, lane, Space(inst.imm[0]),
+                     ex.address(inst.ops[1], lane), owner, offset);
+    if (!barrier)
+      return;
+    if (owner != &ex.cta) {
+      ex.fatal(EmuMbarrierMisuse,
+               "a wait on the mbarrier of another block of the cluster");
+      return;
+    }
+    uint64_t want = ex.value(inst.ops[2], lane);
+    bool complete;
+    if (inst.mode) {
+      complete = (barrier->phase & 1) != (want & 1);
+    } else {
+      uint64_t phase = phaseOf(want);
+      if (phase > barrier->phase) {
+        ex.fatal(EmuMbarrierMisuse, "a wait for a token of another mbarrier");
+        return;
+      }
+      if (phase + 1 < barrier->phase)
+        ex.report(EmuMbarrierMisuse,
+                  "a wait for phase " + std::to_string(phase) + " when phase " +
+                      std::to_string(barrier->phase) +
+                      " is open: the phase has passed twice");
+      complete = phase != barrier->phase;
+    }
+    if (split.waitPhase != ~uint64_t(0) &&
+        barrier->phase >= split.waitPhase + 2)
+      ex.report(EmuMbarrierMisuse,
+                "a thread waited for phase " + std::to_string(split.waitPhase) +
+                    " of mbarrier " + sharedName(ex.grid, offset) +
+                    " and the barrier has gone on to phase " +
+                    std::to_string(barrier->phase) +
+                    " without it: the phase has passed twice");
+    if (complete) {
+      done |= 1u << lane;
+      if (ex.grid.checks() && !(inst.flags & 1)) {
+        // Usually all lanes wait for one object: acquire once.
+        if (last && last != &barrier->previous) {
+          acquire(ex, acquirers, *last);
+          acquirers = 0;
+        }
+        last = &barrier->previous;
+        acquirers |= 1u << lane;
+      }
+    } else {
+      watched = barrier->phase;
+      if (waitsFor.empty())
+        waitsFor = describeMbarrier(ex.grid, *barrier, offset);
+    }
+  });
+  if (ex.cluster.stopped)
+    return;
+  if (last)
+    acquire(ex, acquirers, *last);
+  if (!done && mayBlock) {
+    bool giveUp = ex.grid.options.timing == Timing::Random && !split.blocked &&
+                  split.waitPhase == ~uint64_t(0) &&
+                  ex.cluster.random() % 8 == 0;
+    if (!giveUp) {
+      split.waitPhase = watched;
+      ex.block(std::move(waitsFor));
+      return;
+    }
+  }
+  split.waitPhase = ~uint64_t(0);
+  ex.setPred(inst.ops[0], done);
+  if (!done)
+    ex.pollFailed(std::move(waitsFor));
+}
+
+void pendingCount(Exec &ex, const DInst &inst) {
+  forLanes(ex.mask, [&](unsigned lane) {
+    ex.setValue(inst.ops[0], lane, ex.value(inst.ops[1], lane) & 0xfffff);
+  });
+}
+
+bool decodeMbarrier(Decoder &d, const ptx::Instruction &inst, DInst &out) {
+  const std::string &name = inst.form->name;
+  out.imm[0] = uint64_t(spaceOf(inst));
+  auto begins = [&](const char *prefix) { return name.rfind(prefix, 0) == 0; };
+  std::vector<Opnd> ops;
+  auto addAddress = [&](size_t i) {
+    Opnd op;
+    bool ok = d.address(inst, inst.operands[i], op);
+    ops.push_back(op);
+    return ok;
+  };
+  auto addSource = [&](size_t i, unsigned bits) {
+    Opnd op;
+    bool ok = d.source(inst, inst.operands[i], bits, op);
+    ops.push_back(op);
+    return ok;
+  };
+  auto addDestination = [&](size_t i) {
+    Opnd op;
+    bool ok = d.destination(inst, inst.operands[i], op);
+    ops.push_back(op);
+    return ok;
+  };
+  bool ok = true;
+  if (name == "mbarrier.init") {
+    ok = addAddress(0) && addSource(1, 32);
+    out.run = init;
+  } else if (name == "mbarrier.inval") {
+    ok = addAddress(0);
+    out.run = inval;
+  } else if (name == "mbarrier.expect_tx" || name == "mbarrier.complete_tx") {
+    ok = addAddress(0) && addSource(1, 32);
+    out.mode = name == "mbarrier.complete_tx";
+    out.run = transaction;
+  } else if (begins("mbarrier.arrive")) {
+    bool hasResult = inst.operands[0].kind != ptx::Operand::Kind::Address;
+    if (hasResult)
+      ok = addDestination(0);
+    else
+      ops.emplace_back();
+    size_t at = hasResult ? 1 : 0;
+    ok = ok && addAddress(at);
+    if (inst.operands.size() > at + 1)
+      ok = ok && addSource(at + 1, 32);
+    else
+      ops.emplace_back();
+    out.flags = uint8_t(
+        (inst.has(".relaxed") ? Relaxed : 0) |
+        (name.find("expect_tx") != std::string::npos ? Expect : 0) |
+        (begins("mbarrier.arrive_drop") ? Drop : 0) |
+        (name.find("noComplete") != std::string::npos ? NoComplete : 0));
+    out.run = arrive;
+  } else if (name == "mbarrier.pending_count") {
+    ok = addDestination(0) && addSource(1, 64);
+    out.run = pendingCount;
+  } else {
+    out.mode = name.find(".parity") != std::string::npos;
+    out.flags = uint8_t((inst.has(".relaxed") ? 1 : 0) |
+                        (begins("mbarrier.try_wait") ? 2 : 0));
+    ok = addDestination(0) && addAddress(1) && addSource(2, out.mode ? 32 : 64);
+    out.run = wait;
+  }
+  if (!ok)
+    return false;
+  d.setOperands(out, std::move(ops));
+  return true;
+}
+
+} // namespace
+
+void addMbarrier(DecodeTable &table) {
+  for (const ptx::InstructionForm &form : ptx::instructionForms())
+    if (form.name.rfind("mbarrier.", 0) == 0)
+      table[form.name] = decodeMbarrier;
+}
+
+} // namespace penstock::emu

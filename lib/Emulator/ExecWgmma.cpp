@@ -1,0 +1,406 @@
+//===- ExecWgmma.cpp - Warpgroup matrix instructions ----------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each warp of a warpgroup computes its 16 of the 64 rows by itself; the warps
+// need not meet for that. The registers of an instruction belong to it until a
+// wait_group covers it: the checker reports whoever touches them before.
+//
+//===----------------------------------------------------------------------===//
+#include "Diagnostics/Codes.h"
+#include "Emulator/Check.h"
+#include "Emulator/Float.h"
+#include "Emulator/Lanes.h"
+#include "Emulator/MatrixOperand.h"
+
+namespace penstock::emu {
+namespace {
+
+using ptx::Space;
+
+enum Flag : uint8_t { RegisterA = 1, HalfD = 2, IntegerD = 4, Saturate = 8 };
+
+struct Wgmma {
+  Warp *warp = nullptr;
+  unsigned n = 0, k = 0;
+  MatrixShape shapeA, shapeB;
+  std::vector<uint32_t> piecesA, piecesB;
+  unsigned perLineA = 0, perLineB = 0;
+  bool halfD = false, integerD = false, saturate = false, accumulate = false;
+  float scaleA = 1, scaleB = 1;
+  const Opnd *registersD = nullptr;
+  const Opnd *registersA = nullptr; ///< four, or null
+  uint32_t number = 0;
+};
+
+/// Row and column of element \p i of thread \p t in a warp's 16 x N part.
+void fragmentD(unsigned t, unsigned i, unsigned &row, unsigned &col) {
+  row = t / 4 + 8 * (i / 2 % 2);
+  col = 2 * (t % 4) + i % 2 + 8 * (i / 4);
+}
+
+/// A from registers: element \p e of register \p r of thread \p t.
+void fragmentA(unsigned bytes, unsigned t, unsigned r, unsigned e,
+               unsigned &row, unsigned &k) {
+  row = t / 4 + 8 * (r % 2);
+  unsigned perWord = 4 / bytes;
+  k = perWord * (t % 4) + e + 4 * perWord * (r / 2);
+}
+
+void execute(const Wgmma &op) {
+  Warp &warp = *op.warp;
+  unsigned n = op.n, k = op.k;
+  std::vector<float> a(16 * k), b(size_t(n) * k), d(16 * size_t(n));
+  const uint8_t *shared = warp.cta->shared.data();
+  auto row32 = [&](const Opnd &reg) {
+    return reinterpret_cast<uint32_t *>(warp.rows.data() + reg.at);
+  };
+  if (op.registersA) {
+    unsigned bytes = elementBytes(op.shapeA.element);
+    for (unsigned r = 0; r < 4; ++r)
+      for (unsigned t = 0; t < 32; ++t)
+        for (unsigned e = 0; e < 4 / bytes; ++e) {
+          unsigned row, kk;
+          fragmentA(bytes, t, r, e, row, kk);
+          uint32_t word = row32(op.registersA[r])[t];
+          a[row * k + kk] =
+              decodeElement(word >> (8 * bytes * e), op.shapeA.element);
+        }
+  } else {
+    std::vector<float> whole(64 * size_t(k));
+    readOperand(shared, op.shapeA, op.piecesA, op.perLineA, whole.data());
+    memcpy(a.data(), whole.data() + warp.index % 4 * 16 * size_t(k),
+           a.size() * 4);
+  }
+  readOperand(shared, op.shapeB, op.piecesB, op.perLineB, b.data());
+  if (op.scaleA != 1)
+    for (float &x : a)
+      x = -x;
+  if (op.scaleB != 1)
+    for (float &x : b)
+      x = -x;
+  unsigned elements = n / 2; // per thread
+  auto each = [&](auto &&fn) {
+    for (unsigned t = 0; t < 32; ++t)
+      for (unsigned i = 0; i < elements; ++i) {
+        unsigned row, col;
+        fragmentD(t, i, row, col);
+        fn(t, i, d[row * n + col]);
+      }
+  };
+  if (op.accumulate && !op.integerD)
+    each([&](unsigned t, unsigned i, float &value) {
+      value = op.halfD ? halfToFloat(uint16_t(row32(op.registersD[i / 2])[t] >>
+                                              (16 * (i % 2))))
+                       : std::bit_cast<float>(row32(op.registersD[i])[t]);
+    });
+  multiply(a.data(), b.data(), d.data(), 16, n, k,
+           op.accumulate && !op.integerD);
+  each([&](unsigned t, unsigned i, float &value) {
+    if (op.halfD) {
+      uint32_t &word = row32(op.registersD[i / 2])[t];
+      unsigned shift = 16 * (i % 2);
+      word = (word & ~(0xffffu << shift)) | uint32_t(floatToHalf(value))
+                                                << shift;
+      return;
+    }
+    uint32_t &word = row32(op.registersD[i])[t];
+    if (op.integerD) {
+      int64_t sum =
+          int64_t(value) + (op.accumulate ? int64_t(int32_t(word)) : 0);
+      if (op.saturate)
+        sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+      word = uint32_t(sum);
+    } else {
+      word = std::bit_cast<uint32_t>(value);
+    }
+  });
+  warp.wgmma.running.erase(op.number);
+}
+
+CopyGroups &groupsOf(Exec &ex) {
+  if (!ex.warp.wgmma.agent)
+    ex.warp.wgmma.agent = ex.cluster.newAgent();
+  return ex.warp.wgmma;
+}
+
+void fence(Exec &ex, const DInst &) {
+  if (!requireAligned(ex))
+    return;
+  ex.warp.wgmmaFenced = true;
+  ex.warp.dirtyRows.clear();
+}
+
+void commit(Exec &ex, const DInst &) {
+  if (!requireAligned(ex))
+    return;
+  CopyGroups &groups = groupsOf(ex);
+  groups.ends.push_back(groups.issued);
+}
+
+void wait(Exec &ex, const DInst &inst) {
+  if (!requireAligned(ex))
+    return;
+  CopyGroups &groups = groupsOf(ex);
+  uint32_t bound = groups.bound(inst.imm[0]);
+  if (!groups.done(bound, false)) {
+    ex.block("its wgmma groups");
+    return;
+  }
+  if (bound <= ex.warp.wgmmaWaited)
+    return;
+  ex.warp.wgmmaWaited = bound;
+  if (!ex.grid.checks())
+    return;
+  ex.warp.view.seen.setAgent(groups.agent, bound);
+  for (LaneState &state : ex.warp.lanes)
+    if (state.view)
+      state.view->seen.setAgent(groups.agent, bound);
+}
+
+/// The registers of the instruction: free, and not written since the fence?
+void checkRegisters(Exec &ex, const DInst &inst, unsigned count,
+                    const Wgmma &op) {
+  auto problem = [&](const char *message) {
+    ex.report(EmuRegisterInFlight, message);
+  };
+  if (!ex.warp.wgmmaFenced)
+    problem("wgmma without a wgmma.fence before it");
+  const Opnd *first = inst.ops + 4;
+  for (unsigned i = 0; i < count; ++i)
+    if (ex.warp.dirtyRows.count(first[i].at)) {
+      problem("a register of this wgmma was written after the last "
+              "wgmma.fence");
+      break;
+    }
+  for (unsigned i = 0; i < count; ++i)
+    ex.warp.busyRows[first[i].at] = {op.number, ex.pc};
+}
+
+/// ops: A descriptor (or none), B descriptor, scale-d, (none), D registers, A
+/// registers. imm[0]: n | k << 16 | A type << 32 | B type << 40; imm[1]: bits
+/// for the signs and majors.
+void multiplyAsync(Exec &ex, const DInst &inst) {
+  if (!requireAligned(ex))
+    return;
+  if (ex.mask != 0xffffffff) {
+    ex.fatal(EmuDivergentAligned, "wgmma needs whole warps");
+    return;
+  }
+  if (ex.warp.index / 4 * 4 + 3 >= ex.cta.warps.size()) {
+    ex.fatal(EmuDivergentAligned, "wgmma needs whole warpgroups");
+    return;
+  }
+  auto op = std::make_shared<Wgmma>();
+  op->warp = &ex.warp;
+  op->n = inst.imm[0] & 0xffff;
+  op->k = inst.imm[0] >> 16 & 0xffff;
+  op->shapeA = {64, op->k, bool(inst.imm[1] & 4),
+                Element(inst.imm[0] >> 32 & 0xff)};
+  op->shapeB = {op->n, op->k, bool(inst.imm[1] & 8),
+                Element(inst.imm[0] >> 40 & 0xff)};
+  op->halfD = inst.flags & HalfD;
+  op->integerD = inst.flags & IntegerD;
+  op->saturate = inst.flags & Saturate;
+  op->scaleA = inst.imm[1] & 1 ? -1 : 1;
+  op->scaleB = inst.imm[1] & 2 ? -1 : 1;
+  unsigned registersD = op->halfD ? op->n / 4 : op->n / 2;
+  op->registersD = inst.ops + 4;
+  unsigned count = registersD;
+  if (inst.flags & RegisterA) {
+    op->registersA = inst.ops + 4 + registersD;
+    count += 4;
+  }
+  op->accumulate = ex.pred(inst.ops[2]) & 1;
+  auto bad = [&](const char *which, const std::string &problem) {
+    ex.fatal(EmuIllegalDescriptor,
+             std::string("operand ") + which + ": " + problem);
+  };
+  MatrixDescriptor a, b;
+  std::string problem;
+  if (!op->registersA) {
+    problem = decodeWgmmaDescriptor(ex.value(inst.ops[0], 0), a);
+    if (problem.empty())
+      problem = operandPieces(a, op->shapeA, op->piecesA, op->perLineA);
+    if (!problem.empty())
+      return bad("A", problem);
+  }
+  problem = decodeWgmmaDescriptor(ex.value(inst.ops[1], 0), b);
+  if (problem.empty())
+    problem = operandPieces(b, op->shapeB, op->piecesB, op->perLineB);
+  if (!problem.empty())
+    return bad("B", problem);
+  for (auto *pieces : {&op->piecesA, &op->piecesB})
+    for (uint32_t offset : *pieces)
+      if (offset < sharedReserved || offset + 16 > ex.cta.shared.size()) {
+        ex.fatal(EmuOutOfBounds, "a matrix descriptor reaches " +
+                                     sharedName(ex.grid, offset) +
+                                     ", outside of the block's shared memory");
+        return;
+      }
+  CopyGroups &groups = groupsOf(ex);
+  op->number = ++groups.issued;
+  groups.running.insert(op->number);
+  if (ex.grid.checks()) {
+    checkRegisters(ex, inst, count, *op);
+    uint32_t record = newOp(ex, 0, "wgmma");
+    opAt(ex, record).agent[0] = groups.agent;
+    opAt(ex, record).count[0] = op->number;
+    opAt(ex, record).pipe = groups.agent;
+    ex.cta.openOps.push_back(record);
+    MemRef ref;
+    ref.space = Space::Shared;
+    ref.cta = &ex.cta;
+    auto readAll = [&](const std::vector<uint32_t> &pieces, size_t from,
+                       size_t to) {
+      for (size_t i = from; i < to;) {
+        size_t j = i + 1;
+        while (j < to && pieces[j] == pieces[i] + 16 * uint32_t(j - i))
+          ++j;
+        ref.offset = pieces[i];
+        checkEngine(ex, 0, record, ref, 16 * (j - i), false);
+        i = j;
+      }
+    };
+    if (!op->registersA) {
+      // K-major: only this warp's rows.
+      size_t from = 0, to = op->piecesA.size();
+      if (!op->shapeA.mnMajor) {
+        from = size_t(ex.warp.index % 4) * 16 * op->perLineA;
+        to = from + 16 * op->perLineA;
+      }
+      readAll(op->piecesA, from, to);
+    }
+    readAll(op->piecesB, 0, op->piecesB.size());
+  }
+  ex.cluster.enqueue(groups.agent, "wgmma", ex.pc, [op] { execute(*op); });
+}
+
+bool elementOf(ptx::Type t, Element &element) {
+  switch (t) {
+  case ptx::Type::F16:
+    element = Element::F16;
+    return true;
+  case ptx::Type::BF16:
+    element = Element::BF16;
+    return true;
+  case ptx::Type::TF32:
+    element = Element::TF32;
+    return true;
+  case ptx::Type::E4M3:
+    element = Element::E4M3;
+    return true;
+  case ptx::Type::E5M2:
+    element = Element::E5M2;
+    return true;
+  case ptx::Type::U8:
+    element = Element::U8;
+    return true;
+  case ptx::Type::S8:
+    element = Element::S8;
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
+  unsigned n = 0, k = 0;
+  for (std::string_view modifier : inst.modifiers)
+    if (modifier.substr(0, 5) == ".m64n")
+      sscanf(std::string(modifier).c_str(), ".m64n%uk%u", &n, &k);
+  Element a, b;
+  if (!elementOf(inst.type(1), a) || !elementOf(inst.type(2), b))
+    return d.fail(inst, "the element types are not known");
+  out.imm[0] = n | uint64_t(k) << 16 | uint64_t(a) << 32 | uint64_t(b) << 40;
+  ptx::Type typeD = inst.type(0);
+  out.flags = uint8_t((typeD == ptx::Type::F16 ? HalfD : 0) |
+                      (typeD == ptx::Type::S32 ? IntegerD : 0) |
+                      (inst.has(".satfinite") ? Saturate : 0));
+  if (typeD == ptx::Type::S32 && n > 32 && n % 16)
+    return d.fail(inst, "N of this type is a multiple of 16");
+  unsigned registers = typeD == ptx::Type::F16 ? n / 4 : n / 2;
+  const auto &in = inst.operands;
+  if (in[0].kind != ptx::Operand::Kind::Vector ||
+      in[0].elements.size() != registers)
+    return d.fail(inst, std::to_string(registers) +
+                            " accumulator registers are needed");
+  std::vector<Opnd> ops(4);
+  bool registerA = in[1].kind == ptx::Operand::Kind::Vector;
+  if (!registerA && !d.source(inst, in[1], 64, ops[0]))
+    return false;
+  if (!d.source(inst, in[2], 64, ops[1]) || !d.predicate(inst, in[3], ops[2]))
+    return false;
+  auto add = [&](const ptx::Operand &element) {
+    Opnd op;
+    if (!d.destination(inst, element, op))
+      return false;
+    if (op.kind != Opnd::Kind::Row || op.bits != 32)
+      return d.fail(inst, "32-bit registers are needed");
+    ops.push_back(op);
+    d.program.wgmmaRows.push_back(op.at);
+    return true;
+  };
+  for (const ptx::Operand &element : in[0].elements)
+    if (!add(element))
+      return false;
+  if (registerA) {
+    if (in[1].elements.size() != 4)
+      return d.fail(inst, "four registers of A are needed");
+    for (const ptx::Operand &element : in[1].elements)
+      if (!add(element))
+        return false;
+    out.flags |= RegisterA;
+  }
+  // Signs of A and B, then the majors of the 16-bit types.
+  std::vector<int64_t> immediates;
+  for (size_t i = 4; i < in.size(); ++i) {
+    uint64_t value;
+    if (!Decoder::immediate(in[i], value))
+      return d.fail(inst, "a constant is needed");
+    immediates.push_back(int64_t(value));
+  }
+  auto at = [&](size_t i) { return i < immediates.size() ? immediates[i] : 0; };
+  if (!immediates.empty()) {
+    for (size_t i = 0; i < 2; ++i)
+      if (at(i) != 1 && at(i) != -1)
+        return d.fail(inst, "the scale of an operand must be 1 or -1");
+    out.imm[1] = (at(0) < 0 ? 1u : 0) | (at(1) < 0 ? 2u : 0);
+    bool has16 = a == Element::F16 || a == Element::BF16;
+    if (immediates.size() > 2 && has16) {
+      // With A in registers only B's major is given.
+      bool transA = !registerA && at(2), transB = registerA ? at(2) : at(3);
+      out.imm[1] |= (transA ? 4u : 0) | (transB ? 8u : 0);
+    }
+  }
+  d.setOperands(out, std::move(ops));
+  out.run = multiplyAsync;
+  return true;
+}
+
+template <Handler H>
+bool decodeTo(Decoder &, const ptx::Instruction &, DInst &out) {
+  out.run = H;
+  return true;
+}
+
+bool decodeWait(Decoder &d, const ptx::Instruction &inst, DInst &out) {
+  if (!Decoder::immediate(inst.operands[0], out.imm[0]))
+    return d.fail(inst, "the count must be a constant");
+  out.run = wait;
+  return true;
+}
+
+} // namespace
+
+void addWgmma(DecodeTable &table) {
+  table["wgmma.mma_async"] = decodeMma;
+  table["wgmma.fence"] = decodeTo<fence>;
+  table["wgmma.commit_group"] = decodeTo<commit>;
+  table["wgmma.wait_group"] = decodeWait;
+}
+
+} // namespace penstock::emu

@@ -1,0 +1,76 @@
+//===- Exit.cpp - What a kernel must not leave behind ---------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Diagnostics/Codes.h"
+#include "Emulator/Check.h"
+
+namespace penstock::emu {
+
+void checkAtExit(Grid &grid, Cluster &cluster, Cta &cta) {
+  // An operation on this block's memory must have been seen complete by some
+  // thread of the cluster before it left.
+  View all = cluster.newView();
+  for (auto &each : cluster.ctas)
+    for (auto &warp : each->warps)
+      if (warp->exitView)
+        all.join(*warp->exitView);
+  for (uint32_t index : cta.openOps) {
+    const AsyncOp &op = (*cluster.ops)[index];
+    if (knows(all.seen, op, true))
+      continue;
+    Finding finding;
+    finding.code = EmuInFlightAtExit;
+    finding.place = {
+        op.pc,  cta.id[0], cta.id[1], cta.id[2], op.warp % grid.warpsPerCta,
+        op.lane};
+    finding.message = std::string(op.what) +
+                      " may still use shared or tensor memory when the block "
+                      "ends: no thread waits for it";
+    grid.findings.add(std::move(finding));
+  }
+  if (cta.tensor) {
+    uint32_t columns = 0;
+    for (uint32_t owner : cta.tensor->allocated)
+      columns += owner ? 32 : 0;
+    if (columns) {
+      Finding finding;
+      finding.code = EmuTensorMemoryMisuse;
+      finding.place = {cta.tensor->allocPc, cta.id[0], cta.id[1],
+                       cta.id[2],           0,         0};
+      finding.message = "the block ends without freeing " +
+                        std::to_string(columns) + " columns of tensor memory";
+      grid.findings.add(std::move(finding));
+    }
+  }
+}
+
+void checkBusyRegisters(Exec &ex, const DInst &inst) {
+  if (!ex.grid.checks())
+    return;
+  for (unsigned i = 0; i < inst.numOps; ++i) {
+    if (inst.ops[i].kind != Opnd::Kind::Row)
+      continue;
+    auto found = ex.warp.busyRows.find(inst.ops[i].at);
+    if (found == ex.warp.busyRows.end() ||
+        found->second.op <= ex.warp.wgmmaWaited)
+      continue;
+    Finding finding;
+    finding.code = EmuRegisterInFlight;
+    finding.place = ex.place();
+    finding.message = "a register is used while wgmma owns it";
+    Place owner = ex.place();
+    owner.pc = found->second.pc;
+    finding.others.emplace_back(owner, "wgmma was issued here");
+    finding.reason = "wait for it with wgmma.wait_group first";
+    ex.grid.findings.add(std::move(finding));
+    return;
+  }
+  for (unsigned i = inst.firstWritten; i < inst.endWritten; ++i)
+    if (inst.ops[i].kind == Opnd::Kind::Row)
+      ex.warp.dirtyRows.insert(inst.ops[i].at);
+}
+
+} // namespace penstock::emu

@@ -1,0 +1,293 @@
+//===- Launch.cpp - Running kernels on the emulator -----------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Emulator/Launch.h"
+#include "Diagnostics/Codes.h"
+#include "Emulator/Decoder.h"
+#include "Emulator/Machine.h"
+#include "PTX/Parser.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace penstock::emu {
+namespace {
+
+std::string timingName(const LaunchOptions &options) {
+  char seed[32];
+  snprintf(seed, sizeof seed, "0x%llx", (unsigned long long)options.seed);
+  switch (options.timing) {
+  case Timing::Eager:
+    return "eager timing";
+  case Timing::Lazy:
+    return "lazy timing";
+  case Timing::Random:
+    return std::string("random timing, seed ") + seed;
+  case Timing::Targeted:
+    return "timing that delays operation " + std::to_string(options.target);
+  }
+  return "";
+}
+
+Diagnostic launchError(const ptx::Module &module, std::string message) {
+  Diagnostic d;
+  d.code = EmuBadLaunch;
+  d.place = module.place(0);
+  d.message = std::move(message);
+  return d;
+}
+
+/// Checks sizes against what the kernel and the hardware allow.
+bool prepare(Grid &grid, Report &report) {
+  const Program &program = *grid.program;
+  const ptx::Module &module = *program.module;
+  auto refuse = [&](std::string message) {
+    report.findings.push_back(launchError(module, std::move(message)));
+    return false;
+  };
+  LaunchConfig &config = grid.config;
+  const ptx::Function &kernel = *program.kernel;
+  uint64_t threads = 1, blocks = 1, perCluster = 1;
+  for (size_t d = 0; d < 3; ++d) {
+    if (!config.grid[d] || !config.block[d])
+      return refuse("a grid or block of size zero");
+    threads *= config.block[d];
+    blocks *= config.grid[d];
+    if (threads > 1024)
+      return refuse("more than 1024 threads in a block");
+    if (blocks > (1u << 24))
+      return refuse("more than 2^24 blocks");
+  }
+  const auto &required = kernel.requiredThreads;
+  const auto &most = kernel.maxThreads;
+  if (required[0] && config.block != required)
+    return refuse("the kernel's .reqntid asks for another block size");
+  if (most[0] && threads > uint64_t(most[0]) * most[1] * most[2])
+    return refuse("more threads in a block than the kernel's .maxntid");
+  grid.clusterDim = config.cluster;
+  if (kernel.requiredCluster[0])
+    grid.clusterDim = kernel.requiredCluster;
+  for (size_t d = 0; d < 3; ++d) {
+    if (!grid.clusterDim[d])
+      grid.clusterDim[d] = 1;
+    perCluster *= grid.clusterDim[d];
+    if (perCluster > 16)
+      return refuse("more than 16 blocks in a cluster");
+    if (config.grid[d] % grid.clusterDim[d])
+      return refuse("the grid is not a multiple of the cluster");
+  }
+  grid.ctasPerCluster = uint32_t(perCluster);
+  grid.numClusters = uint32_t(blocks / perCluster);
+  grid.threadsPerCta = uint32_t(threads);
+  grid.warpsPerCta = uint32_t((threads + 31) / 32);
+  uint64_t shared = sharedReserved + program.sharedStatic;
+  if (config.dynamicShared) {
+    shared = (shared + program.sharedAlign - 1) / program.sharedAlign *
+             program.sharedAlign;
+    shared += config.dynamicShared;
+  }
+  if (shared - sharedReserved > grid.device->maxShared)
+    return refuse("the block needs " + std::to_string(shared - sharedReserved) +
+                  " bytes of shared memory; it may have " +
+                  std::to_string(grid.device->maxShared));
+  grid.sharedBytes = uint32_t((shared + 127) / 128 * 128);
+  if (config.params.size() < program.paramBytes)
+    return refuse("the kernel takes " + std::to_string(program.paramBytes) +
+                  " bytes of parameters and got " +
+                  std::to_string(config.params.size()));
+  if (perCluster * grid.warpsPerCta *
+          (uint64_t(program.rowBytes) + uint64_t(program.localBytes) * 32) >
+      (uint64_t(1) << 30))
+    return refuse("the registers and local memory of a cluster take more than "
+                  "1 GiB");
+  return true;
+}
+
+/// Clusters that do not talk to each other: each host thread takes the next.
+void runParallel(Grid &grid) {
+  unsigned threads = grid.options.threads
+                         ? grid.options.threads
+                         : std::max(1u, std::thread::hardware_concurrency());
+  threads = std::min(threads, grid.numClusters);
+  std::atomic<uint32_t> next{0};
+  auto work = [&] {
+    while (!grid.abort.load(std::memory_order_relaxed)) {
+      uint32_t index = next.fetch_add(1);
+      if (index >= grid.numClusters)
+        return;
+      Cluster cluster;
+      cluster.grid = &grid;
+      cluster.index = index;
+      cluster.start();
+      cluster.run(false);
+    }
+  };
+  std::vector<std::thread> pool;
+  for (unsigned i = 1; i < threads; ++i)
+    pool.emplace_back(work);
+  work();
+  for (std::thread &thread : pool)
+    thread.join();
+}
+
+/// Clusters that may wait for each other take turns on this thread. As many are
+/// resident as the device has room for.
+void runSerial(Grid &grid) {
+  uint32_t room = std::max(1u, grid.device->numSms / grid.ctasPerCluster);
+  // Launch control is only of use if some clusters have to wait.
+  if (grid.program->usesLaunchControl)
+    room = std::min(room, std::max(1u, grid.numClusters / 3));
+  std::vector<std::unique_ptr<Cluster>> resident;
+  while (!grid.abort) {
+    while (resident.size() < room) {
+      uint32_t index;
+      {
+        std::lock_guard<std::mutex> lock(grid.launchMutex);
+        if (grid.nextCluster >= grid.numClusters)
+          break;
+        index = grid.nextCluster++;
+      }
+      auto cluster = std::make_unique<Cluster>();
+      cluster->grid = &grid;
+      cluster->index = index;
+      cluster->start();
+      resident.push_back(std::move(cluster));
+    }
+    if (resident.empty())
+      return;
+    for (size_t i = 0; i < resident.size();) {
+      resident[i]->run(true);
+      if (resident[i]->finished)
+        resident.erase(resident.begin() + int64_t(i));
+      else
+        ++i;
+    }
+  }
+}
+
+} // namespace
+
+bool isExecuted(const ptx::InstructionForm &form) {
+  // Forms that share the name of executed ones and are refused by decoding.
+  static constexpr std::pair<const char *, const char *> refused[] = {
+      {"atom", ".exch .b128"}};
+  for (auto &[name, modifier] : refused)
+    if (form.name == name &&
+        form.modifierText.find(modifier) != std::string::npos)
+      return false;
+  return decodeTable().count(form.name);
+}
+
+std::shared_ptr<LoadedModule>
+Device::load(const std::string &text, const std::string &name,
+             std::vector<Diagnostic> &diagnostics) {
+  ptx::ParseResult result = ptx::parse(text, name);
+  diagnostics.insert(diagnostics.end(), result.diagnostics.begin(),
+                     result.diagnostics.end());
+  return result.module ? load(result.module, diagnostics) : nullptr;
+}
+
+std::shared_ptr<LoadedModule>
+Device::load(std::shared_ptr<const ptx::Module> module,
+             std::vector<Diagnostic> &diagnostics) {
+  auto loaded = std::make_shared<LoadedModule>();
+  loaded->module = module;
+  for (const ptx::Variable &variable : module->variables) {
+    uint64_t address = 0;
+    if (variable.space != ptx::Space::Shared) {
+      address = memory.allocate(variable.size, variable.name);
+      if (!address) {
+        diagnostics.push_back(
+            launchError(*module, "no memory for `" + variable.name + "`"));
+        return nullptr;
+      }
+    }
+    loaded->globals.push_back(address);
+  }
+  for (size_t i = 0; i < module->variables.size(); ++i) {
+    const ptx::Variable &variable = module->variables[i];
+    if (!loaded->globals[i] || !variable.size)
+      continue;
+    std::vector<uint8_t> bytes(variable.size);
+    std::copy(variable.init.begin(), variable.init.end(), bytes.begin());
+    for (const auto &relocation : variable.relocations) {
+      uint64_t value =
+          loaded->globals[relocation.variable] + uint64_t(relocation.addend);
+      if (relocation.at + 8 <= bytes.size())
+        memcpy(bytes.data() + relocation.at, &value, 8);
+    }
+    write(loaded->globals[i], bytes.data(), bytes.size());
+  }
+  return loaded;
+}
+
+bool Device::write(uint64_t address, const void *from, uint64_t size) {
+  if (!size)
+    return true;
+  uint8_t *to = memory.host(address, size);
+  if (!to)
+    return false;
+  memcpy(to, from, size);
+  memory.markWritten(address, size);
+  return true;
+}
+
+bool Device::read(uint64_t address, void *to, uint64_t size) const {
+  if (!size)
+    return true;
+  const uint8_t *from = memory.host(address, size);
+  if (!from)
+    return false;
+  memcpy(to, from, size);
+  return true;
+}
+
+Report Device::launch(LoadedModule &module, const std::string &kernel,
+                      const LaunchConfig &config,
+                      const LaunchOptions &options) {
+  auto begin = std::chrono::steady_clock::now();
+  Report report;
+  std::shared_ptr<const Program> program;
+  {
+    std::lock_guard<std::mutex> lock(module.mutex);
+    std::shared_ptr<const Program> &slot = module.programs[kernel];
+    if (!slot)
+      slot = decode(module.module, kernel, module.globals, report.findings);
+    program = slot;
+  }
+  if (!program)
+    return report;
+  Grid grid;
+  grid.program = program.get();
+  grid.device = this;
+  grid.config = config;
+  grid.options = options;
+  grid.findings.limit = options.maxFindings;
+  if (!prepare(grid, report))
+    return report;
+  grid.ops.resize(grid.numClusters);
+  if (options.checks)
+    for (Allocation *allocation : memory.all())
+      grid.globalShadow.emplace(
+          allocation->base, std::make_unique<PagedShadow>(allocation->size));
+  if (program->crossCta)
+    runSerial(grid);
+  else
+    runParallel(grid);
+  report.findings = grid.findings.take(*program, timingName(options));
+  report.completed = !grid.abort;
+  report.stats.instructions = grid.instructions;
+  for (auto &ops : grid.ops)
+    report.stats.asyncOps += ops.size();
+  report.stats.blocks = uint64_t(grid.numClusters) * grid.ctasPerCluster;
+  report.stats.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  return report;
+}
+
+} // namespace penstock::emu

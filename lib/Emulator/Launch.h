@@ -1,0 +1,136 @@
+//===- Launch.h - Running kernels on the emulator ---------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The emulator as a library: a Device owns memory, loads parsed modules and
+// launches their kernels. A launch returns its findings as data; it never
+// throws, prints or aborts, whatever the kernel does.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_EMULATOR_LAUNCH_H
+#define PENSTOCK_EMULATOR_LAUNCH_H
+
+#include "Diagnostics/Diagnostic.h"
+#include "Emulator/Memory.h"
+#include "Emulator/Program.h"
+
+#include <array>
+#include <functional>
+#include <mutex>
+
+namespace penstock::emu {
+
+/// When asynchronous work completes.
+enum class Timing : uint8_t {
+  Eager,   ///< as soon as it is issued
+  Lazy,    ///< only when no thread can run any more
+  Random,  ///< drawn from the seed, as is the order of warps
+  Targeted ///< one operation as late as possible, all others eagerly
+};
+
+struct LaunchOptions {
+  Timing timing = Timing::Eager;
+  uint64_t seed = 1;
+  /// Targeted: the ordinal of the delayed operation in its cluster.
+  uint32_t target = 0;
+  /// Races, initialisation, misuse. Without checks only what stops execution
+  /// is reported (bounds, deadlock, illegal operands).
+  bool checks = true;
+  /// Also reports what the ISA asks for but shipped kernels leave out
+  /// (tcgen05 fences after waiting on an mbarrier), as warnings.
+  bool pedantic = false;
+  unsigned threads = 0; ///< host threads; 0: as many as the host has
+  uint64_t maxInstructions = uint64_t(1) << 33; ///< of warps, whole launch
+  unsigned maxFindings = 50;
+  std::function<void(const std::string &)> print; ///< output of printf
+};
+
+struct LaunchConfig {
+  std::array<uint32_t, 3> grid = {1, 1, 1};
+  std::array<uint32_t, 3> block = {1, 1, 1};
+  std::array<uint32_t, 3> cluster = {0, 0, 0}; ///< 0: the kernel's own, or 1
+  uint32_t dynamicShared = 0;
+  std::vector<uint8_t> params; ///< laid out as the kernel declares them
+};
+
+struct LaunchStats {
+  uint64_t instructions = 0; ///< executed by warps
+  uint64_t asyncOps = 0;
+  uint64_t blocks = 0;
+  double seconds = 0;
+};
+
+struct Report {
+  std::vector<Diagnostic> findings;
+  LaunchStats stats;
+  /// All blocks ran to their end, whatever was found on the way.
+  bool completed = false;
+  bool ok() const {
+    for (const Diagnostic &d : findings)
+      if (d.severity == Severity::Error)
+        return false;
+    return true;
+  }
+  bool has(unsigned code) const {
+    for (const Diagnostic &d : findings)
+      if (d.code == code)
+        return true;
+    return false;
+  }
+};
+
+/// A module with its variables in device memory.
+struct LoadedModule {
+  std::shared_ptr<const ptx::Module> module;
+  std::vector<uint64_t> globals; ///< device address of each variable
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const Program>> programs;
+};
+
+class Device {
+public:
+  DeviceMemory memory;
+  unsigned numSms = 132;
+  /// Bytes of shared memory a block may have, beside the reserved part.
+  uint32_t maxShared = 232448;
+
+  /// Allocates and initialises the module's variables.
+  std::shared_ptr<LoadedModule> load(std::shared_ptr<const ptx::Module> module,
+                                     std::vector<Diagnostic> &diagnostics);
+  std::shared_ptr<LoadedModule> load(const std::string &text,
+                                     const std::string &name,
+                                     std::vector<Diagnostic> &diagnostics);
+
+  Report launch(LoadedModule &module, const std::string &kernel,
+                const LaunchConfig &config, const LaunchOptions &options = {});
+
+  // Copies by the host; false if the range is not in device memory.
+  bool write(uint64_t address, const void *from, uint64_t size);
+  bool read(uint64_t address, void *to, uint64_t size) const;
+};
+
+/// Lays out arguments: append values in order, each aligned to its size.
+class ParamPacker {
+public:
+  template <class T> ParamPacker &add(const T &value) {
+    return addBytes(&value, sizeof(T),
+                    alignof(T) > 16 ? alignof(T) : sizeof(T));
+  }
+  ParamPacker &addBytes(const void *data, size_t size, size_t align) {
+    bytes.resize((bytes.size() + align - 1) / align * align);
+    auto *from = static_cast<const uint8_t *>(data);
+    bytes.insert(bytes.end(), from, from + size);
+    return *this;
+  }
+  std::vector<uint8_t> bytes;
+};
+
+/// Whether the emulator has code for a row of the instruction table.
+bool isExecuted(const ptx::InstructionForm &form);
+
+} // namespace penstock::emu
+
+#endif // PENSTOCK_EMULATOR_LAUNCH_H

@@ -1,0 +1,376 @@
+//===- Machine.h - Warps, blocks, clusters and what they share --*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state of a running grid. A cluster is the unit of execution: its warps,
+// its asynchronous engines and its clocks belong to one host thread at a time.
+// A warp is a set of splits, groups of lanes at one program counter; lanes that
+// part at a branch meet again at a join. Splits block and wake one by one, so
+// that lanes of one warp may wait for each other as on the hardware.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_EMULATOR_MACHINE_H
+#define PENSTOCK_EMULATOR_MACHINE_H
+
+#include "Emulator/Clock.h"
+#include "Emulator/Findings.h"
+#include "Emulator/Launch.h"
+#include "Emulator/Program.h"
+#include "Emulator/Shadow.h"
+
+#include <atomic>
+#include <functional>
+#include <set>
+#include <unordered_map>
+
+namespace penstock::emu {
+
+struct Cta;
+struct Cluster;
+struct Grid;
+
+/// One use of a named or cluster barrier, shared by those who wait for it.
+struct BarrierRound {
+  View view;
+  uint32_t arrived = 0;
+  uint32_t expected = 0;
+  bool done = false;
+  bool relaxed = false;            ///< some arrivals published nothing
+  uint32_t reduced[3] = {0, 0, 0}; ///< popc, and, or
+};
+
+struct Join {
+  uint32_t pc = noPc;
+  uint32_t expected = 0;
+  uint32_t arrived = 0;
+  int parent = -1;
+  bool used = false;
+};
+
+struct Split {
+  uint32_t pc = 0;
+  uint32_t mask = 0;
+  int join = -1;
+  bool blocked = false;
+  /// Cluster::progress when the split was last tried.
+  uint64_t triedAt = 0;
+  /// State of the blocking instruction, if it has been begun.
+  std::shared_ptr<BarrierRound> round;
+  uint64_t waitPhase = ~uint64_t(0);
+  std::string waitsFor; ///< for the report of a deadlock
+  /// Polling: Cluster::progress at the last failed poll, and how many failed
+  /// since something happened.
+  uint64_t polledAt = 0;
+  uint32_t polls = 0;
+  uint32_t pollPc = 0;
+};
+
+struct Mbarrier {
+  bool live = false;
+  uint32_t expected = 0;
+  int64_t pending = 0;
+  int64_t tx = 0;
+  uint64_t phase = 0;
+  uint64_t agent = 0;
+  View current;  ///< released by arrivals of the open phase
+  View previous; ///< of the phase that completed last
+  uint32_t initWarp = 0;
+  unsigned initLane = 0;
+  uint32_t initCount = 0;
+  uint32_t initPc = 0;
+};
+
+/// An asynchronous operation as the checker sees it.
+struct AsyncOp {
+  const char *what = "";
+  uint32_t pc = 0;
+  uint32_t warp = 0;
+  uint8_t lane = 0;
+  /// Seen by whoever knows agent up to count; 0: not yet decided.
+  uint64_t agent[2] = {0, 0};
+  uint32_t count[2] = {0, 0};
+  /// The same for its reads alone (bulk stores).
+  uint64_t readAgent = 0;
+  uint32_t readCount = 0;
+  /// In-order engines: operations of one pipe follow each other.
+  uint64_t pipe = 0;
+  uint32_t pipeCount = 0;
+  uint8_t pipeKind = 0;
+  bool generic = false; ///< works through the generic proxy (cp.async)
+};
+
+/// A piece of asynchronous work that waits for its time.
+struct Event {
+  uint64_t chain = 0; ///< events of one chain happen in order; 0: free
+  uint64_t ordinal = 0;
+  std::string what;
+  uint32_t pc = 0;
+  std::function<void()> run;
+};
+
+struct LaneState {
+  std::unique_ptr<View> view;    ///< null: the warp's
+  std::unique_ptr<View> fence;   ///< at the last fence; for relaxed releases
+  std::unique_ptr<View> pending; ///< from relaxed reads; for a later fence
+};
+
+/// Asynchronous copies of one thread, numbered from 1, and the groups they were
+/// committed in.
+struct CopyGroups {
+  uint64_t agent = 0, readAgent = 0;
+  uint32_t issued = 0;
+  std::vector<uint32_t> ends; ///< per committed group: its last copy
+  std::set<uint32_t> running; ///< not complete
+  std::set<uint32_t> reading; ///< source not read yet
+
+  /// The last copy of all groups but the \p pending youngest.
+  uint32_t bound(uint64_t pending) const {
+    return pending >= ends.size() ? 0 : ends[ends.size() - 1 - pending];
+  }
+  bool done(uint32_t upTo, bool readsOnly) const {
+    const std::set<uint32_t> &open = readsOnly ? reading : running;
+    return open.empty() || *open.begin() > upTo;
+  }
+};
+
+struct Warp {
+  Cta *cta = nullptr;
+  uint32_t index = 0; ///< in the CTA
+  uint32_t gid = 0;   ///< in the grid
+  uint32_t live = 0;  ///< lanes that have not exited
+  uint32_t started = 0;
+  std::vector<uint8_t> rows;
+  std::vector<uint32_t> preds;
+  std::vector<uint8_t> local;
+  std::vector<Split> splits;
+  std::vector<Join> joins;
+  uint32_t carry = 0; ///< the carry flag of each lane
+  // Happens-before.
+  uint32_t count = 1;
+  View view;
+  LaneState lanes[32];
+  // Asynchronous state.
+  std::unordered_map<unsigned, CopyGroups> copies, bulks; ///< by lane
+  uint64_t copyChain = 0;
+  CopyGroups wgmma;
+  uint32_t wgmmaWaited = 0; ///< operations known to be complete
+  bool wgmmaFenced = false; ///< a wgmma.fence has been executed
+  struct BusyRow {
+    uint32_t op;
+    uint32_t pc;
+  };
+  std::unordered_map<uint32_t, BusyRow> busyRows; ///< owned by wgmma
+  std::set<uint32_t> dirtyRows; ///< written since the last wgmma.fence
+  uint64_t tmemLoadAgent = 0, tmemStoreAgent = 0;
+  uint32_t tmemLoads = 0, tmemStores = 0;
+  std::unique_ptr<View> exitView;
+  std::shared_ptr<BarrierRound> clusterRound;
+  uint32_t clusterArrivedLanes = 0;
+};
+
+struct TensorMemory {
+  std::vector<uint32_t> words;       ///< 128 lanes x 512 columns
+  Shadow shadow;                     ///< a cell is 16 lanes of one column
+  uint32_t allocated[512 / 32] = {}; ///< 0 free, else 1 + owner of the columns
+  bool relinquished = false;
+  uint32_t lastColumns = 0;
+  bool everAllocated = false;
+  uint32_t allocPc = 0;
+  uint8_t group = 0;
+};
+
+struct Cta {
+  Cluster *cluster = nullptr;
+  uint32_t rank = 0;
+  uint32_t id[3] = {0, 0, 0};
+  std::vector<uint8_t> shared; ///< whole, with the reserved part
+  Shadow shadow;
+  std::vector<uint8_t> mbarrierAt; ///< per 8 bytes: holds a live mbarrier
+  std::unordered_map<uint32_t, Mbarrier> mbarriers;
+  std::vector<std::unique_ptr<Warp>> warps;
+  std::shared_ptr<BarrierRound> named[16];
+  std::unique_ptr<TensorMemory> tensor;
+  struct Pipe {
+    uint64_t agent = 0;
+    uint32_t issued = 0;
+  };
+  std::unordered_map<uint32_t, Pipe> tensorPipes; ///< by thread
+  uint32_t liveThreads = 0;
+  int64_t registerPool = 0;
+  std::vector<uint32_t> openOps; ///< to be seen complete before the exit
+};
+
+struct SyncVariable {
+  View view;
+};
+
+struct Cluster {
+  Grid *grid = nullptr;
+  uint32_t index = 0;
+  uint32_t firstWarp = 0, numWarps = 0;
+  std::vector<std::unique_ptr<Cta>> ctas;
+  std::vector<std::unique_ptr<Event>> events;
+  uint64_t nextOrdinal = 0;
+  uint64_t nextAgent = 1;
+  uint64_t progress = 1;
+  std::deque<AsyncOp> *ops = nullptr; ///< owned by the grid
+  std::shared_ptr<BarrierRound> clusterRound;
+  uint32_t clusterExpected = 0;
+  uint64_t rng = 1;
+  uint64_t instructions = 0;
+  uint64_t counted = 0; ///< of these, added to the grid's
+  uint64_t lastProgress = 0, stalledSince = 0;
+  size_t cursor = 0; ///< round robin over warps
+  bool finished = false;
+  bool stopped = false; ///< after a fatal finding
+  uint32_t liveWarps = 0;
+
+  uint64_t random();
+  uint64_t newAgent() { return uint64_t(index + 1) << 32 | nextAgent++; }
+  View newView() const { return View(firstWarp, numWarps); }
+
+  void start();
+  /// Runs until all is done or, with \p slice, for a while.
+  void run(bool slice);
+  void enqueue(uint64_t chain, std::string what, uint32_t pc,
+               std::function<void()> work);
+
+private:
+  bool step();
+  bool runEvent(size_t index);
+  bool runSplit(Warp &warp, size_t split, unsigned quantum);
+  void reportDeadlock();
+  void reportStall();
+  void finish();
+};
+
+struct Grid {
+  const Program *program = nullptr;
+  Device *device = nullptr;
+  LaunchConfig config;
+  LaunchOptions options;
+  std::array<uint32_t, 3> clusterDim = {1, 1, 1};
+  uint32_t ctasPerCluster = 1;
+  uint32_t numClusters = 1;
+  uint32_t threadsPerCta = 1, warpsPerCta = 1;
+  uint32_t sharedBytes = 0;
+  Findings findings;
+  std::atomic<uint64_t> instructions{0};
+  std::atomic<bool> abort{false};
+  std::deque<std::deque<AsyncOp>> ops; ///< per cluster
+  std::map<uint64_t, std::unique_ptr<PagedShadow>> globalShadow; ///< by base
+  std::mutex syncMutex;
+  std::unordered_map<uint64_t, SyncVariable> syncVariables;
+  std::mutex atomicMutex;
+  // Cluster launch control: clusters not started yet, in order.
+  std::mutex launchMutex;
+  uint32_t nextCluster = 0;
+
+  bool checks() const { return options.checks; }
+  const AsyncOp &op(uint32_t cluster, uint32_t index) const {
+    return ops[cluster][index];
+  }
+};
+
+/// What a handler works on.
+struct Exec {
+  Grid &grid;
+  Cluster &cluster;
+  Cta &cta;
+  Warp &warp;
+  size_t splitIndex;
+  uint32_t pc;
+  uint32_t mask; ///< active lanes whose guard holds
+  const DInst *inst;
+  bool advance = true; ///< go on to the next instruction
+  bool yield = false;  ///< give others a turn
+
+  Split &split() { return warp.splits[splitIndex]; }
+
+  template <class T> const T *row(const Opnd &op) const {
+    const uint8_t *base = op.kind == Opnd::Kind::Const
+                              ? grid.program->constants.data()
+                              : warp.rows.data();
+    return reinterpret_cast<const T *>(base + op.at);
+  }
+  template <class T> T *out(const Opnd &op) {
+    return reinterpret_cast<T *>(warp.rows.data() + op.at);
+  }
+  /// A lane's value, zero-extended.
+  uint64_t value(const Opnd &op, unsigned lane) const {
+    return op.bits == 64    ? row<uint64_t>(op)[lane]
+           : op.bits == 128 ? row<uint64_t>(op)[lane]
+                            : row<uint32_t>(op)[lane];
+  }
+  void setValue(const Opnd &op, unsigned lane, uint64_t value) {
+    if (op.kind != Opnd::Kind::Row)
+      return;
+    if (op.bits >= 64)
+      out<uint64_t>(op)[lane] = value;
+    else
+      out<uint32_t>(op)[lane] = uint32_t(value);
+  }
+  /// The lanes for which a predicate operand holds.
+  uint32_t pred(const Opnd &op) const {
+    uint32_t bits = warp.preds[op.at];
+    return op.negated ? ~bits : bits;
+  }
+  void setPred(const Opnd &op, uint32_t bits) {
+    if (op.kind == Opnd::Kind::Pred)
+      warp.preds[op.at] = (warp.preds[op.at] & ~mask) | (bits & mask);
+  }
+  uint64_t address(const Opnd &op, unsigned lane) const {
+    return value(op, lane) + uint64_t(op.offset);
+  }
+  unsigned firstLane() const { return unsigned(__builtin_ctz(mask)); }
+
+  /// Leaves the instruction to be tried again when something has happened.
+  void block(std::string waitsFor);
+  /// A poll that found nothing: lets others run, and engines if all poll.
+  void pollFailed(std::string waitsFor);
+  /// Reports and stops the cluster.
+  void fatal(unsigned code, std::string message);
+  /// Reports and goes on.
+  void report(unsigned code, std::string message,
+              Severity severity = Severity::Error);
+  Place place() const {
+    return {pc, cta.id[0], cta.id[1], cta.id[2], warp.index, firstLane()};
+  }
+  View &view(unsigned lane) {
+    return warp.lanes[lane].view ? *warp.lanes[lane].view : warp.view;
+  }
+};
+
+/// Calls \p fn for every lane set in \p mask.
+template <class Fn> inline void forLanes(uint32_t mask, Fn &&fn) {
+  while (mask) {
+    unsigned lane = unsigned(__builtin_ctz(mask));
+    mask &= mask - 1;
+    fn(lane);
+  }
+}
+
+/// Values of %tid and the like, and addresses of shared variables.
+void fillSpecialRows(Grid &grid, Warp &warp);
+void refreshClock(Grid &grid, Warp &warp, uint64_t now);
+/// Reports registers of \p inst that an asynchronous instruction owns.
+void checkBusyRegisters(Exec &ex, const DInst &inst);
+/// Work in flight, tensor memory not freed.
+void checkAtExit(Grid &grid, Cluster &cluster, Cta &cta);
+
+// Joins and exits (Control.cpp).
+void absorbAtJoin(Warp &warp, size_t splitIndex);
+void exitLanes(Exec &ex, uint32_t lanes);
+/// Waits until all lanes of \p members that live are at a `.sync` instruction
+/// (\p anywhere: not necessarily this one). On success ex.mask holds all of
+/// them, and the splits of the others have been moved on.
+bool rendezvous(Exec &ex, uint32_t members, bool anywhere);
+/// `.aligned`: all live lanes of the warp must be here.
+bool requireAligned(Exec &ex);
+
+} // namespace penstock::emu
+
+#endif // PENSTOCK_EMULATOR_MACHINE_H

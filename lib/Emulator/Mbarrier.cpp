@@ -1,0 +1,126 @@
+//===- Mbarrier.cpp - The rules of mbarrier objects -----------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Emulator/Mbarrier.h"
+#include "Diagnostics/Codes.h"
+
+namespace penstock::emu {
+namespace {
+
+constexpr int64_t maxTx = (1 << 20) - 1;
+
+void misuse(const MbarrierUse &use, std::string message) {
+  Finding finding;
+  finding.code = EmuMbarrierMisuse;
+  finding.place = use.place;
+  finding.message =
+      "mbarrier " + sharedName(use.grid, use.offset) + ": " + message;
+  use.grid.findings.add(std::move(finding));
+}
+
+void completeIfDue(const MbarrierUse &use, Mbarrier &barrier) {
+  if (barrier.pending != 0 || barrier.tx != 0)
+    return;
+  ++barrier.phase;
+  barrier.pending = barrier.expected;
+  if (use.grid.checks()) {
+    barrier.previous = std::move(barrier.current);
+    barrier.previous.seen.setAgent(barrier.agent, uint32_t(barrier.phase));
+    // Whoever knows a phase knows the phases before it.
+    barrier.current = use.cluster.newView();
+  }
+  ++use.cluster.progress;
+}
+
+} // namespace
+
+std::string describeMbarrier(const Grid &grid, const Mbarrier &barrier,
+                             uint32_t offset) {
+  std::string text = "mbarrier " + sharedName(grid, offset) + " (phase " +
+                     std::to_string(barrier.phase) + ": " +
+                     std::to_string(barrier.pending) + " of " +
+                     std::to_string(barrier.expected) + " arrivals";
+  if (barrier.tx)
+    text += " and " + std::to_string(barrier.tx) + " bytes";
+  return text + " missing)";
+}
+
+Mbarrier *findMbarrier(Exec &ex, unsigned lane, ptx::Space space,
+                       uint64_t address, Cta *&owner, uint32_t &offset) {
+  MemRef ref;
+  if (!resolve(ex, lane, space, address, 8, 8, ref))
+    return nullptr;
+  if (ref.space != ptx::Space::Shared) {
+    ex.fatal(EmuMbarrierMisuse, "an mbarrier must lie in shared memory");
+    return nullptr;
+  }
+  owner = ref.cta;
+  offset = uint32_t(ref.offset);
+  auto found = ref.cta->mbarriers.find(offset);
+  if (found == ref.cta->mbarriers.end() || !found->second.live) {
+    ex.fatal(EmuMbarrierMisuse, "mbarrier " + sharedName(ex.grid, offset) +
+                                    " is used before it is initialised");
+    return nullptr;
+  }
+  Mbarrier &barrier = found->second;
+  if (ex.grid.checks()) {
+    bool self = barrier.initWarp == ex.warp.gid && barrier.initLane == lane;
+    View &view = ex.view(lane);
+    if (!self &&
+        view.seen.lane(barrier.initWarp, barrier.initLane) <
+            barrier.initCount &&
+        view.inits.lane(barrier.initWarp, barrier.initLane) <
+            barrier.initCount) {
+      Finding finding;
+      finding.code = EmuMbarrierMisuse;
+      finding.place = ex.place();
+      finding.place.lane = lane;
+      finding.message = "mbarrier " + sharedName(ex.grid, offset) +
+                        " is used by a thread that has not synchronised with "
+                        "its initialisation";
+      Place init = ex.place();
+      init.pc = barrier.initPc;
+      init.lane = barrier.initLane;
+      init.warp = barrier.initWarp % ex.grid.warpsPerCta;
+      finding.others.emplace_back(init, "initialised here");
+      finding.reason = "put fence.mbarrier_init and a barrier between them";
+      ex.grid.findings.add(std::move(finding));
+    }
+  }
+  return &barrier;
+}
+
+void expectTx(const MbarrierUse &use, Mbarrier &barrier, int64_t bytes) {
+  barrier.tx += bytes;
+  if (barrier.tx > maxTx)
+    misuse(use, "the count of expected bytes overflows");
+}
+
+void completeTx(const MbarrierUse &use, Mbarrier &barrier, int64_t bytes) {
+  barrier.tx -= bytes;
+  if (barrier.tx < -maxTx)
+    misuse(use, "the count of completed bytes overflows");
+  completeIfDue(use, barrier);
+}
+
+void arriveOn(const MbarrierUse &use, Mbarrier &barrier, uint32_t count) {
+  if (int64_t(count) > barrier.pending) {
+    misuse(use, std::to_string(count) + " arrivals where only " +
+                    std::to_string(barrier.pending) + " are pending in phase " +
+                    std::to_string(barrier.phase));
+    return;
+  }
+  barrier.pending -= count;
+  completeIfDue(use, barrier);
+}
+
+void fileCompletion(Mbarrier &barrier, AsyncOp &op) {
+  int slot = op.agent[0] && op.agent[0] != barrier.agent ? 1 : 0;
+  op.agent[slot] = barrier.agent;
+  op.count[slot] = uint32_t(barrier.phase + 1);
+}
+
+} // namespace penstock::emu

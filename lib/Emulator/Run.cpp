@@ -1,0 +1,349 @@
+//===- Run.cpp - The scheduler of a cluster -------------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One step lets a split run for a while or lets one asynchronous event happen;
+// which, is the timing's choice. All choices come from the launch's seed and
+// the cluster's index, so a run can be repeated exactly.
+//
+//===----------------------------------------------------------------------===//
+#include "Diagnostics/Codes.h"
+#include "Emulator/BarrierRules.h"
+#include "Emulator/Check.h"
+#include "Emulator/ExecCall.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+
+namespace penstock::emu {
+namespace {
+
+/// Instructions without any effect on memory or synchronisation after which a
+/// cluster counts as stuck.
+constexpr uint64_t maxStall = uint64_t(1) << 26;
+/// Failed polls in a row after which a split only waits.
+constexpr uint32_t idlePolls = 2;
+/// The same, when nothing is in flight either: it will wait for ever.
+constexpr uint32_t hopelessPolls = 2000;
+
+} // namespace
+
+uint64_t Cluster::random() { // splitmix64
+  uint64_t z = (rng += 0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+void Exec::block(std::string waitsFor) {
+  Split &s = split();
+  s.blocked = true;
+  s.triedAt = cluster.progress;
+  s.waitsFor = std::move(waitsFor);
+  advance = false;
+  yield = true;
+}
+
+void Exec::pollFailed(std::string waitsFor) {
+  Split &s = split();
+  s.polls = s.polledAt == cluster.progress ? s.polls + 1 : 1;
+  s.polledAt = cluster.progress;
+  s.pollPc = pc;
+  s.waitsFor = std::move(waitsFor);
+  yield = true;
+}
+
+void Exec::report(unsigned code, std::string message, Severity severity) {
+  if (grid.findings.full())
+    return;
+  Finding finding;
+  finding.code = code;
+  finding.severity = severity;
+  finding.place = place();
+  finding.message = std::move(message);
+  grid.findings.add(std::move(finding));
+}
+
+void Exec::fatal(unsigned code, std::string message) {
+  report(code, std::move(message));
+  cluster.stopped = true;
+  grid.abort = true;
+  advance = false;
+  yield = true;
+}
+
+void Cluster::enqueue(uint64_t chain, std::string what, uint32_t pc,
+                      std::function<void()> work) {
+  uint64_t ordinal = nextOrdinal++;
+  Timing timing = grid->options.timing;
+  bool now = timing == Timing::Eager ||
+             (timing == Timing::Targeted && ordinal != grid->options.target);
+  if (now && chain)
+    for (auto &event : events)
+      now &= event->chain != chain;
+  if (now) {
+    work();
+    ++progress;
+    return;
+  }
+  auto event = std::make_unique<Event>();
+  event->chain = chain;
+  event->ordinal = ordinal;
+  event->what = std::move(what);
+  event->pc = pc;
+  event->run = std::move(work);
+  events.push_back(std::move(event));
+}
+
+bool Cluster::runEvent(size_t index) {
+  std::unique_ptr<Event> event = std::move(events[index]);
+  events.erase(events.begin() + int64_t(index));
+  event->run();
+  ++progress;
+  return true;
+}
+
+void Cluster::start() {
+  const Program &program = *grid->program;
+  rng = grid->options.seed * 0x9e3779b97f4a7c15 + index * 0x2545f4914f6cdd1d;
+  random();
+  firstWarp = index * grid->ctasPerCluster * grid->warpsPerCta;
+  numWarps = grid->ctasPerCluster * grid->warpsPerCta;
+  ops = &grid->ops[index];
+  uint32_t across[3], at = index, origin[3];
+  for (int d = 0; d < 3; ++d) {
+    across[d] = grid->config.grid[d] / grid->clusterDim[d];
+    origin[d] = at % across[d] * grid->clusterDim[d];
+    at /= across[d];
+  }
+  for (uint32_t rank = 0; rank < grid->ctasPerCluster; ++rank) {
+    auto cta = std::make_unique<Cta>();
+    cta->cluster = this;
+    cta->rank = rank;
+    uint32_t in = rank;
+    for (int d = 0; d < 3; ++d) {
+      cta->id[d] = origin[d] + in % grid->clusterDim[d];
+      in /= grid->clusterDim[d];
+    }
+    cta->shared.assign(grid->sharedBytes, 0xA5);
+    if (grid->checks())
+      cta->shadow.resize(grid->sharedBytes);
+    cta->mbarrierAt.assign(grid->sharedBytes / 8 + 1, 0);
+    cta->liveThreads = grid->threadsPerCta;
+    for (uint32_t w = 0; w < grid->warpsPerCta; ++w) {
+      auto warp = std::make_unique<Warp>();
+      warp->cta = cta.get();
+      warp->index = w;
+      warp->gid = firstWarp + rank * grid->warpsPerCta + w;
+      uint32_t threads = std::min(32u, grid->threadsPerCta - w * 32);
+      warp->live = warp->started =
+          threads == 32 ? 0xffffffff : (1u << threads) - 1;
+      warp->rows.assign(program.rowBytes, 0);
+      warp->preds.assign(program.numPreds + 1, 0);
+      warp->local.assign(size_t(program.localBytes) * 32, 0);
+      if (grid->checks())
+        warp->view = newView();
+      fillSpecialRows(*grid, *warp);
+      Split split;
+      split.mask = warp->live;
+      warp->splits.push_back(split);
+      cta->warps.push_back(std::move(warp));
+      ++liveWarps;
+    }
+    ctas.push_back(std::move(cta));
+  }
+}
+
+bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
+  const DInst *code = grid->program->code.data();
+  uint32_t size = uint32_t(grid->program->code.size());
+  Exec ex{*grid, *this, *warp.cta, warp, splitIndex,
+          0,     0,     nullptr,   true, false};
+  warp.splits[splitIndex].blocked = false;
+  for (unsigned n = 0; n < quantum; ++n) {
+    Split &split = warp.splits[splitIndex];
+    if (split.join >= 0 && split.pc == warp.joins[size_t(split.join)].pc) {
+      absorbAtJoin(warp, splitIndex);
+      return true;
+    }
+    if (split.pc >= size)
+      return true;
+    const DInst &inst = code[split.pc];
+    ++instructions;
+    ex.pc = split.pc;
+    ex.inst = &inst;
+    ex.mask = split.mask;
+    if (inst.guarded) {
+      uint32_t guard = warp.preds[inst.guard];
+      ex.mask &= inst.guardNegated ? ~guard : guard;
+      if (!ex.mask && inst.run != runBranch) {
+        ++split.pc;
+        continue;
+      }
+    }
+    if (inst.usesClock)
+      refreshClock(*grid, warp, instructions);
+    if (inst.checkRegisters)
+      checkBusyRegisters(ex, inst);
+    ex.advance = true;
+    ex.yield = false;
+    inst.run(ex, inst);
+    if (ex.advance)
+      ++warp.splits[splitIndex].pc;
+    if (ex.yield)
+      return true;
+  }
+  return true;
+}
+
+bool Cluster::step() {
+  // Splits that may run: not blocked, or something has happened since.
+  struct Candidate {
+    Warp *warp;
+    size_t split;
+  };
+  thread_local std::vector<Candidate> ready;
+  ready.clear();
+  bool allPoll = true, hopeless = true;
+  for (auto &cta : ctas)
+    for (auto &warp : cta->warps)
+      for (size_t s = 0; s < warp->splits.size(); ++s) {
+        Split &split = warp->splits[s];
+        if (split.blocked && split.triedAt >= progress)
+          continue;
+        ready.push_back({warp.get(), s});
+        bool polls = split.polledAt == progress && split.polls >= idlePolls;
+        allPoll &= polls;
+        hopeless &= polls && split.polls >= hopelessPolls;
+      }
+  thread_local std::vector<size_t> heads;
+  heads.clear();
+  Timing timing = grid->options.timing;
+  if (timing == Timing::Random || allPoll) {
+    for (size_t i = 0; i < events.size(); ++i) {
+      bool head = true;
+      for (size_t j = 0; j < i && head && events[i]->chain; ++j)
+        head = events[j]->chain != events[i]->chain;
+      if (head)
+        heads.push_back(i);
+      if (heads.size() >= 64)
+        break;
+    }
+  }
+  if (heads.empty() &&
+      (ready.empty() || (allPoll && hopeless && !grid->program->crossCta)))
+    return false;
+  if (timing == Timing::Random) {
+    size_t total = ready.size() + heads.size();
+    size_t pick = random() % total;
+    if (pick >= ready.size())
+      return runEvent(heads[pick - ready.size()]);
+    unsigned quantum = 1 + unsigned(random() % 96);
+    return runSplit(*ready[pick].warp, ready[pick].split, quantum);
+  }
+  if (!ready.empty() && (!allPoll || heads.empty())) {
+    Candidate &next = ready[cursor++ % ready.size()];
+    return runSplit(*next.warp, next.split, 1024);
+  }
+  return runEvent(heads[0]);
+}
+
+void Cluster::run(bool slice) {
+  unsigned steps = 0;
+  while (!stopped && !grid->abort.load(std::memory_order_relaxed)) {
+    if (liveWarps == 0 && events.empty()) {
+      finish();
+      break;
+    }
+    if (!step()) {
+      reportDeadlock();
+      stopped = true;
+      grid->abort = true;
+      break;
+    }
+    if (progress != lastProgress) {
+      lastProgress = progress;
+      stalledSince = instructions;
+    }
+    if (instructions - counted > 100000) {
+      uint64_t all = grid->instructions.fetch_add(instructions - counted) +
+                     (instructions - counted);
+      counted = instructions;
+      if (all > grid->options.maxInstructions ||
+          instructions - stalledSince > maxStall) {
+        reportStall();
+        stopped = true;
+        grid->abort = true;
+      }
+    }
+    if (slice && ++steps >= 64)
+      return;
+  }
+  grid->instructions += instructions - counted;
+  counted = instructions;
+  finished = true;
+}
+
+/// Where a split waits: who polls is somewhere in the loop around its poll.
+static Place waitingPlace(const Cta &cta, const Warp &warp,
+                          const Split &split) {
+  uint32_t pc = split.blocked || !split.polls ? split.pc : split.pollPc;
+  return {pc,         cta.id[0],  cta.id[1],
+          cta.id[2],  warp.index, unsigned(__builtin_ctz(split.mask))};
+}
+
+void Cluster::reportStall() {
+  Finding finding;
+  finding.code = EmuNoProgress;
+  finding.message = "no progress: the instruction budget is used up";
+  for (auto &cta : ctas)
+    for (auto &warp : cta->warps)
+      for (Split &split : warp->splits) {
+        Place place = waitingPlace(*cta, *warp, split);
+        if (finding.others.empty())
+          finding.place = place;
+        if (finding.others.size() < 16)
+          finding.others.emplace_back(
+              place, split.blocked ? "waits for " + split.waitsFor : "runs");
+      }
+  grid->findings.add(std::move(finding));
+}
+
+void Cluster::reportDeadlock() {
+  Finding finding;
+  finding.code = EmuDeadlock;
+  std::string waits;
+  bool first = true;
+  for (auto &cta : ctas)
+    for (auto &warp : cta->warps)
+      for (Split &split : warp->splits) {
+        Place place = waitingPlace(*cta, *warp, split);
+        if (first) {
+          finding.place = place;
+          finding.message = "deadlock: a thread waits for " + split.waitsFor;
+          first = false;
+        } else if (finding.others.size() < 32) {
+          finding.others.emplace_back(place, "waits for " + split.waitsFor);
+        }
+      }
+  finding.reason = "no thread can run and nothing is in flight that could wake "
+                   "one";
+  grid->findings.add(std::move(finding));
+}
+
+/// The end of a cluster: what was left behind.
+void Cluster::finish() {
+  if (finished)
+    return;
+  finished = true;
+  if (stopped || !grid->checks())
+    return;
+  for (auto &cta : ctas)
+    checkAtExit(*grid, *this, *cta);
+}
+
+} // namespace penstock::emu

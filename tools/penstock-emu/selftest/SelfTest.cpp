@@ -1,0 +1,244 @@
+//===- SelfTest.cpp - penstock-emu selftest -------------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs every kernel in many timings, which must be silent and give the right
+// result, and every twin in a few, which must give the right finding at the
+// right line.
+//
+//===----------------------------------------------------------------------===//
+#include "Commands.h"
+#include "Diagnostics/Render.h"
+#include "selftest/Builder.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+namespace penstock::emu {
+namespace {
+
+using namespace selftest;
+
+struct Run {
+  Report report;
+  bool correct = false;
+};
+
+Run runKernel(const Kernel &kernel, const std::string &text,
+              const LaunchOptions &options, uint32_t iterations) {
+  Run run;
+  Device device;
+  auto module = device.load(text, kernel.name + ".ptx", run.report.findings);
+  if (!module)
+    return run;
+  auto upload = [&](const std::vector<uint8_t> &content, const char *name) {
+    uint64_t at =
+        device.memory.allocate(std::max<size_t>(content.size(), 16), name);
+    device.write(at, content.data(), content.size());
+    return at;
+  };
+  uint64_t in = upload(kernel.input, "in"), in2 = upload(kernel.input2, "in2");
+  uint64_t bytes = std::max<size_t>(kernel.expected.size() * 4, 16);
+  uint64_t out = device.memory.allocate(bytes, "out");
+  if (kernel.outputStartsAtZero) {
+    std::vector<uint8_t> zero(bytes);
+    device.write(out, zero.data(), bytes);
+  }
+  ParamPacker params;
+  TensorMap maps[3];
+  if (kernel.maps)
+    kernel.maps(in, in2, out, maps);
+  for (const TensorMap &map : maps) {
+    uint8_t encoded[tensorMapBytes];
+    encodeTensorMap(map, encoded);
+    params.addBytes(encoded, tensorMapBytes, 64);
+  }
+  params.add(in).add(in2).add(out).add(iterations);
+  LaunchConfig config = kernel.config;
+  config.params = params.bytes;
+  run.report = device.launch(*module, "k", config, options);
+  std::vector<uint32_t> result(kernel.expected.size());
+  device.read(out, result.data(), result.size() * 4);
+  run.correct = result == kernel.expected;
+  return run;
+}
+
+LaunchOptions timing(unsigned index) {
+  LaunchOptions options;
+  options.threads = 1;
+  // Twins may spin for ever; no kernel here needs a tenth of this.
+  options.maxInstructions = 1000000;
+  if (index == 1) {
+    options.timing = Timing::Lazy;
+  } else if (index > 1 && index % 5 == 0) {
+    options.timing = Timing::Targeted;
+    options.target = index / 5 - 1;
+  } else if (index > 1) {
+    options.timing = Timing::Random;
+    options.seed = index;
+  }
+  return options;
+}
+
+/// The shortest run that still shows a false alarm: fewer iterations first,
+/// then a single delayed operation in place of a random timing.
+void shrink(const Kernel &kernel, const LaunchOptions &failing) {
+  auto fails = [&](const LaunchOptions &options, uint32_t iterations) {
+    Run run = runKernel(kernel, kernel.text, options, iterations);
+    bool full = iterations == kernel.iterations;
+    return !run.report.findings.empty() || (full && !run.correct);
+  };
+  uint32_t least = kernel.iterations;
+  for (uint32_t n = 1; n < kernel.iterations; ++n)
+    if (fails(failing, n)) {
+      least = n;
+      break;
+    }
+  printf("  shrunk to %u of %u iterations", least, kernel.iterations);
+  LaunchOptions simple;
+  simple.threads = 1;
+  if (fails(simple, least)) {
+    printf(", eager timing\n");
+    return;
+  }
+  simple.timing = Timing::Targeted;
+  for (uint32_t target = 0; target < 64; ++target) {
+    simple.target = target;
+    if (fails(simple, least)) {
+      printf(", delay of operation %u alone\n", target);
+      return;
+    }
+  }
+  printf(", seed %llu\n", (unsigned long long)failing.seed);
+}
+
+std::string fact(const Diagnostic &d, const char *key) {
+  for (auto &[name, value] : d.facts)
+    if (name == key)
+      return value;
+  return "";
+}
+
+/// Whether a finding has one of the twin's kinds and names one of its lines.
+bool matches(const Diagnostic &d, const Twin &twin, const std::string &text) {
+  if (std::find(twin.codes.begin(), twin.codes.end(), d.code) ==
+      twin.codes.end())
+    return false;
+  std::set<std::string> named = {fact(d, "ptx_line"),
+                                 fact(d, "other_ptx_line")};
+  for (const std::string &tag : twin.at) {
+    unsigned line = lineOf(text, tag);
+    if (!line)
+      continue;
+    if (named.count(std::to_string(line)))
+      return true;
+    // Deadlocks list everybody who waits.
+    std::string place = ".ptx:" + std::to_string(line) + " ";
+    for (const DiagnosticNote &note : d.notes)
+      if (note.message.find(place) != std::string::npos)
+        return true;
+  }
+  return false;
+}
+
+} // namespace
+
+int selftestCommand(const Arguments &args) {
+  unsigned timings = 200, twinTimings = 8;
+  std::string filter;
+  bool verbose = false, list = false;
+  std::string dump;
+  for (size_t i = 0; i < args.size(); ++i) {
+    bool more = i + 1 < args.size();
+    if (args[i] == "--timings" && more)
+      timings = unsigned(strtoul(args[++i].c_str(), nullptr, 0));
+    else if (args[i] == "--filter" && more)
+      filter = args[++i];
+    else if (args[i] == "--dump" && more)
+      dump = args[++i];
+    else if (args[i] == "--verbose")
+      verbose = true;
+    else if (args[i] == "--list")
+      list = true;
+    else {
+      fprintf(stderr, "usage: penstock-emu selftest [--timings N] [--filter "
+                      "TEXT] [--list] [--dump KERNEL] [--verbose]\n");
+      return 2;
+    }
+  }
+  std::vector<Kernel> kernels;
+  addBarrierKernels(kernels);
+  addRingKernels(kernels);
+  addStoreKernels(kernels);
+  addClusterKernels(kernels);
+  addWgmmaKernels(kernels);
+  addTcgen05Kernels(kernels);
+  unsigned count = 0, twins = 0, caught = 0, misclassified = 0, alarms = 0;
+  std::map<std::string, unsigned> families;
+  for (const Kernel &kernel : kernels) {
+    if (!dump.empty()) {
+      if (kernel.name == dump)
+        fputs(kernel.text.c_str(), stdout);
+      continue;
+    }
+    if (kernel.name.find(filter) == std::string::npos)
+      continue;
+    ++count;
+    ++families[kernel.family];
+    if (list) {
+      printf("%s\t%s\t%zu twins\n", kernel.family.c_str(), kernel.name.c_str(),
+             kernel.twins.size());
+      continue;
+    }
+    for (unsigned t = 0; t < std::max(1u, timings); ++t) {
+      LaunchOptions options = timing(t);
+      Run run = runKernel(kernel, kernel.text, options, kernel.iterations);
+      if (run.report.findings.empty() && run.correct)
+        continue;
+      ++alarms;
+      printf("FALSE ALARM: %s in timing %u%s\n%s", kernel.name.c_str(), t,
+             run.correct ? "" : ", wrong result",
+             render(run.report.findings).c_str());
+      shrink(kernel, options);
+      break;
+    }
+    for (const Twin &twin : kernel.twins) {
+      ++twins;
+      std::string text = mutate(kernel.text, twin);
+      bool found = false, other = false;
+      std::string findings;
+      for (unsigned t = 0; t < twinTimings && !found && !text.empty(); ++t) {
+        Run run = runKernel(kernel, text, timing(t), kernel.iterations);
+        for (const Diagnostic &d : run.report.findings) {
+          found |= matches(d, twin, text);
+          other = true;
+        }
+        if (!found)
+          findings += render(run.report.findings);
+      }
+      if (found) {
+        ++caught;
+        continue;
+      }
+      misclassified += other;
+      printf("%s: %s, twin `%s`\n%s", other ? "MISCLASSIFIED" : "NOT CAUGHT",
+             kernel.name.c_str(), twin.name.c_str(),
+             verbose ? findings.c_str() : "");
+    }
+  }
+  if (!dump.empty())
+    return 0;
+  for (auto &[family, n] : families)
+    printf("%s=%u ", family.c_str(), n);
+  printf("timings=%u\nkernels=%u twins=%u caught=%u misclassified=%u "
+         "false_alarms=%u\n",
+         timings, count, twins, caught, misclassified, alarms);
+  return alarms || caught != twins;
+}
+
+} // namespace penstock::emu

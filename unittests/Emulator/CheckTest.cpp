@@ -1,0 +1,198 @@
+//===- CheckTest.cpp - What the checker must find -------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "TestKernel.h"
+
+using namespace penstock;
+using namespace penstock::emu;
+
+namespace {
+
+const char *prologue = R"(
+.reg .b32 %t, %r<20>; .reg .b64 %x<9>, %s; .reg .pred %p<9>;
+.shared .align 8 .b8 smem[4096];
+mov.u32 %t, %tid.x; ld.param.u64 %x0, [p0]; mad.wide.u32 %x1, %t, 4, %x0;
+mov.u32 %r19, smem; shl.b32 %r18, %t, 2; add.u32 %r17, %r19, %r18;
+)";
+
+Report check(const std::string &body, uint32_t block = 64,
+             LaunchOptions options = {}) {
+  TestKernel kernel(TestKernel::wrap(prologue + body, 1));
+  kernel.emptyBuffer(4096);
+  return kernel.run(1, block, options);
+}
+
+TEST(Check, RaceAcrossWarpsNeedsABarrier) {
+  const std::string before = "st.shared.u32 [%r17], %t;\n", after = R"(
+xor.b32 %r1, %t, 32; shl.b32 %r1, %r1, 2; add.u32 %r1, %r1, %r19;
+ld.shared.u32 %r2, [%r1]; ret;)";
+  EXPECT_CLEAN(check(before + "bar.sync 0;" + after));
+  Report racy = check(before + after);
+  EXPECT_FINDING(racy, EmuDataRace);
+}
+
+TEST(Check, RaceInsideAWarp) {
+  const std::string before = "st.shared.u32 [%r17], %t;\n", after = R"(
+xor.b32 %r1, %t, 1; shl.b32 %r1, %r1, 2; add.u32 %r1, %r1, %r19;
+ld.shared.u32 %r2, [%r1]; ret;)";
+  EXPECT_CLEAN(check(before + "bar.warp.sync -1;" + after, 32));
+  EXPECT_FINDING(check(before + after, 32), EmuDataRace);
+}
+
+TEST(Check, WriteAfterRead) {
+  const std::string start = R"(st.shared.u32 [%r17], %t; bar.sync 0;
+xor.b32 %r1, %t, 32; shl.b32 %r1, %r1, 2; add.u32 %r1, %r1, %r19;
+ld.shared.u32 %r2, [%r1];
+)",
+                    end = "st.shared.u32 [%r17], %r2; ret;";
+  EXPECT_CLEAN(check(start + "bar.sync 0;" + end));
+  EXPECT_FINDING(check(start + end), EmuDataRace);
+}
+
+TEST(Check, DifferentBytesAreNoRace) {
+  EXPECT_CLEAN(check("add.u32 %r1, %r19, %t; st.shared.u8 [%r1], %t; "
+                     "ld.shared.u8 %r2, [%r1]; ret;"));
+}
+
+TEST(Check, BlocksRaceOnGlobalMemory) {
+  TestKernel kernel(TestKernel::wrap(
+      std::string(prologue) + "st.global.u32 [%x1], %t; ret;", 1));
+  kernel.emptyBuffer(4096);
+  EXPECT_FINDING(kernel.run(2, 32), EmuDataRace);
+}
+
+TEST(Check, ReleaseAndAcquireOrderGlobalMemory) {
+  auto program = [](const std::string &release, const std::string &acquire) {
+    return TestKernel::wrap(std::string(prologue) + R"(
+mov.u32 %r1, %ctaid.x; setp.ne.u32 %p0, %r1, 0; @%p0 bra READER;
+st.global.u32 [%x0], 42;
+)" + release + R"(
+ret;
+READER:
+SPIN: )" + acquire + R"(
+setp.eq.u32 %p1, %r2, 0; @%p1 bra SPIN;
+ld.global.u32 %r3, [%x0]; st.global.u32 [%x0+8], %r3; ret;)",
+                            1);
+  };
+  auto run = [&](const std::string &release, const std::string &acquire) {
+    TestKernel kernel(program(release, acquire));
+    uint64_t out = kernel.buffer(std::vector<uint32_t>(4, 0));
+    Report report = kernel.run(2, 1);
+    EXPECT_EQ(kernel.read<uint32_t>(out, 3)[2], 42u);
+    return report;
+  };
+  EXPECT_CLEAN(run("st.release.gpu.global.u32 [%x0+4], 1;",
+                   "ld.acquire.gpu.global.u32 %r2, [%x0+4];"));
+  EXPECT_CLEAN(
+      run("fence.acq_rel.gpu; red.relaxed.gpu.global.add.u32 [%x0+4], 1;",
+          "ld.relaxed.gpu.global.u32 %r2, [%x0+4]; fence.acq_rel.gpu;"));
+  EXPECT_FINDING(run("st.relaxed.gpu.global.u32 [%x0+4], 1;",
+                     "ld.acquire.gpu.global.u32 %r2, [%x0+4];"),
+                 EmuDataRace);
+  EXPECT_FINDING(run("st.release.gpu.global.u32 [%x0+4], 1;",
+                     "ld.relaxed.gpu.global.u32 %r2, [%x0+4];"),
+                 EmuDataRace);
+}
+
+TEST(Check, UninitialisedBoundsAlignment) {
+  EXPECT_FINDING(check("ld.shared.u32 %r1, [%r17]; ret;"), EmuUninitialized);
+  EXPECT_FINDING(check("ld.global.u32 %r1, [%x1]; ret;"), EmuUninitialized);
+  EXPECT_FINDING(check("st.shared.u32 [%r19+4096], %t; ret;", 1),
+                 EmuOutOfBounds);
+  EXPECT_FINDING(check("st.global.u32 [%x0+4096], %t; ret;", 1),
+                 EmuOutOfBounds);
+  EXPECT_FINDING(check("st.shared.u32 [%r19+2], %t; ret;", 1), EmuMisaligned);
+  EXPECT_FINDING(check("mov.b64 %s, 0; st.u32 [%s], %t; ret;", 1),
+                 EmuOutOfBounds);
+}
+
+TEST(Check, MbarrierOrdersAndCounts) {
+  auto program = [](const std::string &count, const std::string &arrive,
+                    const std::string &parity) {
+    return R"(
+setp.ne.u32 %p0, %t, 0;
+@!%p0 mbarrier.init.shared.b64 [smem], )" +
+           count + R"(;
+bar.sync 0;
+setp.ge.u32 %p1, %t, 32; @%p1 bra CONSUMER;
+st.shared.u32 [%r17+64], %t;
+)" + arrive +
+           R"(
+ret;
+CONSUMER:
+WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [smem], )" +
+           parity + R"(; @!%p2 bra WAIT;
+ld.shared.u32 %r2, [%r17+-64]; ret;)";
+  };
+  const std::string arrive = "mbarrier.arrive.shared.b64 _, [smem];";
+  EXPECT_CLEAN(check(program("32", arrive, "0")));
+  // One arrival too few, one too many, a relaxed one, the wrong phase.
+  Report missing = check(program("33", arrive, "0"));
+  EXPECT_FINDING(missing, EmuDeadlock);
+  EXPECT_NE(text(missing).find("1 of 33 arrivals"), std::string::npos);
+  EXPECT_FINDING(check(program("31", arrive, "0")), EmuDataRace);
+  EXPECT_FINDING(
+      check(program("32", "mbarrier.arrive.relaxed.cta.shared.b64 _, [smem];",
+                    "0")),
+      EmuDataRace);
+  EXPECT_FINDING(check(program("32", arrive, "1")), EmuDataRace);
+  EXPECT_FINDING(check(program("32", "", "0")), EmuDeadlock);
+}
+
+TEST(Check, MbarrierMisuse) {
+  EXPECT_FINDING(check("mbarrier.arrive.shared.b64 _, [smem]; ret;", 1),
+                 EmuMbarrierMisuse);
+  EXPECT_FINDING(check("mbarrier.init.shared.b64 [smem], 1;"
+                       "mbarrier.init.shared.b64 [smem], 1; ret;",
+                       1),
+                 EmuMbarrierMisuse);
+  EXPECT_CLEAN(check("mbarrier.init.shared.b64 [smem], 1;"
+                     "mbarrier.inval.shared.b64 [smem];"
+                     "mbarrier.init.shared.b64 [smem], 1; ret;",
+                     1));
+  EXPECT_FINDING(check("mbarrier.init.shared.b64 [smem], 1;"
+                       "mbarrier.arrive.shared.b64 _, [smem], 2; ret;",
+                       1),
+                 EmuMbarrierMisuse);
+  EXPECT_FINDING(check("mbarrier.init.shared.b64 [smem], 1;"
+                       "ld.shared.u32 %r1, [smem]; ret;",
+                       1),
+                 EmuMbarrierMisuse);
+  EXPECT_FINDING(check("mbarrier.init.shared.b64 [smem], 0; ret;", 1),
+                 EmuMbarrierMisuse);
+  // Not synchronised with the initialisation.
+  EXPECT_FINDING(check("setp.ne.u32 %p0, %t, 0;"
+                       "@!%p0 mbarrier.init.shared.b64 [smem], 64;"
+                       "mbarrier.arrive.shared.b64 _, [smem]; ret;",
+                       64),
+                 EmuMbarrierMisuse);
+}
+
+TEST(Check, BarriersThatCannotComplete) {
+  Report report = check("setp.lt.u32 %p0, %t, 32; @%p0 bra A; bar.sync 1, 64; "
+                        "A: bar.sync 2, 64; ret;");
+  EXPECT_FINDING(report, EmuDeadlock);
+  EXPECT_FINDING(check("setp.eq.u32 %p0, %t, 0; @%p0 bar.sync 0; ret;"),
+                 EmuDivergentAligned);
+  EXPECT_FINDING(check("bar.sync 16; ret;"), EmuBarrierMisuse);
+  EXPECT_FINDING(check("L: bra L;"), EmuNoProgress);
+  EXPECT_FINDING(check("trap;"), EmuTrap);
+}
+
+TEST(Check, LaunchesAreChecked) {
+  TestKernel kernel(TestKernel::wrap("ret;", 1));
+  kernel.emptyBuffer(16);
+  EXPECT_FINDING(kernel.run(1, 2048), EmuBadLaunch);
+  LaunchConfig config;
+  config.dynamicShared = 1 << 20;
+  EXPECT_FINDING(kernel.run(config), EmuBadLaunch);
+  config = {};
+  config.grid = {3, 1, 1};
+  config.cluster = {2, 1, 1};
+  EXPECT_FINDING(kernel.run(config), EmuBadLaunch);
+}
+
+} // namespace
