@@ -74,8 +74,8 @@ constexpr const char *pipeline =
     "instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm<allowspeculation>),adce)";
 
 /// Code generation without loop strength reduction: it takes about as long as
-/// all the rest together, and kernels are no faster for it, because their inner
-/// loops run along constant strides already. A gate of the context is LLVM's one
+/// all the rest together, and changes the speed of kernels by a few per cent at
+/// most (docs/benchmarks.md). A gate of the context is LLVM's one
 /// way to leave out a pass without changing options of the whole process.
 class WithoutStrengthReduction : public llvm::OptPassGate {
 public:
