@@ -89,6 +89,32 @@ PENSTOCK_EXPORT AnyKernel compile_text(const std::string &text, const std::strin
                                        const std::string &kernel, const InspectOptions &options,
                                        std::vector<Diagnostic> &diagnostics);
 
+/// What became of each pipelined loop of a kernel, as predicted for an
+/// architecture ("sm_90a", "sm_100a", "x86"): schedule, versions, what bounds
+/// the interval, what a deeper pipeline would cost and gain.
+PENSTOCK_EXPORT std::string explain_registered(const std::string &kernel,
+                                               const std::string &architecture,
+                                               const InspectOptions &options,
+                                               std::vector<Diagnostic> &diagnostics);
+PENSTOCK_EXPORT std::string explain_text(const std::string &text, const std::string &file,
+                                         const std::string &kernel,
+                                         const std::string &architecture,
+                                         std::vector<Diagnostic> &diagnostics);
+
+/// The predicted timeline of a pipelined loop: a Gantt chart as SVG and the
+/// same slices as a trace for Chrome and Perfetto.
+struct PredictedTrace {
+  std::string loop; ///< "file:line"
+  std::string svg;
+  std::string trace;
+};
+PENSTOCK_EXPORT std::vector<PredictedTrace>
+trace_registered(const std::string &kernel, const std::string &architecture, int iterations,
+                 const InspectOptions &options, std::vector<Diagnostic> &diagnostics);
+PENSTOCK_EXPORT std::vector<PredictedTrace>
+trace_text(const std::string &text, const std::string &file, const std::string &kernel,
+           const std::string &architecture, int iterations, std::vector<Diagnostic> &diagnostics);
+
 /// Bytes of one element, and its name in C++.
 PENSTOCK_EXPORT size_t bytes_of(Element element);
 PENSTOCK_EXPORT std::string name_of(Element element);

@@ -34,7 +34,6 @@ public:
 
   PipelineLoop run() {
     scf::ForOp loop = result.loop;
-    result.problem.name = "loop";
     result.problem.place = tile::placeOf(loop.getLoc());
     findWritten(*loop.getBody());
     collect(*loop.getBody(), {});

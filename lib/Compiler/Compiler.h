@@ -17,7 +17,7 @@
 #include "Target/X86/NativeCode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "penstock/compile.h"
+#include "penstock/inspect.h"
 
 #include <mutex>
 
@@ -69,6 +69,11 @@ mlir::OwningOpRef<mlir::ModuleOp> recordKernel(mlir::MLIRContext *context,
                                                const detail::KernelSource &source,
                                                const CompileOptions &options,
                                                std::vector<Diagnostic> &diagnostics);
+
+/// A registered kernel with its fields set; no value on errors.
+std::optional<detail::KernelSource> kernelSource(const std::string &kernel,
+                                                 const InspectOptions &options,
+                                                 std::vector<Diagnostic> &diagnostics);
 
 /// What a launch must know, read off a kernel.
 KernelInfo infoOf(mlir::func::FuncOp kernel);

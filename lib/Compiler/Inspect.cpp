@@ -25,8 +25,9 @@ Diagnostic problem(DiagnosticCode code, std::string message, std::string help = 
   return d;
 }
 
-/// The registration of a kernel, with its fields set and its source made.
-std::optional<detail::KernelSource> sourceOf(const std::string &kernel,
+} // namespace
+
+std::optional<detail::KernelSource> penstock::kernelSource(const std::string &kernel,
                                              const InspectOptions &options,
                                              std::vector<Diagnostic> &diagnostics) {
   std::string known;
@@ -45,6 +46,8 @@ std::optional<detail::KernelSource> sourceOf(const std::string &kernel,
                                               : "registered are: " + known));
   return std::nullopt;
 }
+
+namespace {
 
 BackendOptions backendOf(const InspectOptions &options) {
   BackendOptions backend;
@@ -116,7 +119,7 @@ std::vector<KernelDescription> penstock::kernels_of_text(const std::string &text
 
 std::string penstock::print_registered(const std::string &kernel, const InspectOptions &options,
                                        std::vector<Diagnostic> &diagnostics) {
-  auto source = sourceOf(kernel, options, diagnostics);
+  auto source = kernelSource(kernel, options, diagnostics);
   if (!source)
     return "";
   PooledContext context;
@@ -126,7 +129,7 @@ std::string penstock::print_registered(const std::string &kernel, const InspectO
 
 AnyKernel penstock::compile_registered(const std::string &kernel, const InspectOptions &options,
                                        std::vector<Diagnostic> &diagnostics) {
-  auto source = sourceOf(kernel, options, diagnostics);
+  auto source = kernelSource(kernel, options, diagnostics);
   if (!source)
     return {};
   PooledContext context;

@@ -23,7 +23,10 @@ using namespace penstock;
 void penstock::buildNativeLoopPipeline(OpPassManager &passes,
                                        const NativePipelineOptions &options) {
   passes.addNestedPass<func::FuncOp>(createResolveSchedules());
-  passes.addNestedPass<func::FuncOp>(createExpandPipelines());
+  // Without late completion every copy is complete when it returns: a legal
+  // schedule then only reorders, and writing it out would cost compile time.
+  if (options.lateCompletion)
+    passes.addNestedPass<func::FuncOp>(createExpandPipelines());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch());
   passes.addPass(createOutlineAsync({options.lateCompletion}));

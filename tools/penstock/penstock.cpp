@@ -58,6 +58,18 @@ const CommandSpec commands[] = {
      "penstock compile libexample_kernels.so Matmul --emit asm -o matmul.s",
      with({{"emit", "tile|llvm|asm", "what to write (asm)"},
            {"output", "FILE", "where to (standard output); also -o FILE"}})},
+    {"explain",
+     "Says what became of each pipelined loop of a kernel, and why.",
+     "explain LIBRARY|TEXT KERNEL [options]",
+     "penstock explain libexample_kernels.so FlashAttention --arch sm_90a",
+     with({{"arch", "sm_90a|sm_100a|x86", "whose costs and limits to use (sm_90a)"}})},
+    {"trace",
+     "Draws the predicted timeline of each pipelined loop: PREFIX-N.svg and PREFIX-N.json.",
+     "trace LIBRARY|TEXT KERNEL [options]",
+     "penstock trace libexample_kernels.so FlashAttention --arch sm_90a -o attention",
+     with({{"arch", "sm_90a|sm_100a|x86", "whose costs and limits to use (sm_90a)"},
+           {"iterations", "NUMBER", "how many iterations to draw (8)"},
+           {"output", "PREFIX", "start of the file names (the kernel's name); also -o PREFIX"}})},
     {"run",
      "Runs a kernel on random data and says how long it took.",
      "run LIBRARY|TEXT KERNEL --shape SIZE=NUMBER,.. [options]",
@@ -91,6 +103,10 @@ public:
       return finish(2);
     if (name == "print")
       return finish(print());
+    if (name == "explain")
+      return finish(explain());
+    if (name == "trace")
+      return finish(trace());
     return finish(name == "compile" ? compile() : runKernel());
   }
 
@@ -224,6 +240,46 @@ private:
     return program.empty();
   }
 
+  int explain() {
+    std::string arch = line.get("arch", "sm_90a");
+    std::string result =
+        isText() ? explain_text(text, line.words[0], line.words[1], arch, diagnostics)
+                 : explain_registered(line.words[1], arch, options, diagnostics);
+    std::fwrite(result.data(), 1, result.size(), stdout);
+    return 0;
+  }
+
+  int trace() {
+    auto iterations = parseInteger(line.get("iterations", "8"));
+    if (!iterations || *iterations < 1 || *iterations > 1000) {
+      error("`--iterations` takes a number from 1 to 1000");
+      return 2;
+    }
+    std::string arch = line.get("arch", "sm_90a");
+    int count = static_cast<int>(*iterations);
+    auto traces = isText() ? trace_text(text, line.words[0], line.words[1], arch, count,
+                                        diagnostics)
+                           : trace_registered(line.words[1], arch, count, options, diagnostics);
+    std::string prefix = line.get("output", line.words[1]);
+    for (size_t i = 0; i < traces.size(); ++i) {
+      std::string name = prefix + "-" + std::to_string(i);
+      if (!write(name + ".svg", traces[i].svg) || !write(name + ".json", traces[i].trace))
+        return 1;
+      std::printf("loop %s: %s.svg, %s.json\n", traces[i].loop.c_str(), name.c_str(),
+                  name.c_str());
+    }
+    return 0;
+  }
+
+  bool write(const std::string &file, const std::string &content) {
+    std::ofstream out(file, std::ios::binary);
+    out << content;
+    if (out.flush())
+      return true;
+    error("`" + file + "` cannot be written");
+    return false;
+  }
+
   int compile() {
     std::string form = line.get("emit", "asm");
     if (form != "tile" && form != "llvm" && form != "asm") {
@@ -241,13 +297,7 @@ private:
       std::fwrite(result.data(), 1, result.size(), stdout);
       return 0;
     }
-    std::ofstream out(file, std::ios::binary);
-    out << result;
-    if (!out.flush()) {
-      error("`" + file + "` cannot be written");
-      return 1;
-    }
-    return 0;
+    return !write(file, result);
   }
 
   int runKernel() {

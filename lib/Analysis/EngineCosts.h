@@ -1,0 +1,22 @@
+//===- EngineCosts.h - Which engine runs a statement, how long --*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_ANALYSIS_ENGINECOSTS_H
+#define PENSTOCK_ANALYSIS_ENGINECOSTS_H
+
+#include "Analysis/PipelineLoop.h"
+#include "Hardware/Architecture.h"
+
+namespace penstock {
+
+/// Fills in engines, cycles and the capacity of shared memory of an
+/// architecture, from the table of lib/Hardware. They decide what `explain` and
+/// `trace` predict, never whether a schedule is legal.
+void assignCosts(PipelineLoop &loop, const hw::Architecture &architecture);
+
+} // namespace penstock
+
+#endif // PENSTOCK_ANALYSIS_ENGINECOSTS_H
