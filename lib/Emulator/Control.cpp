@@ -336,10 +336,10 @@ void runPrintf(Exec &ex, const DInst &inst) {
       std::lock_guard<std::mutex> lock(ex.grid.atomicMutex);
       ex.grid.options.print(text);
     }
-    uint32_t zero = 0;
-    memcpy(ex.warp.local.data() + size_t(lane) * ex.grid.program->localBytes +
-               inst.imm[2],
-           &zero, 4);
+    uint32_t zero = 0, bytes = ex.grid.program->localBytes;
+    if (inst.imm[2] + 4 <= bytes)
+      memcpy(ex.warp.local.data() + size_t(lane) * bytes + inst.imm[2], &zero,
+             4);
   });
 }
 

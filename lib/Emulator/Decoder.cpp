@@ -198,6 +198,8 @@ bool Decoder::source(const ptx::Instruction &inst, const ptx::Operand &operand,
       return fail(inst, "a register is narrower than its use");
     return true;
   case Kind::Special: {
+    if (bits > 64)
+      return fail(inst, "a special register has at most 64 bits");
     const std::string &name = operand.name;
     bool isClock =
         name.rfind("%clock", 0) == 0 || name.rfind("%globaltimer", 0) == 0;

@@ -116,6 +116,29 @@ template <bool Signed> struct Mul24Lo {
   }
 };
 
+template <bool Signed> struct Mad24Lo {
+  template <class T> static T apply(T a, T b, T c) {
+    return T(uint32_t(Mul24Lo<Signed>::apply(a, b)) + uint32_t(c));
+  }
+};
+
+/// Find the n-th set bit from a base upwards or downwards.
+void findNthSet(Exec &ex, const DInst &inst) {
+  auto *m = ex.row<uint32_t>(inst.ops[1]);
+  auto *b = ex.row<uint32_t>(inst.ops[2]);
+  auto *o = ex.row<uint32_t>(inst.ops[3]);
+  storeLanes<uint32_t>(ex, inst.ops[0], [&](unsigned i) -> uint32_t {
+    int64_t offset = int32_t(o[i]), at = b[i];
+    if (offset == 0)
+      return at < 32 && m[i] >> at & 1 ? uint32_t(at) : 0xffffffff;
+    int64_t left = (offset < 0 ? -offset : offset) - 1;
+    for (; at >= 0 && at < 32; at += offset < 0 ? -1 : 1)
+      if (m[i] >> at & 1 && left-- == 0)
+        return uint32_t(at);
+    return 0xffffffff;
+  });
+}
+
 template <class T> void mulWide(Exec &ex, const DInst &inst) {
   using W = Wide<T>;
   auto *a = ex.row<Storage<T>>(inst.ops[1]);
@@ -319,6 +342,9 @@ bool decodeInt(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   else if (name == "mul24" && !hi)
     out.run = t == ptx::Type::S32 ? binary<Mul24Lo<true>, int32_t>
                                   : binary<Mul24Lo<false>, uint32_t>;
+  else if (name == "mad24" && !hi)
+    out.run = t == ptx::Type::S32 ? ternary<Mad24Lo<true>, int32_t>
+                                  : ternary<Mad24Lo<false>, uint32_t>;
   return out.run || d.fail(inst, "this form is not executed");
 }
 
@@ -348,6 +374,11 @@ bool decodeCarry(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   unsigned bits = ptx::typeBits(inst.type());
   out.run = bits == 64 ? carryArith<uint64_t> : carryArith<uint32_t>;
   return d.plain(inst, out, bits);
+}
+
+bool decodeFns(Decoder &d, const ptx::Instruction &inst, DInst &out) {
+  out.run = findNthSet;
+  return d.plain(inst, out, 32);
 }
 
 bool decodeBits(Decoder &d, const ptx::Instruction &inst, DInst &out) {
@@ -407,9 +438,10 @@ bool decodeBits(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 
 void addInteger(DecodeTable &table) {
   for (const char *name : {"add", "sub", "mul", "mad", "div", "rem", "abs",
-                           "neg", "min", "max", "sad", "mul24"})
+                           "neg", "min", "max", "sad", "mul24", "mad24"})
     table[name] = decodeInt;
   table["mul.wide"] = table["mad.wide"] = decodeWide;
+  table["fns"] = decodeFns;
   for (const char *name : {"add.cc", "addc", "sub.cc", "subc"})
     table[name] = decodeCarry;
   for (const char *name :

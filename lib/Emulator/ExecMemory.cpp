@@ -243,6 +243,7 @@ void addMemory(DecodeTable &table) {
   table["ld"] = table["st"] = table["ld.global.nc"] = table["ldu"] =
       decodeAccess;
   table["prefetch"] = table["prefetchu"] = table["applypriority"] = decodeHint;
+  table["discard"] = decodeHint; // the data may stay as it is
   table["createpolicy.fractional"] = decodePolicy;
 }
 

@@ -294,7 +294,8 @@ void tensorLoad(Exec &ex, const DInst &inst) {
         if (!plan->whole) {
           uint64_t fill = plan->map.fill ? nanPattern(plan->map.dataType) : 0;
           for (uint32_t i = 0; i < plan->boxBytes; i += 8)
-            memcpy(shared + start + i, &fill, 8);
+            memcpy(shared + start + i, &fill,
+                   std::min<uint32_t>(8, plan->boxBytes - i));
         }
         for (size_t i = 0; i < plan->rows.size(); ++i) {
           const Row &row = plan->rows[i];

@@ -39,9 +39,6 @@ struct LaunchOptions {
   /// Races, initialisation, misuse. Without checks only what stops execution
   /// is reported (bounds, deadlock, illegal operands).
   bool checks = true;
-  /// Also reports what the ISA asks for but shipped kernels leave out
-  /// (tcgen05 fences after waiting on an mbarrier), as warnings.
-  bool pedantic = false;
   unsigned threads = 0; ///< host threads; 0: as many as the host has
   uint64_t maxInstructions = uint64_t(1) << 33; ///< of warps, whole launch
   unsigned maxFindings = 50;

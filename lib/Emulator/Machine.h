@@ -98,7 +98,6 @@ struct AsyncOp {
   /// In-order engines: operations of one pipe follow each other.
   uint64_t pipe = 0;
   uint32_t pipeCount = 0;
-  uint8_t pipeKind = 0;
   bool generic = false; ///< works through the generic proxy (cp.async)
 };
 
@@ -177,7 +176,6 @@ struct TensorMemory {
   uint32_t allocated[512 / 32] = {}; ///< 0 free, else 1 + owner of the columns
   bool relinquished = false;
   uint32_t lastColumns = 0;
-  bool everAllocated = false;
   uint32_t allocPc = 0;
   uint8_t group = 0;
 };
@@ -199,7 +197,6 @@ struct Cta {
   };
   std::unordered_map<uint32_t, Pipe> tensorPipes; ///< by thread
   uint32_t liveThreads = 0;
-  int64_t registerPool = 0;
   std::vector<uint32_t> openOps; ///< to be seen complete before the exit
 };
 
@@ -218,7 +215,6 @@ struct Cluster {
   uint64_t progress = 1;
   std::deque<AsyncOp> *ops = nullptr; ///< owned by the grid
   std::shared_ptr<BarrierRound> clusterRound;
-  uint32_t clusterExpected = 0;
   uint64_t rng = 1;
   uint64_t instructions = 0;
   uint64_t counted = 0; ///< of these, added to the grid's
@@ -325,7 +321,9 @@ struct Exec {
   uint64_t address(const Opnd &op, unsigned lane) const {
     return value(op, lane) + uint64_t(op.offset);
   }
-  unsigned firstLane() const { return unsigned(__builtin_ctz(mask)); }
+  unsigned firstLane() const {
+    return mask ? unsigned(__builtin_ctz(mask)) : 0;
+  }
 
   /// Leaves the instruction to be tried again when something has happened.
   void block(std::string waitsFor);

@@ -25,6 +25,8 @@ namespace {
 /// Instructions without any effect on memory or synchronisation after which a
 /// cluster counts as stuck.
 constexpr uint64_t maxStall = uint64_t(1) << 26;
+/// Asynchronous work that may wait at once.
+constexpr size_t maxEvents = 4096;
 /// Failed polls in a row after which a split only waits.
 constexpr uint32_t idlePolls = 2;
 /// The same, when nothing is in flight either: it will wait for ever.
@@ -85,6 +87,10 @@ void Cluster::enqueue(uint64_t chain, std::string what, uint32_t pc,
   if (now && chain)
     for (auto &event : events)
       now &= event->chain != chain;
+  // A kernel that issues without end must not fill the host's memory: the
+  // oldest work happens now.
+  if (events.size() >= maxEvents)
+    runEvent(0);
   if (now) {
     work();
     ++progress;
@@ -292,8 +298,8 @@ void Cluster::run(bool slice) {
 static Place waitingPlace(const Cta &cta, const Warp &warp,
                           const Split &split) {
   uint32_t pc = split.blocked || !split.polls ? split.pc : split.pollPc;
-  return {pc,         cta.id[0],  cta.id[1],
-          cta.id[2],  warp.index, unsigned(__builtin_ctz(split.mask))};
+  return {pc,        cta.id[0],  cta.id[1],
+          cta.id[2], warp.index, unsigned(__builtin_ctz(split.mask))};
 }
 
 void Cluster::reportStall() {

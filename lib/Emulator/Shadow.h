@@ -43,6 +43,7 @@ struct AccessRecord {
 /// Cells of a contiguous piece of memory. Index 0 of the pool means "none".
 class Shadow {
 public:
+  static constexpr unsigned maxRecords = 256;
   Shadow() = default;
   explicit Shadow(size_t bytes) { resize(bytes); }
   void resize(size_t bytes) {
@@ -60,8 +61,10 @@ public:
   void access(size_t cell, const AccessRecord &access, Fn &&conflict) {
     uint32_t *link = &heads[cell];
     bool merged = false;
+    unsigned records = 0;
     while (uint32_t at = *link) {
       AccessRecord &record = pool[at];
+      ++records;
       if (record.bytes & access.bytes) {
         if (record.isWrite() || access.isWrite())
           conflict(record);
@@ -97,7 +100,9 @@ public:
     }
     if (access.isWrite())
       written[cell] |= access.bytes;
-    if (merged)
+    // Thousands of operations may read one tile: beyond a bound further readers
+    // are not remembered, so that the list stays short.
+    if (merged || (!access.isWrite() && records >= maxRecords))
       return;
     uint32_t at = freeList;
     if (at) {

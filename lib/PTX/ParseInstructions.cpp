@@ -350,7 +350,7 @@ bool Parser::operand(Function &function, Operand &result, unsigned depth) {
     uint64_t offset;
     if (!integer(offset))
       return false;
-    result.offset = negative ? -int64_t(offset) : int64_t(offset);
+    result.offset = int64_t(negative ? 0 - offset : offset);
   }
   return true;
 }

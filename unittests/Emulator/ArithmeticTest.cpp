@@ -120,6 +120,17 @@ TEST(Arithmetic, BitOperations) {
        [](uint32_t a, uint32_t b) { return b << 8 | a >> 24; });
   each("shf.r.clamp.b32 %d, %a, %b, 40;",
        [](uint32_t, uint32_t b) { return b; });
+  each("mad24.lo.u32 %d, %a, %b, 5;", [](uint32_t a, uint32_t b) {
+    return uint32_t(uint64_t(a & 0xffffff) * (b & 0xffffff) + 5);
+  });
+  // The second set bit from bit 4 upwards.
+  each("fns.b32 %d, %a, 4, 2;", [](uint32_t a, uint32_t) {
+    unsigned seen = 0;
+    for (unsigned i = 4; i < 32; ++i)
+      if ((a >> i & 1) && ++seen == 2)
+        return i;
+    return 0xffffffffu;
+  });
   each("shl.b32 %d, %a, 33;", [](uint32_t, uint32_t) { return 0u; });
   each("brev.b32 %d, %a;", [](uint32_t a, uint32_t) {
     uint32_t r = 0;
