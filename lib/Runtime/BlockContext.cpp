@@ -8,6 +8,7 @@
 #include "Runtime/PackTransposed.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -35,7 +36,8 @@ void BlockContext::printInt(int64_t value) { line += std::to_string(value); }
 
 void BlockContext::printFloat(double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
+  // The sign of a NaN is not defined.
+  std::snprintf(text, sizeof text, "%g", std::isnan(value) ? std::fabs(value) : value);
   line += text;
 }
 

@@ -205,6 +205,13 @@ struct ExpandNarrowFloats : penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowF
     emulate.addPass(math::createMathExtendToSupportedTypes(mathOptions));
     if (failed(runPipeline(emulate, getOperation())))
       return signalPassFailure();
+    // Upstream lets its conversions be contracted; each operation rounds here.
+    getOperation()->walk([](arith::ArithFastMathInterface op) {
+      if (isa<arith::TruncFOp, arith::ExtFOp>(op))
+        op->setAttr(op.getFastMathAttrName(),
+                    arith::FastMathFlagsAttr::get(op->getContext(),
+                                                  arith::FastMathFlags::none));
+    });
     RewritePatternSet patterns(context);
     patterns.add<ExtendF8, TruncateToF8, TruncateInSteps, ExtendInSteps>(context);
     arith::populateExpandBFloat16Patterns(patterns);

@@ -53,6 +53,16 @@ struct UnrollLoops : penstock::impl::UnrollLoopsBase<UnrollLoops> {
       }
       return loopUnrollFull(loop);
     }
+    // Upstream counts iterations as (upper - lower) / step, rounded up, and
+    // takes that for not negative. A step that is only known when the kernel
+    // runs may be a fault; such a loop stays as it is.
+    if (!getConstantIntValue(loop.getStep()))
+      return success();
+    if (!loop.getStaticTripCount()) {
+      OpBuilder b(loop);
+      loop.setUpperBound(arith::MaxSIOp::create(b, loop.getLoc(), loop.getLowerBound(),
+                                                loop.getUpperBound()));
+    }
     return loopUnrollByFactor(loop, static_cast<uint64_t>(factor));
   }
 };

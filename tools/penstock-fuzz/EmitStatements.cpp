@@ -26,7 +26,7 @@ void Emitter::run() {
     for (int64_t extent : program.grid)
       extents.push_back(index(extent));
     coordinates.resize(extents.size());
-    detail::grid(extents, program.swizzle, coordinates, at);
+    detail::grid(extents, program.swizzle ? program.swizzle : detail::noSwizzle, coordinates, at);
     for (Ref coordinate : coordinates)
       scalars.push_back({Element::index, coordinate});
   }
@@ -284,7 +284,7 @@ void Emitter::pipeline(const Statement &one) {
                                   .step = index(1)};
   arguments.pipelined = true;
   std::vector<int> stage, order;
-  if (random.chance(60)) {
+  if (random.chance(80)) {
     arguments.numStages = static_cast<int>(random.between(1, 4));
   } else {
     for (size_t i = 0; i < one.body.size(); ++i) {

@@ -39,8 +39,10 @@ Ref Emitter::combine(Element element, Ref a, Ref b) {
   if (op == Op::Shl && element == Element::index)
     op = Op::Add;
   // Most divisions have a divisor that is not zero; the rest are faults.
-  if ((op == Op::Div || op == Op::Rem || op == Op::CeilDiv) && random.chance(85))
-    b = binary(Op::Or, b, number(element, 1));
+  // A constant one is refused when it is recorded, so none is a constant.
+  if (op == Op::Div || op == Op::Rem || op == Op::CeilDiv)
+    b = random.chance(85) ? binary(Op::Or, b, number(element, 1))
+                          : binary(Op::Add, b, number(element, 0));
   return binary(op, a, b, random.chance(25));
 }
 

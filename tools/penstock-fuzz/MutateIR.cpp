@@ -193,6 +193,8 @@ private:
     switch (random.below(4)) {
     case 0:
       shape = changedList(shape, [&](int64_t old) {
+        if (ShapedType::isDynamic(old))
+          old = 8;
         return random.chance(20) ? ShapedType::kDynamic
                                  : random.of<int64_t>({0, 1, 2, old, old + 1, old * 2, 1 << 14,
                                                        1 << 26, int64_t(1) << 40});
@@ -366,7 +368,7 @@ static CaseResult mutateOne(uint64_t seed, Counters &counters) {
   launching.print = interpreting.print;
   if (options.lateCompletion)
     launching.completion = Completion::Latest;
-  penstock::detail::launch(*executable, fresh.arguments(), launching);
+  penstock::detail::launch(executable.get(), fresh.arguments(), launching, {"fuzz.cpp", 1});
   ++counters[Native];
   return {};
 }

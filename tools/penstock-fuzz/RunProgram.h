@@ -13,7 +13,7 @@
 namespace penstock::fuzz {
 
 /// What a case of --programs counts.
-enum ProgramCounter { Compared, Exact, Faulted, Asynchronous, Launches };
+enum ProgramCounter { Compared, Exact, Faulted, Asynchronous, Launches, Unscheduled };
 
 /// Compiles a program for both targets, runs it on the same data, and compares
 /// results, faults and what is printed.

@@ -22,6 +22,7 @@ func.func @slice_of_transpose() attributes {tile.kernel} {
 func.func @accumulator_is_operand() attributes {tile.kernel} {
   %a = tile.alloc "a" : !tile
   %u = memref.transpose %a (i, j) -> (j, i) : !tile to !transposed
+  // expected-note @+2 {{help: copy the operand into a tile of its own first}}
   // expected-error @+1 {{PS1102: the accumulator `a` (4x4 f32, local) is also an operand of `gemm`}}
   tile.gemm %u, %u into %a : !transposed, !transposed, !tile
   return
