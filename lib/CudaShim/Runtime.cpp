@@ -480,7 +480,7 @@ EXPORT int cudaEventElapsedTime(float *ms, Event *from, Event *to) {
 
 EXPORT int cudaGetLastError() {
   State &s = state();
-  Error last = s.last;
+  cuda::Error last = s.last;
   if (last != LaunchFailure) // that one stays
     s.last = Success;
   return last;
