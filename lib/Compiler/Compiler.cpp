@@ -16,6 +16,7 @@
 #include "Lang/Signature.h"
 #include "Runtime/BlockContext.h"
 #include "Transforms/KernelAbi.h"
+#include "Transforms/Passes.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
@@ -184,6 +185,14 @@ public:
   Backend(const BackendOptions &options, std::vector<penstock::Diagnostic> &diagnostics)
       : options(options), diagnostics(diagnostics) {}
 
+  /// A wrong schedule is wrong whoever runs the loop.
+  bool checkSchedules(ModuleOp module) {
+    PassManager passes(module->getName());
+    passes.addNestedPass<func::FuncOp>(createResolveSchedules());
+    tile::DiagnosticCollector collector(module.getContext(), diagnostics, InternalError);
+    return succeeded(passes.run(module));
+  }
+
   bool native(penstock::detail::Executable &executable, ModuleOp module, StringRef kernel) {
     PassManager passes(module->getName());
     passes.enableVerifier(options.verify);
@@ -265,6 +274,8 @@ penstock::compileProgram(PooledContext context, OwningOpRef<ModuleOp> module, St
   executable->lateCompletion = options.lateCompletion;
   llvm::raw_string_ostream(executable->tileProgram) << *module;
   if (options.target.kind == Target::Kind::Interpreter) {
+    if (!Backend(options, diagnostics).checkSchedules(*module))
+      return nullptr;
     executable->kernel = function;
     executable->context = std::make_unique<PooledContext>(std::move(context));
     executable->module = std::move(module);

@@ -198,8 +198,9 @@ TEST(RunPipelines, ConditionsAreReplayedForTheirOwnIteration) {
 }
 
 TEST(RunPipelines, AWrongScheduleIsRefusedWithBothLines) {
-  auto result = try_compile(WeightedSum{{.stage = {1, 0, 0}, .order = {0, 1, 2}}},
-                            Target::native());
+  WeightedSum wrong{{.stage = {1, 0, 0}, .order = {0, 1, 2}}};
+  EXPECT_FALSE(try_compile(wrong, Target::interpreter()));
+  auto result = try_compile(wrong, Target::native());
   ASSERT_FALSE(result);
   ASSERT_EQ(result.diagnostics.size(), 1u);
   EXPECT_EQ(result.diagnostics[0].code, 1201u);

@@ -70,7 +70,7 @@ std::unique_ptr<llvm::TargetMachine> hostMachine() {
 /// code for them and takes more than twice as long.
 constexpr const char *pipeline =
     "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(loop-rotate,licm<allowspeculation>),loop(indvars,loop-deletion),loop-vectorize,"
+    "loop-mssa(loop-rotate,licm<allowspeculation>),loop-vectorize,"
     "instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm<allowspeculation>),adce)";
 
 /// Code generation without loop strength reduction: it takes about as long as
