@@ -89,18 +89,35 @@ public:
   explicit CopyLowering(tile::CopyOp op) : LoopBuilder(op), op(op) {}
 
   void run() {
-    if (!op.readsTensor() && !op.writesTensor())
-      nest(op.getTileShape(), [&](ValueRange at) {
-        Value value = load(op.getSource(), at);
-        store(convert(value, elementOf(op.getTarget())), op.getTarget(), at);
-      });
-    else
+    if (op.readsTensor() || op.writesTensor()) {
       withTensor();
+    } else if (tile::rootOf(op.getSource()) == tile::rootOf(op.getTarget())) {
+      // Two views of one tile may overlap: all is read before any is written.
+      Value between = temporary();
+      tileToTile(op.getSource(), between);
+      tileToTile(between, op.getTarget());
+    } else {
+      tileToTile(op.getSource(), op.getTarget());
+    }
     op.erase();
   }
 
 private:
   static Type elementOf(Value memref) { return typeOf(memref).getElementType(); }
+
+  void tileToTile(Value source, Value target) {
+    nest(op.getTileShape(), [&](ValueRange at) {
+      store(convert(load(source, at), elementOf(target)), target, at);
+    });
+  }
+
+  Value temporary() {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().getBody().front());
+    return tile::AllocOp::create(
+        b, loc, tile::tileType(op.getTileShape(), elementOf(op.getSource()), tile::Space::Local),
+        StringAttr(), IntegerAttr());
+  }
 
   /// The part of the tile that exists in the tensor is a box; where it is the
   /// whole tile, loops have constant length.

@@ -131,6 +131,30 @@ TEST_P(Rules, ReduceCombinesInTheTargetsType) {
   EXPECT_EQ(y[0], 63 * 2048 + 1);
 }
 
+TEST_P(Rules, CopiesWithinOneTileReadBeforeTheyWrite) {
+  // Rows 0 .. 2 move to rows 1 .. 3; then the tile is transposed in place.
+  auto kernel = compile(
+      [](Block &b, In<f32, 2> X, Out<f32, 2> Y, Out<f32, 2> Z) {
+        auto t = b.local<f32>(4, 4);
+        b.copy(X.at(0, 0), t);
+        b.copy(slice(t, {0, 0}, {3, 4}), slice(t, {1, 0}, {3, 4}));
+        b.copy(t, Y.at(0, 0));
+        b.copy(transposed(t), t);
+        b.copy(t, Z.at(0, 0));
+      },
+      target(), {.name = "overlapping"});
+  std::vector<float> x(16), y(16), z(16);
+  for (int i = 0; i < 16; ++i)
+    x[i] = static_cast<float>(i);
+  kernel(view(x, {4, 4}), view(y, {4, 4}), view(z, {4, 4}));
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < 4; ++c) {
+      float moved = x[(r ? r - 1 : 0) * 4 + c];
+      EXPECT_EQ(y[r * 4 + c], moved);
+      EXPECT_EQ(z[c * 4 + r], moved);
+    }
+}
+
 TEST_P(Rules, ResultsDoNotDependOnThreads) {
   auto kernel = compile(
       [](Block &b, In<f32, 2> X, Out<f32, 1> Y) {
