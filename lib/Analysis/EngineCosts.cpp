@@ -95,6 +95,10 @@ void penstock::assignCosts(PipelineLoop &loop, const hw::Architecture &architect
     Work work(architecture);
     loop.statements[i].op->walk([&](Operation *op) { work.add(op); });
     work.store(loop.problem.statements[i]);
+    // Copies from tensors run on an engine of their own there.
+    if (architecture.family != hw::Architecture::Family::X86 &&
+        loop.problem.statements[i].kind == sched::StatementKind::Copy)
+      loop.problem.statements[i].async = true;
   }
   loop.problem.capacity[size_t(sched::Space::Shared)] = architecture.limits.sharedBytesPerBlock;
 }

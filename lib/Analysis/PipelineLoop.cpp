@@ -147,14 +147,26 @@ private:
     if (auto access = dyn_cast<tile::TileAccessOpInterface>(from.op))
       to.async = access.getAsyncName() != nullptr;
     result.problem.statements.push_back(std::move(to));
-    from.op->walk([&](Operation *inner) {
+    // What a group writes whole before it reads it, it reads from no earlier
+    // iteration; the write alone then stands for both.
+    llvm::DenseSet<Value> writtenWhole;
+    from.op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
       auto access = dyn_cast<tile::TileAccessOpInterface>(inner);
       if (!access)
         return;
+      bool inGroup = isa<tile::StatementOp>(from.op) && inner->getParentOp() == from.op;
       SmallVector<tile::TileAccess> accesses;
       access.getAccesses(accesses);
+      for (tile::TileAccess touched : accesses) {
+        if (inGroup && writtenWhole.contains(tile::rootOf(touched.memref)))
+          touched.reads = false;
+        if (touched.reads || touched.writes)
+          addAccess(static_cast<sched::StatementId>(i), touched, inner != from.op);
+      }
       for (const tile::TileAccess &touched : accesses)
-        addAccess(static_cast<sched::StatementId>(i), touched, inner != from.op);
+        if (inGroup && touched.writes && touched.isWhole() && !access.getAsyncName() &&
+            touched.memref == tile::rootOf(touched.memref))
+          writtenWhole.insert(touched.memref);
     });
   }
 
