@@ -12,9 +12,6 @@
 #include "penstock/launch.h"
 #include "penstock/view.h"
 
-#include <functional>
-#include <map>
-#include <memory>
 #include <string>
 #include <tuple>
 
@@ -36,7 +33,7 @@ public:
 struct CompileOptions {
   /// Sizes of the signature that are constants, e.g. {{"N", 8192}}; the launch
   /// checks them.
-  std::map<std::string, int64_t> fix = {};
+  std::vector<std::pair<std::string, int64_t>> fix = {};
   /// The kernel's name in messages and artefacts; by default its type's.
   std::string name = {};
   /// Allows asynchronous operations to complete late (see Completion); costs
@@ -58,18 +55,41 @@ struct KernelSource {
   std::string name;
   std::string signature;
   std::vector<ArgumentSpec> arguments;
-  std::function<void(Block &, Refs)> record;
+  Callback<Block &, Refs> record;
   Loc at;
 };
 
 class Executable;
+/// Shares an Executable, as std::shared_ptr would: <memory> is a quarter of what
+/// these headers would cost a user's compiler.
+class PENSTOCK_EXPORT ExecutableRef {
+public:
+  ExecutableRef() = default;
+  explicit ExecutableRef(Executable *);
+  ExecutableRef(const ExecutableRef &);
+  ExecutableRef(ExecutableRef &&other) noexcept
+      : executable(std::exchange(other.executable, nullptr)) {}
+  ExecutableRef &operator=(ExecutableRef other) noexcept {
+    std::swap(executable, other.executable);
+    return *this;
+  }
+  ~ExecutableRef();
+
+  Executable *get() const { return executable; }
+  Executable &operator*() const { return *executable; }
+  Executable *operator->() const { return executable; }
+  explicit operator bool() const { return executable != nullptr; }
+
+private:
+  Executable *executable = nullptr;
+};
+
 struct CompileResult {
-  std::shared_ptr<Executable> executable; ///< empty if there are errors
+  ExecutableRef executable; ///< empty if there are errors
   std::vector<Diagnostic> diagnostics;
 };
 PENSTOCK_EXPORT CompileResult compile(const KernelSource &, Target, const CompileOptions &);
-[[noreturn]] PENSTOCK_EXPORT void raise(std::vector<Diagnostic>);
-PENSTOCK_EXPORT std::vector<Diagnostic> launch(Executable *, std::span<const Argument>,
+PENSTOCK_EXPORT std::vector<Diagnostic> launch(Executable *, List<const Argument>,
                                                const LaunchOptions &, Loc at);
 enum class Form : uint8_t { Tile, Lowered, LLVM, Assembly };
 PENSTOCK_EXPORT std::string text(Executable *, Form);
@@ -162,7 +182,7 @@ template <class Arguments> class KernelOf;
 template <class... A> class KernelOf<std::tuple<A...>> {
 public:
   KernelOf() = default;
-  explicit KernelOf(std::shared_ptr<detail::Executable> executable)
+  explicit KernelOf(detail::ExecutableRef executable)
       : executable(std::move(executable)) {}
 
   /// Runs the kernel and waits for it; throws Error on a wrong launch or on a
@@ -181,7 +201,7 @@ public:
   std::vector<Diagnostic> try_launch(const LaunchOptions &options,
                                      typename detail::ArgumentTraits<A>::Host... arguments,
                                      Loc at = here()) const {
-    detail::Argument packed[] = {detail::ArgumentTraits<A>::pack(arguments)...};
+    std::array<detail::Argument, sizeof...(A)> packed{detail::ArgumentTraits<A>::pack(arguments)...};
     return detail::launch(executable.get(), packed, options, at);
   }
 
@@ -190,7 +210,7 @@ public:
   std::string llvm_ir() const { return detail::text(executable.get(), detail::Form::LLVM); }
   std::string assembly() const { return detail::text(executable.get(), detail::Form::Assembly); }
 
-  std::shared_ptr<detail::Executable> executable;
+  detail::ExecutableRef executable;
 };
 
 template <class K>
@@ -200,7 +220,7 @@ using Kernel = KernelOf<typename detail::FunctionTraits<K>::Arguments>;
 template <class K> struct Compiled {
   Kernel<K> kernel;
   std::vector<Diagnostic> diagnostics;
-  explicit operator bool() const { return kernel.executable != nullptr; }
+  explicit operator bool() const { return bool(kernel.executable); }
 };
 
 template <class K>

@@ -78,6 +78,11 @@ private:
   std::string text;
 };
 
+namespace detail {
+/// Throws an Error from the library, so that users need no exceptions of their own.
+[[noreturn]] PENSTOCK_EXPORT void raise(std::vector<Diagnostic>);
+} // namespace detail
+
 } // namespace penstock
 
 #endif // PENSTOCK_DIAGNOSTICS_H

@@ -52,8 +52,8 @@ struct InspectOptions {
   /// Values for a kernel's fields, as text.
   std::vector<std::pair<std::string, std::string>> set = {};
   CompileOptions compile = {};
-  /// Receives the program after each pass, by the pass's name.
-  std::function<void(std::string_view pass, std::string_view text)> after_pass = {};
+  /// Receives each pass's name and the program after it.
+  Callback<std::string_view, std::string_view> after_pass = {};
   /// Prints how long each pass took to standard error.
   bool timing = false;
   /// Written when the compiler itself fails; empty: none.
@@ -64,18 +64,18 @@ struct InspectOptions {
 class PENSTOCK_EXPORT AnyKernel {
 public:
   AnyKernel() = default;
-  explicit AnyKernel(std::shared_ptr<detail::Executable> executable);
-  explicit operator bool() const { return executable != nullptr; }
+  explicit AnyKernel(detail::ExecutableRef executable);
+  explicit operator bool() const { return bool(executable); }
 
   std::vector<ArgumentDescription> arguments() const;
-  std::vector<Diagnostic> launch(std::span<const detail::Argument> arguments,
+  std::vector<Diagnostic> launch(detail::List<const detail::Argument> arguments,
                                  const LaunchOptions &options = {}) const;
   std::string tile_program() const;
   std::string llvm_ir() const;
   std::string assembly() const;
 
 private:
-  std::shared_ptr<detail::Executable> executable;
+  detail::ExecutableRef executable;
 };
 
 /// The tile program of a registered kernel; empty on errors.

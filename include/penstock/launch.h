@@ -7,9 +7,9 @@
 #ifndef PENSTOCK_LAUNCH_H
 #define PENSTOCK_LAUNCH_H
 
+#include "penstock/callback.h"
 #include "penstock/elements.h"
 
-#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -29,7 +29,7 @@ struct LaunchOptions {
   /// Threads to run blocks on; 0: as many as the machine has.
   int threads = 0;
   /// Receives what the kernel prints; empty: standard output.
-  std::function<void(std::string_view)> print = {};
+  Callback<std::string_view> print = {};
 };
 
 namespace detail {

@@ -20,7 +20,7 @@
 #include "penstock/location.h"
 
 #include <initializer_list>
-#include <span>
+#include "penstock/list.h"
 #include <string_view>
 
 namespace penstock::detail {
@@ -41,8 +41,8 @@ enum class Op : uint8_t {
 enum class Space : uint8_t { Shared, Local };
 enum class Kind : uint8_t { Sum, Prod, Max, Min, Add, Exchange };
 
-using Refs = std::span<const Ref>;
-using Ints = std::span<const int64_t>;
+using Refs = List<const Ref>;
+using Ints = List<const int64_t>;
 
 // Scalars and expressions.
 PENSTOCK_EXPORT Ref literal(Element, int64_t, Loc);
@@ -84,20 +84,20 @@ PENSTOCK_EXPORT void gemm(Ref a, Ref b, Ref acc, bool accumulate, bool tf32,
 PENSTOCK_EXPORT void reduce(Kind, Ref source, int dim, Ref target,
                             bool accumulate, Loc);
 PENSTOCK_EXPORT void assign(Ref target, Ref expression, Loc);
-PENSTOCK_EXPORT void wait(std::span<const std::string_view> names, int lag, Loc);
+PENSTOCK_EXPORT void wait(List<const std::string_view> names, int lag, Loc);
 PENSTOCK_EXPORT void print(std::string_view text, Refs operands, Loc);
 PENSTOCK_EXPORT void require(Ref condition, std::string_view message, Loc);
 
 // The grid and scopes. An open scope is named by a token that closes it.
 /// A grid that is not swizzled; any other number was asked for by the user.
 inline constexpr int64_t noSwizzle = INT64_MIN;
-PENSTOCK_EXPORT void grid(Refs extents, int64_t swizzle, std::span<Ref>, Loc);
+PENSTOCK_EXPORT void grid(Refs extents, int64_t swizzle, List<Ref>, Loc);
 struct LoopArguments {
   Ref begin, end, step;
   int unroll = -1; ///< -1: not stated
   bool pipelined = false;
   int numStages = 0;
-  std::span<const int> stage = {}, order = {};
+  List<const int> stage = {}, order = {};
 };
 struct Scope {
   uint32_t recorder = 0;
@@ -107,7 +107,7 @@ PENSTOCK_EXPORT Scope openLoop(const LoopArguments &, Ref &index, Loc);
 PENSTOCK_EXPORT Scope openCondition(Ref condition, bool hasElse, Loc);
 PENSTOCK_EXPORT void openElse(Scope);
 PENSTOCK_EXPORT Scope openStatement(std::string_view name, Loc);
-PENSTOCK_EXPORT Scope openParallel(Ints extents, std::span<Ref> indices, Loc);
+PENSTOCK_EXPORT Scope openParallel(Ints extents, List<Ref> indices, Loc);
 PENSTOCK_EXPORT void close(Scope);
 /// Called when a scope's object dies: an open scope was left by force.
 PENSTOCK_EXPORT void abandon(Scope);

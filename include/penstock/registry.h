@@ -27,7 +27,8 @@ struct Registration {
   const char *name;
   Loc at;
   std::vector<Field> fields;
-  std::shared_ptr<void> (*make)();
+  void *(*make)();
+  void (*destroy)(void *kernel);
   KernelSource (*source)(const void *kernel, const char *name, Loc at);
 };
 PENSTOCK_EXPORT int registerKernel(Registration);
@@ -78,7 +79,8 @@ Registration registrationOf(const char *name, std::vector<Field> fields, Loc at)
   result.name = name;
   result.at = at;
   result.fields = std::move(fields);
-  result.make = [] { return std::shared_ptr<void>(std::make_shared<K>()); };
+  result.make = []() -> void * { return new K(); };
+  result.destroy = [](void *kernel) { delete static_cast<K *>(kernel); };
   result.source = [](const void *kernel, const char *name, Loc at) {
     using Arguments = typename FunctionTraits<K>::Arguments;
     return sourceOf(*static_cast<const K *>(kernel), name,

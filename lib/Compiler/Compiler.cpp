@@ -263,11 +263,11 @@ private:
 
 } // namespace
 
-std::shared_ptr<penstock::detail::Executable>
+penstock::detail::ExecutableRef
 penstock::compileProgram(PooledContext context, OwningOpRef<ModuleOp> module, StringRef kernel,
                          const BackendOptions &options,
                          std::vector<penstock::Diagnostic> &diagnostics) {
-  auto executable = std::make_shared<penstock::detail::Executable>();
+  penstock::detail::ExecutableRef executable(new penstock::detail::Executable());
   auto function = module->lookupSymbol<func::FuncOp>(kernel);
   executable->info = infoOf(function);
   executable->info.fixedSizes = options.fixedSizes;
@@ -275,14 +275,14 @@ penstock::compileProgram(PooledContext context, OwningOpRef<ModuleOp> module, St
   llvm::raw_string_ostream(executable->tileProgram) << *module;
   if (options.target.kind == Target::Kind::Interpreter) {
     if (!Backend(options, diagnostics).checkSchedules(*module))
-      return nullptr;
+      return {};
     executable->kernel = function;
     executable->context = std::make_unique<PooledContext>(std::move(context));
     executable->module = std::move(module);
     return executable;
   }
   if (!Backend(options, diagnostics).native(*executable, *module, kernel))
-    return nullptr;
+    return {};
   module = {}; // before its context goes back to the pool
   return executable;
 }

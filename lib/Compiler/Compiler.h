@@ -19,6 +19,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "penstock/inspect.h"
 
+#include <atomic>
 #include <mutex>
 
 namespace penstock {
@@ -58,7 +59,7 @@ mlir::OwningOpRef<mlir::ModuleOp> parseProgram(mlir::MLIRContext *context, llvm:
                                                std::vector<Diagnostic> &diagnostics);
 
 /// Compiles one kernel of a verified tile program.
-std::shared_ptr<detail::Executable> compileProgram(PooledContext context,
+detail::ExecutableRef compileProgram(PooledContext context,
                                                    mlir::OwningOpRef<mlir::ModuleOp> module,
                                                    llvm::StringRef kernel,
                                                    const BackendOptions &options,
@@ -82,6 +83,7 @@ namespace detail {
 
 class Executable {
 public:
+  std::atomic<int> users = 0;
   KernelInfo info;
   std::string tileProgram;
   bool lateCompletion = false;

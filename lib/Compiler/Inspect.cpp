@@ -53,7 +53,7 @@ BackendOptions backendOf(const InspectOptions &options) {
   BackendOptions backend;
   backend.target = options.target;
   backend.lateCompletion = options.compile.late_completion;
-  backend.fixedSizes = options.compile.fix;
+  backend.fixedSizes = {options.compile.fix.begin(), options.compile.fix.end()};
   backend.timing = options.timing;
   backend.reproducer = options.reproducer;
   if (options.after_pass)
@@ -84,7 +84,7 @@ std::vector<Diagnostic> penstock::load_library(const std::string &path) {
 std::vector<KernelDescription> penstock::registered_kernels() {
   std::vector<KernelDescription> result;
   for (const detail::Registration &registration : registeredKernels()) {
-    std::shared_ptr<void> object = registration.make();
+    std::shared_ptr<void> object(registration.make(), registration.destroy);
     KernelDescription to;
     to.name = registration.name;
     to.signature = registration.source(object.get(), registration.name, registration.at).signature;
@@ -156,18 +156,20 @@ AnyKernel penstock::compile_text(const std::string &text, const std::string &fil
                                   backendOf(options), diagnostics));
 }
 
-AnyKernel::AnyKernel(std::shared_ptr<detail::Executable> executable)
+AnyKernel::AnyKernel(detail::ExecutableRef executable)
     : executable(std::move(executable)) {}
 
 std::vector<ArgumentDescription> AnyKernel::arguments() const {
   std::vector<ArgumentDescription> result;
+  if (!executable)
+    return result;
   for (const ArgumentInfo &from : executable->info.arguments)
     result.push_back(
         {from.name, from.tensor, from.element, from.rank, from.written, from.sizes});
   return result;
 }
 
-std::vector<Diagnostic> AnyKernel::launch(std::span<const detail::Argument> arguments,
+std::vector<Diagnostic> AnyKernel::launch(detail::List<const detail::Argument> arguments,
                                           const LaunchOptions &options) const {
   return detail::launch(executable.get(), arguments, options, {});
 }

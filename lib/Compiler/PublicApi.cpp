@@ -20,15 +20,25 @@ detail::CompileResult detail::compile(const KernelSource &source, Target target,
   BackendOptions backend;
   backend.target = target;
   backend.lateCompletion = options.late_completion;
-  backend.fixedSizes = options.fix;
+  backend.fixedSizes = {options.fix.begin(), options.fix.end()};
   result.executable = compileProgram(std::move(context), std::move(module), source.name, backend,
                                      result.diagnostics);
   return result;
 }
 
-void detail::raise(std::vector<Diagnostic> diagnostics) { throw Error(std::move(diagnostics)); }
+detail::ExecutableRef::ExecutableRef(Executable *executable) : executable(executable) {
+  ++executable->users;
+}
+detail::ExecutableRef::ExecutableRef(const ExecutableRef &other) : executable(other.executable) {
+  if (executable)
+    ++executable->users;
+}
+detail::ExecutableRef::~ExecutableRef() {
+  if (executable && --executable->users == 0)
+    delete executable;
+}
 
-std::vector<Diagnostic> detail::launch(Executable *kernel, std::span<const Argument> arguments,
+std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> arguments,
                                        const LaunchOptions &options, Loc at) {
   SourcePlace place{at.file, at.line, 0};
   if (!kernel) {

@@ -59,7 +59,7 @@ std::shared_ptr<void>
 makeKernel(const detail::Registration &registration,
            const std::vector<std::pair<std::string, std::string>> &fields,
            std::vector<Diagnostic> &diagnostics) {
-  std::shared_ptr<void> kernel = registration.make();
+  std::shared_ptr<void> kernel(registration.make(), registration.destroy);
   for (const auto &[name, text] : fields) {
     const detail::Field *found = nullptr;
     std::string known;

@@ -17,6 +17,8 @@ std::string to_json(const std::vector<Diagnostic> &diagnostics) {
   return toJson(diagnostics);
 }
 
+void detail::raise(std::vector<Diagnostic> diagnostics) { throw Error(std::move(diagnostics)); }
+
 Error::Error(std::vector<Diagnostic> diagnostics)
     : all(std::move(diagnostics)), text(render(all)) {}
 

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace penstock;
 using namespace penstock::lang;
 
-void penstock::detail::grid(Refs extents, int64_t swizzle, std::span<Ref> out, Loc at) {
+void penstock::detail::grid(Refs extents, int64_t swizzle, List<Ref> out, Loc at) {
   Recorder *r = recorderFor(at);
   if (!r)
     return;
@@ -133,7 +133,7 @@ penstock::detail::Scope penstock::detail::openStatement(std::string_view name, L
   return r->open(op, body);
 }
 
-penstock::detail::Scope penstock::detail::openParallel(Ints extents, std::span<Ref> indices,
+penstock::detail::Scope penstock::detail::openParallel(Ints extents, List<Ref> indices,
                                    Loc at) {
   RECORDING(r, at);
   Location loc = r->locationOf(at);

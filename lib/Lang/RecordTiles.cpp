@@ -511,7 +511,7 @@ void penstock::detail::assign(Ref target, Ref expression, Loc at) {
 // Waits and looking inside
 //===----------------------------------------------------------------------===//
 
-void penstock::detail::wait(std::span<const std::string_view> names, int lag, Loc at) {
+void penstock::detail::wait(List<const std::string_view> names, int lag, Loc at) {
   Recorder *r = recorderFor(at);
   if (!r)
     return;

@@ -36,7 +36,7 @@ Recorder::Recorder(MLIRContext *context, const penstock::detail::KernelSource &s
                    const CompileOptions &options,
                    std::vector<Diagnostic> &diagnostics)
     : id(nextRecorderId()), context(context), builder(context),
-      diagnostics(diagnostics), fixedSizes(options.fix), source(source),
+      diagnostics(diagnostics), fixedSizes(options.fix.begin(), options.fix.end()), source(source),
       entries(1), exceptions(std::uncaught_exceptions()),
       previous(currentRecorder) {
   currentRecorder = this;

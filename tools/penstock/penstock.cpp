@@ -185,7 +185,7 @@ private:
         if (!number)
           pairs.reset();
         else
-          options.compile.fix[name] = *number;
+          options.compile.fix.emplace_back(name, *number);
         if (!pairs)
           break;
       }

@@ -1,0 +1,97 @@
+//===- DLPack.cpp - Does a foreign tensor fit a view? ---------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "penstock/dlpack.h"
+#include "Diagnostics/Codes.h"
+#include "Runtime/KernelInfo.h"
+
+using namespace penstock;
+
+namespace {
+
+// Numbers of DLPack that its older headers do not name yet.
+enum Code {
+  Int = 0,
+  UInt = 1,
+  Float = 2,
+  BFloat = 4,
+  Bool = 6,
+  Float8E4M3FN = 10,
+  Float8E5M2 = 12
+};
+
+bool isOf(Element element, const detail::ForeignTensor &tensor) {
+  bool whole = tensor.code == Int || tensor.code == UInt;
+  switch (element) {
+  case Element::f16:
+  case Element::f32:
+  case Element::f64:
+    return tensor.code == Float;
+  case Element::bf16:
+    return tensor.code == BFloat;
+  case Element::f8e4m3:
+    return tensor.code == Float8E4M3FN;
+  case Element::f8e5m2:
+    return tensor.code == Float8E5M2;
+  case Element::i1:
+    return tensor.code == Bool;
+  case Element::i8:
+  case Element::i16:
+  case Element::i32:
+  case Element::i64:
+    return whole;
+  case Element::index:
+    break;
+  }
+  return false;
+}
+
+std::string typeName(const detail::ForeignTensor &tensor) {
+  static constexpr std::pair<int, const char *> names[] = {{Int, "int"},
+                                                           {UInt, "uint"},
+                                                           {Float, "float"},
+                                                           {BFloat, "bfloat"},
+                                                           {Bool, "bool"},
+                                                           {Float8E4M3FN, "float8_e4m3fn "},
+                                                           {Float8E5M2, "float8_e5m2 "}};
+  std::string name = "type code " + std::to_string(tensor.code) + ", bits ";
+  for (const auto &[code, text] : names)
+    if (code == tensor.code)
+      name = text;
+  name += std::to_string(tensor.bits);
+  return tensor.lanes == 1 ? name : name + " x " + std::to_string(tensor.lanes);
+}
+
+} // namespace
+
+std::vector<Diagnostic> detail::checkForeign(const ForeignTensor &tensor, Element element, int rank,
+                                             Loc at) {
+  std::vector<Diagnostic> result;
+  auto error = [&](unsigned code, std::string message, std::string help) {
+    Diagnostic d;
+    d.code = code;
+    d.place = {at.file, at.line, 0};
+    d.message = std::move(message);
+    d.helps.push_back(std::move(help));
+    result.push_back(std::move(d));
+  };
+  // Host memory, and memory that CUDA or ROCm pinned on the host.
+  if (tensor.device != 1 && tensor.device != 3 && tensor.device != 11)
+    error(LaunchTarget,
+          "this DLPack tensor lies on device " + std::to_string(tensor.deviceNumber) + " of type " +
+              std::to_string(tensor.device) + ", not in this machine's memory",
+          "copy it to the host first");
+  if (int(tensor.shape.size()) != rank)
+    error(LaunchRank,
+          "this DLPack tensor has rank " + std::to_string(tensor.shape.size()) + ", the view has " +
+              std::to_string(rank),
+          "ask for view<T, " + std::to_string(tensor.shape.size()) + ">");
+  if (!isOf(element, tensor) || tensor.lanes != 1 || tensor.bits != int(bytesOf(element)) * 8)
+    error(LaunchRank,
+          "this DLPack tensor holds " + typeName(tensor) + ", the view " + nameOf(element),
+          "ask for a view of the tensor's own type, or convert the tensor");
+  return result;
+}
