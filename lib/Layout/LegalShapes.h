@@ -1,0 +1,43 @@
+//===- LegalShapes.h - What the hardware accepts ----------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The limits of the asynchronous instructions, with the broken rule as text, so
+// that a front end can say what is wrong before it emits anything.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_LAYOUT_LEGALSHAPES_H
+#define PENSTOCK_LAYOUT_LEGALSHAPES_H
+
+#include "Layout/Descriptor.h"
+
+#include <string>
+#include <vector>
+
+namespace penstock::layout {
+
+// Each returns the rule that is broken, as a sentence without a full stop, or
+// nothing if the hardware accepts what is asked.
+
+/// One wgmma.mma_async with both operands in shared memory.
+std::optional<std::string> refuseWgmma(int m, int n, MmaType a, MmaType b, AccType d, Major aMajor,
+                                       Major bMajor);
+
+/// One dense tcgen05.mma with both operands in shared memory. \p m and \p n are
+/// those of all \p ctas together.
+std::optional<std::string> refuseTcgen05(int ctas, int m, int n, MmaType a, MmaType b, AccType d,
+                                         Major aMajor, Major bMajor);
+
+/// The box of a tiled copy, its fastest dimension first.
+std::optional<std::string> refuseTmaBox(int elementBits, const std::vector<int64_t> &box,
+                                        Swizzle swizzle);
+
+/// What tcgen05.alloc can allocate at once.
+std::optional<std::string> refuseTensorMemoryColumns(int64_t columns);
+
+} // namespace penstock::layout
+
+#endif // PENSTOCK_LAYOUT_LEGALSHAPES_H
