@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Draw/Svg.h"
+#include "Draw/SvgWriter.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace penstock::draw {
 namespace {
@@ -21,26 +21,6 @@ constexpr int rowGap = 14;
 constexpr int axisHeight = 34;
 constexpr int legendHeight = 34;
 
-/// Eight hues of similar lightness on which dark text can be read; neighbours
-/// differ also for readers who do not see all colours.
-struct Colour {
-  const char *fill, *line;
-};
-constexpr Colour palette[] = {{"#9ec9f5", "#2f6fae"}, {"#f9c48b", "#b2681a"},
-                              {"#a8dcae", "#3a8446"}, {"#e3b5ea", "#8d4a99"},
-                              {"#f6e08a", "#94801c"}, {"#f5b1b1", "#ad4242"},
-                              {"#a4dfdc", "#2d7f7b"}, {"#ccc3ef", "#5d4fa5"}};
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", value);
-  std::string out = text;
-  out.erase(out.find_last_not_of('0') + 1);
-  if (out.back() == '.')
-    out.pop_back();
-  return out;
-}
-
 /// A round number of cycles between ticks, for about `count` of them.
 int64_t tickStep(int64_t end, int64_t count) {
   int64_t step = 1;
@@ -52,7 +32,7 @@ int64_t tickStep(int64_t end, int64_t count) {
         step *= 10;
 }
 
-class Chart {
+class Chart : SvgWriter {
 public:
   Chart(const Timeline &timeline, const SvgOptions &options)
       : timeline(timeline), width(std::max(options.width, 400)),
@@ -78,23 +58,13 @@ public:
     for (size_t i = 0; i < timeline.slices.size(); ++i)
       slice(i);
     legend();
-    return out + "</svg>\n";
+    return finish();
   }
 
 private:
   double x(int64_t t) const {
     return marginLeft +
            double(t) * (width - marginLeft - marginRight) / double(end);
-  }
-  void text(double atX, double atY, const char *style,
-            const std::string &what) {
-    out += "<text x=\"" + number(atX) + "\" y=\"" + number(atY) +
-           "\" class=\"" + style + "\">" + xmlText(what) + "</text>\n";
-  }
-  void line(double x1, double y1, double x2, double y2, const char *style) {
-    out += "<line x1=\"" + number(x1) + "\" y1=\"" + number(y1) + "\" x2=\"" +
-           number(x2) + "\" y2=\"" + number(y2) + "\" class=\"" + style +
-           "\"/>\n";
   }
   void placeFlights(unsigned row);
   void header();
@@ -110,7 +80,6 @@ private:
   int64_t end;
   std::vector<int> top, lanes;
   std::vector<int> laneOf; ///< per slice
-  std::string out;
 };
 
 void Chart::placeFlights(unsigned row) {
@@ -132,12 +101,7 @@ void Chart::placeFlights(unsigned row) {
 }
 
 void Chart::header() {
-  out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
-        std::to_string(width) + "\" height=\"" + std::to_string(height) +
-        "\" viewBox=\"0 0 " + std::to_string(width) + " " +
-        std::to_string(height) +
-        "\" role=\"img\" font-family=\"'DejaVu Sans','Segoe UI',Helvetica,"
-        "Arial,sans-serif\">\n<style>\n"
+  begin(width, height,
         ".title{font-size:16px;font-weight:600;fill:#1c2733}\n"
         ".sub{font-size:12px;fill:#5a6775}\n"
         ".row{font-size:13px;font-weight:600;fill:#1c2733}\n"
@@ -149,13 +113,12 @@ void Chart::header() {
         ".base{stroke:#c9d1da;stroke-width:1}\n"
         ".mark{stroke:#c0392b;stroke-width:1.5}\n"
         ".marked{font-size:11px;font-weight:600;fill:#c0392b;text-anchor:"
-        "middle}\n"
-        "</style>\n<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" "
+        "middle}\n",
+        "<pattern id=\"hatch\" width=\"6\" height=\"6\" "
         "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
         "<rect width=\"6\" height=\"6\" fill=\"#f4f5f7\"/><line x1=\"0\" "
         "y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"#c3cbd4\" "
-        "stroke-width=\"2\"/></pattern></defs>\n"
-        "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+        "stroke-width=\"2\"/></pattern>");
   text(16, 24, "title", timeline.title);
   if (!timeline.subtitle.empty())
     text(16, 42, "sub", timeline.subtitle);
@@ -315,25 +278,6 @@ void Chart::legend() {
 }
 
 } // namespace
-
-std::string xmlText(const std::string &text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += ' ';
-    else
-      out += c;
-  }
-  return out;
-}
 
 std::string toSvg(const Timeline &timeline, const SvgOptions &options) {
   return Chart(timeline, options).draw();

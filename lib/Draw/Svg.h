@@ -19,9 +19,6 @@ struct SvgOptions {
 /// element of class "work", "flight" or "wait" with its data as attributes.
 std::string toSvg(const Timeline &, const SvgOptions & = {});
 
-/// Text that may stand in XML.
-std::string xmlText(const std::string &);
-
 } // namespace penstock::draw
 
 #endif // PENSTOCK_DRAW_SVG_H
