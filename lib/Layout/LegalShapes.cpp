@@ -129,6 +129,18 @@ Refusal refuseTmaBox(int elementBits, const std::vector<int64_t> &box, Swizzle s
   return std::nullopt;
 }
 
+Refusal refuseTmaTile(const SharedTile &tile) {
+  Swizzle swizzle = tile.linear ? Swizzle::None : tile.swizzle;
+  if (Refusal refusal = refuseTmaBox(tile.elementBits, {tile.chunkCols(), tile.rows}, swizzle))
+    return refusal;
+  constexpr int64_t destination = 128;
+  if (tile.chunks() > 1 && tile.chunkBytes() % destination != 0)
+    return "a copy by TMA starts at a multiple of " + std::to_string(destination) +
+           " bytes, but the chunks of " + std::to_string(tile.rows) + " rows have " +
+           std::to_string(tile.chunkBytes());
+  return std::nullopt;
+}
+
 Refusal refuseTensorMemoryColumns(int64_t columns) {
   if (columns >= 32 && columns <= 512 && (columns & (columns - 1)) == 0)
     return std::nullopt;

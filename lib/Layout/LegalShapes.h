@@ -35,6 +35,9 @@ std::optional<std::string> refuseTcgen05(int ctas, int m, int n, MmaType a, MmaT
 std::optional<std::string> refuseTmaBox(int elementBits, const std::vector<int64_t> &box,
                                         Swizzle swizzle);
 
+/// Whether one box brings each chunk of the tile to its place.
+std::optional<std::string> refuseTmaTile(const SharedTile &);
+
 /// What tcgen05.alloc can allocate at once.
 std::optional<std::string> refuseTensorMemoryColumns(int64_t columns);
 

@@ -32,7 +32,9 @@ int64_t SharedTile::byteOffset(int64_t row, int64_t col) const {
 }
 
 std::optional<SharedTile> sharedTileFor(int64_t rows, int64_t cols, int elementBits) {
-  if (rows <= 0 || cols <= 0 || elementBits <= 0)
+  // Other sizes would not fill a piece of 16 bytes.
+  bool sized = elementBits > 0 && elementBits <= 64 && (elementBits & (elementBits - 1)) == 0;
+  if (rows <= 0 || cols <= 0 || !sized)
     return std::nullopt;
   for (Swizzle swizzle : {Swizzle::B128, Swizzle::B64, Swizzle::B32, Swizzle::None})
     if (cols * elementBits % (8 * spanBytes(swizzle)) == 0)

@@ -21,8 +21,8 @@ namespace penstock::layout {
 
 /// A tile of rows x cols elements; neighbours along a row are neighbours in
 /// memory. It is cut along `cols` into chunks as wide as the swizzle's span, each
-/// of all rows and one TMA box, which follow each other. A linear tile is
-/// row-major without chunks.
+/// of all rows and one TMA box (if refuseTmaTile does not object), which follow each
+/// other. A linear tile is row-major without chunks.
 struct SharedTile {
   int64_t rows = 0;
   int64_t cols = 0;
@@ -45,7 +45,7 @@ struct SharedTile {
 };
 
 /// With the widest swizzle whose span divides the rows' bytes; nothing if not
-/// even 16 bytes do.
+/// even 16 bytes do, or if elements are not of 1, 2, 4, ... or 64 bits.
 std::optional<SharedTile> sharedTileFor(int64_t rows, int64_t cols, int elementBits);
 
 } // namespace penstock::layout

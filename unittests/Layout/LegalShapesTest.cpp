@@ -124,6 +124,16 @@ TEST(LegalShapes, Boxes) {
   EXPECT_TRUE(refuseTmaBox(4, {64, 1}, Swizzle::None));
 }
 
+TEST(LegalShapes, TilesOfBoxes) {
+  EXPECT_FALSE(refuseTmaTile(*sharedTileFor(128, 128, 16)));
+  EXPECT_FALSE(refuseTmaTile(*sharedTileFor(1, 8, 16))) << "one chunk may be small";
+  EXPECT_FALSE(refuseTmaTile({100, 256, 8, Swizzle::None, true}));
+  EXPECT_TRUE(refuseTmaTile({100, 512, 8, Swizzle::None, true})) << "a linear tile is one box";
+  EXPECT_TRUE(refuseTmaTile(*sharedTileFor(257, 64, 16)));
+  EXPECT_EQ(refuseTmaTile(*sharedTileFor(4, 24, 16)),
+            "a copy by TMA starts at a multiple of 128 bytes, but the chunks of 4 rows have 64");
+}
+
 TEST(LegalShapes, ColumnsOfTensorMemory) {
   std::set<int64_t> ok;
   for (int64_t columns = -600; columns <= 1100; ++columns)

@@ -61,6 +61,8 @@ TEST(SharedTile, WidestSwizzleThatDivides) {
   EXPECT_FALSE(sharedTileFor(0, 64, 16));
   EXPECT_FALSE(sharedTileFor(64, 0, 16));
   EXPECT_FALSE(sharedTileFor(64, 64, 0));
+  EXPECT_FALSE(sharedTileFor(64, 64, 96));
+  EXPECT_FALSE(sharedTileFor(64, 64, 128));
   EXPECT_FALSE(sharedTileFor(64, -64, 16));
 }
 
