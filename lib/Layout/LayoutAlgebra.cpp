@@ -81,7 +81,7 @@ private:
   }
 
   /// The modes of b add up in a digit, which must not carry into the next one: a is
-  /// not additive across digits.
+  /// not additive across digits. Nor out of the last one, where a's indices end.
   bool use(size_t digit, int64_t most) {
     used[digit] += most;
     return used[digit] < digits[digit].extent;
@@ -98,7 +98,7 @@ Layout coalesce(const Layout &layout) { return Layout::ofModes(coalescedModes(la
 bool equivalent(const Layout &a, const Layout &b) { return coalescedModes(a) == coalescedModes(b); }
 
 std::optional<Layout> composition(const Layout &a, const Layout &b) {
-  if (!a.isBounded() || !b.isBounded() || b.cosize() > a.size())
+  if (!a.isBounded() || !b.isBounded())
     return std::nullopt;
   std::optional<Layout> result = Composer(a).compose(b);
   return result ? ifBounded(std::move(*result)) : std::nullopt;

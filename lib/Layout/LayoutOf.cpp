@@ -30,7 +30,7 @@ std::optional<Layout> modesOf(int64_t extent, const std::vector<Term> &rowTerms,
   auto strideOf = [](const std::vector<Term> &terms, int64_t cut) {
     int64_t stride = 0;
     for (const Term &t : terms)
-      if (cut >= t.div && cut < t.div * t.mod)
+      if (cut < t.div * t.mod) // 0 below the term's digit
         stride += cut / t.div * t.stride;
     return stride;
   };
