@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the pages of docs/ that are made from sources: the reference of the
-tile dialect and of the passes from ODS, and the list of diagnostic codes.
+dialects and of the passes from ODS, and the list of diagnostic codes.
 
   docs/generate.py                 update docs/ in place
   docs/generate.py --check         fail, with a diff, if docs/ is out of date
@@ -26,13 +26,21 @@ def tblgen(options, generator, source):
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def tile(options):
-    source = "lib/Dialect/Tile/TileOps.td"
-    body = tblgen(options, ["-gen-dialect-doc", "-dialect=tile"], source)
-    names = re.findall(r"^### `(tile\.\w+)` \((.*)\)$", body, re.M)
+def dialect(options, name, folder):
+    source = f"lib/Dialect/{folder}/{folder}Ops.td"
+    body = tblgen(options, ["-gen-dialect-doc", f"-dialect={name}"], source)
+    names = re.findall(rf"^### `({name}\.[\w.]+)` \((.*)\)$", body, re.M)
     anchors = [f"[`{name}`](#{heading_anchor(f'{name} ({rest})')})" for name, rest in names]
     body = body.replace("## Operations\n", "## Operations\n\n" + ",\n".join(anchors) + ".\n", 1)
-    return BANNER.format("lib/Dialect/Tile/*.td") + body
+    return BANNER.format(f"lib/Dialect/{folder}/*.td") + body
+
+
+def tile(options):
+    return dialect(options, "tile", "Tile")
+
+
+def nv(options):
+    return dialect(options, "nv", "NV")
 
 
 def heading_anchor(heading):
@@ -41,12 +49,13 @@ def heading_anchor(heading):
 
 
 def passes(options):
-    text = BANNER.format("lib/Transforms/Passes.td and lib/Target/X86/Passes.td")
+    text = BANNER.format("lib/Transforms/Passes.td and lib/Target/*/Passes.td")
     text += "# Passes\n\nEach can be run alone by `penstock-opt`; a pipeline of them is named in\n"
     text += "[architecture.md](../architecture.md).\n"
     for title, source in (
         ("On tile programs", "lib/Transforms/Passes.td"),
         ("For x86-64", "lib/Target/X86/Passes.td"),
+        ("For NVIDIA GPUs", "lib/Target/NVPTX/Passes.td"),
     ):
         body = tblgen(options, ["-gen-pass-doc"], source)
         body = re.sub(r"Example: (test/\S+)", r"Example: [\1](../../\1)", body)
@@ -80,6 +89,7 @@ def diagnostics(_options):
 
 PAGES = {
     "reference/tile.md": tile,
+    "reference/nv.md": nv,
     "reference/passes.md": passes,
     "diagnostics.md": diagnostics,
 }

@@ -14,6 +14,7 @@
 #ifndef PENSTOCK_BLOCK_H
 #define PENSTOCK_BLOCK_H
 
+#include "penstock/hardware.h"
 #include "penstock/tile.h"
 
 #include <string>
@@ -350,6 +351,44 @@ public:
   void wait(std::string_view name, WaitOptions o = {}, Loc at = here()) {
     detail::wait({&name, 1}, o.lag, at);
   }
+
+  //===------------------------------------------------------------------===//
+  // Explicit control of a GPU (hardware.h)
+  //===------------------------------------------------------------------===//
+
+  /// The threads of a block: a multiple of 32.
+  void threads(int64_t count, Loc at = here()) { detail::nv::threads(count, at); }
+  /// What some warps do; the others go on behind it.
+  template <class Body> void warps(int64_t first, int64_t count, Body &&body, Loc at = here()) {
+    detail::Scope scope = detail::nv::openWarps(first, count, at);
+    body();
+    detail::close(scope);
+  }
+  template <class Body> void warp(int64_t number, Body &&body, Loc at = here()) {
+    warps(number, 1, body, at);
+  }
+  /// What one thread of the scope does.
+  template <class Body> void elect_one(Body &&body, Loc at = here()) {
+    detail::Scope scope = detail::nv::openElect(at);
+    body();
+    detail::close(scope);
+  }
+  /// Waits for all threads of the scope.
+  void sync(Loc at = here()) { detail::nv::sync(at); }
+  /// Writes a shared tile from registers.
+  template <class T, class E>
+  void store(const Tile<T, 2> &tile, const E &value, Loc at = here())
+    requires std::is_convertible_v<E, detail::ExprArg<T>>
+  {
+    set(tile, value, at);
+  }
+
+  detail::BarrierCalls mbarrier;
+  detail::TmaCalls tma;
+  detail::AsyncCopyCalls cp_async;
+  detail::FenceCalls fence;
+  detail::TensorCalls tcgen05;
+  detail::WgmmaCalls wgmma;
 
   //===------------------------------------------------------------------===//
   // Looking inside

@@ -20,14 +20,20 @@ namespace penstock {
 /// What a kernel is compiled for.
 class Target {
 public:
-  enum class Kind : uint8_t { Native, Interpreter };
+  enum class Kind : uint8_t { Native, Interpreter, Sm90a, Sm100a };
   /// This machine's processor, with its vector instructions.
   static Target native() { return {Kind::Native}; }
   /// The reference: executes the tile program as it was recorded. Slow, and the
   /// judge of everything else.
   static Target interpreter() { return {Kind::Interpreter}; }
+  /// NVIDIA Hopper and Blackwell.
+  static Target sm_90a() { return {Kind::Sm90a}; }
+  static Target sm_100a() { return {Kind::Sm100a}; }
+  /// Runs GPU kernels on the emulator, with all of its checks.
+  Target emulated() const { return {kind, true}; }
 
   Kind kind;
+  bool onEmulator = false;
 };
 
 struct CompileOptions {
@@ -91,7 +97,7 @@ struct CompileResult {
 PENSTOCK_EXPORT CompileResult compile(const KernelSource &, Target, const CompileOptions &);
 PENSTOCK_EXPORT std::vector<Diagnostic> launch(Executable *, List<const Argument>,
                                                const LaunchOptions &, Loc at);
-enum class Form : uint8_t { Tile, Lowered, LLVM, Assembly };
+enum class Form : uint8_t { Tile, Lowered, LLVM, Assembly, Ptx };
 PENSTOCK_EXPORT std::string text(Executable *, Form);
 
 /// Arguments of a kernel function and what a caller passes for them.
@@ -209,6 +215,9 @@ public:
   std::string tile_program() const { return detail::text(executable.get(), detail::Form::Tile); }
   std::string llvm_ir() const { return detail::text(executable.get(), detail::Form::LLVM); }
   std::string assembly() const { return detail::text(executable.get(), detail::Form::Assembly); }
+
+  /// The PTX of a kernel for a GPU.
+  std::string ptx() const { return detail::text(executable.get(), detail::Form::Ptx); }
 
   detail::ExecutableRef executable;
 };

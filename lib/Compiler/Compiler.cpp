@@ -8,6 +8,7 @@
 #include "Compiler/PassInstruments.h"
 #include "Compiler/Pipelines.h"
 #include "Diagnostics/Codes.h"
+#include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
 #include "Dialect/Tile/Language.h"
 #include "Dialect/Tile/Locations.h"
@@ -15,6 +16,7 @@
 #include "Lang/Recorder.h"
 #include "Lang/Signature.h"
 #include "Runtime/BlockContext.h"
+#include "Target/NVPTX/Passes.h"
 #include "Transforms/KernelAbi.h"
 #include "Transforms/Passes.h"
 #include "mlir/IR/Verifier.h"
@@ -229,6 +231,45 @@ public:
     return true;
   }
 
+  bool device(penstock::detail::Executable &executable, ModuleOp module, bool isExplicit) {
+    executable.emulated = options.target.onEmulator;
+    if (isExplicit)
+      return device(executable, module, {});
+    // What TMA cannot copy is copied by threads, in a kernel of its own.
+    OwningOpRef<ModuleOp> byThreads(module.clone());
+    return device(executable, module, {.specialise = true}) &&
+           device(executable, *byThreads, {.specialise = true, .plain = true});
+  }
+
+  bool device(penstock::detail::Executable &executable, ModuleOp module,
+              DevicePipelineOptions how) {
+    PassManager passes(module->getName());
+    passes.enableVerifier(options.verify);
+    installInstruments(passes, options);
+    DeviceKernel kernel;
+    how.architecture = options.target.kind == Target::Kind::Sm90a ? "sm_90a" : "sm_100a";
+    buildDevicePipeline(passes, how, kernel);
+    size_t before = diagnostics.size();
+    {
+      tile::DiagnosticCollector collector(module.getContext(), diagnostics, InternalError);
+      if (failed(passes.run(module))) {
+        if (diagnostics.size() == before)
+          internalError("a pass failed without saying why");
+        return false;
+      }
+    }
+    std::string error;
+    kernel.ptx = emitPtx(module, kernel, error);
+    if (kernel.ptx.empty()) {
+      internalError(error);
+      return false;
+    }
+    auto readable = readForEmulation(std::move(kernel), diagnostics);
+    if (readable)
+      executable.devices.push_back(std::move(readable));
+    return !executable.devices.empty();
+  }
+
 private:
   void internalError(const std::string &text) {
     penstock::Diagnostic d;
@@ -261,6 +302,31 @@ private:
   std::vector<penstock::Diagnostic> &diagnostics;
 };
 
+/// The first operation that says what a GPU's threads do; null in tile programs.
+Operation *firstExplicit(func::FuncOp kernel) {
+  Operation *first = kernel->hasAttr(nv::NVDialect::threadsAttr) ? kernel.getOperation() : nullptr;
+  kernel.walk([&](Operation *op) {
+    if ((!first || first == kernel) && isa_and_nonnull<nv::NVDialect>(op->getDialect()))
+      first = op;
+  });
+  return first;
+}
+
+bool checkRunsHere(func::FuncOp kernel, std::vector<penstock::Diagnostic> &diagnostics) {
+  Operation *first = firstExplicit(kernel);
+  if (!first)
+    return true;
+  penstock::Diagnostic d;
+  d.code = HardwareTarget;
+  d.place = tile::placeOf(first->getLoc());
+  d.message =
+      "`" + kernel.getName().str() + "` says what the threads of a GPU do; it cannot run here";
+  d.helps.push_back("compile it for Target::sm_90a() or Target::sm_100a(), with .emulated() to "
+                    "run it without a GPU");
+  diagnostics.push_back(std::move(d));
+  return false;
+}
+
 } // namespace
 
 penstock::detail::ExecutableRef
@@ -274,6 +340,8 @@ penstock::compileProgram(PooledContext context, OwningOpRef<ModuleOp> module, St
   executable->lateCompletion = options.lateCompletion;
   llvm::raw_string_ostream(executable->tileProgram) << *module;
   if (options.target.kind == Target::Kind::Interpreter) {
+    if (!checkRunsHere(function, diagnostics))
+      return {};
     if (!Backend(options, diagnostics).checkSchedules(*module))
       return {};
     executable->kernel = function;
@@ -281,7 +349,12 @@ penstock::compileProgram(PooledContext context, OwningOpRef<ModuleOp> module, St
     executable->module = std::move(module);
     return executable;
   }
-  if (!Backend(options, diagnostics).native(*executable, *module, kernel))
+  bool isDevice = options.target.kind != Target::Kind::Native;
+  if (!isDevice && !checkRunsHere(function, diagnostics))
+    return {};
+  if (isDevice ? !Backend(options, diagnostics)
+                      .device(*executable, *module, firstExplicit(function) != nullptr)
+               : !Backend(options, diagnostics).native(*executable, *module, kernel))
     return {};
   module = {}; // before its context goes back to the pool
   return executable;

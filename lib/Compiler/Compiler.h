@@ -12,6 +12,7 @@
 #ifndef PENSTOCK_COMPILER_COMPILER_H
 #define PENSTOCK_COMPILER_COMPILER_H
 
+#include "Check/EmulatedLaunch.h"
 #include "Runtime/KernelInfo.h"
 #include "Runtime/NativeLaunch.h"
 #include "Target/X86/NativeCode.h"
@@ -90,6 +91,10 @@ public:
   // Native code ...
   std::unique_ptr<NativeCode> code;
   NativeEntries entries;
+  // ... or a kernel for a GPU ...
+  /// In order of preference; the last one takes every tensor.
+  std::vector<std::shared_ptr<EmulatedKernel>> devices;
+  bool emulated = false;
   // ... or a program for the interpreter, which runs one launch at a time.
   std::unique_ptr<PooledContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;

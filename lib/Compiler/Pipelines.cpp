@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Compiler/Pipelines.h"
+#include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Interpreter/Interpreter.h"
+#include "Target/NVPTX/Passes.h"
 #include "Target/X86/Passes.h"
 #include "Transforms/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/Extensions/AllExtensions.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -44,6 +47,24 @@ void penstock::buildNativeLLVMPipeline(OpPassManager &passes) {
   passes.addPass(createPackArguments());
 }
 
+void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOptions &options,
+                                   DeviceKernel &result) {
+  if (options.specialise) {
+    passes.addNestedPass<func::FuncOp>(createResolveSchedules());
+    passes.addNestedPass<func::FuncOp>(createSpecialise({options.architecture, options.plain}));
+  }
+  passes.addNestedPass<func::FuncOp>(createUnrollLoops());
+  passes.addPass(createLowerLaunch());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createLowerThreads(options.architecture, result));
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createLowerThreadsToLLVM());
+  // Places of the user's source become `.loc` lines of the PTX.
+  passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
+}
+
 namespace {
 
 struct NativeOptions : PassPipelineOptions<NativeOptions> {
@@ -59,6 +80,7 @@ struct NativeOptions : PassPipelineOptions<NativeOptions> {
 void penstock::registerPasses() {
   registerPenstockTransformsPasses();
   registerPenstockX86Passes();
+  registerPenstockNVPTXPasses();
   registerTransformsPasses(); // upstream's canonicalize, cse, ...
   PassPipelineRegistration<NativeOptions>(
       "penstock-native-loops", "From a tile program to loops over elements",
@@ -74,7 +96,7 @@ void penstock::registerPasses() {
 }
 
 void penstock::registerDialects(DialectRegistry &registry) {
-  registry.insert<tile::TileDialect, affine::AffineDialect, arith::ArithDialect,
+  registry.insert<nv::NVDialect, tile::TileDialect, affine::AffineDialect, arith::ArithDialect,
                   cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
                   math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                   vector::VectorDialect>();

@@ -12,15 +12,27 @@
 
 namespace penstock {
 
+struct DeviceKernel;
+
 struct NativePipelineOptions {
   bool lateCompletion = false;
   unsigned vectorBits = 512;
+};
+
+struct DevicePipelineOptions {
+  std::string architecture = {};
+  bool specialise = false; ///< a tile program, to be divided into roles
+  bool plain = false;      ///< without TMA
 };
 
 /// From a tile program to loops over elements, still in upstream's dialects.
 void buildNativeLoopPipeline(mlir::OpPassManager &passes, const NativePipelineOptions &options);
 /// From there to the LLVM dialect.
 void buildNativeLLVMPipeline(mlir::OpPassManager &passes);
+/// From a tile program or an explicit kernel to the LLVM dialect for a GPU; what its launch needs
+/// is put into \p result.
+void buildDevicePipeline(mlir::OpPassManager &passes, const DevicePipelineOptions &options,
+                         DeviceKernel &result);
 
 /// Registers `--penstock-native-loops` and `--penstock-native`, and all passes.
 void registerPasses();

@@ -61,6 +61,30 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
     interpreting.print = options.print;
     return interpret(executable.kernel, {arguments.data(), arguments.size()}, interpreting).faults;
   }
+  if (!executable.devices.empty()) {
+    if (!executable.emulated) {
+      Diagnostic d;
+      d.code = LaunchTarget;
+      d.place = place.known() ? place : executable.info.place;
+      d.message = "`" + executable.info.name + "` is a kernel for a GPU, and none is driven here";
+      d.helps.push_back("compile it for a target with .emulated() to run it on the emulator");
+      return {d};
+    }
+    emu::LaunchOptions emulation;
+    emulation.timing = options.completion == Completion::Eager    ? emu::Timing::Eager
+                       : options.completion == Completion::Latest ? emu::Timing::Lazy
+                                                                  : emu::Timing::Random;
+    emulation.seed = options.seed;
+    emulation.threads = unsigned(std::max(0, options.threads));
+    if (options.print)
+      emulation.print = [&](const std::string &text) { options.print(text); };
+    size_t chosen = 0;
+    while (chosen + 1 < executable.devices.size() &&
+           !rowsFit(executable.devices[chosen]->kernel, arguments))
+      ++chosen;
+    return launchEmulated(*executable.devices[chosen], executable.info, arguments, emulation)
+        .findings;
+  }
   if (options.completion != Completion::Eager && !executable.lateCompletion) {
     Diagnostic d;
     d.code = LaunchTarget;
@@ -80,6 +104,8 @@ std::string detail::text(Executable *kernel, Form form) {
   Executable &executable = *kernel;
   if (form == Form::Tile)
     return executable.tileProgram;
+  if (form == Form::Ptx)
+    return executable.devices.empty() ? "" : executable.devices.front()->kernel.ptx;
   if (!executable.code)
     return "";
   return form == Form::LLVM ? executable.code->llvmIR : assemblyOf(executable.code->llvmIR);

@@ -30,6 +30,9 @@ bool isScalar(Type type) {
   return isElementType(type) || isa<IndexType>(type);
 }
 
+/// The explicit level is a dialect of its own, above this one.
+bool isExplicit(const Dialect &dialect) { return dialect.getNamespace() == "nv"; }
+
 bool isLanguageType(Type type) {
   if (auto memref = dyn_cast<MemRefType>(type))
     return isElementType(memref.getElementType()) &&
@@ -37,13 +40,14 @@ bool isLanguageType(Type type) {
            memref.getRank() <= maxTileRank &&
            (memref.getLayout().isIdentity() ||
             isa<StridedLayoutAttr>(memref.getLayout()));
-  return isScalar(type);
+  return isScalar(type) || isExplicit(type.getDialect());
 }
 
 /// The operations of upstream dialects that are part of the language. Each is
 /// understood by the interpreter and by every back end.
 bool isLanguageOp(Operation *op) {
-  if (isa<TileDialect>(op->getDialect()))
+  if (isa_and_nonnull<TileDialect>(op->getDialect()) ||
+      (op->getDialect() && isExplicit(*op->getDialect())))
     return true;
   return isa<func::ReturnOp, scf::ForOp, scf::IfOp, scf::YieldOp,
              memref::DimOp, memref::SubViewOp, memref::TransposeOp,
@@ -85,7 +89,7 @@ LogicalResult verifyTypes(Operation *op) {
   // A tile is known by the allocation or argument that its views lead back to.
   // Choosing between tiles at run time, or carrying them through a loop, would
   // hide which one an operation touches.
-  if (!isa<AllocOp, memref::SubViewOp, memref::TransposeOp>(op) &&
+  if (!isa<AllocOp, memref::SubViewOp, memref::TransposeOp>(op) && !isExplicit(*op->getDialect()) &&
       llvm::any_of(types, llvm::IsaPred<MemRefType>))
     return emitCoded(op, TextForeignType)
            << "`" << op->getName()
@@ -95,7 +99,7 @@ LogicalResult verifyTypes(Operation *op) {
 }
 
 LogicalResult verifyViewed(Operation *op, Value source, StringRef what) {
-  if (rootOf(source).getDefiningOp<AllocOp>())
+  if (!isa<BlockArgument>(rootOf(source)))
     return success();
   return emitCoded(op, SpaceMismatch)
          << "a " << what << " is taken of the tensor " << describe(source)

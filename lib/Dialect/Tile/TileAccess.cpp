@@ -39,10 +39,10 @@ Value tile::rootOf(Value memref) {
 std::string tile::nameOf(Value value) {
   if (isa<MemRefType>(value.getType()))
     value = rootOf(value);
-  if (auto alloc = value.getDefiningOp<AllocOp>())
-    return alloc.getLabel().value_or("").str();
-  if (auto bind = value.getDefiningOp<BindOp>())
-    return bind.getLabel().str();
+  // Allocations, of whatever dialect, and bound scalars.
+  if (Operation *op = value.getDefiningOp())
+    if (auto label = op->getAttrOfType<StringAttr>("label"))
+      return label.str();
   if (auto argument = dyn_cast<BlockArgument>(value))
     if (auto function =
             dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))

@@ -23,7 +23,8 @@ class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 def Tile_Space : I32EnumAttr<"Space", "where a tile lives", [
     I32EnumAttrCase<"Global", 0, "global">,
     I32EnumAttrCase<"Shared", 1, "shared">,
-    I32EnumAttrCase<"Local", 2, "local">]> {
+    I32EnumAttrCase<"Local", 2, "local">,
+    I32EnumAttrCase<"Tensor", 3, "tensor">]> {
   let cppNamespace = "::penstock::tile";
   let genSpecializedAttr = 0;
 }
@@ -33,7 +34,8 @@ def Tile_SpaceAttr : EnumAttr<Tile_Dialect, Tile_Space, "space"> {
   let description = [{
     `global` is the memory of a kernel's arguments; `shared` is visible to all
     threads of a block; `local` is spread over a block's threads or held where
-    the target keeps accumulators (registers, tensor memory).
+    the target keeps accumulators (registers, tensor memory). `tensor` is the
+    tensor memory of Blackwell; such tiles are made by `nv.tcgen05.alloc`.
   }];
   let assemblyFormat = "`<` $value `>`";
 }

@@ -190,7 +190,7 @@ LogicalResult AllocOp::verify() {
   auto type = dyn_cast<MemRefType>(getResult().getType());
   auto space =
       type ? dyn_cast_or_null<SpaceAttr>(type.getMemorySpace()) : SpaceAttr();
-  if (!space || space.getValue() == Space::Global)
+  if (!space || space.getValue() == Space::Global || space.getValue() == Space::Tensor)
     return fail(emitCoded(*this, TileShape)
                 << "a tile is allocated in the shared or local space");
   std::string name = getLabel() ? "`" + getLabel()->str() + "`" : "a tile";

@@ -1,0 +1,200 @@
+//===- hardware.h - Barriers, engines and roles in the user's hands -*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What `b.mbarrier`, `b.tma`, `b.tcgen05`, `b.wgmma`, `b.cp_async` and `b.fence`
+// are. Each call is one operation of the `nv` dialect; docs/explicit.md says
+// who executes it and how it completes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_HARDWARE_H
+#define PENSTOCK_HARDWARE_H
+
+#include "penstock/tile.h"
+
+#include <vector>
+
+namespace penstock {
+namespace detail::nv {
+
+struct BarrierRef {
+  Ref barriers, index;
+};
+
+PENSTOCK_EXPORT void threads(int64_t count, Loc);
+PENSTOCK_EXPORT Scope openWarps(int64_t first, int64_t count, Loc);
+PENSTOCK_EXPORT Scope openElect(Loc);
+PENSTOCK_EXPORT void sync(Loc);
+PENSTOCK_EXPORT void proxyFence(Loc);
+PENSTOCK_EXPORT Ref allocateBarriers(Ints counts, Loc);
+/// \p bytes is empty if none are announced.
+PENSTOCK_EXPORT void arrive(BarrierRef, Ref bytes, Loc);
+PENSTOCK_EXPORT void wait(BarrierRef, Ref phase, bool relaxed, bool cluster, Loc);
+PENSTOCK_EXPORT Ref tryWait(BarrierRef, Ref phase, Loc);
+PENSTOCK_EXPORT void tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef, Loc);
+PENSTOCK_EXPORT void tmaStore(Ref tile, Ref tensor, Refs offsets, Loc);
+PENSTOCK_EXPORT void asyncCopy(Ref tensor, Refs offsets, Ref tile, Loc);
+enum class Group : uint8_t { TmaCommit, AsyncCommit, WgmmaCommit, WgmmaFence, TensorWaitLoad };
+PENSTOCK_EXPORT void group(Group, Loc);
+enum class Engine : uint8_t { Tma, Async, Wgmma };
+PENSTOCK_EXPORT void waitGroup(Engine, int64_t pending, bool read, Loc);
+PENSTOCK_EXPORT Ref allocateTensor(Element, Ints shape, Loc);
+PENSTOCK_EXPORT void deallocateTensor(Ref, Loc);
+PENSTOCK_EXPORT void mma(bool blackwell, Ref a, Ref b, Ref acc, Ref accumulate, Loc);
+PENSTOCK_EXPORT void commit(BarrierRef, Loc);
+PENSTOCK_EXPORT Ref loadTensor(Ref tile, Loc);
+
+} // namespace detail::nv
+
+/// One mbarrier.
+struct Barrier {
+  detail::nv::BarrierRef ref;
+};
+
+/// Several mbarriers, e.g. one for each slot of a ring.
+class Barriers {
+public:
+  Barriers() = default;
+  explicit Barriers(detail::Ref ref) : ref(ref) {}
+  Barrier operator[](detail::IndexArg index) const { return {{ref, index.ref}}; }
+  detail::Ref ref;
+};
+
+enum Semantics : uint8_t { Acquire, Relaxed };
+enum ThreadScope : uint8_t { Cta, Cluster };
+struct BarrierWaitOptions {
+  Semantics sem = Acquire;
+  ThreadScope scope = Cta;
+};
+struct GroupWaitOptions {
+  /// Until what was copied from may be written again, not until it has arrived.
+  bool read = false;
+};
+struct MmaOptions {
+  /// Adds to what the accumulator holds.
+  detail::ScalarArg<bool> accumulate = true;
+};
+
+namespace mbarrier {
+/// The phase with which a producer first waits for an empty slot: one that is
+/// over from the start. A consumer starts with the phase that is under way.
+inline constexpr uint32_t producer_phase = 1;
+inline constexpr uint32_t consumer_phase = 0;
+} // namespace mbarrier
+
+namespace detail {
+
+struct BarrierCalls {
+  /// Barriers that wait for the same number of arrivals in each phase.
+  Barriers alloc(int64_t count, int64_t arrivals = 1, Loc at = here()) const {
+    std::vector<int64_t> counts(size_t(count < 0 ? 0 : count > 4096 ? 4096 : count), arrivals);
+    return Barriers(nv::allocateBarriers(counts, at));
+  }
+  /// Barriers one by one: `auto [full, empty] = b.mbarrier.alloc<2>({1, 2})`.
+  template <size_t N>
+  std::array<Barrier, N> alloc(const int64_t (&arrivals)[N], Loc at = here()) const {
+    Barriers all(nv::allocateBarriers(arrivals, at));
+    return pick<N>(all, at, std::make_index_sequence<N>());
+  }
+  /// Every thread of the scope arrives.
+  void arrive(Barrier barrier, Loc at = here()) const { nv::arrive(barrier.ref, {}, at); }
+  /// The same, and the phase waits for so many bytes of copies as well.
+  void arrive_expect(Barrier barrier, IndexArg bytes, Loc at = here()) const {
+    nv::arrive(barrier.ref, bytes.ref, at);
+  }
+  void wait(Barrier barrier, ScalarArg<uint32_t> phase, BarrierWaitOptions o = {},
+            Loc at = here()) const {
+    nv::wait(barrier.ref, phase.ref, o.sem == Relaxed, o.scope == Cluster, at);
+  }
+
+  /// Asks once, without waiting; may be false though the phase is over.
+  Bool try_wait(Barrier barrier, ScalarArg<uint32_t> phase, Loc at = here()) const {
+    return Bool(nv::tryWait(barrier.ref, phase.ref, at));
+  }
+
+private:
+  template <size_t N, size_t... I>
+  static std::array<Barrier, N> pick(const Barriers &all, Loc at, std::index_sequence<I...>) {
+    return {all[IndexArg(int64_t(I), at)]...};
+  }
+};
+
+struct TmaCalls {
+  template <class T, int RT, Access A>
+  void load(const Place<T, RT, A> &source, const Tile<T, 2> &target, Barrier barrier,
+            Loc at = here()) const {
+    static_assert(A != Access::Out, "this tensor is an Out<..>: it is only written");
+    nv::tmaLoad(source.tensor, source.offsets, target.ref, barrier.ref, at);
+  }
+  template <class T, int RT, Access A>
+  void store(const Tile<T, 2> &source, const Place<T, RT, A> &target, Loc at = here()) const {
+    static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
+    nv::tmaStore(source.ref, target.tensor, target.offsets, at);
+  }
+  void commit_group(Loc at = here()) const { nv::group(nv::Group::TmaCommit, at); }
+  void wait_group(int64_t pending, GroupWaitOptions o = {}, Loc at = here()) const {
+    nv::waitGroup(nv::Engine::Tma, pending, o.read, at);
+  }
+};
+
+struct AsyncCopyCalls {
+  template <class T, int RT, Access A>
+  void load(const Place<T, RT, A> &source, const Tile<T, 2> &target, Loc at = here()) const {
+    static_assert(A != Access::Out, "this tensor is an Out<..>: it is only written");
+    nv::asyncCopy(source.tensor, source.offsets, target.ref, at);
+  }
+  void commit_group(Loc at = here()) const { nv::group(nv::Group::AsyncCommit, at); }
+  void wait_group(int64_t pending, Loc at = here()) const {
+    nv::waitGroup(nv::Engine::Async, pending, false, at);
+  }
+};
+
+struct FenceCalls {
+  /// What this thread wrote to shared memory is seen by TMA and tensor core.
+  void proxy_async(Loc at = here()) const { nv::proxyFence(at); }
+};
+
+/// Blackwell's tensor core.
+struct TensorCalls {
+  template <class T> Tile<T, 2> alloc(int64_t rows, int64_t cols, Loc at = here()) const {
+    int64_t shape[] = {rows, cols};
+    return Tile<T, 2>(nv::allocateTensor(ElementOf<T>::value, shape, at));
+  }
+  template <class T> void dealloc(const Tile<T, 2> &tile, Loc at = here()) const {
+    nv::deallocateTensor(tile.ref, at);
+  }
+  template <class A, class B, class C>
+  void mma(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, MmaOptions o = {},
+           Loc at = here()) const {
+    nv::mma(true, a.ref, b.ref, acc.ref, o.accumulate.ref, at);
+  }
+  void commit(Barrier barrier, Loc at = here()) const { nv::commit(barrier.ref, at); }
+  /// Part of tensor memory in registers, one row for each thread; there after
+  /// wait_load.
+  template <class T> Tile<T, 2> load(const Tile<T, 2> &tile, Loc at = here()) const {
+    return Tile<T, 2>(nv::loadTensor(tile.ref, at));
+  }
+  void wait_load(Loc at = here()) const { nv::group(nv::Group::TensorWaitLoad, at); }
+};
+
+/// Hopper's tensor core.
+struct WgmmaCalls {
+  void fence(Loc at = here()) const { nv::group(nv::Group::WgmmaFence, at); }
+  template <class A, class B, class C>
+  void mma(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, MmaOptions o = {},
+           Loc at = here()) const {
+    nv::mma(false, a.ref, b.ref, acc.ref, o.accumulate.ref, at);
+  }
+  void commit_group(Loc at = here()) const { nv::group(nv::Group::WgmmaCommit, at); }
+  void wait_group(int64_t pending, Loc at = here()) const {
+    nv::waitGroup(nv::Engine::Wgmma, pending, false, at);
+  }
+};
+
+} // namespace detail
+} // namespace penstock
+
+#endif // PENSTOCK_HARDWARE_H

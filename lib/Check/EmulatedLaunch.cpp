@@ -1,0 +1,222 @@
+//===- EmulatedLaunch.cpp - Runs a GPU kernel on the emulator -------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Check/EmulatedLaunch.h"
+#include "Diagnostics/Codes.h"
+#include "Emulator/TensorMap.h"
+#include "PTX/Parser.h"
+
+#include <cstring>
+
+using namespace penstock;
+
+namespace {
+
+/// The distance between rows that is no multiple of 16 bytes; 0 if there is none.
+int64_t crookedRow(const detail::Argument &tensor) {
+  for (size_t d = 0; d + 1 < tensor.strides.size(); ++d) {
+    int64_t bytes = tensor.strides[d] * int64_t(bytesOf(tensor.element));
+    if (tensor.sizes[d] > 1 && bytes % 16)
+      return bytes;
+  }
+  return 0;
+}
+
+class Launcher {
+public:
+  Launcher(const EmulatedKernel &kernel, const KernelInfo &info,
+           std::span<const detail::Argument> arguments)
+      : emulated(kernel), kernel(kernel.kernel), info(info), arguments(arguments) {}
+
+  emu::Report run(const emu::LaunchOptions &options) {
+    checkRows();
+    auto constants = kernel.launch.evaluate(arguments);
+    if (!constants)
+      error(LaunchGrid, "a division by zero while the grid of `" + kernel.name + "` was computed");
+    if (!report.findings.empty())
+      return std::move(report);
+    uint64_t blocks = 1;
+    for (int d = 0; d < 3; ++d) {
+      int64_t extent = (*constants)[size_t(d)];
+      if (extent < 0 || extent > INT32_MAX || (blocks *= uint64_t(extent)) > INT32_MAX) {
+        error(LaunchGrid, "the grid of `" + kernel.name +
+                              "` is negative or has more than 2^31 "
+                              "blocks");
+        return std::move(report);
+      }
+    }
+    report.completed = true;
+    if (blocks == 0)
+      return std::move(report);
+    auto module = device.load(emulated.module, report.findings);
+    if (!module || !copyIn() || !packParameters(*constants))
+      return std::move(report);
+    config.grid = {uint32_t(blocks), 1, 1};
+    config.block = {kernel.threads, 1, 1};
+    config.cluster = {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
+    config.dynamicShared = kernel.sharedBytes;
+    report = device.launch(*module, kernel.name, config, options);
+    copyOut();
+    return std::move(report);
+  }
+
+private:
+  void error(unsigned code, std::string message, std::string help = "") {
+    Diagnostic d;
+    d.code = code;
+    d.place = info.place;
+    d.message = std::move(message);
+    if (!help.empty())
+      d.helps.push_back(std::move(help));
+    report.findings.push_back(std::move(d));
+    report.completed = false;
+  }
+
+  /// Engines copy 16 bytes at a time, and indices have 32 bits.
+  void checkRows() {
+    for (unsigned index : kernel.rowAligned)
+      if (int64_t bytes = crookedRow(arguments[index]))
+        return error(HardwareAlignment,
+                     "rows of `" + info.arguments[index].name + "` are " + std::to_string(bytes) +
+                         " bytes apart; the kernel copies them with an engine that needs "
+                         "multiples of 16",
+                     "pad the rows");
+    for (size_t i = 0; i < arguments.size(); ++i)
+      for (int64_t size : arguments[i].sizes)
+        if (size > INT32_MAX)
+          return error(LaunchSize, "`" + info.arguments[i].name + "` has " + std::to_string(size) +
+                                       " elements along a dimension; GPU kernels count to 2^31");
+  }
+
+  /// Bytes from the first to behind the last element.
+  static uint64_t spanOf(const detail::Argument &tensor) {
+    uint64_t last = 0;
+    for (size_t d = 0; d < tensor.sizes.size(); ++d) {
+      if (tensor.sizes[d] == 0)
+        return 0;
+      last += uint64_t(tensor.sizes[d] - 1) * uint64_t(tensor.strides[d]);
+    }
+    return (last + 1) * bytesOf(tensor.element);
+  }
+
+  bool copyIn() {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const detail::Argument &tensor = arguments[i];
+      addresses.push_back(0);
+      if (!tensor.tensor)
+        continue;
+      uint64_t bytes = spanOf(tensor);
+      addresses.back() =
+          device.memory.allocate(std::max<uint64_t>(bytes, 16), "`" + info.arguments[i].name + "`");
+      if (!addresses.back()) {
+        error(LaunchNull, "the emulator has no memory for `" + info.arguments[i].name + "`");
+        return false;
+      }
+      if (bytes)
+        device.write(addresses.back(), tensor.data, bytes);
+    }
+    return true;
+  }
+
+  void copyOut() {
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (arguments[i].tensor && info.arguments[i].written)
+        device.read(addresses[i], arguments[i].data, spanOf(arguments[i]));
+  }
+
+  bool packParameters(const std::vector<int64_t> &constants) {
+    config.params.resize(kernel.parameterBytes);
+    for (const ParameterField &field : kernel.fields) {
+      uint64_t value = 0;
+      switch (field.kind) {
+      case ParameterField::Address:
+        value = addresses[field.index];
+        break;
+      case ParameterField::Size:
+        value = uint64_t(arguments[field.index].sizes[field.dim]);
+        break;
+      case ParameterField::Stride:
+        value = uint64_t(arguments[field.index].strides[field.dim]);
+        break;
+      case ParameterField::Scalar:
+        value = arguments[field.index].scalar;
+        break;
+      case ParameterField::Constant:
+        value = uint64_t(constants[field.index]);
+        break;
+      case ParameterField::Map:
+        if (!packMap(kernel.maps[field.index], config.params.data() + field.offset))
+          return false;
+        continue;
+      }
+      memcpy(config.params.data() + field.offset, &value, sizeof value);
+    }
+    return true;
+  }
+
+  bool packMap(const TensorMapRecipe &recipe, uint8_t *to) {
+    const detail::Argument &tensor = arguments[recipe.argument];
+    size_t rank = tensor.sizes.size(), bytes = bytesOf(tensor.element);
+    emu::TensorMap map;
+    map.dataType = recipe.dataType;
+    map.rank = uint32_t(rank);
+    map.base = addresses[recipe.argument];
+    map.swizzle = recipe.swizzle;
+    map.strides[0] = bytes;
+    for (size_t d = 0; d < rank; ++d) {
+      size_t from = rank - 1 - d;
+      // A map cannot be empty; nothing is copied through this one.
+      map.dims[d] = uint64_t(std::max<int64_t>(1, tensor.sizes[from]));
+      map.box[d] = recipe.box[d];
+      if (d)
+        map.strides[d] = uint64_t(tensor.strides[from]) * bytes;
+      // The stride of a dimension of one element is never used, but checked.
+      if (d && (tensor.sizes[from] <= 1 || map.strides[d] == 0))
+        map.strides[d] = (map.strides[d] + 15) / 16 * 16 + (map.strides[d] == 0 ? 16 : 0);
+    }
+    if (std::string rule = emu::checkTensorMap(map); !rule.empty()) {
+      error(HardwareAlignment, "no tensor map can be made for `" +
+                                   info.arguments[recipe.argument].name + "`: " + rule);
+      return false;
+    }
+    emu::encodeTensorMap(map, to);
+    return true;
+  }
+
+  const EmulatedKernel &emulated;
+  const DeviceKernel &kernel;
+  const KernelInfo &info;
+  std::span<const detail::Argument> arguments;
+  emu::Device device;
+  emu::LaunchConfig config;
+  std::vector<uint64_t> addresses;
+  emu::Report report;
+};
+
+} // namespace
+
+std::shared_ptr<EmulatedKernel> penstock::readForEmulation(DeviceKernel kernel,
+                                                           std::vector<Diagnostic> &diagnostics) {
+  ptx::ParseResult read = ptx::parse(kernel.ptx, kernel.name + ".ptx");
+  if (!read.module) {
+    diagnostics.insert(diagnostics.end(), read.diagnostics.begin(), read.diagnostics.end());
+    return nullptr;
+  }
+  return std::make_shared<EmulatedKernel>(EmulatedKernel{std::move(kernel), read.module});
+}
+
+bool penstock::rowsFit(const DeviceKernel &kernel, std::span<const detail::Argument> arguments) {
+  for (unsigned index : kernel.rowAligned)
+    if (crookedRow(arguments[index]) || reinterpret_cast<uintptr_t>(arguments[index].data) % 16)
+      return false;
+  return true;
+}
+
+emu::Report penstock::launchEmulated(const EmulatedKernel &kernel, const KernelInfo &info,
+                                     std::span<const detail::Argument> arguments,
+                                     const emu::LaunchOptions &options) {
+  return Launcher(kernel, info, arguments).run(options);
+}

@@ -1,0 +1,70 @@
+//===- NVDialect.cpp - Registration, types, scopes ------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::nv;
+
+#include "Dialect/NV/NVDialect.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "Dialect/NV/NVTypes.cpp.inc"
+
+void NVDialect::initialize() {
+  registerTypes();
+  addOperations<
+#define GET_OP_LIST
+#include "Dialect/NV/NVOps.cpp.inc"
+      >();
+}
+
+void NVDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "Dialect/NV/NVTypes.cpp.inc"
+      >();
+}
+
+LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != threadsAttr)
+    return tile::emitCoded(op, OpForm) << "unknown attribute " << attribute.getName();
+  auto count = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (!isa<func::FuncOp>(op) || !count)
+    return tile::emitCoded(op, OpForm) << "`nv.threads` is a number on a kernel";
+  int64_t threads = count.getInt();
+  if (threads < warpSize || threads > 1024 || threads % warpSize) {
+    auto diagnostic = tile::emitCoded(op, HardwareScope)
+                      << "a block of " << threads << " threads is not possible";
+    diagnostic.attachNote() << "help: threads come in warps of 32, at most 1024 of them";
+    return diagnostic;
+  }
+  return success();
+}
+
+ThreadScope nv::scopeOf(Operation *op) {
+  ThreadScope scope;
+  for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp()) {
+    if (isa<ElectOp>(parent))
+      scope.oneThread = true;
+    if (auto warps = dyn_cast<WarpsOp>(parent); warps && scope.wholeBlock) {
+      scope.firstWarp = warps.getFirst();
+      scope.warps = warps.getCount();
+      scope.wholeBlock = false;
+    }
+    if (auto kernel = dyn_cast<func::FuncOp>(parent)) {
+      auto threads = kernel->getAttrOfType<IntegerAttr>(NVDialect::threadsAttr);
+      if (scope.wholeBlock)
+        scope.warps = threads ? threads.getInt() / warpSize : 0;
+    }
+  }
+  return scope;
+}

@@ -1,0 +1,33 @@
+//===- NVDialect.h - The nv dialect in C++ ----------------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_DIALECT_NV_NVDIALECT_H
+#define PENSTOCK_DIALECT_NV_NVDIALECT_H
+
+#include "Dialect/Tile/TileDialect.h"
+
+#include "Dialect/NV/NVDialect.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "Dialect/NV/NVTypes.h.inc"
+#define GET_OP_CLASSES
+#include "Dialect/NV/NVOps.h.inc"
+
+namespace penstock::nv {
+
+/// Threads of a warp, and warps of a warpgroup.
+constexpr int64_t warpSize = 32, warpgroupWarps = 4;
+/// The scope that an operation is executed by: the warps of the innermost
+/// nv.warps around it, or the kernel's.
+struct ThreadScope {
+  int64_t firstWarp = 0, warps = 0;
+  bool wholeBlock = true; ///< no nv.warps around it
+  bool oneThread = false; ///< inside of nv.elect
+};
+ThreadScope scopeOf(mlir::Operation *op);
+
+} // namespace penstock::nv
+
+#endif // PENSTOCK_DIALECT_NV_NVDIALECT_H

@@ -1,0 +1,48 @@
+//===- NVDialect.td - The nv dialect -----------------------*- tablegen -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_NV_DIALECT
+#define PENSTOCK_NV_DIALECT
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/DialectBase.td"
+
+def NV_Dialect : Dialect {
+  let name = "nv";
+  let cppNamespace = "::penstock::nv";
+  let summary = "What the threads and engines of a Hopper or Blackwell GPU do with tiles";
+  let description = [{
+    The level at which a user has barriers, phases and roles in their own hands.
+    Its operations stand in tile programs, beside those of `tile`, and name the
+    same tiles: `shared` tiles lie in shared memory, with a swizzle that follows
+    from their uses; `local` tiles are spread over the registers of the threads
+    around an operation; `tensor` tiles lie in Blackwell's tensor memory.
+
+    An operation is executed by all threads of the scope it stands in: the block
+    (`nv.threads` on the kernel says how many), the warps of an `nv.warps`, or
+    one thread inside of `nv.elect`. Copies by TMA, products and commits are
+    issued by one thread of the scope, always the same; the table in
+    docs/explicit.md says for each operation who executes it and how it
+    completes.
+  }];
+  let dependentDialects = ["::penstock::tile::TileDialect"];
+  let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerTypes();
+    /// On a kernel: the number of threads of a block.
+    static constexpr ::llvm::StringLiteral threadsAttr = "nv.threads";
+  }];
+}
+
+def NV_Barriers : TypeDef<NV_Dialect, "Barriers"> {
+  let mnemonic = "barriers";
+  let summary = "mbarrier objects in shared memory";
+  let parameters = (ins "int64_t":$count);
+  let assemblyFormat = "`<` $count `>`";
+}
+
+#endif // PENSTOCK_NV_DIALECT

@@ -1,0 +1,324 @@
+//===- NVOps.cpp - What the hardware takes and what it refuses ------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/NV/Operands.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::nv;
+using tile::describe;
+using tile::emitCoded;
+
+#define GET_OP_CLASSES
+#include "Dialect/NV/NVOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Shared checks
+//===----------------------------------------------------------------------===//
+
+static LogicalResult fail(InFlightDiagnostic diagnostic, const Twine &help = {}) {
+  if (!help.isTriviallyEmpty())
+    diagnostic.attachNote() << "help: " << help;
+  return diagnostic;
+}
+
+static MemRefType typeOf(Value memref) { return cast<MemRefType>(memref.getType()); }
+
+static LogicalResult verifySpace(Operation *op, Value memref, tile::Space space, StringRef role) {
+  if (tile::spaceOf(typeOf(memref)) == space)
+    return success();
+  return fail(emitCoded(op, SpaceMismatch)
+              << "the " << role << " of `" << op->getName().stripDialect() << "` is "
+              << describe(memref) << "; it must be in the " << tile::stringifySpace(space).str()
+              << " space");
+}
+
+static LogicalResult verifyRank2(Operation *op, Value memref, StringRef role) {
+  if (typeOf(memref).getRank() == 2)
+    return success();
+  return fail(emitCoded(op, HardwareShape)
+                  << "the " << role << " of `" << op->getName().stripDialect() << "` is "
+                  << describe(memref) << "; it must have rows and columns",
+              "take one slot of a ring with tile[slot]");
+}
+
+/// Operations that one thread issues, or that whole warps must agree on.
+static LogicalResult verifyConverged(Operation *op) {
+  if (!scopeOf(op).oneThread)
+    return success();
+  return fail(emitCoded(op, HardwareScope)
+                  << "`" << op->getName().stripDialect()
+                  << "` is executed by whole warps and stands inside of `elect_one`",
+              "move it out of elect_one");
+}
+
+static LogicalResult verifyWarpgroups(Operation *op) {
+  if (failed(verifyConverged(op)))
+    return failure();
+  ThreadScope scope = scopeOf(op);
+  if (scope.warps % warpgroupWarps == 0 && scope.firstWarp % warpgroupWarps == 0)
+    return success();
+  return fail(emitCoded(op, HardwareScope)
+                  << "`" << op->getName().stripDialect() << "` is executed by " << scope.warps
+                  << " warps from warp " << scope.firstWarp << " on",
+              "it takes whole warpgroups: 4 warps, the first a multiple of 4");
+}
+
+static LogicalResult verifyIndex(Operation *op, Value barriers, Value index) {
+  APInt value;
+  int64_t count = cast<BarriersType>(barriers.getType()).getCount();
+  if (matchPattern(index, m_ConstantInt(&value)) &&
+      (value.getSExtValue() < 0 || value.getSExtValue() >= count))
+    return fail(emitCoded(op, HardwareBarrier)
+                << "barrier " << value.getSExtValue() << " does not exist; there are " << count);
+  return success();
+}
+
+static LogicalResult verifyGroups(Operation *op, int64_t pending, int64_t most) {
+  if (pending >= 0 && pending <= most)
+    return success();
+  return fail(emitCoded(op, HardwareBarrier)
+              << "`" << op->getName().stripDialect() << "` cannot leave " << pending
+              << " groups under way; 0 to " << most << " are possible");
+}
+
+/// A box of a tensor and a shared tile, as an engine copies them.
+static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, Value tile,
+                               bool byTma) {
+  if (failed(verifySpace(op, tensor, tile::Space::Global, "tensor")) ||
+      failed(verifySpace(op, tile, tile::Space::Shared, "tile")))
+    return failure();
+  MemRefType tensorType = typeOf(tensor), tileType = typeOf(tile);
+  if (tensorType.getRank() != int64_t(offsets.size()))
+    return fail(emitCoded(op, OffsetCount)
+                << describe(tensor) << " has rank " << tensorType.getRank() << " and "
+                << offsets.size() << " offsets are given");
+  if (tensorType.getElementType() != tileType.getElementType())
+    return fail(emitCoded(op, ElementMismatch)
+                << describe(tensor) << " and " << describe(tile)
+                << " hold different elements; an engine copies without converting");
+  if (failed(verifyRank2(op, tile, "tile")))
+    return failure();
+  if (tensorType.getRank() < 2 || tensorType.getRank() > 5)
+    return fail(emitCoded(op, HardwareShape)
+                << describe(tensor) << " has rank " << tensorType.getRank()
+                << "; tensors of rank 2 to 5 are copied");
+  auto layout = sharedLayoutOf(tileType);
+  if (!layout)
+    return fail(emitCoded(op, HardwareShape)
+                    << "the rows of " << describe(tile) << " are not multiples of 16 bytes",
+                "engines copy 16 bytes at a time");
+  if (!byTma)
+    return success();
+  if (auto rule = layout::refuseTmaBox(layout->elementBits, {layout->chunkCols(), layout->rows},
+                                       layout->swizzle))
+    return fail(emitCoded(op, HardwareShape) << describe(tile) << " is no box for TMA: " << *rule);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+LogicalResult WarpsOp::verify() {
+  auto kernel = (*this)->getParentOfType<func::FuncOp>();
+  if ((*this)->getParentOfType<WarpsOp>() || (*this)->getParentOfType<ElectOp>())
+    return fail(emitCoded(*this, HardwareScope)
+                << "`warps` stands inside of another choice of threads");
+  auto threads =
+      kernel ? kernel->getAttrOfType<IntegerAttr>(NVDialect::threadsAttr) : IntegerAttr();
+  int64_t warps = threads ? threads.getInt() / warpSize : 0;
+  int64_t first = getFirst(), count = getCount();
+  if (first < 0 || count < 1 || first + count > warps)
+    return fail(emitCoded(*this, HardwareScope)
+                    << "warps " << first << " to " << first + count - 1
+                    << " are not all in a block of " << warps << " warps",
+                warps ? "b.threads(..) states the number of threads"
+                      : "state the number of threads first, with b.threads(..)");
+  return success();
+}
+
+LogicalResult ElectOp::verify() {
+  if ((*this)->getParentOfType<ElectOp>())
+    return fail(emitCoded(*this, HardwareScope) << "`elect_one` stands inside of another");
+  return success();
+}
+
+LogicalResult SyncOp::verify() { return verifyConverged(*this); }
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+void BarrierAllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (auto label = getLabel())
+    setName(getResult(), *label);
+}
+
+LogicalResult BarrierAllocOp::verify() {
+  if (getCounts().empty() || getCounts().size() > 1024 ||
+      getResult().getType().getCount() != int64_t(getCounts().size()))
+    return fail(emitCoded(*this, HardwareBarrier)
+                << getCounts().size() << " barriers; 1 to 1024 are possible");
+  for (int64_t count : getCounts())
+    if (count < 1 || count >= (1 << 20))
+      return fail(emitCoded(*this, HardwareBarrier)
+                      << "a barrier that waits for " << count << " arrivals",
+                  "a phase has between 1 and 2^20 - 1 of them");
+  return success();
+}
+
+LogicalResult ArriveOp::verify() {
+  APInt bytes;
+  if (getBytes() && matchPattern(getBytes(), m_ConstantInt(&bytes)) &&
+      (bytes.getSExtValue() < 0 || bytes.getSExtValue() >= (1 << 20)))
+    return fail(emitCoded(*this, HardwareBarrier)
+                    << "a phase cannot wait for " << bytes.getSExtValue() << " bytes",
+                "at most 2^20 - 1 are counted");
+  return verifyIndex(*this, getBarriers(), getIndex());
+}
+
+LogicalResult TryWaitOp::verify() { return verifyIndex(*this, getBarriers(), getIndex()); }
+
+LogicalResult WaitOp::verify() { return verifyIndex(*this, getBarriers(), getIndex()); }
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+LogicalResult TmaLoadOp::verify() {
+  if (failed(verifyBox(*this, getSource(), getOffsets(), getTarget(), true)))
+    return failure();
+  return verifyIndex(*this, getBarriers(), getIndex());
+}
+
+LogicalResult TmaStoreOp::verify() {
+  auto argument = dyn_cast<BlockArgument>(getTarget());
+  auto kernel =
+      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  auto access = kernel ? kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                             tile::TileDialect::accessAttr)
+                       : StringAttr();
+  if (access && access == "in")
+    return fail(emitCoded(*this, WriteToInput) << "`tma.store` writes to " << describe(getTarget())
+                                               << ", which the kernel declares as an input",
+                "declare the argument as Out<..> or InOut<..>");
+  return verifyBox(*this, getTarget(), getOffsets(), getSource(), true);
+}
+
+LogicalResult TmaWaitOp::verify() { return verifyGroups(*this, getPending(), 63); }
+
+LogicalResult AsyncCopyOp::verify() {
+  if (failed(verifyConverged(*this)))
+    return failure();
+  return verifyBox(*this, getSource(), getOffsets(), getTarget(), false);
+}
+
+LogicalResult AsyncWaitOp::verify() { return verifyGroups(*this, getPending(), 63); }
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Both operands in shared memory, shapes that fit, types that are multiplied.
+static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, tile::Space accSpace,
+                                   bool blackwell) {
+  for (auto [value, role] : {std::pair(a, "left operand"), std::pair(b, "right operand")})
+    if (failed(verifySpace(op, value, tile::Space::Shared, role)) ||
+        failed(verifyRank2(op, value, role)))
+      return failure();
+  if (failed(verifySpace(op, acc, accSpace, "accumulator")) ||
+      failed(verifyRank2(op, acc, "accumulator")))
+    return failure();
+  auto product = productOf(a, b, acc);
+  if (!product.error.empty())
+    return fail(emitCoded(op, HardwareShape) << product.error);
+  int64_t rows = product.m;
+  int64_t groups = blackwell ? 1 : scopeOf(op).warps / warpgroupWarps;
+  if (!blackwell && groups && rows % (64 * groups))
+    return fail(emitCoded(op, HardwareShape)
+                << "the accumulator's " << rows << " rows are not 64, or a multiple, for each of "
+                << groups << " warpgroups");
+  auto rule = blackwell ? layout::refuseTcgen05(1, rows, product.n, product.a, product.b, product.d,
+                                                product.aOperand.major, product.bOperand.major)
+                        : layout::refuseWgmma(64, product.n, product.a, product.b, product.d,
+                                              product.aOperand.major, product.bOperand.major);
+  if (rule)
+    return fail(emitCoded(op, HardwareShape)
+                << "no instruction multiplies " << describe(a) << " and " << describe(b) << " into "
+                << describe(acc) << ": " << *rule);
+  if (product.k % layout::instructionK(product.a))
+    return fail(emitCoded(op, HardwareShape)
+                << "the products' length " << product.k << " is not a multiple of the "
+                << layout::instructionK(product.a) << " that one instruction takes");
+  return success();
+}
+
+void TensorAllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (auto label = getLabel())
+    setName(getResult(), *label);
+}
+
+LogicalResult TensorAllocOp::verify() {
+  MemRefType type = typeOf(getResult());
+  if (tile::spaceOf(type) != tile::Space::Tensor || type.getRank() != 2 || !type.hasStaticShape())
+    return fail(emitCoded(*this, HardwareShape)
+                << "tensor memory holds tiles with rows and columns");
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  if (type.getElementType().getIntOrFloatBitWidth() != 32 || (rows != 64 && rows != 128))
+    return fail(emitCoded(*this, HardwareShape)
+                    << describe(getResult()) << " does not fit tensor memory",
+                "accumulators have 64 or 128 rows of 32-bit elements");
+  if (columns > 512)
+    return fail(emitCoded(*this, HardwareMemory) << describe(getResult()) << " has " << columns
+                                                 << " columns; tensor memory has 512");
+  return success();
+}
+
+LogicalResult TensorDeallocOp::verify() {
+  if (!getTile().getDefiningOp<TensorAllocOp>())
+    return fail(emitCoded(*this, HardwareShape)
+                << "`dealloc` takes what `alloc` gave, not a part of it");
+  if (!scopeOf(*this).wholeBlock)
+    return fail(emitCoded(*this, HardwareScope) << "`dealloc` stands inside of a choice of warps",
+                "call it where all warps of the block are, after a sync");
+  return verifyConverged(*this);
+}
+
+LogicalResult TensorMmaOp::verify() {
+  return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Tensor, true);
+}
+
+LogicalResult TensorCommitOp::verify() { return verifyIndex(*this, getBarriers(), getIndex()); }
+
+LogicalResult TensorLoadOp::verify() {
+  if (failed(verifySpace(*this, getSource(), tile::Space::Tensor, "source")) ||
+      failed(verifySpace(*this, getTarget(), tile::Space::Local, "target")) ||
+      failed(verifyWarpgroups(*this)))
+    return failure();
+  MemRefType from = typeOf(getSource()), to = typeOf(getTarget());
+  if (from.getShape() != to.getShape() || from.getElementType() != to.getElementType())
+    return fail(emitCoded(*this, HardwareShape)
+                << describe(getSource()) << " is loaded into " << describe(getTarget()));
+  if (from.getDimSize(0) != 128 || scopeOf(*this).warps != warpgroupWarps)
+    return fail(emitCoded(*this, HardwareShape) << describe(getSource()) << " is loaded by "
+                                                << scopeOf(*this).warps << " warps",
+                "128 rows are loaded by 4 warps, one row by each thread");
+  return success();
+}
+
+LogicalResult WgmmaOp::verify() {
+  if (failed(verifyWarpgroups(*this)))
+    return failure();
+  return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Local, false);
+}
+
+LogicalResult WgmmaWaitOp::verify() { return verifyGroups(*this, getPending(), 7); }

@@ -1,0 +1,91 @@
+//===- Operands.cpp - Tiles as engines see them ---------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/NV/Operands.h"
+#include "Dialect/Tile/TileTypes.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::nv;
+
+std::optional<layout::SharedTile> nv::sharedLayoutOf(MemRefType type) {
+  if (type.getRank() < 2)
+    return std::nullopt;
+  return layout::sharedTileFor(type.getDimSize(type.getRank() - 2),
+                               type.getDimSize(type.getRank() - 1), type.getElementTypeBitWidth());
+}
+
+static std::optional<layout::MmaType> mmaType(Type element) {
+  if (element.isF16())
+    return layout::MmaType::F16;
+  if (element.isBF16())
+    return layout::MmaType::BF16;
+  if (element.isF32())
+    return layout::MmaType::TF32;
+  if (isa<Float8E4M3FNType>(element))
+    return layout::MmaType::E4M3;
+  if (isa<Float8E5M2Type>(element))
+    return layout::MmaType::E5M2;
+  if (element.isSignlessInteger(8))
+    return layout::MmaType::S8;
+  return std::nullopt;
+}
+
+static std::optional<layout::AccType> accType(Type element) {
+  if (element.isF16())
+    return layout::AccType::F16;
+  if (element.isF32())
+    return layout::AccType::F32;
+  if (element.isSignlessInteger(32))
+    return layout::AccType::S32;
+  return std::nullopt;
+}
+
+/// The stored tile behind an operand; transposed if the view is.
+static std::pair<MemRefType, bool> stored(Value operand) {
+  if (auto transpose = operand.getDefiningOp<memref::TransposeOp>())
+    return {cast<MemRefType>(transpose.getIn().getType()), true};
+  return {cast<MemRefType>(operand.getType()), false};
+}
+
+Product nv::productOf(Value a, Value b, Value acc) {
+  Product product;
+  auto typeOf = [](Value value) { return cast<MemRefType>(value.getType()); };
+  ArrayRef<int64_t> as = typeOf(a).getShape(), bs = typeOf(b).getShape(),
+                    cs = typeOf(acc).getShape();
+  if (as[1] != bs[0] || as[0] != cs[0] || bs[1] != cs[1]) {
+    product.error = "the shapes of " + tile::describe(a) + ", " + tile::describe(b) + " and " +
+                    tile::describe(acc) + " do not fit";
+    return product;
+  }
+  auto ta = mmaType(typeOf(a).getElementType()), tb = mmaType(typeOf(b).getElementType());
+  auto td = accType(typeOf(acc).getElementType());
+  if (!ta || !tb || !td) {
+    product.error = "the tensor core does not multiply " + tile::describe(a) + " and " +
+                    tile::describe(b) + " into " + tile::describe(acc);
+    return product;
+  }
+  product.m = as[0];
+  product.n = bs[1];
+  product.k = as[1];
+  product.a = *ta;
+  product.b = *tb;
+  product.d = *td;
+  // A is read along its rows, B along its columns: a plain A and a transposed B
+  // are K-major.
+  for (auto [value, operand, plainIsK] :
+       {std::tuple(a, &product.aOperand, true), std::tuple(b, &product.bOperand, false)}) {
+    auto [type, transposed] = stored(value);
+    auto layout = sharedLayoutOf(type);
+    if (!layout) {
+      product.error = "the rows of " + tile::describe(value) + " are not multiples of 16 bytes";
+      return product;
+    }
+    operand->tile = *layout;
+    operand->major = transposed != plainIsK ? layout::Major::K : layout::Major::MN;
+  }
+  return product;
+}

@@ -1,0 +1,40 @@
+//===- Operands.h - Tiles as engines see them -------------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The verifiers and the lowering must agree on how a shared tile lies in memory
+// and which instruction a product becomes; both ask here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_DIALECT_NV_OPERANDS_H
+#define PENSTOCK_DIALECT_NV_OPERANDS_H
+
+#include "Layout/Descriptor.h"
+#include "Layout/LegalShapes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
+
+namespace penstock::nv {
+
+/// How TMA writes and the tensor core reads a tile: the last two dimensions,
+/// swizzled as widely as the rows allow. None if rows are no multiples of 16
+/// bytes.
+std::optional<layout::SharedTile> sharedLayoutOf(mlir::MemRefType type);
+
+struct Product {
+  std::string error; ///< what is wrong; empty if the rest is set
+  int64_t m = 0, n = 0, k = 0;
+  layout::MmaType a = layout::MmaType::F16, b = layout::MmaType::F16;
+  layout::AccType d = layout::AccType::F32;
+  layout::MatrixOperand aOperand, bOperand;
+};
+/// What `acc += a * b` is for the tensor core. A transposed view of a tile is
+/// the tile in the other order.
+Product productOf(mlir::Value a, mlir::Value b, mlir::Value acc);
+
+} // namespace penstock::nv
+
+#endif // PENSTOCK_DIALECT_NV_OPERANDS_H

@@ -1,0 +1,273 @@
+//===- RecordHardware.cpp - Barriers, engines and roles -------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Diagnostics/SourceText.h"
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Lang/RecordSupport.h"
+#include "Lang/Recorder.h"
+#include "Lang/VariableNames.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::lang;
+namespace seam = penstock::detail::nv;
+
+namespace {
+
+/// One recording call: looks operands up, and is inert once one is missing.
+class Call {
+public:
+  Call(Loc at) : r(Recorder::current()), at(at), ok(r != nullptr) {}
+
+  mlir::Value use(Ref ref, StringRef what) {
+    Entry *entry = ok ? r->use(ref, at, what) : nullptr;
+    if (!entry || entry->kind != Entry::Value) {
+      ok = false;
+      return {};
+    }
+    return entry->value;
+  }
+  SmallVector<mlir::Value> useAll(penstock::detail::Refs refs, StringRef what) {
+    SmallVector<mlir::Value> values;
+    for (Ref ref : refs)
+      values.push_back(use(ref, what));
+    return values;
+  }
+  std::pair<mlir::Value, mlir::Value> barrier(seam::BarrierRef ref) {
+    mlir::Value barriers = use(ref.barriers, "barrier");
+    return {barriers, use(ref.index, "number of the barrier")};
+  }
+  template <class Op, class... Args> Op make(Args &&...args) {
+    auto op = Op::create(r->builder, r->locationOf(at), std::forward<Args>(args)...);
+    return r->verify(op) ? op : Op();
+  }
+  /// The name of the variable that is initialised on this line.
+  StringAttr variable() {
+    std::string name;
+    if (auto line = readSourceLine(at.file, at.line))
+      name = variableName(*line, r->allocationsOnLine[{at.file, at.line}]++);
+    return name.empty() ? StringAttr() : r->builder.getStringAttr(name);
+  }
+  /// Storage lives as long as the block, wherever a helper asks for it.
+  template <class Op, class... Args> Op makeInKernel(Args &&...args) {
+    OpBuilder::InsertionGuard guard(r->builder);
+    if (!r->scopes.empty())
+      r->builder.setInsertionPoint(r->scopes.front().op);
+    return make<Op>(std::forward<Args>(args)...);
+  }
+
+  Recorder *r;
+  Loc at;
+  bool ok;
+};
+
+/// Opens a scope with an empty body.
+template <class Op, class... Args> penstock::detail::Scope openScope(Loc at, Args... args) {
+  Call call(at);
+  if (!call.ok)
+    return {};
+  Location loc = call.r->locationOf(at);
+  auto op = Op::create(call.r->builder, loc, args...);
+  OpBuilder inner(call.r->context);
+  mlir::Block *body = inner.createBlock(&op.getBody());
+  penstock::nv::EndOp::create(inner, loc);
+  // A wrong choice of threads is reported; its body is recorded all the same.
+  (void)mlir::verify(op, /*verifyRecursively=*/false);
+  return call.r->open(op, body);
+}
+
+} // namespace
+
+void seam::threads(int64_t count, Loc at) {
+  Call call(at);
+  if (!call.ok)
+    return;
+  if (count < 32 || count > 1024 || count % 32) {
+    call.r->error(HardwareScope, at,
+                  "a block of " + std::to_string(count) + " threads is not possible",
+                  "threads come in warps of 32, at most 1024 of them");
+    return;
+  }
+  call.r->function->setAttr(penstock::nv::NVDialect::threadsAttr,
+                            call.r->builder.getI64IntegerAttr(count));
+}
+
+penstock::detail::Scope seam::openWarps(int64_t first, int64_t count, Loc at) {
+  return openScope<penstock::nv::WarpsOp>(at, first, count);
+}
+penstock::detail::Scope seam::openElect(Loc at) { return openScope<penstock::nv::ElectOp>(at); }
+
+void seam::sync(Loc at) {
+  if (Call call(at); call.ok)
+    call.make<penstock::nv::SyncOp>();
+}
+
+void seam::proxyFence(Loc at) {
+  if (Call call(at); call.ok)
+    call.make<penstock::nv::ProxyFenceOp>();
+}
+
+Ref seam::allocateBarriers(Ints counts, Loc at) {
+  Call call(at);
+  if (!call.ok)
+    return {};
+  auto type = penstock::nv::BarriersType::get(call.r->context, int64_t(counts.size()));
+  auto op = call.makeInKernel<penstock::nv::BarrierAllocOp>(
+      type, call.variable(), ArrayRef<int64_t>(counts.data(), counts.size()));
+  return op ? call.r->add(op.getResult()) : call.r->poison();
+}
+
+void seam::arrive(BarrierRef ref, Ref bytes, Loc at) {
+  Call call(at);
+  auto [barriers, index] = call.barrier(ref);
+  mlir::Value announced = bytes.id ? call.use(bytes, "number of bytes") : mlir::Value();
+  if (call.ok)
+    call.make<penstock::nv::ArriveOp>(barriers, index, announced);
+}
+
+void seam::wait(BarrierRef ref, Ref phase, bool relaxed, bool cluster, Loc at) {
+  Call call(at);
+  auto [barriers, index] = call.barrier(ref);
+  mlir::Value parity = call.use(phase, "phase");
+  if (call.ok)
+    call.make<penstock::nv::WaitOp>(barriers, index, parity, relaxed, cluster);
+}
+
+Ref seam::tryWait(BarrierRef ref, Ref phase, Loc at) {
+  Call call(at);
+  auto [barriers, index] = call.barrier(ref);
+  mlir::Value parity = call.use(phase, "phase");
+  auto op = call.ok ? call.make<penstock::nv::TryWaitOp>(call.r->builder.getI1Type(), barriers,
+                                                         index, parity)
+                    : penstock::nv::TryWaitOp();
+  if (op)
+    return call.r->add(op.getResult());
+  return call.r ? call.r->poison() : Ref();
+}
+
+void seam::tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef ref, Loc at) {
+  Call call(at);
+  mlir::Value source = call.use(tensor, "tensor");
+  auto places = call.useAll(offsets, "offset");
+  mlir::Value target = call.use(tile, "tile");
+  auto [barriers, index] = call.barrier(ref);
+  if (call.ok)
+    call.make<penstock::nv::TmaLoadOp>(source, places, target, barriers, index);
+}
+
+void seam::tmaStore(Ref tile, Ref tensor, Refs offsets, Loc at) {
+  Call call(at);
+  mlir::Value source = call.use(tile, "tile");
+  mlir::Value target = call.use(tensor, "tensor");
+  auto places = call.useAll(offsets, "offset");
+  if (call.ok)
+    call.make<penstock::nv::TmaStoreOp>(source, target, places);
+}
+
+void seam::asyncCopy(Ref tensor, Refs offsets, Ref tile, Loc at) {
+  Call call(at);
+  mlir::Value source = call.use(tensor, "tensor");
+  auto places = call.useAll(offsets, "offset");
+  mlir::Value target = call.use(tile, "tile");
+  if (call.ok)
+    call.make<penstock::nv::AsyncCopyOp>(source, places, target);
+}
+
+void seam::group(Group group, Loc at) {
+  Call call(at);
+  if (!call.ok)
+    return;
+  switch (group) {
+  case Group::TmaCommit:
+    call.make<penstock::nv::TmaCommitOp>();
+    break;
+  case Group::AsyncCommit:
+    call.make<penstock::nv::AsyncCommitOp>();
+    break;
+  case Group::WgmmaCommit:
+    call.make<penstock::nv::WgmmaCommitOp>();
+    break;
+  case Group::WgmmaFence:
+    call.make<penstock::nv::WgmmaFenceOp>();
+    break;
+  case Group::TensorWaitLoad:
+    call.make<penstock::nv::TensorWaitLoadOp>();
+    break;
+  }
+}
+
+void seam::waitGroup(Engine engine, int64_t pending, bool read, Loc at) {
+  Call call(at);
+  if (!call.ok)
+    return;
+  switch (engine) {
+  case Engine::Tma:
+    call.make<penstock::nv::TmaWaitOp>(uint64_t(pending), read);
+    break;
+  case Engine::Async:
+    call.make<penstock::nv::AsyncWaitOp>(uint64_t(pending));
+    break;
+  case Engine::Wgmma:
+    call.make<penstock::nv::WgmmaWaitOp>(uint64_t(pending));
+    break;
+  }
+}
+
+Ref seam::allocateTensor(Element element, Ints shape, Loc at) {
+  Call call(at);
+  if (!call.ok)
+    return {};
+  for (int64_t size : shape)
+    if (size < 1 || size > tile::maxTileElements) {
+      call.r->error(TileShape, at, "a dimension of a tile is " + std::to_string(size));
+      return call.r->poison();
+    }
+  auto type = tile::tileType(ArrayRef<int64_t>(shape.data(), shape.size()), call.r->typeOf(element),
+                             tile::Space::Tensor);
+  auto op = call.makeInKernel<penstock::nv::TensorAllocOp>(type, call.variable());
+  return op ? call.r->add(op.getResult()) : call.r->poison();
+}
+
+void seam::deallocateTensor(Ref ref, Loc at) {
+  Call call(at);
+  mlir::Value tile = call.use(ref, "tile");
+  if (call.ok)
+    call.make<penstock::nv::TensorDeallocOp>(tile);
+}
+
+void seam::mma(bool blackwell, Ref a, Ref b, Ref acc, Ref accumulate, Loc at) {
+  Call call(at);
+  mlir::Value left = call.use(a, "left operand"), right = call.use(b, "right operand"),
+              sum = call.use(acc, "accumulator"), more = call.use(accumulate, "condition");
+  if (!call.ok)
+    return;
+  if (blackwell)
+    call.make<penstock::nv::TensorMmaOp>(left, right, sum, more);
+  else
+    call.make<penstock::nv::WgmmaOp>(left, right, sum, more);
+}
+
+void seam::commit(BarrierRef ref, Loc at) {
+  Call call(at);
+  auto [barriers, index] = call.barrier(ref);
+  if (call.ok)
+    call.make<penstock::nv::TensorCommitOp>(barriers, index);
+}
+
+Ref seam::loadTensor(Ref ref, Loc at) {
+  Call call(at);
+  mlir::Value source = call.use(ref, "tile");
+  if (!call.ok)
+    return call.r ? call.r->poison() : Ref();
+  auto from = cast<MemRefType>(source.getType());
+  auto type = tile::tileType(from.getShape(), from.getElementType(), tile::Space::Local);
+  auto target = call.makeInKernel<tile::AllocOp>(type, call.variable(), IntegerAttr());
+  if (!target || !call.make<penstock::nv::TensorLoadOp>(source, target.getResult()))
+    return call.r->poison();
+  return call.r->add(target.getResult());
+}

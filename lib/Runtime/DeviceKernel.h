@@ -1,0 +1,63 @@
+//===- DeviceKernel.h - A kernel for a GPU, as plain data -------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything that a launch needs beside the arguments themselves: the text, the
+// sizes of block and shared memory, how the one parameter of the kernel is laid
+// out, which tensor maps it holds, and what its grid is.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_RUNTIME_DEVICEKERNEL_H
+#define PENSTOCK_RUNTIME_DEVICEKERNEL_H
+
+#include "Runtime/LaunchProgram.h"
+
+#include <array>
+#include <string>
+
+namespace penstock {
+
+/// What cuTensorMapEncodeTiled is called with, beside address, sizes and strides
+/// of the tensor argument. Dimensions are innermost first, as it wants them.
+struct TensorMapRecipe {
+  unsigned argument = 0;
+  unsigned dataType = 0; ///< CUtensorMapDataType
+  std::vector<uint32_t> box;
+  unsigned swizzle = 0; ///< CUtensorMapSwizzle
+  friend bool operator==(const TensorMapRecipe &, const TensorMapRecipe &) = default;
+};
+
+/// A piece of the kernel's parameter.
+struct ParameterField {
+  enum Kind : uint8_t {
+    Address,  ///< of tensor argument `index`, 8 bytes
+    Size,     ///< of its dimension `dim`, 8 bytes
+    Stride,   ///< in elements, 8 bytes
+    Scalar,   ///< argument `index`, 8 bytes
+    Constant, ///< result `index` of the launch program, 8 bytes
+    Map       ///< made by recipe `index`, 128 bytes
+  };
+  Kind kind = Address;
+  unsigned index = 0, dim = 0;
+  unsigned offset = 0;
+};
+
+struct DeviceKernel {
+  std::string name, architecture, ptx;
+  unsigned threads = 0;
+  std::array<unsigned, 3> cluster = {1, 1, 1};
+  uint32_t sharedBytes = 0; ///< dynamic
+  unsigned parameterBytes = 0;
+  std::vector<ParameterField> fields;
+  std::vector<TensorMapRecipe> maps;
+  /// Tensor arguments whose rows must be multiples of 16 bytes.
+  std::vector<unsigned> rowAligned;
+  LaunchProgram launch;
+};
+
+} // namespace penstock
+
+#endif // PENSTOCK_RUNTIME_DEVICEKERNEL_H

@@ -1,0 +1,76 @@
+//===- LaunchProgram.h - What a launch computes, as data --------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Grids and the magic numbers of divisions follow from a launch's arguments.
+// For GPU kernels they come as a list of integer operations, so that they can
+// be written to a file and evaluated without a compiler.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_RUNTIME_LAUNCHPROGRAM_H
+#define PENSTOCK_RUNTIME_LAUNCHPROGRAM_H
+
+#include "penstock/launch.h"
+
+#include <optional>
+#include <span>
+
+namespace penstock {
+
+struct LaunchStep {
+  enum Kind : uint8_t {
+    Constant, ///< value
+    Size,     ///< of dimension `value` of tensor argument a
+    Scalar,   ///< argument a, sign-extended from `value` bits
+    Add,
+    Sub,
+    Mul,
+    DivS,
+    DivU,
+    RemS,
+    RemU,
+    CeilDivS,
+    FloorDivS,
+    MinS,
+    MaxS,
+    MinU,
+    MaxU,
+    And,
+    Or,
+    Xor,
+    Shl,
+    ShrS,
+    ShrU,
+    Eq,
+    Ne,
+    LtS,
+    LeS,
+    GtS,
+    GeS,
+    LtU,
+    LeU,
+    GtU,
+    GeU,
+    Select,     ///< a ? b : c
+    SignExtend, ///< a, from `value` bits
+    ZeroExtend  ///< a, from `value` bits
+  };
+  Kind kind = Constant;
+  unsigned a = 0, b = 0, c = 0; ///< earlier steps
+  int64_t value = 0;
+};
+
+struct LaunchProgram {
+  std::vector<LaunchStep> steps;
+  std::vector<unsigned> results; ///< the grid's three extents, then the rest
+
+  /// The results; none if a division by zero occurs.
+  std::optional<std::vector<int64_t>> evaluate(std::span<const detail::Argument> arguments) const;
+};
+
+} // namespace penstock
+
+#endif // PENSTOCK_RUNTIME_LAUNCHPROGRAM_H

@@ -1,0 +1,113 @@
+//===- LowerCopies.cpp - Copies by TMA and by threads ---------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Lowering.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::nvptx;
+
+/// "{$1, $2}" for coordinates that are operands from \p first on.
+static std::string coordinateText(unsigned first, unsigned rank) {
+  std::string text = "{";
+  for (unsigned i = 0; i < rank; ++i)
+    text += (i ? ", $" : "$") + std::to_string(first + i);
+  return text + "}";
+}
+
+void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const Executing &) {
+  View view = viewOf(op.getTarget());
+  const layout::SharedTile &tile = shared.lookup(view.root).layout;
+  unsigned rank = op.getOffsets().size();
+  Value map = tensorMap(op.getSource(), op.getTarget());
+  Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
+  Value slot = sharedAddress(slotOffset(view));
+  for (int64_t chunk = 0; chunk < tile.chunks(); ++chunk) {
+    SmallVector<Value> operands = {add(slot, chunk * tile.chunkBytes()), map};
+    for (unsigned dim = rank; dim-- > 0;)
+      operands.push_back(
+          add(asI32(op.getOffsets()[dim]), dim + 1 == rank ? chunk * tile.chunkCols() : 0));
+    operands.push_back(barrier);
+    std::string constraints = "r,l";
+    for (unsigned i = 0; i <= rank; ++i)
+      constraints += ",r";
+    ptx("cp.async.bulk.tensor." + std::to_string(rank) +
+            "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [$0], [$1, " +
+            coordinateText(2, rank) + "], [$" + std::to_string(2 + rank) + "];",
+        operands, constraints);
+  }
+}
+
+void Lowering::lowerTmaStore(nv::TmaStoreOp op, const Executing &) {
+  View view = viewOf(op.getSource());
+  const layout::SharedTile &tile = shared.lookup(view.root).layout;
+  unsigned rank = op.getOffsets().size();
+  Value map = tensorMap(op.getTarget(), op.getSource());
+  Value slot = sharedAddress(slotOffset(view));
+  for (int64_t chunk = 0; chunk < tile.chunks(); ++chunk) {
+    SmallVector<Value> operands = {map};
+    for (unsigned dim = rank; dim-- > 0;)
+      operands.push_back(
+          add(asI32(op.getOffsets()[dim]), dim + 1 == rank ? chunk * tile.chunkCols() : 0));
+    operands.push_back(add(slot, chunk * tile.chunkBytes()));
+    std::string constraints = "l";
+    for (unsigned i = 0; i <= rank; ++i)
+      constraints += ",r";
+    ptx("cp.async.bulk.tensor." + std::to_string(rank) +
+            "d.global.shared::cta.tile.bulk_group [$0, " + coordinateText(1, rank) + "], [$" +
+            std::to_string(1 + rank) + "];",
+        operands, constraints);
+  }
+}
+
+/// Each thread copies pieces of 16 bytes, consecutive threads along a row. What
+/// lies outside of the tensor is filled with zeros by the instruction itself.
+LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by) {
+  View view = viewOf(op.getTarget());
+  auto type = cast<MemRefType>(op.getTarget().getType());
+  int64_t rows = type.getDimSize(0), cols = type.getDimSize(1);
+  int64_t bytes = type.getElementTypeBitWidth() / 8, vector = 16 / bytes;
+  int64_t threads = by.scope.warps * nv::warpSize;
+  layout::Fragment fragment = layout::spread(rows, cols, threads, vector);
+  auto [row, col] = baseOf(fragment, by);
+  unsigned rank = op.getOffsets().size();
+  unsigned argument = cast<BlockArgument>(op.getSource()).getArgNumber() - 1;
+  if (!llvm::is_contained(result.rowAligned, argument))
+    result.rowAligned.push_back(argument);
+  Value height = asI32(tensorSize(op.getSource(), rank - 2));
+  Value width = asI32(tensorSize(op.getSource(), rank - 1));
+  SmallVector<Value> indices;
+  for (Value offset : op.getOffsets())
+    indices.push_back(asI32(offset));
+  Value firstRow = indices[rank - 2], firstCol = indices[rank - 1];
+  for (int64_t reg = 0; reg < fragment.registers; reg += vector) {
+    layout::Coordinate offset = fragment.offsetOf(reg);
+    Value tileRow = add(row, offset.row), tileCol = add(col, offset.col);
+    auto copy = [&] {
+      indices[rank - 2] = add(firstRow, tileRow);
+      indices[rank - 1] = add(firstCol, tileCol);
+      // Bytes of the piece that lie in the tensor.
+      Value left = arith::SubIOp::create(builder, loc, width, indices[rank - 1]);
+      left = arith::MinSIOp::create(builder, loc, left, i32(vector));
+      left = arith::MaxSIOp::create(builder, loc, left, i32(0));
+      Value inside = cmp(arith::CmpIPredicate::ult, indices[rank - 2], height);
+      Value present = arith::SelectOp::create(builder, loc, inside, mul(left, bytes), i32(0));
+      // An address outside is not read, but must still be an address.
+      Value any = cmp(arith::CmpIPredicate::ne, present, i32(0));
+      SmallVector<Value> at;
+      for (Value index : indices)
+        at.push_back(arith::SelectOp::create(builder, loc, any, index, i32(0)));
+      Value from = LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(),
+                                            globalElement(op.getSource(), at));
+      Value to = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(),
+                                          sharedElement(view, tileRow, tileCol, 0));
+      ptx("cp.async.cg.shared.global [$0], [$1], 16, $2;", {to, from, present}, "r,l,r");
+    };
+    whenHeld(fragment, tileRow, tileCol, copy);
+  }
+  return success();
+}

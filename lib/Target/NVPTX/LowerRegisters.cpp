@@ -1,0 +1,347 @@
+//===- LowerRegisters.cpp - Tiles that are spread over registers ----------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Lowering.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::nvptx;
+
+RegisterTile *Lowering::registersOf(Value tile) {
+  auto found = registers.find(tile);
+  return found == registers.end() ? nullptr : &found->second;
+}
+
+static Value registerAddress(OpBuilder &builder, Location loc, RegisterTile &tile, int64_t reg) {
+  auto array = LLVM::LLVMArrayType::get(tile.element, unsigned(tile.registers()));
+  return LLVM::GEPOp::create(builder, loc, tile.storage.getType(), array, tile.storage,
+                             ArrayRef<LLVM::GEPArg>{0, int32_t(reg)});
+}
+
+Value Lowering::readRegister(RegisterTile &tile, int64_t reg) {
+  return LLVM::LoadOp::create(builder, loc, tile.element, registerAddress(builder, loc, tile, reg));
+}
+
+void Lowering::writeRegister(RegisterTile &tile, int64_t reg, Value value) {
+  LLVM::StoreOp::create(builder, loc, value, registerAddress(builder, loc, tile, reg));
+}
+
+std::pair<Value, Value> Lowering::baseOf(const layout::Fragment &fragment, const Executing &by) {
+  Value inScope = add(thread, -by.scope.firstWarp * nv::warpSize);
+  auto sum = [&](const std::vector<layout::Fragment::Term> &terms) {
+    Value total;
+    for (const layout::Fragment::Term &term : terms) {
+      Value part = inScope;
+      if (term.div != 1)
+        part = arith::DivUIOp::create(builder, loc, part, i32(term.div));
+      part = arith::RemUIOp::create(builder, loc, part, i32(term.mod));
+      part = mul(part, term.stride);
+      total = total ? add(total, part) : part;
+    }
+    return total ? total : i32(0);
+  };
+  return {sum(fragment.rowTerms), sum(fragment.colTerms)};
+}
+
+void Lowering::whenHeld(const layout::Fragment &fragment, Value row, Value col,
+                        llvm::function_ref<void()> body) {
+  if (fragment.isFull())
+    return body();
+  Value rowHeld = cmp(arith::CmpIPredicate::ult, row, i32(fragment.rows));
+  Value colHeld = cmp(arith::CmpIPredicate::ult, col, i32(fragment.cols));
+  when(arith::AndIOp::create(builder, loc, rowHeld, colHeld), body);
+}
+
+Value Lowering::converted(Value value, Type to) {
+  Type from = value.getType();
+  if (from == to)
+    return value;
+  if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
+    return arith::ExtFOp::create(builder, loc, to, value);
+  // Between formats of one width there is no direct way.
+  if (from.getIntOrFloatBitWidth() == to.getIntOrFloatBitWidth())
+    return converted(converted(value, builder.getF32Type()), to);
+  return arith::TruncFOp::create(builder, loc, to, value);
+}
+
+layout::Fragment Lowering::coalesced(MemRefType type, const Executing &by) {
+  int64_t rank = type.getRank(), cols = type.getDimSize(rank - 1);
+  int64_t vector = 128 / type.getElementTypeBitWidth();
+  while (cols % vector)
+    vector /= 2;
+  return layout::spread(rank > 1 ? type.getDimSize(rank - 2) : 1, cols,
+                        by.scope.oneThread ? 1 : by.scope.warps * nv::warpSize, vector);
+}
+
+LogicalResult Lowering::lowerFill(tile::FillOp op, const Executing &by) {
+  RegisterTile *tile = registersOf(op.getTarget());
+  if (!tile) {
+    auto type = cast<MemRefType>(op.getTarget().getType());
+    layout::Fragment fragment = coalesced(type, by);
+    auto [row, col] = baseOf(fragment, by);
+    View view = viewOf(op.getTarget());
+    Value value = converted(op.getValue(), type.getElementType());
+    for (int64_t reg = 0; reg < fragment.registers; ++reg) {
+      layout::Coordinate offset = fragment.offsetOf(reg);
+      whenHeld(fragment, add(row, offset.row), add(col, offset.col), [&] {
+        LLVM::StoreOp::create(builder, loc, value,
+                              sharedElement(view, add(row, offset.row), col, offset.col));
+      });
+    }
+    return success();
+  }
+  for (int64_t reg = 0; reg < tile->registers(); ++reg)
+    writeRegister(*tile, reg, converted(op.getValue(), tile->element));
+  return success();
+}
+
+/// Each thread computes the elements that its registers stand for. What decides
+/// is the target, or, for a shared target, an input that lies in registers.
+LogicalResult Lowering::lowerMap(tile::MapOp op, const Executing &by) {
+  RegisterTile *target = registersOf(op.getTarget());
+  RegisterTile *decides = target;
+  for (Value input : op.getInputs())
+    if (RegisterTile *tile = registersOf(input); tile && tile->rank == 2 && !decides)
+      decides = tile;
+  auto type = cast<MemRefType>(op.getTarget().getType());
+  if (!decides && type.getRank() != 2)
+    return refuse(op, "of this shape is not available in explicit kernels");
+  layout::Fragment fragment = decides ? decides->fragment : coalesced(type, by);
+  int64_t count = decides ? decides->registers() : fragment.registers;
+  auto [row, col] = baseOf(fragment, by);
+  std::optional<View> targetView;
+  if (!target)
+    targetView = viewOf(op.getTarget());
+  for (int64_t reg = 0; reg < count; ++reg) {
+    layout::Coordinate offset = decides && decides->rank == 1
+                                    ? layout::Coordinate{decides->rowOf[size_t(reg)], 0}
+                                    : fragment.offsetOf(reg);
+    auto element = [&]() -> LogicalResult {
+      IRMapping mapping;
+      for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+        SmallVector<int64_t> dims = op.getInputDims(unsigned(i));
+        Value value;
+        if (RegisterTile *tile = registersOf(input)) {
+          if (tile->rank == 2 || (decides && decides->rank == 1)) {
+            value = readRegister(*tile, reg);
+          } else if (dims == SmallVector<int64_t>{0}) {
+            auto found = llvm::find(tile->rowOf, offset.row);
+            value = readRegister(*tile, found - tile->rowOf.begin());
+          } else {
+            return refuse(op, "broadcasts a tile in registers along columns, which is not "
+                              "available");
+          }
+        } else {
+          View view = viewOf(input);
+          auto coordinate = [&](int64_t dim) -> Value {
+            return dim == 0 ? add(row, offset.row) : Value(col);
+          };
+          Value inRow = dims.size() > 1 ? coordinate(dims[0]) : i32(0);
+          bool along = dims.empty() || dims.back() == 1;
+          Value address =
+              sharedElement(view, inRow, along ? col : coordinate(0), along ? offset.col : 0);
+          value = LLVM::LoadOp::create(builder, loc,
+                                       cast<MemRefType>(input.getType()).getElementType(), address);
+        }
+        mapping.map(op.getBody().getArgument(unsigned(i)), value);
+      }
+      for (Operation &inner : op.getBody().front().without_terminator()) {
+        if (auto index = dyn_cast<tile::ElementIndexOp>(inner)) {
+          Value at = index.getDim() == 0 ? add(row, offset.row) : add(col, offset.col);
+          mapping.map(index.getResult(), asIndex(at));
+        } else {
+          builder.clone(inner, mapping);
+        }
+      }
+      auto yield = cast<tile::YieldOp>(op.getBody().front().getTerminator());
+      Value value = mapping.lookupOrDefault(yield.getValue());
+      if (target)
+        writeRegister(*target, reg, value);
+      else
+        LLVM::StoreOp::create(builder, loc, value,
+                              sharedElement(*targetView, add(row, offset.row), col, offset.col));
+      return success();
+    };
+    LogicalResult ok = success();
+    whenHeld(fragment, add(row, offset.row), add(col, offset.col), [&] { ok = element(); });
+    if (failed(ok))
+      return failure();
+  }
+  return success();
+}
+
+/// A box of a tensor into a shared tile, element by element.
+LogicalResult Lowering::loadByThreads(tile::CopyOp op, const Executing &by) {
+  auto type = cast<MemRefType>(op.getTarget().getType());
+  layout::Fragment fragment = coalesced(type, by);
+  auto [row, col] = baseOf(fragment, by);
+  View view = viewOf(op.getTarget());
+  SmallVector<int64_t> dims = op.getTensorDims();
+  Type stored = cast<MemRefType>(op.getSource().getType()).getElementType();
+  Value outside =
+      op.getFill()
+          ? op.getFill()
+          : arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()))
+                .getResult();
+  for (int64_t reg = 0; reg < fragment.registers; ++reg) {
+    layout::Coordinate offset = fragment.offsetOf(reg);
+    Value tileRow = add(row, offset.row), tileCol = add(col, offset.col);
+    whenHeld(fragment, tileRow, tileCol, [&] {
+      SmallVector<Value> indices;
+      for (Value start : op.getSourceOffsets())
+        indices.push_back(asI32(start));
+      if (dims.size() > 1)
+        indices[size_t(dims[0])] = add(indices[size_t(dims[0])], tileRow);
+      indices[size_t(dims.back())] = add(indices[size_t(dims.back())], tileCol);
+      Value inside;
+      for (auto [dim, index] : llvm::enumerate(indices)) {
+        Value fits = cmp(arith::CmpIPredicate::ult, index, asI32(tensorSize(op.getSource(), dim)));
+        inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
+      }
+      auto choice = scf::IfOp::create(builder, loc, TypeRange{type.getElementType()}, inside,
+                                      /*withElse=*/true);
+      {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(choice.thenBlock());
+        Value value =
+            LLVM::LoadOp::create(builder, loc, stored, globalElement(op.getSource(), indices));
+        scf::YieldOp::create(builder, loc, converted(value, type.getElementType()));
+        builder.setInsertionPointToStart(choice.elseBlock());
+        scf::YieldOp::create(builder, loc, outside);
+      }
+      LLVM::StoreOp::create(builder, loc, choice.getResult(0),
+                            sharedElement(view, tileRow, col, offset.col));
+    });
+  }
+  return success();
+}
+
+LogicalResult Lowering::lowerCopy(tile::CopyOp op, const Executing &by) {
+  if (op.getAsyncAttr())
+    return refuse(op, "with {.async} is not available in explicit kernels; use b.tma or "
+                      "b.cp_async");
+  if (op.readsTensor() && shared.count(tile::rootOf(op.getTarget())))
+    return loadByThreads(op, by);
+  Value tileValue = op.readsTensor() ? op.getTarget() : op.getSource();
+  RegisterTile *tile = registersOf(tileValue);
+  bool toRegisters = !op.writesTensor() && registersOf(op.getTarget());
+  if (!tile)
+    tile = registersOf(op.getTarget());
+  if (!tile || tile->rank != 2)
+    return refuse(op, "moves tiles in registers only, here; use b.tma or b.cp_async");
+  auto [row, col] = baseOf(tile->fragment, by);
+  if (!op.readsTensor() && !op.writesTensor()) {
+    RegisterTile *from = registersOf(op.getSource()), *to = registersOf(op.getTarget());
+    for (int64_t reg = 0; reg < tile->registers(); ++reg) {
+      layout::Coordinate offset = tile->fragment.offsetOf(reg);
+      auto address = [&](Value memref) {
+        return sharedElement(viewOf(memref), add(row, offset.row), col, offset.col);
+      };
+      whenHeld(tile->fragment, add(row, offset.row), add(col, offset.col), [&] {
+        Value value =
+            from ? readRegister(*from, reg)
+                 : LLVM::LoadOp::create(builder, loc,
+                                        cast<MemRefType>(op.getSource().getType()).getElementType(),
+                                        address(op.getSource()))
+                       .getResult();
+        value = converted(value, cast<MemRefType>(op.getTarget().getType()).getElementType());
+        if (to)
+          writeRegister(*to, reg, value);
+        else
+          LLVM::StoreOp::create(builder, loc, value, address(op.getTarget()));
+      });
+    }
+    return success();
+  }
+  Value tensor = op.readsTensor() ? op.getSource() : op.getTarget();
+  auto offsets = op.readsTensor() ? op.getSourceOffsets() : op.getTargetOffsets();
+  SmallVector<int64_t> dims = op.getTensorDims();
+  for (int64_t reg = 0; reg < tile->registers(); ++reg) {
+    layout::Coordinate offset = tile->fragment.offsetOf(reg);
+    SmallVector<Value> indices;
+    for (Value start : offsets)
+      indices.push_back(asI32(start));
+    indices[size_t(dims[0])] = add(indices[size_t(dims[0])], add(row, offset.row));
+    indices[size_t(dims[1])] = add(indices[size_t(dims[1])], add(col, offset.col));
+    Value inside;
+    for (auto [dim, index] : llvm::enumerate(indices)) {
+      Value fits = cmp(arith::CmpIPredicate::ult, index, asI32(tensorSize(tensor, dim)));
+      inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
+    }
+    if (!tile->fragment.isFull()) {
+      Value rowHeld =
+          cmp(arith::CmpIPredicate::ult, add(row, offset.row), i32(tile->fragment.rows));
+      Value colHeld =
+          cmp(arith::CmpIPredicate::ult, add(col, offset.col), i32(tile->fragment.cols));
+      inside = arith::AndIOp::create(builder, loc, inside,
+                                     arith::AndIOp::create(builder, loc, rowHeld, colHeld));
+    }
+    Type stored = cast<MemRefType>(tensor.getType()).getElementType();
+    if (!toRegisters) {
+      Value value = converted(readRegister(*tile, reg), stored);
+      when(inside,
+           [&] { LLVM::StoreOp::create(builder, loc, value, globalElement(tensor, indices)); });
+      continue;
+    }
+    Value outside =
+        op.getFill() ? op.getFill()
+                     : arith::ConstantOp::create(builder, loc, builder.getZeroAttr(tile->element))
+                           .getResult();
+    writeRegister(*tile, reg, outside);
+    when(inside, [&] {
+      Value value = LLVM::LoadOp::create(builder, loc, stored, globalElement(tensor, indices));
+      writeRegister(*tile, reg, converted(value, tile->element));
+    });
+  }
+  return success();
+}
+
+/// Along rows: within a thread, then over the threads that share a row.
+LogicalResult Lowering::lowerReduce(tile::ReduceOp op, const Executing &) {
+  RegisterTile *from = registersOf(op.getSource()), *to = registersOf(op.getTarget());
+  if (!from || !to || op.getDim() != 1 || from->spread == Spread::Coalesced)
+    return refuse(op, "is available along the rows of accumulators");
+  auto combine = [&](Value a, Value b) -> Value {
+    bool floating = isa<FloatType>(a.getType());
+    switch (op.getKind()) {
+    case tile::ReduceKind::Sum:
+      return floating ? arith::AddFOp::create(builder, loc, a, b).getResult()
+                      : arith::AddIOp::create(builder, loc, a, b).getResult();
+    case tile::ReduceKind::Prod:
+      return floating ? arith::MulFOp::create(builder, loc, a, b).getResult()
+                      : arith::MulIOp::create(builder, loc, a, b).getResult();
+    case tile::ReduceKind::Max:
+      return floating ? arith::MaximumFOp::create(builder, loc, a, b).getResult()
+                      : arith::MaxSIOp::create(builder, loc, a, b).getResult();
+    case tile::ReduceKind::Min:
+      break;
+    }
+    return floating ? arith::MinimumFOp::create(builder, loc, a, b).getResult()
+                    : arith::MinSIOp::create(builder, loc, a, b).getResult();
+  };
+  if (!to->element.isF32() && from->spread == Spread::Accumulator)
+    return refuse(op, "over threads is available for f32");
+  for (auto [slot, row] : llvm::enumerate(to->rowOf)) {
+    Value total;
+    for (int64_t reg = 0; reg < from->registers(); ++reg)
+      if (from->fragment.offsetOf(reg).row == row) {
+        Value value = converted(readRegister(*from, reg), to->element);
+        total = total ? combine(total, value) : value;
+      }
+    if (from->spread == Spread::Accumulator)
+      for (int64_t distance : {1, 2}) {
+        Value other = ptxValue(total.getType(), "shfl.sync.bfly.b32 $0, $1, $2, 0x1f, 0xffffffff;",
+                               {total, i32(distance)}, "=f,f,r");
+        total = combine(total, other);
+      }
+    if (op.getAccumulate())
+      total = combine(readRegister(*to, int64_t(slot)), total);
+    writeRegister(*to, int64_t(slot), total);
+  }
+  return success();
+}

@@ -1,0 +1,529 @@
+//===- Lowering.cpp - Order of work, scopes and scalars -------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Target/NVPTX/Lowering.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Transforms/KernelAbi.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::nvptx;
+
+Lowering::Lowering(func::FuncOp kernel, func::FuncOp launch, StringRef architecture,
+                   DeviceKernel &result)
+    : kernel(kernel), launch(launch), architecture(architecture), result(result),
+      builder(kernel.getContext()), loc(kernel.getLoc()) {}
+
+LogicalResult Lowering::refuse(Operation *op, const Twine &why) {
+  return tile::emitCoded(op, HardwareTarget)
+         << "`" << op->getName().stripDialect() << "` " << why.str() << " on " << architecture;
+}
+
+LogicalResult Lowering::run() {
+  auto threads = kernel->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr);
+  if (!threads)
+    return tile::emitCoded(kernel, HardwareScope)
+           << "the kernel does not say how many threads a block has";
+  result.name = kernel.getName().str();
+  result.architecture = architecture;
+  result.threads = unsigned(threads.getInt());
+  ownArguments = kernel.getNumArguments() - abi::NumExtra;
+  for (BlockArgument argument : kernel.getArguments().take_front(ownArguments))
+    if (isa<MemRefType>(argument.getType()))
+      tensors.push_back(argument);
+  kernel.walk([&](nv::TensorAllocOp) { usesTensorMemory = true; });
+  if (failed(readLaunch()))
+    return failure();
+
+  mlir::Block &body = kernel.getBody().front();
+  params = body.insertArgument(0u, LLVM::LLVMPointerType::get(kernel.getContext()), loc);
+  builder.setInsertionPointToStart(&body);
+  layOutParameter();
+  auto module = kernel->getParentOfType<ModuleOp>();
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+    LLVM::GlobalOp::create(builder, loc, bytes, /*isConstant=*/false, LLVM::Linkage::External,
+                           "penstock_shared", Attribute(), /*alignment=*/1024, /*addrSpace=*/3);
+  }
+  base = LLVM::AddressOfOp::create(builder, loc, LLVM::LLVMPointerType::get(kernel.getContext(), 3),
+                                   "penstock_shared");
+  base32 = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base);
+  thread = ptxValue(builder.getI32Type(), "mov.u32 $0, %tid.x;", {}, "=r");
+  if (failed(placeStorage()))
+    return failure();
+
+  // The block's number takes the place of the launch's extra argument.
+  Value block = ptxValue(builder.getI32Type(), "mov.u32 $0, %ctaid.x;", {}, "=r");
+  body.getArgument(1 + ownArguments + abi::Block).replaceAllUsesWith(asIndex(block));
+  for (BlockArgument argument : body.getArguments().slice(1, ownArguments))
+    if (!isa<MemRefType>(argument.getType()) && !argument.use_empty())
+      argument.replaceAllUsesWith(parameter(ParameterField::Scalar, argument.getArgNumber() - 1));
+
+  Executing all;
+  all.scope.warps = result.threads / nv::warpSize;
+  all.leader =
+      ptxValue(builder.getI1Type(),
+               "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 $0, 1, 0, p; }", {}, "=r");
+  Value first = cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize));
+  all.leader = arith::AndIOp::create(builder, loc, all.leader, first);
+  initialise();
+  if (failed(lowerBlock(body, all)))
+    return failure();
+  eraseDead();
+  result.parameterBytes = (result.parameterBytes + 63) / 64 * 64;
+  kernel.setType(builder.getFunctionType({params.getType()}, {}));
+  // What is left is an ordinary function; what the launch needs is in the result.
+  for (StringRef attribute : {nv::NVDialect::threadsAttr, tile::TileDialect::kernelAttr,
+                              tile::TileDialect::signatureAttr, abi::packAttr, abi::launchSizeAttr})
+    kernel->removeAttr(attribute);
+  launch.erase();
+  return success();
+}
+
+/// Views and allocations whose users have been lowered, then the arguments.
+void Lowering::eraseDead() {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    kernel.walk([&](Operation *op) {
+      if (!op->use_empty())
+        return;
+      if (isa<memref::CastOp, memref::SubViewOp, memref::TransposeOp, memref::DimOp, tile::AllocOp,
+              nv::BarrierAllocOp, nv::TensorAllocOp>(op)) {
+        op->erase();
+        changed = true;
+      }
+    });
+  }
+  mlir::Block &body = kernel.getBody().front();
+  while (body.getNumArguments() > 1)
+    body.eraseArgument(body.getNumArguments() - 1);
+  kernel.removeArgAttrsAttr();
+}
+
+//===----------------------------------------------------------------------===//
+// The launch and the parameter
+//===----------------------------------------------------------------------===//
+
+static std::optional<LaunchStep::Kind> stepKind(Operation *op) {
+  using S = LaunchStep;
+  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+    static constexpr S::Kind kinds[] = {S::Eq,  S::Ne,  S::LtS, S::LeS, S::GtS,
+                                        S::GeS, S::LtU, S::LeU, S::GtU, S::GeU};
+    return kinds[unsigned(compare.getPredicate())];
+  }
+  return llvm::StringSwitch<std::optional<S::Kind>>(op->getName().getStringRef())
+      .Case("arith.addi", S::Add)
+      .Case("arith.subi", S::Sub)
+      .Case("arith.muli", S::Mul)
+      .Case("arith.divsi", S::DivS)
+      .Case("arith.divui", S::DivU)
+      .Case("arith.remsi", S::RemS)
+      .Case("arith.remui", S::RemU)
+      .Case("arith.ceildivsi", S::CeilDivS)
+      .Case("arith.floordivsi", S::FloorDivS)
+      .Case("arith.minsi", S::MinS)
+      .Case("arith.maxsi", S::MaxS)
+      .Case("arith.minui", S::MinU)
+      .Case("arith.maxui", S::MaxU)
+      .Case("arith.andi", S::And)
+      .Case("arith.ori", S::Or)
+      .Case("arith.xori", S::Xor)
+      .Case("arith.shli", S::Shl)
+      .Case("arith.shrsi", S::ShrS)
+      .Case("arith.shrui", S::ShrU)
+      .Default(std::nullopt);
+}
+
+static int64_t widthOf(Type type) { return type.isIndex() ? 64 : type.getIntOrFloatBitWidth(); }
+
+LogicalResult Lowering::readLaunch() {
+  LaunchProgram &program = result.launch;
+  llvm::DenseMap<Value, unsigned> steps;
+  auto push = [&](LaunchStep step) {
+    program.steps.push_back(step);
+    return unsigned(program.steps.size() - 1);
+  };
+  auto stepOf = [&](Value value) {
+    auto known = steps.find(value);
+    if (known != steps.end())
+      return known->second;
+    auto argument = cast<BlockArgument>(value); // a scalar
+    unsigned step =
+        push({LaunchStep::Scalar, argument.getArgNumber(), 0, 0, widthOf(value.getType())});
+    return steps[value] = step;
+  };
+  // Narrow results wrap to their own width.
+  auto narrowed = [&](unsigned step, Type type) {
+    int64_t width = widthOf(type);
+    return width >= 64 ? step : push({LaunchStep::SignExtend, step, 0, 0, width});
+  };
+  for (Operation &op : launch.getBody().front()) {
+    if (isa<func::ReturnOp>(op))
+      break;
+    if (auto store = dyn_cast<memref::StoreOp>(op)) {
+      int64_t entry = *getConstantIntValue(store.getIndices()[0]);
+      if (program.results.size() <= size_t(entry))
+        program.results.resize(size_t(entry) + 1);
+      program.results[size_t(entry)] = stepOf(store.getValueToStore());
+      continue;
+    }
+    Value value = op.getResult(0);
+    if (auto constant = getConstantIntValue(value)) {
+      steps[value] = push({LaunchStep::Constant, 0, 0, 0, *constant});
+    } else if (auto dim = dyn_cast<memref::DimOp>(op)) {
+      steps[value] = push({LaunchStep::Size, cast<BlockArgument>(dim.getSource()).getArgNumber(), 0,
+                           0, *dim.getConstantIndex()});
+    } else if (auto select = dyn_cast<arith::SelectOp>(op)) {
+      unsigned a = stepOf(select.getCondition()), b = stepOf(select.getTrueValue()),
+               c = stepOf(select.getFalseValue());
+      steps[value] = push({LaunchStep::Select, a, b, c});
+    } else if (isa<arith::ExtUIOp, arith::IndexCastUIOp>(op)) {
+      steps[value] = push({LaunchStep::ZeroExtend, stepOf(op.getOperand(0)), 0, 0,
+                           widthOf(op.getOperand(0).getType())});
+    } else if (isa<arith::ExtSIOp, arith::IndexCastOp, arith::TruncIOp>(op)) {
+      steps[value] = narrowed(stepOf(op.getOperand(0)), value.getType());
+    } else if (auto kind = stepKind(&op)) {
+      unsigned a = stepOf(op.getOperand(0)), b = stepOf(op.getOperand(1));
+      steps[value] = narrowed(push({*kind, a, b}), value.getType());
+    } else {
+      return tile::emitCoded(&op, NotLaunchConstant)
+             << "`" << op.getName() << "` cannot be computed when a GPU kernel is launched";
+    }
+  }
+  return success();
+}
+
+void Lowering::layOutParameter() {
+  unsigned offset = 0;
+  auto field = [&](ParameterField::Kind kind, unsigned index, unsigned dim = 0) {
+    result.fields.push_back({kind, index, dim, offset});
+    offset += 8;
+  };
+  for (BlockArgument argument : kernel.getBody().front().getArguments().slice(1, ownArguments)) {
+    unsigned index = argument.getArgNumber() - 1;
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (!type) {
+      field(ParameterField::Scalar, index);
+      continue;
+    }
+    field(ParameterField::Address, index);
+    for (unsigned dim = 0; dim < type.getRank(); ++dim)
+      field(ParameterField::Size, index, dim);
+    for (unsigned dim = 0; dim + 1 < type.getRank(); ++dim)
+      field(ParameterField::Stride, index, dim);
+  }
+  for (unsigned i = 0; i < result.launch.results.size(); ++i)
+    field(ParameterField::Constant, i);
+  result.parameterBytes = offset;
+}
+
+Value Lowering::parameter(ParameterField::Kind kind, unsigned index, unsigned dim) {
+  auto found = llvm::find_if(result.fields, [&](const ParameterField &f) {
+    return f.kind == kind && f.index == index && f.dim == dim;
+  });
+  // Loaded where the kernel starts: parameters do not change.
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(base.getDefiningOp());
+  Value address = LLVM::GEPOp::create(builder, loc, params.getType(), builder.getI8Type(), params,
+                                      ArrayRef<LLVM::GEPArg>{int32_t(found->offset)});
+  if (kind == ParameterField::Map)
+    return LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), address);
+  Type type = builder.getI64Type();
+  if (kind == ParameterField::Scalar) {
+    Type stated = kernel.getBody().front().getArgument(index + 1).getType();
+    if (!stated.isIndex())
+      type = stated;
+  }
+  Value loaded = LLVM::LoadOp::create(builder, loc, type, address, /*alignment=*/8);
+  if (kind == ParameterField::Scalar &&
+      kernel.getBody().front().getArgument(index + 1).getType().isIndex())
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), loaded);
+  return loaded;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks, scopes and scalars
+//===----------------------------------------------------------------------===//
+
+LogicalResult Lowering::lowerBlock(mlir::Block &block, const Executing &by) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    ops.push_back(&op);
+  for (Operation *op : ops)
+    if (failed(lowerOp(op, by)))
+      return failure();
+  return success();
+}
+
+LogicalResult Lowering::lowerScope(Operation *op, Value condition, Region &body,
+                                   const Executing &by) {
+  auto choice = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
+  mlir::Block *then = choice.thenBlock();
+  Operation *yield = then->getTerminator();
+  mlir::Block &from = body.front();
+  from.getTerminator()->erase();
+  then->getOperations().splice(yield->getIterator(), from.getOperations());
+  op->erase();
+  return lowerBlock(*then, by);
+}
+
+LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
+  builder.setInsertionPoint(op);
+  loc = op->getLoc();
+  if (auto warps = dyn_cast<nv::WarpsOp>(op)) {
+    Value warp = shiftRight(thread, 5);
+    Value from = arith::SubIOp::create(builder, loc, warp, i32(warps.getFirst()));
+    Value inside = cmp(arith::CmpIPredicate::ult, from, i32(warps.getCount()));
+    Executing inner;
+    inner.scope = {int64_t(warps.getFirst()), int64_t(warps.getCount()), false, false};
+    inner.barrier = nextBarrier;
+    // Electing must happen where all threads of the warps are.
+    builder.setInsertionPointToStart(&warps.getBody().front());
+    inner.leader =
+        ptxValue(builder.getI1Type(),
+                 "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 $0, 1, 0, p; }", {}, "=r");
+    if (warps.getCount() > 1) {
+      Value firstWarp = cmp(arith::CmpIPredicate::eq, warp, i32(warps.getFirst()));
+      inner.leader = arith::AndIOp::create(builder, loc, inner.leader, firstWarp);
+    }
+    bool named = false;
+    warps.walk([&](nv::SyncOp) { named = true; });
+    if (named && ++nextBarrier > 16)
+      return tile::emitCoded(op, HardwareBarrier)
+             << "the kernel needs more than the 16 barriers of a block";
+    builder.setInsertionPoint(op);
+    return lowerScope(op, inside, warps.getBody(), inner);
+  }
+  if (auto elect = dyn_cast<nv::ElectOp>(op)) {
+    Executing inner = by;
+    inner.scope.oneThread = true;
+    return lowerScope(op, by.leader, elect.getBody(), inner);
+  }
+  if (isa<scf::ForOp, scf::IfOp>(op)) {
+    if (op->hasAttr(tile::TileDialect::scheduleAttr))
+      return refuse(op, "of an explicit kernel cannot be pipelined by the compiler");
+    for (Region &region : op->getRegions())
+      for (mlir::Block &block : region)
+        if (failed(lowerBlock(block, by)))
+          return failure();
+    return success();
+  }
+  // Copies, products and commits are issued by one thread.
+  auto byLeader = [&](llvm::function_ref<void()> body) {
+    if (by.scope.oneThread)
+      body();
+    else
+      when(by.leader, body);
+  };
+  LogicalResult ok = success();
+  if (auto sync = dyn_cast<nv::SyncOp>(op)) {
+    lowerSync(by);
+  } else if (auto arrive = dyn_cast<nv::ArriveOp>(op)) {
+    lowerArrive(arrive);
+  } else if (auto wait = dyn_cast<nv::WaitOp>(op)) {
+    lowerWait(wait);
+  } else if (auto wait = dyn_cast<nv::TryWaitOp>(op)) {
+    lowerTryWait(wait);
+  } else if (auto load = dyn_cast<nv::TmaLoadOp>(op)) {
+    byLeader([&] { lowerTmaLoad(load, by); });
+  } else if (auto store = dyn_cast<nv::TmaStoreOp>(op)) {
+    byLeader([&] { lowerTmaStore(store, by); });
+  } else if (isa<nv::TmaCommitOp>(op)) {
+    byLeader([&] { ptx("cp.async.bulk.commit_group;", {}, ""); });
+  } else if (auto wait = dyn_cast<nv::TmaWaitOp>(op)) {
+    byLeader([&] {
+      ptx(("cp.async.bulk.wait_group" + Twine(wait.getRead() ? ".read " : " ") +
+           Twine(wait.getPending()) + ";")
+              .str(),
+          {}, "");
+    });
+  } else if (isa<nv::ProxyFenceOp>(op)) {
+    ptx("fence.proxy.async.shared::cta;", {}, "");
+  } else if (auto copy = dyn_cast<nv::AsyncCopyOp>(op)) {
+    ok = lowerAsyncCopy(copy, by);
+  } else if (isa<nv::AsyncCommitOp>(op)) {
+    ptx("cp.async.commit_group;", {}, "");
+  } else if (auto wait = dyn_cast<nv::AsyncWaitOp>(op)) {
+    ptx(("cp.async.wait_group " + Twine(wait.getPending()) + ";").str(), {}, "");
+  } else if (auto mma = dyn_cast<nv::TensorMmaOp>(op)) {
+    byLeader([&] { ok = lowerTensorMma(mma, by); });
+  } else if (auto commit = dyn_cast<nv::TensorCommitOp>(op)) {
+    byLeader([&] {
+      Value barrier = sharedAddress(barrierOffset(commit.getBarriers(), commit.getIndex()));
+      ptx("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [$0];", {barrier},
+          "r");
+    });
+  } else if (auto load = dyn_cast<nv::TensorLoadOp>(op)) {
+    lowerTensorLoad(load, by);
+  } else if (isa<nv::TensorWaitLoadOp>(op)) {
+    lowerTensorWaitLoad();
+  } else if (auto dealloc = dyn_cast<nv::TensorDeallocOp>(op)) {
+    when(cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize)), [&] {
+      int64_t columns = cast<MemRefType>(dealloc.getTile().getType()).getDimSize(1);
+      ptx("tcgen05.dealloc.cta_group::1.sync.aligned.b32 $0, $1;",
+          {tensorBases.lookup(dealloc.getTile()),
+           i32(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns)))))},
+          "r,r");
+    });
+  } else if (isa<nv::WgmmaFenceOp>(op)) {
+    ptxWithRegisters("wgmma.fence.sync.aligned;", accumulators);
+  } else if (auto mma = dyn_cast<nv::WgmmaOp>(op)) {
+    ok = lowerWgmma(mma, by);
+  } else if (isa<nv::WgmmaCommitOp>(op)) {
+    ptx("wgmma.commit_group.sync.aligned;", {}, "");
+  } else if (auto wait = dyn_cast<nv::WgmmaWaitOp>(op)) {
+    ptxWithRegisters(("wgmma.wait_group.sync.aligned " + Twine(wait.getPending()) + ";").str(),
+                     accumulators);
+  } else if (auto fill = dyn_cast<tile::FillOp>(op)) {
+    ok = lowerFill(fill, by);
+  } else if (auto map = dyn_cast<tile::MapOp>(op)) {
+    ok = lowerMap(map, by);
+  } else if (auto copy = dyn_cast<tile::CopyOp>(op)) {
+    ok = lowerCopy(copy, by);
+  } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+    ok = lowerReduce(reduce, by);
+  } else if (isa<tile::LoadOp, tile::StoreOp>(op)) {
+    lowerScalarAccess(op);
+    return success();
+  } else if (auto bind = dyn_cast<tile::BindOp>(op)) {
+    bind.replaceAllUsesWith(bind.getValue());
+  } else if (auto dim = dyn_cast<memref::DimOp>(op)) {
+    dim.replaceAllUsesWith(asIndex(tensorSize(dim.getSource(), *dim.getConstantIndex())));
+  } else if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    // Launch constants.
+    load.replaceAllUsesWith(
+        parameter(ParameterField::Constant, unsigned(*getConstantIntValue(load.getIndices()[0]))));
+  } else if (isa<tile::TileDialect>(op->getDialect()) && !isa<tile::AllocOp>(op)) {
+    return refuse(op, "is not available in explicit kernels");
+  } else {
+    return success(); // scalars, views and allocations
+  }
+  if (succeeded(ok))
+    op->erase();
+  return ok;
+}
+
+/// Mutable scalars, and single elements of shared tiles and tensors.
+void Lowering::lowerScalarAccess(Operation *op) {
+  auto load = dyn_cast<tile::LoadOp>(op);
+  auto store = dyn_cast<tile::StoreOp>(op);
+  Value memref = load ? load.getSource() : store.getTarget();
+  OperandRange indices = load ? load.getIndices() : store.getIndices();
+  auto type = cast<MemRefType>(memref.getType());
+  auto access = [&](Value address) -> Value {
+    if (load)
+      return LLVM::LoadOp::create(builder, loc, type.getElementType(), address);
+    LLVM::StoreOp::create(builder, loc, store.getValue(), address);
+    return {};
+  };
+  Value read;
+  if (type.getRank() == 0) {
+    read = access(variables.lookup(memref));
+  } else if (tile::isGlobal(memref)) {
+    // Outside reads as zero and is not written.
+    Value inside = arith::ConstantIntOp::create(builder, loc, 1, 1);
+    SmallVector<Value> at;
+    for (auto [dim, index] : llvm::enumerate(indices)) {
+      at.push_back(asI32(index));
+      Value fits = cmp(arith::CmpIPredicate::ult, at.back(), asI32(tensorSize(memref, dim)));
+      inside = arith::AndIOp::create(builder, loc, inside, fits);
+    }
+    auto choice = scf::IfOp::create(builder, loc,
+                                    load ? TypeRange{type.getElementType()} : TypeRange{}, inside,
+                                    /*withElse=*/bool(load));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(choice.thenBlock());
+    Value value = access(globalElement(memref, at));
+    if (load) {
+      builder.setInsertionPointToEnd(choice.thenBlock());
+      scf::YieldOp::create(builder, loc, value);
+      builder.setInsertionPointToEnd(choice.elseBlock());
+      Value zero =
+          arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
+      scf::YieldOp::create(builder, loc, zero);
+      read = choice.getResult(0);
+    }
+  } else {
+    View view = viewOf(memref);
+    Value row = indices.size() > 1 ? asI32(indices[0]) : i32(0);
+    read = access(sharedElement(view, row, asI32(indices.back()), 0));
+  }
+  if (load)
+    load.replaceAllUsesWith(read);
+  op->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Small values
+//===----------------------------------------------------------------------===//
+
+Value Lowering::i32(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
+Value Lowering::i64(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 64); }
+Value Lowering::asI32(Value value) {
+  if (value.getType().isInteger(32))
+    return value;
+  if (auto constant = getConstantIntValue(value))
+    return i32(*constant);
+  if (value.getType().isIndex())
+    return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value);
+  if (value.getType().getIntOrFloatBitWidth() < 32)
+    return arith::ExtUIOp::create(builder, loc, builder.getI32Type(), value);
+  return arith::TruncIOp::create(builder, loc, builder.getI32Type(), value);
+}
+Value Lowering::asI64(Value value) {
+  if (value.getType().isInteger(64))
+    return value;
+  if (value.getType().isIndex())
+    return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
+  return arith::ExtSIOp::create(builder, loc, builder.getI64Type(), value);
+}
+Value Lowering::asIndex(Value value) {
+  if (value.getType().isIndex())
+    return value;
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), value);
+}
+Value Lowering::add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
+Value Lowering::mul(Value a, Value b) { return arith::MulIOp::create(builder, loc, a, b); }
+Value Lowering::mul(Value a, int64_t b) { return b == 1 ? a : mul(a, i32(b)); }
+Value Lowering::cmp(arith::CmpIPredicate predicate, Value a, Value b) {
+  return arith::CmpIOp::create(builder, loc, predicate, a, b);
+}
+Value Lowering::andBits(Value a, int64_t mask) {
+  return arith::AndIOp::create(builder, loc, a, i32(mask));
+}
+Value Lowering::shiftRight(Value a, int64_t bits) {
+  return bits ? arith::ShRUIOp::create(builder, loc, a, i32(bits)).getResult() : a;
+}
+
+void Lowering::ptx(StringRef text, ArrayRef<Value> operands, StringRef constraints) {
+  std::string all = (constraints + (constraints.empty() ? "" : ",") + "~{memory}").str();
+  LLVM::InlineAsmOp::create(builder, loc, TypeRange(), operands, text, all,
+                            /*has_side_effects=*/true, /*is_align_stack=*/false,
+                            LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+}
+
+Value Lowering::ptxValue(Type type, StringRef text, ArrayRef<Value> operands,
+                         StringRef constraints) {
+  // Predicates travel as words.
+  Type word = type.isInteger(1) ? builder.getI32Type() : type;
+  auto op = LLVM::InlineAsmOp::create(builder, loc, TypeRange(word), operands, text, constraints,
+                                      /*has_side_effects=*/type.isInteger(1),
+                                      /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                      LLVM::AsmDialectAttr(), ArrayAttr());
+  Value value = op.getResult(0);
+  return type.isInteger(1) ? cmp(arith::CmpIPredicate::ne, value, i32(0)) : value;
+}
+
+void Lowering::when(Value condition, llvm::function_ref<void()> body) {
+  auto choice = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  body();
+}

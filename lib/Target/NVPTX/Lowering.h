@@ -1,0 +1,197 @@
+//===- Lowering.h - From tiles to what one thread executes ------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One object lowers one kernel: it knows where every tile lies, who executes
+// what, and how the kernel's parameter is laid out. Its methods are spread over
+// files by subject: Lowering.cpp (order of work, scopes, scalars), Views.cpp
+// (where tiles lie), LowerBarriers.cpp, LowerCopies.cpp, LowerProducts.cpp and
+// LowerRegisters.cpp. Operations become PTX instructions as inline text: LLVM's
+// intrinsics for some of them may be removed or moved by its optimiser
+// (docs/architecture.md).
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_NVPTX_LOWERING_H
+#define PENSTOCK_TARGET_NVPTX_LOWERING_H
+
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/NV/Operands.h"
+#include "Layout/Fragment.h"
+#include "Runtime/DeviceKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace penstock::nvptx {
+
+using mlir::Location;
+using mlir::LogicalResult;
+using mlir::Operation;
+using mlir::SmallVector;
+using mlir::Type;
+using mlir::Value;
+
+/// A view of a tile: its allocation or tensor, and where the view starts.
+struct View {
+  Value root;
+  SmallVector<Value> offsets; ///< i32, one for each dimension of the root
+  SmallVector<unsigned> dims; ///< the root's dimension of each of the view's
+  SmallVector<int64_t> shape;
+};
+
+/// A shared tile's place in the block's shared memory.
+struct SharedPlace {
+  int64_t offset = 0;
+  int64_t slotBytes = 0; ///< of the last two dimensions
+  layout::SharedTile layout;
+};
+
+/// How tiles in registers are spread over the threads of a scope.
+enum class Spread : uint8_t { TensorRows, Accumulator, Coalesced };
+
+/// A tile in registers.
+struct RegisterTile {
+  Spread spread = Spread::Coalesced;
+  layout::Fragment fragment; ///< rank 1: of the tile whose rows it goes with
+  Value storage;             ///< array of the thread's registers
+  Type element;
+  int64_t rank = 2;
+  /// Rank 1: the register of each distinct row of the fragment's registers.
+  SmallVector<int64_t> rowOf;
+  int64_t registers() const;
+};
+
+/// The threads that execute what is being lowered.
+struct Executing {
+  nv::ThreadScope scope;
+  Value leader;        ///< i1: the thread that issues copies and products
+  int64_t barrier = 0; ///< the named barrier of the scope
+};
+
+class Lowering {
+public:
+  Lowering(mlir::func::FuncOp kernel, mlir::func::FuncOp launch, llvm::StringRef architecture,
+           DeviceKernel &result);
+  LogicalResult run();
+
+private:
+  // Lowering.cpp: order of work.
+  LogicalResult readLaunch();
+  void layOutParameter();
+  LogicalResult lowerBlock(mlir::Block &block, const Executing &by);
+  LogicalResult lowerOp(Operation *op, const Executing &by);
+  LogicalResult lowerScope(Operation *op, Value condition, mlir::Region &body, const Executing &by);
+  void eraseDead();
+  void lowerScalarAccess(Operation *op);
+  LogicalResult refuse(Operation *op, const llvm::Twine &why);
+
+  // Lowering.cpp: small values.
+  Value i32(int64_t value);
+  Value i64(int64_t value);
+  Value asI32(Value value);
+  Value asI64(Value value);
+  Value asIndex(Value value);
+  Value add(Value a, Value b);
+  Value mul(Value a, Value b);
+  Value add(Value a, int64_t b) { return b ? add(a, i32(b)) : a; }
+  Value mul(Value a, int64_t b);
+  Value cmp(mlir::arith::CmpIPredicate predicate, Value a, Value b);
+  Value andBits(Value a, int64_t mask);
+  Value shiftRight(Value a, int64_t bits);
+  /// A PTX instruction (or several) that must stay where it is.
+  void ptx(llvm::StringRef text, llvm::ArrayRef<Value> operands, llvm::StringRef constraints);
+  /// One that computes a value and has no other effect.
+  Value ptxValue(Type type, llvm::StringRef text, llvm::ArrayRef<Value> operands,
+                 llvm::StringRef constraints);
+  /// Runs \p body under a condition.
+  void when(Value condition, llvm::function_ref<void()> body);
+
+  // Views.cpp: where things lie.
+  LogicalResult placeStorage();
+  LogicalResult placeShared();
+  LogicalResult placeRegisters();
+  View viewOf(Value memref);
+  /// Bytes from the start of the block's shared memory to the view's slot.
+  Value slotOffset(const View &view);
+  Value barrierOffset(Value barriers, Value index);
+  Value sharedPointer(Value offset);
+  Value sharedAddress(Value offset); ///< as engines take it, 32 bits
+  /// The address of an element of a shared view; \p inRow is a column known
+  /// now, added to \p col.
+  Value sharedElement(const View &view, Value row, Value col, int64_t inRow);
+  Value parameter(ParameterField::Kind kind, unsigned index, unsigned dim = 0);
+  Value tensorSize(Value tensor, unsigned dim);
+  /// The address of an element of a tensor, from its indices in 32 bits.
+  Value globalElement(Value tensor, llvm::ArrayRef<Value> indices);
+  /// The tensor map for boxes of this tile, and its address.
+  Value tensorMap(Value tensor, Value tile);
+
+  // LowerBarriers.cpp
+  void initialise();
+  void lowerSync(const Executing &by);
+  void lowerArrive(nv::ArriveOp op);
+  void lowerTryWait(nv::TryWaitOp op);
+  void lowerWait(nv::WaitOp op);
+
+  // LowerCopies.cpp
+  void lowerTmaLoad(nv::TmaLoadOp op, const Executing &by);
+  void lowerTmaStore(nv::TmaStoreOp op, const Executing &by);
+  LogicalResult lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by);
+
+  // LowerProducts.cpp
+  LogicalResult lowerTensorMma(nv::TensorMmaOp op, const Executing &by);
+  void lowerTensorLoad(nv::TensorLoadOp op, const Executing &by);
+  void lowerTensorWaitLoad();
+  LogicalResult lowerWgmma(nv::WgmmaOp op, const Executing &by);
+  /// Keeps what touches these registers on its side of an instruction.
+  void ptxWithRegisters(llvm::StringRef text, llvm::ArrayRef<RegisterTile *> tiles);
+
+  // LowerRegisters.cpp
+  LogicalResult lowerFill(tile::FillOp op, const Executing &by);
+  /// A tile spread over the scope's threads so that neighbours are together.
+  layout::Fragment coalesced(mlir::MemRefType type, const Executing &by);
+  LogicalResult lowerMap(tile::MapOp op, const Executing &by);
+  LogicalResult lowerCopy(tile::CopyOp op, const Executing &by);
+  LogicalResult loadByThreads(tile::CopyOp op, const Executing &by);
+  LogicalResult lowerReduce(tile::ReduceOp op, const Executing &by);
+  RegisterTile *registersOf(Value tile);
+  Value readRegister(RegisterTile &tile, int64_t reg);
+  void writeRegister(RegisterTile &tile, int64_t reg, Value value);
+  /// The thread's part of a fragment's coordinates.
+  std::pair<Value, Value> baseOf(const layout::Fragment &fragment, const Executing &by);
+  Value converted(Value value, Type to);
+  /// Runs \p body unless the register stands for nothing.
+  void whenHeld(const layout::Fragment &fragment, Value row, Value col,
+                llvm::function_ref<void()> body);
+
+  mlir::func::FuncOp kernel, launch;
+  std::string architecture;
+  DeviceKernel &result;
+  mlir::OpBuilder builder;
+  Location loc;
+
+  llvm::DenseMap<Value, SharedPlace> shared;
+  llvm::DenseMap<Value, int64_t> barrierOffsets; ///< of nv.mbarrier.alloc
+  llvm::DenseMap<Value, int64_t> tensorSlots;    ///< where alloc puts its address
+  llvm::DenseMap<Value, Value> tensorBases;      ///< of nv.tcgen05.alloc, i32
+  llvm::DenseMap<Value, RegisterTile> registers;
+  llvm::DenseMap<Value, Value> variables;   ///< rank-0 tiles
+  SmallVector<RegisterTile *> loading;      ///< by tcgen05.load, not awaited yet
+  SmallVector<RegisterTile *> accumulators; ///< of wgmma
+  SmallVector<mlir::BlockArgument> tensors; ///< the kernel's arguments
+  unsigned ownArguments = 0;                ///< of the kernel, before those of the launch
+  bool usesTensorMemory = false;
+  int64_t nextBarrier = 1;
+  Value base;   ///< of the block's shared memory, !llvm.ptr<3>
+  Value base32; ///< the same as engines take it
+  Value params; ///< !llvm.ptr
+  Value thread; ///< i32
+};
+
+} // namespace penstock::nvptx
+
+#endif // PENSTOCK_TARGET_NVPTX_LOWERING_H

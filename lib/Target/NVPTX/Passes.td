@@ -1,0 +1,72 @@
+//===- Passes.td - From tile programs to NVPTX -------------*- tablegen -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_NVPTX_PASSES
+#define PENSTOCK_TARGET_NVPTX_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def Specialise : Pass<"nv-specialise", "::mlir::func::FuncOp"> {
+  let summary = "Divide a pipelined loop into roles around a ring of slots";
+  let description = [{
+    A kernel that loads tiles, multiplies them in a pipelined loop and stores the
+    result becomes an explicit one: a warp that loads by TMA, a warp (Blackwell)
+    or warpgroups (Hopper) that multiply, and threads that store the result
+    through shared memory and TMA. The ring has as many slots as the schedule
+    needs versions; barriers, their counts and bytes, phases, fences and the end
+    of the kernel follow from it. A loop without iterations gives zeros.
+
+    With `plain` all threads load and store by themselves, for tensors whose rows
+    TMA cannot copy. Kernels that already say what threads do are left alone;
+    other forms are refused with PS1601. Runs after `tile-resolve-schedules`.
+
+    Example: test/Target/NVPTX/specialise.mlir
+  }];
+  let options = [
+    Option<"architecture", "architecture", "std::string", "\"sm_100a\"",
+           "sm_90a or sm_100a">,
+    Option<"plain", "plain", "bool", "false", "without TMA">
+  ];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
+  let summary = "Say what each thread of an explicit kernel does";
+  let description = [{
+    Places tiles and barriers in shared memory, tensor memory and registers, and
+    replaces the operations of `nv` and `tile` by PTX instructions and scalar
+    code. The kernel is left with one parameter that holds all of its arguments
+    and tensor maps; how it is laid out, the sizes of block and shared memory and
+    the grid are returned as data (`DeviceKernel`). Runs after
+    `tile-lower-launch`.
+
+    Refuses tiles that do not fit the target's memories (PS1603), tiles in
+    registers whose uses need different layouts (PS1606) and operations that
+    explicit kernels do not have (PS1601).
+
+    Example: test/Target/NVPTX/lower-threads.mlir
+  }];
+  let options = [
+    Option<"architecture", "architecture", "std::string", "\"sm_100a\"",
+           "sm_90a or sm_100a">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def LowerThreadsToLLVM : Pass<"nv-lower-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Convert what threads do to the LLVM dialect for NVPTX";
+  let description = [{
+    Upstream's patterns with indices of 32 bits; addresses are computed in 64
+    where they can be large.
+
+    Example: test/Target/NVPTX/lower-threads.mlir
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
+}
+
+#endif // PENSTOCK_TARGET_NVPTX_PASSES

@@ -1,0 +1,520 @@
+//===- Specialise.cpp - From a pipelined loop to roles around a ring ------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Analysis/PipelineLoop.h"
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/NV/Operands.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Scheduling/Versions.h"
+#include "Target/NVPTX/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+namespace penstock {
+#define GEN_PASS_DEF_SPECIALISE
+#include "Target/NVPTX/Passes.h.inc"
+} // namespace penstock
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+/// The parts of a kernel that multiplies: what it loads, what it multiplies and
+/// what becomes of the result.
+struct Parts {
+  scf::ForOp loop;
+  SmallVector<tile::CopyOp> loads;
+  tile::GemmOp gemm;
+  tile::FillOp fill;
+  tile::CopyOp store;
+  int64_t slots = 1;
+};
+
+class Specialiser {
+public:
+  Specialiser(func::FuncOp kernel, StringRef architecture, bool plain)
+      : kernel(kernel), blackwell(architecture != "sm_90a"), plain(plain), b(kernel.getContext()),
+        loc(kernel.getLoc()) {}
+
+  LogicalResult run() {
+    if (failed(findParts()))
+      return failure();
+    auto acc = cast<MemRefType>(parts.gemm.getAcc().getType());
+    rows = acc.getDimSize(0);
+    consumers = blackwell ? 0 : rows >= 128 ? 2 : 1;
+    // Four warps read tensor memory; Hopper's loading warp has a warpgroup of
+    // its own in front of those that multiply.
+    int64_t threads = blackwell ? 128 : 128 * consumers + (plain ? 0 : 128);
+    kernel->setAttr(nv::NVDialect::threadsAttr, b.getI64IntegerAttr(threads));
+    loc = parts.loop.getLoc();
+    b.setInsertionPoint(parts.store); // all that the roles need is known there
+    if (plain)
+      emitPlain();
+    else
+      emitRoles();
+    parts.loop.erase();
+    parts.fill.erase();
+    parts.store.erase();
+    // Tiles that rings and tensor memory have replaced.
+    for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front()))
+      if (isa<tile::AllocOp>(op) && op.use_empty())
+        op.erase();
+    return success();
+  }
+
+private:
+  LogicalResult refuse(Operation *op, const Twine &why) {
+    auto diagnostic = tile::emitCoded(op, HardwareTarget)
+                      << "`" << kernel.getName()
+                      << "` cannot be divided into roles yet: " << why.str();
+    diagnostic.attachNote() << "help: a loop of copies into shared tiles and one gemm, an "
+                               "accumulator that is filled with zeros before and copied to a "
+                               "tensor after it, is divided; write other kernels with "
+                               "b.threads(..) and explicit operations";
+    return diagnostic;
+  }
+
+  LogicalResult findParts() {
+    Operation *foreign = nullptr;
+    for (Operation &op : kernel.getBody().front()) {
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        if (parts.loop)
+          return refuse(&op, "it has more than one loop");
+        parts.loop = loop;
+      } else if (auto fill = dyn_cast<tile::FillOp>(op); fill && !parts.fill && !parts.loop) {
+        parts.fill = fill;
+      } else if (auto copy = dyn_cast<tile::CopyOp>(op); copy && !parts.store && parts.loop) {
+        parts.store = copy;
+      } else if (isa<tile::TileDialect>(op.getDialect()) &&
+                 !isa<tile::AllocOp, tile::GridOp, tile::DivModOp, tile::BindOp>(op)) {
+        foreign = &op;
+      }
+    }
+    if (!parts.loop || !parts.loop->hasAttr(tile::TileDialect::scheduleAttr))
+      return refuse(parts.loop ? parts.loop : kernel.getOperation(), "it has no pipelined loop");
+    if (foreign)
+      return refuse(foreign, "this operation belongs to no role");
+    PipelineLoop body = analyzeLoop(parts.loop);
+    for (const PipelineStatement &statement : body.statements) {
+      if (auto copy = dyn_cast<tile::CopyOp>(statement.op);
+          copy && copy.readsTensor() && statement.conditions.empty() && !copy.getFill() &&
+          copy.getTarget().getDefiningOp<tile::AllocOp>() &&
+          copy.getSource().getType() ==
+              tile::tensorType(cast<MemRefType>(copy.getSource().getType()).getElementType(),
+                               cast<MemRefType>(copy.getSource().getType()).getRank())) {
+        parts.loads.push_back(copy);
+      } else if (auto gemm = dyn_cast<tile::GemmOp>(statement.op);
+                 gemm && !parts.gemm && statement.conditions.empty() && !gemm.getOverwrite()) {
+        parts.gemm = gemm;
+      } else {
+        return refuse(statement.op, "this statement is neither a copy into a shared tile nor the "
+                                    "loop's one gemm");
+      }
+    }
+    if (!parts.gemm)
+      return refuse(parts.loop, "the loop multiplies nothing");
+    Value acc = parts.gemm.getAcc();
+    if (!parts.fill || parts.fill.getTarget() != acc || !isZero(parts.fill.getValue()))
+      return refuse(parts.gemm, "its accumulator is not filled with zeros before the loop");
+    if (!parts.store || parts.store.getSource() != acc || !parts.store.writesTensor())
+      return refuse(parts.gemm, "its accumulator is not copied to a tensor after the loop");
+    auto schedule = parts.loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
+    sched::Schedule resolved{{schedule.getStage().begin(), schedule.getStage().end()},
+                             {schedule.getOrder().begin(), schedule.getOrder().end()}};
+    auto versions = sched::versions(body.problem, resolved);
+    for (size_t i = 0; i < body.buffers.size(); ++i)
+      if (llvm::any_of(parts.loads,
+                       [&](tile::CopyOp load) { return load.getTarget() == body.buffers[i]; }))
+        parts.slots = std::max<int64_t>(parts.slots, versions[i].count);
+    return success();
+  }
+
+  static bool isZero(Value value) {
+    return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
+  }
+
+  //===------------------------------------------------------------------===//
+  // Small pieces
+  //===------------------------------------------------------------------===//
+
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+  Value i32(int64_t value) { return arith::ConstantIntOp::create(b, loc, value, 32); }
+
+  /// A value of the loop's body, computed again here for another index.
+  Value again(Value value, IRMapping &mapping) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (!op || !parts.loop->isAncestor(op))
+      return value;
+    for (Value operand : op->getOperands())
+      again(operand, mapping);
+    b.clone(*op, mapping);
+    return mapping.lookup(value);
+  }
+  SmallVector<Value> offsetsOf(tile::CopyOp load, IRMapping &mapping) {
+    SmallVector<Value> offsets;
+    for (Value offset : load.getSourceOffsets())
+      offsets.push_back(again(offset, mapping));
+    return offsets;
+  }
+
+  template <class Body> void inWarps(int64_t first, int64_t count, Body body) {
+    auto scope = nv::WarpsOp::create(b, loc, first, count);
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(&scope.getBody());
+    body();
+    nv::EndOp::create(b, loc);
+  }
+  template <class Body> void byOne(Body body) {
+    auto scope = nv::ElectOp::create(b, loc);
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(&scope.getBody());
+    body();
+    nv::EndOp::create(b, loc);
+  }
+
+  /// The loop of a role: \p body gets the index, the slot and its phase.
+  template <class Body> void roleLoop(int64_t firstPhase, ValueRange more, Body body) {
+    SmallVector<Value> carried = {index(0), i32(firstPhase)};
+    carried.append(more.begin(), more.end());
+    auto loop = scf::ForOp::create(b, loc, parts.loop.getLowerBound(), parts.loop.getUpperBound(),
+                                   parts.loop.getStep(), carried);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value slot = loop.getRegionIterArgs()[0], phase = loop.getRegionIterArgs()[1];
+    SmallVector<Value> next =
+        body(loop.getInductionVar(), slot, phase, loop.getRegionIterArgs().drop_front(2));
+    Value following = arith::AddIOp::create(b, loc, slot, index(1));
+    Value wraps =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, following, index(parts.slots));
+    Value nextSlot = arith::SelectOp::create(b, loc, wraps, index(0), following);
+    Value flipped = arith::XOrIOp::create(b, loc, phase, i32(1));
+    Value nextPhase = arith::SelectOp::create(b, loc, wraps, flipped, phase);
+    SmallVector<Value> yielded = {nextSlot, nextPhase};
+    yielded.append(next.begin(), next.end());
+    scf::YieldOp::create(b, loc, yielded);
+  }
+
+  /// A slot of a ring, transposed if the gemm reads the tile so.
+  Value slotOf(Value ring, Value slot) {
+    auto type = cast<MemRefType>(ring.getType());
+    SmallVector<OpFoldResult> offsets = {slot, b.getIndexAttr(0), b.getIndexAttr(0)};
+    SmallVector<OpFoldResult> sizes = {b.getIndexAttr(1), b.getIndexAttr(type.getDimSize(1)),
+                                       b.getIndexAttr(type.getDimSize(2))};
+    SmallVector<OpFoldResult> strides(3, b.getIndexAttr(1));
+    auto result = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
+        type.getShape().drop_front(), type, offsets, sizes, strides));
+    return memref::SubViewOp::create(b, loc, result, ring, offsets, sizes, strides);
+  }
+  Value operandOf(Value operand, const llvm::DenseMap<Value, Value> &tiles) {
+    if (auto transpose = operand.getDefiningOp<memref::TransposeOp>()) {
+      auto map = AffineMapAttr::get(
+          AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext()));
+      return memref::TransposeOp::create(b, loc, tiles.lookup(transpose.getIn()), map);
+    }
+    return tiles.lookup(operand);
+  }
+
+  Value moreThanNone() {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, parts.loop.getUpperBound(),
+                                 parts.loop.getLowerBound());
+  }
+  template <class Then, class Else> void either(Value condition, Then then, Else otherwise) {
+    auto choice = scf::IfOp::create(b, loc, TypeRange(), condition, /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    then();
+    b.setInsertionPointToStart(choice.elseBlock());
+    otherwise();
+  }
+
+  Value allocate(ArrayRef<int64_t> shape, Type element, tile::Space space, StringRef label) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(parts.gemm.getAcc().getDefiningOp());
+    return tile::AllocOp::create(b, loc, tile::tileType(shape, element, space),
+                                 b.getStringAttr(label), IntegerAttr());
+  }
+  Value barriers(int64_t count, int64_t arrivals, StringRef label) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(parts.gemm.getAcc().getDefiningOp());
+    SmallVector<int64_t> counts(count, arrivals);
+    return nv::BarrierAllocOp::create(b, loc, nv::BarriersType::get(b.getContext(), count),
+                                      b.getStringAttr(label), counts);
+  }
+  Value tensorAccumulator() {
+    OpBuilder::InsertionGuard guard(b);
+    auto type = cast<MemRefType>(parts.gemm.getAcc().getType());
+    b.setInsertionPoint(parts.gemm.getAcc().getDefiningOp());
+    return nv::TensorAllocOp::create(
+        b, loc, tile::tileType(type.getShape(), type.getElementType(), tile::Space::Tensor),
+        b.getStringAttr(tile::nameOf(parts.gemm.getAcc())));
+  }
+
+  //===------------------------------------------------------------------===//
+  // By roles: one warp loads, others multiply
+  //===------------------------------------------------------------------===//
+
+  void emitRoles() {
+    llvm::DenseMap<Value, Value> rings;
+    int64_t bytes = 0;
+    for (tile::CopyOp load : parts.loads) {
+      auto type = cast<MemRefType>(load.getTarget().getType());
+      SmallVector<int64_t> shape = {parts.slots};
+      shape.append(type.getShape().begin(), type.getShape().end());
+      rings[load.getTarget()] = allocate(shape, type.getElementType(), tile::Space::Shared,
+                                         tile::nameOf(load.getTarget()));
+      bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    }
+    Value full = barriers(parts.slots, 1, "full");
+    Value empty = barriers(parts.slots, blackwell ? 1 : 128 * consumers, "empty");
+    auto slotsOf = [&](Value slot) {
+      llvm::DenseMap<Value, Value> tiles;
+      for (auto [tile, ring] : rings)
+        tiles[tile] = slotOf(ring, slot);
+      return tiles;
+    };
+
+    inWarps(0, 1, [&] {
+      // A producer's first wait is for a phase that is over from the start.
+      roleLoop(1, {}, [&](Value k, Value slot, Value phase, ValueRange) -> SmallVector<Value> {
+        loc = parts.loads.front().getLoc();
+        nv::WaitOp::create(b, loc, empty, slot, phase, false, false);
+        byOne([&] { nv::ArriveOp::create(b, loc, full, slot, index(bytes)); });
+        IRMapping mapping;
+        mapping.map(parts.loop.getInductionVar(), k);
+        auto tiles = slotsOf(slot);
+        for (tile::CopyOp load : parts.loads) {
+          loc = load.getLoc();
+          nv::TmaLoadOp::create(b, loc, load.getSource(), offsetsOf(load, mapping),
+                                tiles.lookup(load.getTarget()), full, slot);
+        }
+        return {};
+      });
+    });
+    loc = parts.gemm.getLoc();
+    if (blackwell)
+      emitTensorRole(full, empty, slotsOf);
+    else
+      emitWgmmaRole(full, empty, slotsOf);
+  }
+
+  template <class Slots> void emitTensorRole(Value full, Value empty, Slots slotsOf) {
+    Value acc = tensorAccumulator(), done = barriers(1, 1, "done");
+    inWarps(1, 1, [&] {
+      roleLoop(0, {}, [&](Value k, Value slot, Value phase, ValueRange) -> SmallVector<Value> {
+        nv::WaitOp::create(b, loc, full, slot, phase, false, false);
+        auto tiles = slotsOf(slot);
+        Value more =
+            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, k, parts.loop.getLowerBound());
+        nv::TensorMmaOp::create(b, loc, operandOf(parts.gemm.getA(), tiles),
+                                operandOf(parts.gemm.getB(), tiles), acc, more);
+        nv::TensorCommitOp::create(b, loc, empty, slot);
+        return {};
+      });
+      nv::TensorCommitOp::create(b, loc, done, index(0));
+      nv::WaitOp::create(b, loc, done, index(0), i32(0), false, false);
+    });
+    nv::SyncOp::create(b, loc);
+    loc = parts.store.getLoc();
+    auto type = cast<MemRefType>(acc.getType());
+    Type stored = cast<MemRefType>(parts.store.getTarget().getType()).getElementType();
+    int64_t width = 64 * 8 / stored.getIntOrFloatBitWidth();
+    while (type.getDimSize(1) % width)
+      width /= 2;
+    Value slab = allocate({rows, width}, stored, tile::Space::Shared, "slab");
+    Value some = moreThanNone();
+    for (int64_t n = 0; n < type.getDimSize(1); n += width) {
+      either(
+          some, [&] { readTensor(acc, n, width, slab); },
+          [&] {
+            Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(stored));
+            tile::FillOp::create(b, loc, slab, zero);
+          });
+      nv::ProxyFenceOp::create(b, loc);
+      nv::SyncOp::create(b, loc);
+      inWarps(0, 1, [&] { storeTile(slab, n, true); });
+      nv::SyncOp::create(b, loc);
+    }
+    nv::TensorDeallocOp::create(b, loc, acc);
+  }
+
+  /// Columns of an accumulator in tensor memory, rounded into a shared tile.
+  void readTensor(Value acc, int64_t n, int64_t width, Value target) {
+    auto type = cast<MemRefType>(acc.getType());
+    SmallVector<OpFoldResult> offsets = {b.getIndexAttr(0), b.getIndexAttr(n)};
+    SmallVector<OpFoldResult> sizes = {b.getIndexAttr(rows), b.getIndexAttr(width)};
+    SmallVector<OpFoldResult> strides(2, b.getIndexAttr(1));
+    Value slice = memref::SubViewOp::create(b, loc, acc, offsets, sizes, strides);
+    Value registers = allocate({rows, width}, type.getElementType(), tile::Space::Local, "columns");
+    nv::TensorLoadOp::create(b, loc, slice, registers);
+    nv::TensorWaitLoadOp::create(b, loc);
+    copyTile(registers, target);
+  }
+
+  void copyTile(Value from, Value to) {
+    tile::CopyOp::create(b, loc, from, ValueRange{}, to, ValueRange{}, Value(), Value(),
+                         DenseI64ArrayAttr(), StringAttr());
+  }
+
+  /// By TMA, to the place of the kernel's own copy, \p n columns further.
+  void storeTile(Value tile, int64_t n, bool read) {
+    SmallVector<Value> offsets(parts.store.getTargetOffsets());
+    if (n)
+      offsets.back() = arith::AddIOp::create(b, loc, offsets.back(), index(n));
+    nv::TmaStoreOp::create(b, loc, tile, parts.store.getTarget(), offsets);
+    nv::TmaCommitOp::create(b, loc);
+    nv::TmaWaitOp::create(b, loc, 0, read);
+  }
+
+  template <class Slots> void emitWgmmaRole(Value full, Value empty, Slots slotsOf) {
+    Value acc = parts.gemm.getAcc();
+    Type stored = cast<MemRefType>(parts.store.getTarget().getType()).getElementType();
+    Value result = allocate({rows, cast<MemRefType>(acc.getType()).getDimSize(1)}, stored,
+                            tile::Space::Shared, "result");
+    inWarps(4, 4 * consumers, [&] {
+      Value zero = arith::ConstantOp::create(
+          b, loc, b.getZeroAttr(cast<MemRefType>(acc.getType()).getElementType()));
+      tile::FillOp::create(b, loc, acc, zero);
+      // One product stays under way; the slot before it is given back.
+      roleLoop(0, {index(0)},
+               [&](Value k, Value slot, Value phase, ValueRange carried) -> SmallVector<Value> {
+                 nv::WaitOp::create(b, loc, full, slot, phase, false, false);
+                 auto tiles = slotsOf(slot);
+                 Value yes = arith::ConstantIntOp::create(b, loc, 1, 1);
+                 nv::WgmmaFenceOp::create(b, loc);
+                 nv::WgmmaOp::create(b, loc, operandOf(parts.gemm.getA(), tiles),
+                                     operandOf(parts.gemm.getB(), tiles), acc, yes);
+                 nv::WgmmaCommitOp::create(b, loc);
+                 nv::WgmmaWaitOp::create(b, loc, 1);
+                 Value later = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, k,
+                                                     parts.loop.getLowerBound());
+                 auto release = scf::IfOp::create(b, loc, TypeRange(), later, false);
+                 OpBuilder::InsertionGuard guard(b);
+                 b.setInsertionPointToStart(release.thenBlock());
+                 nv::ArriveOp::create(b, loc, empty, carried[0], Value());
+                 return {slot};
+               });
+      nv::WgmmaWaitOp::create(b, loc, 0);
+      loc = parts.store.getLoc();
+      copyTile(acc, result);
+      nv::ProxyFenceOp::create(b, loc);
+      nv::SyncOp::create(b, loc);
+      storeTile(result, 0, false);
+    });
+  }
+
+  //===------------------------------------------------------------------===//
+  // By all threads together, for tensors that TMA cannot copy
+  //===------------------------------------------------------------------===//
+
+  void emitPlain() {
+    Value acc = blackwell ? tensorAccumulator() : parts.gemm.getAcc();
+    Value done = blackwell ? barriers(1, 1, "done") : Value();
+    if (!blackwell) {
+      Value zero = arith::ConstantOp::create(
+          b, loc, b.getZeroAttr(cast<MemRefType>(acc.getType()).getElementType()));
+      tile::FillOp::create(b, loc, acc, zero);
+    }
+    auto loop = scf::ForOp::create(b, loc, parts.loop.getLowerBound(), parts.loop.getUpperBound(),
+                                   parts.loop.getStep(), ValueRange{i32(0)});
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      IRMapping mapping;
+      mapping.map(parts.loop.getInductionVar(), loop.getInductionVar());
+      llvm::DenseMap<Value, Value> tiles;
+      for (tile::CopyOp load : parts.loads) {
+        loc = load.getLoc();
+        tiles[load.getTarget()] = load.getTarget();
+        tile::CopyOp::create(b, loc, load.getSource(), offsetsOf(load, mapping), load.getTarget(),
+                             ValueRange{}, Value(), Value(), load.getDimsAttr(), StringAttr());
+      }
+      loc = parts.gemm.getLoc();
+      nv::ProxyFenceOp::create(b, loc);
+      nv::SyncOp::create(b, loc);
+      Value phase = loop.getRegionIterArgs()[0];
+      Value a = operandOf(parts.gemm.getA(), tiles), c = operandOf(parts.gemm.getB(), tiles);
+      if (blackwell) {
+        Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, loop.getInductionVar(),
+                                           parts.loop.getLowerBound());
+        inWarps(0, 1, [&] {
+          nv::TensorMmaOp::create(b, loc, a, c, acc, more);
+          nv::TensorCommitOp::create(b, loc, done, index(0));
+        });
+        nv::WaitOp::create(b, loc, done, index(0), phase, false, false);
+      } else {
+        Value yes = arith::ConstantIntOp::create(b, loc, 1, 1);
+        nv::WgmmaFenceOp::create(b, loc);
+        nv::WgmmaOp::create(b, loc, a, c, acc, yes);
+        nv::WgmmaCommitOp::create(b, loc);
+        nv::WgmmaWaitOp::create(b, loc, 0);
+        nv::SyncOp::create(b, loc);
+      }
+      Value flipped = arith::XOrIOp::create(b, loc, phase, i32(1));
+      scf::YieldOp::create(b, loc, ValueRange{flipped});
+    }
+    loc = parts.store.getLoc();
+    auto type = cast<MemRefType>(acc.getType());
+    auto storeRegisters = [&](Value registers, int64_t n) {
+      SmallVector<Value> offsets(parts.store.getTargetOffsets());
+      offsets.back() = arith::AddIOp::create(b, loc, offsets.back(), index(n));
+      tile::CopyOp::create(b, loc, registers, ValueRange{}, parts.store.getTarget(), offsets,
+                           Value(), Value(), DenseI64ArrayAttr(), StringAttr());
+    };
+    if (!blackwell)
+      return storeRegisters(acc, 0);
+    Value some = moreThanNone();
+    int64_t width = std::min<int64_t>(64, type.getDimSize(1));
+    while (type.getDimSize(1) % width)
+      width /= 2;
+    for (int64_t n = 0; n < type.getDimSize(1); n += width) {
+      Value registers =
+          allocate({rows, width}, type.getElementType(), tile::Space::Local, "columns");
+      either(
+          some,
+          [&] {
+            SmallVector<OpFoldResult> offsets = {b.getIndexAttr(0), b.getIndexAttr(n)};
+            SmallVector<OpFoldResult> sizes = {b.getIndexAttr(rows), b.getIndexAttr(width)};
+            SmallVector<OpFoldResult> strides(2, b.getIndexAttr(1));
+            Value slice = memref::SubViewOp::create(b, loc, acc, offsets, sizes, strides);
+            nv::TensorLoadOp::create(b, loc, slice, registers);
+            nv::TensorWaitLoadOp::create(b, loc);
+          },
+          [&] {
+            Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+            tile::FillOp::create(b, loc, registers, zero);
+          });
+      storeRegisters(registers, n);
+    }
+    nv::SyncOp::create(b, loc);
+    nv::TensorDeallocOp::create(b, loc, acc);
+  }
+
+  func::FuncOp kernel;
+  bool blackwell, plain;
+  OpBuilder b;
+  Location loc;
+  Parts parts;
+  int64_t rows = 0, consumers = 0;
+};
+
+struct Specialise : penstock::impl::SpecialiseBase<Specialise> {
+  using Base = penstock::impl::SpecialiseBase<Specialise>;
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (!getOperation()->hasAttr(tile::TileDialect::kernelAttr) ||
+        getOperation()->hasAttr(nv::NVDialect::threadsAttr))
+      return;
+    if (failed(Specialiser(getOperation(), architecture, plain).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,57 @@
+// RUN: penstock-opt %s | penstock-opt | FileCheck %s
+
+#s = #tile.space<shared>
+#g = #tile.space<global>
+
+// CHECK-LABEL: func.func @hopper
+func.func @hopper(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.access = "inout"})
+    attributes {tile.kernel, nv.threads = 256 : i64} {
+  %c0 = arith.constant 0 : index
+  %phase = arith.constant 1 : i32
+  %yes = arith.constant true
+  %As = tile.alloc : memref<64x64xf16, #s>
+  %acc = tile.alloc : memref<64x64xf32, #tile.space<local>>
+  // CHECK: %full = nv.mbarrier.alloc "full" [1, 2] : !nv.barriers<2>
+  %full = nv.mbarrier.alloc "full" [1, 2] : !nv.barriers<2>
+  // CHECK: nv.warps 4, 4 {
+  nv.warps 4, 4 {
+    // CHECK: nv.mbarrier.wait %full[%{{.*}}], %{{.*}} relaxed cluster : !nv.barriers<2>
+    nv.mbarrier.wait %full[%c0], %phase relaxed cluster : !nv.barriers<2>
+    // CHECK: nv.wgmma.fence
+    nv.wgmma.fence
+    // CHECK: nv.wgmma.mma %{{.*}}, %{{.*}} into %{{.*}} accumulate %{{.*}} :
+    nv.wgmma.mma %As, %As into %acc accumulate %yes : memref<64x64xf16, #s>,
+      memref<64x64xf16, #s>, memref<64x64xf32, #tile.space<local>>
+    // CHECK: nv.wgmma.commit_group
+    nv.wgmma.commit_group
+    // CHECK: nv.wgmma.wait_group 1
+    nv.wgmma.wait_group 1
+    // CHECK: nv.mbarrier.arrive %full[%{{.*}}] : !nv.barriers<2>
+    nv.mbarrier.arrive %full[%c0] : !nv.barriers<2>
+  }
+  // CHECK: nv.warps 0, 1 {
+  nv.warps 0, 1 {
+    // CHECK: nv.elect {
+    nv.elect {
+      // CHECK: nv.tma.store
+      nv.tma.store %As to %A[%c0, %c0]
+        : memref<64x64xf16, #s>, memref<?x?xf16, strided<[?, 1]>, #g>
+      // CHECK: nv.tma.commit_group
+      nv.tma.commit_group
+      // CHECK: nv.tma.wait_group 0 read
+      nv.tma.wait_group 0 read
+    }
+  }
+  // CHECK: nv.cp_async
+  nv.cp_async %A[%c0, %c0] to %As
+    : memref<?x?xf16, strided<[?, 1]>, #g>, memref<64x64xf16, #s>
+  // CHECK: nv.cp_async.commit_group
+  nv.cp_async.commit_group
+  // CHECK: nv.cp_async.wait_group 0
+  nv.cp_async.wait_group 0
+  // CHECK: nv.fence.proxy_async
+  nv.fence.proxy_async
+  // CHECK: nv.sync
+  nv.sync
+  return
+}
