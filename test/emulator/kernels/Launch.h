@@ -69,22 +69,24 @@ public:
   template <class T> Buffer in(const std::vector<T> &content) {
     std::vector<uint8_t> bytes(content.size() * sizeof(T));
     memcpy(bytes.data(), content.data(), bytes.size());
-    arguments.push_back({Argument::Pointer, buffers.size(), {}, {}});
+    arguments.push_back({Argument::Pointer, buffers.size(), {}, {}, 0});
     return addBuffer(std::move(bytes), true);
   }
   /// One that points to memory that nobody has written yet.
   template <class T> Buffer out(size_t count) {
-    arguments.push_back({Argument::Pointer, buffers.size(), {}, {}});
+    arguments.push_back({Argument::Pointer, buffers.size(), {}, {}, 0});
     return addBuffer(std::vector<uint8_t>(count * sizeof(T)), false);
   }
-  template <class T> void value(const T &value) {
-    Argument argument{Argument::Value, 0, std::vector<uint8_t>(sizeof(T)), {}};
+  template <class T> void value(const T &value) { bytes(value, sizeof(T)); }
+  /// A structure, with its alignment.
+  template <class T> void bytes(const T &value, size_t align) {
+    Argument argument{Argument::Value, 0, std::vector<uint8_t>(sizeof(T)), {}, align};
     memcpy(argument.bytes.data(), &value, sizeof(T));
     arguments.push_back(argument);
   }
   /// A tensor map whose base is the start of \p buffer.
   void map(Buffer buffer, const TensorMap &map) {
-    arguments.push_back({Argument::Map, buffer.index, {}, map});
+    arguments.push_back({Argument::Map, buffer.index, {}, map, 0});
   }
   /// A buffer that is no argument itself, only behind a map.
   template <class T> Buffer behind(const std::vector<T> &content) {
@@ -102,7 +104,7 @@ public:
     std::ifstream file(std::string(PENSTOCK_KERNEL_PTX) + "/" + name, std::ios::binary);
     ASSERT_TRUE(file.good()) << name;
     std::string text((std::istreambuf_iterator<char>(file)), {});
-    for (unsigned i = 0; i < 9; ++i) {
+    for (unsigned i = 0; i < timings; ++i) {
       LaunchOptions options;
       options.timing = i == 0 ? Timing::Eager : i == 1 ? Timing::Lazy : Timing::Random;
       options.seed = i;
@@ -128,7 +130,7 @@ public:
         if (argument.kind == Argument::Pointer) {
           params.add(results.addresses[argument.buffer]);
         } else if (argument.kind == Argument::Value) {
-          params.addBytes(argument.bytes.data(), argument.bytes.size(), argument.bytes.size());
+          params.addBytes(argument.bytes.data(), argument.bytes.size(), argument.align);
         } else {
           uint8_t encoded[tensorMapBytes];
           argument.map.base = results.addresses[argument.buffer];
@@ -154,6 +156,9 @@ public:
 
   std::array<uint32_t, 3> grid = {1, 1, 1}, block = {32, 1, 1}, cluster = {0, 0, 0};
   uint32_t dynamicShared = 0;
+  /// Eager, lazy, five random ones and two with a single late operation; families
+  /// of many products take the first few.
+  unsigned timings = 9;
 
 private:
   struct Argument {
@@ -161,6 +166,7 @@ private:
     size_t buffer;
     std::vector<uint8_t> bytes;
     TensorMap map;
+    size_t align = 0;
   };
   struct Content {
     std::vector<uint8_t> bytes;
