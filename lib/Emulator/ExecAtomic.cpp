@@ -133,7 +133,7 @@ bool beginAtomic(Exec &ex, const DInst &inst, unsigned lane, unsigned size, MemR
   if (ref.space == ptx::Space::Global)
     lock = std::unique_lock<std::mutex>(ex.grid.atomicMutex);
   if (ex.grid.checks()) {
-    synchronise(ex, lane, ref, true, true, Order(inst.flags));
+    synchronise(ex, lane, ref, true, true, Order(inst.flags & 15), Scope(inst.flags >> 4));
     // Its reading half counts for initialisation only.
     checkAccess(ex, lane, ref, size, StrongRead);
     checkAccess(ex, lane, ref, size, StrongWrite);
@@ -143,7 +143,8 @@ bool beginAtomic(Exec &ex, const DInst &inst, unsigned lane, unsigned size, MemR
 
 /// ops: destination (or none), address, then b values; for cas b and c. The
 /// destinations of a vector follow its values.
-/// imm[0]: bytes, imm[1]: space, imm[2]: number of elements.
+/// imm[0]: bytes, imm[1]: space, imm[2]: number of elements. flags: the order, and
+/// the scope from bit 4 on.
 void atomic(Exec &ex, const DInst &inst) {
   AtomicOp op = AtomicOp(inst.mode);
   unsigned size = unsigned(inst.imm[0]);
@@ -212,15 +213,12 @@ bool decodeAtomic(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   out.mode = uint8_t(op);
   out.type = t;
   out.imm[0] = bits / 8;
-  out.imm[1] = uint64_t(inst.has(".global") ? ptx::Space::Global
-                        : inst.has(".shared") || inst.has(".shared::cta") ||
-                                inst.has(".shared::cluster")
-                            ? ptx::Space::Shared
-                            : ptx::Space::Generic);
+  out.imm[1] = uint64_t(Decoder::spaceOf(inst));
   out.flags = uint8_t(inst.has(".acq_rel")   ? Order::AcquireRelease
                       : inst.has(".acquire") ? Order::Acquire
                       : inst.has(".release") ? Order::Release
-                                             : Order::Relaxed);
+                                             : Order::Relaxed) |
+              uint8_t(uint8_t(Decoder::scopeOf(inst)) << 4);
   if (ptx::Space(out.imm[1]) != ptx::Space::Shared)
     d.program.crossCta = true;
   std::vector<Opnd> ops(2);

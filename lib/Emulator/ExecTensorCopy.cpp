@@ -57,6 +57,35 @@ struct Plan {
   }
 };
 
+/// Notes that a kernel has changed the map at \p ref; copies must acquire it.
+void noteEdit(Exec &ex, const MemRef &ref) {
+  if (!ex.grid.checks() || ref.space != Space::Global)
+    return;
+  std::lock_guard<std::mutex> lock(ex.grid.mapMutex);
+  ++ex.grid.mapEdits[ref.allocation->base + ref.offset];
+}
+
+/// A map that a kernel has edited must be ordered before its use, and acquired by
+/// this block through the proxy that reads maps.
+void checkEdited(Exec &ex, unsigned lane, const MemRef &ref) {
+  if (!ex.grid.checks() || ref.space != Space::Global)
+    return;
+  uint64_t address = ref.allocation->base + ref.offset, edits = 0;
+  {
+    std::lock_guard<std::mutex> lock(ex.grid.mapMutex);
+    auto found = ex.grid.mapEdits.find(address);
+    if (found == ex.grid.mapEdits.end())
+      return;
+    edits = found->second;
+  }
+  checkAccess(ex, lane, ref, tensorMapBytes, Read);
+  auto acquired = ex.cta.acquiredMaps.find(address);
+  if (acquired == ex.cta.acquiredMaps.end() || acquired->second < edits)
+    ex.report(EmuMissingProxyFence,
+              "the tensor map was edited by a kernel, and this block has not acquired it with "
+              "fence.proxy.tensormap::generic.acquire since");
+}
+
 /// Reads the map that \p address points to.
 bool readMap(Exec &ex, unsigned lane, uint64_t address, TensorMap &map) {
   MemRef ref;
@@ -66,6 +95,7 @@ bool readMap(Exec &ex, unsigned lane, uint64_t address, TensorMap &map) {
     ex.fatal(EmuTensorMap, "the bytes at this address are not a tensor map");
     return false;
   }
+  checkEdited(ex, lane, ref);
   std::string problem = checkTensorMap(map);
   if (!problem.empty()) {
     ex.fatal(EmuTensorMap, "the tensor map is not legal: " + problem);
@@ -502,6 +532,7 @@ void replaceField(Exec &ex, const DInst &inst) {
       map.fill = uint32_t(value);
     }
     encodeTensorMap(map, ref.bytes);
+    noteEdit(ex, ref);
   });
 }
 
@@ -553,6 +584,7 @@ void copyMap(Exec &ex, const DInst &inst) {
     checkAccess(ex, lane, to, tensorMapBytes, Write);
   }
   memcpy(to.bytes, from.bytes, tensorMapBytes);
+  noteEdit(ex, to);
 }
 
 bool decodeCopyMap(Decoder &d, const ptx::Instruction &inst, DInst &out) {
