@@ -582,6 +582,11 @@ void copyMap(Exec &ex, const DInst &inst) {
   if (ex.grid.checks()) {
     checkAccess(ex, lane, from, tensorMapBytes, Read);
     checkAccess(ex, lane, to, tensorMapBytes, Write);
+    // The warp copies together: afterwards each of its lanes may use the map.
+    View copied = ex.cluster.newView();
+    releaseInto(ex, 1u << lane, copied);
+    tick(ex);
+    acquire(ex, ex.mask, copied);
   }
   memcpy(to.bytes, from.bytes, tensorMapBytes);
   noteEdit(ex, to);

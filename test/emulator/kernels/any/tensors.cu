@@ -188,8 +188,7 @@ extern "C" __global__ void edit(const __grid_constant__ CUtensorMap map, CUtenso
       "r"(sharedAddress(&copy))
       : "memory");
   asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(edited) : "memory");
-  __syncwarp();
-  if (t == 0) {
+  if (t == 7) { // the warp has copied the map together
     barrierExpect(address, 1024);
     loadTile(sharedAddress(tile), edited, address, 0, 0);
   }
