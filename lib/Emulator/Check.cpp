@@ -117,6 +117,9 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine,
               "generic proxy and this access through the async proxy"
             : "nothing orders them: no barrier, mbarrier or release and "
               "acquire leads from the first to the second";
+    if (how == Ordered::No &&
+        record.agent / ex.grid.warpsPerCta != ex.warp.gid / ex.grid.warpsPerCta)
+      finding.reason += " (in different blocks, those of .cta scope do not count)";
   }
   finding.message =
       (how == Ordered::NoFence ? "missing proxy fence on " : "data race on ") +
@@ -124,6 +127,73 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine,
   finding.others.emplace_back(other, first);
   finding.facts.emplace_back("memory", where);
   ex.grid.findings.add(std::move(finding));
+}
+
+std::string memoryName(const Grid &grid, const MemRef &ref) {
+  if (ref.space == ptx::Space::Shared)
+    return "shared memory " + sharedName(grid, ref.offset);
+  const Allocation &allocation = *ref.allocation;
+  return "global memory " + (allocation.name.empty() ? hex(allocation.base) : allocation.name) +
+         "+" + std::to_string(ref.offset);
+}
+
+/// Enters an access to shared or global memory, by a thread or by \p engine, an
+/// operation that it issues: 16 bytes after the other.
+void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord access,
+                 const MemRef &ref, uint64_t size) {
+  if (ref.space != ptx::Space::Shared && ref.space != ptx::Space::Global)
+    return;
+  bool write = access.isWrite();
+  auto conflict = [&](const AccessRecord &record) {
+    uint8_t common = record.flags & access.flags;
+    if (common & AccessRecord::Strong)
+      return;
+    if (common & AccessRecord::Engine && record.agent == access.agent &&
+        record.cluster == access.cluster)
+      return; // one operation does not race with itself
+    Ordered how = ordered(ex, lane, engine, record, engine && !engine->generic);
+    if (how != Ordered::Yes)
+      reportConflict(ex, lane, engine, record, write, how, memoryName(ex.grid, ref));
+  };
+  auto neverWritten = [&](const char *space, const std::string &where) {
+    ex.report(EmuUninitialized, (engine ? std::string(engine->what) + " reads " : "read of ") +
+                                    space + " memory that was never written, at " + where);
+  };
+  uint64_t at = ref.offset, end = ref.offset + size;
+  while (at < end) {
+    uint64_t cell = at / 16;
+    uint64_t stop = std::min(end, (cell + 1) * 16);
+    access.bytes = uint16_t(((1u << (stop - at)) - 1) << (at % 16));
+    if (ref.space == ptx::Space::Shared) {
+      for (uint64_t b = at / 8; b <= (stop - 1) / 8; ++b)
+        if (ref.cta->mbarrierAt[b]) {
+          std::string who = engine  ? std::string(engine->what) + " touches"
+                            : write ? "a store to"
+                                    : "a load from";
+          ex.report(EmuMbarrierMisuse, who + " the live mbarrier at " + sharedName(ex.grid, b * 8));
+          return;
+        }
+      uint16_t missing = uint16_t(access.bytes & ~ref.cta->shadow.writtenBytes(cell));
+      if (missing && !write)
+        neverWritten("shared", sharedName(ex.grid, cell * 16 + unsigned(__builtin_ctz(missing))));
+      ref.cta->shadow.access(cell, access, conflict);
+    } else {
+      auto &written = ref.allocation->written;
+      if (!written.empty()) {
+        for (uint64_t b = at; b < stop; ++b)
+          if (write) {
+            written[b] = 1;
+          } else if (!written[b]) {
+            neverWritten("global", hex(ref.allocation->base + b));
+            break;
+          }
+      }
+      auto shadow = ex.grid.globalShadow.find(ref.allocation->base);
+      if (shadow != ex.grid.globalShadow.end())
+        shadow->second->access(at, access, conflict);
+    }
+    at = stop;
+  }
 }
 
 } // namespace
@@ -301,72 +371,15 @@ void mergeLanes(Exec &ex) {
 
 void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size,
                  AccessKind kind) {
-  if (ref.space != ptx::Space::Shared && ref.space != ptx::Space::Global)
-    return;
-  bool write = kind & 1;
   AccessRecord access;
   access.agent = ex.warp.gid;
   access.cluster = ex.cluster.index;
   access.lanes = 1u << lane;
   access.count = ex.warp.count;
   access.pc = ex.pc;
-  access.flags = uint8_t((write ? AccessRecord::Write : 0) |
-                         (kind & 2 ? AccessRecord::Strong : 0));
-  std::string where;
-  auto conflict = [&](const AccessRecord &record) {
-    if (record.flags & access.flags & AccessRecord::Strong)
-      return;
-    Ordered how = ordered(ex, lane, nullptr, record, false);
-    if (how == Ordered::Yes)
-      return;
-    where = ref.space == ptx::Space::Shared
-                ? "shared memory " + sharedName(ex.grid, ref.offset)
-                : "global memory " +
-                      (ref.allocation->name.empty() ? hex(ref.allocation->base)
-                                                    : ref.allocation->name) +
-                      "+" + std::to_string(ref.offset);
-    reportConflict(ex, lane, nullptr, record, write, how, where);
-  };
-  uint64_t at = ref.offset, end = ref.offset + size;
-  while (at < end) {
-    uint64_t cell = at / 16;
-    uint64_t stop = std::min(end, (cell + 1) * 16);
-    access.bytes = uint16_t(((1u << (stop - at)) - 1) << (at % 16));
-    if (ref.space == ptx::Space::Shared) {
-      for (uint64_t b = at / 8; b <= (stop - 1) / 8; ++b)
-        if (ref.cta->mbarrierAt[b]) {
-          ex.report(EmuMbarrierMisuse,
-                    std::string(write ? "a store to" : "a load from") +
-                        " the live mbarrier at " + sharedName(ex.grid, b * 8));
-          return;
-        }
-      uint16_t missing =
-          uint16_t(access.bytes & ~ref.cta->shadow.writtenBytes(cell));
-      if (missing && !write)
-        ex.report(EmuUninitialized,
-                  "read of shared memory that was never written, at " +
-                      sharedName(ex.grid,
-                                 cell * 16 + unsigned(__builtin_ctz(missing))));
-      ref.cta->shadow.access(cell, access, conflict);
-    } else {
-      auto &written = ref.allocation->written;
-      if (!written.empty()) {
-        for (uint64_t b = at; b < stop; ++b)
-          if (write) {
-            written[b] = 1;
-          } else if (!written[b]) {
-            ex.report(EmuUninitialized,
-                      "read of global memory that was never written, at " +
-                          hex(ref.allocation->base + b));
-            break;
-          }
-      }
-      auto shadow = ex.grid.globalShadow.find(ref.allocation->base);
-      if (shadow != ex.grid.globalShadow.end())
-        shadow->second->access(at, access, conflict);
-    }
-    at = stop;
-  }
+  access.flags =
+      uint8_t((kind & 1 ? AccessRecord::Write : 0) | (kind & 2 ? AccessRecord::Strong : 0));
+  enterAccess(ex, lane, nullptr, access, ref, size);
 }
 
 uint32_t newOp(Exec &ex, unsigned lane, const char *what) {
@@ -384,8 +397,6 @@ AsyncOp &opAt(Exec &ex, uint32_t op) { return (*ex.cluster.ops)[op]; }
 
 void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref,
                  uint64_t size, bool write) {
-  if (ref.space != ptx::Space::Shared && ref.space != ptx::Space::Global)
-    return;
   const AsyncOp &engine = opAt(ex, op);
   AccessRecord access;
   access.agent = op;
@@ -395,63 +406,7 @@ void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref,
   access.flags =
       uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine |
               (engine.generic ? 0 : AccessRecord::AsyncProxy));
-  auto conflict = [&](const AccessRecord &record) {
-    if (record.flags & AccessRecord::Engine && record.agent == op &&
-        record.cluster == ex.cluster.index)
-      return; // one operation does not race with itself
-    Ordered how = ordered(ex, lane, &engine, record, !engine.generic);
-    if (how == Ordered::Yes)
-      return;
-    std::string where =
-        ref.space == ptx::Space::Shared
-            ? "shared memory " + sharedName(ex.grid, ref.offset)
-            : "global memory " +
-                  (ref.allocation->name.empty() ? hex(ref.allocation->base)
-                                                : ref.allocation->name) +
-                  "+" + std::to_string(ref.offset);
-    reportConflict(ex, lane, &engine, record, write, how, where);
-  };
-  uint64_t at = ref.offset, end = ref.offset + size;
-  while (at < end) {
-    uint64_t cell = at / 16;
-    uint64_t stop = std::min(end, (cell + 1) * 16);
-    access.bytes = uint16_t(((1u << (stop - at)) - 1) << (at % 16));
-    if (ref.space == ptx::Space::Shared) {
-      if (ref.cta->mbarrierAt[at / 8] || ref.cta->mbarrierAt[(stop - 1) / 8]) {
-        ex.report(EmuMbarrierMisuse,
-                  std::string(engine.what) + " touches the live mbarrier at " +
-                      sharedName(ex.grid, at & ~uint64_t(7)));
-        return;
-      }
-      uint16_t missing =
-          uint16_t(access.bytes & ~ref.cta->shadow.writtenBytes(cell));
-      if (missing && !write)
-        ex.report(EmuUninitialized,
-                  std::string(engine.what) +
-                      " reads shared memory that was never written, at " +
-                      sharedName(ex.grid,
-                                 cell * 16 + unsigned(__builtin_ctz(missing))));
-      ref.cta->shadow.access(cell, access, conflict);
-    } else {
-      auto &written = ref.allocation->written;
-      if (!written.empty()) {
-        for (uint64_t b = at; b < stop; ++b)
-          if (write) {
-            written[b] = 1;
-          } else if (!written[b]) {
-            ex.report(EmuUninitialized,
-                      std::string(engine.what) +
-                          " reads global memory that was never written, at " +
-                          hex(ref.allocation->base + b));
-            break;
-          }
-      }
-      auto shadow = ex.grid.globalShadow.find(ref.allocation->base);
-      if (shadow != ex.grid.globalShadow.end())
-        shadow->second->access(at, access, conflict);
-    }
-    at = stop;
-  }
+  enterAccess(ex, lane, &engine, access, ref, size);
 }
 
 void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta,
@@ -483,12 +438,11 @@ void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta,
   });
 }
 
-void synchronise(Exec &ex, unsigned lane, const MemRef &ref, bool reads,
-                 bool writes, Order order) {
+void synchronise(Exec &ex, unsigned lane, const MemRef &ref, bool reads, bool writes, Order order,
+                 Scope scope) {
   uint64_t key;
   if (ref.space == ptx::Space::Shared)
-    key = uint64_t(1) << 63 |
-          (uint64_t(ex.cluster.index) * 16 + ref.cta->rank) << 24 | ref.offset;
+    key = uint64_t(1) << 63 | (uint64_t(ex.cluster.index) * 16 + ref.cta->rank) << 24 | ref.offset;
   else if (ref.space == ptx::Space::Global)
     key = ref.allocation->base + ref.offset;
   else
@@ -496,23 +450,45 @@ void synchronise(Exec &ex, unsigned lane, const MemRef &ref, bool reads,
   std::lock_guard<std::mutex> lock(ex.grid.syncMutex);
   SyncVariable &variable = ex.grid.syncVariables[key];
   LaneState &state = ex.warp.lanes[lane];
+  uint32_t block = ex.warp.gid / ex.grid.warpsPerCta, cluster = ex.cluster.index;
   if (reads) {
+    auto joinInto = [&](View &view) {
+      // Both sides must reach each other. Of several releasers at device scope the
+      // views are not kept apart, so a narrow acquire gets the benefit of the doubt.
+      uint32_t unit = scope == Scope::Block ? 1 : ex.grid.ctasPerCluster;
+      if (scope == Scope::Device || variable.bySeveral || variable.releaser / unit == block / unit)
+        view.join(variable.device);
+      if (auto found = variable.clusters.find(cluster); found != variable.clusters.end())
+        view.join(found->second);
+      if (auto found = variable.blocks.find(block); found != variable.blocks.end())
+        view.join(found->second);
+    };
     if (order == Order::Acquire || order == Order::AcquireRelease) {
-      ownView(ex, lane).join(variable.view);
+      joinInto(ownView(ex, lane));
     } else {
       if (!state.pending)
         state.pending = std::make_unique<View>(ex.cluster.newView());
-      state.pending->join(variable.view);
+      joinInto(*state.pending);
     }
   }
   if (writes) {
     if (!reads)
-      variable.view = View();
+      variable = SyncVariable();
+    auto target = [&](Scope reach) -> View & {
+      if (reach == Scope::Block)
+        return variable.blocks[block];
+      if (reach == Scope::Cluster)
+        return variable.clusters[cluster];
+      variable.bySeveral |= variable.released && variable.releaser != block;
+      variable.released = true;
+      variable.releaser = block;
+      return variable.device;
+    };
     if (order == Order::Release || order == Order::AcquireRelease) {
-      releaseInto(ex, 1u << lane, variable.view);
+      releaseInto(ex, 1u << lane, target(scope));
       tick(ex);
     } else if (state.fence) {
-      variable.view.join(*state.fence);
+      target(std::min(scope, state.fenceScope)).join(*state.fence);
     }
   }
 }

@@ -78,10 +78,9 @@ bool knows(const Clock &clock, const AsyncOp &op, bool readsOnly);
 // -------------------------------------------------------
 
 enum class Order : uint8_t { Relaxed, Acquire, Release, AcquireRelease };
-/// The effect of a strong access on who knows what. \p isUpdate: read and write
-/// in one.
-void synchronise(Exec &ex, unsigned lane, const MemRef &ref, bool reads,
-                 bool writes, Order order);
+/// The effect of a strong access on who knows what; an update reads and writes.
+void synchronise(Exec &ex, unsigned lane, const MemRef &ref, bool reads, bool writes, Order order,
+                 Scope scope);
 
 } // namespace penstock::emu
 

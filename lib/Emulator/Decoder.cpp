@@ -305,6 +305,28 @@ bool Decoder::address(const ptx::Instruction &inst, const ptx::Operand &operand,
   return true;
 }
 
+ptx::Space Decoder::spaceOf(const ptx::Instruction &inst) {
+  using ptx::Space;
+  static constexpr std::pair<const char *, Space> names[] = {
+      {".shared", Space::Shared},
+      {".shared::cta", Space::Shared},
+      {".shared::cluster", Space::Shared},
+      {".global", Space::Global},
+      {".const", Space::Global}, // constants live in device memory here
+      {".local", Space::Local},
+      {".param", Space::Param},
+      {".param::entry", Space::Param},
+      {".param::func", Space::Param}};
+  for (auto &[name, space] : names)
+    if (inst.has(name))
+      return space;
+  return Space::Generic;
+}
+
+Scope Decoder::scopeOf(const ptx::Instruction &inst) {
+  return inst.has(".cta") ? Scope::Block : inst.has(".cluster") ? Scope::Cluster : Scope::Device;
+}
+
 bool Decoder::immediate(const ptx::Operand &operand, uint64_t &value) {
   if (operand.kind != Kind::Immediate)
     return false;

@@ -68,6 +68,10 @@ public:
   /// `[...]`: base row or constant, with offset.
   bool address(const ptx::Instruction &inst, const ptx::Operand &operand,
                Opnd &out);
+  /// The state space that a memory instruction names; Generic if it names none.
+  static ptx::Space spaceOf(const ptx::Instruction &inst);
+  /// The scope that an instruction names; without one it reaches the device.
+  static Scope scopeOf(const ptx::Instruction &inst);
   /// The value of an immediate operand.
   static bool immediate(const ptx::Operand &operand, uint64_t &value);
   /// d, a, b, ... of one width: the common case.

@@ -118,34 +118,22 @@ void waitGroup(Exec &ex, const DInst &inst) {
 
 /// ops: address. mode 1: .noinc.
 void arriveOnCopies(Exec &ex, const DInst &inst) {
-  forLanes(ex.mask, [&](unsigned lane) {
-    if (ex.cluster.stopped)
-      return;
-    Cta *owner;
-    uint32_t offset;
-    Mbarrier *barrier =
-        findMbarrier(ex, lane, Space(inst.imm[0]),
-                     ex.address(inst.ops[0], lane), owner, offset);
-    if (!barrier)
-      return;
-    if (!inst.mode)
-      ++barrier->pending;
-    CopyGroups &groups = copyGroups(ex, lane);
-    Place place = ex.place();
-    place.lane = lane;
-    Grid *grid = &ex.grid;
-    Cluster *cluster = &ex.cluster;
-    uint64_t agent = groups.agent;
-    uint32_t count = groups.issued;
-    ex.cluster.enqueue(ex.warp.copyChain, "arrival of cp.async", ex.pc, [=] {
-      Mbarrier &target = owner->mbarriers[offset];
-      if (!target.live)
-        return;
-      if (grid->checks() && count)
-        target.current.seen.setAgent(agent, count);
-      arriveOn({*grid, *cluster, place, offset}, target, 1);
-    });
-  });
+  forMbarriers(
+      ex, inst, inst.ops[0], [&](unsigned lane, Mbarrier &barrier, const MbarrierUse &use) {
+        if (!inst.mode)
+          ++barrier.pending;
+        CopyGroups &groups = copyGroups(ex, lane);
+        uint64_t agent = groups.agent;
+        uint32_t count = groups.issued;
+        ex.cluster.enqueue(ex.warp.copyChain, "arrival of cp.async", ex.pc, [use, agent, count] {
+          Mbarrier &target = use.owner->mbarriers[use.offset];
+          if (!target.live)
+            return;
+          if (use.grid.checks() && count)
+            target.current.seen.setAgent(agent, count);
+          arriveOn(use, target, 1);
+        });
+      });
 }
 
 bool decodeCopy(Decoder &d, const ptx::Instruction &inst, DInst &out) {
@@ -192,9 +180,7 @@ bool decodeArrive(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     return false;
   d.setOperands(out, std::move(ops));
   out.mode = inst.has(".noinc");
-  out.imm[0] = uint64_t(inst.has(".shared") || inst.has(".shared::cta")
-                            ? Space::Shared
-                            : Space::Generic);
+  out.imm[0] = uint64_t(Decoder::spaceOf(inst));
   out.run = arriveOnCopies;
   return true;
 }

@@ -10,6 +10,7 @@
 #include "Emulator/Lanes.h"
 
 #include <algorithm>
+#include <array>
 
 namespace penstock::emu {
 
@@ -120,33 +121,41 @@ uint64_t applyAtomic(AtomicOp op, Type t, uint64_t old, uint64_t b,
 
 namespace {
 
-/// ops: destination (or none), address, then b values; for cas b and c.
-/// imm[0]: bytes, imm[1]: space, imm[2]: number of elements.
+/// Finds the memory of an atomic access, locks what other threads of the host may
+/// touch and enters the access; false if there is nothing to do.
+bool beginAtomic(Exec &ex, const DInst &inst, unsigned lane, unsigned size, MemRef &ref,
+                 std::unique_lock<std::mutex> &lock) {
+  if (ex.cluster.stopped ||
+      !resolve(ex, lane, ptx::Space(inst.imm[1]), ex.address(inst.ops[1], lane), size, size, ref))
+    return false;
+  if (ref.space != ptx::Space::Shared && ref.space != ptx::Space::Global)
+    return false;
+  if (ref.space == ptx::Space::Global)
+    lock = std::unique_lock<std::mutex>(ex.grid.atomicMutex);
+  if (ex.grid.checks()) {
+    synchronise(ex, lane, ref, true, true, Order(inst.flags & 15), Scope(inst.flags >> 4));
+    // Its reading half counts for initialisation only.
+    checkAccess(ex, lane, ref, size, StrongRead);
+    checkAccess(ex, lane, ref, size, StrongWrite);
+  }
+  return true;
+}
+
+/// ops: destination (or none), address, then b values; for cas b and c. The
+/// destinations of a vector follow its values.
+/// imm[0]: bytes, imm[1]: space, imm[2]: number of elements. flags: the order, and
+/// the scope from bit 4 on.
 void atomic(Exec &ex, const DInst &inst) {
   AtomicOp op = AtomicOp(inst.mode);
   unsigned size = unsigned(inst.imm[0]);
   unsigned count = unsigned(inst.imm[2]);
   bool isCas = op == AtomicOp::CompareSwap;
-  Order order = Order(inst.flags);
+  bool vector = inst.numOps == 2 + 2 * count && !isCas;
   forLanes(ex.mask, [&](unsigned lane) {
-    if (ex.cluster.stopped)
-      return;
     MemRef ref;
-    if (!resolve(ex, lane, ptx::Space(inst.imm[1]),
-                 ex.address(inst.ops[1], lane), size * count, size * count,
-                 ref))
+    std::unique_lock<std::mutex> lock;
+    if (!beginAtomic(ex, inst, lane, size * count, ref, lock))
       return;
-    if (ref.space != ptx::Space::Shared && ref.space != ptx::Space::Global)
-      return;
-    std::unique_lock<std::mutex> lock(ex.grid.atomicMutex, std::defer_lock);
-    if (ref.space == ptx::Space::Global)
-      lock.lock();
-    if (ex.grid.checks()) {
-      synchronise(ex, lane, ref, true, true, order);
-      // Its reading half counts for initialisation only.
-      checkAccess(ex, lane, ref, size * count, StrongRead);
-      checkAccess(ex, lane, ref, size * count, StrongWrite);
-    }
     for (unsigned i = 0; i < count; ++i) {
       uint64_t old = 0;
       memcpy(&old, ref.bytes + i * size, size);
@@ -154,8 +163,37 @@ void atomic(Exec &ex, const DInst &inst) {
       uint64_t c = isCas ? ex.value(inst.ops[3], lane) : 0;
       uint64_t now = applyAtomic(op, inst.type, old, b, c);
       memcpy(ref.bytes + i * size, &now, size);
-      if (i == 0)
+      if (vector)
+        ex.setValue(inst.ops[2 + count + i], lane, old);
+      else if (i == 0)
         ex.setValue(inst.ops[0], lane, old);
+    }
+  });
+  ++ex.cluster.progress;
+  ex.yield = true;
+}
+
+/// The same for 16 bytes, which can be exchanged only.
+void atomic128(Exec &ex, const DInst &inst) {
+  bool isCas = AtomicOp(inst.mode) == AtomicOp::CompareSwap;
+  auto halves = [&](const Opnd &op, unsigned lane) {
+    return std::array<uint64_t, 2>{ex.row<uint64_t>(op)[lane], ex.row<uint64_t>(op)[32 + lane]};
+  };
+  forLanes(ex.mask, [&](unsigned lane) {
+    MemRef ref;
+    std::unique_lock<std::mutex> lock;
+    if (!beginAtomic(ex, inst, lane, 16, ref, lock))
+      return;
+    std::array<uint64_t, 2> old, value = halves(inst.ops[2], lane);
+    memcpy(old.data(), ref.bytes, 16);
+    bool stores = !isCas || old == value;
+    if (isCas)
+      value = halves(inst.ops[3], lane);
+    if (stores)
+      memcpy(ref.bytes, value.data(), 16);
+    if (inst.ops[0].kind == Opnd::Kind::Row) {
+      ex.out<uint64_t>(inst.ops[0])[lane] = old[0];
+      ex.out<uint64_t>(inst.ops[0])[32 + lane] = old[1];
     }
   });
   ++ex.cluster.progress;
@@ -169,29 +207,26 @@ bool decodeAtomic(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     return d.fail(inst, "the operation is not known");
   Type t = inst.type();
   unsigned bits = ptx::typeBits(t);
-  if (bits > 64)
-    return d.fail(inst, "128-bit atomics are not executed");
   bool isFloat = ptx::isFloat(t);
-  if (isFloat && op != AtomicOp::Add && op != AtomicOp::Min &&
-      op != AtomicOp::Max && op != AtomicOp::Exchange)
+  if (isFloat && op != AtomicOp::Add && op != AtomicOp::Min && op != AtomicOp::Max)
     return d.fail(inst, "not an operation on floats");
   out.mode = uint8_t(op);
   out.type = t;
   out.imm[0] = bits / 8;
-  out.imm[1] = uint64_t(inst.has(".global") ? ptx::Space::Global
-                        : inst.has(".shared") || inst.has(".shared::cta") ||
-                                inst.has(".shared::cluster")
-                            ? ptx::Space::Shared
-                            : ptx::Space::Generic);
+  out.imm[1] = uint64_t(Decoder::spaceOf(inst));
   out.flags = uint8_t(inst.has(".acq_rel")   ? Order::AcquireRelease
                       : inst.has(".acquire") ? Order::Acquire
                       : inst.has(".release") ? Order::Release
-                                             : Order::Relaxed);
+                                             : Order::Relaxed) |
+              uint8_t(uint8_t(Decoder::scopeOf(inst)) << 4);
   if (ptx::Space(out.imm[1]) != ptx::Space::Shared)
     d.program.crossCta = true;
   std::vector<Opnd> ops(2);
   size_t at = 0;
-  if (hasResult && !d.destination(inst, inst.operands[at++], ops[0]))
+  const ptx::Operand *results = nullptr; // of a vector
+  if (hasResult && inst.operands[0].kind == ptx::Operand::Kind::Vector)
+    results = &inst.operands[at++];
+  else if (hasResult && !d.destination(inst, inst.operands[at++], ops[0]))
     return false;
   if (!d.address(inst, inst.operands[at++], ops[1]))
     return false;
@@ -217,10 +252,22 @@ bool decodeAtomic(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     }
   }
   out.imm[2] = count;
-  if (count > 8 || count == 0)
+  unsigned wanted = inst.has(".v2") ? 2 : inst.has(".v4") ? 4 : inst.has(".v8") ? 8 : 1;
+  if (count != wanted || (results ? results->elements.size() : 1) != (results ? wanted : 1))
     return d.fail(inst, "the vector has the wrong number of elements");
+  if (results)
+    for (const ptx::Operand &result : results->elements) {
+      Opnd each;
+      if (!d.destination(inst, result, each))
+        return false;
+      ops.push_back(each);
+    }
+  if (bits == 128)
+    for (size_t i : {size_t(0), size_t(2), ops.size() - 1})
+      if (ops[i].kind != Opnd::Kind::None && ops[i].bits != 128)
+        return d.fail(inst, "the operands must be registers of 128 bits");
   d.setOperands(out, std::move(ops));
-  out.run = atomic;
+  out.run = bits == 128 ? atomic128 : atomic;
   return true;
 }
 

@@ -253,8 +253,15 @@ void cvtScale(Exec &ex, const DInst &inst) {
     });
     return;
   }
-  auto *b = ex.row<uint32_t>(inst.ops[2]);
   bool up = Round(inst.mode) == Round::Up;
+  if (inst.numOps == 2) { // from two bf16
+    storeLanes<uint32_t>(ex, inst.ops[0], [&](unsigned i) -> uint32_t {
+      return uint32_t(encodeUE8M0(bf16ToFloat(uint16_t(a[i] >> 16)), up)) << 8 |
+             encodeUE8M0(bf16ToFloat(uint16_t(a[i])), up);
+    });
+    return;
+  }
+  auto *b = ex.row<uint32_t>(inst.ops[2]);
   storeLanes<uint32_t>(ex, inst.ops[0], [&](unsigned i) -> uint32_t {
     return uint32_t(encodeUE8M0(std::bit_cast<float>(a[i]), up)) << 8 |
            encodeUE8M0(std::bit_cast<float>(b[i]), up);

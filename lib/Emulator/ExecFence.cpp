@@ -12,8 +12,8 @@ namespace penstock::emu {
 namespace {
 
 /// fence.acq_rel, fence.sc, membar: later relaxed writes release what is known
-/// now, and earlier relaxed reads acquire.
-void fence(Exec &ex, const DInst &) {
+/// now, and earlier relaxed reads acquire. mode: the scope.
+void fence(Exec &ex, const DInst &inst) {
   if (!ex.grid.checks())
     return;
   forLanes(ex.mask, [&](unsigned lane) {
@@ -24,7 +24,11 @@ void fence(Exec &ex, const DInst &) {
     }
     auto snapshot = std::make_unique<View>(ex.cluster.newView());
     releaseInto(ex, 1u << lane, *snapshot);
-    ex.warp.lanes[lane].fence = std::move(snapshot);
+    // A wide fence before this one still holds for what was known then; the
+    // snapshots are not kept apart, so the wider scope counts for both.
+    state.fenceScope =
+        state.fence ? std::max(state.fenceScope, Scope(inst.mode)) : Scope(inst.mode);
+    state.fence = std::move(snapshot);
   });
   tick(ex);
 }
@@ -58,6 +62,38 @@ void proxyFence(Exec &ex, const DInst &) {
   tick(ex);
 }
 
+void nothing(Exec &, const DInst &) {}
+
+/// fence.proxy.tensormap::generic.acquire: from now on copies of this block read
+/// the map at the address as it is. ops: address.
+void mapFence(Exec &ex, const DInst &inst) {
+  if (!ex.grid.checks())
+    return;
+  forLanes(ex.mask, [&](unsigned lane) {
+    std::lock_guard<std::mutex> lock(ex.grid.mapMutex);
+    uint64_t address = ex.address(inst.ops[0], lane);
+    auto edit = ex.grid.mapEdits.find(address);
+    if (edit != ex.grid.mapEdits.end())
+      ex.cta.acquiredMaps[address] = edit->second;
+  });
+}
+
+bool decodeMapFence(Decoder &d, const ptx::Instruction &inst, DInst &out) {
+  // The releasing half has no effect here: an edit is seen by whoever acquires.
+  out.run = nothing;
+  if (!inst.has(".acquire"))
+    return true;
+  std::vector<Opnd> ops(1);
+  uint64_t size;
+  if (!d.address(inst, inst.operands[0], ops[0]))
+    return false;
+  if (!Decoder::immediate(inst.operands[1], size) || size != 128)
+    return d.fail(inst, "a tensor map has 128 bytes");
+  d.setOperands(out, std::move(ops));
+  out.run = mapFence;
+  return true;
+}
+
 void initFence(Exec &ex, const DInst &) {
   if (!ex.grid.checks())
     return;
@@ -66,8 +102,6 @@ void initFence(Exec &ex, const DInst &) {
   });
   tick(ex);
 }
-
-void nothing(Exec &, const DInst &) {}
 
 void setMaxRegisters(Exec &ex, const DInst &inst) {
   if (!requireAligned(ex))
@@ -86,6 +120,7 @@ bool decodeTo(Decoder &, const ptx::Instruction &, DInst &out) {
 
 bool decodeFence(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   out.run = fence;
+  out.mode = uint8_t(Decoder::scopeOf(inst));
   // A fence wider than the cluster hints at communication between clusters.
   if (inst.has(".gpu") || inst.has(".sys") || inst.has(".gl"))
     out.flags = 1;
@@ -106,9 +141,7 @@ void addFence(DecodeTable &table) {
   table["fence.proxy.async"] = decodeTo<proxyFence>;
   table["fence.proxy"] = decodeTo<nothing>; // .alias: one mapping exists here
   table["fence.mbarrier_init"] = decodeTo<initFence>;
-  // Tensor maps are read when a copy is issued; the checker sees map edits as
-  // generic writes.
-  table["fence.proxy.tensormap::generic"] = decodeTo<proxyFence>;
+  table["fence.proxy.tensormap::generic"] = decodeMapFence;
   // Grids run one after another: there is nothing to wait for.
   table["griddepcontrol"] = decodeTo<nothing>;
   table["setmaxnreg"] = decodeSetMax;

@@ -106,19 +106,20 @@ struct Sad {
     return T(U<T>(c) + (a < b ? U<T>(b) - U<T>(a) : U<T>(a) - U<T>(b)));
   }
 };
-template <bool Signed> struct Mul24Lo {
+/// The low (Shift 0) or high (Shift 16) 32 bits of a product of 48.
+template <int Shift> struct Mul24 {
   template <class T> static T apply(T a, T b) {
     auto cut = [](T v) {
-      return Signed ? int64_t(int32_t(uint32_t(v) << 8) >> 8)
-                    : int64_t(uint32_t(v) & 0xffffff);
+      return std::is_signed_v<T> ? int64_t(int32_t(uint32_t(v) << 8) >> 8)
+                                 : int64_t(uint32_t(v) & 0xffffff);
     };
-    return T(cut(a) * cut(b));
+    return T(cut(a) * cut(b) >> Shift);
   }
 };
 
-template <bool Signed> struct Mad24Lo {
+template <int Shift> struct Mad24 {
   template <class T> static T apply(T a, T b, T c) {
-    return T(uint32_t(Mul24Lo<Signed>::apply(a, b)) + uint32_t(c));
+    return Add::apply(Mul24<Shift>::apply(a, b), c);
   }
 };
 
@@ -339,12 +340,13 @@ bool decodeInt(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     out.run = PENSTOCK_INT_HANDLER(unary, Neg, t);
   else if (name == "sad")
     out.run = PENSTOCK_INT_HANDLER(ternary, Sad, t);
-  else if (name == "mul24" && !hi)
-    out.run = t == ptx::Type::S32 ? binary<Mul24Lo<true>, int32_t>
-                                  : binary<Mul24Lo<false>, uint32_t>;
-  else if (name == "mad24" && !hi)
-    out.run = t == ptx::Type::S32 ? ternary<Mad24Lo<true>, int32_t>
-                                  : ternary<Mad24Lo<false>, uint32_t>;
+  else if (name == "mul24")
+    out.run = t == ptx::Type::S32 ? (hi ? binary<Mul24<16>, int32_t> : binary<Mul24<0>, int32_t>)
+                                  : (hi ? binary<Mul24<16>, uint32_t> : binary<Mul24<0>, uint32_t>);
+  else if (name == "mad24")
+    out.run = t == ptx::Type::S32
+                  ? (hi ? ternary<Mad24<16>, int32_t> : ternary<Mad24<0>, int32_t>)
+                  : (hi ? ternary<Mad24<16>, uint32_t> : ternary<Mad24<0>, uint32_t>);
   return out.run || d.fail(inst, "this form is not executed");
 }
 

@@ -66,9 +66,7 @@ bool decodeMatrixAccess(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   bool isStore = inst.form->name == "stmatrix";
   out.mode = inst.has(".x4") ? 4 : inst.has(".x2") ? 2 : 1;
   out.flags = uint8_t((inst.has(".trans") ? 1 : 0) | (isStore ? 2 : 0));
-  out.imm[0] = uint64_t(inst.has(".shared") || inst.has(".shared::cta")
-                            ? Space::Shared
-                            : Space::Generic);
+  out.imm[0] = uint64_t(Decoder::spaceOf(inst));
   std::vector<Opnd> ops(1);
   if (!d.address(inst, inst.operands[isStore ? 0 : 1], ops[0]))
     return false;

@@ -13,14 +13,13 @@ namespace {
 
 using ptx::Space;
 
-enum Flag : uint8_t { Relaxed = 1, Expect = 2, Drop = 4, NoComplete = 8 };
-
-Space spaceOf(const ptx::Instruction &inst) {
-  return inst.has(".shared") || inst.has(".shared::cta") ||
-                 inst.has(".shared::cluster")
-             ? Space::Shared
-             : Space::Generic;
-}
+enum Flag : uint8_t {
+  Relaxed = 1,
+  Expect = 2,
+  Drop = 4,
+  NoComplete = 8,
+  OwnBlock = 16 ///< says `.cta`: publishes nothing to other blocks
+};
 
 /// The opaque token that arrive returns: the phase and, for .noComplete, the
 /// arrivals still pending.
@@ -76,103 +75,70 @@ void init(Exec &ex, const DInst &inst) {
 }
 
 void inval(Exec &ex, const DInst &inst) {
-  forLanes(ex.mask, [&](unsigned lane) {
-    if (ex.cluster.stopped)
-      return;
-    Cta *owner;
-    uint32_t offset;
-    Mbarrier *barrier =
-        findMbarrier(ex, lane, Space(inst.imm[0]),
-                     ex.address(inst.ops[0], lane), owner, offset);
-    if (!barrier)
-      return;
-    barrier->live = false;
-    owner->mbarrierAt[offset / 8] = 0;
-    if (ex.grid.checks()) {
-      // The bytes are ordinary memory again, last written here.
-      MemRef ref;
-      if (resolve(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane),
-                  8, 8, ref))
-        checkAccess(ex, lane, ref, 8, Write);
-    }
-  });
+  forMbarriers(
+      ex, inst, inst.ops[0], [&](unsigned lane, Mbarrier &barrier, const MbarrierUse &use) {
+        barrier.live = false;
+        use.owner->mbarrierAt[use.offset / 8] = 0;
+        if (ex.grid.checks()) {
+          // The bytes are ordinary memory again, last written here.
+          MemRef ref;
+          if (resolve(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane), 8, 8, ref))
+            checkAccess(ex, lane, ref, 8, Write);
+        }
+      });
 }
 
 /// expect_tx (mode 0) and complete_tx (mode 1). ops: address, bytes.
 void transaction(Exec &ex, const DInst &inst) {
-  forLanes(ex.mask, [&](unsigned lane) {
-    if (ex.cluster.stopped)
-      return;
-    Cta *owner;
-    uint32_t offset;
-    Mbarrier *barrier =
-        findMbarrier(ex, lane, Space(inst.imm[0]),
-                     ex.address(inst.ops[0], lane), owner, offset);
-    if (!barrier)
-      return;
-    Place place = ex.place();
-    place.lane = lane;
-    MbarrierUse use{ex.grid, ex.cluster, place, offset};
-    int64_t bytes = int64_t(ex.value(inst.ops[1], lane) & 0xffffffff);
-    if (bytes > (1 << 20) - 1) {
-      ex.fatal(EmuMbarrierMisuse, "more than 1048575 bytes at once");
-      return;
-    }
-    if (inst.mode)
-      completeTx(use, *barrier, bytes);
-    else
-      expectTx(use, *barrier, bytes);
-  });
+  forMbarriers(ex, inst, inst.ops[0],
+               [&](unsigned lane, Mbarrier &barrier, const MbarrierUse &use) {
+                 int64_t bytes = int64_t(ex.value(inst.ops[1], lane) & 0xffffffff);
+                 if (bytes > (1 << 20) - 1) {
+                   ex.fatal(EmuMbarrierMisuse, "more than 1048575 bytes at once");
+                   return;
+                 }
+                 if (inst.mode)
+                   completeTx(use, barrier, bytes);
+                 else
+                   expectTx(use, barrier, bytes);
+               });
 }
 
 /// ops: destination (or none), address, count or bytes (or none).
 void arrive(Exec &ex, const DInst &inst) {
   bool released = false;
-  forLanes(ex.mask, [&](unsigned lane) {
-    if (ex.cluster.stopped)
-      return;
-    Cta *owner;
-    uint32_t offset;
-    Mbarrier *barrier =
-        findMbarrier(ex, lane, Space(inst.imm[0]),
-                     ex.address(inst.ops[1], lane), owner, offset);
-    if (!barrier)
-      return;
-    Place place = ex.place();
-    place.lane = lane;
-    MbarrierUse use{ex.grid, ex.cluster, place, offset};
-    uint64_t third = inst.ops[2].kind == Opnd::Kind::None
-                         ? 1
-                         : ex.value(inst.ops[2], lane) & 0xffffffff;
-    uint32_t count = inst.flags & Expect ? 1 : uint32_t(third);
-    if (inst.flags & Expect) {
-      if (third > (1 << 20) - 1) {
-        ex.fatal(EmuMbarrierMisuse, "more than 1048575 bytes at once");
-        return;
-      }
-      expectTx(use, *barrier, int64_t(third));
-    }
-    ex.setValue(inst.ops[0], lane, token(*barrier));
-    if (inst.flags & NoComplete && int64_t(count) >= barrier->pending &&
-        barrier->tx == 0)
-      ex.report(EmuMbarrierMisuse,
-                "an arrive with .noComplete completes the phase");
-    if (ex.grid.checks()) {
-      if (!(inst.flags & Relaxed)) {
-        releaseInto(ex, 1u << lane, barrier->current);
-        released = true;
-      } else if (ex.warp.lanes[lane].fence) {
-        barrier->current.join(*ex.warp.lanes[lane].fence);
-      }
-    }
-    if (inst.flags & Drop) {
-      if (barrier->expected < count)
-        ex.report(EmuMbarrierMisuse, "arrive_drop below zero");
-      else
-        barrier->expected -= count;
-    }
-    arriveOn(use, *barrier, count);
-  });
+  forMbarriers(
+      ex, inst, inst.ops[1], [&](unsigned lane, Mbarrier &barrier, const MbarrierUse &use) {
+        uint64_t third =
+            inst.ops[2].kind == Opnd::Kind::None ? 1 : ex.value(inst.ops[2], lane) & 0xffffffff;
+        uint32_t count = inst.flags & Expect ? 1 : uint32_t(third);
+        if (inst.flags & Expect) {
+          if (third > (1 << 20) - 1) {
+            ex.fatal(EmuMbarrierMisuse, "more than 1048575 bytes at once");
+            return;
+          }
+          expectTx(use, barrier, int64_t(third));
+        }
+        ex.setValue(inst.ops[0], lane, token(barrier));
+        if (inst.flags & NoComplete && int64_t(count) >= barrier.pending && barrier.tx == 0)
+          ex.report(EmuMbarrierMisuse, "an arrive with .noComplete completes the phase");
+        bool reaches = !(inst.flags & OwnBlock) || use.owner == &ex.cta;
+        if (ex.grid.checks() && reaches) {
+          if (!(inst.flags & Relaxed)) {
+            releaseInto(ex, 1u << lane, barrier.current);
+            released = true;
+          } else if (ex.warp.lanes[lane].fence) {
+            barrier.current.join(*ex.warp.lanes[lane].fence);
+          }
+        }
+        if (inst.flags & Drop) {
+          if (barrier.expected < count)
+            ex.report(EmuMbarrierMisuse, "arrive_drop below zero");
+          else
+            barrier.expected -= count;
+        }
+        arriveOn(use, barrier, count);
+      });
   if (released)
     tick(ex);
 }
@@ -188,63 +154,51 @@ void wait(Exec &ex, const DInst &inst) {
   const View *last = nullptr;
   uint32_t acquirers = 0;
   uint64_t watched = ~uint64_t(0);
-  forLanes(ex.mask, [&](unsigned lane) {
-    if (ex.cluster.stopped)
-      return;
-    Cta *owner;
-    uint32_t offset;
-    Mbarrier *barrier =
-        findMbarrier(ex, lane, Space(inst.imm[0]),
-                     ex.address(inst.ops[1], lane), owner, offset);
-    if (!barrier)
-      return;
-    if (owner != &ex.cta) {
-      ex.fatal(EmuMbarrierMisuse,
-               "a wait on the mbarrier of another block of the cluster");
-      return;
-    }
-    uint64_t want = ex.value(inst.ops[2], lane);
-    bool complete;
-    if (inst.mode) {
-      complete = (barrier->phase & 1) != (want & 1);
-    } else {
-      uint64_t phase = phaseOf(want);
-      if (phase > barrier->phase) {
-        ex.fatal(EmuMbarrierMisuse, "a wait for a token of another mbarrier");
-        return;
-      }
-      if (phase + 1 < barrier->phase)
-        ex.report(EmuMbarrierMisuse,
-                  "a wait for phase " + std::to_string(phase) + " when phase " +
-                      std::to_string(barrier->phase) +
-                      " is open: the phase has passed twice");
-      complete = phase != barrier->phase;
-    }
-    if (split.waitPhase != ~uint64_t(0) &&
-        barrier->phase >= split.waitPhase + 2)
-      ex.report(EmuMbarrierMisuse,
-                "a thread waited for phase " + std::to_string(split.waitPhase) +
-                    " of mbarrier " + sharedName(ex.grid, offset) +
-                    " and the barrier has gone on to phase " +
-                    std::to_string(barrier->phase) +
-                    " without it: the phase has passed twice");
-    if (complete) {
-      done |= 1u << lane;
-      if (ex.grid.checks() && !(inst.flags & 1)) {
-        // Usually all lanes wait for one object: acquire once.
-        if (last && last != &barrier->previous) {
-          acquire(ex, acquirers, *last);
-          acquirers = 0;
+  forMbarriers(
+      ex, inst, inst.ops[1], [&](unsigned lane, Mbarrier &barrier, const MbarrierUse &use) {
+        if (use.owner != &ex.cta) {
+          ex.fatal(EmuMbarrierMisuse, "a wait on the mbarrier of another block of the cluster");
+          return;
         }
-        last = &barrier->previous;
-        acquirers |= 1u << lane;
-      }
-    } else {
-      watched = barrier->phase;
-      if (waitsFor.empty())
-        waitsFor = describeMbarrier(ex.grid, *barrier, offset);
-    }
-  });
+        uint64_t want = ex.value(inst.ops[2], lane);
+        bool complete;
+        if (inst.mode) {
+          complete = (barrier.phase & 1) != (want & 1);
+        } else {
+          uint64_t phase = phaseOf(want);
+          if (phase > barrier.phase) {
+            ex.fatal(EmuMbarrierMisuse, "a wait for a token of another mbarrier");
+            return;
+          }
+          if (phase + 1 < barrier.phase)
+            ex.report(EmuMbarrierMisuse, "a wait for phase " + std::to_string(phase) +
+                                             " when phase " + std::to_string(barrier.phase) +
+                                             " is open: the phase has passed twice");
+          complete = phase != barrier.phase;
+        }
+        if (split.waitPhase != ~uint64_t(0) && barrier.phase >= split.waitPhase + 2)
+          ex.report(EmuMbarrierMisuse,
+                    "a thread waited for phase " + std::to_string(split.waitPhase) +
+                        " of mbarrier " + sharedName(ex.grid, use.offset) +
+                        " and the barrier has gone on to phase " + std::to_string(barrier.phase) +
+                        " without it: the phase has passed twice");
+        if (complete) {
+          done |= 1u << lane;
+          if (ex.grid.checks() && !(inst.flags & 1)) {
+            // Usually all lanes wait for one object: acquire once.
+            if (last && last != &barrier.previous) {
+              acquire(ex, acquirers, *last);
+              acquirers = 0;
+            }
+            last = &barrier.previous;
+            acquirers |= 1u << lane;
+          }
+        } else {
+          watched = barrier.phase;
+          if (waitsFor.empty())
+            waitsFor = describeMbarrier(ex.grid, barrier, use.offset);
+        }
+      });
   if (ex.cluster.stopped)
     return;
   if (last)
@@ -273,7 +227,7 @@ void pendingCount(Exec &ex, const DInst &inst) {
 
 bool decodeMbarrier(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   const std::string &name = inst.form->name;
-  out.imm[0] = uint64_t(spaceOf(inst));
+  out.imm[0] = uint64_t(Decoder::spaceOf(inst));
   auto begins = [&](const char *prefix) { return name.rfind(prefix, 0) == 0; };
   std::vector<Opnd> ops;
   auto addAddress = [&](size_t i) {
@@ -317,11 +271,11 @@ bool decodeMbarrier(Decoder &d, const ptx::Instruction &inst, DInst &out) {
       ok = ok && addSource(at + 1, 32);
     else
       ops.emplace_back();
-    out.flags = uint8_t(
-        (inst.has(".relaxed") ? Relaxed : 0) |
-        (name.find("expect_tx") != std::string::npos ? Expect : 0) |
-        (begins("mbarrier.arrive_drop") ? Drop : 0) |
-        (name.find("noComplete") != std::string::npos ? NoComplete : 0));
+    out.flags = uint8_t((inst.has(".relaxed") ? Relaxed : 0) |
+                        (name.find("expect_tx") != std::string::npos ? Expect : 0) |
+                        (begins("mbarrier.arrive_drop") ? Drop : 0) |
+                        (name.find("noComplete") != std::string::npos ? NoComplete : 0) |
+                        (inst.has(".cta") ? OwnBlock : 0));
     out.run = arrive;
   } else if (name == "mbarrier.pending_count") {
     ok = addDestination(0) && addSource(1, 64);

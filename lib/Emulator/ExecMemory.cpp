@@ -18,23 +18,8 @@ using ptx::Space;
 /// flags of loads and stores.
 enum Flag : uint8_t { StrongAccess = 1, AcquireOrRelease = 2, ReadOnly = 4 };
 
-Space spaceOf(const ptx::Instruction &inst) {
-  if (inst.has(".shared") || inst.has(".shared::cta") ||
-      inst.has(".shared::cluster"))
-    return Space::Shared;
-  if (inst.has(".global"))
-    return Space::Global;
-  if (inst.has(".const"))
-    return Space::Global; // constants live in device memory here
-  if (inst.has(".local"))
-    return Space::Local;
-  if (inst.has(".param") || inst.has(".param::entry") ||
-      inst.has(".param::func"))
-    return Space::Param;
-  return Space::Generic;
-}
-
-/// ops: address, then the values. imm[0] bytes per element, imm[1] space.
+/// ops: address, then the values. imm[0] bytes per element, imm[1] space; mode:
+/// the scope of a strong access.
 void load(Exec &ex, const DInst &inst) {
   unsigned size = unsigned(inst.imm[0]);
   unsigned count = inst.numOps - 1u;
@@ -51,8 +36,8 @@ void load(Exec &ex, const DInst &inst) {
       return;
     if (strong && checks) {
       synchronise(ex, lane, ref, true, false,
-                  inst.flags & AcquireOrRelease ? Order::Acquire
-                                                : Order::Relaxed);
+                  inst.flags & AcquireOrRelease ? Order::Acquire : Order::Relaxed,
+                  Scope(inst.mode));
     }
     if (checks)
       checkAccess(ex, lane, ref, size * count, strong ? StrongRead : Read);
@@ -127,8 +112,8 @@ void store(Exec &ex, const DInst &inst) {
     if (checks) {
       if (strong)
         synchronise(ex, lane, ref, false, true,
-                    inst.flags & AcquireOrRelease ? Order::Release
-                                                  : Order::Relaxed);
+                    inst.flags & AcquireOrRelease ? Order::Release : Order::Relaxed,
+                    Scope(inst.mode));
       checkAccess(ex, lane, ref, size * count, strong ? StrongWrite : Write);
     }
     for (unsigned i = 0; i < count; ++i) {
@@ -182,7 +167,7 @@ bool decodeAccess(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     if (!add(values))
       return false;
   }
-  Space space = spaceOf(inst);
+  Space space = Decoder::spaceOf(inst);
   if (inst.form->name == "ld.global.nc" || inst.form->name == "ldu")
     space = inst.form->name == "ldu" ? Space::Generic : Space::Global;
   if (space == Space::Param && !isStore &&
@@ -200,6 +185,7 @@ bool decodeAccess(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     out.run = isStore ? store : load;
   }
   out.type = t;
+  out.mode = uint8_t(Decoder::scopeOf(inst));
   out.imm[0] = size;
   out.imm[1] = uint64_t(space);
   bool strong = inst.has(".volatile") || inst.has(".relaxed") ||

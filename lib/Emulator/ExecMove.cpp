@@ -181,6 +181,10 @@ void isSpace(Exec &ex, const DInst &inst) {
     bool r = (a & windowMask) == inst.imm[0];
     if (r && inst.mode) // .shared::cta: this block's own
       r = uint32_t(a) >> rankShift == ex.cta.rank;
+    if (r && !inst.imm[0]) { // constant memory lies among global memory here
+      const Allocation *allocation = ex.grid.device->memory.find(a);
+      r = (allocation && allocation->constant) == bool(inst.imm[1]);
+    }
     bits |= uint32_t(r) << lane;
   });
   ex.setPred(inst.ops[0], bits);
@@ -189,9 +193,8 @@ void isSpace(Exec &ex, const DInst &inst) {
 bool decodeIsSpace(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   out.imm[0] = windowOf(inst);
   out.mode = inst.has(".shared") || inst.has(".shared::cta");
+  out.imm[1] = inst.has(".const");
   out.run = isSpace;
-  if (inst.has(".const"))
-    return d.fail(inst, "constant memory has no window of its own here");
   return d.plain(inst, out, 64);
 }
 

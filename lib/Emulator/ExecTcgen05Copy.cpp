@@ -30,10 +30,26 @@ enum class Shape : uint8_t {
 struct Copy {
   Shape shape = Shape::R128x256;
   unsigned rows = 0, pieces = 0; ///< pieces of 16 bytes per row
+  unsigned packedBits = 0;       ///< 4 or 6: elements are spread out to bytes
   std::vector<uint32_t> offsets;
   unsigned column = 0, lane0 = 0;
   std::vector<Cta *> ctas;
 };
+
+/// One piece of 16 bytes as it goes to tensor memory. Packed elements fill the
+/// low bytes of their piece; each becomes a byte, fp4 in its bits 5 to 2.
+void readPiece(const uint8_t *from, unsigned packedBits, uint8_t *to) {
+  if (!packedBits) {
+    memcpy(to, from, 16);
+    return;
+  }
+  for (unsigned i = 0; i < 16; ++i) {
+    unsigned bit = packedBits * i;
+    uint32_t pair = from[bit / 8] | uint32_t(from[bit / 8 + 1]) << 8;
+    uint32_t value = pair >> (bit % 8) & ((1u << packedBits) - 1);
+    to[i] = uint8_t(packedBits == 4 ? value << 2 : value);
+  }
+}
 
 /// The lanes that row \p i goes to.
 std::vector<unsigned> lanesOf(const Copy &copy, unsigned i) {
@@ -62,6 +78,7 @@ void copyAsync(Exec &ex, const DInst &inst) {
       return;
     auto copy = std::make_shared<Copy>();
     copy->shape = Shape(inst.mode);
+    copy->packedBits = unsigned(inst.imm[0]);
     copy->rows = copy->shape == Shape::R4x256      ? 4
                  : copy->shape == Shape::R32x4     ? 32
                  : copy->shape >= Shape::R64x02_13 ? 64
@@ -139,12 +156,13 @@ void copyAsync(Exec &ex, const DInst &inst) {
     ex.cluster.enqueue(pipe.agent, "tcgen05.cp", ex.pc, [copy] {
       for (Cta *cta : copy->ctas)
         for (unsigned i = 0; i < copy->rows; ++i)
-          for (unsigned p = 0; p < copy->pieces; ++p)
+          for (unsigned p = 0; p < copy->pieces; ++p) {
+            uint8_t piece[16];
+            readPiece(cta->shared.data() + copy->offsets[i * copy->pieces + p], copy->packedBits,
+                      piece);
             for (unsigned to : lanesOf(*copy, i))
-              memcpy(&cta->tensor
-                          ->words[to * tensorColumns + copy->column + p * 4],
-                     cta->shared.data() + copy->offsets[i * copy->pieces + p],
-                     16);
+              memcpy(&cta->tensor->words[to * tensorColumns + copy->column + p * 4], piece, 16);
+          }
     });
   });
 }
@@ -172,6 +190,7 @@ bool decodeCopy(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     return false;
   out.mode = uint8_t(shape);
   out.flags = inst.has(".cta_group::2") ? 2 : 0;
+  out.imm[0] = inst.has(".b4x16_p64") ? 4 : inst.has(".b6x16_p32") ? 6 : 0;
   d.setOperands(out, std::move(ops));
   out.run = copyAsync;
   return true;

@@ -51,6 +51,8 @@ struct Mma {
   uint32_t scaleA = 0, scaleB = 0; ///< columns
 
   unsigned rowsPerBlock() const { return m / blocks; }
+  /// Pairs with 64 rows each: the right half of N lies in the upper lanes.
+  bool halved() const { return blocks == 2 && rowsPerBlock() == 64; }
   /// Lane and column of element (row, n) in one block's accumulator.
   void placeD(unsigned row, unsigned col, unsigned &lane,
               unsigned &column) const {
@@ -61,13 +63,18 @@ struct Mma {
     } else if (blocks == 1) { // 64 rows in the lower halves of the quarters
       lane = row % 16 + 32 * (row / 16) + (addressD >> 16 & 16);
       column = col;
-    } else { // 64 rows per block: the right half of N in the upper lanes
+    } else {
       lane = row + 64 * (col / (n / 2));
       column = col % (n / 2);
     }
   }
-  unsigned columnsD() const {
-    return blocks == 2 && rowsPerBlock() == 64 ? n / 2 : n;
+  unsigned columnsD() const { return halved() ? n / 2 : n; }
+  /// Columns of tensor memory that hold the scales of A and of B.
+  unsigned scaleColumnsA() const { return (rowsPerBlock() + 31) / 32; }
+  unsigned scaleColumnsB() const { return (columnsD() + 31) / 32; }
+  /// Columns of A in tensor memory.
+  unsigned columnsA() const {
+    return k * (shapeA.element == Element::E2M1Packed ? 1 : 2 * elementBytes(shapeA.element)) / 8;
   }
 };
 
@@ -168,8 +175,9 @@ std::string decodeScaledInstruction(uint32_t bits, Mma &mma) {
                          mma.shapeB.element))
     return "the element types of the instruction descriptor do not go with the "
            "kind";
-  if (mma.m != 128 * mma.blocks)
-    return "M of " + std::to_string(mma.m) + " is not supported here";
+  if (mma.m != 128 && (mma.blocks == 1 || mma.m != 256))
+    return "M of " + std::to_string(mma.m) +
+           " is not legal for cta_group::" + std::to_string(mma.blocks);
   unsigned step = 8 * mma.blocks;
   if (mma.n < step || mma.n > 256 || mma.n % step)
     return "N of " + std::to_string(mma.n) + " is not legal";
@@ -189,25 +197,25 @@ std::string decodeScaledInstruction(uint32_t bits, Mma &mma) {
 }
 
 /// Multiplies rows by their scales: row r's bytes lie in lane r % 32 (and again
-/// in the other quarters), column r / 32.
-void applyScales(const Mma &mma, const Cta &cta, uint32_t address, unsigned id,
-                 unsigned rows, float *values) {
+/// in the other quarters), column r / 32. \p perHalf: after that many rows the
+/// count begins anew in the upper half of the lanes.
+void applyScales(const Mma &mma, const Cta &cta, uint32_t address, unsigned id, unsigned rows,
+                 unsigned perHalf, float *values) {
   for (unsigned row = 0; row < rows; ++row) {
-    uint32_t word =
-        cta.tensor
-            ->words[row % 32 * tensorColumns + (address & 0xffff) + row / 32];
+    unsigned lane = row / perHalf * 64 + row % perHalf % 32;
+    unsigned column = (address & 0xffff) + row % perHalf / 32;
+    uint32_t word = cta.tensor->words[lane * tensorColumns + column];
     for (unsigned k = 0; k < mma.k; ++k) {
       uint8_t bits = uint8_t(word >> (8 * (id + k / mma.scaleBlock)));
-      values[row * mma.k + k] *= mma.scaleE8
-                                     ? decodeUE8M0(bits)
-                                     : decodeFloat(bits & 0x7f, formatE4M3);
+      values[row * mma.k + k] *=
+          mma.scaleE8 ? decodeUE8M0(bits) : decodeFloat(bits & 0x7f, formatE4M3);
     }
   }
 }
 
 /// A of tensor memory: lanes as D's, columns packed.
 void readTensorA(const Mma &mma, const Cta &cta, float *out) {
-  unsigned perWord = 4 / elementBytes(mma.shapeA.element);
+  unsigned perWord = mma.k / mma.columnsA();
   unsigned width = 32 / perWord;
   unsigned column = mma.addressA & 0xffff;
   for (unsigned row = 0; row < mma.shapeA.rows; ++row) {
@@ -246,9 +254,9 @@ void execute(const Mma &mma) {
     std::vector<float> scaledB;
     const float *operandB = b.data();
     if (mma.scaleBlock) {
-      applyScales(mma, cta, mma.scaleA, mma.scaleIdA, rows, a.data());
+      applyScales(mma, cta, mma.scaleA, mma.scaleIdA, rows, rows, a.data());
       scaledB = b;
-      applyScales(mma, cta, mma.scaleB, mma.scaleIdB, n, scaledB.data());
+      applyScales(mma, cta, mma.scaleB, mma.scaleIdB, n, mma.columnsD(), scaledB.data());
       operandB = scaledB.data();
     }
     unsigned column0 = mma.addressD & 0xffff;
@@ -281,8 +289,8 @@ void execute(const Mma &mma) {
              mma.accumulate && !mma.integerD);
     for (unsigned row = 0; row < rows; ++row) {
       for (unsigned col = 0; col < n; ++col) {
-        if (dense && floats && col == 0 &&
-            !(mma.disabled[row / 32] >> (row % 32) & 1)) {
+        unsigned firstBit = row + 128 * block;
+        if (dense && floats && col == 0 && !(mma.disabled[firstBit / 32] >> (firstBit % 32) & 1)) {
           memcpy(&words[row * tensorColumns + column0],
                  d.data() + size_t(row) * n, n * 4);
           break;
@@ -351,13 +359,13 @@ void check(Exec &ex, unsigned lane, const Mma &mma) {
     };
     if (mma.scaleBlock)
       for (unsigned g = 0; g < 8; ++g) {
-        for (unsigned c = 0; c < (rows + 31) / 32; ++c)
+        for (unsigned c = 0; c < mma.scaleColumnsA(); ++c)
           checkTensor(ex, lane, op, cta, g, (mma.scaleA & 0xffff) + c, false);
-        for (unsigned c = 0; c < (mma.n + 31) / 32; ++c)
+        for (unsigned c = 0; c < mma.scaleColumnsB(); ++c)
           checkTensor(ex, lane, op, cta, g, (mma.scaleB & 0xffff) + c, false);
       }
     if (mma.tensorA) {
-      unsigned columns = mma.k * elementBytes(mma.shapeA.element) / 4;
+      unsigned columns = mma.columnsA();
       lanes(mma.addressA, [&](unsigned g) {
         for (unsigned c = 0; c < columns; ++c)
           checkTensor(ex, lane, op, cta, g, (mma.addressA & 0xffff) + c, false);
@@ -458,16 +466,13 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     if (mma->tensorA)
       mma->addressA = uint32_t(ex.address(inst.ops[1], lane));
     for (unsigned block = 0; block < mma->blocks; ++block) {
-      if (!columnsAllocated(ex, *mma->ctas[block], mma->addressD & 0xffff,
-                            mma->columnsD()) ||
+      if (!columnsAllocated(ex, *mma->ctas[block], mma->addressD & 0xffff, mma->columnsD()) ||
           (mma->scaleBlock &&
-           (!columnsAllocated(ex, *mma->ctas[block], mma->scaleA & 0xffff,
-                              (mma->rowsPerBlock() + 31) / 32) ||
+           (!columnsAllocated(ex, *mma->ctas[block], mma->scaleA & 0xffff, mma->scaleColumnsA()) ||
             !columnsAllocated(ex, *mma->ctas[block], mma->scaleB & 0xffff,
-                              (mma->n + 31) / 32))) ||
+                              mma->scaleColumnsB()))) ||
           (mma->tensorA &&
-           !columnsAllocated(ex, *mma->ctas[block], mma->addressA & 0xffff,
-                             mma->k * elementBytes(mma->shapeA.element) / 4)))
+           !columnsAllocated(ex, *mma->ctas[block], mma->addressA & 0xffff, mma->columnsA())))
         return;
     }
     Cta::Pipe &pipe = tensorPipe(ex, lane);
@@ -516,8 +521,6 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     return false;
   size_t at = 4;
   if (scaled) {
-    if (out.flags & 1 && out.mode == uint8_t(Kind::MXF4))
-      return d.fail(inst, "4-bit A in tensor memory is not executed");
     for (; at < 6; ++at) {
       Opnd op;
       if (!d.address(inst, in[at], op))

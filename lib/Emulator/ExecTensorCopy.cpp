@@ -31,13 +31,60 @@ struct Row {
   uint32_t bytes = 0;  ///< bytes inside of the tensor
 };
 
+/// Types of less than a byte may be padded: 16 elements in the low bytes of 16.
+/// The number of these bytes, or 0 for types that are not padded.
+uint32_t paddedPayload(const TensorMap &map) {
+  return map.dataType == 14 ? 8 : map.dataType == 15 ? 12 : 0;
+}
+
 struct Plan {
   TensorMap map;
   uint32_t boxBytes = 0; ///< in shared memory
   uint32_t rowBytes = 0;
   std::vector<Row> rows; ///< only those with bytes inside
   bool whole = false;    ///< nothing lies outside
+
+  /// Calls fn(address in shared memory, offset in the row's bytes, bytes) for the
+  /// parts of \p row that stay together in a box at \p start.
+  template <class Fn> void forParts(uint32_t start, const Row &row, Fn &&fn) const {
+    uint32_t payload = paddedPayload(map);
+    for (uint32_t done = 0; done < row.bytes;) {
+      uint32_t linear = start + row.box + (payload ? done / payload * 16 : done);
+      uint32_t n = std::min(row.bytes - done, payload ? payload : 16 - linear % 16);
+      fn(swizzleAddress(linear, map.swizzle), done, n);
+      done += n;
+    }
+  }
 };
+
+/// Notes that a kernel has changed the map at \p ref; copies must acquire it.
+void noteEdit(Exec &ex, const MemRef &ref) {
+  if (!ex.grid.checks() || ref.space != Space::Global)
+    return;
+  std::lock_guard<std::mutex> lock(ex.grid.mapMutex);
+  ++ex.grid.mapEdits[ref.allocation->base + ref.offset];
+}
+
+/// A map that a kernel has edited must be ordered before its use, and acquired by
+/// this block through the proxy that reads maps.
+void checkEdited(Exec &ex, unsigned lane, const MemRef &ref) {
+  if (!ex.grid.checks() || ref.space != Space::Global)
+    return;
+  uint64_t address = ref.allocation->base + ref.offset, edits = 0;
+  {
+    std::lock_guard<std::mutex> lock(ex.grid.mapMutex);
+    auto found = ex.grid.mapEdits.find(address);
+    if (found == ex.grid.mapEdits.end())
+      return;
+    edits = found->second;
+  }
+  checkAccess(ex, lane, ref, tensorMapBytes, Read);
+  auto acquired = ex.cta.acquiredMaps.find(address);
+  if (acquired == ex.cta.acquiredMaps.end() || acquired->second < edits)
+    ex.report(EmuMissingProxyFence,
+              "the tensor map was edited by a kernel, and this block has not acquired it with "
+              "fence.proxy.tensormap::generic.acquire since");
+}
 
 /// Reads the map that \p address points to.
 bool readMap(Exec &ex, unsigned lane, uint64_t address, TensorMap &map) {
@@ -48,12 +95,13 @@ bool readMap(Exec &ex, unsigned lane, uint64_t address, TensorMap &map) {
     ex.fatal(EmuTensorMap, "the bytes at this address are not a tensor map");
     return false;
   }
+  checkEdited(ex, lane, ref);
   std::string problem = checkTensorMap(map);
   if (!problem.empty()) {
     ex.fatal(EmuTensorMap, "the tensor map is not legal: " + problem);
     return false;
   }
-  if (map.interleave || map.swizzle == 5 || map.dataType == 15) {
+  if (map.interleave || map.swizzle == 5) {
     ex.fatal(EmuTensorMap, "this mode of tensor maps is not supported");
     return false;
   }
@@ -72,7 +120,7 @@ bool makePlan(Exec &ex, unsigned rank, const int64_t *at, bool gather,
     return false;
   }
   unsigned bits = tensorElementBits(map.dataType);
-  bool padded = map.dataType == 14; // 16 nibbles in 8 of 16 bytes
+  bool padded = paddedPayload(map);
   uint32_t counts[5];
   for (unsigned d = 0; d < 5; ++d)
     counts[d] = d < rank ? (map.box[d] + map.elementStrides[d] - 1) /
@@ -135,7 +183,7 @@ bool makePlan(Exec &ex, unsigned rank, const int64_t *at, bool gather,
       piece.box =
           uint32_t(row * rowBytes + (padded ? skipped : skipped * bits / 8));
       piece.bytes = uint32_t(uint64_t(high - low) * bits / 8);
-      inside += padded ? piece.bytes * 2 : piece.bytes;
+      inside += padded ? uint64_t(piece.bytes) * 16 / paddedPayload(map) : piece.bytes;
       plan.rows.push_back(piece);
     };
     if (map.elementStrides[0] == 1)
@@ -159,27 +207,6 @@ bool resolveRows(Exec &ex, unsigned lane, const Plan &plan,
                  plan.rows[i].bytes, 1, refs[i]))
       return false;
   return true;
-}
-
-/// Calls \p fn(address in shared memory, offset in the row, bytes) for the
-/// pieces of a row that the swizzle keeps together.
-template <class Fn>
-void forPieces(uint32_t start, uint32_t mode, uint32_t offset, uint32_t bytes,
-               Fn &&fn) {
-  uint32_t done = 0;
-  while (done < bytes) {
-    uint32_t linear = start + offset + done;
-    uint32_t n = std::min(bytes - done, 16 - linear % 16);
-    fn(swizzleAddress(linear, mode), done, n);
-    done += n;
-  }
-}
-
-/// Padded 4-bit rows: 8 bytes of data, 8 bytes of nothing.
-void copyPadded(uint8_t *shared, uint32_t start, uint32_t mode, const Row &row,
-                const uint8_t *from) {
-  for (uint32_t i = 0; i < row.bytes; i += 8)
-    memcpy(shared + swizzleAddress(start + row.box + i * 2, mode), from + i, 8);
 }
 
 uint64_t nanPattern(uint32_t dataType) {
@@ -287,10 +314,9 @@ void tensorLoad(Exec &ex, const DInst &inst) {
       uint8_t *shared = cta.shared.data();
       uint32_t start = uint32_t(to.offset);
       // Padded types count their payload only.
-      uint32_t counted =
-          plan->map.dataType == 14 ? plan->boxBytes / 2 : plan->boxBytes;
+      uint32_t payload = paddedPayload(plan->map);
+      uint32_t counted = payload ? plan->boxBytes / 16 * payload : plan->boxBytes;
       enqueueSignalled(ex, lane, op, there, counted, [=] {
-        uint32_t mode = plan->map.swizzle;
         if (!plan->whole) {
           uint64_t fill = plan->map.fill ? nanPattern(plan->map.dataType) : 0;
           for (uint32_t i = 0; i < plan->boxBytes; i += 8)
@@ -300,14 +326,9 @@ void tensorLoad(Exec &ex, const DInst &inst) {
         for (size_t i = 0; i < plan->rows.size(); ++i) {
           const Row &row = plan->rows[i];
           const uint8_t *from = (*refs)[i].bytes;
-          if (plan->map.dataType == 14) {
-            copyPadded(shared, start, mode, row, from);
-            continue;
-          }
-          forPieces(start, mode, row.box, row.bytes,
-                    [&](uint32_t address, uint32_t done, uint32_t n) {
-                      memcpy(shared + address, from + done, n);
-                    });
+          plan->forParts(start, row, [&](uint32_t address, uint32_t done, uint32_t n) {
+            memcpy(shared + address, from + done, n);
+          });
         }
       });
     }
@@ -334,7 +355,7 @@ void tensorStore(Exec &ex, const DInst &inst) {
       }
     }
     if (plan->map.dataType == 14) {
-      ex.fatal(EmuTensorMap, "padded types cannot be stored");
+      ex.fatal(EmuTensorMap, "padded 4-bit types cannot be stored");
       return;
     }
     if (!makePlan(ex, rank, at, inst.flags & 1, *plan))
@@ -356,7 +377,11 @@ void tensorStore(Exec &ex, const DInst &inst) {
         for (size_t i = 0; i < plan->rows.size(); ++i)
           checkEngine(ex, lane, op, (*refs)[i], plan->rows[i].bytes, true);
     }
-    auto stage = std::make_shared<std::vector<uint8_t>>(plan->boxBytes);
+    // The bytes of all rows, one after the other.
+    size_t total = 0;
+    for (const Row &row : plan->rows)
+      total += row.bytes;
+    auto stage = std::make_shared<std::vector<uint8_t>>(total);
     const uint8_t *shared = from.cta->shared.data();
     uint32_t start = uint32_t(from.offset);
     AtomicOp atomicOp = AtomicOp(inst.imm[0]);
@@ -375,19 +400,22 @@ void tensorStore(Exec &ex, const DInst &inst) {
     enqueueGrouped(
         ex, lane, op,
         [=] {
-          forPieces(start, plan->map.swizzle, 0, plan->boxBytes,
-                    [&](uint32_t address, uint32_t done, uint32_t n) {
-                      memcpy(stage->data() + done, shared + address, n);
-                    });
+          uint8_t *to = stage->data();
+          for (const Row &row : plan->rows) {
+            plan->forParts(start, row, [&](uint32_t address, uint32_t done, uint32_t n) {
+              memcpy(to + done, shared + address, n);
+            });
+            to += row.bytes;
+          }
         },
         [=] {
           std::unique_lock<std::mutex> lock(*atomics, std::defer_lock);
           if (reduces)
             lock.lock();
-          for (size_t i = 0; i < plan->rows.size(); ++i) {
+          const uint8_t *data = stage->data();
+          for (size_t i = 0; i < plan->rows.size(); data += plan->rows[i++].bytes) {
             const Row &row = plan->rows[i];
             uint8_t *to = (*refs)[i].bytes;
-            const uint8_t *data = stage->data() + row.box;
             if (!reduces) {
               memcpy(to, data, row.bytes);
               continue;
@@ -504,6 +532,7 @@ void replaceField(Exec &ex, const DInst &inst) {
       map.fill = uint32_t(value);
     }
     encodeTensorMap(map, ref.bytes);
+    noteEdit(ex, ref);
   });
 }
 
@@ -553,8 +582,14 @@ void copyMap(Exec &ex, const DInst &inst) {
   if (ex.grid.checks()) {
     checkAccess(ex, lane, from, tensorMapBytes, Read);
     checkAccess(ex, lane, to, tensorMapBytes, Write);
+    // The warp copies together: afterwards each of its lanes may use the map.
+    View copied = ex.cluster.newView();
+    releaseInto(ex, 1u << lane, copied);
+    tick(ex);
+    acquire(ex, ex.mask, copied);
   }
   memcpy(to.bytes, from.bytes, tensorMapBytes);
+  noteEdit(ex, to);
 }
 
 bool decodeCopyMap(Decoder &d, const ptx::Instruction &inst, DInst &out) {

@@ -146,7 +146,7 @@ void match(Exec &ex, const DInst &inst) {
 }
 
 bool decodeMatch(Decoder &d, const ptx::Instruction &inst, DInst &out) {
-  out.mode = inst.has(".all");
+  out.mode = inst.form->name == "match.all.sync";
   std::vector<Opnd> ops(4);
   const ptx::Operand &dst = inst.operands[0];
   bool pair = dst.kind == ptx::Operand::Kind::Pair;
@@ -287,7 +287,7 @@ bool decodeWarpSync(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 void addWarp(DecodeTable &table) {
   table["shfl.sync"] = decodeShuffle;
   table["vote.sync"] = decodeVote;
-  table["match.sync"] = decodeMatch;
+  table["match.any.sync"] = table["match.all.sync"] = decodeMatch;
   table["activemask"] = decodeActiveMask;
   table["redux.sync"] = decodeReduce;
   table["elect.sync"] = decodeElect;

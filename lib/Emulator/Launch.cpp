@@ -172,13 +172,6 @@ void runSerial(Grid &grid) {
 } // namespace
 
 bool isExecuted(const ptx::InstructionForm &form) {
-  // Forms that share the name of executed ones and are refused by decoding.
-  static constexpr std::pair<const char *, const char *> refused[] = {
-      {"atom", ".exch .b128"}};
-  for (auto &[name, modifier] : refused)
-    if (form.name == name &&
-        form.modifierText.find(modifier) != std::string::npos)
-      return false;
   return decodeTable().count(form.name);
 }
 
@@ -205,6 +198,8 @@ Device::load(std::shared_ptr<const ptx::Module> module,
             launchError(*module, "no memory for `" + variable.name + "`"));
         return nullptr;
       }
+      if (Allocation *allocation = memory.find(address))
+        allocation->constant = variable.space == ptx::Space::Const;
     }
     loaded->globals.push_back(address);
   }

@@ -113,6 +113,7 @@ struct Event {
 struct LaneState {
   std::unique_ptr<View> view;    ///< null: the warp's
   std::unique_ptr<View> fence;   ///< at the last fence; for relaxed releases
+  Scope fenceScope = Scope::Device;
   std::unique_ptr<View> pending; ///< from relaxed reads; for a later fence
 };
 
@@ -198,10 +199,18 @@ struct Cta {
   std::unordered_map<uint32_t, Pipe> tensorPipes; ///< by thread
   uint32_t liveThreads = 0;
   std::vector<uint32_t> openOps; ///< to be seen complete before the exit
+  /// Tensor maps that a fence of this block has acquired, and which edit of it.
+  std::unordered_map<uint64_t, uint64_t> acquiredMaps;
 };
 
+/// What a synchronising variable hands from releases to acquires. A release of
+/// narrow scope is kept apart for those it reaches.
 struct SyncVariable {
-  View view;
+  View device;
+  std::map<uint32_t, View> clusters, blocks;
+  /// The block that released at device scope, if it was a single one.
+  uint32_t releaser = 0;
+  bool released = false, bySeveral = false;
 };
 
 struct Cluster {
@@ -261,6 +270,9 @@ struct Grid {
   std::mutex syncMutex;
   std::unordered_map<uint64_t, SyncVariable> syncVariables;
   std::mutex atomicMutex;
+  /// Tensor maps in global memory that kernels have edited: address, edits.
+  std::mutex mapMutex;
+  std::unordered_map<uint64_t, uint64_t> mapEdits;
   // Cluster launch control: clusters not started yet, in order.
   std::mutex launchMutex;
   uint32_t nextCluster = 0;

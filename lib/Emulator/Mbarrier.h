@@ -31,10 +31,26 @@ struct MbarrierUse {
   Cluster &cluster;
   Place place;
   uint32_t offset;
+  Cta *owner = nullptr;
 };
 void expectTx(const MbarrierUse &use, Mbarrier &barrier, int64_t bytes);
 void completeTx(const MbarrierUse &use, Mbarrier &barrier, int64_t bytes);
 void arriveOn(const MbarrierUse &use, Mbarrier &barrier, uint32_t count);
+
+/// Calls \p fn(lane, barrier, use) for every active lane with the live object that
+/// it names; inst.imm[0] is the space of the address. Stops at a fatal finding.
+template <class Fn> void forMbarriers(Exec &ex, const DInst &inst, const Opnd &address, Fn &&fn) {
+  forLanes(ex.mask, [&](unsigned lane) {
+    if (ex.cluster.stopped)
+      return;
+    MbarrierUse use{ex.grid, ex.cluster, ex.place(), 0};
+    use.place.lane = lane;
+    Mbarrier *barrier = findMbarrier(ex, lane, ptx::Space(inst.imm[0]), ex.address(address, lane),
+                                     use.owner, use.offset);
+    if (barrier)
+      fn(lane, *barrier, use);
+  });
+}
 
 /// The end of an operation that reports to \p barrier: from now on \p op is
 /// known to whoever waits for the open phase.

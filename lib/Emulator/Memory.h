@@ -41,6 +41,7 @@ struct Allocation {
   /// One entry per byte that says whether it was written; empty: all were.
   std::vector<uint8_t> written;
   bool live = true;
+  bool constant = false; ///< a variable of constant memory
 };
 
 class DeviceMemory {

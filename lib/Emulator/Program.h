@@ -29,6 +29,9 @@ struct Exec;
 struct DInst;
 using Handler = void (*)(Exec &, const DInst &);
 
+/// Whom a strong access or a fence reaches.
+enum class Scope : uint8_t { Block, Cluster, Device };
+
 /// Where an operand lives.
 struct Opnd {
   enum class Kind : uint8_t { None, Row, Const, Pred };

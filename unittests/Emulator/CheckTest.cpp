@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Emulator/TensorMap.h"
 #include "TestKernel.h"
 
 using namespace penstock;
@@ -180,6 +181,71 @@ TEST(Check, BarriersThatCannotComplete) {
   EXPECT_FINDING(check("bar.sync 16; ret;"), EmuBarrierMisuse);
   EXPECT_FINDING(check("L: bra L;"), EmuNoProgress);
   EXPECT_FINDING(check("trap;"), EmuTrap);
+}
+
+/// Block 0 hands a value to block 1 (of another cluster, or of its own).
+Report handOver(const std::string &release, const std::string &acquire, bool oneCluster = false) {
+  TestKernel kernel(TestKernel::wrap(std::string(prologue) + R"(
+mov.u32 %r1, %ctaid.x; setp.ne.u32 %p0, %r1, 0; @%p0 bra B;
+st.global.u32 [%x0+64], 7;
+)" + release + R"( [%x0], 1; ret;
+B: )" + acquire + R"( %r2, [%x0]; setp.eq.u32 %p1, %r2, 0; @%p1 bra B;
+ld.global.u32 %r3, [%x0+64]; st.global.u32 [%x0+128], %r3; ret;)",
+                                     1));
+  kernel.buffer(std::vector<uint32_t>(64));
+  LaunchConfig config;
+  config.grid = {2, 1, 1};
+  if (oneCluster)
+    config.cluster = {2, 1, 1};
+  return kernel.run(config);
+}
+
+TEST(Check, ScopesMustReachTheOtherSide) {
+  EXPECT_CLEAN(handOver("st.release.gpu.global.u32", "ld.acquire.gpu.global.u32"));
+  EXPECT_CLEAN(handOver("st.release.sys.global.u32", "ld.acquire.gpu.global.u32"));
+  EXPECT_FINDING(handOver("st.release.cta.global.u32", "ld.acquire.gpu.global.u32"), EmuDataRace);
+  EXPECT_FINDING(handOver("st.release.gpu.global.u32", "ld.acquire.cta.global.u32"), EmuDataRace);
+  EXPECT_FINDING(handOver("st.release.cluster.global.u32", "ld.acquire.gpu.global.u32"),
+                 EmuDataRace);
+  EXPECT_CLEAN(handOver("st.release.cluster.global.u32", "ld.acquire.cluster.global.u32", true));
+  EXPECT_FINDING(handOver("st.release.cta.global.u32", "ld.acquire.cluster.global.u32", true),
+                 EmuDataRace);
+  EXPECT_CLEAN(
+      handOver("fence.acq_rel.gpu; st.relaxed.gpu.global.u32", "ld.acquire.gpu.global.u32"));
+  EXPECT_FINDING(
+      handOver("fence.acq_rel.cta; st.relaxed.gpu.global.u32", "ld.acquire.gpu.global.u32"),
+      EmuDataRace);
+}
+
+/// A thread edits a map in global memory and copies through it.
+Report editMap(const std::string &fence) {
+  TestKernel kernel(TestKernel::wrap(std::string(prologue) + R"(
+mbarrier.init.shared.b64 [smem+2048], 1;
+ld.param.u64 %x2, [p1];
+tensormap.replace.tile.global_address.global.b1024.b64 [%x2], %x0;
+)" + fence + R"(
+mbarrier.arrive.expect_tx.shared.b64 _, [smem+2048], 256;
+cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%x2, {%r15}], [smem+2048];
+L: mbarrier.try_wait.parity.shared.b64 %p0, [smem+2048], 0; @!%p0 bra L;
+ret;)",
+                                     2));
+  kernel.buffer(std::vector<uint32_t>(64));
+  TensorMap map;
+  map.dataType = 2;
+  map.dims[0] = map.box[0] = 64;
+  map.base = 1 << 20; // nowhere: only the edited map is of use
+  std::vector<uint8_t> encoded(tensorMapBytes);
+  encodeTensorMap(map, encoded.data());
+  kernel.buffer(encoded);
+  return kernel.run(1, 1);
+}
+
+TEST(Check, EditedTensorMapsMustBeAcquired) {
+  EXPECT_CLEAN(editMap("fence.proxy.tensormap::generic.release.gpu;"
+                       "fence.proxy.tensormap::generic.acquire.gpu [%x2], 128;"));
+  EXPECT_FINDING(editMap("fence.proxy.tensormap::generic.release.gpu;"), EmuMissingProxyFence);
+  // Another proxy's fence does not help.
+  EXPECT_FINDING(editMap("fence.proxy.async;"), EmuMissingProxyFence);
 }
 
 TEST(Check, LaunchesAreChecked) {

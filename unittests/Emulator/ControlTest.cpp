@@ -107,7 +107,7 @@ and.b32 %r1, %t, 3; setp.eq.u32 %p0, %r1, 1;
 vote.sync.ballot.b32 %r0, %p0, -1;
 redux.sync.add.u32 %r2, %t, -1;
 elect.sync %r3|%p1, -1; selp.u32 %r4, 1, 0, %p1;
-match.sync.any.b32 %r5, %r1, -1;
+match.any.sync.b32 %r5, %r1, -1;
 xor.b32 %r0, %r0, %r2; xor.b32 %r0, %r0, %r5; add.u32 %r0, %r0, %r4;
 st.global.u32 [%x1], %r0; ret;)",
                      32);

@@ -336,20 +336,12 @@ void lastBlock(std::vector<Kernel> &kernels) {
     if (variant == 0)
       kernel.twins = {
           {"no release fence", "release", "", "", {race}, {"read", "write"}},
-          {"no acquire fence", "acquire", "", "", {race}, {"read", "write"}}};
+          {"no acquire fence", "acquire", "", "", {race}, {"read", "write"}},
+          {"release for the block only", "release", ".gpu", ".cta", {race}, {"read", "write"}}};
     else
-      kernel.twins = {{"only acquires",
-                       "atom",
-                       ".acq_rel",
-                       ".acquire",
-                       {race},
-                       {"read", "write"}},
-                      {"only releases",
-                       "atom",
-                       ".acq_rel",
-                       ".release",
-                       {race},
-                       {"read", "write"}}};
+      kernel.twins = {{"only acquires", "atom", ".acq_rel", ".acquire", {race}, {"read", "write"}},
+                      {"only releases", "atom", ".acq_rel", ".release", {race}, {"read", "write"}},
+                      {"for the block only", "atom", ".gpu", ".cta", {race}, {"read", "write"}}};
     kernels.push_back(std::move(kernel));
   }
 }

@@ -134,22 +134,22 @@ void remoteArrivals(std::vector<Kernel> &kernels) {
   clusterSync(b, "stay");
   Kernel kernel;
   exchangeData(kernel, "cluster-remote-arrivals", b);
-  kernel.twins = {
-      {"relaxed arrival",
-       "arrive",
-       ".release",
-       ".relaxed",
-       {race},
-       {"read", "write"}},
-      {"wrong count", "init", "128", "129", {deadlock}, {"wait"}},
-      {"initialisation without fence",
-       "init-fence",
-       "",
-       "",
-       {EmuMbarrierMisuse},
-       {"arrive", "wait"}},
-      {"wrong phase", "wait", "], 0", "], 1", {race}, {"read", "write"}},
-      {"does not wait", "wait", "$wait", "", {race}, {"read", "write"}}};
+  kernel.twins = {{"relaxed arrival", "arrive", ".release", ".relaxed", {race}, {"read", "write"}},
+                  {"arrival for the block only",
+                   "arrive",
+                   ".release.cluster",
+                   ".release.cta",
+                   {race},
+                   {"read", "write"}},
+                  {"wrong count", "init", "128", "129", {deadlock}, {"wait"}},
+                  {"initialisation without fence",
+                   "init-fence",
+                   "",
+                   "",
+                   {EmuMbarrierMisuse},
+                   {"arrive", "wait"}},
+                  {"wrong phase", "wait", "], 0", "], 1", {race}, {"read", "write"}},
+                  {"does not wait", "wait", "$wait", "", {race}, {"read", "write"}}};
   kernels.push_back(std::move(kernel));
 }
 
