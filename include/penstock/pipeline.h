@@ -76,6 +76,8 @@ public:
   void consumer_wait(const PipelineState &state, const Bool &token, Loc at = here()) {
     b.when(!token, [&] { b.mbarrier.wait(full[state.index], state.phase, {}, at); }, at);
   }
+  /// What a product of the tensor core that reads the slot is committed to.
+  Barrier consumer_barrier(const PipelineState &state) { return empty[state.index]; }
   /// Gives the slot back; every thread of the scope does, when it has read it.
   void consumer_release(const PipelineState &state, Loc at = here()) {
     b.mbarrier.arrive(empty[state.index], at);

@@ -155,6 +155,8 @@ LogicalResult Lowering::lowerMap(tile::MapOp op, const Executing &by) {
           Value at = index.getDim() == 0 ? add(row, offset.row) : add(col, offset.col);
           mapping.map(index.getResult(), asIndex(at));
         } else {
+          if (failed(checkScalar(&inner)))
+            return failure();
           builder.clone(inner, mapping);
         }
       }
@@ -232,6 +234,12 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const Executing &by) {
   bool toRegisters = !op.writesTensor() && registersOf(op.getTarget());
   if (!tile)
     tile = registersOf(op.getTarget());
+  if (RegisterTile *from = registersOf(op.getSource()), *to = registersOf(op.getTarget());
+      from && to && from->rank == 1) {
+    for (int64_t reg = 0; reg < from->registers(); ++reg)
+      writeRegister(*to, reg, converted(readRegister(*from, reg), to->element));
+    return success();
+  }
   if (!tile || tile->rank != 2)
     return refuse(op, "moves tiles in registers only, here; use b.tma or b.cp_async");
   auto [row, col] = baseOf(tile->fragment, by);

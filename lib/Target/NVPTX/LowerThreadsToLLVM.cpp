@@ -13,6 +13,7 @@
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -26,11 +27,35 @@ using namespace penstock;
 
 namespace {
 
+/// Powers by the one instruction that there is for them; its error is two units
+/// in the last place (docs/numerics.md).
+template <class Op> struct PowerPattern : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    if (!op.getType().isF32())
+      return failure();
+    Location loc = op.getLoc();
+    Value exponent = op.getOperand();
+    if (std::is_same_v<Op, math::ExpOp>) {
+      Value log2e = arith::ConstantOp::create(rewriter, loc,
+                                              rewriter.getF32FloatAttr(1.44269504f));
+      exponent = arith::MulFOp::create(rewriter, loc, exponent, log2e);
+    }
+    auto power = LLVM::InlineAsmOp::create(
+        rewriter, loc, TypeRange(op.getType()), ValueRange{exponent},
+        "ex2.approx.ftz.f32 $0, $1;", "=f,f", /*has_side_effects=*/false,
+        /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+    rewriter.replaceOp(op, power.getResults());
+    return success();
+  }
+};
+
 struct LowerThreadsToLLVM : penstock::impl::LowerThreadsToLLVMBase<LowerThreadsToLLVM> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet simpler(context);
     arith::populateCeilFloorDivExpandOpsPatterns(simpler);
+    simpler.add<PowerPattern<math::ExpOp>, PowerPattern<math::Exp2Op>>(context);
     OpPassManager toBranches(ModuleOp::getOperationName());
     toBranches.addPass(createSCFToControlFlowPass());
     if (failed(applyPatternsGreedily(getOperation(), std::move(simpler))) ||

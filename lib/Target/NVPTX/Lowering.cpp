@@ -7,6 +7,7 @@
 #include "Target/NVPTX/Lowering.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Transforms/KernelAbi.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -403,11 +404,27 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
   } else if (isa<tile::TileDialect>(op->getDialect()) && !isa<tile::AllocOp>(op)) {
     return refuse(op, "is not available in explicit kernels");
   } else {
-    return success(); // scalars, views and allocations
+    return checkScalar(op); // and views and allocations, which need nothing
   }
   if (succeeded(ok))
     op->erase();
   return ok;
+}
+
+/// LLVM ends the process on operations that it has no instructions for.
+LogicalResult Lowering::checkScalar(Operation *op) {
+  for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()),
+                                      llvm::to_vector(op->getResultTypes())))
+    if (isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8)
+      return refuse(op, "computes with 8-bit floating-point numbers, which is not available");
+  if (!isa<math::MathDialect>(op->getDialect()))
+    return success();
+  bool isPower = isa<math::ExpOp, math::Exp2Op>(op);
+  if (isPower ? op->getResult(0).getType().isF32()
+              : isa<math::SqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp,
+                    math::RoundEvenOp, math::FmaOp>(op))
+    return success();
+  return refuse(op, isPower ? "is available for f32" : "is not available");
 }
 
 /// Mutable scalars, and single elements of shared tiles and tensors.

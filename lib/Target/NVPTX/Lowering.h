@@ -87,6 +87,7 @@ private:
   LogicalResult lowerScope(Operation *op, Value condition, mlir::Region &body, const Executing &by);
   void eraseDead();
   void lowerScalarAccess(Operation *op);
+  LogicalResult checkScalar(Operation *op);
   LogicalResult refuse(Operation *op, const llvm::Twine &why);
 
   // Lowering.cpp: small values.

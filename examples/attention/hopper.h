@@ -1,0 +1,112 @@
+//===- hopper.h - Flash attention for Hopper, roles by hand -----*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One warp loads keys and values through two rings; a warpgroup multiplies, keeps
+// the softmax of its rows in registers, and passes the weights to the second
+// product through shared memory. Without keys the result is zero.
+//
+//===----------------------------------------------------------------------===//
+#ifndef EXAMPLES_ATTENTION_HOPPER_H
+#define EXAMPLES_ATTENTION_HOPPER_H
+
+#include <penstock/penstock.h>
+#include <penstock/pipeline.h>
+
+namespace attention {
+using namespace penstock;
+
+struct HopperAttention {
+  int block_m = 64, block_n = 64, dim = 64, stages = 2;
+  bool causal = false;
+  static constexpr auto signature = "Q[H,M,D], K[H,N,D], V[H,N,D], scale -> O[H,M,D]";
+
+  // scale is log2(e) / sqrt(D).
+  void operator()(Block &b, In<f16, 3> Q, In<f16, 3> K, In<f16, 3> V, Scalar<f32> scale,
+                  Out<f16, 3> O) const {
+    auto M = Q.size(1), N = K.size(1);
+    auto [bm, h] = b.grid(ceil_div(M, block_m), Q.size(0));
+    auto m0 = bm * block_m;
+    Index keys = causal ? min(N, m0 + block_m) : N;
+    auto tiles = ceil_div(keys, block_n);
+
+    b.threads(256);
+    auto Qs = b.shared<f16>(block_m, dim);
+    auto Ks = b.shared<f16>(stages, block_n, dim), Vs = b.shared<f16>(stages, block_n, dim);
+    auto Ps = b.shared<f16>(block_m, block_n), Os = b.shared<f16>(block_m, dim);
+    auto S = b.local<f32>(block_m, block_n), out = b.local<f32>(block_m, dim);
+    auto top = b.local<f32>(block_m), old = b.local<f32>(block_m), sum = b.local<f32>(block_m);
+    auto part = b.local<f32>(block_m), scale_old = b.local<f32>(block_m);
+    auto [query] = b.mbarrier.alloc<1>({1});
+    TmaPipeline k_pipe(b, stages, Ks[0].bytes(), 128), v_pipe(b, stages, Vs[0].bytes(), 128);
+
+    b.warp(0, [&] {
+      b.elect_one([&] { b.mbarrier.arrive_expect(query, Qs.bytes()); });
+      b.tma.load(Q.at(h, m0, 0), Qs, query);
+      PipelineState k_state = k_pipe.producer_state(), v_state = v_pipe.producer_state();
+      for (Index n : b.range(tiles)) {
+        k_pipe.producer_acquire(k_state);
+        b.tma.load(K.at(h, n * block_n, 0), Ks[k_state.index], k_pipe.producer_barrier(k_state));
+        k_state.advance();
+        v_pipe.producer_acquire(v_state);
+        b.tma.load(V.at(h, n * block_n, 0), Vs[v_state.index], v_pipe.producer_barrier(v_state));
+        v_state.advance();
+      }
+    });
+    b.warps(4, 4, [&] {
+      b.fill(out, 0);
+      b.fill(sum, 0);
+      b.fill(top, -infinity);
+      b.mbarrier.wait(query, 0);
+      PipelineState k_state = k_pipe.consumer_state(), v_state = v_pipe.consumer_state();
+      for (Index n : b.range(tiles)) {
+        auto n0 = n * block_n;
+        k_pipe.consumer_wait(k_state);
+        b.wgmma.fence();
+        b.wgmma.mma(Qs, transposed(Ks[k_state.index]), S, {.accumulate = false});
+        b.wgmma.commit_group();
+        b.wgmma.wait_group(0);
+        k_pipe.consumer_release(k_state);
+        k_state.advance();
+
+        auto seen = col(S) + n0 < N;
+        if (causal)
+          seen = seen && row(S) + m0 >= col(S) + n0;
+        b.set(S, where(seen, S, -infinity));
+        b.copy(top, old);
+        b.reduce(Max, S, 1, top, {.accumulate = true});
+        b.set(scale_old, exp2((old - top) * scale));
+        b.set(S, exp2((S - rows(top)) * scale));
+        b.reduce(Sum, S, 1, part);
+        b.set(sum, sum * scale_old + part);
+        b.set(out, out * rows(scale_old));
+        b.store(Ps, cast<f16>(S));
+        b.fence.proxy_async(); // threads wrote what the tensor core reads
+        b.sync();
+
+        v_pipe.consumer_wait(v_state);
+        b.wgmma.fence();
+        b.wgmma.mma(Ps, Vs[v_state.index], out);
+        b.wgmma.commit_group();
+        b.wgmma.wait_group(0);
+        v_pipe.consumer_release(v_state);
+        v_state.advance();
+        b.sync(); // Ps may be written again
+      }
+      b.set(out, where(rows(sum) > 0, out / rows(sum), 0));
+      b.store(Os, cast<f16>(out));
+      b.fence.proxy_async();
+      b.sync();
+      b.tma.store(Os, O.at(h, m0, 0));
+      b.tma.commit_group();
+      b.tma.wait_group(0);
+    });
+  }
+};
+
+} // namespace attention
+
+#endif // EXAMPLES_ATTENTION_HOPPER_H
