@@ -10,6 +10,7 @@
 #include "v2.h"
 #include "v3.h"
 #include "v4.h"
+#include "v5.h"
 
 using namespace blackwell;
 
@@ -22,5 +23,6 @@ int main() {
   cases.run("V3", MatmulV3{});
   cases.run("V4", MatmulV4{});
   cases.run("V4, 256 columns, 4 stages", MatmulV4{.block_n = 256, .stages = 4, .epilogue_n = 32});
+  cases.run("V5", MatmulV5{});
   return cases.result();
 }

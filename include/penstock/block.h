@@ -373,6 +373,14 @@ public:
     body();
     detail::close(scope);
   }
+  /// Repeats the body while a condition, computed before each time, holds.
+  template <class Condition, class Body>
+  void loop_while(Condition &&condition, Body &&body, Loc at = here()) {
+    detail::Scope scope = detail::nv::openWhile(at);
+    detail::nv::openWhileBody(scope, detail::ScalarArg<bool>(condition(), at).ref, at);
+    body();
+    detail::close(scope);
+  }
   /// Waits for all threads of the scope.
   void sync(Loc at = here()) { detail::nv::sync(at); }
   /// Writes a shared tile from registers.
@@ -387,6 +395,7 @@ public:
   detail::TmaCalls tma;
   detail::AsyncCopyCalls cp_async;
   detail::FenceCalls fence;
+  detail::LaunchControlCalls clc;
   detail::TensorCalls tcgen05;
   detail::WgmmaCalls wgmma;
 

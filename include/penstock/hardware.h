@@ -41,6 +41,11 @@ enum class Group : uint8_t { TmaCommit, AsyncCommit, WgmmaCommit, WgmmaFence, Te
 PENSTOCK_EXPORT void group(Group, Loc);
 enum class Engine : uint8_t { Tma, Async, Wgmma };
 PENSTOCK_EXPORT void waitGroup(Engine, int64_t pending, bool read, Loc);
+PENSTOCK_EXPORT void clcRequest(Ref answer, BarrierRef, Loc);
+PENSTOCK_EXPORT void clcAnswer(Ref answer, Ref result[2], Loc);
+PENSTOCK_EXPORT Scope openWhile(Loc);
+/// Ends the part of a while loop that computes its condition.
+PENSTOCK_EXPORT void openWhileBody(Scope, Ref condition, Loc);
 PENSTOCK_EXPORT Ref allocateTensor(Element, Ints shape, Loc);
 PENSTOCK_EXPORT void deallocateTensor(Ref, Loc);
 PENSTOCK_EXPORT void mma(bool blackwell, Ref a, Ref b, Ref acc, Ref accumulate, Loc);
@@ -155,6 +160,23 @@ struct AsyncCopyCalls {
 struct FenceCalls {
   /// What this thread wrote to shared memory is seen by TMA and tensor core.
   void proxy_async(Loc at = here()) const { nv::proxyFence(at); }
+};
+
+/// Cluster launch control: work of blocks that have not started.
+struct LaunchControlCalls {
+  /// Asks for work. The answer, 16 bytes, arrives on the barrier.
+  void request(const Tile<i32, 1> &answer, Barrier barrier, Loc at = here()) const {
+    nv::clcRequest(answer.ref, barrier.ref, at);
+  }
+  struct Answer {
+    Bool granted;
+    Index block; ///< whose work it is
+  };
+  Answer answer(const Tile<i32, 1> &tile, Loc at = here()) const {
+    Ref result[2];
+    nv::clcAnswer(tile.ref, result, at);
+    return {Bool(result[0]), Index(result[1])};
+  }
 };
 
 /// Blackwell's tensor core.

@@ -306,7 +306,8 @@ private:
 Operation *firstExplicit(func::FuncOp kernel) {
   Operation *first = kernel->hasAttr(nv::NVDialect::threadsAttr) ? kernel.getOperation() : nullptr;
   kernel.walk([&](Operation *op) {
-    if ((!first || first == kernel) && isa_and_nonnull<nv::NVDialect>(op->getDialect()))
+    if ((!first || first == kernel) &&
+        (isa_and_nonnull<nv::NVDialect>(op->getDialect()) || isa<scf::WhileOp>(op)))
       first = op;
   });
   return first;

@@ -218,6 +218,48 @@ void seam::waitGroup(Engine engine, int64_t pending, bool read, Loc at) {
   }
 }
 
+void seam::clcRequest(Ref answer, BarrierRef ref, Loc at) {
+  Call call(at);
+  mlir::Value tile = call.use(answer, "tile");
+  auto [barriers, index] = call.barrier(ref);
+  if (call.ok)
+    call.make<penstock::nv::ClcRequestOp>(tile, barriers, index);
+}
+
+void seam::clcAnswer(Ref answer, Ref result[2], Loc at) {
+  Call call(at);
+  mlir::Value tile = call.use(answer, "tile");
+  auto op = call.ok ? call.make<penstock::nv::ClcAnswerOp>(
+                          call.r->builder.getI1Type(), call.r->builder.getIndexType(), tile)
+                    : penstock::nv::ClcAnswerOp();
+  for (int i = 0; i < 2; ++i)
+    result[i] = op ? call.r->add(op->getResult(unsigned(i))) : call.r ? call.r->poison() : Ref();
+}
+
+penstock::detail::Scope seam::openWhile(Loc at) {
+  Call call(at);
+  if (!call.ok)
+    return {};
+  Location loc = call.r->locationOf(at);
+  auto op = scf::WhileOp::create(call.r->builder, loc, TypeRange(), ValueRange());
+  OpBuilder inner(call.r->context);
+  mlir::Block *before = inner.createBlock(&op.getBefore());
+  inner.createBlock(&op.getAfter());
+  scf::YieldOp::create(inner, loc);
+  return call.r->open(op, before);
+}
+
+void seam::openWhileBody(Scope scope, Ref condition, Loc at) {
+  Call call(at);
+  if (!call.r || !call.r->isOpen(scope.token))
+    return;
+  mlir::Value holds = call.use(condition, "condition");
+  if (!holds)
+    holds = call.r->constant(call.r->builder.getBoolAttr(false));
+  scf::ConditionOp::create(call.r->builder, call.r->locationOf(at), holds, ValueRange());
+  call.r->openSecondBranch(scope.token);
+}
+
 Ref seam::allocateTensor(Element element, Ints shape, Loc at) {
   Call call(at);
   if (!call.ok)

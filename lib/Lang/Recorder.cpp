@@ -429,6 +429,5 @@ void Recorder::openSecondBranch(uint32_t token) {
   scopes.back().number = nextToken++;
   if (scopes.size() > maxNesting)
     return;
-  auto branch = cast<scf::IfOp>(scopes.back().op);
-  builder.setInsertionPoint(branch.getElseRegion().front().getTerminator());
+  builder.setInsertionPoint(scopes.back().op->getRegion(1).front().getTerminator());
 }

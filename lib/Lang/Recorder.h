@@ -113,7 +113,7 @@ public:
 
   detail::Scope open(mlir::Operation *op, mlir::Block *body);
   void close(uint32_t token);
-  /// Goes on in the second branch of a condition. The scope keeps its token and
+  /// Goes on in the second region of a condition or while loop. The scope keeps its token and
   /// gets a new number, so that values of the first branch are foreign here.
   void openSecondBranch(uint32_t token);
   bool isOpen(uint32_t token) const;

@@ -224,6 +224,25 @@ LogicalResult AsyncCopyOp::verify() {
 
 LogicalResult AsyncWaitOp::verify() { return verifyGroups(*this, getPending(), 63); }
 
+/// Where the 16 bytes of an answer arrive.
+static LogicalResult verifyAnswer(Operation *op, Value tile) {
+  MemRefType type = typeOf(tile);
+  if (tile::spaceOf(type) == tile::Space::Shared && type.getRank() == 1 &&
+      type.getDimSize(0) == 4 && type.getElementType().isInteger(32))
+    return success();
+  return fail(emitCoded(op, HardwareShape)
+                  << "an answer of the launch control arrives in " << describe(tile),
+              "it takes a shared tile of four i32, or such a row of one");
+}
+
+LogicalResult ClcRequestOp::verify() {
+  if (failed(verifyAnswer(*this, getAnswer())))
+    return failure();
+  return verifyIndex(*this, getBarriers(), getIndex());
+}
+
+LogicalResult ClcAnswerOp::verify() { return verifyAnswer(*this, getAnswer()); }
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//

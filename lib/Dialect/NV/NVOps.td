@@ -241,6 +241,37 @@ def NV_AsyncWaitOp : NV_EffectOp<"cp_async.wait_group"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Cluster launch control
+//===----------------------------------------------------------------------===//
+
+def NV_ClcRequestOp : NV_BarrierOp<"clc.request"> {
+  let summary = "asks for the work of a block that has not started";
+  let description = [{
+    Issued by one thread. The answer, 16 bytes, arrives in the tile and on the
+    barrier. After an answer without work nothing may be asked any more.
+
+    ```mlir
+    nv.clc.request %answer, %full[%slot] : memref<4xi32, ...>, !nv.barriers<1>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$answer, NV_Barriers:$barriers, Index:$index);
+  let assemblyFormat = [{
+    $answer `,` $barriers `[` $index `]` attr-dict `:` type($answer) `,` qualified(type($barriers))
+  }];
+}
+
+def NV_ClcAnswerOp : NV_EffectOp<"clc.answer"> {
+  let summary = "the answer to a request for work";
+  let description = [{
+    Whether there is work, and the number of the block that it was to be done by.
+  }];
+  let arguments = (ins AnyMemRef:$answer);
+  let results = (outs I1:$granted, Index:$block);
+  let assemblyFormat = "$answer attr-dict `:` type($answer)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Blackwell's tensor core and tensor memory
 //===----------------------------------------------------------------------===//
 

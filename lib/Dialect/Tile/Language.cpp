@@ -49,7 +49,7 @@ bool isLanguageOp(Operation *op) {
   if (isa_and_nonnull<TileDialect>(op->getDialect()) ||
       (op->getDialect() && isExplicit(*op->getDialect())))
     return true;
-  return isa<func::ReturnOp, scf::ForOp, scf::IfOp, scf::YieldOp,
+  return isa<func::ReturnOp, scf::ForOp, scf::IfOp, scf::WhileOp, scf::ConditionOp, scf::YieldOp,
              memref::DimOp, memref::SubViewOp, memref::TransposeOp,
              arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
              arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,

@@ -64,6 +64,34 @@ void Lowering::lowerTmaStore(nv::TmaStoreOp op, const Executing &) {
   }
 }
 
+void Lowering::lowerClcRequest(nv::ClcRequestOp op) {
+  ptx("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [$0], "
+      "[$1];",
+      {sharedAddress(rowOffset(viewOf(op.getAnswer()))),
+       sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()))},
+      "r,r");
+}
+
+void Lowering::lowerClcAnswer(nv::ClcAnswerOp op) {
+  Value address = sharedAddress(rowOffset(viewOf(op.getAnswer())));
+  Type word = builder.getI32Type();
+  Type both = LLVM::LLVMStructType::getLiteral(kernel.getContext(), {word, word});
+  auto answer = LLVM::InlineAsmOp::create(
+      builder, loc, TypeRange(both), ValueRange{address},
+      "{ .reg .b128 answer; .reg .pred granted; .reg .b32 y, z, w; mov.b32 $1, 0; "
+      "ld.shared.b128 answer, [$2]; "
+      "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 granted, answer; "
+      "selp.b32 $0, 1, 0, granted; "
+      "@granted clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {$1, y, z, w}, "
+      "answer; }",
+      "=&r,=&r,r,~{memory}", /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  Value granted = LLVM::ExtractValueOp::create(builder, loc, answer.getResult(0), 0);
+  Value block = LLVM::ExtractValueOp::create(builder, loc, answer.getResult(0), 1);
+  op.getGranted().replaceAllUsesWith(cmp(arith::CmpIPredicate::ne, granted, i32(0)));
+  op.getBlock().replaceAllUsesWith(asIndex(block));
+}
+
 /// Each thread copies pieces of 16 bytes, consecutive threads along a row. What
 /// lies outside of the tensor is filled with zeros by the instruction itself.
 LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by) {

@@ -307,7 +307,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
     inner.scope.oneThread = true;
     return lowerScope(op, by.leader, elect.getBody(), inner);
   }
-  if (isa<scf::ForOp, scf::IfOp>(op)) {
+  if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) {
     if (op->hasAttr(tile::TileDialect::scheduleAttr))
       return refuse(op, "of an explicit kernel cannot be pipelined by the compiler");
     for (Region &region : op->getRegions())
@@ -347,6 +347,10 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
     });
   } else if (isa<nv::ProxyFenceOp>(op)) {
     ptx("fence.proxy.async.shared::cta;", {}, "");
+  } else if (auto request = dyn_cast<nv::ClcRequestOp>(op)) {
+    byLeader([&] { lowerClcRequest(request); });
+  } else if (auto answer = dyn_cast<nv::ClcAnswerOp>(op)) {
+    lowerClcAnswer(answer);
   } else if (auto copy = dyn_cast<nv::AsyncCopyOp>(op)) {
     ok = lowerAsyncCopy(copy, by);
   } else if (isa<nv::AsyncCommitOp>(op)) {

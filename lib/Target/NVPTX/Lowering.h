@@ -118,6 +118,8 @@ private:
   View viewOf(Value memref);
   /// Bytes from the start of the block's shared memory to the view's slot.
   Value slotOffset(const View &view);
+  /// The same for a view of rank 1, which may be a row of a plain tile.
+  Value rowOffset(const View &view);
   Value barrierOffset(Value barriers, Value index);
   Value sharedPointer(Value offset);
   Value sharedAddress(Value offset); ///< as engines take it, 32 bits
@@ -141,6 +143,8 @@ private:
   // LowerCopies.cpp
   void lowerTmaLoad(nv::TmaLoadOp op, const Executing &by);
   void lowerTmaStore(nv::TmaStoreOp op, const Executing &by);
+  void lowerClcRequest(nv::ClcRequestOp op);
+  void lowerClcAnswer(nv::ClcAnswerOp op);
   LogicalResult lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by);
 
   // LowerProducts.cpp

@@ -162,6 +162,15 @@ Value Lowering::slotOffset(const View &view) {
   return slot ? add(mul(slot, place.slotBytes), start) : start;
 }
 
+Value Lowering::rowOffset(const View &view) {
+  const layout::SharedTile &tile = shared.find(view.root)->second.layout;
+  unsigned rank = view.offsets.size();
+  Value element = view.offsets[rank - 1];
+  if (rank > 1)
+    element = add(mul(view.offsets[rank - 2], tile.cols), element);
+  return add(slotOffset(view), mul(element, tile.elementBits / 8));
+}
+
 Value Lowering::barrierOffset(Value barriers, Value index) {
   return add(mul(asI32(index), 8), barrierOffsets.lookup(barriers));
 }
