@@ -61,8 +61,10 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOp
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createLowerThreadsToLLVM());
-  // Places of the user's source become `.loc` lines of the PTX.
-  passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
+  // Places of the user's source become `.loc` lines of the PTX. With any other kind
+  // of debug information the assembler would not optimise.
+  passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass(
+      {LLVM::DIEmissionKind::DebugDirectivesOnly}));
 }
 
 namespace {

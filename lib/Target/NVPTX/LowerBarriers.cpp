@@ -52,7 +52,8 @@ void Lowering::lowerSync(const Executing &by) {
   if (by.scope.wholeBlock)
     ptx("bar.sync 0;", {}, "");
   else
-    ptx("bar.sync $0, $1;", {i32(by.barrier), i32(by.scope.warps * nv::warpSize)}, "r,r");
+    ptx(("bar.sync " + Twine(by.barrier) + ", " + Twine(by.scope.warps * nv::warpSize) + ";").str(),
+        {}, ""); // as constants, or the assembler would reserve all barriers
   if (usesTensorMemory)
     ptx("tcgen05.fence::after_thread_sync;", {}, "");
 }

@@ -491,7 +491,7 @@ Value Lowering::asI32(Value value) {
   if (value.getType().isInteger(32))
     return value;
   if (auto constant = getConstantIntValue(value))
-    return i32(*constant);
+    return i32(value.getType().isInteger(1) ? *constant & 1 : *constant);
   if (value.getType().isIndex())
     return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value);
   if (value.getType().getIntOrFloatBitWidth() < 32)

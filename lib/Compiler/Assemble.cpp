@@ -1,0 +1,112 @@
+//===- Assemble.cpp - From PTX to machine code ----------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "penstock/assemble.h"
+#include "Diagnostics/Codes.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+
+using namespace penstock;
+
+namespace {
+
+/// A file that goes away with the object.
+struct TemporaryFile {
+  explicit TemporaryFile(llvm::StringRef suffix) {
+    if (llvm::sys::fs::createTemporaryFile("penstock", suffix, path))
+      path.clear();
+  }
+  ~TemporaryFile() {
+    if (!path.empty())
+      llvm::sys::fs::remove(path);
+  }
+  std::string read() const {
+    auto buffer = llvm::MemoryBuffer::getFile(path);
+    return buffer ? (*buffer)->getBuffer().str() : "";
+  }
+  llvm::SmallString<128> path;
+};
+
+/// The last number in front of \p words in the assembler's report.
+int numberBefore(llvm::StringRef text, llvm::StringRef words) {
+  size_t at = text.rfind(words);
+  if (at == llvm::StringRef::npos)
+    return 0;
+  llvm::StringRef before = text.take_front(at).rtrim();
+  int number = 0;
+  (void)before.substr(before.find_last_not_of("0123456789") + 1).getAsInteger(10, number);
+  return number;
+}
+
+Diagnostic problem(std::string message, std::string help) {
+  Diagnostic d;
+  d.code = HardwareAssembler;
+  d.message = std::move(message);
+  d.helps.push_back(std::move(help));
+  return d;
+}
+
+} // namespace
+
+std::string penstock::find_assembler() {
+  if (auto stated = llvm::sys::Process::GetEnv("PENSTOCK_PTXAS"))
+    return *stated;
+  auto found = llvm::sys::findProgramByName("ptxas");
+  if (!found)
+    found = llvm::sys::findProgramByName("ptxas", {"/usr/local/cuda/bin"});
+  return found ? *found : "";
+}
+
+Assembled penstock::assemble(const std::string &ptx, Target target, AssembleOptions options) {
+  Assembled result;
+  std::string program = find_assembler();
+  if (program.empty()) {
+    result.diagnostics.push_back(
+        problem("ptxas, CUDA's assembler, is not installed",
+                "put it on the search path, or name it in PENSTOCK_PTXAS"));
+    return result;
+  }
+  TemporaryFile source("ptx"), code("cubin"), report("log");
+  std::error_code failed;
+  {
+    llvm::raw_fd_ostream stream(source.path, failed);
+    stream << ptx;
+  }
+  const char *chip = target.kind == Target::Kind::Sm90a ? "-arch=sm_90a" : "-arch=sm_100a";
+  std::optional<llvm::StringRef> redirects[] = {std::nullopt, report.path.str(),
+                                                report.path.str()};
+  std::string error;
+  int status = llvm::sys::ExecuteAndWait(program,
+                                         {program, chip, "-v", source.path, "-o", code.path},
+                                         std::nullopt, redirects, 0, 0, &error);
+  std::string said = report.read();
+  if (status != 0) {
+    result.diagnostics.push_back(
+        problem("ptxas refused the kernel: " + (said.empty() ? error : said),
+                "this is a fault of Penstock, or of inline text; please report it"));
+    return result;
+  }
+  result.registers = numberBefore(said, " registers, used");
+  result.spilled_bytes =
+      numberBefore(said, " bytes spill stores") + numberBefore(said, " bytes spill loads");
+  if (!options.allow_slow_code) {
+    if (result.spilled_bytes)
+      result.diagnostics.push_back(
+          problem("the kernel's registers do not suffice: " +
+                      std::to_string(result.spilled_bytes) + " bytes are moved to memory and back",
+                  "use smaller tiles or more threads, or set allow_slow_code"));
+    if (said.find("C75") != std::string::npos)
+      result.diagnostics.push_back(problem("ptxas serialises the kernel's products: " + said,
+                                           "do not touch accumulators between a product and its "
+                                           "wait, or set allow_slow_code"));
+  }
+  if (result.diagnostics.empty())
+    result.cubin = code.read();
+  return result;
+}
