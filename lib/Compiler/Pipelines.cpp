@@ -58,7 +58,6 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOp
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createLowerThreads(options.architecture, result));
-  passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createLowerThreadsToLLVM());
   // Places of the user's source become `.loc` lines of the PTX. With any other kind

@@ -38,8 +38,8 @@ std::pair<Value, Value> Lowering::baseOf(const layout::Fragment &fragment, const
     for (const layout::Fragment::Term &term : terms) {
       Value part = inScope;
       if (term.div != 1)
-        part = arith::DivUIOp::create(builder, loc, part, i32(term.div));
-      part = arith::RemUIOp::create(builder, loc, part, i32(term.mod));
+        part = builder.createOrFold<arith::DivUIOp>(loc, part, i32(term.div));
+      part = builder.createOrFold<arith::RemUIOp>(loc, part, i32(term.mod));
       part = mul(part, term.stride);
       total = total ? add(total, part) : part;
     }

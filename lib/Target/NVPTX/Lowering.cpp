@@ -510,17 +510,17 @@ Value Lowering::asIndex(Value value) {
     return value;
   return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), value);
 }
-Value Lowering::add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
-Value Lowering::mul(Value a, Value b) { return arith::MulIOp::create(builder, loc, a, b); }
+Value Lowering::add(Value a, Value b) { return builder.createOrFold<arith::AddIOp>(loc, a, b); }
+Value Lowering::mul(Value a, Value b) { return builder.createOrFold<arith::MulIOp>(loc, a, b); }
 Value Lowering::mul(Value a, int64_t b) { return b == 1 ? a : mul(a, i32(b)); }
 Value Lowering::cmp(arith::CmpIPredicate predicate, Value a, Value b) {
-  return arith::CmpIOp::create(builder, loc, predicate, a, b);
+  return builder.createOrFold<arith::CmpIOp>(loc, predicate, a, b);
 }
 Value Lowering::andBits(Value a, int64_t mask) {
-  return arith::AndIOp::create(builder, loc, a, i32(mask));
+  return builder.createOrFold<arith::AndIOp>(loc, a, i32(mask));
 }
 Value Lowering::shiftRight(Value a, int64_t bits) {
-  return bits ? arith::ShRUIOp::create(builder, loc, a, i32(bits)).getResult() : a;
+  return bits ? builder.createOrFold<arith::ShRUIOp>(loc, a, i32(bits)) : a;
 }
 
 void Lowering::ptx(StringRef text, ArrayRef<Value> operands, StringRef constraints) {

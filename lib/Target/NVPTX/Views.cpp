@@ -204,13 +204,13 @@ Value Lowering::sharedElement(const View &view, Value row, Value col, int64_t in
   // stays in order, so that neighbours can be accessed together.
   int64_t span = layout::spanBytes(tile.swizzle), piece = 16 / bytes;
   Value column = add(col, inRow / piece * piece);
-  Value chunk = arith::DivUIOp::create(builder, loc, column, i32(tile.chunkCols()));
-  Value inChunk = arith::RemUIOp::create(builder, loc, column, i32(tile.chunkCols()));
+  Value chunk = builder.createOrFold<arith::DivUIOp>(loc, column, i32(tile.chunkCols()));
+  Value inChunk = builder.createOrFold<arith::RemUIOp>(loc, column, i32(tile.chunkCols()));
   Value pieceBytes = andBits(mul(inChunk, bytes), ~int64_t(15) & 0xffffffff);
   Value rest = andBits(mul(inChunk, bytes), 15);
   if (tile.swizzle != layout::Swizzle::None) {
     Value turn = andBits(shiftRight(mul(row, span), 7), span / 16 - 1);
-    pieceBytes = arith::XOrIOp::create(builder, loc, pieceBytes, mul(turn, 16));
+    pieceBytes = builder.createOrFold<arith::XOrIOp>(loc, pieceBytes, mul(turn, 16));
   }
   Value offset = add(start, mul(chunk, tile.chunkBytes()));
   offset = add(offset, mul(row, span));
