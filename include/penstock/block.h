@@ -432,6 +432,9 @@ Var<T>::Var(Block &b, detail::ScalarArg<T> initial, Loc at)
     : slot(
           detail::allocate(detail::Space::Local, detail::ElementOf<T>::value, {}, 0, b.within(at))),
       at(at) {
+  static_assert(!std::is_same_v<T, index_t>,
+                "an index has no storage; make it a Var<int64_t>, which converts to an Index, "
+                "and assign cast<int64_t>(..) of an Index to it");
   *this = initial;
 }
 

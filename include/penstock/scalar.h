@@ -158,10 +158,6 @@ public:
 
 /// A mutable scalar: one element of storage of the block.
 template <class T> class Var : public detail::ScalarOps<T> {
-  static_assert(!std::is_same_v<T, index_t>,
-                "an index has no storage; make it a Var<int64_t>, which converts to an Index, "
-                "and assign cast<int64_t>(..) of an Index to it");
-
 public:
   using value_type = T;
 

@@ -35,7 +35,8 @@ Need needOf(Value tile, const hw::Architecture &architecture) {
   auto type = cast<MemRefType>(tile.getType());
   int64_t element = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
   int64_t bytes = type.getNumElements() * element;
-  if (tile::spaceOf(type) == tile::Space::Shared)
+  // A CPU has one memory for all tiles.
+  if (tile::spaceOf(type) == tile::Space::Shared || architecture.limits.tileBytes)
     return {sched::Space::Shared, bytes};
   // Products of the tensor core end in tensor memory: 128 lanes, and a column
   // for each 4 bytes of a row.
@@ -45,17 +46,11 @@ Need needOf(Value tile, const hw::Architecture &architecture) {
   return {sched::Space::Local, bytes};
 }
 
-/// How much of each space there is; 0 where nothing is known to limit it. A
-/// CPU has one memory for all tiles.
+/// How much of each space there is; 0 where nothing is known to limit it.
 std::map<sched::Space, int64_t> roomOf(const hw::Architecture &architecture) {
   const hw::Limits &limits = architecture.limits;
   return {{sched::Space::Shared, limits.sharedBytesPerBlock + limits.tileBytes},
           {sched::Space::Tensor, limits.tensorColumns}};
-}
-
-/// Whether a tile takes room in \p space.
-bool countsIn(sched::Space space, Need need, const hw::Architecture &architecture) {
-  return need.space == space || (architecture.limits.tileBytes && space == sched::Space::Shared);
 }
 
 } // namespace
@@ -68,7 +63,7 @@ std::vector<penstock::Diagnostic> penstock::checkTileMemory(func::FuncOp kernel,
     std::pair<int64_t, tile::AllocOp> largest{-1, {}};
     kernel.walk([&](tile::AllocOp alloc) {
       Need need = needOf(alloc.getResult(), architecture);
-      if (!countsIn(space, need, architecture))
+      if (need.space != space)
         return;
       needed += need.size;
       if (need.size > largest.first)
@@ -106,9 +101,8 @@ void penstock::assignCapacity(PipelineLoop &loop, const hw::Architecture &archit
       continue;
     kernel.walk([&](tile::AllocOp alloc) {
       Need need = needOf(alloc.getResult(), architecture);
-      // What the loop holds in this space it counts itself, with its versions.
-      bool counted = need.space == space && llvm::is_contained(loop.buffers, alloc.getResult());
-      if (!counted && countsIn(space, need, architecture))
+      // What the loop touches it counts itself, with its versions.
+      if (need.space == space && !llvm::is_contained(loop.buffers, alloc.getResult()))
         room -= need.size;
     });
     // Whole KiB of a CPU's: nobody wants to read ten digits in a message.

@@ -34,8 +34,7 @@ public:
     sched::LoopModel model(body.problem);
     sched::Order order(model, schedule);
     versions = sched::versions(order);
-    for (const sched::ImplicitWait &wait : sched::implicitWaits(order, versions))
-      implicitWaits.push_back(wait);
+    implicitWaits = sched::emittedWaits(order, versions);
     nameCompletions();
     makeRings();
     makeScalarSlots();

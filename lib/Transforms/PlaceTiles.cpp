@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
-#include "Hardware/Architecture.h"
 #include "Transforms/KernelAbi.h"
 #include "Transforms/Passes.h"
 
@@ -79,13 +78,6 @@ struct PlaceTiles : penstock::impl::PlaceTilesBase<PlaceTiles> {
     dropSpaces(function);
     if (!kernel)
       return;
-    // What pipelines and lowering have added counts as well.
-    if (int64_t room = hw::findArchitecture("x86")->limits.tileBytes; offset > room) {
-      tile::emitCoded(function, MemoryLimit)
-          << "with the versions of its pipelines, the tiles of `" << function.getName() << "` need "
-          << offset << " bytes; a block has " << room;
-      return signalPassFailure();
-    }
     function->setAttr(abi::scratchAttr, Builder(&getContext()).getI64IntegerAttr(offset));
     // It is no tile program any more.
     function->removeAttr(tile::TileDialect::kernelAttr);

@@ -71,6 +71,103 @@ REFUSED(KnownMistakes, WaitBeforeItsProduct, 1204, (KERNEL {
           awaitedProduct(b, A, B, n, C, 0, {.stage = {0, 0, 2, 1}, .order = {0, 1, 2, 3}});
         }))
 
+/// The copies of the next iteration between a product and its wait.
+void copiesBeforeTheWait(Block &b, In<f32, 2> A, In<f32, 2> B, Index n, InOut<f32, 2> C,
+                         int versions) {
+  auto As = b.shared<f32>(side, side, {.versions = versions});
+  auto Bs = b.shared<f32>(side, side, {.versions = versions});
+  auto acc = b.local<f32>(side, side);
+  for (Index k : b.pipelined(n, {.stage = {0, 0, 3, 3, 3}, .order = {1, 2, 0, 3, 4}})) {
+    b.copy(A.at(k * side, 0), As);
+    b.copy(B.at(k * side, 0), Bs);
+    b.gemm(As, Bs, acc, {.accumulate = false, .async = "product"});
+    b.wait("product");
+    b.copy(acc, C.at(k * side, 0));
+  }
+}
+
+RUNS_RIGHT(KnownMistakes, CopiesBeforeTheWait, 0,
+           (KERNEL { copiesBeforeTheWait(b, A, B, n, C, 0); }), [](Data &d) {
+             for (int64_t k = 0; k < d.n; ++k)
+               for (int i = 0; i < side; ++i)
+                 for (int j = 0; j < side; ++j) {
+                   d.C.at(k, i, j) = 0;
+                   for (int e = 0; e < side; ++e)
+                     d.C.at(k, i, j) += d.A.at(k, i, e) * d.B.at(k, e, j);
+                 }
+           })
+
+REFUSED(KnownMistakes, CopiesBeforeTheWaitInThreeSlots, 1203,
+        (KERNEL { copiesBeforeTheWait(b, A, B, n, C, 3); }))
+
+/// Nobody waits for the product: the compiler does, before its slot is refilled
+/// and at the end of the loop.
+RUNS_RIGHT(KnownMistakes, ProductWithoutAWait, 0, (KERNEL {
+             auto As = b.shared<f32>(side, side), Bs = b.shared<f32>(side, side);
+             auto acc = b.local<f32>(side, side);
+             b.fill(acc, 0);
+             for (Index k : b.pipelined(n, {.num_stages = 3})) {
+               b.copy(A.at(k * side, 0), As);
+               b.copy(B.at(k * side, 0), Bs);
+               b.gemm(As, Bs, acc, {.async = "product"});
+             }
+             b.copy(acc, C.at(0, 0));
+           }),
+           products)
+
+/// The same, where the first statement that needs its end is a copy of two
+/// iterations later, which the last iterations do not have.
+RUNS_RIGHT(KnownMistakes, ProductWithoutAWaitAtTheEnd, 0, (KERNEL {
+             auto As = b.shared<f32>(side, side), Bs = b.shared<f32>(side, side);
+             auto acc = b.local<f32>(side, side), sum = b.local<f32>(side, side);
+             b.fill(sum, 0);
+             for (Index k : b.pipelined(n, {.num_stages = 2})) {
+               b.copy(A.at(k * side, 0), As);
+               b.copy(B.at(k * side, 0), Bs);
+               b.gemm(As, Bs, acc, {.accumulate = false, .async = "product"});
+               b.set(sum, sum * 2 + As);
+               b.copy(acc, C.at((k + 1) * side, 0));
+             }
+             b.copy(sum, C.at(0, 0));
+           }),
+           [](Data &d) {
+             for (int i = 0; i < side; ++i)
+               for (int j = 0; j < side; ++j) {
+                 float sum = 0;
+                 for (int64_t k = 0; k < d.n; ++k) {
+                   sum = sum * 2 + d.A.at(k, i, j);
+                   d.C.at(k + 1, i, j) = 0;
+                   for (int e = 0; e < side; ++e)
+                     d.C.at(k + 1, i, j) += d.A.at(k, i, e) * d.B.at(k, e, j);
+                 }
+                 d.C.at(0, i, j) = sum;
+               }
+           })
+
+/// One condition over copies and their product, each for its own iteration.
+RUNS_RIGHT(KnownMistakes, ConditionOverCopiesAndProduct, 0, (KERNEL {
+             auto As = b.shared<f32>(side, side), Bs = b.shared<f32>(side, side);
+             auto acc = b.local<f32>(side, side);
+             b.fill(acc, 0);
+             for (Index k : b.pipelined(n, {.num_stages = 3}))
+               b.when(ids.load(k) != 1, [&] {
+                 b.copy(A.at(k * side, 0), As);
+                 b.copy(B.at(k * side, 0), Bs);
+                 b.gemm(As, Bs, acc);
+               });
+             b.copy(acc, C.at(0, 0));
+           }),
+           [](Data &d) {
+             for (int i = 0; i < side; ++i)
+               for (int j = 0; j < side; ++j) {
+                 float sum = 0;
+                 for (int64_t k = 0; k < d.n; ++k)
+                   for (int e = 0; e < side && d.ids[static_cast<size_t>(k)] != 1; ++e)
+                     sum += d.A.at(k, i, e) * d.B.at(k, e, j);
+                 d.C.at(0, i, j) = sum;
+               }
+           })
+
 /// Two products of one iteration are in flight on one accumulator.
 RUNS_RIGHT(KnownMistakes, TwoProductsInFlight, 0, (KERNEL {
              auto As = b.shared<f32>(side, side), Bs = b.shared<f32>(side, side);

@@ -106,6 +106,17 @@ void readAndAtomic(Block &b, In<f32, 2> A, Index n, InOut<f32, 2> C, PipelineOpt
 REFUSED(KnownMistakes, ReadAheadOfAnAtomic, 1201,
         (KERNEL { readAndAtomic(b, A, n, C, {.stage = {0, 1, 1}, .order = {0, 1, 2}}); }))
 
+RUNS_RIGHT(KnownMistakes, ReadAndAtomicInferred, 1220,
+           (KERNEL { readAndAtomic(b, A, n, C, {.num_stages = 2}); }), [](Data &d) {
+             for (int64_t k = 0; k < d.n; ++k) {
+               Tiles before = d.C;
+               d.C.at(0, 0, 0) += d.A.at(k, 0, 0);
+               for (int i = 0; i < side; ++i)
+                 for (int j = 0; j < side; ++j)
+                   d.C.at(k + 1, i, j) = before.at(0, i, j);
+             }
+           })
+
 /// A state in shared memory that a later stage writes.
 REFUSED(KnownMistakes, SharedRecurrence, 1201, (KERNEL {
           auto S = b.shared<f32>(side, side), state = b.shared<f32>(side, side);
