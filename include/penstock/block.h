@@ -50,9 +50,17 @@ struct RangeOptions {
 struct PipelineOptions {
   /// The depth from which stages and order are inferred.
   int num_stages = 0;
-  /// Or one stage and one order for each statement, in source order.
+  /// Or one stage and one order for each statement, in source order. Entries for
+  /// scalars with a name (bind) are accepted as well, and ignored.
   std::vector<int> stage = {};
   std::vector<int> order = {};
+  /// With stage and order: all copies from tensors in these stages complete
+  /// late, or those marked by 1, of one entry for each statement.
+  std::vector<int> async_stages = {};
+  std::vector<int> async_producers = {};
+  /// Copies with the same number, one for each statement, are awaited together;
+  /// -1 for none.
+  std::vector<int> async_producer_groups = {};
 };
 struct WaitOptions {
   /// Waits for what was issued this many iterations ago.
@@ -95,6 +103,9 @@ public:
   Iterator begin() {
     arguments.stage = options.stage;
     arguments.order = options.order;
+    arguments.asyncStages = options.async_stages;
+    arguments.asyncProducers = options.async_producers;
+    arguments.asyncProducerGroups = options.async_producer_groups;
     scope = openLoop(arguments, index, at);
     opened = true;
     return {*this};
@@ -125,17 +136,17 @@ public:
   using Arg = detail::IndexArg;
   Index grid(Arg x, Loc at = here()) {
     detail::Ref extents[] = {x.ref}, out[1];
-    detail::grid(extents, detail::noSwizzle, out, at);
+    detail::grid(extents, detail::noSwizzle, out, within(at));
     return Index(out[0]);
   }
   std::array<Index, 2> grid(Arg x, Arg y, Swizzle swizzle = {}, Loc at = here()) {
     detail::Ref extents[] = {x.ref, y.ref}, out[2];
-    detail::grid(extents, swizzle.group, out, at);
+    detail::grid(extents, swizzle.group, out, within(at));
     return {Index(out[0]), Index(out[1])};
   }
   std::array<Index, 3> grid(Arg x, Arg y, Arg z, Loc at = here()) {
     detail::Ref extents[] = {x.ref, y.ref, z.ref}, out[3];
-    detail::grid(extents, detail::noSwizzle, out, at);
+    detail::grid(extents, detail::noSwizzle, out, within(at));
     return {Index(out[0]), Index(out[1]), Index(out[2])};
   }
 
@@ -181,7 +192,7 @@ public:
     if (o.fill != 0)
       arguments.fill = detail::literalOf<U>(o.fill, at);
     arguments.async = o.async;
-    detail::copy(arguments, at);
+    detail::copy(arguments, within(at));
   }
   template <class T, int R, class U, int RT, Access A>
   void copy(const Tile<T, R> &source, const Place<U, RT, A> &target,
@@ -192,48 +203,49 @@ public:
     arguments.targetOffsets = target.offsets;
     arguments.dims = {target.dimensions.data(), size_t(target.count)};
     arguments.async = o.async;
-    detail::copy(arguments, at);
+    detail::copy(arguments, within(at));
   }
   template <class T, int R, class U>
   void copy(const Tile<T, R> &source, const Tile<U, R> &target,
             CopyOptions o = {}, Loc at = here()) {
     detail::CopyArguments arguments{.source = source.ref, .target = target.ref, .fill = {}};
     arguments.async = o.async;
-    detail::copy(arguments, at);
+    detail::copy(arguments, within(at));
   }
 
   template <class T, int R>
   void fill(const Tile<T, R> &tile, std::type_identity_t<detail::ScalarArg<T>> value,
             Loc at = here()) {
-    detail::fill(tile.ref, value.ref, at);
+    detail::fill(tile.ref, value.ref, within(at));
   }
 
   /// acc += a * b, for an M x K and a K x N tile.
   template <class A, class B, class C>
   void gemm(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc,
             GemmOptions o = {}, Loc at = here()) {
-    detail::gemm(a.ref, b.ref, acc.ref, o.accumulate, o.tf32, o.async, at);
+    detail::gemm(a.ref, b.ref, acc.ref, o.accumulate, o.tf32, o.async, within(at));
   }
 
   template <class T, int R, class U>
   void reduce(Reduction kind, const Tile<T, R> &source, int dim,
               const Tile<U, R - 1> &target, ReduceOptions o = {}, Loc at = here()) {
     static_assert(R > 1, "a tile of rank one is reduced as a 1 x n tile");
-    detail::reduce(detail::Kind(kind), source.ref, dim, target.ref, o.accumulate, at);
+    detail::reduce(detail::Kind(kind), source.ref, dim, target.ref, o.accumulate, within(at));
   }
 
   /// Sets every element of a tile to the value of an expression.
   template <class T, int R, class E>
   void set(const Tile<T, R> &tile, const E &value, Loc at = here()) {
     if constexpr (std::is_convertible_v<E, detail::ExprArg<T>>) {
-      detail::assign(tile.ref, detail::ExprArg<T>(value, at).ref, at);
+      detail::assign(tile.ref, detail::ExprArg<T>(value, at).ref, within(at));
     } else {
       using U = typename detail::ValueOf<E>::type;
       static_assert(detail::isFloating<T> && detail::isFloating<U>,
                     "only floating-point values are converted implicitly; use "
                     "cast<T>(..)");
       detail::Ref from = detail::ExprArg<U>(value, at).ref;
-      detail::assign(tile.ref, detail::convert(from, detail::ElementOf<T>::value, false, at), at);
+      detail::Ref converted = detail::convert(from, detail::ElementOf<T>::value, false, at);
+      detail::assign(tile.ref, converted, within(at));
     }
   }
 
@@ -245,47 +257,48 @@ public:
   void store(const Place<T, R, A> &place, std::type_identity_t<detail::ScalarArg<T>> value,
              Loc at = here()) {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
-    detail::store(value.ref, place.tensor, place.offsets, at);
+    detail::store(value.ref, place.tensor, place.offsets, within(at));
   }
   template <class T> Scalar<T> load(const Tile<T, 1> &tile, Arg i, Loc at = here()) {
     detail::Ref indices[] = {i.ref};
-    return Scalar<T>(detail::load(tile.ref, indices, at));
+    return Scalar<T>(detail::load(tile.ref, indices, within(at)));
   }
   template <class T>
   Scalar<T> load(const Tile<T, 2> &tile, Arg i, Arg j, Loc at = here()) {
     detail::Ref indices[] = {i.ref, j.ref};
-    return Scalar<T>(detail::load(tile.ref, indices, at));
+    return Scalar<T>(detail::load(tile.ref, indices, within(at)));
   }
   template <class T>
   void store(const Tile<T, 1> &tile, Arg i, std::type_identity_t<detail::ScalarArg<T>> value,
              Loc at = here()) {
     detail::Ref indices[] = {i.ref};
-    detail::store(value.ref, tile.ref, indices, at);
+    detail::store(value.ref, tile.ref, indices, within(at));
   }
   template <class T>
   void store(const Tile<T, 2> &tile, Arg i, Arg j,
              std::type_identity_t<detail::ScalarArg<T>> value, Loc at = here()) {
     detail::Ref indices[] = {i.ref, j.ref};
-    detail::store(value.ref, tile.ref, indices, at);
+    detail::store(value.ref, tile.ref, indices, within(at));
   }
   /// Updates an element of a tensor for all blocks and gives its old value.
   template <class T, int R, Access A>
   Scalar<T> atomic(Atomic kind, const Place<T, R, A> &place,
                    std::type_identity_t<detail::ScalarArg<T>> value, Loc at = here()) {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
-    return Scalar<T>(detail::atomic(kindOf(kind), value.ref, place.tensor, place.offsets, at));
+    return Scalar<T>(
+        detail::atomic(kindOf(kind), value.ref, place.tensor, place.offsets, within(at)));
   }
   template <class T>
   Scalar<T> atomic(Atomic kind, const Tile<T, 1> &tile, Arg i,
                    std::type_identity_t<detail::ScalarArg<T>> value, Loc at = here()) {
     detail::Ref indices[] = {i.ref};
-    return Scalar<T>(detail::atomic(kindOf(kind), value.ref, tile.ref, indices, at));
+    return Scalar<T>(detail::atomic(kindOf(kind), value.ref, tile.ref, indices, within(at)));
   }
 
   /// Gives a scalar a name, for messages and for schedules.
   template <class T>
   Scalar<T> bind(std::string_view name, const Scalar<T> &value, Loc at = here()) {
-    return Scalar<T>(detail::bind(value.ref, name, at));
+    return Scalar<T>(detail::bind(value.ref, name, within(at)));
   }
 
   //===------------------------------------------------------------------===//
@@ -303,19 +316,19 @@ public:
     detail::LoopArguments arguments{.begin = literal(0, at), .end = count.ref, .step = literal(1, at)};
     arguments.pipelined = true;
     arguments.numStages = o.num_stages;
-    return detail::LoopRange(arguments, std::move(o), at);
+    return detail::LoopRange(arguments, std::move(o), within(at));
   }
 
   template <class Then>
   void when(detail::ScalarArg<bool> condition, Then &&then, Loc at = here()) {
-    detail::Scope scope = detail::openCondition(condition.ref, false, at);
+    detail::Scope scope = detail::openCondition(condition.ref, false, within(at));
     then();
     detail::close(scope);
   }
   template <class Then, class Else>
     requires std::is_invocable_v<Else>
   void when(detail::ScalarArg<bool> condition, Then &&then, Else &&otherwise, Loc at = here()) {
-    detail::Scope scope = detail::openCondition(condition.ref, true, at);
+    detail::Scope scope = detail::openCondition(condition.ref, true, within(at));
     then();
     detail::openElse(scope);
     otherwise();
@@ -324,7 +337,7 @@ public:
   /// Several operations that take one slot of a schedule.
   template <class Body>
   void statement(std::string_view name, Body &&body, Loc at = here()) {
-    detail::Scope scope = detail::openStatement(name, at);
+    detail::Scope scope = detail::openStatement(name, within(at));
     body();
     detail::close(scope);
   }
@@ -332,24 +345,24 @@ public:
   template <class Body> void parallel(int64_t a, Body &&body, Loc at = here()) {
     int64_t extents[] = {a};
     detail::Ref i[1];
-    detail::Scope scope = detail::openParallel(extents, i, at);
+    detail::Scope scope = detail::openParallel(extents, i, within(at));
     body(Index(i[0]));
     detail::close(scope);
   }
   template <class Body> void parallel(int64_t a, int64_t b, Body &&body, Loc at = here()) {
     int64_t extents[] = {a, b};
     detail::Ref i[2];
-    detail::Scope scope = detail::openParallel(extents, i, at);
+    detail::Scope scope = detail::openParallel(extents, i, within(at));
     body(Index(i[0]), Index(i[1]));
     detail::close(scope);
   }
 
   /// Waits for asynchronous operations by their names.
   void wait(std::initializer_list<std::string_view> names, WaitOptions o = {}, Loc at = here()) {
-    detail::wait({names.begin(), names.size()}, o.lag, at);
+    detail::wait({names.begin(), names.size()}, o.lag, within(at));
   }
   void wait(std::string_view name, WaitOptions o = {}, Loc at = here()) {
-    detail::wait({&name, 1}, o.lag, at);
+    detail::wait({&name, 1}, o.lag, within(at));
   }
 
   //===------------------------------------------------------------------===//
@@ -415,11 +428,18 @@ public:
     std::vector<detail::Ref> refs;
     for (const Printable &value : values)
       refs.push_back(value.ref);
-    detail::print(text, refs, at);
+    detail::print(text, refs, within(at));
   }
   /// A condition that must hold while the kernel runs.
   void require(detail::ScalarArg<bool> condition, std::string_view message, Loc at = here()) {
-    detail::require(condition.ref, message, at);
+    detail::require(condition.ref, message, within(at));
+  }
+
+  /// A place of this block's program: a call on a block that is no longer being
+  /// recorded, or is being recorded by another thread, is then noticed.
+  Loc within(Loc at) const {
+    at.recorder = recorder;
+    return at;
   }
 
   uint32_t recorder;
@@ -429,16 +449,16 @@ private:
   Tile<T, R> make(detail::Space space, std::array<int64_t, R> shape, TileOptions o, Loc at) {
     static_assert(detail::ElementOf<T>::known && !std::is_same_v<T, index_t>,
                   "this is not an element type of penstock/elements.h");
-    return Tile<T, R>(detail::allocate(space, detail::ElementOf<T>::value, shape, o.versions, at));
+    return Tile<T, R>(
+        detail::allocate(space, detail::ElementOf<T>::value, shape, o.versions, within(at)));
   }
   static detail::Ref literal(int64_t value, Loc at) {
     return detail::literal(Element::index, value, at);
   }
-  static detail::LoopRange loop(detail::Ref begin, detail::Ref end, detail::Ref step,
-                                int unroll, Loc at) {
+  detail::LoopRange loop(detail::Ref begin, detail::Ref end, detail::Ref step, int unroll, Loc at) {
     detail::LoopArguments arguments{.begin = begin, .end = end, .step = step};
     arguments.unroll = unroll;
-    return detail::LoopRange(arguments, {}, at);
+    return detail::LoopRange(arguments, {}, within(at));
   }
   static detail::Kind kindOf(Atomic kind) {
     switch (kind) {
@@ -456,9 +476,13 @@ private:
 };
 
 template <class T>
-Var<T>::Var(Block &, detail::ScalarArg<T> initial, Loc at)
-    : slot(detail::allocate(detail::Space::Local, detail::ElementOf<T>::value, {}, 0, at)),
+Var<T>::Var(Block &b, detail::ScalarArg<T> initial, Loc at)
+    : slot(
+          detail::allocate(detail::Space::Local, detail::ElementOf<T>::value, {}, 0, b.within(at))),
       at(at) {
+  static_assert(!std::is_same_v<T, index_t>,
+                "an index has no storage; make it a Var<int64_t>, which converts to an Index, "
+                "and assign cast<int64_t>(..) of an Index to it");
   *this = initial;
 }
 

@@ -20,10 +20,12 @@ namespace penstock {
 struct Loc {
   const char *file = "";
   unsigned line = 0;
+  /// The recording whose block was called; 0 for what belongs to no block.
+  unsigned recorder = 0;
 };
 
 constexpr Loc here(std::source_location at = std::source_location::current()) {
-  return {at.file_name(), at.line()};
+  return {at.file_name(), at.line(), 0};
 }
 
 } // namespace penstock

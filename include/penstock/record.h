@@ -7,9 +7,10 @@
 //
 // The classes that a user sees are thin and typed; each of their calls ends in
 // one of these functions, which know no C++ types and are the only ones that
-// the shared library exports for recording. Nothing here throws: mistakes are
+// the shared library exports for recording. Mistakes are not thrown: they are
 // collected and reported when the kernel has been recorded, and the result of a
-// wrong call is a value that silences what follows from it.
+// wrong call is a value that silences what follows from it. Only a call on a
+// block whose recording is over has nobody to report to, and throws.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_RECORD_H
@@ -98,6 +99,7 @@ struct LoopArguments {
   bool pipelined = false;
   int numStages = 0;
   List<const int> stage = {}, order = {};
+  List<const int> asyncStages = {}, asyncProducers = {}, asyncProducerGroups = {};
 };
 struct Scope {
   uint32_t recorder = 0;

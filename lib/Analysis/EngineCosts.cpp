@@ -100,5 +100,4 @@ void penstock::assignCosts(PipelineLoop &loop, const hw::Architecture &architect
         loop.problem.statements[i].kind == sched::StatementKind::Copy)
       loop.problem.statements[i].async = true;
   }
-  loop.problem.capacity[size_t(sched::Space::Shared)] = architecture.limits.sharedBytesPerBlock;
 }

@@ -12,9 +12,9 @@
 
 namespace penstock {
 
-/// Fills in engines, cycles and the capacity of shared memory of an
-/// architecture, from the table of lib/Hardware. They decide what `explain` and
-/// `trace` predict, never whether a schedule is legal.
+/// Fills in engines and cycles of an architecture, from the table of
+/// lib/Hardware. They decide what `explain` and `trace` predict, never whether a
+/// schedule is legal.
 void assignCosts(PipelineLoop &loop, const hw::Architecture &architecture);
 
 } // namespace penstock

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Analysis/PipelineLoop.h"
 #include "Analysis/AffineOffsets.h"
+#include "Diagnostics/Codes.h"
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
@@ -80,7 +81,9 @@ private:
   void collect(Block &body, SmallVector<Value> conditions) {
     for (Operation &op : body.without_terminator()) {
       if (isReplayable(&op)) {
-        if (auto bind = dyn_cast<tile::BindOp>(op); bind && conditions.empty())
+        // A name for a scheduled scalar is no second statement.
+        if (auto bind = dyn_cast<tile::BindOp>(op);
+            bind && conditions.empty() && isReplayableValue(bind.getResult()))
           named.push_back({bind, result.statements.size()});
         continue;
       }
@@ -146,6 +149,8 @@ private:
       to.kind = sched::StatementKind::Scalar;
     if (auto access = dyn_cast<tile::TileAccessOpInterface>(from.op))
       to.async = access.getAsyncName() != nullptr;
+    if (auto gemm = dyn_cast<tile::GemmOp>(from.op); gemm && to.async)
+      to.queue = productsInto(bufferOf(tile::rootOf(gemm.getAcc())));
     result.problem.statements.push_back(std::move(to));
     // What a group writes whole before it reads it, it reads from no earlier
     // iteration; the write alone then stands for both.
@@ -168,6 +173,17 @@ private:
             touched.memref == tile::rootOf(touched.memref))
           writtenWhole.insert(touched.memref);
     });
+  }
+
+  /// Products into one accumulator take effect in the order of issue.
+  sched::QueueId productsInto(sched::BufferId accumulator) {
+    std::vector<sched::Queue> &queues = result.problem.queues;
+    for (sched::QueueId queue = 0; queue < queues.size(); ++queue)
+      if (queues[queue].orders.front() == accumulator)
+        return queue;
+    queues.push_back(
+        {"products into " + result.problem.buffers[accumulator].name, true, {accumulator}});
+    return static_cast<sched::QueueId>(queues.size() - 1);
   }
 
   std::string conditionName(Value condition) {
@@ -350,19 +366,22 @@ private:
   }
 
   void readAnnotations() {
-    auto list = [](ArrayRef<int64_t> values) {
+    auto schedule = result.loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
+    if (!schedule)
+      return;
+    auto list = [](ArrayRef<int64_t> values) -> std::optional<std::vector<int64_t>> {
+      if (values.empty())
+        return std::nullopt;
       return std::vector<int64_t>(values.begin(), values.end());
     };
     sched::LoopAnnotations &to = result.annotations;
-    if (auto schedule =
-            result.loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr)) {
-      if (schedule.getNumStages())
-        to.numStages = schedule.getNumStages();
-      if (!schedule.getStage().empty()) {
-        to.stage = list(schedule.getStage());
-        to.order = list(schedule.getOrder());
-      }
-    }
+    if (schedule.getNumStages())
+      to.numStages = schedule.getNumStages();
+    to.stage = list(schedule.getStage());
+    to.order = list(schedule.getOrder());
+    to.asyncStages = list(schedule.getAsyncStages());
+    to.asyncProducers = list(schedule.getAsyncProducers());
+    to.asyncProducerGroups = list(schedule.getAsyncProducerGroups());
   }
 
   PipelineLoop result;
@@ -401,6 +420,44 @@ bool penstock::isReadOutside(Value root, scf::ForOp loop) {
       }
     }
   return false;
+}
+
+/// Whether what \p op issues has ended when \p statement, which contains it, has.
+static bool isAwaitedInside(tile::TileAccessOpInterface op, Operation *statement) {
+  for (Operation *around = op->getParentOp(); around != statement; around = around->getParentOp())
+    if (isa<scf::ForOp>(around) && around->hasAttr(tile::TileDialect::scheduleAttr))
+      return true; // a pipelined loop ends all that it issues
+  bool found = false;
+  statement->walk([&](tile::WaitOp wait) {
+    Operation *before = wait->getBlock()->findAncestorOpInBlock(*op);
+    found |= wait.getLag() == 0 && llvm::is_contained(wait.getNames(), op.getAsyncName()) &&
+             before && before->isBeforeInBlock(wait);
+  });
+  return found;
+}
+
+sched::PipelinedLoop penstock::resolveSchedule(const PipelineLoop &loop) {
+  sched::PipelinedLoop result;
+  for (const PipelineStatement &statement : loop.statements)
+    statement.op->walk([&](tile::TileAccessOpInterface op) {
+      if (op.getOperation() == statement.op || !op.getAsyncName() ||
+          isAwaitedInside(op, statement.op))
+        return;
+      penstock::Diagnostic d;
+      d.code = AsyncInStatement;
+      d.place = tile::placeOf(op->getLoc());
+      d.message = "`" + op.getAsyncName().str() +
+                  "` may still be under way when this statement of a pipelined loop has ended";
+      d.notes.push_back({tile::placeOf(statement.op->getLoc()), "this is the statement", ""});
+      d.helps.push_back("wait for it at the end of the statement, or make it a statement of the "
+                        "loop");
+      result.diagnostics.push_back(std::move(d));
+    });
+  if (result.diagnostics.empty())
+    result.diagnostics = sched::check(loop.problem);
+  if (!result.diagnostics.empty())
+    return result;
+  return sched::resolve(loop.problem, loop.annotations, loop.namedScalars);
 }
 
 PipelineLoop penstock::analyzeLoop(scf::ForOp loop) { return Analyzer(loop).run(); }

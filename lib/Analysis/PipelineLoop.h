@@ -49,6 +49,10 @@ struct PipelineLoop {
 /// Describes a loop that carries no values.
 PipelineLoop analyzeLoop(mlir::scf::ForOp loop);
 
+/// Checks or infers the loop's schedule: what sched::resolve does, after the
+/// mistakes that no schedule can cure.
+sched::PipelinedLoop resolveSchedule(const PipelineLoop &loop);
+
 /// Whether a buffer is read by anything that runs after the loop.
 bool isReadOutside(mlir::Value root, mlir::scf::ForOp loop);
 

@@ -4,14 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Scheduling/Explain.h"
 #include "Analysis/EngineCosts.h"
+#include "Analysis/TileMemory.h"
 #include "Compiler/Compiler.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Draw/Svg.h"
 #include "Draw/Trace.h"
 #include "Hardware/Architecture.h"
-#include "Scheduling/Explain.h"
 #include "Scheduling/Predict.h"
 #include "penstock/inspect.h"
 
@@ -41,15 +42,17 @@ std::vector<Planned> plan(mlir::ModuleOp module, const std::string &kernel,
     diagnostics.push_back(std::move(d));
     return planned;
   }
+  if (auto wrong = checkTileMemory(function, *found); !wrong.empty()) {
+    diagnostics.insert(diagnostics.end(), wrong.begin(), wrong.end());
+    return planned;
+  }
   function.walk([&](mlir::scf::ForOp loop) {
     if (!loop->hasAttr(tile::TileDialect::scheduleAttr))
       return;
     Planned entry{analyzeLoop(loop), {}};
     assignCosts(entry.loop, *found);
-    entry.plan.diagnostics = sched::check(entry.loop.problem);
-    if (entry.plan.diagnostics.empty())
-      entry.plan = sched::resolve(entry.loop.problem, entry.loop.annotations,
-                                  entry.loop.namedScalars);
+    assignCapacity(entry.loop, *found);
+    entry.plan = resolveSchedule(entry.loop);
     diagnostics.insert(diagnostics.end(), entry.plan.diagnostics.begin(),
                        entry.plan.diagnostics.end());
     if (entry.plan.schedule)

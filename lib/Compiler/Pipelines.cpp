@@ -25,7 +25,7 @@ using namespace penstock;
 
 void penstock::buildNativeLoopPipeline(OpPassManager &passes,
                                        const NativePipelineOptions &options) {
-  passes.addNestedPass<func::FuncOp>(createResolveSchedules());
+  passes.addNestedPass<func::FuncOp>(createResolveSchedules({"x86"}));
   // Without late completion every copy is complete when it returns: a legal
   // schedule then only reorders, and writing it out would cost compile time.
   if (options.lateCompletion)

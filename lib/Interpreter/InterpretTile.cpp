@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileDialect.h"
 #include "Interpreter/Models.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace penstock::tile;
@@ -82,6 +83,17 @@ static void copy(CopyOp op, Frame &frame, const Side &source, Side target,
     target.view.setBits(place, value);
 }
 
+/// A statement of a pipelined loop is over, as far as the loop's meaning goes,
+/// when the next one begins: the schedule was checked to keep that meaning, with
+/// versions of tiles and waits that the program in source order does not have.
+static bool completesLater(TileAccessOpInterface op) {
+  Operation *parent = op->getParentOp();
+  while (isa<scf::IfOp>(parent))
+    parent = parent->getParentOp();
+  bool inPipeline = isa<scf::ForOp>(parent) && parent->hasAttr(TileDialect::scheduleAttr);
+  return op.getAsyncName() && !inPipeline;
+}
+
 static void execute(CopyOp op, Frame &frame) {
   if (!frame.launch.charge(op, ShapedType::getNumElements(op.getTileShape())))
     return;
@@ -103,7 +115,7 @@ static void execute(CopyOp op, Frame &frame) {
     source.dims = target.dims = dims;
     copy(op, frame, source, target, fill);
   };
-  if (!op.getAsyncName())
+  if (!completesLater(op))
     return perform();
   frame.async.issue(
       {op.getAsyncName(), frame.tagOf(op), nullptr, std::move(perform)});
@@ -185,7 +197,7 @@ static void execute(GemmOp op, Frame &frame) {
     else
       multiply<uint32_t>(op, frame, a, b, acc);
   };
-  if (!op.getAsyncName())
+  if (!completesLater(op))
     return perform();
   frame.async.issue(
       {op.getAsyncName(), frame.tagOf(op), chain, std::move(perform)});

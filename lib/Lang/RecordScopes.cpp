@@ -65,12 +65,16 @@ penstock::detail::Scope penstock::detail::openLoop(const LoopArguments &argument
   }
   SmallVector<NamedAttribute> attributes;
   if (arguments.pipelined) {
-    SmallVector<int64_t> stage(arguments.stage.begin(), arguments.stage.end());
-    SmallVector<int64_t> order(arguments.order.begin(), arguments.order.end());
+    auto list = [](List<const int> from) { return SmallVector<int64_t>(from.begin(), from.end()); };
+    SmallVector<int64_t> stage = list(arguments.stage), order = list(arguments.order),
+                         asyncStages = list(arguments.asyncStages),
+                         asyncProducers = list(arguments.asyncProducers),
+                         asyncProducerGroups = list(arguments.asyncProducerGroups);
+    using Entries = ArrayRef<int64_t>;
     auto schedule = tile::ScheduleAttr::getChecked(
-        [&] { return mlir::emitError(loc); }, r->context,
-        static_cast<int64_t>(arguments.numStages), ArrayRef<int64_t>(stage),
-        ArrayRef<int64_t>(order), false);
+        [&] { return mlir::emitError(loc); }, r->context, static_cast<int64_t>(arguments.numStages),
+        Entries(stage), Entries(order), Entries(asyncStages), Entries(asyncProducers),
+        Entries(asyncProducerGroups), false);
     if (!schedule)
       return openPoisonedLoop(r, index, loc);
     attributes.push_back(
@@ -114,7 +118,7 @@ penstock::detail::Scope penstock::detail::openCondition(Ref condition, bool hasE
 
 void penstock::detail::openElse(Scope scope) {
   Recorder *r = Recorder::current();
-  if (!r || !r->isOpen(scope.token))
+  if (!r || r->id != scope.recorder || !r->isOpen(scope.token))
     return;
   r->openSecondBranch(scope.token);
 }

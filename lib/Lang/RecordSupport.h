@@ -11,10 +11,17 @@
 
 namespace penstock::lang {
 
-/// The recorder at work, or null where no kernel is being recorded: a call then
-/// has no effect and gives an empty reference, which the first kernel that uses
-/// it reports.
-inline Recorder *recorderFor(Loc) { return Recorder::current(); }
+/// The recorder at work, or null where no kernel is being recorded: a scalar
+/// then is an empty reference, which the first kernel that uses it reports. A
+/// call on a block that is not the one being recorded here is reported, to that
+/// block's recording or, if it is over, by throwing.
+inline Recorder *recorderFor(Loc at) {
+  Recorder *here = Recorder::current();
+  if (!at.recorder || (here && here->id == at.recorder))
+    return here;
+  Recorder::reportStray(at);
+  return nullptr;
+}
 
 #define RECORDING(NAME, AT)                                                    \
   Recorder *NAME = recorderFor(AT);                                            \

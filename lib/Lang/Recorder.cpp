@@ -13,9 +13,11 @@
 #include "Lang/Signature.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/ScopeExit.h"
 
 #include <atomic>
 #include <exception>
+#include <mutex>
 #include <set>
 #include <tuple>
 
@@ -30,6 +32,60 @@ Recorder *Recorder::current() { return currentRecorder; }
 static uint32_t nextRecorderId() {
   static std::atomic<uint32_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls on blocks that are not being recorded here
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The recordings under way on all threads, by their number.
+struct LiveRecorders {
+  std::mutex mutex;
+  std::map<uint32_t, Recorder *> byId;
+};
+
+LiveRecorders &live() {
+  // Never destroyed: static variables may compile kernels until the very end.
+  static LiveRecorders *instance = new LiveRecorders;
+  return *instance;
+}
+
+} // namespace
+
+void Recorder::beginListening() {
+  std::lock_guard lock(live().mutex);
+  live().byId[id] = this;
+}
+
+void Recorder::endListening() {
+  std::lock_guard lock(live().mutex);
+  live().byId.erase(id);
+  llvm::append_range(diagnostics, strays);
+}
+
+void Recorder::reportStray(Loc at) {
+  penstock::Diagnostic d;
+  d.code = StrayCall;
+  d.place = {at.file, at.line, 0};
+  {
+    std::lock_guard lock(live().mutex);
+    if (auto found = live().byId.find(at.recorder); found != live().byId.end()) {
+      d.message = currentRecorder ? "this block is called while another kernel is being recorded"
+                                  : "this block is called from another thread than the one that "
+                                    "records its kernel";
+      d.helps.push_back("a kernel function says what its own block does, on the thread that "
+                        "compiles it");
+      found->second->strays.push_back(std::move(d));
+      return;
+    }
+  }
+  d.message = "this block is called after its kernel has been recorded";
+  d.helps.push_back("a block lives as long as its kernel function runs; do not keep it");
+  if (!currentRecorder)
+    penstock::detail::raise({std::move(d)});
+  currentRecorder->diagnostics.push_back(std::move(d));
 }
 
 Recorder::Recorder(MLIRContext *context, const penstock::detail::KernelSource &source,
@@ -181,6 +237,8 @@ bool Recorder::runKernel() {
   for (BlockArgument argument : function.getArguments())
     refs.push_back(add(argument));
   penstock::Block block(id);
+  beginListening();
+  llvm::scope_exit over([&] { endListening(); });
   try {
     source.record(block, refs);
     return true;

@@ -72,6 +72,8 @@ public:
 
   /// The recorder that is at work on this thread; null outside of kernels.
   static Recorder *current();
+  /// Reports a call on a block that this thread is not recording.
+  static void reportStray(Loc at);
 
   //===------------------------------------------------------------------===//
   // Values
@@ -141,6 +143,8 @@ public:
 private:
   bool applySignature();
   bool runKernel();
+  void beginListening();
+  void endListening();
 
   const detail::KernelSource &source;
   std::vector<Entry> entries;
@@ -151,6 +155,7 @@ private:
   uint64_t recorded = 0; ///< calls so far
   uint64_t abandonedAt = UINT64_MAX; ///< calls when a loop was left by force
   int exceptions;        ///< in flight when recording began
+  std::vector<Diagnostic> strays; ///< of other threads, guarded by their mutex
   Recorder *previous;
 };
 

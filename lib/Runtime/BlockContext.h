@@ -41,7 +41,9 @@ public:
   void printEnd();
 
   using Entry = void (*)(void *slots);
-  void issue(int32_t name, int64_t iteration, Entry code, const uint64_t *slots,
+  /// Requests with the same \p chain, unless it is 0, complete in the order of
+  /// issue.
+  void issue(int32_t name, int64_t iteration, int64_t chain, Entry code, const uint64_t *slots,
              int32_t count);
   void startLoop(int32_t name);
   /// A negative iteration stands for a wait outside of the loop: it completes
@@ -52,6 +54,7 @@ private:
   struct Request {
     int32_t name;
     int64_t iteration;
+    int64_t chain;
     Entry code;
     std::vector<uint64_t> slots;
   };
@@ -59,6 +62,8 @@ private:
     int64_t base = 0, next = 0;
   };
   int64_t counted(int32_t name, int64_t iteration);
+  void run(size_t index);
+  /// Runs a request, and first those of its chain that were issued before it.
   void complete(size_t index);
   /// Under random completion: finishes some requests before their time.
   void completeSome();

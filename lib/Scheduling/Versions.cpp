@@ -7,6 +7,7 @@
 #include "Scheduling/Versions.h"
 
 #include <algorithm>
+#include <map>
 
 namespace penstock::sched {
 namespace {
@@ -107,6 +108,46 @@ implicitWaits(const Order &order, const std::vector<BufferVersions> &versions) {
     for (const auto &part : parts)
       if (part)
         result.push_back(*part);
+  }
+  return result;
+}
+
+std::vector<ImplicitWait> emittedWaits(const Order &order,
+                                       const std::vector<BufferVersions> &versions) {
+  const Problem &problem = order.model.problem;
+  std::vector<ImplicitWait> result;
+  for (StatementId s = 0; s < problem.statements.size(); ++s) {
+    if (!problem.statements[s].async)
+      continue;
+    // Whatever conflicts, each statement once, at its smallest distance.
+    std::map<StatementId, int64_t> nearest;
+    for (const Pair &pair : order.model.pairs) {
+      if (pair.first != s || !order.model.waits(s, pair.firstWrites).empty())
+        continue;
+      int64_t v = versions[pair.buffer].count, d = 0;
+      while (d <= maxDistance && (!pair.occursAt(d) || order.inOrderByQueue(pair, d)))
+        d += v;
+      if (d > maxDistance)
+        continue;
+      auto [found, isNew] = nearest.try_emplace(pair.second, d);
+      found->second = std::min(found->second, d);
+    }
+    auto at = [&](const ImplicitWait &w) { return order.issue(w.before).later(w.distance); };
+    std::vector<ImplicitWait> waits;
+    for (auto [before, distance] : nearest)
+      waits.push_back({s, before, distance, true, true});
+    std::sort(waits.begin(), waits.end(),
+              [&](const auto &a, const auto &b) { return at(a) < at(b); });
+    // What an earlier wait has ended, whenever this one is reached, it need not.
+    size_t first = result.size();
+    for (const ImplicitWait &w : waits)
+      if (std::none_of(result.begin() + ptrdiff_t(first), result.end(),
+                       [&](const ImplicitWait &earlier) {
+                         return earlier.distance <= w.distance &&
+                                order.existsWithPair(earlier.before, earlier.distance, s, w.before,
+                                                     w.distance);
+                       }))
+        result.push_back(w);
   }
   return result;
 }

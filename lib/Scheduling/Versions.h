@@ -44,6 +44,14 @@ struct ImplicitWait {
 std::vector<ImplicitWait>
 implicitWaits(const Order &order, const std::vector<BufferVersions> &versions);
 
+/// The same waits as a loop that is written out needs them: the statement before
+/// which an implicit wait belongs may not exist in an iteration, at the end of
+/// the loop or under a condition, and then the next one that conflicts needs the
+/// wait. A wait before a statement ends all iterations up to its own less the
+/// distance.
+std::vector<ImplicitWait> emittedWaits(const Order &order,
+                                       const std::vector<BufferVersions> &versions);
+
 /// The count with which a copy of a counted wait has to be emitted at its place
 /// in a loop of \p n iterations: iteration \p k of \p wait runs after some
 /// commits of its queue, and all that it is bound to must have ended. Negative

@@ -34,8 +34,8 @@ public:
     sched::LoopModel model(body.problem);
     sched::Order order(model, schedule);
     versions = sched::versions(order);
-    for (const sched::ImplicitWait &wait : sched::implicitWaits(order, versions))
-      implicitWaits.push_back(wait);
+    implicitWaits = sched::emittedWaits(order, versions);
+    nameCompletions();
     makeRings();
     makeScalarSlots();
     countIterations();
@@ -70,6 +70,37 @@ private:
     for (const sched::Await &await : body.problem.statements[statement].awaits)
       lag = std::max(lag, await.distance);
     return lag;
+  }
+
+  /// The name under which each statement completes; null if it does so at once.
+  /// Copies that only the schedule makes asynchronous get a name of their own
+  /// here, or share one with their group: what is awaited together.
+  void nameCompletions() {
+    llvm::DenseSet<StringAttr> taken;
+    loop->getParentOfType<func::FuncOp>().walk([&](tile::TileAccessOpInterface op) {
+      if (StringAttr name = op.getAsyncName())
+        taken.insert(name);
+    });
+    auto fresh = [&] {
+      StringAttr name;
+      for (size_t i = taken.size(); !name || taken.contains(name); ++i)
+        name = b.getStringAttr("pipeline" + Twine(i));
+      taken.insert(name);
+      return name;
+    };
+    std::map<int64_t, StringAttr> ofGroup;
+    completions.resize(body.statements.size());
+    for (size_t i = 0; i < body.statements.size(); ++i) {
+      const sched::Statement &statement = body.problem.statements[i];
+      auto access = dyn_cast<tile::TileAccessOpInterface>(body.statements[i].op);
+      if (!access || !statement.async)
+        continue;
+      StringAttr name = access.getAsyncName();
+      StringAttr &shared = ofGroup[statement.group];
+      if (!name)
+        name = statement.group >= 0 && shared ? shared : fresh();
+      completions[i] = shared = name;
+    }
   }
 
   void countIterations() {
@@ -214,11 +245,13 @@ private:
       return;
     }
     Operation *copy = b.clone(*op, mapping);
-    if (body.problem.statements[i].async) {
-      if (auto async = dyn_cast<tile::CopyOp>(copy))
+    if (completions[i]) {
+      if (auto async = dyn_cast<tile::CopyOp>(copy)) {
+        async.setAsyncAttr(completions[i]);
         async.getInstanceMutable().assign(k);
-      else if (auto async = dyn_cast<tile::GemmOp>(copy))
+      } else if (auto async = dyn_cast<tile::GemmOp>(copy)) {
         async.getInstanceMutable().assign(k);
+      }
     }
     for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
       if (auto slot = slots.find(from); slot != slots.end()) {
@@ -229,18 +262,12 @@ private:
       }
   }
 
-  bool issuedHere(StringAttr name) {
-    return llvm::any_of(body.statements, [&](const PipelineStatement &statement) {
-      auto access = dyn_cast<tile::TileAccessOpInterface>(statement.op);
-      return access && access.getAsyncName() == name;
-    });
-  }
+  bool issuedHere(StringAttr name) { return llvm::is_contained(completions, name); }
 
   /// Ends iteration k - distance of an asynchronous statement, and what came
   /// before it.
   void waitFor(sched::StatementId statement, Value k, int64_t distance) {
-    Operation *op = body.statements[statement].op;
-    StringAttr name = cast<tile::TileAccessOpInterface>(op).getAsyncName();
+    StringAttr name = completions[statement];
     if (!name)
       return;
     Value through = distance ? Value(arith::SubIOp::create(b, loc, k, index(distance))) : k;
@@ -321,10 +348,9 @@ private:
 
   void drain() {
     llvm::SmallSetVector<Attribute, 4> names;
-    for (const PipelineStatement &statement : body.statements)
-      if (auto access = dyn_cast<tile::TileAccessOpInterface>(statement.op))
-        if (StringAttr name = access.getAsyncName())
-          names.insert(name);
+    for (StringAttr name : completions)
+      if (name)
+        names.insert(name);
     if (!names.empty())
       tile::WaitOp::create(b, loc, b.getArrayAttr(names.getArrayRef()), 0, Value());
   }
@@ -351,6 +377,7 @@ private:
   Location loc;
   std::vector<sched::BufferVersions> versions;
   std::vector<sched::ImplicitWait> implicitWaits;
+  std::vector<StringAttr> completions; ///< by statement
   std::vector<Value> rings; ///< by buffer; null if it has one version
   llvm::DenseMap<Value, Value> slots;
   std::vector<size_t> sequence;
@@ -382,7 +409,14 @@ struct ExpandPipelines : penstock::impl::ExpandPipelinesBase<ExpandPipelines> {
     sched::Schedule schedule;
     schedule.stage.assign(attr.getStage().begin(), attr.getStage().end());
     schedule.order.assign(attr.getOrder().begin(), attr.getOrder().end());
-    Expander(analyzeLoop(loop), std::move(schedule)).run();
+    PipelineLoop body = analyzeLoop(loop);
+    // What the annotations added; checked when they were resolved.
+    for (auto [statement, mark] : llvm::zip(body.problem.statements, attr.getAsyncProducers()))
+      statement.async |= mark == 1;
+    for (auto [statement, group] :
+         llvm::zip(body.problem.statements, attr.getAsyncProducerGroups()))
+      statement.group = group;
+    Expander(std::move(body), std::move(schedule)).run();
   }
 };
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
 #include "Transforms/KernelAbi.h"
 #include "Transforms/Passes.h"
 #include "Transforms/RuntimeCalls.h"
@@ -81,30 +82,69 @@ struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
       Value name = arith::ConstantIntOp::create(b, loc, number, 32);
       callRuntime(b, loc, abi::asyncLoopFn, name);
     }
+    OpBuilder at(op);
+    SmallVector<Value> operands = {iterationOf(at, op), chainOf(at, op)};
+    size_t own = operands.size();
+    llvm::append_range(operands, op->getOperands());
+    Value between = temporaryOf(op, kernel);
+    if (between)
+      operands.push_back(between);
+    operands.push_back(runtimeHandle(at));
+
     OpBuilder b(kernel);
-    SmallVector<Type> types = {b.getIndexType()};
-    llvm::append_range(types, op->getOperandTypes());
-    types.push_back(LLVM::LLVMPointerType::get(b.getContext()));
     std::string symbol =
         (kernel.getName() + ".async." + Twine(functions++)).str();
-    auto function =
-        func::FuncOp::create(b, loc, symbol, b.getFunctionType(types, {}));
+    auto function = func::FuncOp::create(b, loc, symbol,
+                                         b.getFunctionType(ValueRange(operands).getTypes(), {}));
     function.setPrivate();
     function->setAttr(abi::packAttr, b.getUnitAttr());
     Block *body = function.addEntryBlock();
     OpBuilder inner = OpBuilder::atBlockBegin(body);
+    ValueRange arguments = body->getArguments();
     Operation *copy = inner.clone(*op.getOperation());
     copy->removeAttr("async");
-    copy->setOperands(body->getArguments().drop_front().drop_back());
+    copy->setOperands(arguments.slice(own, op->getNumOperands()));
+    if (between)
+      copyThrough(cast<tile::CopyOp>(copy), arguments[own + op->getNumOperands()]);
     func::ReturnOp::create(inner, loc);
 
-    OpBuilder at(op);
-    SmallVector<Value> operands = {iterationOf(at, op)};
-    llvm::append_range(operands, op->getOperands());
-    operands.push_back(runtimeHandle(at));
     auto call = func::CallOp::create(at, loc, function, operands);
     call->setAttr(abi::asyncAttr, at.getI64IntegerAttr(number));
     op->erase();
+  }
+
+  /// What takes effect in the order of issue has the same number: products into
+  /// one tile. Everything else has 0.
+  static Value chainOf(OpBuilder &b, Operation *op) {
+    if (auto gemm = dyn_cast<tile::GemmOp>(op))
+      return memref::ExtractAlignedPointerAsIndexOp::create(b, op->getLoc(),
+                                                            tile::rootOf(gemm.getAcc()));
+    return arith::ConstantIndexOp::create(b, op->getLoc(), 0);
+  }
+
+  /// Where a copy between two views of one tile keeps what it has read. In a
+  /// function of its own nothing shows that they are views of one tile.
+  static Value temporaryOf(Operation *op, func::FuncOp kernel) {
+    auto copy = dyn_cast<tile::CopyOp>(op);
+    if (!copy || copy.readsTensor() || copy.writesTensor() ||
+        tile::rootOf(copy.getSource()) != tile::rootOf(copy.getTarget()))
+      return {};
+    OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    Type element = cast<MemRefType>(copy.getSource().getType()).getElementType();
+    return tile::AllocOp::create(b, op->getLoc(),
+                                 tile::tileType(copy.getTileShape(), element, tile::Space::Local),
+                                 StringAttr(), IntegerAttr());
+  }
+
+  static void copyThrough(tile::CopyOp copy, Value between) {
+    OpBuilder b(copy);
+    auto plain = [&](Value from, Value to) {
+      tile::CopyOp::create(b, copy.getLoc(), from, ValueRange(), to, ValueRange(), Value(), Value(),
+                           DenseI64ArrayAttr(), StringAttr());
+    };
+    plain(copy.getSource(), between);
+    plain(between, copy.getTarget());
+    copy.erase();
   }
 
   void lowerWait(tile::WaitOp wait) {

@@ -19,7 +19,8 @@ def UnrollLoops : Pass<"tile-unroll-loops", "::mlir::func::FuncOp"> {
   let description = [{
     A factor of N makes N copies of the body and a second loop for the remaining
     iterations; 0 asks for a full unroll and is refused with PS1113 unless the
-    trip count is a constant of at most 1024; 1 only forbids unrolling. The
+    trip count is a constant of at most 1024; 1 only forbids unrolling. A loop
+    whose step is not a constant stays as it is, with a warning (PS1113). The
     attribute is removed. The rewriting itself is upstream's.
 
     Example: test/Transforms/unroll-loops.mlir
@@ -37,8 +38,16 @@ def ResolveSchedules : Pass<"tile-resolve-schedules", "::mlir::func::FuncOp"> {
     the iterations and the cure. What was decided replaces the attribute, marked
     `resolved`.
 
+    With `arch`, the tiles must fit that architecture's memory: all of the
+    kernel's with one version each (PS1119), and those of each loop with the
+    versions that its schedule needs (PS1218, which names the largest
+    `num_stages` that fits).
+
     Example: test/Transforms/resolve-schedules.mlir
   }];
+  let options = [
+    Option<"arch", "arch", "std::string", "\"\"",
+           "the architecture whose memory the tiles must fit; empty: any">];
 }
 
 def ExpandPipelines : Pass<"tile-expand-pipelines", "::mlir::func::FuncOp"> {

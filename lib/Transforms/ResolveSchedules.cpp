@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/PipelineLoop.h"
+#include "Analysis/TileMemory.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
 #include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
 #include "Transforms/Passes.h"
 
 namespace penstock {
@@ -20,11 +22,26 @@ using namespace penstock;
 namespace {
 
 struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules> {
+  using ResolveSchedulesBase::ResolveSchedulesBase;
+
   void runOnOperation() override {
+    if (!arch.empty() && !(architecture = hw::findArchitecture(arch))) {
+      tile::emitCoded(getOperation(), ToolUsage)
+          << "`" << arch.getValue() << "` is no architecture that limits are known for";
+      return signalPassFailure();
+    }
     bool ok = true;
+    if (architecture)
+      for (const penstock::Diagnostic &wrong : checkTileMemory(getOperation(), *architecture)) {
+        tile::emit(locationOf(wrong, getOperation().getLoc()), wrong);
+        ok = false;
+      }
+    if (!ok)
+      return signalPassFailure();
     getOperation().walk([&](scf::ForOp loop) {
-      auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
-      if (schedule && !schedule.getResolved())
+      // Text may claim that a schedule has been resolved; what it says is checked
+      // like any other.
+      if (loop->hasAttr(tile::TileDialect::scheduleAttr))
         ok &= resolve(loop);
     });
     if (!ok)
@@ -33,27 +50,40 @@ struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules>
 
   bool resolve(scf::ForOp loop) {
     PipelineLoop body = analyzeLoop(loop);
-    sched::PipelinedLoop resolved;
-    resolved.diagnostics = sched::check(body.problem);
-    if (resolved.diagnostics.empty())
-      resolved = sched::resolve(body.problem, body.annotations, body.namedScalars);
+    if (architecture)
+      assignCapacity(body, *architecture);
+    sched::PipelinedLoop resolved = resolveSchedule(body);
     for (const penstock::Diagnostic &diagnostic : resolved.diagnostics)
-      tile::emit(locationOf(diagnostic, body), diagnostic);
+      tile::emit(locationOf(diagnostic, loop.getLoc()), diagnostic);
     if (!resolved.schedule)
       return false;
+    // What the annotations added to the statements, for the passes that follow.
+    SmallVector<int64_t> producers, groups;
+    for (size_t i = 0; i < body.statements.size(); ++i) {
+      const sched::Statement &to = resolved.problem.statements[i];
+      auto access = dyn_cast<tile::TileAccessOpInterface>(body.statements[i].op);
+      producers.push_back(to.async && !(access && access.getAsyncName()));
+      groups.push_back(to.group);
+    }
+    if (!llvm::is_contained(producers, 1))
+      producers.clear();
+    if (llvm::all_of(groups, [](int64_t group) { return group == -1; }))
+      groups.clear();
     loop->setAttr(tile::TileDialect::scheduleAttr,
                   tile::ScheduleAttr::get(&getContext(), 0, resolved.schedule->stage,
-                                          resolved.schedule->order, true));
+                                          resolved.schedule->order, {}, producers, groups, true));
     return true;
   }
 
-  /// The library knows places, not locations.
-  static Location locationOf(const penstock::Diagnostic &diagnostic, const PipelineLoop &body) {
-    for (size_t i = 0; i < body.statements.size(); ++i)
-      if (body.problem.statements[i].place == diagnostic.place)
-        return body.statements[i].op->getLoc();
-    return body.loop->getLoc();
+  /// The libraries know places, not locations.
+  static Location locationOf(const penstock::Diagnostic &diagnostic, Location otherwise) {
+    const SourcePlace &place = diagnostic.place;
+    if (!place.known())
+      return otherwise;
+    return FileLineColLoc::get(otherwise.getContext(), place.file, place.line, place.column);
   }
+
+  const hw::Architecture *architecture = nullptr;
 };
 
 } // namespace

@@ -56,8 +56,14 @@ struct UnrollLoops : penstock::impl::UnrollLoopsBase<UnrollLoops> {
     // Upstream counts iterations as (upper - lower) / step, rounded up, and
     // takes that for not negative. A step that is only known when the kernel
     // runs may be a fault; such a loop stays as it is.
-    if (!getConstantIntValue(loop.getStep()))
+    if (!getConstantIntValue(loop.getStep())) {
+      InFlightDiagnostic warning = mlir::emitWarning(loop.getLoc());
+      warning << codeName(UnrollFactor)
+              << ": this loop is not unrolled, because its step is only known when the kernel runs";
+      warning.attachNote(loop.getLoc())
+          << "help: count iterations with a step of 1, and multiply by the step in the body";
       return success();
+    }
     if (!loop.getStaticTripCount()) {
       OpBuilder b(loop);
       loop.setUpperBound(arith::MaxSIOp::create(b, loop.getLoc(), loop.getLowerBound(),

@@ -28,3 +28,35 @@ func.func @k(%A: !t) attributes {tile.kernel} {
   }
   return
 }
+
+!m = memref<4x4xf32, #tile.space<shared>>
+!acc = memref<4x4xf32, #tile.space<local>>
+
+// Products into one accumulator are told by its address.
+// LATE-LABEL: func.func @chained(
+// LATE: %[[ACC:.*]] = tile.alloc "acc"
+// LATE: %[[CHAIN:.*]] = memref.extract_aligned_pointer_as_index %[[ACC]]
+// LATE: call @chained.async.1(%{{.*}}, %[[CHAIN]],
+func.func @chained() attributes {tile.kernel} {
+  %x = tile.alloc "x" : !m
+  %acc = tile.alloc "acc" : !acc
+  tile.gemm %x, %x into %acc async "product" : !m, !m, !acc
+  tile.wait ["product"]
+  return
+}
+
+!part = memref<3x4xf32, strided<[4, 1]>, #tile.space<shared>>
+!rest = memref<3x4xf32, strided<[4, 1], offset: 4>, #tile.space<shared>>
+
+// Two views of one tile: what is read goes through a tile of its own.
+// LATE: func.func private @shift.async.2(%{{.*}}: index, %{{.*}}: index, %[[FROM:.*]]: memref<3x4xf32, {{.*}}>, %[[TO:.*]]: memref<3x4xf32, {{.*}}>, %[[BETWEEN:.*]]: memref<3x4xf32, #tile.space<local>>
+// LATE-NEXT: tile.copy %[[FROM]] to %[[BETWEEN]]
+// LATE-NEXT: tile.copy %[[BETWEEN]] to %[[TO]]
+func.func @shift() attributes {tile.kernel} {
+  %x = tile.alloc "x" : !m
+  %from = memref.subview %x[0, 0] [3, 4] [1, 1] : !m to !part
+  %to = memref.subview %x[1, 0] [3, 4] [1, 1] : !m to !rest
+  tile.copy %from to %to async "shift" : !part to !rest
+  tile.wait ["shift"]
+  return
+}

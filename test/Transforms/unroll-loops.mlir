@@ -53,3 +53,23 @@ func.func @unknown(%A: !t) attributes {tile.kernel} {
   } {tile.unroll = 0 : i64}
   return
 }
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+
+// A step that is known at run time only may be a fault, which the loop as it is
+// written reports.
+// CHECK-LABEL: func.func @step
+// CHECK-COUNT-1: tile.store
+// CHECK-NOT: tile.store
+func.func @step(%A: !t, %n: index, %step: index) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %v = arith.constant 1 : i32
+  // expected-warning @+2 {{PS1113: this loop is not unrolled, because its step is only known when the kernel runs}}
+  // expected-note @+1 {{help: count iterations with a step of 1, and multiply by the step in the body}}
+  scf.for %i = %c0 to %n step %step {
+    tile.store %v, %A[%i] : i32, !t
+  } {tile.unroll = 4 : i64}
+  return
+}

@@ -127,7 +127,14 @@ private:
         stages = odd();
       else
         stage = changedList(stage, [&](int64_t) { return odd(); });
-      return tile::ScheduleAttr::get(context, stages, stage, order, random.chance(20));
+      SmallVector<int64_t> late(schedule.getAsyncStages()), producers(schedule.getAsyncProducers()),
+          groups(schedule.getAsyncProducerGroups());
+      if (random.chance(20))
+        producers = changedList(producers, [&](int64_t) { return odd(); });
+      else if (random.chance(20))
+        groups = changedList(groups, [&](int64_t) { return odd(); });
+      return tile::ScheduleAttr::get(context, stages, stage, order, late, producers, groups,
+                                     random.chance(20));
     }
     return random.chance(50) ? Attribute(builder.getUnitAttr())
                              : Attribute(builder.getI64IntegerAttr(odd()));

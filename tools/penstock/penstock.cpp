@@ -26,7 +26,8 @@ using namespace penstock;
 namespace {
 
 const std::vector<OptionSpec> compileOptions = {
-    {"target", "native|interpreter", "what to compile for (native)"},
+    {"target", "native|interpreter|sm_90a|sm_100a",
+     "what to compile for (native); sm_*: only checked and explained"},
     {"set", "FIELD=VALUE,..", "sets fields of the kernel"},
     {"fix", "SIZE=NUMBER,..", "makes sizes of the signature constants"},
     {"late-completion", nullptr, "lets asynchronous operations complete late"},
@@ -161,14 +162,22 @@ private:
     diagnostics.push_back(std::move(d));
   }
 
+  /// Targets whose limits and costs are known, and that no code is made for yet.
+  static bool isArchitecture(const std::string &target) {
+    return target == "sm_90a" || target == "sm_100a";
+  }
+
   bool readOptions() {
     std::string target = line.get("target", "native");
     if (target == "interpreter")
       options.target = Target::interpreter();
+    else if (isArchitecture(target))
+      architecture = target;
     else if (target != "native") {
-      error("`" + target + "` is no target; native and interpreter are");
+      error("`" + target + "` is no target; native, interpreter, sm_90a and sm_100a are");
       return false;
     }
+    architecture = line.get("arch", architecture);
     auto [begin, end] = line.options.equal_range("set");
     for (auto it = begin; it != end; ++it) {
       auto pairs = parsePairs(it->second);
@@ -241,12 +250,14 @@ private:
   }
 
   int explain() {
-    std::string arch = line.get("arch", "sm_90a");
-    std::string result =
-        isText() ? explain_text(text, line.words[0], line.words[1], arch, diagnostics)
-                 : explain_registered(line.words[1], arch, options, diagnostics);
+    std::string result = explanation();
     std::fwrite(result.data(), 1, result.size(), stdout);
     return 0;
+  }
+
+  std::string explanation() {
+    return isText() ? explain_text(text, line.words[0], line.words[1], architecture, diagnostics)
+                    : explain_registered(line.words[1], architecture, options, diagnostics);
   }
 
   int trace() {
@@ -255,7 +266,7 @@ private:
       error("`--iterations` takes a number from 1 to 1000");
       return 2;
     }
-    std::string arch = line.get("arch", "sm_90a");
+    const std::string &arch = architecture;
     int count = static_cast<int>(*iterations);
     auto traces = isText() ? trace_text(text, line.words[0], line.words[1], arch, count,
                                         diagnostics)
@@ -280,7 +291,24 @@ private:
     return false;
   }
 
+  /// Says what is wrong with a kernel for a target that no code is made for, or
+  /// just that.
+  bool hasNoCode() {
+    if (!isArchitecture(line.get("target", "native")))
+      return false;
+    explanation();
+    bool wrong = false;
+    for (const Diagnostic &d : diagnostics)
+      wrong |= d.severity == Severity::Error;
+    if (!wrong)
+      error("no code is made for `" + architecture +
+            "` yet; `explain` and `trace` say what its loops would become");
+    return true;
+  }
+
   int compile() {
+    if (hasNoCode())
+      return 1;
     std::string form = line.get("emit", "asm");
     if (form != "tile" && form != "llvm" && form != "asm") {
       error("`--emit " + form + "` is none of tile, llvm and asm");
@@ -301,6 +329,8 @@ private:
   }
 
   int runKernel() {
+    if (hasNoCode())
+      return 1;
     AnyKernel kernel = compiled();
     if (!kernel)
       return 1;
@@ -382,6 +412,7 @@ private:
   CommandLine line;
   InspectOptions options;
   std::string text;
+  std::string architecture = "sm_90a"; ///< of explain and trace
   std::vector<Diagnostic> diagnostics;
 };
 

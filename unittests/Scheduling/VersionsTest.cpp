@@ -203,6 +203,34 @@ TEST(ImplicitWaits, BeforeTheFirstConflict) {
   EXPECT_EQ(find("second"), std::pair(std::string("use"), int64_t(0)));
 }
 
+TEST(ImplicitWaits, TheNextConflictWaitsWhereTheFirstIsMissing) {
+  Instance i = parseOne(R"(loop l {
+  buffer A global
+  buffer G global
+  buffer S shared
+  buffer acc local
+  statement copy copy reads A[k] writes S
+  statement gemm compute async reads S writes acc
+  statement store compute reads acc writes G[2*k]
+  statement again compute reads acc writes G[2*k+1]
+  schedule stage 0 2 2 2 order 1 0 2 3
+})");
+  ASSERT_TRUE(verify(i.problem, *i.schedule).legal());
+  // The copy of two iterations later comes first, and the last two iterations
+  // have none. Where `store` is reached, it has waited for `again` too.
+  auto waits = waitsOf(i);
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_EQ(i.problem.statements[waits[0].before].name, "copy");
+  LoopModel model(i.problem);
+  Order order(model, i.schedule.value());
+  auto emitted = emittedWaits(order, versions(order));
+  ASSERT_EQ(emitted.size(), 2u);
+  EXPECT_EQ(i.problem.statements[emitted[0].before].name, "copy");
+  EXPECT_EQ(emitted[0].distance, 2);
+  EXPECT_EQ(i.problem.statements[emitted[1].before].name, "store");
+  EXPECT_EQ(emitted[1].distance, 0);
+}
+
 TEST(ImplicitWaits, QueueNeedsNoneAndTheEndDrains) {
   Instance i = parseOne(R"(loop l {
   buffer acc local

@@ -9,6 +9,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -37,9 +38,28 @@ static ParseResult parseIntegers(AsmParser &parser,
   });
 }
 
+namespace {
+
+/// The lists of a schedule, by the names that the text form has for them.
+struct ScheduleLists {
+  SmallVector<int64_t> stage, order, asyncStages, asyncProducers, asyncProducerGroups;
+
+  SmallVector<int64_t> *find(StringRef key) {
+    return llvm::StringSwitch<SmallVector<int64_t> *>(key)
+        .Case("stage", &stage)
+        .Case("order", &order)
+        .Case("async_stages", &asyncStages)
+        .Case("async_producers", &asyncProducers)
+        .Case("async_producer_groups", &asyncProducerGroups)
+        .Default(nullptr);
+  }
+};
+
+} // namespace
+
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   int64_t numStages = 0;
-  SmallVector<int64_t> stage, order;
+  ScheduleLists lists;
   bool resolved = false;
   llvm::SmallSet<StringRef, 4> seen;
   auto field = [&]() -> ParseResult {
@@ -53,19 +73,19 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
       resolved = true;
       return success();
     }
-    if (key != "num_stages" && key != "stage" && key != "order")
-      return parser.emitError(
-          loc, "expected `num_stages`, `stage`, `order` or `resolved`");
+    SmallVector<int64_t> *list = lists.find(key);
+    if (key != "num_stages" && !list)
+      return parser.emitError(loc, "expected `num_stages`, `stage`, `order`, `async_stages`, "
+                                   "`async_producers`, `async_producer_groups` or `resolved`");
     if (parser.parseEqual())
       return failure();
-    if (key == "num_stages")
-      return parser.parseInteger(numStages);
-    return parseIntegers(parser, key == "stage" ? stage : order);
+    return list ? parseIntegers(parser, *list) : parser.parseInteger(numStages);
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, field))
     return {};
-  return parser.getChecked<ScheduleAttr>(parser.getContext(), numStages, stage,
-                                         order, resolved);
+  return parser.getChecked<ScheduleAttr>(parser.getContext(), numStages, lists.stage, lists.order,
+                                         lists.asyncStages, lists.asyncProducers,
+                                         lists.asyncProducerGroups, resolved);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -78,25 +98,28 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     return printer << name;
   };
   auto list = [&](StringRef name, ArrayRef<int64_t> values) {
+    if (values.empty())
+      return;
     key(name) << " = [";
     llvm::interleaveComma(values, printer);
     printer << "]";
   };
   if (getNumStages())
     key("num_stages") << " = " << getNumStages();
-  if (!getStage().empty())
-    list("stage", getStage());
-  if (!getOrder().empty())
-    list("order", getOrder());
+  list("stage", getStage());
+  list("order", getOrder());
+  list("async_stages", getAsyncStages());
+  list("async_producers", getAsyncProducers());
+  list("async_producer_groups", getAsyncProducerGroups());
   if (getResolved())
     key("resolved");
   printer << ">";
 }
 
-LogicalResult
-ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     int64_t numStages, ArrayRef<int64_t> stage,
-                     ArrayRef<int64_t> order, bool resolved) {
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t numStages,
+                                   ArrayRef<int64_t> stage, ArrayRef<int64_t> order,
+                                   ArrayRef<int64_t> asyncStages, ArrayRef<int64_t> asyncProducers,
+                                   ArrayRef<int64_t> asyncProducerGroups, bool resolved) {
   auto error = [&](DiagnosticCode code) {
     return emitError() << codeName(code) << ": ";
   };
@@ -129,5 +152,23 @@ ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return error(OrderTwice) << "order " << sorted[i]
                                << " is given to two statements; orders must "
                                   "be unique";
+  bool marked = !asyncStages.empty() || !asyncProducers.empty() || !asyncProducerGroups.empty();
+  if (marked && !stated)
+    return error(AsyncAnnotation)
+           << "copies are marked as asynchronous, and `stage` and `order` are not stated; "
+              "`num_stages` chooses for itself what runs ahead";
+  // Which statements the entries belong to, only the loop knows; what no loop
+  // can make right is refused here.
+  for (int64_t value : asyncProducers)
+    if (value != 0 && value != 1)
+      return error(AsyncAnnotation) << "`async_producers` holds " << value << "; it must be 0 or 1";
+  for (int64_t value : asyncProducerGroups)
+    if (value < -1)
+      return error(AsyncAnnotation)
+             << "`async_producer_groups` holds " << value << "; a group is 0 or more, and -1 none";
+  for (int64_t value : asyncStages)
+    if (!llvm::is_contained(stage, value))
+      return error(AsyncAnnotation)
+             << "stage " << value << " is to be asynchronous, and no statement has it";
   return success();
 }

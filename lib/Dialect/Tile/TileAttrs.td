@@ -76,12 +76,32 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2]>
     ```
 
-    `resolved` marks a schedule that a pass has checked or chosen.
+    The lists may also hold an entry for each `tile.bind` of the body that can
+    be computed anew for any iteration; such entries are ignored, with a warning
+    where the scalar is used from several stages.
+
+    A stated schedule can mark the copies from tensors that complete late
+    although they name no wait: all of some stages, or one by one with a 1 for
+    each. Copies with the same group, a number of 0 or more, are awaited
+    together; -1 is no group. The compiler places the waits:
+
+    ```mlir
+    #tile.schedule<stage = [0, 1], order = [1, 0], async_stages = [0]>
+    #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], async_producers = [1, 1, 0],
+                   async_producer_groups = [0, 0, -1]>
+    ```
+
+    `resolved` marks a schedule that a pass has checked or chosen. Then all
+    lists have one entry for each scheduled statement, and `async_producers`
+    says all that `async_stages` said.
   }];
   let parameters = (ins
     DefaultValuedParameter<"int64_t", "0">:$num_stages,
     OptionalArrayRefParameter<"int64_t">:$stage,
     OptionalArrayRefParameter<"int64_t">:$order,
+    OptionalArrayRefParameter<"int64_t">:$async_stages,
+    OptionalArrayRefParameter<"int64_t">:$async_producers,
+    OptionalArrayRefParameter<"int64_t">:$async_producer_groups,
     DefaultValuedParameter<"bool", "false">:$resolved);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

@@ -485,7 +485,16 @@ void Lowering::lowerScalarAccess(Operation *op) {
 // Small values
 //===----------------------------------------------------------------------===//
 
-Value Lowering::i32(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
+Value Lowering::i32(int64_t value) {
+  // Each once, where the kernel starts: there are thousands of uses.
+  Value &known = constants[value];
+  if (!known) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&kernel.getBody().front());
+    known = arith::ConstantIntOp::create(builder, kernel.getLoc(), value, 32);
+  }
+  return known;
+}
 Value Lowering::i64(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 64); }
 Value Lowering::asI32(Value value) {
   if (value.getType().isInteger(32))

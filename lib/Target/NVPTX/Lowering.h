@@ -179,6 +179,7 @@ private:
   mlir::OpBuilder builder;
   Location loc;
 
+  llvm::DenseMap<int64_t, Value> constants; ///< of 32 bits
   llvm::DenseMap<Value, SharedPlace> shared;
   llvm::DenseMap<Value, int64_t> barrierOffsets; ///< of nv.mbarrier.alloc
   llvm::DenseMap<Value, int64_t> tensorSlots;    ///< where alloc puts its address

@@ -56,8 +56,8 @@ struct PackArguments : penstock::impl::PackArgumentsBase<PackArguments> {
     LLVM::ReturnOp::create(b, loc, ValueRange());
   }
 
-  /// The arguments are the iteration, the operation's own, and the runtime's
-  /// handle.
+  /// The arguments are the iteration, the chain, the operation's own, and the
+  /// runtime's handle.
   void requestLater(LLVM::CallOp call) {
     Location loc = call.getLoc();
     auto function = call->getParentOfType<LLVM::LLVMFuncOp>();
@@ -70,7 +70,7 @@ struct PackArguments : penstock::impl::PackArgumentsBase<PackArguments> {
     for (auto [i, argument] : llvm::enumerate(call.getArgOperands()))
       LLVM::StoreOp::create(b, loc, argument, slot(b, loc, slots, i));
     Type i32 = b.getI32Type(), i64 = b.getI64Type();
-    Type types[] = {pointer, i32, i64, pointer, pointer, i32};
+    Type types[] = {pointer, i32, i64, i64, pointer, pointer, i32};
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()), types);
     auto issue = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(abi::asyncIssueFn);
     if (!issue) {
@@ -82,9 +82,10 @@ struct PackArguments : penstock::impl::PackArgumentsBase<PackArguments> {
     Value countValue = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(count));
     Value code = LLVM::AddressOfOp::create(
         b, loc, pointer, (*call.getCallee() + abi::packedSuffix).str());
-    LLVM::CallOp::create(b, loc, issue,
-                         ValueRange{call.getArgOperands().back(), name,
-                                    call.getArgOperands().front(), code, slots, countValue});
+    Value iteration = call.getArgOperands()[0], chain = call.getArgOperands()[1];
+    LLVM::CallOp::create(
+        b, loc, issue,
+        ValueRange{call.getArgOperands().back(), name, iteration, chain, code, slots, countValue});
     call.erase();
   }
 };

@@ -80,3 +80,16 @@ func.func @everything(%A: !global {tile.access = "in", tile.name = "A"},
   } {tile.schedule = #tile.schedule<num_stages = 3>}
   return
 }
+
+// Which statements the lists speak of is not looked at before the schedule is
+// resolved.
+// CHECK-LABEL: func.func @raw_schedule
+func.func @raw_schedule(%n: index) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], async_stages = [0], async_producers = [1, 1, 0], async_producer_groups = [0, 0, -1]>
+  scf.for %k = %c0 to %n step %c1 {
+  } {tile.schedule = #tile.schedule<async_producer_groups = [0, 0, -1], async_producers = [1, 1, 0],
+                                    async_stages = [0], order = [0, 1, 2], stage = [0, 0, 1]>}
+  return
+}

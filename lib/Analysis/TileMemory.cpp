@@ -1,0 +1,113 @@
+//===- TileMemory.cpp - What a kernel's tiles take of a target ------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Analysis/TileMemory.h"
+#include "Diagnostics/Codes.h"
+#include "Dialect/Tile/Locations.h"
+#include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Scheduling/Report.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+/// What one version of a tile takes, in the unit of its space.
+struct Need {
+  sched::Space space;
+  int64_t size;
+};
+
+bool isAccumulator(Value tile) {
+  return llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    auto gemm = dyn_cast<tile::GemmOp>(user);
+    return gemm && gemm.getAcc() == tile;
+  });
+}
+
+Need needOf(Value tile, const hw::Architecture &architecture) {
+  auto type = cast<MemRefType>(tile.getType());
+  int64_t element = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+  int64_t bytes = type.getNumElements() * element;
+  // A CPU has one memory for all tiles.
+  if (tile::spaceOf(type) == tile::Space::Shared || architecture.limits.tileBytes)
+    return {sched::Space::Shared, bytes};
+  // Products of the tensor core end in tensor memory: 128 lanes, and a column
+  // for each 4 bytes of a row.
+  if (architecture.limits.tensorColumns && type.getRank() == 2 && isAccumulator(tile))
+    return {sched::Space::Tensor, llvm::divideCeilSigned(type.getDimSize(0), 128) *
+                                      llvm::divideCeilSigned(type.getDimSize(1) * element, 4)};
+  return {sched::Space::Local, bytes};
+}
+
+/// How much of each space there is; 0 where nothing is known to limit it.
+std::map<sched::Space, int64_t> roomOf(const hw::Architecture &architecture) {
+  const hw::Limits &limits = architecture.limits;
+  return {{sched::Space::Shared, limits.sharedBytesPerBlock + limits.tileBytes},
+          {sched::Space::Tensor, limits.tensorColumns}};
+}
+
+} // namespace
+
+std::vector<penstock::Diagnostic> penstock::checkTileMemory(func::FuncOp kernel,
+                                                            const hw::Architecture &architecture) {
+  std::vector<penstock::Diagnostic> found;
+  for (auto [space, room] : roomOf(architecture)) {
+    int64_t needed = 0;
+    std::pair<int64_t, tile::AllocOp> largest{-1, {}};
+    kernel.walk([&](tile::AllocOp alloc) {
+      Need need = needOf(alloc.getResult(), architecture);
+      if (need.space != space)
+        return;
+      needed += need.size;
+      if (need.size > largest.first)
+        largest = {need.size, alloc};
+    });
+    if (!room || needed <= room)
+      continue;
+    penstock::Diagnostic d;
+    d.code = MemoryLimit;
+    d.place = tile::placeOf(largest.second->getLoc());
+    std::string kind =
+        architecture.limits.tileBytes ? "" : sched::spaceName(space) + std::string(" ");
+    d.message = "the tiles of `" + kernel.getName().str() + "` need " +
+                sched::sizeText(space, needed) + " of " + kind + "memory; " + architecture.name +
+                " has " + sched::sizeText(space, room);
+    d.label = tile::describe(largest.second.getResult()) + " is the largest, with " +
+              sched::sizeText(space, largest.first);
+    d.helps.push_back("let each block work on smaller tiles");
+    found.push_back(std::move(d));
+  }
+  return found;
+}
+
+void penstock::assignCapacity(PipelineLoop &loop, const hw::Architecture &architecture) {
+  for (auto [buffer, root] : llvm::zip(loop.problem.buffers, loop.buffers)) {
+    if (buffer.space == sched::Space::Global)
+      continue;
+    Need need = needOf(root, architecture);
+    buffer.space = need.space;
+    buffer.bytes = need.size;
+  }
+  auto kernel = loop.loop->getParentOfType<func::FuncOp>();
+  for (auto [space, room] : roomOf(architecture)) {
+    if (!room)
+      continue;
+    kernel.walk([&](tile::AllocOp alloc) {
+      Need need = needOf(alloc.getResult(), architecture);
+      // What the loop touches it counts itself, with its versions.
+      if (need.space == space && !llvm::is_contained(loop.buffers, alloc.getResult()))
+        room -= need.size;
+    });
+    // Whole KiB of a CPU's: nobody wants to read ten digits in a message.
+    if (architecture.limits.tileBytes)
+      room -= room % 1024;
+    loop.problem.capacity[size_t(space)] = std::max<int64_t>(room, 1);
+  }
+}

@@ -1,0 +1,28 @@
+//===- tiles-exceed-memory.cpp - Tiles that are too many together ---------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "expect.h"
+
+namespace {
+struct Program {
+  int parts = 40;
+
+  void operator()(Block &b, InOut<f32, 2> X) const {
+    for (int i = 0; i < parts; ++i) {
+      auto part = b.local<f32>(4096, 4096);
+      b.copy(X.at(i * 4096, 0), part);
+      b.copy(part, X.at(i * 4096, 0));
+    }
+  }
+};
+} // namespace
+
+WRONG_PROGRAM { compile(Program{}, Target::native()); }
+
+// EXPECT: tiles-exceed-memory.cpp:15: error PS1119: the tiles of `Program` need 2621440 KiB of memory; x86 has 2097152 KiB
+// EXPECT:    15 |       auto part = b.local<f32>(4096, 4096);
+// EXPECT:       |       ^ `part` (4096x4096 f32, local) is the largest, with 65536 KiB
+// EXPECT:   help: let each block work on smaller tiles
