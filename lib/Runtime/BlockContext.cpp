@@ -64,6 +64,17 @@ uint64_t BlockContext::random() {
 }
 
 void BlockContext::complete(size_t index) {
+  int32_t chain = pending[index].chain;
+  for (size_t i = 0; chain && i < index;) {
+    if (pending[i].chain != chain) {
+      ++i;
+      continue;
+    }
+    Request first = std::move(pending[i]);
+    pending.erase(pending.begin() + static_cast<ptrdiff_t>(i));
+    first.code(first.slots.data());
+    --index;
+  }
   Request request = std::move(pending[index]);
   pending.erase(pending.begin() + static_cast<ptrdiff_t>(index));
   request.code(request.slots.data());
@@ -76,10 +87,10 @@ void BlockContext::completeSome() {
     complete(random() % pending.size());
 }
 
-void BlockContext::issue(int32_t name, int64_t iteration, Entry code,
+void BlockContext::issue(int32_t name, int32_t chain, int64_t iteration, Entry code,
                          const uint64_t *slots, int32_t count) {
   int64_t number = counted(name, iteration);
-  pending.push_back({name, number, code, {slots, slots + count}});
+  pending.push_back({name, chain, number, code, {slots, slots + count}});
   if (launch.options.completion == Completion::Eager)
     complete(pending.size() - 1);
   else
@@ -98,11 +109,13 @@ void BlockContext::startLoop(int32_t name) { counts[name].base = counts[name].ne
 void BlockContext::wait(int32_t name, int64_t iteration, int64_t lag) {
   completeSome();
   int64_t last = iteration < 0 ? INT64_MAX : counted(name, iteration) - lag;
-  for (size_t i = 0; i < pending.size();)
-    if (pending[i].name == name && pending[i].iteration <= last)
-      complete(i);
-    else
-      ++i;
+  auto isDue = [&](const Request &request) {
+    return request.name == name && request.iteration <= last;
+  };
+  // Completing one may complete earlier ones of its chain, so look anew.
+  for (auto due = std::find_if(pending.begin(), pending.end(), isDue); due != pending.end();
+       due = std::find_if(pending.begin(), pending.end(), isDue))
+    complete(static_cast<size_t>(due - pending.begin()));
   completeSome();
 }
 
@@ -118,13 +131,10 @@ void BlockContext::finish() {
 std::vector<std::pair<const char *, void *>> runtimeFunctions() {
   auto address = [](auto function) { return reinterpret_cast<void *>(+function); };
   return {
-      {"penstock_fault",
-       address([](BlockContext *c, int32_t number) { c->fault(number); })},
-      {"penstock_print_text", address([](BlockContext *c, uint64_t chars, int32_t count) {
-         c->printText(chars, count);
-       })},
-      {"penstock_print_int",
-       address([](BlockContext *c, int64_t value) { c->printInt(value); })},
+      {"penstock_fault", address([](BlockContext *c, int32_t number) { c->fault(number); })},
+      {"penstock_print_text",
+       address([](BlockContext *c, uint64_t chars, int32_t count) { c->printText(chars, count); })},
+      {"penstock_print_int", address([](BlockContext *c, int64_t value) { c->printInt(value); })},
       {"penstock_print_float",
        address([](BlockContext *c, double value) { c->printFloat(value); })},
       {"penstock_print_end", address([](BlockContext *c) { c->printEnd(); })},
@@ -136,15 +146,12 @@ std::vector<std::pair<const char *, void *>> runtimeFunctions() {
                         columns);
        })},
       {"penstock_async_issue",
-       address([](BlockContext *c, int32_t name, int64_t iteration, BlockContext::Entry code,
-                  const uint64_t *slots, int32_t count) {
-         c->issue(name, iteration, code, slots, count);
-       })},
-      {"penstock_async_loop",
-       address([](BlockContext *c, int32_t name) { c->startLoop(name); })},
-      {"penstock_async_wait", address([](BlockContext *c, int32_t name, int64_t iteration, int64_t lag) {
-         c->wait(name, iteration, lag);
-       })},
+       address([](BlockContext *c, int32_t name, int32_t chain, int64_t iteration,
+                  BlockContext::Entry code, const uint64_t *slots,
+                  int32_t count) { c->issue(name, chain, iteration, code, slots, count); })},
+      {"penstock_async_loop", address([](BlockContext *c, int32_t name) { c->startLoop(name); })},
+      {"penstock_async_wait", address([](BlockContext *c, int32_t name, int64_t iteration,
+                                         int64_t lag) { c->wait(name, iteration, lag); })},
   };
 }
 

@@ -41,7 +41,8 @@ public:
   void printEnd();
 
   using Entry = void (*)(void *slots);
-  void issue(int32_t name, int64_t iteration, Entry code, const uint64_t *slots,
+  /// Requests of one chain, if it is not 0, take effect in the order of issue.
+  void issue(int32_t name, int32_t chain, int64_t iteration, Entry code, const uint64_t *slots,
              int32_t count);
   void startLoop(int32_t name);
   /// A negative iteration stands for a wait outside of the loop: it completes
@@ -51,6 +52,7 @@ public:
 private:
   struct Request {
     int32_t name;
+    int32_t chain;
     int64_t iteration;
     Entry code;
     std::vector<uint64_t> slots;
@@ -59,6 +61,7 @@ private:
     int64_t base = 0, next = 0;
   };
   int64_t counted(int32_t name, int64_t iteration);
+  /// Earlier requests of the same chain come first.
   void complete(size_t index);
   /// Under random completion: finishes some requests before their time.
   void completeSome();

@@ -28,6 +28,8 @@ constexpr llvm::StringLiteral scratchAttr = "penstock.scratch";
 constexpr llvm::StringLiteral launchSizeAttr = "penstock.launch_constants";
 constexpr llvm::StringLiteral faultsAttr = "penstock.faults";
 constexpr llvm::StringLiteral asyncAttr = "penstock.async";
+/// Beside it: requests with the same number take effect in the order of issue.
+constexpr llvm::StringLiteral asyncChainAttr = "penstock.async_chain";
 /// Marks functions that are entered through a packed form.
 constexpr llvm::StringLiteral packAttr = "penstock.pack";
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
 #include "Transforms/KernelAbi.h"
 #include "Transforms/Passes.h"
 #include "Transforms/RuntimeCalls.h"
@@ -104,6 +105,11 @@ struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
     operands.push_back(runtimeHandle(at));
     auto call = func::CallOp::create(at, loc, function, operands);
     call->setAttr(abi::asyncAttr, at.getI64IntegerAttr(number));
+    if (auto gemm = dyn_cast<tile::GemmOp>(op.getOperation())) {
+      Value accumulator = tile::rootOf(gemm.getAcc());
+      int64_t chain = chains.try_emplace(accumulator, chains.size() + 1).first->second;
+      call->setAttr(abi::asyncChainAttr, at.getI64IntegerAttr(chain));
+    }
     op->erase();
   }
 
@@ -124,6 +130,7 @@ struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
   }
 
   llvm::DenseMap<StringAttr, int64_t> numbers;
+  llvm::DenseMap<Value, int64_t> chains; ///< by accumulator, from 1 on
   unsigned functions = 0;
 };
 

@@ -101,7 +101,11 @@ Comparison penstock::fuzz::compareProgram(const Program &program, const CompareO
     result.category = Category::Form;
     return result;
   }
-  OrderVerdict order = judgeOrder(loop, *product.plan);
+  // Numbers that are wrong in themselves are refused before the loop is seen.
+  OrderVerdict order;
+  order.codes = judgeNumbers(*product.plan);
+  if (order.codes.empty())
+    order = judgeOrder(loop, *product.plan);
   result.disagreement = difference(product, order);
   if (!result.disagreement.empty())
     return result;

@@ -39,7 +39,9 @@ std::string clausesOf(const LoopStatement &s) {
     if (!action.reads.empty())
       text += " reads " + join(action.reads, accessOf);
     if (!action.writes.empty())
-      text += " writes " + join(action.writes, accessOf);
+      text += " writes " + join(action.writes, [&](const Touch &touch) {
+                return accessOf(touch) + (action.when.empty() ? "" : "~maybe");
+              });
   }
   if (s.async)
     text += " async";

@@ -22,7 +22,7 @@ public:
   explicit Generator(uint64_t seed) : random(seed) {}
 
   LoopInstance run() {
-    loop.conditions = random.chance(60) ? 0 : int(random.between(1, 2));
+    guards = loop.conditions = random.chance(60) ? 0 : int(random.between(1, 2));
     int64_t buffers = random.between(2, 5);
     for (int64_t b = 0; b < buffers; ++b) {
       LoopBuffer buffer;
@@ -56,14 +56,16 @@ private:
       t.box.spans = {{Motion::Affine, scale, random.of({0, 0, 8, 16}), 8, 1}};
     } else if (random.chance(20)) {
       t.box.spans = {{Motion::Affine, 0, random.of({0, 4, 2}), 4, 1}};
+    } else if (random.chance(4)) {
+      t.box.spans = {{random.chance(50) ? Motion::Modulo : Motion::Loaded, 4, 0, 4, 2}};
     }
     return t;
   }
 
   std::vector<Term> guard() {
-    if (!loop.conditions || random.chance(70))
+    if (!guards || random.chance(70))
       return {};
-    return {{int(random.below(loop.conditions)), random.chance(35)}};
+    return {{int(random.below(guards)), random.chance(35)}};
   }
 
   LoopStatement access(Path path) {
@@ -75,6 +77,8 @@ private:
       action.writes.push_back(touch(path));
     s.actions = {action};
     s.guard = guard();
+    if (random.chance(6)) // decided inside of the statement
+      s.actions.push_back({{}, {touch(path)}, {{loop.conditions++, false}}});
     return s;
   }
 
@@ -98,6 +102,7 @@ private:
         s.kind = Kind::Effect;
         s.actions[0].reads.push_back(sum);
         s.actions[0].writes = {sum};
+        s.actions.resize(1);
       }
     } else if (kind < 75) {
       if (!makeWait(s))
@@ -180,6 +185,7 @@ private:
 
   Random random;
   Loop loop;
+  int guards = 0;
   std::vector<int> pendingScalars;
 };
 

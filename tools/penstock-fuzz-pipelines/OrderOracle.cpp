@@ -42,9 +42,12 @@ bool holdsAll(const std::vector<Term> &strong, const std::vector<Term> &weak) {
 }
 
 bool meet(const Box &a, int64_t k, const Box &b, int64_t l) {
-  if (a.whole() || b.whole() || a.opaque() || b.opaque() || a.spans.size() != b.spans.size())
+  if (a.whole() || b.whole() || a.spans.size() != b.spans.size())
     return true;
   for (size_t d = 0; d < a.spans.size(); ++d) {
+    // Along a dimension where a place is not known nothing keeps them apart.
+    if (a.spans[d].motion != Span::Motion::Affine || b.spans[d].motion != Span::Motion::Affine)
+      continue;
     int64_t x = beginOf(a.spans[d], k), y = beginOf(b.spans[d], l);
     if (x + a.spans[d].length <= y || y + b.spans[d].length <= x)
       return false;
@@ -203,9 +206,7 @@ private:
               ++needed;
     verdict.versions.push_back(needed);
     verdict.slots.push_back(may && buffer.statedVersions > 0 ? buffer.statedVersions : needed);
-    bool touched = std::any_of(seen.begin(), seen.end(),
-                               [&](const Seen &x) { return x.touch.buffer == b; });
-    if (!may && touched && buffer.statedVersions > 1)
+    if (!may && buffer.statedVersions > 1)
       verdict.codes.insert(1217);
   }
 
@@ -541,6 +542,15 @@ std::set<unsigned> penstock::fuzz::judgeForm(const Loop &loop) {
   return codes;
 }
 
+std::set<unsigned> penstock::fuzz::judgeNumbers(const Plan &plan) {
+  std::set<unsigned> codes;
+  if (std::any_of(plan.stage.begin(), plan.stage.end(), [](int64_t s) { return s < 0; }))
+    codes.insert(1211);
+  if (std::set<int64_t>(plan.order.begin(), plan.order.end()).size() != plan.order.size())
+    codes.insert(1212);
+  return codes;
+}
+
 OrderVerdict penstock::fuzz::judgeOrder(const Loop &loop, const Plan &plan) {
   OrderVerdict verdict;
   verdict.codes = judgeForm(loop);
@@ -552,10 +562,7 @@ OrderVerdict penstock::fuzz::judgeOrder(const Loop &loop, const Plan &plan) {
     verdict.codes.insert(1200);
     return verdict;
   }
-  if (std::any_of(plan.stage.begin(), plan.stage.end(), [](int64_t s) { return s < 0; }))
-    verdict.codes.insert(1211);
-  if (std::set<int64_t>(plan.order.begin(), plan.order.end()).size() != plan.order.size())
-    verdict.codes.insert(1212);
+  verdict.codes = judgeNumbers(plan);
   if (!verdict.codes.empty())
     return verdict;
   return Judge(loop, plan).run();

@@ -36,6 +36,16 @@ Action actionOf(const Operation &op) {
   return action;
 }
 
+bool touched(const Program &program, int buffer) {
+  bool found = false;
+  forEachOperation(program, [&](const Operation &op) {
+    found |= writes(op) && op.target.buffer == buffer;
+    for (const Touch &source : op.sources)
+      found |= source.buffer == buffer;
+  });
+  return found;
+}
+
 bool isScalar(const ProgramStatement &s) {
   return s.form == Form::Plain &&
          (s.operations[0].kind == OpKind::Load || s.operations[0].kind == OpKind::Atomic);
@@ -77,6 +87,9 @@ bool penstock::fuzz::wellFormed(const Program &program) {
       continue;
     }
     if (s.operations.empty())
+      return false;
+    // Without an else it would be the condition of its statements.
+    if (s.form == Form::Choice && s.choice >= 0 && s.otherwise.empty())
       return false;
     for (int scalar : usedScalars(s))
       if (scalar >= int(i) || !isScalar(program.statements[size_t(scalar)]))
@@ -122,6 +135,10 @@ Loop penstock::fuzz::loopOf(const Program &program) {
     b.statedVersions = buffer.statedVersions;
     b.readAfter = buffer.readAfter;
   }
+  // A number that is stated for a tile of other loops says nothing of this one.
+  for (size_t b = 0; b < program.buffers.size(); ++b)
+    if (!touched(program, int(b)))
+      loop.buffers[b].statedVersions = 0;
   // Products into one accumulator are issued to one queue, which executes them
   // in order.
   std::vector<int> queueOf(program.buffers.size(), -1);
@@ -141,7 +158,7 @@ Loop penstock::fuzz::loopOf(const Program &program) {
     }
     std::vector<Term> then, otherwise;
     if (s.form == Form::Choice) {
-      int condition = s.choice >= 0 ? s.choice : loop.conditions++;
+      int condition = loop.conditions++;
       then.push_back({condition, false});
       otherwise.push_back({condition, true});
     }

@@ -92,8 +92,8 @@ bool wellFormed(const Program &);
 /// Sets the extents of tensors so that no access leaves them.
 void fitTensors(Program &);
 
-/// The loop as the design defines it. Conditions on scheduled scalars are
-/// conditions of their own, after those of the program.
+/// The loop as the design defines it. What is decided inside of a statement is a
+/// condition of its own, after those of the program, whatever it depends on.
 Loop loopOf(const Program &);
 
 /// What the tensors hold, and the tiles that are read after the loop.

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Shrink.h"
+#include "OrderOracle.h"
 
 #include <algorithm>
 
@@ -84,6 +85,10 @@ private:
     if (!wellFormed(next))
       return;
     fitTensors(next);
+    // What is no longer written must have been before the loop.
+    Loop loop = loopOf(next);
+    for (size_t b = 0; b < next.buffers.size(); ++b)
+      next.buffers[b].filledBefore |= next.buffers[b].readAfter || !mayHaveVersions(loop, int(b));
     edits.push_back(std::move(next));
   }
 

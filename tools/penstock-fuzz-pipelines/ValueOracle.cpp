@@ -28,10 +28,13 @@ uint64_t mix(uint64_t a, uint64_t b) {
 /// A value that no function of other values gives.
 uint64_t poison(uint64_t a, uint64_t b) { return mix(mix(0xdeadbeefu, a), b); }
 
-/// Addresses that an action of an instance touches.
+/// Addresses that an action of an instance touches, and what was seen of it.
 struct Footprint {
   std::vector<int64_t> reads, writes;
   std::vector<int> readBuffers, writeBuffers; ///< of each address
+  uint64_t inputs = 0;
+  bool live = false;
+  std::vector<int64_t> liveWrites;
 };
 
 struct Event {
@@ -44,10 +47,6 @@ struct Event {
   // What is unknown because of a race.
   bool tainted = false;
   std::vector<int64_t> unknownWrites;
-  // What was seen when it ran.
-  uint64_t inputs = 0;
-  bool live = false;
-  std::vector<int64_t> liveWrites;
 };
 
 /// One execution of a loop in one world.
@@ -99,14 +98,14 @@ public:
         for (int64_t address : action->writes)
           if (wanted[size_t(address)]) {
             used = true;
-            event->liveWrites.push_back(address);
+            action->liveWrites.push_back(address);
           }
         for (int64_t address : action->writes)
           wanted[size_t(address)] = false;
         if (used)
           for (int64_t address : action->reads)
             wanted[size_t(address)] = true;
-        event->live |= used;
+        action->live = used;
       }
   }
 
@@ -297,7 +296,7 @@ private:
       in = mix(in, memory[size_t(address)]);
     if (event.tainted)
       in = poison(in, uint64_t(event.k));
-    event.inputs = mix(event.inputs, in);
+    action.inputs = in;
     uint64_t number = 0;
     for (int64_t address : action.writes)
       memory[size_t(address)] = mix(in, ++number);
@@ -320,11 +319,12 @@ public:
   void add(const OrderVerdict &verdict, const World &world, Execution &sequential,
            const Execution &scheduled) {
     sequential.findLive();
-    for (const Event &event : sequential.events)
-      if (event.live)
-        if (const Event *other = scheduled.find(event.statement, event.k);
-            !other || other->inputs != event.inputs)
+    for (const Event &event : sequential.events) {
+      const Event *other = scheduled.find(event.statement, event.k);
+      for (size_t a = 0; a < event.actions.size(); ++a)
+        if (event.actions[a].live && other->actions[a].inputs != event.actions[a].inputs)
           unexplained = true;
+    }
     for (const BrokenPair &pair : verdict.broken)
       for (int64_t k = 0; k + pair.distance < world.trips; ++k) {
         const Event *x = sequential.find(pair.first, k);
@@ -347,35 +347,37 @@ public:
   }
 
 private:
+  /// Looks at the cells that both instances touch.
   void addPair(const BrokenPair &pair, const Event &x, const Event &y,
                const Execution &sequential) {
-    for (int64_t address : addresses(x, pair.buffer, pair.firstWrites)) {
-      auto others = addresses(y, pair.buffer, pair.secondWrites);
-      if (!std::count(others.begin(), others.end(), address))
-        continue;
-      auto writesLive = [&](const Event &event) {
-        return std::count(event.liveWrites.begin(), event.liveWrites.end(), address) != 0;
-      };
-      bool seen = (pair.firstWrites ? writesLive(x) : x.live) &&
-                  (pair.secondWrites ? writesLive(y) : y.live);
-      if (!seen)
-        dead = true;
-      else if (pair.firstWrites && !pair.secondWrites && lastWriter(sequential, y, address) == &x)
-        unexplained = true; // a live read before the write that it needs
-      else
-        exchanged = true;
-    }
+    for (const Footprint &first : x.actions)
+      for (const Footprint &second : y.actions)
+        for (int64_t address : addresses(first, pair.buffer, pair.firstWrites)) {
+          auto others = addresses(second, pair.buffer, pair.secondWrites);
+          if (!std::count(others.begin(), others.end(), address))
+            continue;
+          auto seen = [&](const Footprint &action, bool writes) {
+            return writes ? std::count(action.liveWrites.begin(), action.liveWrites.end(),
+                                       address) != 0
+                          : action.live;
+          };
+          if (!seen(first, pair.firstWrites) || !seen(second, pair.secondWrites))
+            dead = true;
+          else if (pair.firstWrites && !pair.secondWrites &&
+                   lastWriter(sequential, y, address) == &x)
+            unexplained = true; // a live read before the write that it needs
+          else
+            exchanged = true;
+        }
   }
 
-  static std::vector<int64_t> addresses(const Event &event, int buffer, bool writes) {
+  static std::vector<int64_t> addresses(const Footprint &action, int buffer, bool writes) {
     std::vector<int64_t> all;
-    for (const Footprint &action : event.actions) {
-      const auto &from = writes ? action.writes : action.reads;
-      const auto &buffers = writes ? action.writeBuffers : action.readBuffers;
-      for (size_t i = 0; i < from.size(); ++i)
-        if (buffers[i] == buffer)
-          all.push_back(from[i]);
-    }
+    const auto &from = writes ? action.writes : action.reads;
+    const auto &buffers = writes ? action.writeBuffers : action.readBuffers;
+    for (size_t i = 0; i < from.size(); ++i)
+      if (buffers[i] == buffer)
+        all.push_back(from[i]);
     return all;
   }
 
@@ -452,6 +454,22 @@ private:
   Random random;
 };
 
+/// How many iterations show what a schedule does: enough to fill and empty the
+/// pipeline, and for boxes of different speed to meet.
+int64_t tripsToTry(const Loop &loop, const Plan &plan) {
+  std::vector<std::set<int64_t>> speeds(loop.buffers.size());
+  for (const LoopStatement &s : loop.statements)
+    for (const Action &action : s.actions)
+      for (const auto *side : {&action.reads, &action.writes})
+        for (const Touch &touch : *side)
+          if (!touch.box.whole())
+            speeds[size_t(touch.buffer)].insert(touch.box.spans[0].scale);
+  for (const auto &all : speeds)
+    if (all.size() > 1)
+      return maxTrips;
+  return std::min(maxTrips, 2 * plan.stages() + 4);
+}
+
 } // namespace
 
 Effect penstock::fuzz::judgeValues(const Loop &loop, const Plan &plan, const OrderVerdict &verdict,
@@ -459,7 +477,7 @@ Effect penstock::fuzz::judgeValues(const Loop &loop, const Plan &plan, const Ord
   Worlds worlds(loop, verdict, seed);
   Explanation explanation;
   std::vector<int64_t> one(loop.buffers.size(), 1);
-  int64_t most = std::min(maxTrips, 2 * plan.stages() + 4);
+  int64_t most = tripsToTry(loop, plan);
   for (int64_t trips = 0; trips <= most; ++trips)
     for (int number = 0, end = worlds.perTripCount(); number < end; ++number) {
       World world = worlds.make(trips, number);

@@ -70,7 +70,7 @@ struct PackArguments : penstock::impl::PackArgumentsBase<PackArguments> {
     for (auto [i, argument] : llvm::enumerate(call.getArgOperands()))
       LLVM::StoreOp::create(b, loc, argument, slot(b, loc, slots, i));
     Type i32 = b.getI32Type(), i64 = b.getI64Type();
-    Type types[] = {pointer, i32, i64, pointer, pointer, i32};
+    Type types[] = {pointer, i32, i32, i64, pointer, pointer, i32};
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()), types);
     auto issue = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(abi::asyncIssueFn);
     if (!issue) {
@@ -79,11 +79,14 @@ struct PackArguments : penstock::impl::PackArgumentsBase<PackArguments> {
     }
     auto number = call->getAttrOfType<IntegerAttr>(abi::asyncAttr).getInt();
     Value name = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(number));
+    auto chained = call->getAttrOfType<IntegerAttr>(abi::asyncChainAttr);
+    Value chain =
+        LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(chained ? chained.getInt() : 0));
     Value countValue = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(count));
     Value code = LLVM::AddressOfOp::create(
         b, loc, pointer, (*call.getCallee() + abi::packedSuffix).str());
     LLVM::CallOp::create(b, loc, issue,
-                         ValueRange{call.getArgOperands().back(), name,
+                         ValueRange{call.getArgOperands().back(), name, chain,
                                     call.getArgOperands().front(), code, slots, countValue});
     call.erase();
   }
