@@ -204,6 +204,7 @@ std::string CompiledProgram::run(int64_t most, uint64_t seed, uint64_t &runs) {
   std::vector<Diagnostic> diagnostics;
   BackendOptions options;
   options.lateCompletion = true;
+  options.optimized = false;
   auto executable = compileProgram(std::move(inside->context), std::move(inside->module), "k",
                                    options, diagnostics);
   if (!executable)

@@ -295,6 +295,8 @@ private:
       addTileInAndOut();
     else if (kind < 42)
       addProduct();
+    else if (kind < 46)
+      addTwoUses();
     else if (kind < 50)
       addScalar();
     else if (kind < 55)
@@ -395,6 +397,36 @@ private:
       u.guard = guard;
     if (use.kind == OpKind::Copy && random.chance(25))
       makeAsync(program.statements.size() - 1);
+  }
+
+  /// Fill, use, fill, use: the two uses of one tile could trade places.
+  void addTwoUses() {
+    int tile = pickTile(1, false), tensor = pickTensor(1, false);
+    if (tile < 0 || tensor < 0)
+      return;
+    twoUses = int(program.statements.size());
+    for (int use = 0; use < 2; ++use) {
+      Operation in, out;
+      if (random.chance(50)) {
+        makeCopy(in, tensor, tile);
+        in.target.box = {};
+        in.sources[0].box.spans[0].length = buffer(tile).extents[0];
+      } else {
+        in.kind = OpKind::Fill;
+        in.target = {tile, {}};
+        plainPart(in);
+      }
+      ProgramStatement s;
+      s.operations = {in};
+      program.statements.push_back(s);
+      out.kind = OpKind::Copy;
+      out.sources = {{tile, {}}};
+      int64_t length = buffer(tile).extents[0];
+      out.target = {pickTensor(1, false),
+                    {{{Motion::Affine, 2 * length, use * length, length, 1}}}};
+      s.operations = {out};
+      program.statements.push_back(s);
+    }
   }
 
   /// A product, often asynchronous and awaited some iterations later.
@@ -531,6 +563,11 @@ private:
       return;
     }
     program.plan = randomPlan(loop, random);
+    if (twoUses >= 0 && twoUses + 4 <= loop.size() && random.chance(25)) {
+      program.plan = sourceOrder(loop.size());
+      for (int i = 0; i < 4; ++i)
+        program.plan->order[size_t(twoUses + i)] = twoUses + (i + 2) % 4;
+    }
     if (!random.chance(12))
       return;
     OrderVerdict verdict = judgeOrder(loop, *program.plan);
@@ -545,6 +582,7 @@ private:
   Random random;
   Program program;
   int names = 0;
+  int twoUses = -1; ///< where a tile is filled and used, and again
 };
 
 } // namespace

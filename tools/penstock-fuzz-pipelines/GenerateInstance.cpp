@@ -35,12 +35,15 @@ public:
     // Queue 0 is for copies, queue 1 for products into the last buffer.
     loop.queues.push_back({});
     loop.queues.push_back({true, {int(buffers) - 1}});
-    int64_t count = random.between(2, 10);
+    bool story = random.chance(25);
+    int64_t count = story ? 0 : random.between(2, 10);
     while (loop.size() < count)
       addStatement();
+    if (story)
+      addQueueStory();
     closeGroups();
     LoopInstance instance;
-    instance.plan = randomPlan(loop, random);
+    instance.plan = story && random.chance(70) ? shallowPlan() : randomPlan(loop, random);
     state(instance.plan);
     instance.loop = std::move(loop);
     return instance;
@@ -134,6 +137,47 @@ private:
       for (int scalar : pendingScalars)
         if (random.chance(50))
           loop.statements[size_t(scalar)].users.push_back(loop.size() - 1);
+  }
+
+  /// A member of a queue is awaited late, another one early, and somebody meets
+  /// the first in between: it depends on the queue whether that is in order.
+  void addQueueStory() {
+    int queue = int(random.below(2)), sum = int(loop.buffers.size()) - 1;
+    auto member = [&] {
+      LoopStatement s = access(Path::Async);
+      s.actions.resize(1);
+      s.async = true;
+      s.queue = queue;
+      if (random.chance(50)) {
+        s.actions[0].reads.push_back({sum, {}, Path::Async});
+        s.actions[0].writes.push_back({sum, {}, Path::Async});
+      }
+      return s;
+    };
+    int first = int(random.below(2)); // of the two members, the one that is met
+    loop.statements = {member(), member()};
+    const Action &met = loop.statements[size_t(first)].actions[0];
+    LoopStatement early, late, meets;
+    early.kind = late.kind = Kind::Wait;
+    early.names = {{1 - first, 0, true, true}};
+    late.names = {{first, random.between(0, 2), true, true}};
+    Action action;
+    if (!met.reads.empty() && random.chance(60))
+      action.writes.push_back({met.reads[0].buffer, met.reads[0].box, Path::Generic});
+    else if (!met.writes.empty())
+      action.reads.push_back({met.writes[0].buffer, met.writes[0].box, Path::Generic});
+    meets.actions = {action};
+    loop.statements.insert(loop.statements.end(), {early, meets, late});
+  }
+
+  /// Two stages and any order.
+  Plan shallowPlan() {
+    Plan plan = sourceOrder(loop.size());
+    for (size_t i = 0; i < plan.order.size(); ++i) {
+      plan.stage[i] = random.below(2);
+      std::swap(plan.order[i], plan.order[size_t(random.below(int64_t(i) + 1))]);
+    }
+    return plan;
   }
 
   bool makeWait(LoopStatement &s) {
