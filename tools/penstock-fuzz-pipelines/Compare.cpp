@@ -29,13 +29,15 @@ std::string listOf(const std::vector<int64_t> &versions) {
 }
 
 /// What the checker says otherwise than the oracle.
-std::string difference(const ProductVerdict &product, const OrderVerdict &order) {
-  if (product.codes != order.codes || product.malformed != order.malformed)
-    return "the checker says" + listOf(product.codes) + ", the oracle" + listOf(order.codes);
+void findDifference(const ProductVerdict &product, const OrderVerdict &order, Comparison &result) {
   if (!order.versions.empty() && product.versions != order.versions)
-    return "the checker counts versions" + listOf(product.versions) + ", the oracle" +
-           listOf(order.versions);
-  return "";
+    result.disagreement = "the checker counts versions" + listOf(product.versions) +
+                          ", the oracle" + listOf(order.versions);
+  if (product.codes != order.codes || product.malformed != order.malformed) {
+    result.onlyCodesDiffer = result.disagreement.empty() && product.legal() == order.legal();
+    result.disagreement =
+        "the checker says" + listOf(product.codes) + ", the oracle" + listOf(order.codes);
+  }
 }
 
 /// What the values say of a verdict by order, or why they contradict it.
@@ -106,7 +108,7 @@ Comparison penstock::fuzz::compareProgram(const Program &program, const CompareO
   order.codes = judgeNumbers(*product.plan);
   if (order.codes.empty())
     order = judgeOrder(loop, *product.plan);
-  result.disagreement = difference(product, order);
+  findDifference(product, order, result);
   if (!result.disagreement.empty())
     return result;
   judgeByValues(loop, *product.plan, order, options.seed, result);
@@ -128,7 +130,7 @@ Comparison penstock::fuzz::compareInstance(const LoopInstance &instance,
   if (!result.disagreement.empty())
     return result;
   OrderVerdict order = judgeOrder(instance.loop, instance.plan);
-  result.disagreement = difference(product, order);
+  findDifference(product, order, result);
   if (!result.disagreement.empty())
     return result;
   judgeByValues(instance.loop, instance.plan, order, options.seed, result);

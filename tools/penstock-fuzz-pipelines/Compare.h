@@ -23,6 +23,8 @@ struct Comparison {
   uint64_t runs = 0;
   /// Empty if checker, oracle and native code agree.
   std::string disagreement;
+  /// They agree whether it is legal, but not which rules are broken.
+  bool onlyCodesDiffer = false;
   /// The loop as the analysis sees it.
   std::string instance;
 };
