@@ -47,6 +47,12 @@ std::set<unsigned> codesOf(const std::vector<Diagnostic> &diagnostics) {
   return codes;
 }
 
+bool weakened(sched::RuleSet rules) {
+  auto all = sched::allRules();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const sched::RuleInfo &info) { return !rules.has(info.rule); });
+}
+
 void judge(const PipelineLoop &loop, const Program &program, sched::RuleSet rules,
            ProductVerdict &verdict) {
   sched::Instance instance{loop.problem, std::nullopt, std::nullopt};
@@ -67,15 +73,15 @@ void judge(const PipelineLoop &loop, const Program &program, sched::RuleSet rule
   verdict.instance = sched::printInstance(instance);
   if (verdict.malformed)
     return;
-  sched::PipelinedLoop resolved = sched::resolve(loop.problem, loop.annotations, loop.namedScalars);
-  if (program.plan) {
-    // The compiler asks the same question in its own way, and knows no weakened
-    // rules; too many entries it may take for those of named scalars.
-    bool complete = program.plan->stage.size() == loop.problem.statements.size();
-    bool legal = sched::verify(loop.problem, *instance.schedule).legal();
-    if (complete && resolved.schedule.has_value() != legal)
-      verdict.failure = "the compiler does not do what the checker says";
-  } else {
+  // What is legal is compiled anyway; what is not must be refused by the compiler
+  // too. Entries that are too many it may take for those of named scalars.
+  bool complete = program.plan && program.plan->stage.size() == loop.problem.statements.size();
+  if (complete && !verdict.codes.empty() && !weakened(rules) &&
+      sched::resolve(loop.problem, loop.annotations, loop.namedScalars).schedule)
+    verdict.failure = "the compiler accepts what the checker refuses";
+  if (!program.plan) {
+    sched::PipelinedLoop resolved =
+        sched::resolve(loop.problem, loop.annotations, loop.namedScalars);
     verdict.codes = codesOf(resolved.diagnostics);
     judged = resolved.verdict;
     if (resolved.schedule)

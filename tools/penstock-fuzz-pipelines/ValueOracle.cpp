@@ -52,8 +52,11 @@ struct Event {
 /// One execution of a loop in one world.
 class Execution {
 public:
-  Execution(const Loop &loop, const World &world, std::vector<int64_t> slots, const Plan *plan)
-      : loop(loop), world(world), slots(std::move(slots)), plan(plan) {
+  /// With a plan: in its order, with waits that name what \p names says; else
+  /// sequentially.
+  Execution(const Loop &loop, const World &world, std::vector<int64_t> slots, const Plan *plan,
+            const std::vector<std::vector<Naming>> &names)
+      : loop(loop), world(world), slots(std::move(slots)), plan(plan), names(names) {
     layOut();
     for (int64_t k = 0; k < world.trips; ++k)
       for (int i = 0; i < loop.size(); ++i)
@@ -204,7 +207,7 @@ private:
     for (int w = 0; w < loop.size(); ++w) {
       if (at(w).kind != LoopStatement::Kind::Wait)
         continue;
-      for (const Naming &name : namedBy(loop, w)) {
+      for (const Naming &name : names[size_t(w)]) {
         if (name.statement != event.statement || !(writes ? name.writes : name.reads))
           continue;
         awaited = true;
@@ -308,6 +311,7 @@ private:
   const World &world;
   std::vector<int64_t> slots;
   const Plan *plan;
+  const std::vector<std::vector<Naming>> &names; ///< by wait
   std::vector<int64_t> base, cells;
   int64_t scalarBase = 0;
   std::vector<uint64_t> memory;
@@ -478,11 +482,16 @@ Effect penstock::fuzz::judgeValues(const Loop &loop, const Plan &plan, const Ord
   Explanation explanation;
   std::vector<int64_t> one(loop.buffers.size(), 1);
   int64_t most = tripsToTry(loop, plan);
+  std::vector<std::vector<Naming>> names;
+  for (int i = 0; i < loop.size(); ++i)
+    names.push_back(loop.statements[size_t(i)].kind == LoopStatement::Kind::Wait
+                        ? namedBy(loop, i)
+                        : std::vector<Naming>());
   for (int64_t trips = 0; trips <= most; ++trips)
     for (int number = 0, end = worlds.perTripCount(); number < end; ++number) {
       World world = worlds.make(trips, number);
-      Execution sequential(loop, world, one, nullptr);
-      Execution scheduled(loop, world, verdict.slots, &plan);
+      Execution sequential(loop, world, one, nullptr, names);
+      Execution scheduled(loop, world, verdict.slots, &plan, names);
       sequential.run();
       scheduled.run();
       if (sequential.observables() != scheduled.observables())
