@@ -56,13 +56,13 @@ private:
     buffer.extents = std::move(extents);
     buffer.narrow = narrow;
     buffer.local = kind == BufferKind::Variable || random.chance(40);
-    buffer.readAfter = kind != BufferKind::Tensor && random.chance(30);
+    buffer.readAfter = kind != BufferKind::Tensor && random.chance(22);
     program.buffers.push_back(buffer);
     return int(program.buffers.size()) - 1;
   }
 
   void makeBuffers() {
-    int64_t most = random.between(2, 6);
+    int64_t most = random.between(1, 6);
     addBuffer(BufferKind::Tensor, {1}, false);
     bool products = random.chance(35);
     if (products) {
@@ -291,17 +291,17 @@ private:
   void addStatements(int64_t count) {
     int64_t kind = random.below(100);
     size_t before = program.statements.size();
-    if (kind < 30)
+    if (kind < 42)
       addTileInAndOut();
-    else if (kind < 42)
+    else if (kind < 52)
       addProduct();
-    else if (kind < 46)
+    else if (kind < 56)
       addTwoUses();
-    else if (kind < 50)
+    else if (kind < 61)
       addScalar();
-    else if (kind < 55)
+    else if (kind < 66)
       addGroup();
-    else if (kind < 59)
+    else if (kind < 70)
       addChoice();
     else
       addPlain();

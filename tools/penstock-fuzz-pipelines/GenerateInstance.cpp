@@ -39,8 +39,10 @@ public:
     int64_t count = story ? 0 : random.between(2, 10);
     while (loop.size() < count)
       addStatement();
-    if (story)
+    if (story && random.chance(70))
       addQueueStory();
+    else if (story)
+      addGuardStory();
     closeGroups();
     LoopInstance instance;
     instance.plan = story && random.chance(70) ? shallowPlan() : randomPlan(loop, random);
@@ -168,6 +170,21 @@ private:
       action.reads.push_back({met.writes[0].buffer, met.writes[0].box, Path::Generic});
     meets.actions = {action};
     loop.statements.insert(loop.statements.end(), {early, meets, late});
+  }
+
+  /// Statements under opposite conditions exclude each other in one iteration,
+  /// but not in two.
+  void addGuardStory() {
+    loop.conditions = std::max(loop.conditions, 1);
+    Touch shared = touch(Path::Generic);
+    for (int64_t i = random.between(2, 3); i > 0; --i) {
+      LoopStatement s;
+      Action action;
+      (random.chance(60) ? action.writes : action.reads).push_back(shared);
+      s.actions = {action};
+      s.guard = {{0, i % 2 == 0}};
+      loop.statements.push_back(s);
+    }
   }
 
   /// Two stages and any order.

@@ -110,7 +110,7 @@ Plan penstock::fuzz::legalPlan(const Loop &loop, Random &random) {
   Plan plan = sourceOrder(loop.size());
   if (!judgeOrder(loop, plan).legal())
     return plan;
-  for (int64_t i = 0, tries = random.between(4, 16); i < tries; ++i) {
+  for (int64_t i = 0, tries = random.between(8, 24); i < tries; ++i) {
     Plan next = plan;
     change(next, random);
     if (judgeOrder(loop, next).legal())
