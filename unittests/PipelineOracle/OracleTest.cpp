@@ -216,6 +216,28 @@ TEST(PipelineOracle, FencesScalarsAndForeignGroups) {
   EXPECT_EQ(s.judge({0, 0, 1}, {0, 1, 2}).codes, Codes({1205}));
   EXPECT_EQ(s.judge({0, 0, 0}, {0, 2, 1}).codes, Codes({1206}));
   EXPECT_EQ(s.judge({0, 0, 0}, {0, 1, 2}).codes, Codes());
+
+  Builder g;
+  int A = g.tensor(), X = g.tile(), Y = g.tile();
+  G = g.tensor();
+  g.loop.queues.push_back({});
+  auto inQueue = [&](LoopStatement &statement, Kind kind, bool async) {
+    statement.kind = kind;
+    statement.async = async;
+    statement.queue = 0;
+  };
+  for (int tile : {X, Y}) {
+    inQueue(g.statement({moving(A)}, {all(tile)}), Kind::Copy, true);
+    inQueue(g.loop.statements.emplace_back(), Kind::Commit, false);
+  }
+  inQueue(g.loop.statements.emplace_back(), Kind::Wait, false);
+  g.loop.statements.back().count = 0;
+  g.statement({all(X), all(Y)}, {moving(G)});
+  EXPECT_EQ(g.judge({0, 0, 0, 0, 1, 1}, {0, 1, 2, 3, 4, 5}).codes, Codes());
+  OrderVerdict foreign = g.judge({0, 0, 0, 0, 1, 1}, {0, 2, 1, 3, 4, 5});
+  EXPECT_EQ(foreign.codes, Codes({1209}));
+  EXPECT_EQ(foreign.versions, (Numbers{1, 2, 2, 1}));
+  EXPECT_EQ(g.judge({0, 0, 0, 0, 1, 1}, {1, 0, 2, 3, 4, 5}).codes, Codes({1208}));
 }
 
 TEST(PipelineOracle, WaitsForReadsAlone) {
