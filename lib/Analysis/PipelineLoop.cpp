@@ -10,6 +10,8 @@
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <set>
@@ -24,6 +26,7 @@ struct RawAccess {
   sched::StatementId statement;
   sched::BufferId buffer;
   bool reads, writes;
+  bool maybe; ///< a write that need not happen when the statement runs
   bool known; ///< false: anything of the buffer
   SmallVector<std::optional<AffineOffset>> offsets;
   SmallVector<int64_t> lengths;
@@ -139,7 +142,7 @@ private:
       to.name += " (" + std::to_string(uses) + ")";
     to.place = tile::placeOf(from.op->getLoc());
     for (Value condition : from.conditions)
-      to.guard.push_back({conditionName(condition), false});
+      addCondition(condition, to.guard);
     if (isa<tile::CopyOp>(from.op) && tile::isGlobal(cast<tile::CopyOp>(from.op).getSource()))
       to.kind = sched::StatementKind::Copy;
     else if (isa<tile::WaitOp>(from.op))
@@ -166,11 +169,10 @@ private:
         if (inGroup && writtenWhole.contains(tile::rootOf(touched.memref)))
           touched.reads = false;
         if (touched.reads || touched.writes)
-          addAccess(static_cast<sched::StatementId>(i), touched, inner != from.op);
+          addAccess(static_cast<sched::StatementId>(i), touched, inner, from.op);
       }
       for (const tile::TileAccess &touched : accesses)
-        if (inGroup && touched.writes && touched.isWhole() && !access.getAsyncName() &&
-            touched.memref == tile::rootOf(touched.memref))
+        if (inGroup && isWholeWrite(touched) && !access.getAsyncName())
           writtenWhole.insert(touched.memref);
     });
   }
@@ -186,9 +188,68 @@ private:
     return static_cast<sched::QueueId>(queues.size() - 1);
   }
 
+  /// Does an operation inside of a statement run whenever the statement does?
+  static bool alwaysRuns(Operation *inner, Operation *statement) {
+    for (Operation *op = inner; op != statement;) {
+      op = op->getParentOp();
+      if (isa<scf::IfOp>(op))
+        return false;
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        auto begin = getConstantIntValue(loop.getLowerBound());
+        auto end = getConstantIntValue(loop.getUpperBound());
+        if (!begin || !end || *begin >= *end)
+          return false;
+      }
+    }
+    return true;
+  }
+
+  static bool isWholeWrite(const tile::TileAccess &access) {
+    return access.writes && access.isWhole() && access.memref == tile::rootOf(access.memref);
+  }
+
+  static bool writesWhole(Block &block, Value tile) {
+    return llvm::any_of(block.getOps<tile::TileAccessOpInterface>(), [&](auto op) {
+      SmallVector<tile::TileAccess> accesses;
+      op.getAccesses(accesses);
+      return llvm::any_of(accesses, [&](const tile::TileAccess &access) {
+        return isWholeWrite(access) && access.memref == tile;
+      });
+    });
+  }
+
+  /// The same for what it writes, which may be written in either branch of a
+  /// condition.
+  static bool alwaysWrites(const tile::TileAccess &access, Operation *inner, Operation *statement) {
+    if (alwaysRuns(inner, statement))
+      return true;
+    auto branch = dyn_cast<scf::IfOp>(inner->getParentOp());
+    return branch && branch.elseBlock() && isWholeWrite(access) &&
+           writesWhole(*branch.thenBlock(), access.memref) &&
+           writesWhole(*branch.elseBlock(), access.memref) && alwaysRuns(branch, statement);
+  }
+
   std::string conditionName(Value condition) {
     auto [found, isNew] = conditions.try_emplace(condition, conditions.size());
     return "c" + std::to_string(found->second);
+  }
+
+  void addCondition(Value condition, sched::Guard &guard) {
+    Value positive = condition;
+    bool negated = false;
+    for (auto flip = positive.getDefiningOp<arith::XOrIOp>();
+         flip && matchPattern(flip.getRhs(), m_One());
+         flip = positive.getDefiningOp<arith::XOrIOp>()) {
+      positive = flip.getLhs();
+      negated = !negated;
+    }
+    sched::Literal literal{conditionName(positive), negated};
+    // A statement under a condition and its opposite never runs, but that is no
+    // mistake: such a condition just says nothing of others.
+    if (llvm::is_contained(guard, sched::Literal{literal.condition, !negated}))
+      literal = {literal.condition + ".again", false};
+    if (!llvm::is_contained(guard, literal))
+      guard.push_back(literal);
   }
 
   //===------------------------------------------------------------------===//
@@ -234,9 +295,18 @@ private:
 
   /// The box of the allocation or tensor that an access touches. Transposes
   /// change no box; a slice of a slice is not followed.
-  void addAccess(sched::StatementId statement, const tile::TileAccess &access, bool nested) {
+  void addAccess(sched::StatementId statement, const tile::TileAccess &access, Operation *inner,
+                 Operation *whole) {
     Value root = tile::rootOf(access.memref);
-    RawAccess raw{statement, bufferOf(root), access.reads, access.writes, true, {}, {}};
+    bool nested = inner != whole;
+    RawAccess raw{statement,
+                  bufferOf(root),
+                  access.reads,
+                  access.writes,
+                  !alwaysWrites(access, inner, whole),
+                  true,
+                  {},
+                  {}};
     Value view = access.memref;
     while (auto transpose = view.getDefiningOp<memref::TransposeOp>())
       view = transpose.getIn();
@@ -262,53 +332,68 @@ private:
     accesses.push_back(std::move(raw));
   }
 
+  using Invariants = std::map<void *, int64_t>;
+
   /// Offsets of one dimension can be compared if the parts that do not change
-  /// in the loop are the same; then they cancel.
+  /// in the loop are the same; then they cancel. These are the parts that most
+  /// likely are, for each dimension of a buffer.
+  SmallVector<Invariants> commonInvariants(sched::BufferId buffer, size_t rank) {
+    SmallVector<Invariants> common(rank);
+    std::vector<bool> found(rank, false);
+    bool wholes = !result.problem.buffers[buffer].readAfter.empty();
+    for (const RawAccess &access : accesses) {
+      if (access.buffer != buffer || !access.known)
+        continue;
+      wholes |= access.offsets.empty();
+      for (size_t d = 0; d < access.offsets.size(); ++d)
+        if (access.offsets[d] && !found[d]) {
+          found[d] = true;
+          common[d] = access.offsets[d]->invariants;
+        }
+    }
+    // A whole tile begins at zero.
+    if (wholes)
+      common.assign(rank, {});
+    return common;
+  }
+
+  sched::Region regionOf(const RawAccess &access, bool write, ArrayRef<Invariants> common) {
+    sched::Region region;
+    if (access.known && access.offsets.empty())
+      return region;
+    size_t known = 0;
+    for (size_t d = 0; access.known && d < common.size(); ++d) {
+      const auto &offset = access.offsets[d];
+      bool comparable = offset && access.lengths[d] >= 0 && offset->invariants == common[d];
+      known += comparable;
+      if (comparable)
+        region.box.push_back({offset->scale, offset->offset, access.lengths[d]});
+      else // anywhere along this dimension
+        region.box.push_back({0, -(int64_t(1) << 30), int64_t(1) << 31});
+    }
+    region.kind = sched::Region::Kind::Box;
+    // A box that is too large would pretend that a tile is written where it is
+    // not; too large a read, or a write of a tensor, does no such harm.
+    bool exact = known == common.size();
+    if (known == 0 || (!exact && write && !tile::isGlobal(result.buffers[access.buffer])))
+      region = {sched::Region::Kind::Unknown, {}};
+    return region;
+  }
+
   void finishRegions() {
     for (sched::BufferId buffer = 0; buffer < result.buffers.size(); ++buffer) {
-      size_t rank = static_cast<size_t>(cast<MemRefType>(result.buffers[buffer].getType()).getRank());
-      std::vector<bool> comparable(rank, true);
-      std::vector<const std::map<void *, int64_t> *> first(rank, nullptr);
-      bool wholes = false;
-      for (const RawAccess &access : accesses) {
-        if (access.buffer != buffer || !access.known)
-          continue;
-        wholes |= access.offsets.empty();
-        for (size_t d = 0; d < access.offsets.size(); ++d) {
-          const auto &offset = access.offsets[d];
-          if (!offset || access.lengths[d] < 0)
-            comparable[d] = false;
-          else if (!first[d])
-            first[d] = &offset->invariants;
-          else if (*first[d] != offset->invariants)
-            comparable[d] = false;
-        }
-      }
-      // With a whole tile in play, an unknown invariant part cannot be placed.
-      for (size_t d = 0; d < rank; ++d)
-        if (wholes && first[d] && !first[d]->empty())
-          comparable[d] = false;
+      auto type = cast<MemRefType>(result.buffers[buffer].getType());
+      SmallVector<Invariants> common =
+          commonInvariants(buffer, static_cast<size_t>(type.getRank()));
       for (const RawAccess &access : accesses) {
         if (access.buffer != buffer)
           continue;
-        sched::Region region;
-        if (!access.known) {
-          region.kind = sched::Region::Kind::Unknown;
-        } else if (!access.offsets.empty()) {
-          bool any = llvm::is_contained(comparable, true);
-          region.kind = any ? sched::Region::Kind::Box : sched::Region::Kind::Unknown;
-          for (size_t d = 0; any && d < rank; ++d)
-            if (comparable[d])
-              region.box.push_back({access.offsets[d]->scale, access.offsets[d]->offset,
-                                    access.lengths[d]});
-            else
-              region.box.push_back({0, 0, int64_t(1) << 30});
-        }
         auto &to = result.problem.statements[access.statement].accesses;
         if (access.reads)
-          to.push_back({buffer, false, region});
+          to.push_back({buffer, false, regionOf(access, false, common)});
         if (access.writes)
-          to.push_back({buffer, true, region});
+          to.push_back(
+              {buffer, true, regionOf(access, true, common), sched::Proxy::Generic, access.maybe});
       }
     }
   }

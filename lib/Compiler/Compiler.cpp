@@ -215,7 +215,7 @@ public:
     for (auto [name, address] : runtimeFunctions())
       symbols.emplace_back(name, address);
     std::string error;
-    executable.code = NativeCode::compile(module, symbols, error);
+    executable.code = NativeCode::compile(module, symbols, options.optimized, error);
     if (!executable.code) {
       internalError(error);
       return false;

@@ -44,6 +44,8 @@ private:
 struct BackendOptions {
   Target target = Target::native();
   bool lateCompletion = false;
+  /// Off for tests that compile far more than they run.
+  bool optimized = true;
   std::map<std::string, int64_t> fixedSizes = {};
   /// Verifies the program after every pass. Always on; tools can say otherwise.
   bool verify = true;

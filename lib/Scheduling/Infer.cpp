@@ -295,6 +295,11 @@ public:
                     "that could run ahead",
                     "write a plain loop, or state stage and order");
     result.schedule = planner.rule(numStages);
+    if (result.schedule->numStages() < 2)
+      return refuse(NothingToPipeline,
+                    "nothing in this loop can be pipelined: it only copies, so that nothing "
+                    "is left for copies to run ahead of",
+                    "write a plain loop, or state stage and order");
     result.verdict = verify(model, *result.schedule);
     if (!onlyDoesNotFit(result.verdict))
       return shallower();

@@ -229,7 +229,7 @@ std::string LoopModel::whyNotVersionable(BufferId b) const {
         return "`" + statement.name + "` reads " + buffer.name +
                " as an earlier iteration left it";
     for (const Access &write : statement.accesses)
-      if (write.buffer == b && write.write)
+      if (write.buffer == b && write.write && !write.maybe)
         writes.push_back({statement.guard, asWrite(write.region, buffer)});
   }
   for (const Region &read : buffer.readAfter)

@@ -83,6 +83,9 @@ struct Access {
   bool write = false;
   Region region;
   Proxy proxy = Proxy::Generic;
+  /// A write under a condition inside of its statement: later reads may not
+  /// rely on it.
+  bool maybe = false;
   friend bool operator==(const Access &, const Access &) = default;
 };
 

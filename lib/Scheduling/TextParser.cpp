@@ -234,8 +234,11 @@ void Parser::accesses(Statement &s, bool write) {
     access.write = write;
     if (token.is("["))
       access.region = box();
-    if (accept("~"))
-      access.proxy = proxy();
+    while (accept("~"))
+      if (accept("maybe"))
+        access.maybe = true;
+      else
+        access.proxy = proxy();
     s.accesses.push_back(std::move(access));
   } while (accept(","));
 }

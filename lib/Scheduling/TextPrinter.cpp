@@ -93,6 +93,8 @@ std::string printStatement(const Problem &problem, const Statement &s) {
     out += printName(problem.buffers[a.buffer].name) + printRegion(a.region);
     if (a.proxy == Proxy::Async)
       out += "~async";
+    if (a.maybe)
+      out += "~maybe";
   }
   if (!s.awaits.empty())
     out += " awaits " + list(s.awaits, ", ", [&](const Await &a) {

@@ -46,6 +46,9 @@ public:
     int64_t depth = schedule.numStages() - 1, tail = depth;
     for (size_t i = 0; i < body.statements.size(); ++i)
       tail = std::max(tail, schedule.stage[i] + lagOf(i));
+    for (const sched::ImplicitWait &wait : implicitWaits)
+      if (wait.before != sched::none)
+        tail = std::max(tail, schedule.stage[wait.before] + wait.distance);
 
     // Head: steps 0 .. depth-1, where later stages have not begun.
     for (int64_t t = 0; t < depth; ++t)
@@ -181,26 +184,30 @@ private:
       Value k = constant ? index(*constant - stage)
                 : stage  ? Value(arith::SubIOp::create(b, loc, t, index(stage)))
                          : t;
-      if (!guarded) {
-        instance(i, k);
-        continue;
-      }
-      Value end = trips;
-      if (int64_t lag = lagOf(i))
-        end = arith::AddIOp::create(b, loc, trips, index(lag));
-      Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, k, end);
-      auto branch = scf::IfOp::create(b, loc, exists, /*withElseRegion=*/false);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      instance(i, k);
+      // The iteration before which a wait stands need not exist for what is
+      // awaited to be needed by others: waits run on past the end.
+      for (const sched::ImplicitWait &wait : implicitWaits)
+        if (wait.before == i)
+          ifBefore(k, wait.distance, guarded, [&] { waitFor(wait.statement, k, wait.distance); });
+      ifBefore(k, lagOf(i), guarded, [&] { instance(i, k); });
     }
+  }
+
+  /// Emits something for iteration \p k, if that is not \p lag or more beyond
+  /// the last.
+  void ifBefore(Value k, int64_t lag, bool guarded, llvm::function_ref<void()> emit) {
+    if (!guarded)
+      return emit();
+    Value end = lag ? Value(arith::AddIOp::create(b, loc, trips, index(lag))) : trips;
+    Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, k, end);
+    auto branch = scf::IfOp::create(b, loc, exists, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    emit();
   }
 
   /// Statement \p i of iteration \p k.
   void instance(size_t i, Value k) {
-    for (const sched::ImplicitWait &wait : implicitWaits)
-      if (wait.before == i)
-        waitFor(wait.statement, k, wait.distance);
     IRMapping mapping;
     Value iteration = k;
     auto step = getConstantIntValue(loop.getStep());
@@ -245,6 +252,7 @@ private:
       return;
     }
     Operation *copy = b.clone(*op, mapping);
+    retypeViews(copy);
     if (completions[i]) {
       if (auto async = dyn_cast<tile::CopyOp>(copy)) {
         async.setAsyncAttr(completions[i]);
@@ -316,30 +324,45 @@ private:
     Operation *op = value.getDefiningOp();
     for (Value operand : op->getOperands())
       replay(operand, mapping);
-    // A view of a ring's slot is strided otherwise than a view of the tile.
-    if (auto slice = dyn_cast<memref::SubViewOp>(op)) {
-      SmallVector<OpFoldResult> offsets;
-      for (OpFoldResult offset : slice.getMixedOffsets())
-        offsets.push_back(isa<Attribute>(offset)
-                              ? offset
-                              : OpFoldResult(mapping.lookupOrDefault(cast<Value>(offset))));
-      Value source = mapping.lookupOrDefault(slice.getSource());
-      auto type = memref::SubViewOp::inferRankReducedResultType(
-          slice.getType().getShape(), cast<MemRefType>(source.getType()), offsets,
-          slice.getMixedSizes(), slice.getMixedStrides());
-      Value view = memref::SubViewOp::create(b, op->getLoc(), cast<MemRefType>(type), source,
-                                             offsets, slice.getMixedSizes(),
-                                             slice.getMixedStrides());
+    Operation *copy = b.clone(*op, mapping);
+    if (Value view = retyped(copy))
       mapping.map(value, view);
-    } else if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
-      Value view = memref::TransposeOp::create(b, op->getLoc(),
-                                               mapping.lookupOrDefault(transpose.getIn()),
-                                               transpose.getPermutationAttr());
-      mapping.map(value, view);
-    } else {
-      b.clone(*op, mapping);
-    }
     return mapping.lookup(value);
+  }
+
+  /// A view of a ring's slot is strided otherwise than a view of the tile: the
+  /// same view with the type that its source gives it, instead of \p op. Null
+  /// if it is no view.
+  static Value retyped(Operation *op) {
+    OpBuilder at(op);
+    Value view;
+    if (auto slice = dyn_cast<memref::SubViewOp>(op)) {
+      auto type = memref::SubViewOp::inferRankReducedResultType(
+          slice.getType().getShape(), slice.getSourceType(), slice.getMixedOffsets(),
+          slice.getMixedSizes(), slice.getMixedStrides());
+      view = memref::SubViewOp::create(at, op->getLoc(), cast<MemRefType>(type), slice.getSource(),
+                                       slice.getMixedOffsets(), slice.getMixedSizes(),
+                                       slice.getMixedStrides());
+    } else if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
+      view = memref::TransposeOp::create(at, op->getLoc(), transpose.getIn(),
+                                         transpose.getPermutationAttr());
+    } else {
+      return nullptr;
+    }
+    op->getResult(0).replaceAllUsesWith(view);
+    op->erase();
+    return view;
+  }
+
+  /// The same for views inside of a group, a condition or a loop.
+  static void retypeViews(Operation *op) {
+    SmallVector<Operation *> views;
+    op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+      if (inner != op && isa<memref::SubViewOp, memref::TransposeOp>(inner))
+        views.push_back(inner);
+    });
+    for (Operation *view : views)
+      retyped(view);
   }
 
   //===------------------------------------------------------------------===//

@@ -197,6 +197,109 @@ TEST(RunPipelines, ConditionsAreReplayedForTheirOwnIteration) {
   }
 }
 
+/// A tile that is carried, filled asynchronously and not awaited: in the last
+/// iteration nothing is left of what usually comes first after the copy.
+struct CarriedAndFilled {
+  void operator()(Block &b, In<f32, 1> A, Index n, Out<f32, 1> C, Out<f32, 1> D) const {
+    auto x = b.shared<f32>(width);
+    auto acc = b.local<f32>(width), sum = b.local<f32>(width);
+    b.fill(x, 1);
+    b.fill(acc, 0);
+    b.fill(sum, 0);
+    for (Index k : b.pipelined(n, {.stage = {0, 0, 1}, .order = {0, 2, 1}})) {
+      b.set(acc, acc + x * (cast<f32>(k) + 1));
+      b.copy(A.at(k * width), x, {.async = "load"});
+      b.set(sum, sum + x * (cast<f32>(k) + 1));
+    }
+    b.copy(acc, C.at(0));
+    b.copy(sum, D.at(0));
+  }
+};
+
+TEST(RunPipelines, WaitsThatNobodyWroteRunOnPastTheEnd) {
+  auto kernel = compile(CarriedAndFilled{}, Target::native(), {.late_completion = true});
+  for (int64_t n = 0; n <= 6; ++n) {
+    auto a = numbers((n + 1) * width);
+    std::vector<float> acc(width, 0), sum(width, 0), x(width, 1);
+    for (int64_t k = 0; k < n; ++k)
+      for (int i = 0; i < width; ++i) {
+        acc[i] += x[i] * static_cast<float>(k + 1);
+        x[i] = a[k * width + i];
+        sum[i] += x[i] * static_cast<float>(k + 1);
+      }
+    std::vector<float> c(width, -1), d(width, -1);
+    kernel.launch({.completion = Completion::Latest}, view(a, {n * width}), n, view(c, {width}),
+                  view(d, {width}));
+    EXPECT_EQ(c, acc) << "n = " << n;
+    EXPECT_EQ(d, sum) << "n = " << n;
+  }
+}
+
+/// Products into one accumulator that are awaited an iteration later, the first
+/// of which does not add to it: only the order of issue gives the sum.
+struct ChainedProducts {
+  void operator()(Block &b, In<f32, 2> A, Index n, Out<f32, 2> C) const {
+    auto x = b.shared<f32>(4, 4), y = b.shared<f32>(4, 4), acc = b.local<f32>(4, 4);
+    b.fill(acc, 0);
+    for (Index k : b.pipelined(n, {.stage = {0, 0, 1, 1, 2}, .order = {0, 1, 2, 3, 4}})) {
+      b.copy(A.at(k * 4, 0), x);
+      b.copy(A.at(k * 4, 4), y);
+      b.gemm(x, y, acc, {.accumulate = false, .async = "first"});
+      b.gemm(y, x, acc, {.async = "second"});
+      b.wait({"first", "second"});
+    }
+    b.copy(acc, C.at(0, 0));
+  }
+};
+
+TEST(RunPipelines, ProductsIntoOneAccumulatorTakeEffectInOrder) {
+  auto result = try_compile(ChainedProducts{}, Target::native(), {.late_completion = true});
+  ASSERT_TRUE(result) << to_text(result.diagnostics);
+  for (int64_t n = 1; n <= 6; ++n) {
+    auto a = numbers(n * 32);
+    std::vector<float> expected(16, 0);
+    const float *last = a.data() + (n - 1) * 32;
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 4; ++j)
+        for (int l = 0; l < 4; ++l)
+          expected[4 * i + j] +=
+              last[8 * i + l] * last[8 * l + 4 + j] + last[8 * i + 4 + l] * last[8 * l + j];
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      std::vector<float> c(16, -1);
+      result.kernel.launch(
+          {.completion = seed ? Completion::Random : Completion::Latest, .seed = seed},
+          view(a, {4 * n, 8}), n, view(c, {4, 4}));
+      EXPECT_EQ(c, expected) << "n = " << n << ", seed " << seed;
+    }
+  }
+}
+
+/// A part of a ring's slot inside of a group.
+struct PartInGroup {
+  void operator()(Block &b, In<f32, 1> A, Index n, Out<f32, 1> C) const {
+    auto x = b.shared<f32>(width), acc = b.local<f32>(width / 2);
+    b.fill(acc, 0);
+    for (Index k : b.pipelined(n, {.num_stages = 3})) {
+      b.copy(A.at(k * width), x);
+      b.statement("add half", [&] { b.set(acc, acc * 2 + slice(x, {2}, {width / 2})); });
+    }
+    b.copy(acc, C.at(0));
+  }
+};
+
+TEST(RunPipelines, PartsOfRingSlotsInsideOfGroups) {
+  auto kernel = compile(PartInGroup{}, Target::native(), {.late_completion = true});
+  for (int64_t n = 0; n <= 6; ++n) {
+    auto a = numbers((n + 1) * width);
+    std::vector<float> expected(width / 2, 0), c(width / 2, -1);
+    for (int64_t k = 0; k < n; ++k)
+      for (int i = 0; i < width / 2; ++i)
+        expected[i] = expected[i] * 2 + a[k * width + 2 + i];
+    kernel(view(a, {n * width}), n, view(c, {width / 2}));
+    EXPECT_EQ(c, expected) << "n = " << n;
+  }
+}
+
 TEST(RunPipelines, AWrongScheduleIsRefusedWithBothLines) {
   WeightedSum wrong{{.stage = {1, 0, 0}, .order = {0, 1, 2}}};
   EXPECT_FALSE(try_compile(wrong, Target::interpreter()));

@@ -116,7 +116,7 @@ NativeCode::~NativeCode() = default;
 
 std::unique_ptr<NativeCode>
 NativeCode::compile(mlir::ModuleOp module,
-                    llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols,
+                    llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols, bool optimized,
                     std::string &error) {
   auto fail = [&](std::string text) {
     error = std::move(text);
@@ -143,12 +143,16 @@ NativeCode::compile(mlir::ModuleOp module,
     }
   if (llvm::verifyModule(*llvmModule))
     return fail("the LLVM IR of the kernel is not valid");
-  optimize(*llvmModule, *machine);
+  if (optimized)
+    optimize(*llvmModule, *machine);
 
   auto code = std::make_unique<NativeCode>();
   llvm::raw_string_ostream(code->llvmIR) << *llvmModule;
   auto builder = llvm::orc::LLJITBuilder();
-  builder.setJITTargetMachineBuilder(*hostBuilder());
+  auto target = *hostBuilder();
+  if (!optimized)
+    target.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
+  builder.setJITTargetMachineBuilder(std::move(target));
   builder.setNumCompileThreads(0);
   auto jit = builder.create();
   if (!jit)

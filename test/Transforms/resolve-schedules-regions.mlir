@@ -1,0 +1,155 @@
+// RUN: penstock-opt %s --tile-resolve-schedules -split-input-file -verify-diagnostics | FileCheck %s
+
+// What statements are known to touch, and what may not be taken for granted.
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+!h = memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>
+
+// The part that is written is not the part that is read, or nobody knows: the
+// tile is carried, and the copy may not overtake its use.
+func.func @unknown_part(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    %r = arith.remsi %k, %c2 : index
+    %o = arith.muli %r, %c4 : index
+    %w = memref.subview %s[%o] [4] [1] : !s to !h
+    // expected-error @+4 {{PS1203: this schedule lets `copy a tile -> s` overwrite `s`}}
+    // expected-note @+3 {{label: writes s for iteration k+1}}
+    // expected-note @+2 {{help: give `copy a tile -> s` stage 1 or later}}
+    // expected-note @+1 {{help: `s` has one version: `copy s -> a tile` reads s as an earlier}}
+    tile.copy %A[%k] to %w : !t to !h
+    // expected-note @+2 {{still reading s}}
+    // expected-note @+1 {{label}}
+    tile.copy %s to %C[%k] : !s to !t
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
+  return
+}
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+
+// One access at an offset that is not affine says nothing of the others: the
+// first two stores lie apart.
+// CHECK-LABEL: func.func @others_stay_known
+// CHECK: order = [1, 0, 2], resolved
+func.func @others_stay_known(%n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %s to %C[%c0] : !s to !t
+    tile.copy %s to %C[%c8] : !s to !t
+    %r = arith.remsi %k, %c2 : index
+    tile.copy %s to %C[%r] : !s to !t
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 0], order = [1, 0, 2]>}
+  return
+}
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+
+// Statements under opposite conditions never meet in one iteration.
+// CHECK-LABEL: func.func @opposite
+// CHECK: order = [1, 0], resolved
+func.func @opposite(%n: index, %F: memref<?xi1, strided<[1]>, #tile.space<global>> {tile.access = "in"}, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %true = arith.constant true
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    %o = arith.muli %k, %c8 : index
+    %f = tile.load %F[%k] : memref<?xi1, strided<[1]>, #tile.space<global>> -> i1
+    %not = arith.xori %f, %true : i1
+    scf.if %f {
+      tile.copy %s to %C[%o] : !s to !t
+    }
+    scf.if %not {
+      tile.copy %s to %C[%o] : !s to !t
+    }
+  } {tile.schedule = #tile.schedule<stage = [0, 0], order = [1, 0]>}
+  return
+}
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+
+// A loop inside of the body may run no iteration at all, so that its write is
+// not one that the reader can rely on.
+func.func @empty_inner_loop(%A: !t {tile.access = "in"}, %n: index, %m: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    // expected-error @+4 {{PS1203: this schedule lets `loop` overwrite `s`}}
+    // expected-note @+3 {{label: writes s for iteration k+1}}
+    // expected-note @+2 {{help: give `loop` stage 1 or later}}
+    // expected-note @+1 {{help: `s` has one version: `copy s -> a tile` reads s as an earlier}}
+    scf.for %j = %c0 to %m step %c1 {
+      tile.copy %A[%k] to %s : !t to !s
+    }
+    // expected-note @+2 {{still reading s}}
+    // expected-note @+1 {{label}}
+    tile.copy %s to %C[%k] : !s to !t
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
+  return
+}
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+
+// Either branch fills the tile, so each iteration may have its own.
+// CHECK-LABEL: func.func @either_branch
+// CHECK: stage = [0, 0, 1], order = [0, 1, 2], resolved
+func.func @either_branch(%A: !t {tile.access = "in"}, %B: !t {tile.access = "inout"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %i0 = arith.constant 0 : i32
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    %o = arith.muli %k, %c8 : index
+    %old = tile.atomic add %i0, %B[%k] : i32, !t -> i32
+    %c = arith.cmpi ne, %old, %i0 : i32
+    scf.if %c {
+      tile.copy %A[%o] to %s : !t to !s
+    } else {
+      tile.fill %s, %i0 : !s, i32
+    }
+    tile.copy %s to %C[%o] : !s to !t
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2]>}
+  return
+}
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+
+// A loop that only copies has nothing that copies could run ahead of.
+func.func @only_copies(%A: !t {tile.access = "in"}, %n: index) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = tile.alloc "s" : !s
+  // expected-error @+2 {{nothing in this loop can be pipelined: it only copies}}
+  // expected-note @+1 {{help: write a plain loop}}
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %A[%k] to %s : !t to !s
+  } {tile.schedule = #tile.schedule<num_stages = 2>}
+  return
+}

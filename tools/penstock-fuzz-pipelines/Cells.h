@@ -1,0 +1,77 @@
+//===- Cells.h - Which cells an access touches ------------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Evaluates the place of a box in one iteration. Both judges use it; there is
+// nothing in it to be wrong about but a multiplication.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_FUZZ_PIPELINES_CELLS_H
+#define PENSTOCK_FUZZ_PIPELINES_CELLS_H
+
+#include "Loop.h"
+
+namespace penstock::fuzz {
+
+/// What cannot be known when a loop is compiled.
+struct World {
+  int64_t trips = 0;
+  /// conditions[c][k]; shared by the iterations beyond the table.
+  std::vector<std::vector<bool>> conditions;
+  /// What `Loaded` spans read, by iteration.
+  std::vector<int64_t> table;
+
+  bool holds(const std::vector<Term> &terms, int64_t k) const {
+    for (const Term &term : terms)
+      if (conditions[size_t(term.condition)][size_t(k)] == term.negated)
+        return false;
+    return true;
+  }
+};
+
+/// Where an affine span begins in iteration \p k.
+inline int64_t beginOf(const Span &span, int64_t k) { return span.scale * k + span.offset; }
+
+/// Where any span begins in iteration \p k.
+inline int64_t beginIn(const Span &span, int64_t k, const World &world) {
+  switch (span.motion) {
+  case Span::Motion::Affine:
+    return beginOf(span, k);
+  case Span::Motion::Modulo:
+    return span.scale * (k % span.modulus) + span.offset;
+  case Span::Motion::Loaded:
+    return span.scale * (world.table[size_t(k)] % span.modulus) + span.offset;
+  }
+  return 0;
+}
+
+/// Calls \p visit with the row-major number of each cell.
+template <class Visit>
+void forEachCell(const LoopBuffer &buffer, const Box &box, int64_t k, const World &world,
+                 Visit visit) {
+  if (box.whole()) {
+    int64_t cells = 1;
+    for (int64_t extent : buffer.extents)
+      cells *= extent;
+    for (int64_t cell = 0; cell < cells; ++cell)
+      visit(cell);
+    return;
+  }
+  if (box.spans.size() == 1) {
+    int64_t begin = beginIn(box.spans[0], k, world);
+    for (int64_t i = 0; i < box.spans[0].length; ++i)
+      visit(begin + i);
+    return;
+  }
+  int64_t row = beginIn(box.spans[0], k, world), column = beginIn(box.spans[1], k, world);
+  for (int64_t i = 0; i < box.spans[0].length; ++i)
+    for (int64_t j = 0; j < box.spans[1].length; ++j)
+      visit((row + i) * buffer.extents[1] + column + j);
+}
+
+} // namespace penstock::fuzz
+
+#endif // PENSTOCK_FUZZ_PIPELINES_CELLS_H

@@ -1,0 +1,142 @@
+//===- Compare.cpp - The checker against the oracle -----------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Compare.h"
+#include "PlanOracle.h"
+#include "ValueOracle.h"
+
+#include <algorithm>
+
+using namespace penstock::fuzz;
+
+namespace {
+
+std::string listOf(const std::set<unsigned> &codes) {
+  std::string text;
+  for (unsigned code : codes)
+    text += " PS" + std::to_string(code);
+  return text.empty() ? " legal" : text;
+}
+
+std::string listOf(const std::vector<int64_t> &versions) {
+  std::string text;
+  for (int64_t v : versions)
+    text += " " + std::to_string(v);
+  return text;
+}
+
+/// What the checker says otherwise than the oracle.
+void findDifference(const ProductVerdict &product, const OrderVerdict &order, Comparison &result) {
+  if (!order.versions.empty() && product.versions != order.versions)
+    result.disagreement = "the checker counts versions" + listOf(product.versions) +
+                          ", the oracle" + listOf(order.versions);
+  if (product.codes != order.codes || product.malformed != order.malformed) {
+    result.onlyCodesDiffer = result.disagreement.empty() && product.legal() == order.legal();
+    result.disagreement =
+        "the checker says" + listOf(product.codes) + ", the oracle" + listOf(order.codes);
+  }
+}
+
+/// What the values say of a verdict by order, or why they contradict it.
+void judgeByValues(const Loop &loop, const Plan &plan, const OrderVerdict &order, uint64_t seed,
+                   Comparison &result) {
+  if (order.form()) {
+    result.category = Category::Form;
+    return;
+  }
+  switch (judgeValues(loop, plan, order, seed)) {
+  case Effect::Same:
+    result.category = Category::Legal;
+    return;
+  case Effect::Harmful:
+    result.category = Category::Illegal;
+    return;
+  case Effect::Dead:
+    result.category = Category::Dead;
+    return;
+  case Effect::Exchanged:
+    result.category = Category::Exchanged;
+    return;
+  case Effect::Conservative:
+    result.category = Category::Conservative;
+    return;
+  case Effect::Unexplained:
+    if (order.codes.count(1204)) {
+      result.category = Category::Wait;
+      return;
+    }
+    result.disagreement = order.legal()
+                              ? "legal by order, but computes something else"
+                              : "refused, harmless, and of no known kind:" + listOf(order.codes);
+  }
+}
+
+} // namespace
+
+Comparison penstock::fuzz::compareProgram(const Program &program, const CompareOptions &options) {
+  Comparison result;
+  Loop loop = loopOf(program);
+  CompiledProgram compiled(program, options.rules);
+  const ProductVerdict &product = compiled.verdict;
+  result.instance = product.instance;
+  if (!product.failure.empty()) {
+    result.disagreement = product.failure;
+    return result;
+  }
+  if (!program.plan) {
+    // Where the rule for a wish for stages is legal, that is the plan.
+    std::optional<Plan> wanted = planByRule(loop, program.numStages);
+    if (wanted && judgeOrder(loop, *wanted).legal() && product.plan != wanted) {
+      result.disagreement = "another plan than that of the rule" +
+                            (product.plan ? std::string() : ":" + listOf(product.codes));
+      return result;
+    }
+    if (product.plan && product.plan->stages() < 2) {
+      result.disagreement = "a plan with one stage for num_stages";
+      return result;
+    }
+  }
+  if (!product.plan) {
+    result.category = Category::Form;
+    return result;
+  }
+  // Numbers that are wrong in themselves are refused before the loop is seen.
+  OrderVerdict order;
+  order.codes = judgeNumbers(*product.plan);
+  if (order.codes.empty())
+    order = judgeOrder(loop, *product.plan);
+  findDifference(product, order, result);
+  if (!result.disagreement.empty())
+    return result;
+  judgeByValues(loop, *product.plan, order, options.seed, result);
+  if (!result.disagreement.empty() || !order.legal())
+    return result;
+  result.stages = product.plan->stages();
+  result.versions = *std::max_element(order.versions.begin(), order.versions.end());
+  if (options.native)
+    result.disagreement = compiled.run(2 * result.stages + 2, options.seed, result.runs);
+  return result;
+}
+
+Comparison penstock::fuzz::compareInstance(const LoopInstance &instance,
+                                           const CompareOptions &options) {
+  Comparison result;
+  ProductVerdict product = judgeInstance(emitInstance(instance), options.rules);
+  result.instance = product.instance;
+  result.disagreement = product.failure;
+  if (!result.disagreement.empty())
+    return result;
+  OrderVerdict order = judgeOrder(instance.loop, instance.plan);
+  findDifference(product, order, result);
+  if (!result.disagreement.empty())
+    return result;
+  judgeByValues(instance.loop, instance.plan, order, options.seed, result);
+  if (result.disagreement.empty() && order.legal()) {
+    result.stages = instance.plan.stages();
+    result.versions = *std::max_element(order.versions.begin(), order.versions.end());
+  }
+  return result;
+}

@@ -1,0 +1,257 @@
+//===- CompiledProgram.cpp - A random kernel in the compiler --------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "../penstock-fuzz/Random.h"
+#include "Analysis/PipelineLoop.h"
+#include "Compiler/Compiler.h"
+#include "Dialect/Tile/TileDialect.h"
+#include "Product.h"
+#include "Scheduling/Text.h"
+#include "Scheduling/Verify.h"
+#include "penstock/diagnostics.h"
+
+#include <algorithm>
+
+using namespace penstock;
+using namespace penstock::fuzz;
+
+struct CompiledProgram::Inside {
+  PooledContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+namespace {
+
+/// The number of the program's buffer that a value stands for.
+int bufferOf(mlir::Value value, const Program &program) {
+  if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(value)) {
+    int tensors = -1;
+    for (size_t b = 0; b < program.buffers.size(); ++b)
+      if (program.buffers[b].kind == LoopBuffer::Kind::Tensor &&
+          ++tensors == int(argument.getArgNumber()))
+        return int(b);
+    return -1; // the tables
+  }
+  auto alloc = value.getDefiningOp<tile::AllocOp>();
+  return std::stoi(alloc.getLabel()->drop_front().str());
+}
+
+std::set<unsigned> codesOf(const std::vector<Diagnostic> &diagnostics) {
+  std::set<unsigned> codes;
+  for (const Diagnostic &d : diagnostics)
+    if (d.severity == Severity::Error)
+      codes.insert(d.code);
+  return codes;
+}
+
+bool weakened(sched::RuleSet rules) {
+  auto all = sched::allRules();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const sched::RuleInfo &info) { return !rules.has(info.rule); });
+}
+
+void judge(const PipelineLoop &loop, const Program &program, sched::RuleSet rules,
+           ProductVerdict &verdict) {
+  sched::Instance instance{loop.problem, std::nullopt, std::nullopt};
+  verdict.codes = codesOf(sched::check(loop.problem));
+  verdict.malformed = !verdict.codes.empty();
+  sched::Verdict judged;
+  if (program.plan) {
+    verdict.plan = program.plan;
+    instance.schedule = sched::Schedule{program.plan->stage, program.plan->order};
+    if (!verdict.malformed) {
+      judged = sched::verify(loop.problem, *instance.schedule, rules);
+      for (const sched::Violation &violation : judged.violations)
+        verdict.codes.insert(violation.code);
+    }
+  } else {
+    instance.numStages = program.numStages;
+  }
+  verdict.instance = sched::printInstance(instance);
+  if (verdict.malformed)
+    return;
+  // What is legal is compiled anyway; what is not must be refused by the compiler
+  // too. Entries that are too many it may take for those of named scalars.
+  bool complete = program.plan && program.plan->stage.size() == loop.problem.statements.size();
+  if (complete && !verdict.codes.empty() && !weakened(rules) &&
+      sched::resolve(loop.problem, loop.annotations, loop.namedScalars).schedule)
+    verdict.failure = "the compiler accepts what the checker refuses";
+  if (!program.plan) {
+    sched::PipelinedLoop resolved =
+        sched::resolve(loop.problem, loop.annotations, loop.namedScalars);
+    verdict.codes = codesOf(resolved.diagnostics);
+    judged = resolved.verdict;
+    if (resolved.schedule)
+      verdict.plan = Plan{resolved.schedule->stage, resolved.schedule->order};
+  }
+  verdict.versions.assign(program.buffers.size(), 1);
+  for (size_t i = 0; i < judged.versions.size(); ++i)
+    if (int b = bufferOf(loop.buffers[i], program); b >= 0)
+      verdict.versions[size_t(b)] = judged.versions[i].needed;
+}
+
+} // namespace
+
+CompiledProgram::CompiledProgram(const Program &program, sched::RuleSet rules)
+    : program(program), inside(std::make_unique<Inside>()) {
+  std::vector<Diagnostic> diagnostics;
+  inside->module =
+      parseProgram(inside->context.get(), emitKernel(program), "fuzz.mlir", diagnostics);
+  if (!inside->module) {
+    // Annotations that are wrong in themselves are refused when they are read.
+    std::set<unsigned> codes = codesOf(diagnostics);
+    if (!codes.empty() && std::all_of(codes.begin(), codes.end(), [](unsigned code) {
+          return code == 1200 || code == 1211 || code == 1212;
+        })) {
+      verdict.codes = codes;
+      verdict.plan = program.plan;
+      return;
+    }
+    verdict.failure = "the text is refused: " + to_text(diagnostics);
+    return;
+  }
+  inside->module->walk([&](mlir::scf::ForOp loop) {
+    if (!loop->hasAttr(tile::TileDialect::scheduleAttr))
+      return;
+    judge(analyzeLoop(loop), program, rules, verdict);
+  });
+}
+
+CompiledProgram::~CompiledProgram() = default;
+
+namespace {
+
+/// The arguments of one launch and what comes out.
+class Launch {
+public:
+  Launch(const Program &program, const Memory &memory, const World &world) {
+    for (size_t b = 0; b < program.buffers.size(); ++b)
+      if (program.buffers[b].kind == LoopBuffer::Kind::Tensor)
+        addTensor(int(b), program.buffers[b], memory.buffers[b]);
+    ProgramBuffer flags, table;
+    std::vector<int32_t> values;
+    for (const auto &condition : world.conditions)
+      for (int64_t k = 0; k <= maxTrips; ++k)
+        values.push_back(condition[size_t(k)]);
+    values.push_back(0);
+    flags.extents = {int64_t(values.size())};
+    addTensor(-1, flags, values);
+    values.assign(world.table.begin(), world.table.end());
+    table.extents = {int64_t(values.size())};
+    addTensor(-1, table, values);
+    detail::Argument trips;
+    trips.element = Element::index;
+    trips.scalar = uint64_t(world.trips);
+    arguments.push_back(trips);
+    for (size_t b = 0; b < program.buffers.size(); ++b)
+      if (program.buffers[b].readAfter) {
+        ProgramBuffer out = program.buffers[b];
+        if (out.extents.empty())
+          out.extents = {1};
+        addTensor(int(b), out, std::vector<int32_t>(memory.buffers[b].size(), -77));
+      }
+    // Vectors do not move any more.
+    size_t next = 0;
+    for (detail::Argument &argument : arguments)
+      if (argument.tensor)
+        argument.data = storage[next++].bytes.data();
+  }
+
+  /// What is wrong with the outcome.
+  std::string difference(const Memory &expected) const {
+    for (const Storage &s : storage) {
+      if (s.buffer < 0)
+        continue;
+      const std::vector<int32_t> &values = expected.buffers[size_t(s.buffer)];
+      for (size_t i = 0; i < values.size(); ++i) {
+        int32_t got = 0;
+        if (s.narrow)
+          got = int8_t(s.bytes[i]);
+        else
+          std::memcpy(&got, s.bytes.data() + 4 * i, 4);
+        if (got != values[i])
+          return "element " + std::to_string(i) + " of buffer " + std::to_string(s.buffer) +
+                 " is " + std::to_string(got) + " instead of " + std::to_string(values[i]);
+      }
+    }
+    return "";
+  }
+
+  std::vector<detail::Argument> arguments;
+
+private:
+  struct Storage {
+    int buffer;
+    bool narrow;
+    std::vector<char> bytes;
+  };
+
+  void addTensor(int b, const ProgramBuffer &buffer, const std::vector<int32_t> &values) {
+    Storage s{b, buffer.narrow, std::vector<char>(values.size() * (buffer.narrow ? 1 : 4))};
+    for (size_t i = 0; i < values.size(); ++i)
+      if (buffer.narrow)
+        s.bytes[i] = char(values[i]);
+      else
+        std::memcpy(s.bytes.data() + 4 * i, &values[i], 4);
+    detail::Argument argument;
+    argument.tensor = true;
+    argument.element = buffer.narrow ? Element::i8 : Element::i32;
+    argument.sizes = buffer.extents;
+    argument.strides.assign(buffer.extents.size(), 1);
+    if (buffer.extents.size() == 2)
+      argument.strides[0] = buffer.extents[1];
+    arguments.push_back(argument);
+    storage.push_back(std::move(s));
+  }
+
+  std::vector<Storage> storage;
+};
+
+} // namespace
+
+std::string CompiledProgram::run(int64_t most, uint64_t seed, uint64_t &runs) {
+  std::vector<Diagnostic> diagnostics;
+  BackendOptions options;
+  options.lateCompletion = true;
+  options.optimized = false;
+  auto executable = compileProgram(std::move(inside->context), std::move(inside->module), "k",
+                                   options, diagnostics);
+  if (!executable)
+    return "legal, but not compiled: " + to_text(diagnostics);
+  Random random(seed);
+  for (int64_t trips = 0; trips <= most; ++trips) {
+    World world;
+    world.trips = trips;
+    for (int64_t k = 0; k <= maxTrips; ++k)
+      world.table.push_back(random.below(64));
+    for (int c = 0; c < program.conditions; ++c) {
+      auto &values = world.conditions.emplace_back();
+      for (int64_t k = 0; k <= maxTrips; ++k)
+        values.push_back(random.chance(65));
+    }
+    Memory before = initialMemory(program, random.next()), expected = before;
+    evaluate(program, world, expected);
+    for (int way = 0; way < 4; ++way) {
+      LaunchOptions launch;
+      launch.threads = 1;
+      launch.completion = way == 0   ? Completion::Eager
+                          : way == 1 ? Completion::Latest
+                                     : Completion::Random;
+      launch.seed = random.next();
+      Launch one(program, before, world);
+      ++runs;
+      auto faults = detail::launch(executable.get(), one.arguments, launch, {});
+      std::string wrong = faults.empty() ? one.difference(expected) : to_text(faults);
+      if (!wrong.empty())
+        return std::string("native code with ") +
+               (way == 0   ? "eager"
+                : way == 1 ? "latest"
+                           : "random") +
+               " completion, n = " + std::to_string(trips) + ": " + wrong;
+    }
+  }
+  return "";
+}

@@ -1,0 +1,454 @@
+//===- EmitKernel.cpp - Programs as text of the tile dialect --------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Arguments of the kernel: the tensors in order, the table of conditions, the
+// table of numbers, the trip count, and a tensor for each tile that is read
+// after the loop.
+//
+//===----------------------------------------------------------------------===//
+#include "Program.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace penstock::fuzz;
+
+namespace {
+
+using Form = ProgramStatement::Form;
+using OpKind = Operation::Kind;
+using BufferKind = LoopBuffer::Kind;
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+std::string join(const std::vector<std::string> &parts) {
+  std::string all;
+  for (const std::string &part : parts)
+    all += (all.empty() ? "" : ", ") + part;
+  return all;
+}
+
+/// A tile or part of it: its name and its type.
+struct View {
+  std::string name, type;
+};
+
+class KernelEmitter {
+public:
+  explicit KernelEmitter(const Program &program) : program(program) {}
+
+  std::string run() {
+    emitBody();
+    std::string before, after, arguments, constants;
+    for (size_t b = 0; b < program.buffers.size(); ++b) {
+      const ProgramBuffer &buffer = program.buffers[b];
+      std::string name = nameOf(int(b));
+      if (buffer.kind == BufferKind::Tensor) {
+        arguments += name + ": " + wholeType(int(b)) + " {tile.access = \"" +
+                     (written(program, int(b)) ? "inout" : "in") + "\"}, ";
+        continue;
+      }
+      before += "  " + name + " = tile.alloc \"" + name.substr(1) + "\"" +
+                (buffer.statedVersions > 0 ? " versions " + number(buffer.statedVersions) : "") +
+                " : " + wholeType(int(b)) + "\n";
+      std::string value = integer(int64_t(b) + 50, buffer.narrow);
+      if (buffer.kind == BufferKind::Variable)
+        before += "  tile.store " + value + ", " + name + "[] : i32, " + wholeType(int(b)) + "\n";
+      else if (buffer.filledBefore)
+        before += "  tile.fill " + name + ", " + value + " : " + wholeType(int(b)) + ", " +
+                  elementOf(int(b)) + "\n";
+      if (buffer.readAfter)
+        after += emitReadAfter(int(b));
+    }
+    arguments += "%flags: " + tensorType(1, false) +
+                 " {tile.access = \"in\"}, %table: " + tensorType(1, false) +
+                 " {tile.access = \"in\"}, %n: index";
+    for (size_t b = 0; b < program.buffers.size(); ++b)
+      if (program.buffers[b].readAfter)
+        arguments += ", %out" + number(int64_t(b)) + ": " +
+                     tensorType(std::max<size_t>(1, program.buffers[b].extents.size()),
+                                program.buffers[b].narrow) +
+                     " {tile.access = \"out\"}";
+    for (int64_t value : indices)
+      constants += "  " + indexName(value) + " = arith.constant " + number(value) + " : index\n";
+    for (auto [value, narrow] : integers)
+      constants += "  " + integerName(value, narrow) + " = arith.constant " + number(value) +
+                   (narrow ? " : i8\n" : " : i32\n");
+    return "func.func @k(" + arguments + ") attributes {tile.kernel} {\n" + constants +
+           "  %true = arith.constant true\n" + before + "  scf.for %k = %x0 to %n step %x1 {\n" +
+           top + body + "  } {tile.schedule = #tile.schedule<" + annotation() + ">}\n" + after +
+           "  return\n}\n";
+  }
+
+private:
+  static std::string indexName(int64_t value) { return "%x" + number(value); }
+  static std::string integerName(int64_t value, bool narrow) {
+    return (narrow ? "%b" : "%i") + (value < 0 ? "m" + number(-value) : number(value));
+  }
+  std::string index(int64_t value) {
+    indices.insert(value);
+    return indexName(value);
+  }
+  std::string integer(int64_t value, bool narrow) {
+    integers.insert({value, narrow});
+    return integerName(value, narrow);
+  }
+  std::string fresh() { return "%v" + number(next++); }
+
+  std::string nameOf(int b) const {
+    const char *prefix = program.buffers[size_t(b)].kind == BufferKind::Tensor ? "%T" : "%t";
+    return prefix + number(b);
+  }
+  std::string elementOf(int b) const { return program.buffers[size_t(b)].narrow ? "i8" : "i32"; }
+  static std::string tensorType(size_t rank, bool narrow) {
+    std::string element = narrow ? "i8" : "i32";
+    return rank == 1 ? "memref<?x" + element + ", strided<[1]>, #tile.space<global>>"
+                     : "memref<?x?x" + element + ", strided<[?, 1]>, #tile.space<global>>";
+  }
+  std::string wholeType(int b) const {
+    const ProgramBuffer &buffer = program.buffers[size_t(b)];
+    if (buffer.kind == BufferKind::Tensor)
+      return tensorType(buffer.extents.size(), buffer.narrow);
+    std::string type = "memref<";
+    for (int64_t extent : buffer.extents)
+      type += number(extent) + "x";
+    return type + elementOf(b) + ", #tile.space<" + (buffer.local ? "local" : "shared") + ">>";
+  }
+
+  void line(const std::string &text) { body += indent + text + "\n"; }
+
+  /// A scalar that is computed once for all statements, or again for each.
+  std::string shared(const std::string &key, const std::string &operation,
+                     const std::string &type) {
+    if (!program.shareScalars) {
+      std::string name = fresh();
+      line(name + " = " + operation);
+      return name;
+    }
+    std::string name = "%s" + key;
+    if (sharedScalars.insert(key).second) {
+      if (program.bindScalars) {
+        top += "    " + name + "_ = " + operation + "\n";
+        top += "    " + name + " = tile.bind \"" + key + "\" " + name + "_ : " + type + "\n";
+      } else {
+        top += "    " + name + " = " + operation + "\n";
+      }
+    }
+    return name;
+  }
+
+  /// The entry of the table of numbers for this iteration.
+  std::string tableEntry() {
+    return shared("table", "tile.load %table[%k] : " + tensorType(1, false) + " -> i32", "i32");
+  }
+
+  /// The begin of a span; a number where it is constant.
+  std::string begin(const Span &span, bool asAttribute) {
+    if (span.motion == Span::Motion::Affine && span.scale == 0)
+      return asAttribute ? number(span.offset) : index(span.offset);
+    std::string at = "%k";
+    if (span.motion == Span::Motion::Modulo) {
+      at = shared("mod" + number(span.modulus),
+                  "arith.remsi %k, " + index(span.modulus) + " : index", "index");
+    } else if (span.motion == Span::Motion::Loaded) {
+      std::string wide = fresh(), entry = tableEntry();
+      line(wide + " = arith.index_cast " + entry + " : i32 to index");
+      at = fresh();
+      line(at + " = arith.remsi " + wide + ", " + index(span.modulus) + " : index");
+    }
+    if (span.scale != 1) {
+      std::string operation = "arith.muli " + at + ", " + index(span.scale) + " : index";
+      if (at == "%k") {
+        at = shared("k" + number(span.scale), operation, "index");
+      } else {
+        at = fresh();
+        line(at + " = " + operation);
+      }
+    }
+    if (span.offset == 0)
+      return at;
+    std::string sum = fresh();
+    line(sum + " = arith.addi " + at + ", " + index(span.offset) + " : index");
+    return sum;
+  }
+
+  std::string offsets(const Touch &touch) {
+    std::vector<std::string> parts;
+    for (const Span &span : touch.box.spans)
+      parts.push_back(begin(span, false));
+    return join(parts);
+  }
+
+  /// A tile or a part of it.
+  View view(const Touch &touch) {
+    const ProgramBuffer &buffer = program.buffers[size_t(touch.buffer)];
+    if (touch.box.whole())
+      return {nameOf(touch.buffer), wholeType(touch.buffer)};
+    std::vector<std::string> begins, sizes, steps, strides;
+    std::string type = "memref<";
+    int64_t offset = 0, stride = 1;
+    bool dynamic = false;
+    for (size_t d = 0; d < touch.box.spans.size(); ++d) {
+      const Span &span = touch.box.spans[d];
+      stride = d == 0 && buffer.extents.size() == 2 ? buffer.extents[1] : 1;
+      begins.push_back(begin(span, true));
+      sizes.push_back(number(span.length));
+      steps.push_back("1");
+      strides.push_back(number(stride));
+      type += number(span.length) + "x";
+      dynamic |= span.scale != 0;
+      offset += stride * span.offset;
+    }
+    type += elementOf(touch.buffer) + ", strided<[" + join(strides) + "]" +
+            (dynamic  ? ", offset: ?"
+             : offset ? ", offset: " + number(offset)
+                      : "") +
+            ">, #tile.space<" + (buffer.local ? "local" : "shared") + ">>";
+    std::string name = fresh();
+    line(name + " = memref.subview " + nameOf(touch.buffer) + "[" + join(begins) + "] [" +
+         join(sizes) + "] [" + join(steps) + "] : " + wholeType(touch.buffer) + " to " + type);
+    return {name, type};
+  }
+
+  bool isTensor(const Touch &touch) const {
+    return program.buffers[size_t(touch.buffer)].kind == BufferKind::Tensor;
+  }
+
+  /// One end of a copy.
+  View end(const Touch &touch) {
+    if (!isTensor(touch))
+      return view(touch);
+    std::string at = offsets(touch);
+    return {nameOf(touch.buffer) + "[" + at + "]", wholeType(touch.buffer)};
+  }
+
+  /// What the scalars and the constant of an operation add up to.
+  std::string plain(const Operation &op, bool narrow) {
+    std::string sum = integer(op.constant, false);
+    auto add = [&](const std::string &value, int64_t factor) {
+      std::string product = fresh(), total = fresh();
+      line(product + " = arith.muli " + value + ", " + integer(factor, false) + " : i32");
+      line(total + " = arith.addi " + sum + ", " + product + " : i32");
+      sum = total;
+    };
+    if (op.scalar >= 0)
+      add(scalarName(op.scalar), 11);
+    if (op.replayed == 1)
+      add(shared("k32", "arith.index_cast %k : index to i32", "i32"), 13);
+    if (op.replayed == 2)
+      add(tableEntry(), 13);
+    if (!narrow)
+      return sum;
+    std::string cut = fresh();
+    line(cut + " = arith.trunci " + sum + " : i32 to i8");
+    return cut;
+  }
+  static std::string scalarName(int statement) { return "%q" + number(statement); }
+
+  void emit(const Operation &op, int statement, int async) {
+    std::string marked = async >= 0 ? " async \"n" + number(async) + "\"" : "";
+    bool narrow = op.kind != OpKind::Load && program.buffers[size_t(op.target.buffer)].narrow;
+    switch (op.kind) {
+    case OpKind::Copy: {
+      View from = end(op.sources[0]), to = end(op.target);
+      return line("tile.copy " + from.name + " to " + to.name + marked + " : " + from.type +
+                  " to " + to.type);
+    }
+    case OpKind::Fill: {
+      std::string value = plain(op, narrow);
+      View to = view(op.target);
+      return line("tile.fill " + to.name + ", " + value + " : " + to.type + ", " +
+                  elementOf(op.target.buffer));
+    }
+    case OpKind::Map:
+      return emitMap(op, narrow);
+    case OpKind::Gemm: {
+      View a = view(op.sources[0]), b = view(op.sources[1]), c = view(op.target);
+      return line("tile.gemm " + a.name + ", " + b.name + " into " + c.name +
+                  (op.overwrite ? " overwrite" : "") + marked + " : " + a.type + ", " + b.type +
+                  ", " + c.type);
+    }
+    case OpKind::Load: {
+      const Touch &from = op.sources[0];
+      std::string at = offsets(from);
+      return line(scalarName(statement) + " = tile.load " + nameOf(from.buffer) + "[" + at +
+                  "] : " + wholeType(from.buffer) + " -> i32");
+    }
+    case OpKind::Store: {
+      std::string value = plain(op, false), at = offsets(op.target);
+      return line("tile.store " + value + ", " + nameOf(op.target.buffer) + "[" + at + "] : i32, " +
+                  wholeType(op.target.buffer));
+    }
+    case OpKind::Atomic: {
+      std::string value = plain(op, false), at = offsets(op.target);
+      return line(scalarName(statement) + " = tile.atomic add " + value + ", " +
+                  nameOf(op.target.buffer) + "[" + at + "] : i32, " + wholeType(op.target.buffer) +
+                  " -> i32");
+    }
+    }
+  }
+
+  void emitMap(const Operation &op, bool narrow) {
+    std::string sum = plain(op, narrow), type = narrow ? "i8" : "i32";
+    View to = view(op.target);
+    std::vector<std::string> names, types, dims, elements;
+    std::string identity = op.target.box.spans.size() == 2 ||
+                                   (op.target.box.whole() &&
+                                    program.buffers[size_t(op.target.buffer)].extents.size() == 2)
+                               ? "[0, 1]"
+                               : "[0]";
+    for (size_t i = 0; i < op.sources.size(); ++i) {
+      View from = op.sources[i] == op.target ? to : view(op.sources[i]);
+      names.push_back(from.name);
+      types.push_back(from.type);
+      dims.push_back(identity);
+      elements.push_back("%e" + number(int64_t(i)) + ": " + type);
+    }
+    std::string ins = op.sources.empty() ? "" : " ins(" + join(names) + ")";
+    line("tile.map " + to.name + ins + " dims [" + join(dims) + "] {");
+    if (!op.sources.empty())
+      line("^bb0(" + join(elements) + "):");
+    for (size_t i = 0; i < op.sources.size(); ++i) {
+      std::string product = fresh(), total = fresh();
+      line("  " + product + " = arith.muli %e" + number(int64_t(i)) + ", " +
+           integer(3 + 2 * int64_t(i), narrow) + " : " + type);
+      line("  " + total + " = arith.addi " + sum + ", " + product + " : " + type);
+      sum = total;
+    }
+    line("  tile.yield " + sum + " : " + type);
+    line("} : " + to.type + (op.sources.empty() ? "" : " ins(" + join(types) + ")"));
+  }
+
+  /// The value of a condition; its table is read at the top of the body.
+  std::string condition(const Term &term) {
+    std::string c = "%c" + number(term.condition);
+    if (conditions.insert(term.condition).second) {
+      std::string at = c + "at", value = c + "value";
+      top += "    " + at + " = arith.addi %k, " + index(term.condition * (maxTrips + 1)) +
+             " : index\n";
+      top += "    " + value + " = tile.load %flags[" + at + "] : " + tensorType(1, false) +
+             " -> i32\n";
+      top += "    " + c + " = arith.cmpi ne, " + value + ", " + integer(0, false) + " : i32\n";
+    }
+    if (!term.negated)
+      return c;
+    if (negations.insert(term.condition).second)
+      top += "    " + c + "not = arith.xori " + c + ", %true : i1\n";
+    return c + "not";
+  }
+
+  void emitStatement(int i) {
+    const ProgramStatement &s = program.statements[size_t(i)];
+    switch (s.form) {
+    case Form::Wait: {
+      std::vector<std::string> names;
+      for (int name : s.names)
+        names.push_back("\"n" + number(name) + "\"");
+      return line("tile.wait [" + join(names) + "]" + (s.lag ? " lag " + number(s.lag) : ""));
+    }
+    case Form::Plain:
+      return emit(s.operations[0], i, s.async);
+    case Form::Group:
+      line("tile.statement \"g" + number(i) + "\" {");
+      for (const Operation &op : s.operations)
+        emitInside(op, i);
+      return line("}");
+    case Form::Choice: {
+      std::string value;
+      if (s.choice >= 0) {
+        value = condition({s.choice, false});
+      } else {
+        std::string bit = fresh();
+        value = fresh();
+        line(bit + " = arith.andi " + scalarName(s.choiceScalar) + ", " + integer(1, false) +
+             " : i32");
+        line(value + " = arith.cmpi ne, " + bit + ", " + integer(0, false) + " : i32");
+      }
+      line("scf.if " + value + " {");
+      for (const Operation &op : s.operations)
+        emitInside(op, i);
+      if (!s.otherwise.empty()) {
+        line("} else {");
+        for (const Operation &op : s.otherwise)
+          emitInside(op, i);
+      }
+      return line("}");
+    }
+    }
+  }
+  void emitInside(const Operation &op, int i) {
+    indent += "  ";
+    emit(op, i, -1);
+    indent.resize(indent.size() - 2);
+  }
+
+  void emitBody() {
+    index(0);
+    index(1);
+    std::vector<Term> open;
+    auto close = [&] {
+      for (size_t i = 0; i < open.size(); ++i) {
+        indent.resize(indent.size() - 2);
+        line("}");
+      }
+      open.clear();
+    };
+    for (size_t i = 0; i < program.statements.size(); ++i) {
+      const std::vector<Term> &guard = program.statements[i].guard;
+      if (guard != open || !program.mergeConditions) {
+        close();
+        for (const Term &term : guard) {
+          line("scf.if " + condition(term) + " {");
+          indent += "  ";
+        }
+        open = guard;
+      }
+      emitStatement(int(i));
+    }
+    close();
+  }
+
+  std::string emitReadAfter(int b) {
+    std::string out = "%out" + number(b), type = wholeType(b);
+    const ProgramBuffer &buffer = program.buffers[size_t(b)];
+    std::string to = tensorType(std::max<size_t>(1, buffer.extents.size()), buffer.narrow);
+    if (buffer.kind == BufferKind::Variable) {
+      std::string value = fresh();
+      return "  " + value + " = tile.load " + nameOf(b) + "[] : " + type + " -> i32\n" +
+             "  tile.store " + value + ", " + out + "[%x0] : i32, " + to + "\n";
+    }
+    return "  tile.copy " + nameOf(b) + " to " + out +
+           (buffer.extents.size() == 2 ? "[%x0, %x0]" : "[%x0]") + " : " + type + " to " + to +
+           "\n";
+  }
+
+  std::string annotation() const {
+    if (!program.plan)
+      return "num_stages = " + number(program.numStages);
+    auto list = [](const std::vector<int64_t> &values) {
+      std::vector<std::string> parts;
+      for (int64_t value : values)
+        parts.push_back(number(value));
+      return "[" + join(parts) + "]";
+    };
+    return "stage = " + list(program.plan->stage) + ", order = " + list(program.plan->order);
+  }
+
+  const Program &program;
+  std::string top, body, indent = "    ";
+  std::set<int64_t> indices;
+  std::set<std::pair<int64_t, bool>> integers;
+  std::set<int> conditions, negations;
+  std::set<std::string> sharedScalars;
+  int64_t next = 0;
+};
+
+} // namespace
+
+std::string penstock::fuzz::emitKernel(const Program &program) {
+  return KernelEmitter(program).run();
+}

@@ -1,0 +1,72 @@
+//===- OrderOracle.h - Judges schedules by concrete instances ---*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The first of two independent judges: for each pair of instances that touch a
+// common cell, is the first over before the second is issued? Instances are
+// enumerated over more iterations than any schedule of a random program can
+// interleave, and cells are compared one iteration at a time.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_FUZZ_PIPELINES_ORDERORACLE_H
+#define PENSTOCK_FUZZ_PIPELINES_ORDERORACLE_H
+
+#include "Loop.h"
+
+#include <set>
+
+namespace penstock::fuzz {
+
+/// A pair of instances that a schedule does not keep in order.
+struct BrokenPair {
+  int first = 0, second = 0;
+  int64_t distance = 0;
+  int buffer = 0;
+  bool firstWrites = false, secondWrites = false;
+  /// One of the two regions is not affine, so that they overlap only because
+  /// nothing shows that they do not.
+  bool opaque = false;
+};
+
+struct OrderVerdict {
+  /// The loop itself is refused, whatever its schedule.
+  bool malformed = false;
+  /// Codes of all broken rules.
+  std::set<unsigned> codes;
+  /// What the schedule needs, one for each buffer; empty where it has no order.
+  std::vector<int64_t> versions;
+  /// What the loop runs with: the stated number where there is one.
+  std::vector<int64_t> slots;
+  std::vector<BrokenPair> broken;
+  bool legal() const { return codes.empty(); }
+  /// Broken rules that are about the form of the loop or of its annotation.
+  bool form() const;
+};
+
+/// Codes of forms that no schedule can carry.
+std::set<unsigned> judgeForm(const Loop &);
+/// Codes of stages and orders that are wrong whatever the loop.
+std::set<unsigned> judgeNumbers(const Plan &);
+/// All codes of a schedule.
+OrderVerdict judgeOrder(const Loop &, const Plan &);
+
+/// May iterations have copies of this buffer of their own?
+bool mayHaveVersions(const Loop &, int buffer);
+
+/// All awaits of a wait, those that its count implies included.
+std::vector<Naming> namedBy(const Loop &, int wait);
+
+/// The commit that closes the group of an asynchronous statement, or -1.
+int commitOf(const Loop &, int statement);
+
+/// What a statement touches as far as others can see: a read of cells that the
+/// statement itself has just written is no access of its own.
+std::vector<Touch> visibleReads(const Loop &, int statement);
+std::vector<Touch> visibleWrites(const Loop &, int statement);
+
+} // namespace penstock::fuzz
+
+#endif // PENSTOCK_FUZZ_PIPELINES_ORDERORACLE_H

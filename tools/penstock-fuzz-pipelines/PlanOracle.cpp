@@ -1,0 +1,83 @@
+//===- PlanOracle.cpp - The plan that num_stages stands for ---------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "PlanOracle.h"
+
+#include <algorithm>
+
+using namespace penstock::fuzz;
+
+namespace {
+
+using Kind = LoopStatement::Kind;
+
+bool touches(const std::vector<Touch> &list, int buffer) {
+  return std::any_of(list.begin(), list.end(),
+                     [&](const Touch &touch) { return touch.buffer == buffer; });
+}
+
+/// The last statement that reads what a copy fills, if the copy alone fills it
+/// and nothing else is read before.
+std::optional<int> lastUse(const Loop &loop, int copy) {
+  int tile = loop.statements[size_t(copy)].actions[0].writes[0].buffer;
+  std::optional<int> last;
+  for (int i = 0; i < loop.size(); ++i)
+    for (const Action &action : loop.statements[size_t(i)].actions) {
+      if (i != copy && touches(action.writes, tile))
+        return std::nullopt;
+      if (touches(action.reads, tile)) {
+        if (i < copy)
+          return std::nullopt;
+        last = i;
+      }
+    }
+  return last;
+}
+
+} // namespace
+
+std::optional<Plan> penstock::fuzz::planByRule(const Loop &loop, int64_t numStages) {
+  // Which copies follow each consumer.
+  std::vector<std::vector<int>> after(loop.statements.size());
+  size_t copies = 0;
+  for (int i = 0; i < loop.size(); ++i) {
+    const LoopStatement &s = loop.statements[size_t(i)];
+    if (!s.guard.empty() || s.kind == Kind::Wait || s.kind == Kind::Scalar)
+      return std::nullopt;
+    if (s.kind != Kind::Copy)
+      continue;
+    std::optional<int> last = lastUse(loop, i);
+    if (!last || loop.statements[size_t(*last)].kind == Kind::Copy)
+      return std::nullopt;
+    after[size_t(*last)].push_back(i);
+    ++copies;
+  }
+  if (copies == 0 || copies == loop.statements.size())
+    return std::nullopt;
+  std::vector<int> sequence;
+  for (int i = 0; i < loop.size(); ++i)
+    if (loop.statements[size_t(i)].kind != Kind::Copy) {
+      sequence.push_back(i);
+      sequence.insert(sequence.end(), after[size_t(i)].begin(), after[size_t(i)].end());
+    }
+  bool copiesLast = std::all_of(sequence.end() - int64_t(copies), sequence.end(), [&](int i) {
+    return loop.statements[size_t(i)].kind == Kind::Copy;
+  });
+  int64_t consumers = numStages;
+  if (copiesLast && numStages >= 2) {
+    std::rotate(sequence.begin(), sequence.end() - int64_t(copies), sequence.end());
+    consumers = numStages - 1;
+  }
+  Plan plan;
+  plan.stage.resize(loop.statements.size());
+  plan.order.resize(loop.statements.size());
+  for (size_t place = 0; place < sequence.size(); ++place) {
+    size_t i = size_t(sequence[place]);
+    plan.order[i] = int64_t(place);
+    plan.stage[i] = loop.statements[i].kind == Kind::Copy ? 0 : consumers;
+  }
+  return plan;
+}

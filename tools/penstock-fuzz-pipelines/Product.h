@@ -1,0 +1,62 @@
+//===- Product.h - What Penstock says of a loop -----------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The side that is tested. Everything goes through text, as it would for a
+// user: a kernel is parsed, its loop analysed, judged, compiled and launched.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_FUZZ_PIPELINES_PRODUCT_H
+#define PENSTOCK_FUZZ_PIPELINES_PRODUCT_H
+
+#include "Program.h"
+#include "Scheduling/RuleSet.h"
+
+#include <memory>
+#include <set>
+
+namespace penstock::fuzz {
+
+struct ProductVerdict {
+  /// Not about schedules at all: the text was not understood, or two parts of
+  /// the compiler contradict each other. Always a disagreement.
+  std::string failure;
+  bool malformed = false;
+  std::set<unsigned> codes;
+  /// The stated schedule, or the one that was chosen; none if the wish for
+  /// stages was refused.
+  std::optional<Plan> plan;
+  /// One number for each buffer of the program; empty where there is no order.
+  std::vector<int64_t> versions;
+  /// The loop as the analysis sees it.
+  std::string instance;
+  bool legal() const { return failure.empty() && codes.empty(); }
+};
+
+/// One kernel inside of the compiler.
+class CompiledProgram {
+public:
+  CompiledProgram(const Program &program, sched::RuleSet rules);
+  ~CompiledProgram();
+  ProductVerdict verdict;
+
+  /// Compiles to native code with late completion and runs it for 0 to \p most
+  /// iterations and all ways of completing; says what differs from sequential
+  /// execution, or nothing. Once only.
+  std::string run(int64_t most, uint64_t seed, uint64_t &runs);
+
+private:
+  struct Inside;
+  const Program &program;
+  std::unique_ptr<Inside> inside;
+};
+
+/// The verdict on an instance in the text form of docs/scheduling-instances.md.
+ProductVerdict judgeInstance(const std::string &text, sched::RuleSet rules);
+
+} // namespace penstock::fuzz
+
+#endif // PENSTOCK_FUZZ_PIPELINES_PRODUCT_H

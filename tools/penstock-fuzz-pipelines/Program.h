@@ -1,0 +1,113 @@
+//===- Program.h - A random kernel with one pipelined loop ------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a case of --programs is. From it follow the text that the compiler sees
+// (EmitKernel.cpp), the loop that the oracle judges (loopOf), and the numbers
+// that come out (Evaluate.cpp). All elements are integers that wrap around and
+// all updates are sensitive to their order, so that results are exact and two
+// orders give different ones.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_FUZZ_PIPELINES_PROGRAM_H
+#define PENSTOCK_FUZZ_PIPELINES_PROGRAM_H
+
+#include "Cells.h"
+
+#include <optional>
+
+namespace penstock::fuzz {
+
+struct ProgramBuffer {
+  LoopBuffer::Kind kind = LoopBuffer::Kind::Tile;
+  bool narrow = false; ///< i8 instead of i32
+  bool local = false;  ///< tiles: the local space instead of the shared one
+  /// Tiles: constant. Tensors: follow from the accesses (fitTensors).
+  std::vector<int64_t> extents = {};
+  int64_t statedVersions = 0;
+  bool readAfter = false;
+  bool filledBefore = true;
+};
+
+/// One operation of the tile dialect.
+struct Operation {
+  enum class Kind { Copy, Fill, Map, Gemm, Load, Store, Atomic };
+  Kind kind = Kind::Fill;
+  Touch target = {};
+  /// Copy: one. Map: any number; the target itself where it is updated. Gemm:
+  /// the two factors. Load: one cell.
+  std::vector<Touch> sources = {};
+  bool overwrite = false; ///< Gemm: does not read its accumulator
+  /// The statement whose scalar is used, or -1.
+  int scalar = -1;
+  /// Which scalar that can be computed again is used; 0: none, 1: from the
+  /// iteration, 2: from a table in memory.
+  int replayed = 0;
+  int64_t constant = 1;
+};
+
+struct ProgramStatement {
+  enum class Form {
+    Plain,
+    Group,  ///< several operations as one statement
+    Choice, ///< a condition with an else, or on a scheduled scalar
+    Wait
+  };
+  Form form = Form::Plain;
+  std::vector<Operation> operations = {};
+  /// Choice: the condition, or -1 if `choiceScalar` decides.
+  int choice = -1;
+  int choiceScalar = -1;
+  std::vector<Operation> otherwise = {};
+  std::vector<Term> guard = {};
+  /// The name under which it completes, or -1; waits: the names.
+  int async = -1;
+  std::vector<int> names = {};
+  int64_t lag = 0;
+};
+
+struct Program {
+  std::vector<ProgramBuffer> buffers;
+  std::vector<ProgramStatement> statements;
+  /// Conditions that are loaded from a table.
+  int conditions = 0;
+  /// Ways of writing the same thing: shared scalars, names for them, conditions
+  /// around several statements.
+  bool shareScalars = false, bindScalars = false, mergeConditions = false;
+  /// The annotation: one of the two.
+  std::optional<Plan> plan;
+  int64_t numStages = 0;
+};
+
+/// Is the buffer written in the loop?
+bool written(const Program &, int buffer);
+
+/// Does every reference lead somewhere, so that text can be made of it? Programs
+/// are made well formed; what shrinking makes of them may not be.
+bool wellFormed(const Program &);
+
+/// Sets the extents of tensors so that no access leaves them.
+void fitTensors(Program &);
+
+/// The loop as the design defines it. What is decided inside of a statement is a
+/// condition of its own, after those of the program, whatever it depends on.
+Loop loopOf(const Program &);
+
+/// What the tensors hold, and the tiles that are read after the loop.
+struct Memory {
+  std::vector<std::vector<int32_t>> buffers;
+};
+/// The contents of all buffers before the loop.
+Memory initialMemory(const Program &, uint64_t seed);
+/// Runs the loop sequentially.
+void evaluate(const Program &, const World &, Memory &);
+
+/// The kernel @k as text.
+std::string emitKernel(const Program &);
+
+} // namespace penstock::fuzz
+
+#endif // PENSTOCK_FUZZ_PIPELINES_PROGRAM_H

@@ -1,0 +1,301 @@
+//===- OracleTest.cpp - The fuzzer's judges on cases known by hand --------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The oracle of penstock-fuzz-pipelines decides what the checker should say. It
+// is trusted because of these loops, whose verdicts follow from docs/pipelining.md
+// and docs/scheduling-instances.md by hand, and of nothing else.
+//
+//===----------------------------------------------------------------------===//
+#include "OrderOracle.h"
+#include "PlanOracle.h"
+#include "ValueOracle.h"
+
+#include <gtest/gtest.h>
+
+using namespace penstock::fuzz;
+
+namespace {
+
+using Kind = LoopStatement::Kind;
+using Codes = std::set<unsigned>;
+using Numbers = std::vector<int64_t>;
+
+Touch all(int buffer) { return {buffer, {}}; }
+/// One cell for each iteration, `offset` further on.
+Touch moving(int buffer, int64_t offset = 0) {
+  return {buffer, {{{Span::Motion::Affine, 1, offset, 1, 1}}}};
+}
+
+struct Builder {
+  Loop loop;
+
+  int tensor() { return add(LoopBuffer::Kind::Tensor, {64}); }
+  int tile() { return add(LoopBuffer::Kind::Tile, {4}); }
+  int add(LoopBuffer::Kind kind, std::vector<int64_t> extents) {
+    LoopBuffer buffer;
+    buffer.kind = kind;
+    buffer.extents = std::move(extents);
+    loop.buffers.push_back(buffer);
+    return int(loop.buffers.size()) - 1;
+  }
+  LoopStatement &statement(std::vector<Touch> reads, std::vector<Touch> writes,
+                           Kind kind = Kind::Effect) {
+    LoopStatement &s = loop.statements.emplace_back();
+    s.kind = kind;
+    s.actions = {Action{std::move(reads), std::move(writes), {}}};
+    return s;
+  }
+  LoopStatement &wait(int statement, int64_t distance = 0) {
+    LoopStatement &s = loop.statements.emplace_back();
+    s.kind = Kind::Wait;
+    s.names = {{statement, distance, true, true}};
+    return s;
+  }
+
+  OrderVerdict judge(Numbers stage, Numbers order) const {
+    return judgeOrder(loop, {std::move(stage), std::move(order)});
+  }
+  Effect values(Numbers stage, Numbers order) const {
+    Plan plan{std::move(stage), std::move(order)};
+    return judgeValues(loop, plan, judgeOrder(loop, plan), 1);
+  }
+};
+
+/// copyA, copyB, gemm; tiles are buffers 2 and 3, the accumulator 4.
+Builder gemm() {
+  Builder b;
+  int A = b.tensor(), B = b.tensor(), As = b.tile(), Bs = b.tile(), acc = b.tile();
+  b.statement({moving(A)}, {all(As)}, Kind::Copy);
+  b.statement({moving(B)}, {all(Bs)}, Kind::Copy);
+  b.statement({all(As), all(Bs), all(acc)}, {all(acc)});
+  b.loop.buffers[size_t(acc)].readAfter = true;
+  return b;
+}
+
+TEST(PipelineOracle, PlansAndVersionsOfTheTable) {
+  Builder b = gemm();
+  EXPECT_EQ(planByRule(b.loop, 1), (Plan{{0, 0, 1}, {1, 2, 0}}));
+  EXPECT_EQ(planByRule(b.loop, 2), (Plan{{0, 0, 1}, {0, 1, 2}}));
+  EXPECT_EQ(planByRule(b.loop, 3), (Plan{{0, 0, 2}, {0, 1, 2}}));
+  EXPECT_EQ(b.judge({0, 0, 1}, {1, 2, 0}).versions, (Numbers{1, 1, 1, 1, 1}));
+  EXPECT_EQ(b.judge({0, 0, 1}, {0, 1, 2}).versions, (Numbers{1, 1, 2, 2, 1}));
+  EXPECT_EQ(b.judge({0, 0, 2}, {0, 1, 2}).versions, (Numbers{1, 1, 3, 3, 1}));
+  for (int64_t stages : {1, 2, 3, 4}) {
+    Plan plan = *planByRule(b.loop, stages);
+    OrderVerdict verdict = judgeOrder(b.loop, plan);
+    EXPECT_EQ(verdict.codes, Codes());
+    EXPECT_EQ(judgeValues(b.loop, plan, verdict, 1), Effect::Same);
+  }
+}
+
+TEST(PipelineOracle, AttentionOfTheTable) {
+  Builder b;
+  int K = b.tensor(), V = b.tensor(), Ks = b.tile(), Vs = b.tile(), S = b.tile(), O = b.tile();
+  b.statement({moving(K)}, {all(Ks)}, Kind::Copy);
+  b.statement({all(Ks)}, {all(S)});
+  b.statement({all(S)}, {all(S)});
+  b.statement({moving(V)}, {all(Vs)}, Kind::Copy);
+  b.statement({all(S), all(Vs), all(O)}, {all(O)});
+  b.loop.buffers[size_t(O)].readAfter = true;
+  EXPECT_EQ(planByRule(b.loop, 2), (Plan{{0, 2, 2, 0, 2}, {1, 0, 2, 4, 3}}));
+  OrderVerdict verdict = b.judge({0, 2, 2, 0, 2}, {1, 0, 2, 4, 3});
+  EXPECT_EQ(verdict.codes, Codes());
+  EXPECT_EQ(verdict.versions, (Numbers{1, 1, 2, 2, 1, 1}));
+  EXPECT_EQ(b.values({0, 2, 2, 0, 2}, {1, 0, 2, 4, 3}), Effect::Same);
+}
+
+TEST(PipelineOracle, ASlotIsReadUntilTheWait) {
+  Builder b = gemm();
+  b.loop.queues.push_back({true, {4}});
+  b.loop.statements[2].async = true;
+  b.loop.statements[2].queue = 0;
+  b.wait(2);
+  OrderVerdict verdict = b.judge({0, 0, 2, 3}, {0, 1, 2, 3});
+  EXPECT_EQ(verdict.codes, Codes());
+  EXPECT_EQ(verdict.versions, (Numbers{1, 1, 4, 4, 1}));
+  EXPECT_EQ(b.values({0, 0, 2, 3}, {0, 1, 2, 3}), Effect::Same);
+  // Three versions are too few, by order and by values.
+  b.loop.buffers[2].statedVersions = 3;
+  EXPECT_EQ(b.judge({0, 0, 2, 3}, {0, 1, 2, 3}).codes, Codes({1203}));
+  EXPECT_EQ(b.values({0, 0, 2, 3}, {0, 1, 2, 3}), Effect::Harmful);
+}
+
+TEST(PipelineOracle, WithoutAQueueProductsMustEndBeforeTheNext) {
+  Builder b = gemm();
+  b.loop.statements[2].async = true;
+  b.wait(2);
+  EXPECT_EQ(b.judge({0, 0, 2, 3}, {0, 1, 2, 3}).codes, Codes({1201, 1202, 1203}));
+  EXPECT_EQ(b.values({0, 0, 2, 3}, {0, 1, 2, 3}), Effect::Harmful);
+}
+
+TEST(PipelineOracle, ACarriedTileHasOneVersion) {
+  Builder b;
+  int A = b.tensor(), S = b.tile(), acc = b.tile();
+  b.statement({all(S), all(acc)}, {all(acc)});
+  b.statement({moving(A)}, {all(S)}, Kind::Copy);
+  b.loop.buffers[size_t(acc)].readAfter = true;
+  EXPECT_FALSE(mayHaveVersions(b.loop, S));
+  EXPECT_EQ(b.judge({1, 0}, {0, 1}).codes, Codes({1203}));
+  EXPECT_EQ(b.values({1, 0}, {0, 1}), Effect::Harmful);
+}
+
+TEST(PipelineOracle, RecurrenceThroughMemory) {
+  Builder b;
+  int G = b.tensor(), S = b.tile();
+  b.statement({moving(G)}, {all(S)}, Kind::Copy);
+  b.statement({all(S)}, {moving(G, 2)});
+  EXPECT_EQ(b.judge({0, 2}, {1, 0}).codes, Codes());
+  EXPECT_EQ(b.judge({0, 2}, {1, 0}).versions, (Numbers{1, 2}));
+  EXPECT_EQ(b.values({0, 2}, {1, 0}), Effect::Same);
+  EXPECT_EQ(b.judge({0, 2}, {0, 1}).codes, Codes({1201}));
+  EXPECT_EQ(b.judge({0, 2}, {0, 1}).versions, (Numbers{1, 3}));
+  EXPECT_EQ(b.values({0, 2}, {0, 1}), Effect::Harmful);
+}
+
+TEST(PipelineOracle, ACountedWaitKeepsItsBinding) {
+  Builder b;
+  int A = b.tensor(), As = b.tile(), acc = b.tile();
+  b.loop.queues.push_back({true, {acc}});
+  b.statement({moving(A)}, {all(As)}, Kind::Copy);
+  LoopStatement &product = b.statement({all(As), all(acc)}, {all(acc)});
+  product.async = true;
+  product.queue = 0;
+  LoopStatement &commit = b.loop.statements.emplace_back();
+  commit.kind = Kind::Commit;
+  commit.queue = 0;
+  LoopStatement &wait = b.loop.statements.emplace_back();
+  wait.kind = Kind::Wait;
+  wait.queue = 0;
+  wait.count = 1;
+  auto names = namedBy(b.loop, 3);
+  ASSERT_EQ(names.size(), 1u);
+  EXPECT_EQ(names[0].statement, 1);
+  EXPECT_EQ(names[0].distance, 1);
+  EXPECT_EQ(b.judge({0, 1, 1, 1}, {0, 1, 2, 3}).codes, Codes());
+  EXPECT_EQ(b.judge({0, 1, 1, 1}, {0, 1, 2, 3}).versions, (Numbers{1, 3, 1}));
+  EXPECT_EQ(b.judge({0, 1, 2, 2}, {0, 1, 2, 3}).codes, Codes({1207}));
+}
+
+TEST(PipelineOracle, AConditionalWriteKeepsTheOldTile) {
+  Builder b;
+  int A = b.tensor(), S = b.tile(), G = b.tensor();
+  b.loop.conditions = 1;
+  b.statement({moving(A)}, {all(S)}, Kind::Copy).guard = {{0, false}};
+  b.statement({all(S)}, {moving(G)});
+  EXPECT_EQ(b.judge({0, 1}, {0, 1}).codes, Codes({1203}));
+  EXPECT_EQ(b.values({0, 1}, {0, 1}), Effect::Harmful);
+  b.loop.statements[1].guard = {{0, false}};
+  EXPECT_EQ(b.judge({0, 1}, {0, 1}).codes, Codes());
+  EXPECT_EQ(b.judge({0, 1}, {0, 1}).versions, (Numbers{1, 2, 1}));
+  EXPECT_EQ(b.values({0, 1}, {0, 1}), Effect::Same);
+}
+
+TEST(PipelineOracle, FencesScalarsAndForeignGroups) {
+  Builder f;
+  int S = f.tile(), G = f.tensor();
+  f.statement({}, {all(S)});
+  LoopStatement &fence = f.loop.statements.emplace_back();
+  fence.kind = Kind::Fence;
+  fence.from = {Path::Generic};
+  fence.to = {Path::Async};
+  Touch read = all(S), write = moving(G);
+  read.path = write.path = Path::Async;
+  f.statement({read}, {write});
+  EXPECT_EQ(f.judge({0, 0, 0}, {0, 1, 2}).codes, Codes());
+  EXPECT_EQ(f.judge({0, 0, 0}, {1, 0, 2}).codes, Codes({1210}));
+
+  Builder s;
+  S = s.tile(), G = s.tensor();
+  s.statement({}, {all(S)});
+  s.statement({all(S)}, {}, Kind::Scalar).users = {2};
+  s.statement({}, {moving(G)});
+  EXPECT_EQ(s.judge({0, 0, 1}, {0, 1, 2}).codes, Codes({1205}));
+  EXPECT_EQ(s.judge({0, 0, 0}, {0, 2, 1}).codes, Codes({1206}));
+  EXPECT_EQ(s.judge({0, 0, 0}, {0, 1, 2}).codes, Codes());
+
+  Builder g;
+  int A = g.tensor(), X = g.tile(), Y = g.tile();
+  G = g.tensor();
+  g.loop.queues.push_back({});
+  auto inQueue = [&](LoopStatement &statement, Kind kind, bool async) {
+    statement.kind = kind;
+    statement.async = async;
+    statement.queue = 0;
+  };
+  for (int tile : {X, Y}) {
+    inQueue(g.statement({moving(A)}, {all(tile)}), Kind::Copy, true);
+    inQueue(g.loop.statements.emplace_back(), Kind::Commit, false);
+  }
+  inQueue(g.loop.statements.emplace_back(), Kind::Wait, false);
+  g.loop.statements.back().count = 0;
+  g.statement({all(X), all(Y)}, {moving(G)});
+  EXPECT_EQ(g.judge({0, 0, 0, 0, 1, 1}, {0, 1, 2, 3, 4, 5}).codes, Codes());
+  OrderVerdict foreign = g.judge({0, 0, 0, 0, 1, 1}, {0, 2, 1, 3, 4, 5});
+  EXPECT_EQ(foreign.codes, Codes({1209}));
+  EXPECT_EQ(foreign.versions, (Numbers{1, 2, 2, 1}));
+  EXPECT_EQ(g.judge({0, 0, 0, 0, 1, 1}, {1, 0, 2, 3, 4, 5}).codes, Codes({1208}));
+}
+
+TEST(PipelineOracle, WaitsForReadsAlone) {
+  Builder b;
+  int S = b.tile(), G = b.tensor(), H = b.tensor();
+  b.statement({}, {all(S)});
+  LoopStatement &store = b.statement({all(S)}, {moving(G)});
+  store.async = true;
+  b.wait(1).names[0].writes = false;
+  b.wait(1, 1).names[0].reads = false;
+  b.statement({moving(G)}, {moving(H)}); // reads what is still being written
+  EXPECT_EQ(b.judge({0, 0, 0, 0, 0}, {0, 1, 2, 3, 4}).codes, Codes({1201}));
+  EXPECT_EQ(b.values({0, 0, 0, 0, 0}, {0, 1, 2, 3, 4}), Effect::Harmful);
+  EXPECT_EQ(b.judge({0, 0, 0, 0, 1}, {0, 1, 2, 3, 4}).codes, Codes());
+  EXPECT_EQ(b.values({0, 0, 0, 0, 1}, {0, 1, 2, 3, 4}), Effect::Same);
+}
+
+TEST(PipelineOracle, KindsOfHarmlessRefusals) {
+  // Two writes of which the first is never seen.
+  Builder dead;
+  int S = dead.tile(), G = dead.tensor();
+  dead.statement({}, {all(S)});
+  dead.statement({}, {all(S)});
+  dead.statement({}, {moving(G)});
+  EXPECT_EQ(dead.judge({0, 0, 0}, {1, 0, 2}).codes, Codes({1202}));
+  EXPECT_EQ(dead.values({0, 0, 0}, {1, 0, 2}), Effect::Dead);
+
+  // Fill, use, fill, use: the second pair may come first.
+  Builder exchanged;
+  S = exchanged.tile(), G = exchanged.tensor();
+  int H = exchanged.tensor();
+  exchanged.statement({}, {all(S)});
+  exchanged.statement({all(S)}, {moving(G)});
+  exchanged.statement({}, {all(S)});
+  exchanged.statement({all(S)}, {moving(H)});
+  EXPECT_FALSE(exchanged.judge({0, 0, 0, 0}, {2, 3, 0, 1}).legal());
+  EXPECT_EQ(exchanged.values({0, 0, 0, 0}, {2, 3, 0, 1}), Effect::Exchanged);
+  EXPECT_EQ(exchanged.values({0, 0, 0, 0}, {2, 1, 0, 3}), Effect::Harmful);
+
+  // Slots of a ring, chosen by numbers that happen to differ.
+  Builder ring;
+  int R = ring.tile();
+  G = ring.tensor();
+  Touch first{R, {{{Span::Motion::Modulo, 2, 0, 2, 1}}}};
+  Touch second{R, {{{Span::Motion::Modulo, 2, 2, 2, 1}}}};
+  ring.statement({}, {second});
+  ring.statement({first}, {moving(G)});
+  ring.loop.buffers[size_t(R)].readAfter = true;
+  EXPECT_EQ(ring.judge({0, 0}, {1, 0}).codes, Codes({1201}));
+  EXPECT_EQ(ring.values({0, 0}, {1, 0}), Effect::Conservative);
+}
+
+TEST(PipelineOracle, FormsOfSchedules) {
+  Builder b = gemm();
+  EXPECT_EQ(b.judge({0, 0}, {0, 1}).codes, Codes({1200}));
+  EXPECT_EQ(b.judge({0, 0, -1}, {0, 1, 1}).codes, Codes({1211, 1212}));
+  b.loop.buffers[4].statedVersions = 2;
+  EXPECT_EQ(b.judge({0, 0, 0}, {0, 1, 2}).codes, Codes({1217}));
+}
+
+} // namespace
