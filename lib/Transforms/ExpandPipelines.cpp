@@ -222,6 +222,7 @@ private:
     }
     Operation *copy = b.clone(*op, mapping);
     retypeViews(copy);
+    awaitInside(copy);
     if (body.problem.statements[i].async) {
       if (auto async = dyn_cast<tile::CopyOp>(copy))
         async.getInstanceMutable().assign(k);
@@ -336,6 +337,18 @@ private:
     });
     for (Operation *view : views)
       retyped(view);
+  }
+
+  /// A group, a condition or a loop is one statement and over when it has run,
+  /// so that what it issues ends with it.
+  void awaitInside(Operation *statement) {
+    llvm::SmallSetVector<Attribute, 4> names;
+    statement->walk([&](tile::TileAccessOpInterface access) {
+      if (access != statement && access.getAsyncName())
+        names.insert(access.getAsyncName());
+    });
+    if (!names.empty())
+      tile::WaitOp::create(b, loc, b.getArrayAttr(names.getArrayRef()), 0, Value());
   }
 
   //===------------------------------------------------------------------===//

@@ -274,6 +274,32 @@ TEST(RunPipelines, ProductsIntoOneAccumulatorTakeEffectInOrder) {
   }
 }
 
+/// A group is over when it has run, whatever it issues.
+struct AsynchronousInGroup {
+  void operator()(Block &b, In<f32, 1> A, Index n, Out<f32, 1> C) const {
+    auto x = b.shared<f32>(width), acc = b.local<f32>(width);
+    b.fill(acc, 0);
+    for (Index k : b.pipelined(n, {.stage = {0, 1}, .order = {0, 1}})) {
+      b.statement("load", [&] { b.copy(A.at(k * width), x, {.async = "inside"}); });
+      b.set(acc, acc * 2 + x);
+    }
+    b.copy(acc, C.at(0));
+  }
+};
+
+TEST(RunPipelines, WhatAGroupIssuesEndsWithIt) {
+  auto kernel = compile(AsynchronousInGroup{}, Target::native(), {.late_completion = true});
+  for (int64_t n = 0; n <= 6; ++n) {
+    auto a = numbers((n + 1) * width);
+    std::vector<float> expected(width, 0), c(width, -1);
+    for (int64_t k = 0; k < n; ++k)
+      for (int i = 0; i < width; ++i)
+        expected[i] = expected[i] * 2 + a[k * width + i];
+    kernel.launch({.completion = Completion::Latest}, view(a, {n * width}), n, view(c, {width}));
+    EXPECT_EQ(c, expected) << "n = " << n;
+  }
+}
+
 /// A part of a ring's slot inside of a group.
 struct PartInGroup {
   void operator()(Block &b, In<f32, 1> A, Index n, Out<f32, 1> C) const {
