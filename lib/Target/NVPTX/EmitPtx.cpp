@@ -4,14 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Target/LLVMPipeline.h"
 #include "Target/NVPTX/Passes.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -43,22 +44,6 @@ std::unique_ptr<llvm::TargetMachine> machineFor(const std::string &architecture,
     return nullptr;
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(triple, architecture, "+ptx90", {}, {}));
-}
-
-void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
-  passes.run(module, modules);
 }
 
 /// What MLIR's LLVM dialect does not say of kernels and of inline text.
@@ -107,7 +92,7 @@ std::string penstock::emitPtx(mlir::ModuleOp module, const DeviceKernel &kernel,
     error = "the LLVM IR of the kernel is not valid: " + text;
     return "";
   }
-  optimize(*llvmModule, *machine);
+  runLLVMPipeline(*llvmModule, *machine, pipeline);
   llvm::SmallString<0> ptx;
   llvm::raw_svector_ostream stream(ptx);
   llvm::legacy::PassManager passes;

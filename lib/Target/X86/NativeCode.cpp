@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/X86/NativeCode.h"
+#include "Target/LLVMPipeline.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
@@ -16,7 +17,6 @@
 #include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/IRReader/IRReader.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
@@ -86,22 +86,6 @@ public:
 };
 WithoutStrengthReduction gate;
 
-void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
-  passes.run(module, modules);
-}
-
 } // namespace
 
 unsigned penstock::hostVectorBits() {
@@ -144,7 +128,7 @@ NativeCode::compile(mlir::ModuleOp module,
   if (llvm::verifyModule(*llvmModule))
     return fail("the LLVM IR of the kernel is not valid");
   if (optimized)
-    optimize(*llvmModule, *machine);
+    runLLVMPipeline(*llvmModule, *machine, pipeline);
 
   auto code = std::make_unique<NativeCode>();
   llvm::raw_string_ostream(code->llvmIR) << *llvmModule;
