@@ -15,7 +15,7 @@
 #include "attention/blackwell.h"
 #include "attention/hopper.h"
 #include "blackwell_matmul/v4.h"
-#include "blackwell_matmul/v5.h"
+#include "blackwell_matmul/v6.h"
 #include "hopper_matmul/steps.h"
 #include "matmul/kernel.h"
 
@@ -48,7 +48,7 @@ void measure(int argc, char **argv, const char *kernelName, const K &kernel, Tar
 int main(int argc, char **argv) {
   constexpr double limit = 60;
   measure(argc, argv, "v4", blackwell::MatmulV4{}, Target::sm_100a(), limit);
-  measure(argc, argv, "v5", blackwell::MatmulV5{}, Target::sm_100a(), limit);
+  measure(argc, argv, "v6", blackwell::MatmulV6{}, Target::sm_100a(), limit);
   measure(argc, argv, "hopper", hopper::Matmul{.in_flight = 1}, Target::sm_90a(), limit);
   measure(argc, argv, "automatic", examples::Matmul{}, Target::sm_100a(), limit);
   measure(argc, argv, "attention-sm90", attention::HopperAttention{}, Target::sm_90a(), limit);

@@ -11,6 +11,7 @@
 #include "v3.h"
 #include "v4.h"
 #include "v5.h"
+#include "v6.h"
 
 using namespace blackwell;
 
@@ -24,5 +25,6 @@ int main() {
   cases.run("V4", MatmulV4{});
   cases.run("V4, 256 columns, 4 stages", MatmulV4{.block_n = 256, .stages = 4, .epilogue_n = 32});
   cases.run("V5", MatmulV5{});
+  cases.run("V6", MatmulV6{});
   return cases.result();
 }

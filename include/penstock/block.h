@@ -371,6 +371,13 @@ public:
 
   /// The threads of a block: a multiple of 32.
   void threads(int64_t count, Loc at = here()) { detail::nv::threads(count, at); }
+  /// Two neighbouring blocks multiply as one, on Blackwell: each has half of the
+  /// rows of A, of the columns of B and of the rows of the result. Gives which of
+  /// the two this is; block 0 issues the products, and copies of both arrive on
+  /// its barriers.
+  Index pair(Loc at = here()) { return Index(detail::nv::pair(at)); }
+  /// Waits for all threads of both.
+  void pair_sync(Loc at = here()) { detail::nv::pairSync(at); }
   /// What some warps do; the others go on behind it.
   template <class Body> void warps(int64_t first, int64_t count, Body &&body, Loc at = here()) {
     detail::Scope scope = detail::nv::openWarps(first, count, at);

@@ -25,6 +25,8 @@ struct BarrierRef {
 };
 
 PENSTOCK_EXPORT void threads(int64_t count, Loc);
+PENSTOCK_EXPORT Ref pair(Loc);
+PENSTOCK_EXPORT void pairSync(Loc);
 PENSTOCK_EXPORT Scope openWarps(int64_t first, int64_t count, Loc);
 PENSTOCK_EXPORT Scope openElect(Loc);
 PENSTOCK_EXPORT void sync(Loc);

@@ -97,6 +97,20 @@ void seam::threads(int64_t count, Loc at) {
                             call.r->builder.getI64IntegerAttr(count));
 }
 
+Ref seam::pair(Loc at) {
+  Call call(at);
+  if (!call.ok)
+    return {};
+  call.r->function->setAttr(penstock::nv::NVDialect::pairAttr, call.r->builder.getUnitAttr());
+  auto op = call.make<penstock::nv::PairRankOp>(call.r->builder.getIndexType());
+  return op ? call.r->add(op.getResult()) : call.r->poison();
+}
+
+void seam::pairSync(Loc at) {
+  if (Call call(at); call.ok)
+    call.make<penstock::nv::PairSyncOp>();
+}
+
 penstock::detail::Scope seam::openWarps(int64_t first, int64_t count, Loc at) {
   return openScope<penstock::nv::WarpsOp>(at, first, count);
 }

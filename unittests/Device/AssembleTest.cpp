@@ -12,6 +12,7 @@
 #include "blackwell_matmul/v3.h"
 #include "blackwell_matmul/v4.h"
 #include "blackwell_matmul/v5.h"
+#include "blackwell_matmul/v6.h"
 #include "hopper_matmul/steps.h"
 #include "matmul/kernel.h"
 #include "penstock/assemble.h"
@@ -51,6 +52,7 @@ TEST_F(Assembler, TakesTheBlackwellLadder) {
   expectGoodCode(MatmulV3{}, target, "v3");
   expectGoodCode(MatmulV4{}, target, "v4");
   expectGoodCode(MatmulV5{}, target, "v5");
+  expectGoodCode(MatmulV6{}, target, "v6");
   expectGoodCode(attention::BlackwellAttention{}, target, "attention_sm100");
   expectGoodCode(examples::Matmul{}, target, "automatic_sm100");
 }

@@ -35,6 +35,8 @@ void NVDialect::registerTypes() {
 }
 
 LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == pairAttr && isa<func::FuncOp>(op))
+    return success();
   if (attribute.getName() != threadsAttr)
     return tile::emitCoded(op, OpForm) << "unknown attribute " << attribute.getName();
   auto count = dyn_cast<IntegerAttr>(attribute.getValue());
@@ -48,6 +50,11 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
     return diagnostic;
   }
   return success();
+}
+
+bool nv::isPaired(Operation *op) {
+  auto kernel = op->getParentOfType<func::FuncOp>();
+  return kernel && kernel->hasAttr(NVDialect::pairAttr);
 }
 
 ThreadScope nv::scopeOf(Operation *op) {

@@ -27,6 +27,8 @@ struct ThreadScope {
   bool oneThread = false; ///< inside of nv.elect
 };
 ThreadScope scopeOf(mlir::Operation *op);
+/// Whether two blocks multiply as one around this operation.
+bool isPaired(mlir::Operation *op);
 
 } // namespace penstock::nv
 

@@ -27,6 +27,12 @@ def NV_Dialect : Dialect {
     issued by one thread of the scope, always the same; the table in
     docs/explicit.md says for each operation who executes it and how it
     completes.
+
+    With `nv.pair` on the kernel two neighbouring blocks form a cluster and
+    multiply as one: each holds its half of the rows of A, its half of the columns
+    of B and its rows of the accumulator. The first of them issues the products;
+    copies of both arrive on the first one's barriers, and commits on those of
+    both.
   }];
   let dependentDialects = ["::penstock::tile::TileDialect"];
   let useDefaultTypePrinterParser = 1;
@@ -35,6 +41,8 @@ def NV_Dialect : Dialect {
     void registerTypes();
     /// On a kernel: the number of threads of a block.
     static constexpr ::llvm::StringLiteral threadsAttr = "nv.threads";
+    /// On a kernel: two neighbouring blocks multiply as one.
+    static constexpr ::llvm::StringLiteral pairAttr = "nv.pair";
   }];
 }
 

@@ -152,6 +152,23 @@ LogicalResult ElectOp::verify() {
   return success();
 }
 
+static LogicalResult verifyPaired(Operation *op) {
+  if (isPaired(op))
+    return success();
+  return fail(emitCoded(op, HardwareScope)
+                  << "`" << op->getName().stripDialect() << "` stands in a kernel without pairs",
+              "call b.pair() first");
+}
+LogicalResult PairRankOp::verify() { return verifyPaired(*this); }
+LogicalResult PairSyncOp::verify() {
+  if (failed(verifyPaired(*this)))
+    return failure();
+  if (!scopeOf(*this).wholeBlock || scopeOf(*this).oneThread)
+    return fail(emitCoded(*this, HardwareScope)
+                << "`pair_sync` is executed by all threads of both blocks");
+  return success();
+}
+
 LogicalResult SyncOp::verify() { return verifyConverged(*this); }
 
 //===----------------------------------------------------------------------===//
@@ -257,7 +274,8 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
   if (failed(verifySpace(op, acc, accSpace, "accumulator")) ||
       failed(verifyRank2(op, acc, "accumulator")))
     return failure();
-  auto product = productOf(a, b, acc);
+  bool pair = blackwell && isPaired(op);
+  auto product = productOf(a, b, acc, pair);
   if (!product.error.empty())
     return fail(emitCoded(op, HardwareShape) << product.error);
   int64_t rows = product.m;
@@ -266,7 +284,7 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
     return fail(emitCoded(op, HardwareShape)
                 << "the accumulator's " << rows << " rows are not 64, or a multiple, for each of "
                 << groups << " warpgroups");
-  auto rule = blackwell ? layout::refuseTcgen05(1, rows, product.n, product.a, product.b, product.d,
+  auto rule = blackwell ? layout::refuseTcgen05(pair ? 2 : 1, rows, product.n, product.a, product.b, product.d,
                                                 product.aOperand.major, product.bOperand.major)
                         : layout::refuseWgmma(64, product.n, product.a, product.b, product.d,
                                               product.aOperand.major, product.bOperand.major);

@@ -76,6 +76,19 @@ def NV_SyncOp : NV_EffectOp<"sync"> {
   let hasVerifier = 1;
 }
 
+def NV_PairRankOp : NV_Op<"pair.rank", [Pure]> {
+  let summary = "which of the two blocks of a pair this is: 0 or 1";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def NV_PairSyncOp : NV_EffectOp<"pair.sync"> {
+  let summary = "waits for all threads of both blocks of a pair";
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
 def NV_ProxyFenceOp : NV_EffectOp<"fence.proxy_async"> {
   let summary = "makes a thread's writes to shared memory visible to engines";
   let description = [{

@@ -51,12 +51,13 @@ static std::pair<MemRefType, bool> stored(Value operand) {
   return {cast<MemRefType>(operand.getType()), false};
 }
 
-Product nv::productOf(Value a, Value b, Value acc) {
+Product nv::productOf(Value a, Value b, Value acc, bool pair) {
+  int64_t blocks = pair ? 2 : 1;
   Product product;
   auto typeOf = [](Value value) { return cast<MemRefType>(value.getType()); };
   ArrayRef<int64_t> as = typeOf(a).getShape(), bs = typeOf(b).getShape(),
                     cs = typeOf(acc).getShape();
-  if (as[1] != bs[0] || as[0] != cs[0] || bs[1] != cs[1]) {
+  if (as[1] != bs[0] || as[0] != cs[0] || bs[1] * blocks != cs[1]) {
     product.error = "the shapes of " + tile::describe(a) + ", " + tile::describe(b) + " and " +
                     tile::describe(acc) + " do not fit";
     return product;
@@ -68,8 +69,8 @@ Product nv::productOf(Value a, Value b, Value acc) {
                     tile::describe(b) + " into " + tile::describe(acc);
     return product;
   }
-  product.m = as[0];
-  product.n = bs[1];
+  product.m = as[0] * blocks;
+  product.n = bs[1] * blocks;
   product.k = as[1];
   product.a = *ta;
   product.b = *tb;

@@ -32,8 +32,9 @@ struct Product {
   layout::MatrixOperand aOperand, bOperand;
 };
 /// What `acc += a * b` is for the tensor core. A transposed view of a tile is
-/// the tile in the other order.
-Product productOf(mlir::Value a, mlir::Value b, mlir::Value acc);
+/// the tile in the other order. In a pair of blocks each has half of the rows of
+/// A and of the accumulator, and half of the columns of B; m and n are of both.
+Product productOf(mlir::Value a, mlir::Value b, mlir::Value acc, bool pair = false);
 
 } // namespace penstock::nv
 

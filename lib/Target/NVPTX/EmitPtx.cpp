@@ -56,6 +56,8 @@ void annotate(llvm::Module &module, const DeviceKernel &kernel) {
     function.addFnAttr(llvm::Attribute::NoUnwind);
     function.addFnAttr(llvm::Attribute::Convergent);
     function.addFnAttr("nvvm.reqntid", std::to_string(kernel.threads));
+    if (kernel.cluster[0] > 1)
+      function.addFnAttr("nvvm.cluster_dim", std::to_string(kernel.cluster[0]));
     // One parameter, read only, whose tensor maps have addresses.
     auto *bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), kernel.parameterBytes);
     function.addParamAttr(0, llvm::Attribute::getWithByValType(context, bytes));

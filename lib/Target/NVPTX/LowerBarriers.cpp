@@ -34,16 +34,27 @@ void Lowering::initialise() {
       for (nv::TensorAllocOp op : tiles) {
         int64_t columns = cast<MemRefType>(op.getResult().getType()).getDimSize(1);
         columns = int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns))));
-        ptx("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [$0], $1;",
+        ptx("tcgen05.alloc" + ctaGroup() + ".sync.aligned.shared::cta.b32 [$0], $1;",
             {sharedAddress(i32(tensorSlots.lookup(op.getResult()))), i32(columns)}, "r,r");
       }
-      ptx("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;", {}, "");
+      ptx("tcgen05.relinquish_alloc_permit" + ctaGroup() + ".sync.aligned;", {}, "");
     });
+  if (pair)
+    lowerPairSync();
   Executing all;
   lowerSync(all);
   for (nv::TensorAllocOp op : tiles)
     tensorBases[op.getResult()] = LLVM::LoadOp::create(
         builder, loc, builder.getI32Type(), sharedPointer(i32(tensorSlots.lookup(op.getResult()))));
+}
+
+void Lowering::lowerPairSync() {
+  if (usesTensorMemory)
+    ptx("tcgen05.fence::before_thread_sync;", {}, "");
+  ptx("barrier.cluster.arrive.release.aligned;", {}, "");
+  ptx("barrier.cluster.wait.acquire.aligned;", {}, "");
+  if (usesTensorMemory)
+    ptx("tcgen05.fence::after_thread_sync;", {}, "");
 }
 
 void Lowering::lowerSync(const Executing &by) {

@@ -25,6 +25,8 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const Executing &) {
   unsigned rank = op.getOffsets().size();
   Value map = tensorMap(op.getSource(), op.getTarget());
   Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
+  if (pair) // of the first block: the rank is bit 24 of an address
+    barrier = andBits(barrier, 0xfeffffff);
   Value slot = sharedAddress(slotOffset(view));
   for (int64_t chunk = 0; chunk < tile.chunks(); ++chunk) {
     SmallVector<Value> operands = {add(slot, chunk * tile.chunkBytes()), map};
@@ -36,8 +38,9 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const Executing &) {
     for (unsigned i = 0; i <= rank; ++i)
       constraints += ",r";
     ptx("cp.async.bulk.tensor." + std::to_string(rank) +
-            "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [$0], [$1, " +
-            coordinateText(2, rank) + "], [$" + std::to_string(2 + rank) + "];",
+            "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes" +
+            (pair ? ".cta_group::2" : "") + " [$0], [$1, " + coordinateText(2, rank) + "], [$" +
+            std::to_string(2 + rank) + "];",
         operands, constraints);
   }
 }

@@ -30,7 +30,7 @@ static const char *kindOf(layout::MmaType type) {
 }
 
 LogicalResult Lowering::lowerTensorMma(nv::TensorMmaOp op, const Executing &) {
-  nv::Product product = nv::productOf(op.getA(), op.getB(), op.getAcc());
+  nv::Product product = nv::productOf(op.getA(), op.getB(), op.getAcc(), pair);
   auto a = layout::tcgen05Descriptor(product.aOperand);
   auto b = layout::tcgen05Descriptor(product.bOperand);
   if (!a || !b)
@@ -55,8 +55,8 @@ LogicalResult Lowering::lowerTensorMma(nv::TensorMmaOp op, const Executing &) {
       int64_t bytes = layout::operandStepBytes(operand, 0, k);
       return bytes ? add(fixed, i64(bytes >> 4)) : fixed;
     };
-    ptx("{ .reg .pred more; setp.ne.b32 more, $4, 0; tcgen05.mma.cta_group::1.kind::" +
-            std::string(kindOf(product.a)) + " [$0], $1, $2, $3, more; }",
+    ptx("{ .reg .pred more; setp.ne.b32 more, $4, 0; tcgen05.mma" + ctaGroup() +
+            ".kind::" + std::string(kindOf(product.a)) + " [$0], $1, $2, $3, more; }",
         {target, at(da, product.aOperand), at(db, product.bOperand), i32(int32_t(instruction)),
          accumulate},
         "r,l,l,r,r");

@@ -37,13 +37,12 @@ template <class Op> struct PowerPattern : OpRewritePattern<Op> {
     Location loc = op.getLoc();
     Value exponent = op.getOperand();
     if (std::is_same_v<Op, math::ExpOp>) {
-      Value log2e = arith::ConstantOp::create(rewriter, loc,
-                                              rewriter.getF32FloatAttr(1.44269504f));
+      Value log2e = arith::ConstantOp::create(rewriter, loc, rewriter.getF32FloatAttr(1.44269504f));
       exponent = arith::MulFOp::create(rewriter, loc, exponent, log2e);
     }
     auto power = LLVM::InlineAsmOp::create(
-        rewriter, loc, TypeRange(op.getType()), ValueRange{exponent},
-        "ex2.approx.ftz.f32 $0, $1;", "=f,f", /*has_side_effects=*/false,
+        rewriter, loc, TypeRange(op.getType()), ValueRange{exponent}, "ex2.approx.ftz.f32 $0, $1;",
+        "=f,f", /*has_side_effects=*/false,
         /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
     rewriter.replaceOp(op, power.getResults());
     return success();

@@ -37,6 +37,9 @@ LogicalResult Lowering::run() {
     if (isa<MemRefType>(argument.getType()))
       tensors.push_back(argument);
   kernel.walk([&](nv::TensorAllocOp) { usesTensorMemory = true; });
+  pair = kernel->hasAttr(nv::NVDialect::pairAttr);
+  if (pair)
+    result.cluster = {2, 1, 1};
   if (failed(readLaunch()))
     return failure();
 
@@ -80,8 +83,9 @@ LogicalResult Lowering::run() {
   result.parameterBytes = (result.parameterBytes + 63) / 64 * 64;
   kernel.setType(builder.getFunctionType({params.getType()}, {}));
   // What is left is an ordinary function; what the launch needs is in the result.
-  for (StringRef attribute : {nv::NVDialect::threadsAttr, tile::TileDialect::kernelAttr,
-                              tile::TileDialect::signatureAttr, abi::packAttr, abi::launchSizeAttr})
+  for (StringRef attribute :
+       {nv::NVDialect::threadsAttr, nv::NVDialect::pairAttr, tile::TileDialect::kernelAttr,
+        tile::TileDialect::signatureAttr, abi::packAttr, abi::launchSizeAttr})
     kernel->removeAttr(attribute);
   launch.erase();
   return success();
@@ -324,7 +328,12 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
       when(by.leader, body);
   };
   LogicalResult ok = success();
-  if (auto sync = dyn_cast<nv::SyncOp>(op)) {
+  if (isa<nv::PairSyncOp>(op)) {
+    lowerPairSync();
+  } else if (auto rank = dyn_cast<nv::PairRankOp>(op)) {
+    rank.replaceAllUsesWith(
+        asIndex(ptxValue(builder.getI32Type(), "mov.u32 $0, %cluster_ctarank;", {}, "=r")));
+  } else if (auto sync = dyn_cast<nv::SyncOp>(op)) {
     lowerSync(by);
   } else if (auto arrive = dyn_cast<nv::ArriveOp>(op)) {
     lowerArrive(arrive);
@@ -362,8 +371,13 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
   } else if (auto commit = dyn_cast<nv::TensorCommitOp>(op)) {
     byLeader([&] {
       Value barrier = sharedAddress(barrierOffset(commit.getBarriers(), commit.getIndex()));
-      ptx("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [$0];", {barrier},
-          "r");
+      if (pair) // on the same barrier of both blocks
+        ptx("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster."
+            "b64 [$0], $1;",
+            {barrier, arith::ConstantIntOp::create(builder, loc, 3, 16)}, "r,h");
+      else
+        ptx("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [$0];",
+            {barrier}, "r");
     });
   } else if (auto load = dyn_cast<nv::TensorLoadOp>(op)) {
     lowerTensorLoad(load, by);
@@ -372,7 +386,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
   } else if (auto dealloc = dyn_cast<nv::TensorDeallocOp>(op)) {
     when(cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize)), [&] {
       int64_t columns = cast<MemRefType>(dealloc.getTile().getType()).getDimSize(1);
-      ptx("tcgen05.dealloc.cta_group::1.sync.aligned.b32 $0, $1;",
+      ptx("tcgen05.dealloc" + ctaGroup() + ".sync.aligned.b32 $0, $1;",
           {tensorBases.lookup(dealloc.getTile()),
            i32(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns)))))},
           "r,r");

@@ -136,6 +136,7 @@ private:
   // LowerBarriers.cpp
   void initialise();
   void lowerSync(const Executing &by);
+  void lowerPairSync();
   void lowerArrive(nv::ArriveOp op);
   void lowerTryWait(nv::TryWaitOp op);
   void lowerWait(nv::WaitOp op);
@@ -191,6 +192,8 @@ private:
   SmallVector<mlir::BlockArgument> tensors; ///< the kernel's arguments
   unsigned ownArguments = 0;                ///< of the kernel, before those of the launch
   bool usesTensorMemory = false;
+  bool pair = false; ///< two blocks multiply as one
+  std::string ctaGroup() const { return pair ? ".cta_group::2" : ".cta_group::1"; }
   int64_t nextBarrier = 1;
   Value base;   ///< of the block's shared memory, !llvm.ptr<3>
   Value base32; ///< the same as engines take it

@@ -104,6 +104,25 @@ func.func @warpgroup() attributes {tile.kernel, nv.threads = 128 : i64} {
 
 // -----
 
+func.func @unpaired() attributes {tile.kernel, nv.threads = 128 : i64} {
+  // expected-error @+2 {{`pair.sync` stands in a kernel without pairs}}
+  // expected-note @+1 {{call b.pair() first}}
+  nv.pair.sync
+  return
+}
+
+// -----
+
+func.func @paired() attributes {tile.kernel, nv.pair, nv.threads = 128 : i64} {
+  nv.warps 0, 1 {
+    // expected-error @+1 {{is executed by all threads of both blocks}}
+    nv.pair.sync
+  }
+  return
+}
+
+// -----
+
 func.func @elected() attributes {tile.kernel, nv.threads = 128 : i64} {
   nv.elect {
     // expected-error @+2 {{is executed by whole warps and stands inside of `elect_one`}}
