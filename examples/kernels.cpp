@@ -15,6 +15,7 @@
 #include "grouped_matmul/kernel.h"
 #include "histogram/kernel.h"
 #include "layer_norm/kernel.h"
+#include "matmul/kernel.h"
 #include "matmul_bias_gelu/kernel.h"
 #include "row_softmax/kernel.h"
 #include "vector_add/kernel.h"
@@ -24,6 +25,7 @@ namespace examples {
 PENSTOCK_KERNEL(VectorAdd, block);
 PENSTOCK_KERNEL(RowSoftmax, block_m, block_n);
 PENSTOCK_KERNEL(LayerNorm, block_m, block_n);
+PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group);
 PENSTOCK_KERNEL(MatmulBiasGelu, block_m, block_n, block_k, stages, group);
 PENSTOCK_KERNEL(GroupedMatmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(Gather, block_m, block_n);

@@ -8,6 +8,7 @@
 #include "Analysis/EngineCosts.h"
 #include "Analysis/TileMemory.h"
 #include "Compiler/Compiler.h"
+#include "Compiler/ExplainRoles.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Draw/Svg.h"
@@ -73,6 +74,8 @@ std::string explainModule(mlir::ModuleOp module, const std::string &kernel,
   std::string text;
   for (const Planned &entry : plan(module, kernel, architecture, diagnostics))
     text += sched::renderExplanation(sched::explain(entry.plan.problem, *entry.plan.schedule));
+  if (architecture != "x86" && diagnostics.empty())
+    text += explainRoles(module, kernel, architecture);
   if (text.empty() && diagnostics.empty())
     text = "`" + kernel + "` has no pipelined loop\n";
   return text;

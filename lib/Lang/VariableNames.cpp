@@ -6,22 +6,22 @@
 //===----------------------------------------------------------------------===//
 #include "Lang/VariableNames.h"
 
+#include <algorithm>
+
 #include <cctype>
 #include <vector>
 
 namespace penstock {
 namespace {
 
-bool isWord(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
+bool isWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// The identifier before `= b.shared<`, `(b.local<`, `{b.shared<`, or the one
 /// after `Var<..>` for `Var<int> stage(b, 0)`.
 std::string nameBefore(std::string_view line, size_t at) {
   // Back over the object: `b.`, `this->b.`, `block->`.
-  while (at > 0 && (isWord(line[at - 1]) || line[at - 1] == '.' ||
-                    line[at - 1] == '>' || line[at - 1] == '-'))
+  while (at > 0 && (isWord(line[at - 1]) || line[at - 1] == '.' || line[at - 1] == '>' ||
+                    line[at - 1] == '-'))
     --at;
   while (at > 0 && line[at - 1] == ' ')
     --at;
@@ -31,6 +31,11 @@ std::string nameBefore(std::string_view line, size_t at) {
   while (at > 0 && line[at - 1] == ' ')
     --at;
   size_t end = at;
+  // `auto [full, empty] = ..`: all of them.
+  if (!parenthesis && at > 0 && line[at - 1] == ']') {
+    size_t open = line.rfind('[', at);
+    return open == std::string_view::npos ? "" : std::string(line.substr(open + 1, at - open - 2));
+  }
   while (at > 0 && isWord(line[at - 1]))
     --at;
   std::string name(line.substr(at, end - at));
@@ -41,8 +46,8 @@ std::string nameBefore(std::string_view line, size_t at) {
   size_t before = line.substr(0, at).find_last_not_of(' ');
   if (before == std::string_view::npos)
     return line.back() == ';' ? "" : name;
-  bool member = line[before] == '.' ||
-                (line[before] == '>' && before > 0 && line[before - 1] == '-');
+  bool member =
+      line[before] == '.' || (line[before] == '>' && before > 0 && line[before - 1] == '-');
   return member ? "" : name;
 }
 
@@ -65,8 +70,10 @@ std::string variableName(std::string_view line, unsigned ordinal) {
   std::vector<std::string> names;
   for (size_t at = 0; at < line.size(); ++at) {
     std::string_view rest = line.substr(at);
-    if (rest.starts_with(".shared<") || rest.starts_with(".local<") ||
-        rest.starts_with("->shared<") || rest.starts_with("->local<"))
+    static constexpr std::string_view makers[] = {
+        ".shared<", ".local<", ".template shared<", ".template local<", "->shared<",
+        "->local<", ".alloc<", ".alloc(",           ".tcgen05.load("};
+    if (std::ranges::any_of(makers, [&](auto maker) { return rest.starts_with(maker); }))
       names.push_back(nameBefore(line, at));
     else if (rest.starts_with("Var<") && (at == 0 || !isWord(line[at - 1])))
       names.push_back(nameAfter(line, at));

@@ -1,0 +1,142 @@
+//===- ExplainRoles.cpp - What a tile program becomes on a GPU ------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Compiler/ExplainRoles.h"
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/NV/Operands.h"
+#include "Dialect/Tile/DiagnosticBridge.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Layout/Swizzle.h"
+#include "Target/NVPTX/Passes.h"
+#include "Transforms/Passes.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+/// "warp 0", "warps 4 to 11".
+std::string warpsText(nv::WarpsOp warps) {
+  int64_t first = warps.getFirst(), count = warps.getCount();
+  if (count == 1)
+    return "warp " + std::to_string(first);
+  return "warps " + std::to_string(first) + " to " + std::to_string(first + count - 1);
+}
+
+/// What the warps of a scope are there for.
+std::string jobOf(nv::WarpsOp warps) {
+  bool loads = false, multiplies = false, stores = false;
+  warps.walk([&](Operation *op) {
+    loads |= isa<nv::TmaLoadOp>(op);
+    multiplies |= isa<nv::WgmmaOp, nv::TensorMmaOp>(op);
+    stores |= isa<nv::TmaStoreOp>(op);
+  });
+  // "it loads", "they load".
+  bool one = warps.getCount() == 1;
+  std::string job;
+  for (auto [is, what] : {std::pair(loads, one ? "loads by TMA" : "load by TMA"),
+                          std::pair(multiplies, one ? "multiplies" : "multiply"),
+                          std::pair(stores, one ? "stores by TMA" : "store by TMA")})
+    if (is)
+      job += (job.empty() ? "" : " and ") + std::string(what);
+  return job;
+}
+
+std::string rings(func::FuncOp kernel) {
+  std::string text;
+  kernel.walk([&](tile::AllocOp alloc) {
+    auto type = cast<MemRefType>(alloc.getResult().getType());
+    if (tile::spaceOf(type) != tile::Space::Shared || type.getRank() != 3)
+      return;
+    auto layout = nv::sharedLayoutOf(type);
+    text += "  ring " + tile::nameOf(alloc.getResult()) + ": " +
+            std::to_string(type.getDimSize(0)) + " slots x " + std::to_string(layout->bytes()) +
+            " bytes, ";
+    text += layout->swizzle == layout::Swizzle::None
+                ? "not swizzled"
+                : "swizzled over " + std::to_string(layout::spanBytes(layout->swizzle)) + " bytes";
+    text += layout->chunks() > 1 ? ", " + std::to_string(layout->chunks()) + " boxes" : ", one box";
+    text += " for a copy\n";
+  });
+  kernel.walk([&](nv::BarrierAllocOp alloc) {
+    if (alloc.getCounts().size() < 2)
+      return;
+    int64_t bytes = 0;
+    for (Operation *user : alloc.getResult().getUsers()) {
+      APInt expected;
+      if (auto arrive = dyn_cast<nv::ArriveOp>(user);
+          arrive && arrive.getBytes() && matchPattern(arrive.getBytes(), m_ConstantInt(&expected)))
+        bytes = expected.getSExtValue();
+    }
+    int64_t arrivals = alloc.getCounts()[0];
+    text += "  barriers " + tile::nameOf(alloc.getResult()) + ": " + std::to_string(arrivals) +
+            (arrivals == 1 ? " arrival" : " arrivals") +
+            (bytes ? " and " + std::to_string(bytes) + " bytes" : "") + " for each slot\n";
+  });
+  return text;
+}
+
+/// How many strips of the operands the blocks of one wave touch at once.
+std::string rasterization(func::FuncOp kernel, int64_t processors) {
+  tile::GridOp grid;
+  kernel.walk([&](tile::GridOp op) { grid = op; });
+  if (!grid || grid.getExtents().size() != 2)
+    return "";
+  int64_t group = grid.getSwizzle().value_or(0);
+  std::string wave = std::to_string(processors);
+  if (group < 1)
+    return "  blocks in plain order: a wave of " + wave + " touches up to " + wave +
+           " strips of rows and 1 of columns\n";
+  int64_t rows = (processors + group - 1) / group;
+  return "  blocks in groups of " + std::to_string(group) + " columns: a wave of " + wave +
+         " touches " + std::to_string(rows) + " strips of rows and " + std::to_string(group) +
+         " of columns, together " + std::to_string(rows + group) + " (plain order: up to " +
+         std::to_string(processors + 1) +
+         "); times K and the height of a strip, that is what the "
+         "L2 cache must hold\n";
+}
+
+} // namespace
+
+std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
+                                   const std::string &architecture) {
+  OwningOpRef<ModuleOp> copy(module.clone());
+  auto function = copy->lookupSymbol<func::FuncOp>(kernel);
+  bool pipelined = false, isExplicit = function->hasAttr(nv::NVDialect::threadsAttr);
+  function.walk(
+      [&](scf::ForOp loop) { pipelined |= loop->hasAttr(tile::TileDialect::scheduleAttr); });
+  if (!pipelined || isExplicit)
+    return "";
+  std::vector<penstock::Diagnostic> reasons;
+  PassManager passes((*copy)->getName());
+  passes.addNestedPass<func::FuncOp>(createResolveSchedules());
+  passes.addNestedPass<func::FuncOp>(createSpecialise({architecture, false}));
+  {
+    tile::DiagnosticCollector collector(copy->getContext(), reasons, InternalError);
+    if (failed(passes.run(*copy)))
+      return "on " + architecture + " it is not divided into roles" +
+             (reasons.empty() ? "" : ": " + reasons.front().message) + "\n";
+  }
+  std::string text = "on " + architecture + ": ";
+  text +=
+      std::to_string(function->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr).getInt()) +
+      " threads";
+  bool seenStore = false;
+  function.walk([&](nv::WarpsOp warps) {
+    std::string job = jobOf(warps);
+    // The warp that stores slices of a result appears once for each slice.
+    bool onlyStores = job == "stores by TMA";
+    if (!onlyStores || !seenStore)
+      text += "; " + warpsText(warps) + " " + job;
+    seenStore |= onlyStores;
+  });
+  text += "\n" + rings(function) + rasterization(function, architecture == "sm_90a" ? 132 : 148) +
+          "  where rows are not multiples of 16 bytes, a second kernel copies by plain loads and "
+          "stores\n";
+  return text;
+}

@@ -1,0 +1,24 @@
+//===- ExplainRoles.h - What a tile program becomes on a GPU ----*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_COMPILER_EXPLAINROLES_H
+#define PENSTOCK_COMPILER_EXPLAINROLES_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace penstock {
+
+/// The roles that a kernel's pipelined loop is divided into on "sm_90a" or
+/// "sm_100a", its rings and barriers, and the order of its blocks; or why it is
+/// not divided. Empty for kernels without a pipelined loop.
+std::string explainRoles(mlir::ModuleOp module, const std::string &kernel,
+                         const std::string &architecture);
+
+} // namespace penstock
+
+#endif // PENSTOCK_COMPILER_EXPLAINROLES_H
