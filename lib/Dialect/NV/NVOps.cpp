@@ -50,6 +50,29 @@ static LogicalResult verifyRank2(Operation *op, Value memref, StringRef role) {
               "take one slot of a ring with tile[slot]");
 }
 
+/// Engines find a tile by where its slot begins and take it from there in the
+/// layout of the whole tile: they know nothing of parts.
+static LogicalResult verifyWholeSlot(Operation *op, Value memref, StringRef role) {
+  for (Value view = memref; Operation *from = view.getDefiningOp();) {
+    if (isa<memref::TransposeOp, memref::CastOp>(from)) {
+      view = from->getOperand(0);
+      continue;
+    }
+    auto slice = dyn_cast<memref::SubViewOp>(from);
+    if (!slice)
+      break;
+    ArrayRef<int64_t> shape = slice.getSourceType().getShape();
+    for (size_t dim = shape.size() < 2 ? 0 : shape.size() - 2; dim < shape.size(); ++dim)
+      if (slice.getStaticOffset(dim) != 0 || slice.getStaticSize(dim) != shape[dim])
+        return fail(emitCoded(op, HardwareShape)
+                        << "the " << role << " of `" << op->getName().stripDialect() << "`, "
+                        << describe(memref) << ", is a part of a tile",
+                    "engines take whole tiles, or whole slots of a ring");
+    view = slice.getSource();
+  }
+  return success();
+}
+
 /// Operations that one thread issues, or that whole warps must agree on.
 static LogicalResult verifyConverged(Operation *op) {
   if (!scopeOf(op).oneThread)
@@ -105,7 +128,7 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
     return fail(emitCoded(op, ElementMismatch)
                 << describe(tensor) << " and " << describe(tile)
                 << " hold different elements; an engine copies without converting");
-  if (failed(verifyRank2(op, tile, "tile")))
+  if (failed(verifyRank2(op, tile, "tile")) || failed(verifyWholeSlot(op, tile, "tile")))
     return failure();
   if (tensorType.getRank() < 2 || tensorType.getRank() > 5)
     return fail(emitCoded(op, HardwareShape)
@@ -269,7 +292,7 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
                                    bool blackwell) {
   for (auto [value, role] : {std::pair(a, "left operand"), std::pair(b, "right operand")})
     if (failed(verifySpace(op, value, tile::Space::Shared, role)) ||
-        failed(verifyRank2(op, value, role)))
+        failed(verifyRank2(op, value, role)) || failed(verifyWholeSlot(op, value, role)))
       return failure();
   if (failed(verifySpace(op, acc, accSpace, "accumulator")) ||
       failed(verifyRank2(op, acc, "accumulator")))
@@ -331,6 +354,11 @@ LogicalResult TensorDeallocOp::verify() {
 }
 
 LogicalResult TensorMmaOp::verify() {
+  if (auto slice = getAcc().getDefiningOp<memref::SubViewOp>())
+    if (slice.getStaticOffset(0) != 0)
+      return fail(emitCoded(*this, HardwareShape) << "the accumulator " << describe(getAcc())
+                                                  << " does not begin in the first row of its tile",
+                  "take all rows, and columns from anywhere: slice(acc, {0, n}, {rows, columns})");
   return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Tensor, true);
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/Lowering.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -34,6 +35,8 @@ void Lowering::initialise() {
       for (nv::TensorAllocOp op : tiles) {
         int64_t columns = cast<MemRefType>(op.getResult().getType()).getDimSize(1);
         columns = int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns))));
+        // Who forgets to free it is shown where it was asked for.
+        llvm::SaveAndRestore<Location> here(loc, op.getLoc());
         ptx("tcgen05.alloc" + ctaGroup() + ".sync.aligned.shared::cta.b32 [$0], $1;",
             {sharedAddress(i32(tensorSlots.lookup(op.getResult()))), i32(columns)}, "r,r");
       }

@@ -24,6 +24,20 @@ LogicalResult Lowering::refuse(Operation *op, const Twine &why) {
          << "`" << op->getName().stripDialect() << "` " << why.str() << " on " << architecture;
 }
 
+/// Hopper's tensor core is not part of Blackwell's, nor the other way round.
+LogicalResult Lowering::checkArchitecture() {
+  LogicalResult ok = success();
+  kernel.walk([&](Operation *op) {
+    bool hopper = isa<nv::WgmmaOp, nv::WgmmaFenceOp, nv::WgmmaCommitOp, nv::WgmmaWaitOp>(op);
+    bool blackwell =
+        isa<nv::TensorAllocOp, nv::TensorDeallocOp, nv::TensorMmaOp, nv::TensorCommitOp,
+            nv::TensorLoadOp, nv::TensorWaitLoadOp, nv::ClcRequestOp, nv::ClcAnswerOp>(op);
+    if ((hopper && architecture != "sm_90a") || (blackwell && architecture != "sm_100a"))
+      ok = refuse(op, "does not exist");
+  });
+  return ok;
+}
+
 LogicalResult Lowering::run() {
   auto threads = kernel->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr);
   if (!threads)
@@ -40,6 +54,8 @@ LogicalResult Lowering::run() {
   pair = kernel->hasAttr(nv::NVDialect::pairAttr);
   if (pair)
     result.cluster = {2, 1, 1};
+  if (failed(checkArchitecture()))
+    return failure();
   if (failed(readLaunch()))
     return failure();
 

@@ -88,6 +88,7 @@ private:
   void eraseDead();
   void lowerScalarAccess(Operation *op);
   LogicalResult checkScalar(Operation *op);
+  LogicalResult checkArchitecture();
   LogicalResult refuse(Operation *op, const llvm::Twine &why);
 
   // Lowering.cpp: small values.

@@ -1,0 +1,176 @@
+//===- Mistakes.h - One mistake, and what its author must be told -*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The tests of this folder take kernels like those of the examples and make one
+// mistake in each. A case names the code of the finding and the marks of the lines
+// that it must point at; a mark is a comment such as `// [load]` at the end of a
+// line of the test. Without a mistake the same kernel must run without a finding
+// and compute the product, so it is the mistake that is found.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_UNITTESTS_EXPLICIT_MISTAKES_H
+#define PENSTOCK_UNITTESTS_EXPLICIT_MISTAKES_H
+
+#include <penstock/penstock.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace mistakes {
+using namespace penstock;
+
+/// Where roles are out of step, what happens depends on the timing: a race or a
+/// deadlock. Every timing must report something, and one of them the finding.
+enum class Seen { InEveryTiming, InSomeTiming };
+
+/// What is expected of a kernel with one mistake.
+template <class Mistake> struct Case {
+  Mistake mistake;
+  const char *name;
+  unsigned code;
+  const char *line;       ///< the mark of a line that the finding points at
+  const char *other = ""; ///< and of a second one, if there is one
+  int64_t tiles = 7;      ///< along K
+  Seen seen = Seen::InEveryTiming;
+};
+
+template <class Mistake> void PrintTo(const Case<Mistake> &one, std::ostream *out) {
+  *out << one.name;
+}
+
+template <class Mistake> std::string nameOf(const ::testing::TestParamInfo<Case<Mistake>> &info) {
+  return info.param.name;
+}
+
+/// The lines of a file that carry a mark.
+inline std::vector<unsigned> linesWith(const std::string &file, const std::string &mark) {
+  std::ifstream in(file);
+  std::vector<unsigned> lines;
+  unsigned number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (line.ends_with("// [" + mark + "]"))
+      lines.push_back(number);
+  }
+  EXPECT_FALSE(lines.empty()) << file << " has no line with the mark " << mark;
+  return lines;
+}
+
+inline bool isAt(const SourcePlace &place, const std::string &file, const std::string &mark) {
+  return place.file == file && std::ranges::count(linesWith(file, mark), place.line);
+}
+
+/// Whether a finding points at a marked line, with its place or with a note.
+inline bool names(const Diagnostic &finding, const std::string &file, const std::string &mark) {
+  if (mark.empty() || isAt(finding.place, file, mark))
+    return true;
+  return std::ranges::any_of(
+      finding.notes, [&](const DiagnosticNote &note) { return isAt(note.place, file, mark); });
+}
+
+/// One of the findings has the code and points at both lines. There may be more:
+/// what follows from a mistake is reported, too.
+inline void expectFinding(const std::vector<Diagnostic> &found, unsigned code,
+                          const std::string &file, const std::string &line,
+                          const std::string &other = "") {
+  bool told = std::ranges::any_of(found, [&](const Diagnostic &finding) {
+    return finding.code == code && names(finding, file, line) && names(finding, file, other);
+  });
+  EXPECT_TRUE(told) << "expected " << codeName(code) << " at [" << line << "]"
+                    << (other.empty() ? "" : " and [" + other + "]") << "\n"
+                    << (found.empty() ? "nothing was reported" : to_text(found));
+}
+
+struct Timing {
+  const char *name;
+  Completion completion;
+  uint64_t seed;
+};
+inline constexpr Timing timings[] = {{"eager", Completion::Eager, 0},
+                                     {"latest", Completion::Latest, 0},
+                                     {"random 1", Completion::Random, 1},
+                                     {"random 2", Completion::Random, 2}};
+
+/// A product C[M,N] = A[M,K] B[N,K]^T of small integers, exact in f16.
+struct Product {
+  int64_t m, n, k;
+  std::vector<f16> a = {}, b = {}, c = {};
+
+  Product(int64_t m, int64_t n, int64_t k)
+      : m(m), n(n), k(k), a(size_t(m * k)), b(size_t(n * k)), c(size_t(m * n), f16(-77)) {
+    for (size_t i = 0; i < a.size(); ++i)
+      a[i] = f16(float(int(i * 7 % 5) - 2));
+    for (size_t i = 0; i < b.size(); ++i)
+      b[i] = f16(float(int(i * 3 % 5) - 2));
+  }
+  template <class Kernel> std::vector<Diagnostic> launch(const Kernel &kernel, Timing timing) {
+    LaunchOptions options;
+    options.completion = timing.completion;
+    options.seed = timing.seed;
+    return kernel.try_launch(options, view(a, {m, k}), view(b, {n, k}), view(c, {m, n}));
+  }
+  int64_t wrong() const {
+    int64_t count = 0;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (int64_t l = 0; l < k; ++l)
+          sum += float(a[size_t(i * k + l)]) * float(b[size_t(j * k + l)]);
+        count += float(c[size_t(i * n + j)]) != float(f16(sum));
+      }
+    return count;
+  }
+};
+
+/// The kernel without a mistake: no findings, the right product.
+template <class K> void expectRight(const K &kernel, Target target, int64_t tiles) {
+  auto compiled = try_compile(kernel, target);
+  ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+  for (Timing timing : timings) {
+    Product product(kernel.block_m, kernel.block_n, tiles * kernel.block_k);
+    auto found = product.launch(compiled.kernel, timing);
+    EXPECT_TRUE(found.empty()) << timing.name << "\n" << to_text(found);
+    EXPECT_EQ(product.wrong(), 0) << timing.name;
+  }
+}
+
+/// A kernel that compiles, and whose mistake is found when it runs.
+template <class K, class Mistake>
+void expectCaught(const K &kernel, Target target, const Case<Mistake> &expected,
+                  const std::string &file) {
+  auto compiled = try_compile(kernel, target);
+  ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+  std::vector<Diagnostic> ofAllTimings;
+  for (Timing timing : timings) {
+    SCOPED_TRACE(timing.name);
+    Product product(kernel.block_m, kernel.block_n, expected.tiles * kernel.block_k);
+    auto found = product.launch(compiled.kernel, timing);
+    EXPECT_FALSE(found.empty()) << "nothing was reported";
+    if (expected.seen == Seen::InEveryTiming)
+      expectFinding(found, expected.code, file, expected.line, expected.other);
+    ofAllTimings.insert(ofAllTimings.end(), found.begin(), found.end());
+  }
+  if (expected.seen == Seen::InSomeTiming)
+    expectFinding(ofAllTimings, expected.code, file, expected.line, expected.other);
+}
+
+/// A kernel that must not compile.
+template <class K>
+void expectRefused(const K &kernel, Target target, unsigned code, const std::string &file,
+                   const std::string &line, const std::string &other = "") {
+  auto compiled = try_compile(kernel, target);
+  EXPECT_FALSE(bool(compiled)) << "the kernel was compiled";
+  expectFinding(compiled.diagnostics, code, file, line, other);
+}
+
+} // namespace mistakes
+
+#endif // PENSTOCK_UNITTESTS_EXPLICIT_MISTAKES_H
