@@ -127,7 +127,11 @@ private:
         stages = odd();
       else
         stage = changedList(stage, [&](int64_t) { return odd(); });
-      return tile::ScheduleAttr::get(context, stages, stage, order, random.chance(20));
+      auto quiet = [&] { return mlir::emitError(UnknownLoc::get(context)); };
+      auto changed =
+          tile::ScheduleAttr::getChecked(quiet, context, stages, ArrayRef<int64_t>(stage),
+                                         ArrayRef<int64_t>(order), random.chance(20));
+      return changed ? changed : schedule;
     }
     return random.chance(50) ? Attribute(builder.getUnitAttr())
                              : Attribute(builder.getI64IntegerAttr(odd()));
