@@ -71,6 +71,11 @@ private:
     return op->getNumRegions() == 0 && isMemoryEffectFree(op);
   }
 
+  static bool canFault(Operation *op) {
+    return isa<tile::LoadOp, memref::SubViewOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
+               arith::RemUIOp, arith::CeilDivSIOp, arith::FloorDivSIOp>(op);
+  }
+
   /// Whether a value can be recomputed for any iteration.
   bool isReplayableValue(Value value) {
     if (result.loop.isDefinedOutsideOfLoop(value) || value == result.loop.getInductionVar())
@@ -88,6 +93,8 @@ private:
         if (auto bind = dyn_cast<tile::BindOp>(op);
             bind && conditions.empty() && isReplayableValue(bind.getResult()))
           named.push_back({bind, result.statements.size()});
+        if (canFault(&op))
+          result.checks.push_back({&op, conditions});
         continue;
       }
       auto branch = dyn_cast<scf::IfOp>(op);
@@ -435,16 +442,37 @@ private:
             users.insert(static_cast<sched::StatementId>(i));
             isStatement = true;
           }
-        if (!isStatement)
-          values.insert(user->result_begin(), user->result_end());
+        if (isStatement)
+          continue;
+        values.insert(user->result_begin(), user->result_end());
+        if (canFault(user))
+          addScalars(user, users);
       }
     return {users.begin(), users.end()};
   }
 
+  /// What a check is computed from must be there in one step: scheduled scalars
+  /// that meet in a check use each other.
+  void addScalars(Operation *check, std::set<sched::StatementId> &users) {
+    llvm::SetVector<Operation *> needed;
+    needed.insert(check);
+    for (size_t next = 0; next < needed.size(); ++next)
+      for (Value operand : needed[next]->getOperands())
+        if (Operation *op = operand.getDefiningOp(); op && result.loop->isProperAncestor(op))
+          needed.insert(op);
+    for (size_t i = 0; i < result.statements.size(); ++i)
+      if (needed.contains(result.statements[i].op))
+        users.insert(static_cast<sched::StatementId>(i));
+  }
+
   void finishScalars() {
     for (size_t i = 0; i < result.statements.size(); ++i)
-      if (result.problem.statements[i].kind == sched::StatementKind::Scalar)
-        result.problem.statements[i].users = usersOf(result.statements[i].op->getResult(0));
+      if (result.problem.statements[i].kind == sched::StatementKind::Scalar) {
+        auto id = static_cast<sched::StatementId>(i);
+        auto &users = result.problem.statements[i].users;
+        users = usersOf(result.statements[i].op->getResult(0));
+        llvm::erase_if(users, [&](sched::StatementId user) { return user <= id; });
+      }
     for (auto [bind, before] : named)
       result.namedScalars.push_back({bind.getLabel().str(), tile::placeOf(bind.getLoc()), before,
                                      usersOf(bind.getResult())});

@@ -17,6 +17,8 @@
 //   statement.
 // - A condition without `else` that is replayable distributes over its
 //   statements; any other condition is one statement, as are groups and loops.
+// - A replayable scalar that can report a fault reports it even if nothing uses
+//   it: such scalars are listed as checks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_ANALYSIS_PIPELINELOOP_H
@@ -38,6 +40,8 @@ struct PipelineLoop {
   mlir::scf::ForOp loop;
   /// In source order; the same numbers as in the problem.
   std::vector<PipelineStatement> statements;
+  /// Replayable scalars whose fault each iteration must report.
+  std::vector<PipelineStatement> checks;
   /// Allocation or argument of each buffer of the problem.
   std::vector<mlir::Value> buffers;
   sched::Problem problem;

@@ -8,6 +8,7 @@
 #include "Diagnostics/Codes.h"
 #include "Emulator/TensorMap.h"
 #include "PTX/Parser.h"
+#include "penstock/limits.h"
 
 #include <cstring>
 
@@ -41,10 +42,10 @@ public:
     uint64_t blocks = 1;
     for (int d = 0; d < 3; ++d) {
       int64_t extent = (*constants)[size_t(d)];
-      if (extent < 0 || extent > INT32_MAX || (blocks *= uint64_t(extent)) > INT32_MAX) {
-        error(LaunchGrid, "the grid of `" + kernel.name +
-                              "` is negative or has more than 2^31 "
-                              "blocks");
+      if (extent < 0 || extent > limits::maxBlocks ||
+          (blocks *= uint64_t(extent)) > limits::maxBlocks) {
+        error(LaunchGrid,
+              "the grid of `" + kernel.name + "` is negative or has 2^31 blocks or more");
         return std::move(report);
       }
     }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Interpreter/Grid.h"
+#include "penstock/limits.h"
 
 #include <algorithm>
 
@@ -13,10 +14,10 @@ namespace penstock::interpreter {
 std::optional<int64_t> countBlocks(llvm::ArrayRef<int64_t> extents) {
   int64_t blocks = 1;
   for (int64_t extent : extents) {
-    if (extent < 0 || extent > maxBlocks)
+    if (extent < 0 || extent > limits::maxBlocks)
       return std::nullopt;
     blocks *= extent; // both factors are below 2^31
-    if (blocks > maxBlocks)
+    if (blocks > limits::maxBlocks)
       return std::nullopt;
   }
   return blocks;

@@ -15,9 +15,6 @@
 
 namespace penstock::interpreter {
 
-/// More blocks than any launch has: what the hardware can number.
-constexpr int64_t maxBlocks = (int64_t(1) << 31) - 1;
-
 /// How many blocks a grid has; none if an extent is negative or there are too
 /// many.
 std::optional<int64_t> countBlocks(llvm::ArrayRef<int64_t> extents);

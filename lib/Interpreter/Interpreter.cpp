@@ -16,9 +16,6 @@ using namespace penstock::interpreter;
 
 namespace {
 
-/// Far above what a block has on any target, far below what a machine has.
-constexpr int64_t maxBlockBytes = int64_t(1) << 31;
-
 /// Why an argument cannot be what the kernel takes at this place.
 struct Misfit {
   DiagnosticCode code;
@@ -63,7 +60,7 @@ public:
 
   std::vector<penstock::Diagnostic>
   run(ArrayRef<penstock::detail::Argument> arguments) {
-    if (bind(arguments) && checkMemory())
+    if (bind(arguments))
       runBlocks();
     return launch.takeFaults();
   }
@@ -94,21 +91,6 @@ private:
       view.sizes.assign(argument.sizes.begin(), argument.sizes.end());
       view.strides.assign(argument.strides.begin(), argument.strides.end());
       frame.setView(value, std::move(view));
-    }
-    return true;
-  }
-
-  /// Tiles have constant shapes, so that this is known before anything runs.
-  bool checkMemory() {
-    int64_t bytes = 0;
-    for (auto alloc : body.getOps<tile::AllocOp>()) {
-      auto type = cast<MemRefType>(alloc.getResult().getType());
-      bytes += type.getNumElements() * byteWidthOf(elementOf(type));
-      if (bytes > maxBlockBytes) {
-        launch.fatal(alloc, MemoryLimit,
-                     "the tiles of a block need more than 2 GiB");
-        return false;
-      }
     }
     return true;
   }

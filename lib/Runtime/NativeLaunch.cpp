@@ -8,6 +8,7 @@
 #include "Diagnostics/Codes.h"
 #include "Runtime/BlockContext.h"
 #include "Runtime/ThreadPool.h"
+#include "penstock/limits.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -91,10 +92,10 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
       return {problem(info, LaunchGrid, "extent " + std::to_string(d) + " of the grid of `" +
                                             info.name + "` is " + std::to_string(constants[d]) +
                                             "; it must not be negative")};
-    if (constants[d] && blocks > (uint64_t(1) << 40) / static_cast<uint64_t>(constants[d]))
+    if (constants[d] > limits::maxBlocks ||
+        (blocks *= static_cast<uint64_t>(constants[d])) > limits::maxBlocks)
       return {problem(info, LaunchGrid,
-                      "the grid of `" + info.name + "` has more than 2^40 blocks")};
-    blocks *= static_cast<uint64_t>(constants[d]);
+                      "the grid of `" + info.name + "` has 2^31 blocks or more")};
   }
   int threads = options.threads > 0 ? options.threads : defaultThreads();
   threads = static_cast<int>(std::min<uint64_t>(std::min(threads, 1024), std::max<uint64_t>(blocks, 1)));

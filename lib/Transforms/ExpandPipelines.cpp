@@ -49,6 +49,7 @@ public:
     for (const sched::ImplicitWait &wait : implicitWaits)
       if (wait.before != sched::none)
         tail = std::max(tail, schedule.stage[wait.before] + wait.distance);
+    placeChecks();
 
     // Head: steps 0 .. depth-1, where later stages have not begun.
     for (int64_t t = 0; t < depth; ++t)
@@ -222,15 +223,26 @@ private:
         mapping.map(body.buffers[buffer], slotView(buffer, k));
 
     const PipelineStatement &statement = body.statements[i];
-    OpBuilder::InsertionGuard guard(b);
-    for (Value condition : statement.conditions) {
+    {
+      OpBuilder::InsertionGuard guard(b);
+      IRMapping own = mapping;
+      enter(statement.conditions, own);
+      for (Value needed : outerValues(statement.op))
+        replay(needed, own);
+      emit(i, statement.op, own, k);
+    }
+    for (const Check &check : checks)
+      if (check.after == i)
+        emitCheck(check, mapping, k);
+  }
+
+  /// Goes on inside of the conditions.
+  void enter(ArrayRef<Value> conditions, IRMapping &mapping) {
+    for (Value condition : conditions) {
       Value replayed = replay(condition, mapping);
       auto branch = scf::IfOp::create(b, loc, replayed, /*withElseRegion=*/false);
       b.setInsertionPointToStart(branch.thenBlock());
     }
-    for (Value needed : outerValues(statement.op))
-      replay(needed, mapping);
-    emit(i, statement.op, mapping, k);
   }
 
   bool touches(size_t statement, size_t buffer) const {
@@ -251,8 +263,7 @@ private:
         tile::WaitOp::create(b, op->getLoc(), b.getArrayAttr(others), 0, Value());
       return;
     }
-    Operation *copy = b.clone(*op, mapping);
-    retypeViews(copy);
+    Operation *copy = cloneWithViews(op, mapping);
     if (completions[i]) {
       if (auto async = dyn_cast<tile::CopyOp>(copy)) {
         async.setAsyncAttr(completions[i]);
@@ -324,45 +335,113 @@ private:
     Operation *op = value.getDefiningOp();
     for (Value operand : op->getOperands())
       replay(operand, mapping);
-    Operation *copy = b.clone(*op, mapping);
-    if (Value view = retyped(copy))
-      mapping.map(value, view);
+    Operation *copy = cloneWithViews(op, mapping);
+    mapping.map(op->getResults(), copy->getResults());
     return mapping.lookup(value);
   }
 
-  /// A view of a ring's slot is strided otherwise than a view of the tile: the
-  /// same view with the type that its source gives it, instead of \p op. Null
-  /// if it is no view.
-  static Value retyped(Operation *op) {
-    OpBuilder at(op);
-    Value view;
-    if (auto slice = dyn_cast<memref::SubViewOp>(op)) {
-      auto type = memref::SubViewOp::inferRankReducedResultType(
-          slice.getType().getShape(), slice.getSourceType(), slice.getMixedOffsets(),
-          slice.getMixedSizes(), slice.getMixedStrides());
-      view = memref::SubViewOp::create(at, op->getLoc(), cast<MemRefType>(type), slice.getSource(),
-                                       slice.getMixedOffsets(), slice.getMixedSizes(),
-                                       slice.getMixedStrides());
-    } else if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
-      view = memref::TransposeOp::create(at, op->getLoc(), transpose.getIn(),
-                                         transpose.getPermutationAttr());
-    } else {
-      return nullptr;
-    }
-    op->getResult(0).replaceAllUsesWith(view);
-    op->erase();
-    return view;
-  }
-
-  /// The same for views inside of a group, a condition or a loop.
-  static void retypeViews(Operation *op) {
+  /// A view of a ring's slot is strided otherwise than a view of the tile; this
+  /// makes the copy of a view, or of what contains views, with the right types.
+  Operation *cloneWithViews(Operation *op, IRMapping &mapping) {
+    Operation *copy = b.clone(*op, mapping);
     SmallVector<Operation *> views;
-    op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-      if (inner != op && isa<memref::SubViewOp, memref::TransposeOp>(inner))
+    copy->walk([&](Operation *inner) {
+      if (isa<memref::SubViewOp, memref::TransposeOp>(inner))
         views.push_back(inner);
     });
-    for (Operation *view : views)
-      retyped(view);
+    for (Operation *view : views) {
+      OpBuilder at(view);
+      Value typed;
+      if (auto slice = dyn_cast<memref::SubViewOp>(view)) {
+        auto type = memref::SubViewOp::inferRankReducedResultType(
+            slice.getType().getShape(), slice.getSourceType(), slice.getMixedOffsets(),
+            slice.getMixedSizes(), slice.getMixedStrides());
+        typed = memref::SubViewOp::create(at, view->getLoc(), cast<MemRefType>(type),
+                                          slice.getSource(), slice.getMixedOffsets(),
+                                          slice.getMixedSizes(), slice.getMixedStrides());
+      } else {
+        auto transpose = cast<memref::TransposeOp>(view);
+        typed = memref::TransposeOp::create(at, view->getLoc(), transpose.getIn(),
+                                            transpose.getPermutationAttr());
+      }
+      view->getResult(0).replaceAllUsesWith(typed);
+      if (view == copy)
+        copy = typed.getDefiningOp();
+      view->erase();
+    }
+    return copy;
+  }
+
+  //===------------------------------------------------------------------===//
+  // Checks
+  //===------------------------------------------------------------------===//
+
+  /// A replayable scalar that can fault, where nothing would compute it.
+  struct Check {
+    PipelineStatement scalar;
+    size_t after; ///< the statement that it follows in its iteration
+  };
+
+  /// What is replayed to compute \p values, and in \p from the statements whose
+  /// scalars are used.
+  llvm::SetVector<Operation *> replayedFor(ArrayRef<Value> values, std::vector<size_t> *from) {
+    llvm::SetVector<Operation *> needed;
+    SmallVector<Value> work(values);
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val().getDefiningOp();
+      if (!op || !loop->isProperAncestor(op))
+        continue;
+      auto statement = llvm::find_if(body.statements,
+                                     [&](const PipelineStatement &s) { return s.op == op; });
+      if (statement != body.statements.end()) {
+        if (from)
+          from->push_back(static_cast<size_t>(statement - body.statements.begin()));
+      } else if (needed.insert(op)) {
+        llvm::append_range(work, op->getOperands());
+      }
+    }
+    return needed;
+  }
+
+  void placeChecks() {
+    std::vector<llvm::SetVector<Operation *>> computed;
+    for (const PipelineStatement &statement : body.statements) {
+      SmallVector<Value> values = outerValues(statement.op);
+      computed.push_back(replayedFor(values, nullptr));
+    }
+    auto isComputed = [&](const PipelineStatement &check) {
+      for (size_t i = 0; i < body.statements.size(); ++i)
+        if (body.statements[i].conditions == check.conditions && computed[i].contains(check.op))
+          return true;
+      return false;
+    };
+    for (const PipelineStatement &check : body.checks) {
+      if (isComputed(check))
+        continue;
+      SmallVector<Value> values(check.op->getOperands());
+      llvm::append_range(values, check.conditions);
+      std::vector<size_t> from;
+      replayedFor(values, &from);
+      // Scalars that meet here are in one stage; any statement will do if there
+      // are none.
+      size_t after = from.empty() ? sequence.front() : from.front();
+      for (size_t i : from)
+        if (schedule.order[i] > schedule.order[after])
+          after = i;
+      checks.push_back({check, after});
+    }
+  }
+
+  void emitCheck(const Check &check, IRMapping mapping, Value k) {
+    OpBuilder::InsertionGuard guard(b);
+    if (lagOf(check.after)) { // a wait that goes on after the last iteration
+      Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, k, trips);
+      auto branch = scf::IfOp::create(b, loc, exists, /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    enter(check.scalar.conditions, mapping);
+    for (Value result : check.scalar.op->getResults())
+      replay(result, mapping);
   }
 
   //===------------------------------------------------------------------===//
@@ -404,6 +483,7 @@ private:
   std::vector<Value> rings; ///< by buffer; null if it has one version
   llvm::DenseMap<Value, Value> slots;
   std::vector<size_t> sequence;
+  std::vector<Check> checks;
   Value trips;
 };
 
@@ -439,7 +519,10 @@ struct ExpandPipelines : penstock::impl::ExpandPipelinesBase<ExpandPipelines> {
     for (auto [statement, group] :
          llvm::zip(body.problem.statements, attr.getAsyncProducerGroups()))
       statement.group = group;
-    Expander(std::move(body), std::move(schedule)).run();
+    if (body.statements.empty()) // nothing to overlap, and checks stay where they are
+      loop->removeAttr(tile::TileDialect::scheduleAttr);
+    else
+      Expander(std::move(body), std::move(schedule)).run();
   }
 };
 

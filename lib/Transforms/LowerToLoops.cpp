@@ -264,7 +264,10 @@ private:
       }
       return floating ? arith::AtomicRMWKind::minimumf : arith::AtomicRMWKind::mins;
     }();
-    return arith::getIdentityValue(kind, type, b, loc);
+    // Where there are no infinities, the largest number is as good.
+    auto format = dyn_cast<FloatType>(type);
+    bool finite = format && !llvm::APFloat::semanticsHasInf(format.getFloatSemantics());
+    return arith::getIdentityValue(kind, type, b, loc, finite);
   }
 
   Value combine(Value x, Value y) {

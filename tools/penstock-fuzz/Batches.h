@@ -42,7 +42,7 @@ struct BatchOptions {
   uint64_t seed = 1;
   double seconds = 0; ///< 0: no limit
   int batch = 25;
-  /// A case that takes longer is a hang.
+  /// A case that uses more processor time is a hang.
   double caseSeconds = 60;
 };
 

@@ -9,9 +9,11 @@
 // are closed and of other kernels, empty values, impossible shapes, huge and
 // negative numbers, odd names; leave scopes by break and by exceptions; build
 // expressions that are very deep. Recording must end with a kernel or with
-// diagnostics.
+// diagnostics. Half of the sequences are careful, so that what follows recording
+// is reached as well: they use only what is in scope, in shapes that fit.
 //
 //===----------------------------------------------------------------------===//
+#include "HardwareCalls.h"
 #include "Modes.h"
 #include "Random.h"
 #include "penstock/penstock.h"
@@ -24,9 +26,10 @@ using namespace penstock::fuzz;
 
 namespace {
 
-enum CallCounter { Kernels, Refused, Launched };
+enum CallCounter { Kernels, Refused, Launched, Hardware, HardwareKernels };
 
-/// Values that outlive the kernel that made them, on purpose.
+/// Values that a caller may use again; those of careless callers outlive scopes
+/// and the kernel that made them.
 struct Kept {
   std::vector<Tile<f32, 2>> tiles;
   std::vector<Tile<f32, 1>> rows;
@@ -36,18 +39,41 @@ struct Kept {
   std::vector<Scalar<f32>> floats;
   std::vector<Bool> conditions;
   std::vector<Expr<f32>> exprs;
+
+  using Sizes = std::array<size_t, 8>;
+  Sizes sizes() const {
+    return {tiles.size(),   rows.size(),   ints.size(),       halves.size(),
+            indices.size(), floats.size(), conditions.size(), exprs.size()};
+  }
+  /// Forgets what a scope has defined.
+  void restore(const Sizes &to) {
+    auto cut = [](auto &list, size_t size) {
+      while (list.size() > size)
+        list.pop_back();
+    };
+    cut(tiles, to[0]);
+    cut(rows, to[1]);
+    cut(ints, to[2]);
+    cut(halves, to[3]);
+    cut(indices, to[4]);
+    cut(floats, to[5]);
+    cut(conditions, to[6]);
+    cut(exprs, to[7]);
+  }
 };
 
 class Caller {
 public:
-  Caller(uint64_t seed, Kept &kept) : random(seed), kept(kept) {
-    careless = random.chance(50);
-  }
+  Caller(uint64_t seed, bool careless, Kept &kept)
+      : random(seed), kept(kept), careless(careless) {}
 
   void operator()(Block &b, In<f32, 2> in, InOut<f32, 2> out, InOut<i32, 1> count, Index n) {
+    if (!careless && random.chance(40))
+      kept.indices.push_back(b.grid(n));
     kept.indices.push_back(n);
-    kept.indices.push_back(in.size(static_cast<int>(random.between(0, random.chance(5) ? 3 : 1))));
+    kept.indices.push_back(in.size(static_cast<int>(random.between(0, wrong() ? 3 : 1))));
     kept.tiles.push_back(b.shared<f32>(8, 8));
+    kept.floats.push_back(in.load(Index(0), Index(0)));
     kept.rows.push_back(b.local<f32>(8));
     kept.ints.push_back(b.local<i32>(8));
     kept.halves.push_back(b.shared<f16>(8, 8));
@@ -84,7 +110,14 @@ private:
       return Index(wrong() ? odd() : random.between(0, 4));
     return any(kept.indices);
   }
+  Index divisor() { return careless ? index() : Index(random.between(1, 5)); }
   Tile<f32, 2> tile() { return any(kept.tiles); }
+  /// A tile to write: nothing that is read at the same time.
+  Tile<f32, 2> target(Block &b) { return careless ? tile() : b.local<f32>(8, 8); }
+  /// A dimension of a tile with so many.
+  int dimension(int64_t rank) {
+    return int(wrong() ? random.between(-1, rank + 1) : random.below(rank));
+  }
   Tile<f32, 1> row() { return any(kept.rows); }
   Bool condition() {
     return kept.conditions.empty() || random.chance(30) ? index() < index()
@@ -103,7 +136,7 @@ private:
     case 3:
       return max(start, any(kept.floats));
     case 4:
-      return start + cast<f32>(::penstock::index(tile(), static_cast<int>(random.between(-1, 3))));
+      return start + cast<f32>(::penstock::index(tile(), dimension(2)));
     case 5:
       return cast<f32>(cast<i32>(start) / 3);
     case 6: {
@@ -119,8 +152,11 @@ private:
 
   void nest(Block &b, In<f32, 2> &in, InOut<f32, 2> &out, InOut<i32, 1> &count, int depth) {
     int64_t steps = random.between(0, 3);
+    Kept::Sizes before = kept.sizes();
     for (int64_t i = 0; i < steps; ++i)
       step(b, in, out, count, depth + 1);
+    if (!careless)
+      kept.restore(before);
   }
 
   void deep(Block &b, int64_t left) {
@@ -133,7 +169,7 @@ private:
       return;
     switch (random.below(34)) {
     case 0:
-      kept.tiles.push_back(b.shared<f32>(mild(), mild(), {.versions = int(random.chance(90) ? 0 : odd())}));
+      kept.tiles.push_back(b.shared<f32>(mild(), mild(), {.versions = int(wrong() ? odd() : 0)}));
       return;
     case 1:
       kept.rows.push_back(b.local<f32>(mild()));
@@ -142,9 +178,9 @@ private:
       kept.halves.push_back(b.local<f16>(mild(), mild()));
       return;
     case 3:
-      return b.copy(in.at(index(), index()), tile(), {.fill = double(odd()), .async = random.chance(40) ? name() : ""});
+      return b.copy(in.at(index(), index()), tile(), {.fill = double(odd()), .async = careless && random.chance(40) ? name() : ""});
     case 4:
-      return b.copy(in.at(index(), index()).dims(int(random.between(-1, 3))), row());
+      return b.copy(in.at(index(), index()).dims(dimension(2)), row());
     case 5:
       return b.copy(tile(), out.at(index(), index()));
     case 6:
@@ -152,24 +188,26 @@ private:
     case 7:
       return b.fill(tile(), any(kept.floats));
     case 8:
-      return b.gemm(tile(), random.chance(50) ? tile() : transposed(tile()), tile(),
-                    {.accumulate = random.chance(50), .tf32 = random.chance(30), .async = random.chance(30) ? name() : ""});
+      return b.gemm(tile(), random.chance(50) ? tile() : transposed(tile()), target(b),
+                    {.accumulate = random.chance(50),
+                     .tf32 = random.chance(30),
+                     .async = careless && random.chance(30) ? name() : ""});
     case 9:
-      return b.gemm(any(kept.halves), transposed(any(kept.halves)), tile());
+      return b.gemm(any(kept.halves), transposed(any(kept.halves)), target(b));
     case 10:
-      return b.reduce(random.of({Sum, Prod, Max, Min}), tile(), int(random.between(-1, 2)), row(),
+      return b.reduce(random.of({Sum, Prod, Max, Min}), tile(), dimension(2), row(),
                       {.accumulate = random.chance(50)});
     case 11:
     case 12:
     case 13:
-      return b.set(tile(), expr());
+      return b.set(target(b), expr());
     case 14:
       return b.set(row(), row() * 2.0f + any(kept.floats));
     case 15:
       kept.exprs.push_back(expr());
       return;
     case 16:
-      kept.indices.push_back(random.chance(50) ? index() * index() + 1 : index() / index());
+      kept.indices.push_back(random.chance(50) ? index() * index() + 1 : index() / divisor());
       return;
     case 17:
       kept.floats.push_back(random.chance(50) ? in.load(index(), index()) : b.load(row(), index()));
@@ -178,26 +216,42 @@ private:
       kept.conditions.push_back(index() <= index());
       return;
     case 19:
-      kept.tiles.push_back(slice(tile(), {index(), index()}, {mild(), mild()}));
+      kept.tiles.push_back(careless ? slice(tile(), {index(), index()}, {mild(), mild()})
+                                    : slice(tile(), {Index(0), Index(0)}, {8, 8}));
       return;
     case 20:
       kept.tiles.push_back(transposed(tile()));
       return;
     case 21:
-      return b.print(random.chance(50) ? "x {}" : name(), {tile()});
+      return b.print(!wrong() ? "x {}" : name(), {tile()});
     case 22:
       return b.require(condition(), name());
     case 23:
-      return b.wait(name(), {.lag = int(random.between(-1, 3))});
+      if (careless)
+        return b.wait(name(), {.lag = int(random.between(-1, 3))});
+      {
+        b.copy(in.at(index(), index()), tile(), {.async = "waited"});
+        return b.wait("waited");
+      }
     case 24:
-      for (Index k : b.range(index(), index(), index(), {.unroll = int(random.between(-2, 66))})) {
+      for (Index k : b.range(index(), index(), careless ? index() : Index(random.between(1, 3)),
+                             {.unroll = int(wrong() ? random.between(-2, 66) : random.between(1, 4))})) {
         kept.indices.push_back(k);
         nest(b, in, out, count, depth);
-        if (random.chance(5))
+        if (!careless) // it is unknown after its loop
+          kept.indices.pop_back();
+        else if (random.chance(5))
           break;
       }
       return;
     case 25:
+      if (!careless) {
+        for (Index k : b.pipelined(index(), {.num_stages = int(random.between(1, 4))})) {
+          b.copy(in.at(k, index()), tile());
+          b.set(target(b), expr());
+        }
+        return;
+      }
       for (Index k : b.pipelined(index(), {.num_stages = int(random.between(-1, 4)),
                                            .stage = std::vector<int>(size_t(random.below(3)), int(random.between(-1, 2))),
                                            .order = std::vector<int>(size_t(random.below(3)), 1)})) {
@@ -209,22 +263,26 @@ private:
       return b.when(condition(), [&] { nest(b, in, out, count, depth); },
                     [&] { nest(b, in, out, count, depth); });
     case 27:
-      return b.statement(name(), [&] { nest(b, in, out, count, depth); });
+      return b.statement(careless ? name() : "group" + std::to_string(random.next()), [&] { nest(b, in, out, count, depth); });
     case 28:
       return b.parallel(mild(), [&](Index i) {
         kept.indices.push_back(i);
         b.atomic(random.of({Add, AtomicMax, AtomicMin, Exchange}), count.at(i), 1);
-        if (random.chance(30))
+        if (wrong())
           nest(b, in, out, count, depth);
+        else if (!careless)
+          kept.indices.pop_back();
       });
     case 29:
-      if (random.chance(10)) {
+      if (careless && random.chance(10)) {
         deep(b, random.of<int64_t>({30, 70, 500, 20000}));
         return;
       }
       tile().named(name());
       return;
     case 30:
+      if (!careless)
+        return;
       if (random.chance(10))
         throw std::runtime_error("thrown by the kernel");
       try {
@@ -237,6 +295,8 @@ private:
       }
       return;
     case 31:
+      if (!careless)
+        return;
       if (random.chance(50))
         b.grid(index());
       else
@@ -247,16 +307,17 @@ private:
       sum += 2;
       for (Index k : b.range(4)) {
         sum = sum * 3;
-        kept.indices.push_back(k);
+        if (careless)
+          kept.indices.push_back(k);
       }
-      auto [q, r] = fast_divmod(index(), index());
+      auto [q, r] = fast_divmod(index(), divisor());
       kept.indices.push_back(q);
       kept.indices.push_back(r);
       b.store(any(kept.ints), Index(1), sum);
       return;
     }
     default:
-      if (random.chance(30)) { // a kernel inside a kernel
+      if (wrong()) { // a kernel inside a kernel
         Kept inner;
         (void)try_compile([&](Block &other, Out<f32, 2> o) {
           other.copy(tile(), o.at(0, 0));
@@ -281,20 +342,30 @@ struct Signed {
 thread_local std::string Signed::signature;
 
 CaseResult callOne(uint64_t seed, Counters &counters) {
-  static Kept kept; // for the whole batch
-  if (kept.indices.size() > 3000)
-    kept = {};
   Random random(derive(seed, 8));
+  if (random.chance(35)) {
+    HardwareResult result = callHardware(derive(seed, 10));
+    ++counters[Hardware];
+    counters[HardwareKernels] += result.compiled;
+    return std::move(result.result);
+  }
   Target target = random.chance(50) ? Target::native() : Target::interpreter();
+  bool careless = random.chance(50);
   CompileOptions options;
-  options.name = random.chance(95) ? "calls" : std::string("c\x01\"");
-  if (random.chance(5))
+  options.name = !careless || random.chance(95) ? "calls" : std::string("c\x01\"");
+  if (careless && random.chance(5))
     options.fix = {{"N", -1}};
-  auto compiled = try_compile(
-      [caller = Caller(derive(seed, 9), kept)](Block &b, In<f32, 2> in, InOut<f32, 2> out,
-                                               InOut<i32, 1> count,
-                                               Index n) mutable { caller(b, in, out, count, n); },
-      target, options);
+  Kept kept;
+  auto record = [&](uint64_t part, const Target &to) {
+    return try_compile(
+        [caller = Caller(derive(seed, part), careless, kept)](
+            Block &b, In<f32, 2> in, InOut<f32, 2> out, InOut<i32, 1> count,
+            Index n) mutable { caller(b, in, out, count, n); },
+        to, options);
+  };
+  if (careless) // values of another kernel
+    (void)record(11, Target::interpreter());
+  auto compiled = record(9, target);
   (void)to_text(compiled.diagnostics);
   (void)to_json(compiled.diagnostics);
   for (const Diagnostic &d : compiled.diagnostics)
@@ -327,10 +398,13 @@ int penstock::fuzz::runCalls(const BatchOptions &options) {
     std::printf("%s with --api 1 --seed %llu: %s\n", nameOf(failed.failure),
                 static_cast<unsigned long long>(failed.seed), failed.message.c_str());
   Counters &c = result.counters;
-  std::printf("sequences=%llu kernels=%llu refused=%llu signatures-launched=%llu failures=%zu\n",
+  std::printf("sequences=%llu kernels=%llu refused=%llu hardware=%llu hardware-kernels=%llu "
+              "signatures-launched=%llu failures=%zu\n",
               static_cast<unsigned long long>(result.cases),
               static_cast<unsigned long long>(c[Kernels]),
               static_cast<unsigned long long>(c[Refused]),
+              static_cast<unsigned long long>(c[Hardware]),
+              static_cast<unsigned long long>(c[HardwareKernels]),
               static_cast<unsigned long long>(c[Launched]), result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }

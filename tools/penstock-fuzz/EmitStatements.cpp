@@ -9,11 +9,9 @@
 using namespace penstock;
 using namespace penstock::fuzz;
 
-Emitter::Emitter(const Program &program, const std::set<unsigned> &dropped,
-                 detail::Refs arguments)
+Emitter::Emitter(const Program &program, const std::set<unsigned> &dropped, detail::Refs arguments)
     : program(program), dropped(dropped),
-      tensors(arguments.begin(),
-              arguments.begin() + static_cast<int64_t>(program.tensors.size())),
+      tensors(arguments.begin(), arguments.begin() + static_cast<int64_t>(program.tensors.size())),
       lockedTiles(program.tiles.size()), lockedTensors(program.tensors.size()),
       random(derive(program.seed, 1)), at{"fuzz.cpp", 100000} {
   for (size_t i = 0; i < program.scalars.size(); ++i)
@@ -243,7 +241,8 @@ void Emitter::print() {
       shown = part(tile).ref;
     } else {
       shown = value(random.of({Element::i32, Element::f32, Element::index, Element::i1,
-                               Element::f16, Element::f64, Element::i8}), 1);
+                               Element::f16, Element::f64, Element::i8}),
+                    1);
     }
     operands.push_back(shown);
     text += " {}";
@@ -279,26 +278,52 @@ void Emitter::loop(const Statement &one) {
   detail::close(scope);
 }
 
+/// A pipeline has a copy that can run ahead, into a tile of its own. With a stated
+/// schedule all else is one group, so that the number of statements is known.
 void Emitter::pipeline(const Statement &one) {
-  detail::LoopArguments arguments{.begin = index(0), .end = index(random.below(5)),
-                                  .step = index(1)};
+  std::vector<size_t> inputs;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (program.tensors[i].access == Access::In)
+      inputs.push_back(i);
+  size_t input = random.of(inputs);
+  const TensorDecl &from = program.tensors[input];
+  std::vector<int64_t> shape(std::min<size_t>(from.sizes.size(), 2));
+  for (int64_t &extent : shape)
+    extent = random.between(1, 8);
+  Ref stageTile = detail::allocate(random.of({detail::Space::Shared, detail::Space::Local}),
+                                   from.element, shape, 0, at);
+
+  detail::LoopArguments arguments{
+      .begin = index(0), .end = index(random.below(6)), .step = index(1)};
   arguments.pipelined = true;
-  std::vector<int> stage, order;
-  if (random.chance(80)) {
-    arguments.numStages = static_cast<int>(random.between(1, 4));
-  } else {
-    for (size_t i = 0; i < one.body.size(); ++i) {
-      stage.push_back(static_cast<int>(random.below(3)));
-      order.push_back(static_cast<int>(i));
-    }
+  bool stated = random.chance(25);
+  int later = static_cast<int>(random.between(0, 3)), first = static_cast<int>(random.below(2));
+  const std::vector<int> stage = {0, later}, order = {first, 1 - first};
+  if (stated) {
     arguments.stage = stage;
     arguments.order = order;
+  } else {
+    arguments.numStages = static_cast<int>(random.between(1, 4));
   }
   Ref k;
-  detail::Scope scope = detail::openLoop(arguments, k, at);
+  detail::Scope scope = detail::openLoop(arguments, k, at), group;
   size_t known = scalars.size();
   scalars.push_back({Element::index, k});
+  std::vector<Ref> offsets;
+  for (int64_t size : from.sizes)
+    offsets.push_back(binary(Op::Add, k, index(random.between(-2, size))));
+  detail::CopyArguments copy{.source = tensors[input], .target = stageTile, .fill = {}};
+  copy.sourceOffsets = offsets;
+  detail::copy(copy, at);
+  if (stated)
+    group = detail::openStatement("rest" + std::to_string(one.id), at);
+  std::vector<Ref> element;
+  for (int64_t extent : shape)
+    element.push_back(index(random.below(extent)));
+  scalars.push_back({from.element, detail::load(stageTile, element, at)});
   statements(one.body);
+  if (stated)
+    detail::close(group);
   scalars.resize(known, {Element::index, {}});
   detail::close(scope);
 }
@@ -319,8 +344,7 @@ void Emitter::conditional(const Statement &one) {
 void Emitter::parallel() {
   std::vector<int> fitting;
   for (size_t i = 0; i < tiles.size(); ++i)
-    if (program.tiles[i].holds == Class::Wild && !lockedTiles[i] &&
-        !program.tiles[i].shape.empty())
+    if (program.tiles[i].holds == Class::Wild && !lockedTiles[i] && !program.tiles[i].shape.empty())
       fitting.push_back(static_cast<int>(i));
   if (fitting.empty())
     return;

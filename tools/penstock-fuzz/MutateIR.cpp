@@ -133,8 +133,12 @@ private:
         producers = changedList(producers, [&](int64_t) { return odd(); });
       else if (random.chance(20))
         groups = changedList(groups, [&](int64_t) { return odd(); });
-      return tile::ScheduleAttr::get(context, stages, stage, order, late, producers, groups,
-                                     random.chance(20));
+      auto quiet = [&] { return mlir::emitError(UnknownLoc::get(context)); };
+      auto changed = tile::ScheduleAttr::getChecked(
+          quiet, context, stages, ArrayRef<int64_t>(stage), ArrayRef<int64_t>(order),
+          ArrayRef<int64_t>(late), ArrayRef<int64_t>(producers), ArrayRef<int64_t>(groups),
+          random.chance(20));
+      return changed ? changed : schedule;
     }
     return random.chance(50) ? Attribute(builder.getUnitAttr())
                              : Attribute(builder.getI64IntegerAttr(odd()));

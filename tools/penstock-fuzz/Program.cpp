@@ -158,8 +158,6 @@ private:
                           S::AsyncCopy, S::AsyncGemm, S::Ring});
     if (!leaf && result.kind != S::Parallel) {
       fill(result.body, depth + 1);
-      if (result.kind == S::Pipeline) // something that can run ahead
-        result.body.front() = {S::CopyIn, result.body.front().id, random.next(), {}, {}};
       if (result.kind == S::Condition && random.chance(50))
         fill(result.otherwise, depth + 1);
     }

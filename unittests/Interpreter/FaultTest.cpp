@@ -406,18 +406,6 @@ func.func @many(%n: index) attributes {tile.kernel} {
   EXPECT_EQ(result.faults[0].code, FaultSteps);
 }
 
-TEST(Fault, TooMuchMemory) {
-  std::string text = "\nfunc.func @much() attributes {tile.kernel} {\n";
-  for (int i = 0; i < 5; ++i)
-    text += "  %t" + std::to_string(i) +
-            " = tile.alloc : memref<8192x8192xf64, #l>\n";
-  text += "  return\n}";
-  InterpretResult result = run(text, {});
-  ASSERT_EQ(result.faults.size(), 1u);
-  EXPECT_EQ(result.faults[0].code, MemoryLimit);
-  EXPECT_EQ(result.faults[0].place.line, 7u) << "the one that is too much";
-}
-
 TEST(Fault, ContextsWithoutModels) {
   for (const char *grid : {"", "%b = tile.grid %c4 : index"}) {
     InterpretResult result = runWithoutModels(

@@ -45,6 +45,15 @@ TEST(Language, TilesAreNotChosenAtRunTime) {
             std::string::npos);
 }
 
+TEST(Language, TilesFitIntoMemory) {
+  std::string tiles;
+  for (int i = 0; i < 4; ++i) // of 512 MiB each; `t` and `u` are too much, then
+    tiles += "%m" + std::to_string(i) + " = tile.alloc : memref<8192x8192xf64, #l>\n";
+  EXPECT_NE(complaint(tiles).find("the tiles of a block need more than 2 GiB"),
+            std::string::npos);
+  EXPECT_EQ(complaint(tiles.substr(0, tiles.rfind("%m"))), "");
+}
+
 TEST(Language, ViewsAreOfTilesAndHaveSizesInTheirTypes) {
   EXPECT_NE(complaint("%v = memref.subview %t[0, 0] [%c4, 4] [1, 1] : "
                       "memref<4x4xf32, #s> to memref<?x4xf32, strided<[4, "

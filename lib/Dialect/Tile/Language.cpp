@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "penstock/limits.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -238,6 +239,16 @@ bool tile::isKernelName(StringRef name) {
                       [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
+/// Tiles have constant shapes: how much memory they need is known here. Each is
+/// bounded by its verifier, so the sum does not overflow.
+static LogicalResult countBytes(AllocOp alloc, int64_t &bytes) {
+  auto type = cast<MemRefType>(alloc.getResult().getType());
+  bytes += type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+  if (bytes <= limits::maxBlockBytes)
+    return success();
+  return emitCoded(alloc, MemoryLimit) << "the tiles of a block need more than 2 GiB";
+}
+
 LogicalResult tile::verifyKernel(Operation *op) {
   auto kernel = dyn_cast<func::FuncOp>(op);
   if (!kernel || kernel.isDeclaration() || kernel.getNumResults() ||
@@ -258,6 +269,7 @@ LogicalResult tile::verifyKernel(Operation *op) {
   if (failed(verifyArguments(kernel)))
     return failure();
   size_t operations = 0;
+  int64_t bytes = 0;
   Operation *grid = nullptr;
   WalkResult walk = kernel.walk([&](Operation *inner) {
     if (inner == kernel.getOperation())
@@ -305,6 +317,8 @@ LogicalResult tile::verifyKernel(Operation *op) {
       ok = emitCoded(alloc, OpForm)
            << "a tile is allocated inside a loop, condition or statement; "
               "allocate it at the start of the kernel";
+    else if (auto alloc = dyn_cast<AllocOp>(inner); alloc && succeeded(ok))
+      ok = countBytes(alloc, bytes);
     else if (isa<GridOp>(inner)) {
       if (grid) {
         auto diagnostic = emitCoded(inner, GridForm)
