@@ -160,7 +160,7 @@ LogicalResult WarpsOp::verify() {
       kernel ? kernel->getAttrOfType<IntegerAttr>(NVDialect::threadsAttr) : IntegerAttr();
   int64_t warps = threads ? threads.getInt() / warpSize : 0;
   int64_t first = getFirst(), count = getCount();
-  if (first < 0 || count < 1 || first + count > warps)
+  if (first < 0 || count < 1 || count > warps || first > warps - count)
     return fail(emitCoded(*this, HardwareScope)
                     << "warps " << first << " to " << first + count - 1
                     << " are not all in a block of " << warps << " warps",

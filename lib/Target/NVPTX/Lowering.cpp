@@ -38,6 +38,16 @@ LogicalResult Lowering::checkArchitecture() {
   return ok;
 }
 
+LogicalResult Lowering::checkReach(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (auto type = dyn_cast<MemRefType>(operand.getType());
+        type && !tile::isGlobal(operand) && !registersOf(operand) &&
+        !shared.count(tile::rootOf(operand)) && !variables.count(operand))
+      return refuse(op, "works on " + Twine(tile::describe(operand)) +
+                            ", which is neither a whole tile in registers nor in shared memory");
+  return success();
+}
+
 LogicalResult Lowering::run() {
   auto threads = kernel->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr);
   if (!threads)
@@ -416,6 +426,9 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
   } else if (auto wait = dyn_cast<nv::WgmmaWaitOp>(op)) {
     ptxWithRegisters(("wgmma.wait_group.sync.aligned " + Twine(wait.getPending()) + ";").str(),
                      accumulators);
+  } else if (isa<tile::FillOp, tile::MapOp, tile::CopyOp, tile::ReduceOp>(op) &&
+             failed(checkReach(op))) {
+    return failure();
   } else if (auto fill = dyn_cast<tile::FillOp>(op)) {
     ok = lowerFill(fill, by);
   } else if (auto map = dyn_cast<tile::MapOp>(op)) {
@@ -425,6 +438,11 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
   } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
     ok = lowerReduce(reduce, by);
   } else if (isa<tile::LoadOp, tile::StoreOp>(op)) {
+    Value memref = op->getOperand(isa<tile::LoadOp>(op) ? 0 : 1);
+    if (registersOf(memref))
+      return refuse(op, "of a single element of a tile in registers is not available");
+    if (failed(checkReach(op)))
+      return failure();
     lowerScalarAccess(op);
     return success();
   } else if (auto bind = dyn_cast<tile::BindOp>(op)) {

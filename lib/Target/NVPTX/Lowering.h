@@ -90,6 +90,8 @@ private:
   LogicalResult checkScalar(Operation *op);
   LogicalResult checkArchitecture();
   LogicalResult refuse(Operation *op, const llvm::Twine &why);
+  /// Threads reach whole tiles in registers and anything in shared memory.
+  LogicalResult checkReach(Operation *op);
 
   // Lowering.cpp: small values.
   Value i32(int64_t value);
