@@ -57,8 +57,9 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOp
   passes.addPass(createLowerLaunch());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  // From here on LLVM finds what is common: upstream's CSE looks at everything
+  // between two loads, and there are thousands of them.
   passes.addPass(createLowerThreads(options.architecture, result));
-  passes.addPass(createCSEPass());
   passes.addPass(createLowerThreadsToLLVM());
   // Places of the user's source become `.loc` lines of the PTX. With any other kind
   // of debug information the assembler would not optimise.

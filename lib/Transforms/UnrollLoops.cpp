@@ -64,7 +64,9 @@ struct UnrollLoops : penstock::impl::UnrollLoopsBase<UnrollLoops> {
           << "help: count iterations with a step of 1, and multiply by the step in the body";
       return success();
     }
-    if (!loop.getStaticTripCount()) {
+    // It also takes a count that it can tell for a sign of constant bounds.
+    if (!loop.getStaticTripCount() || !getConstantIntValue(loop.getLowerBound()) ||
+        !getConstantIntValue(loop.getUpperBound())) {
       OpBuilder b(loop);
       loop.setUpperBound(arith::MaxSIOp::create(b, loop.getLoc(), loop.getLowerBound(),
                                                 loop.getUpperBound()));

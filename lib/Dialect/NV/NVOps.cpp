@@ -8,6 +8,7 @@
 #include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpImplementation.h"
 
@@ -63,7 +64,9 @@ static LogicalResult verifyWholeSlot(Operation *op, Value memref, StringRef role
       break;
     ArrayRef<int64_t> shape = slice.getSourceType().getShape();
     for (size_t dim = shape.size() < 2 ? 0 : shape.size() - 2; dim < shape.size(); ++dim)
-      if (slice.getStaticOffset(dim) != 0 || slice.getStaticSize(dim) != shape[dim])
+      if (getConstantIntValue(slice.getMixedOffsets()[dim]) != 0 ||
+          slice.getType().getDimSize(slice.getType().getRank() - int64_t(shape.size() - dim)) !=
+              shape[dim])
         return fail(emitCoded(op, HardwareShape)
                         << "the " << role << " of `" << op->getName().stripDialect() << "`, "
                         << describe(memref) << ", is a part of a tile",
@@ -355,7 +358,7 @@ LogicalResult TensorDeallocOp::verify() {
 
 LogicalResult TensorMmaOp::verify() {
   if (auto slice = getAcc().getDefiningOp<memref::SubViewOp>())
-    if (slice.getStaticOffset(0) != 0)
+    if (getConstantIntValue(slice.getMixedOffsets()[0]) != 0)
       return fail(emitCoded(*this, HardwareShape) << "the accumulator " << describe(getAcc())
                                                   << " does not begin in the first row of its tile",
                   "take all rows, and columns from anywhere: slice(acc, {0, n}, {rows, columns})");

@@ -246,7 +246,10 @@ static LogicalResult countBytes(AllocOp alloc, int64_t &bytes) {
   bytes += type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
   if (bytes <= limits::maxBlockBytes)
     return success();
-  return emitCoded(alloc, MemoryLimit) << "the tiles of a block need more than 2 GiB";
+  auto diagnostic = emitCoded(alloc, MemoryLimit)
+                    << "the tiles of a block need more than 2 GiB";
+  diagnostic.attachNote() << "help: let each block work on smaller tiles";
+  return diagnostic;
 }
 
 LogicalResult tile::verifyKernel(Operation *op) {

@@ -106,6 +106,16 @@ LogicalResult Lowering::run() {
   if (failed(lowerBlock(body, all)))
     return failure();
   eraseDead();
+  // What follows takes time that grows faster than the code.
+  size_t operations = 0;
+  kernel.walk([&](Operation *) { ++operations; });
+  if (operations > 60000) {
+    auto diagnostic = tile::emitCoded(kernel, TooLarge)
+                      << "the kernel becomes more than 60000 operations of each thread";
+    diagnostic.attachNote() << "help: unroll less, or let more threads share a tile: each executes "
+                               "its elements one by one";
+    return diagnostic;
+  }
   result.parameterBytes = (result.parameterBytes + 63) / 64 * 64;
   kernel.setType(builder.getFunctionType({params.getType()}, {}));
   // What is left is an ordinary function; what the launch needs is in the result.
