@@ -36,6 +36,10 @@ void expectTx(const MbarrierUse &use, Mbarrier &barrier, int64_t bytes);
 void completeTx(const MbarrierUse &use, Mbarrier &barrier, int64_t bytes);
 void arriveOn(const MbarrierUse &use, Mbarrier &barrier, uint32_t count);
 
+/// Tells whoever listens (LaunchOptions::onBarrier).
+void tellBarrier(const Grid &grid, const Mbarrier &barrier, BarrierEvent::Kind kind,
+                 uint64_t phase, uint32_t pc);
+
 /// The end of an operation that reports to \p barrier: from now on \p op is
 /// known to whoever waits for the open phase.
 void fileCompletion(Mbarrier &barrier, AsyncOp &op);
