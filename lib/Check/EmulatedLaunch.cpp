@@ -52,7 +52,7 @@ public:
     report.completed = true;
     if (blocks == 0)
       return std::move(report);
-    auto module = device.load(emulated.module, report.findings);
+    auto module = emulated.loaded ? emulated.loaded : device.load(emulated.module, report.findings);
     if (!module || !copyIn() || !packParameters(*constants))
       return std::move(report);
     config.grid = {uint32_t(blocks), 1, 1};
@@ -206,7 +206,18 @@ std::shared_ptr<EmulatedKernel> penstock::readForEmulation(DeviceKernel kernel,
     diagnostics.insert(diagnostics.end(), read.diagnostics.begin(), read.diagnostics.end());
     return nullptr;
   }
-  return std::make_shared<EmulatedKernel>(EmulatedKernel{std::move(kernel), read.module});
+  auto result = std::make_shared<EmulatedKernel>();
+  result->kernel = std::move(kernel);
+  result->module = read.module;
+  bool ownsMemory = false;
+  for (const ptx::Variable &variable : read.module->variables)
+    ownsMemory |= variable.space != ptx::Space::Shared;
+  if (!ownsMemory) {
+    result->loaded = std::make_shared<emu::LoadedModule>();
+    result->loaded->module = read.module;
+    result->loaded->globals.resize(read.module->variables.size());
+  }
+  return result;
 }
 
 bool penstock::rowsFit(const DeviceKernel &kernel, std::span<const detail::Argument> arguments) {
@@ -214,6 +225,15 @@ bool penstock::rowsFit(const DeviceKernel &kernel, std::span<const detail::Argum
     if (crookedRow(arguments[index]) || reinterpret_cast<uintptr_t>(arguments[index].data) % 16)
       return false;
   return true;
+}
+
+const EmulatedKernel &
+penstock::variantFor(std::span<const std::shared_ptr<EmulatedKernel>> variants,
+                     std::span<const detail::Argument> arguments) {
+  size_t chosen = 0;
+  while (chosen + 1 < variants.size() && !rowsFit(variants[chosen]->kernel, arguments))
+    ++chosen;
+  return *variants[chosen];
 }
 
 emu::Report penstock::launchEmulated(const EmulatedKernel &kernel, const KernelInfo &info,

@@ -17,6 +17,9 @@ namespace penstock {
 struct EmulatedKernel {
   DeviceKernel kernel;
   std::shared_ptr<const ptx::Module> module;
+  /// Decoded once for all launches; null if the module has variables in global
+  /// memory, which each device places for itself.
+  std::shared_ptr<emu::LoadedModule> loaded;
 };
 
 /// Reads the kernel's PTX; null, with the reasons, if that fails.
@@ -25,6 +28,12 @@ std::shared_ptr<EmulatedKernel> readForEmulation(DeviceKernel kernel,
 
 /// Whether engines can copy the rows of all tensors that the kernel lets them copy.
 bool rowsFit(const DeviceKernel &kernel, std::span<const detail::Argument> arguments);
+
+/// The variant of a kernel that a launch takes: the first whose engines can copy
+/// the rows of these arguments, otherwise the last, which takes every tensor or
+/// refuses these.
+const EmulatedKernel &variantFor(std::span<const std::shared_ptr<EmulatedKernel>> variants,
+                                 std::span<const detail::Argument> arguments);
 
 /// Copies the arguments to a device's memory, runs the grid and copies what the
 /// kernel writes back. The arguments have been checked.

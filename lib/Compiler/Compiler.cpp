@@ -234,7 +234,7 @@ public:
   bool device(penstock::detail::Executable &executable, ModuleOp module, bool isExplicit) {
     executable.emulated = options.target.onEmulator;
     if (isExplicit)
-      return device(executable, module, {});
+      return device(executable, module, DevicePipelineOptions());
     // What TMA cannot copy is copied by threads, in a kernel of its own.
     OwningOpRef<ModuleOp> byThreads(module.clone());
     return device(executable, module, {.specialise = true}) &&

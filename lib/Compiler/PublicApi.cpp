@@ -78,11 +78,8 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
     emulation.threads = unsigned(std::max(0, options.threads));
     if (options.print)
       emulation.print = [&](const std::string &text) { options.print(text); };
-    size_t chosen = 0;
-    while (chosen + 1 < executable.devices.size() &&
-           !rowsFit(executable.devices[chosen]->kernel, arguments))
-      ++chosen;
-    return launchEmulated(*executable.devices[chosen], executable.info, arguments, emulation)
+    return launchEmulated(variantFor(executable.devices, arguments), executable.info, arguments,
+                          emulation)
         .findings;
   }
   if (options.completion != Completion::Eager && !executable.lateCompletion) {

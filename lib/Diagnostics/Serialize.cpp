@@ -118,8 +118,8 @@ std::string jsonString(const std::string &text) {
   return out + "\"";
 }
 
-std::string toJson(std::span<const Diagnostic> diagnostics) {
-  return "{\"diagnostics\":[" + joined(diagnostics, [](const Diagnostic &d) {
+std::string toJsonArray(std::span<const Diagnostic> diagnostics) {
+  return "[" + joined(diagnostics, [](const Diagnostic &d) {
            std::string out = "{\"severity\":\"";
            out += severityWord(d.severity);
            out += "\",\"code\":" + jsonString(codeName(d.code)) +
@@ -136,7 +136,11 @@ std::string toJson(std::span<const Diagnostic> diagnostics) {
              return jsonString(fact.first) + ":" + jsonString(fact.second);
            });
            return out + "}}";
-         }) + "]}\n";
+         }) + "]";
+}
+
+std::string toJson(std::span<const Diagnostic> diagnostics) {
+  return "{\"diagnostics\":" + toJsonArray(diagnostics) + "}\n";
 }
 
 std::string toSarif(std::span<const Diagnostic> diagnostics,

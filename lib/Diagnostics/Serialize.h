@@ -17,6 +17,8 @@ namespace penstock {
 /// U+FFFD, so that the result is valid whatever a user's source holds.
 std::string jsonString(const std::string &text);
 
+/// [{"severity":"error","code":"PS1203",...}]
+std::string toJsonArray(std::span<const Diagnostic>);
 /// {"diagnostics":[{"severity":"error","code":"PS1203",...}]}
 std::string toJson(std::span<const Diagnostic>);
 

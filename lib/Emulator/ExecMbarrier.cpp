@@ -184,6 +184,9 @@ void wait(Exec &ex, const DInst &inst) {
                         " without it: the phase has passed twice");
         if (complete) {
           done |= 1u << lane;
+          // The phase before the first is over from the start: nobody arrives in it.
+          if (barrier.phase)
+            tellBarrier(ex.grid, barrier, BarrierEvent::Observe, barrier.phase - 1, ex.pc);
           if (ex.grid.checks() && !(inst.flags & 1)) {
             // Usually all lanes wait for one object: acquire once.
             if (last && last != &barrier.previous) {

@@ -31,6 +31,18 @@ enum class Timing : uint8_t {
   Targeted ///< one operation as late as possible, all others eagerly
 };
 
+/// What threads and engines do with an mbarrier, for tools that judge arrivals.
+struct BarrierEvent {
+  enum Kind : uint8_t {
+    Arrive, ///< an arrival in phase `phase`
+    Observe ///< a wait that found phase `phase` over
+  };
+  Kind kind = Arrive;
+  uint64_t barrier = 0; ///< the same for all events of one object of a launch
+  uint64_t phase = 0;
+  uint32_t line = 0; ///< of the PTX text
+};
+
 struct LaunchOptions {
   Timing timing = Timing::Eager;
   uint64_t seed = 1;
@@ -43,6 +55,8 @@ struct LaunchOptions {
   uint64_t maxInstructions = uint64_t(1) << 33; ///< of warps, whole launch
   unsigned maxFindings = 50;
   std::function<void(const std::string &)> print; ///< output of printf
+  /// Receives what happens to mbarriers, from several host threads.
+  std::function<void(const BarrierEvent &)> onBarrier;
 };
 
 struct LaunchConfig {

@@ -37,6 +37,19 @@ void completeIfDue(const MbarrierUse &use, Mbarrier &barrier) {
 
 } // namespace
 
+void tellBarrier(const Grid &grid, const Mbarrier &barrier, BarrierEvent::Kind kind,
+                 uint64_t phase, uint32_t pc) {
+  if (!grid.options.onBarrier)
+    return;
+  BarrierEvent event;
+  event.kind = kind;
+  event.barrier = barrier.agent;
+  event.phase = phase;
+  if (pc < grid.program->code.size())
+    event.line = grid.program->code[pc].source->line;
+  grid.options.onBarrier(event);
+}
+
 std::string describeMbarrier(const Grid &grid, const Mbarrier &barrier,
                              uint32_t offset) {
   std::string text = "mbarrier " + sharedName(grid, offset) + " (phase " +
@@ -113,6 +126,7 @@ void arriveOn(const MbarrierUse &use, Mbarrier &barrier, uint32_t count) {
                     std::to_string(barrier.phase));
     return;
   }
+  tellBarrier(use.grid, barrier, BarrierEvent::Arrive, barrier.phase, use.place.pc);
   barrier.pending -= count;
   completeIfDue(use, barrier);
 }

@@ -37,6 +37,10 @@ void expectTx(const MbarrierUse &use, Mbarrier &barrier, int64_t bytes);
 void completeTx(const MbarrierUse &use, Mbarrier &barrier, int64_t bytes);
 void arriveOn(const MbarrierUse &use, Mbarrier &barrier, uint32_t count);
 
+/// Tells whoever listens (LaunchOptions::onBarrier).
+void tellBarrier(const Grid &grid, const Mbarrier &barrier, BarrierEvent::Kind kind,
+                 uint64_t phase, uint32_t pc);
+
 /// Calls \p fn(lane, barrier, use) for every active lane with the live object that
 /// it names; inst.imm[0] is the space of the address. Stops at a fatal finding.
 template <class Fn> void forMbarriers(Exec &ex, const DInst &inst, const Opnd &address, Fn &&fn) {

@@ -10,8 +10,8 @@
 // .mlir).
 //
 //===----------------------------------------------------------------------===//
+#include "CheckCommands.h"
 #include "CommandLine.h"
-#include "RandomArguments.h"
 #include "penstock/inspect.h"
 
 #include <chrono>
@@ -72,7 +72,7 @@ const CommandSpec commands[] = {
            {"iterations", "NUMBER", "how many iterations to draw (8)"},
            {"output", "PREFIX", "start of the file names (the kernel's name); also -o PREFIX"}})},
     {"run",
-     "Runs a kernel on random data and says how long it took.",
+     "Runs a kernel on small integers and says how long it took.",
      "run LIBRARY|TEXT KERNEL --shape SIZE=NUMBER,.. [options]",
      "penstock run libexample_kernels.so Matmul --shape M=512,N=512,K=256 --check",
      with({{"shape", "SIZE=NUMBER,..", "sizes of the signature, and scalars by name"},
@@ -82,6 +82,8 @@ const CommandSpec commands[] = {
            {"seed", "NUMBER", "seed of the data and of random completion (0)"},
            {"threads", "NUMBER", "threads to run blocks on (all)"},
            {"repeat", "NUMBER", "runs this often and reports the fastest (1)"}})},
+    checkCommand(),
+    mutateCommand(),
 };
 
 class Tool {
@@ -334,8 +336,7 @@ private:
     AnyKernel kernel = compiled();
     if (!kernel)
       return 1;
-    auto shape = line.has("shape") ? parsePairs(line.get("shape"))
-                                   : std::optional(std::vector<std::pair<std::string, std::string>>());
+    auto shape = line.has("shape") ? parseShape(line.get("shape")) : std::optional(Shape());
     auto seed = parseInteger(line.get("seed", "0"));
     auto threads = parseInteger(line.get("threads", "0"));
     auto repeat = parseInteger(line.get("repeat", "1"));
@@ -351,13 +352,11 @@ private:
     launch.completion = completion == "latest"   ? Completion::Latest
                         : completion == "random" ? Completion::Random
                                                  : Completion::Eager;
-    RandomArguments arguments;
-    std::string wrong =
-        makeArguments(kernel.arguments(), *shape, static_cast<uint64_t>(*seed), arguments);
-    if (!wrong.empty()) {
-      error(wrong);
+    MadeArguments arguments =
+        make_arguments(kernel.arguments(), *shape, Data::Exact, static_cast<uint64_t>(*seed));
+    diagnostics = arguments.diagnostics;
+    if (!diagnostics.empty())
       return 2;
-    }
     double best = INFINITY;
     for (int64_t i = 0; i < *repeat; ++i) {
       auto start = std::chrono::steady_clock::now();
@@ -371,8 +370,7 @@ private:
     return line.has("check") ? check(kernel, *shape, static_cast<uint64_t>(*seed)) : 0;
   }
 
-  int check(const AnyKernel &kernel,
-            const std::vector<std::pair<std::string, std::string>> &shape, uint64_t seed) {
+  int check(const AnyKernel &kernel, const Shape &shape, uint64_t seed) {
     InspectOptions reference = options;
     reference.target = Target::interpreter();
     std::swap(options, reference);
@@ -380,9 +378,8 @@ private:
     std::swap(options, reference);
     if (!judge)
       return 1;
-    RandomArguments ours, theirs;
-    makeArguments(kernel.arguments(), shape, seed, ours);
-    makeArguments(kernel.arguments(), shape, seed, theirs);
+    MadeArguments ours = make_arguments(kernel.arguments(), shape, Data::Exact, seed);
+    MadeArguments theirs = make_arguments(kernel.arguments(), shape, Data::Exact, seed);
     diagnostics = kernel.launch(ours.arguments);
     if (diagnostics.empty())
       diagnostics = judge.launch(theirs.arguments);
@@ -395,7 +392,7 @@ private:
       for (int64_t size : a.sizes)
         elements *= static_cast<size_t>(size);
       for (size_t e = 0; e < elements; ++e) {
-        double x = elementAt(a, e), y = elementAt(b, e);
+        double x = element_at(a, e), y = element_at(b, e);
         if (x == y || (std::isnan(x) && std::isnan(y)))
           continue;
         double difference = std::fabs(x - y) / (1 + std::fabs(y));
@@ -445,6 +442,10 @@ int main(int argc, char **argv) {
                    command.name, line.error.c_str(), command.name);
       return 2;
     }
+    if (name == checkCommand().name)
+      return runCheck(line);
+    if (name == mutateCommand().name)
+      return runMutate(line);
     return Tool(command, std::move(line)).run();
   }
   std::fprintf(stderr, "penstock: there is no command `%s`\n", name.c_str());

@@ -1,0 +1,39 @@
+//===- gtest.h - Kernels checked from a user's tests ------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For tests that use GoogleTest: the assertion that `penstock check` is.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_GTEST_H
+#define PENSTOCK_GTEST_H
+
+#include "penstock/check.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock {
+
+/// Checks a kernel over shapes and the number of timings of CheckOptions; the
+/// failure is the report with the findings and the user's lines.
+template <class K, class... Shapes>
+::testing::AssertionResult isSound(K kernel, Target target, const Shapes &...shapes) {
+  CheckOptions options;
+  options.shapes = {Shape(shapes)...};
+  CheckReport report = check(std::move(kernel), target, options);
+  if (report.sound())
+    return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "the kernel is not sound\n" << to_text(report);
+}
+
+} // namespace penstock
+
+/// EXPECT_SOUND(MatmulV4{}, Target::sm_100a(), Shape{{"M", 512}, {"N", 512}, {"K", 1024}});
+/// several shapes may follow; without one, the grid of CheckOptions is taken.
+#define EXPECT_SOUND(...) EXPECT_TRUE(::penstock::isSound(__VA_ARGS__))
+#define ASSERT_SOUND(...) ASSERT_TRUE(::penstock::isSound(__VA_ARGS__))
+
+#endif // PENSTOCK_GTEST_H

@@ -1,0 +1,204 @@
+//===- Check.cpp - Kernels over shapes and timings ------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Compiler/Compiler.h"
+#include "Diagnostics/Codes.h"
+#include "Runtime/ThreadPool.h"
+#include "Soundness/PassedRuns.h"
+#include "Soundness/Subject.h"
+
+#include <atomic>
+#include <chrono>
+#include <tuple>
+
+using namespace penstock;
+
+namespace {
+
+class Checker {
+public:
+  Checker(const CheckOptions &options, CheckReport &report) : options(options), report(report) {
+    report.diagnostics = passed.open(options.state);
+    usable = report.diagnostics.empty();
+    if (options.timings < 1) {
+      Diagnostic d;
+      d.code = ToolUsage;
+      d.message = "a check needs at least one timing";
+      report.diagnostics.push_back(std::move(d));
+      usable = false;
+    }
+  }
+
+  void check(const Subject &subject) {
+    bool chosen = !options.shapes.empty();
+    std::vector<Shape> shapes =
+        chosen ? options.shapes : defaultShapes(subject.arguments, subject.fields);
+    for (const Shape &shape : shapes) {
+      if (report.cancelled)
+        return;
+      report.shapes.push_back(checkShape(subject, shape, chosen));
+      if (options.finished)
+        options.finished(report.shapes.back());
+    }
+  }
+
+  bool usable = true;
+
+private:
+  CheckedShape checkShape(const Subject &subject, const Shape &shape, bool chosen) {
+    auto begin = std::chrono::steady_clock::now();
+    CheckedShape result;
+    result.kernel = subject.name;
+    result.target = subject.target;
+    result.shape = textOf(shape);
+    if (subject.reference)
+      result.reference = subject.reference->name;
+    Case on = prepareCase(subject, shape, options.data, options.seed);
+    if (on.variant) {
+      result.warps = (on.variant->kernel.threads + 31) / 32;
+      if (on.problems.empty())
+        runTimings(subject, on, result);
+    }
+    for (Diagnostic &d : on.problems)
+      addFinding(result, std::move(d));
+    // A shape that nobody asked for may be none for this kernel.
+    if (!chosen && !result.findings.empty() && isRefusal(result.findings.front())) {
+      result.refused = result.findings.front().message;
+      result.findings.clear();
+      result.timings = 0;
+    }
+    result.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return result;
+  }
+
+  void runTimings(const Subject &subject, const Case &on, CheckedShape &result) {
+    std::string run = subject.name + " " + subject.target + " " +
+                      fingerprint(on.variant->kernel.ptx) + " " + result.shape +
+                      (options.data == Data::Random ? " random " : " exact ") +
+                      std::to_string(options.seed) + " ";
+    std::atomic<bool> refused = false;
+    parallelFor(uint64_t(options.timings), options.jobs, [&](uint64_t item, int) {
+      int index = int(item);
+      std::string key = run + timingName(index, options.seed);
+      if (passed.has(key)) {
+        std::lock_guard lock(mutex);
+        ++result.skipped;
+        return;
+      }
+      if (refused || !announce(subject, result.shape, index))
+        return;
+      emu::LaunchOptions timing = timingOf(index, options.seed);
+      timing.threads = 1; // several launches run at the same time
+      Run done = runCase(subject, *on.variant, on, timing);
+      Difference difference;
+      if (done.completed() && on.expected)
+        difference = compareResults(subject.arguments, done.after, *on.expected, options.data);
+      if (done.report.findings.empty() && done.report.completed && !difference.elements)
+        passed.add(key);
+      std::lock_guard lock(mutex);
+      ++result.timings;
+      result.blocks = std::max(result.blocks, done.report.stats.blocks);
+      for (Diagnostic &d : done.report.findings) {
+        refused = refused || isRefusal(d);
+        addFinding(result, std::move(d));
+      }
+      if (difference.elements) {
+        ++result.wrong;
+        addFinding(result, wrongResult(subject, result, difference, index));
+      }
+    });
+  }
+
+  Diagnostic wrongResult(const Subject &subject, const CheckedShape &shape,
+                         const Difference &difference, int index) const {
+    Diagnostic d;
+    d.code = CheckWrongResult;
+    d.place = subject.info.place;
+    d.message = "`" + subject.name + "` differs from `" + shape.reference + "` for " + shape.shape +
+                ", timing " + timingName(index, options.seed) + ": " +
+                std::to_string(difference.elements) + " elements; " + difference.first;
+    d.facts = {{"shape", shape.shape}, {"timing", timingName(index, options.seed)}};
+    return d;
+  }
+
+  /// Tells who listens what comes next; false if it is to be the end.
+  bool announce(const Subject &subject, const std::string &shape, int index) {
+    std::lock_guard lock(mutex);
+    if (!options.progress || report.cancelled)
+      return !report.cancelled;
+    CheckProgress progress;
+    progress.kernel = subject.name;
+    progress.what = shape;
+    progress.number = index + 1;
+    progress.total = options.timings;
+    options.progress(progress);
+    report.cancelled = progress.cancel;
+    return !report.cancelled;
+  }
+
+  /// The same mistake shows in many timings: the first is kept.
+  static void addFinding(CheckedShape &result, Diagnostic finding) {
+    auto keyOf = [](const Diagnostic &d) {
+      std::string lines;
+      for (const auto &[name, value] : d.facts)
+        if (name == "ptx_line" || name == "other_ptx_line")
+          lines += value + " ";
+      return std::make_tuple(d.code, d.place.file, d.place.line, lines);
+    };
+    for (const Diagnostic &known : result.findings)
+      if (keyOf(known) == keyOf(finding))
+        return;
+    result.findings.push_back(std::move(finding));
+  }
+
+  const CheckOptions &options;
+  CheckReport &report;
+  PassedRuns passed;
+  std::mutex mutex;
+};
+
+} // namespace
+
+CheckReport penstock::check_registered(const std::string &kernel, Target target,
+                                       const CheckOptions &options) {
+  CheckReport report;
+  Checker checker(options, report);
+  if (!checker.usable)
+    return report;
+  if (auto subject = compileRegistered(kernel, target, options.set, report.diagnostics))
+    checker.check(*subject);
+  return report;
+}
+
+CheckReport penstock::check_all(Target target, const CheckOptions &options) {
+  CheckReport report;
+  Checker checker(options, report);
+  if (!checker.usable)
+    return report;
+  for (const KernelDescription &kernel : registered_kernels()) {
+    if (report.cancelled)
+      break;
+    std::vector<Diagnostic> diagnostics;
+    if (auto subject = compileRegistered(kernel.name, target, options.set, diagnostics))
+      checker.check(*subject);
+    else
+      report.skipped.push_back({kernel.name, targetName(target),
+                                diagnostics.empty() ? "" : diagnostics.front().message});
+  }
+  return report;
+}
+
+CheckReport penstock::detail::check(const KernelSource &source, Target target,
+                                    const CheckOptions &options) {
+  CheckReport report;
+  Checker checker(options, report);
+  if (!checker.usable)
+    return report;
+  if (auto subject = compileSubject(source, target, report.diagnostics))
+    checker.check(*subject);
+  return report;
+}

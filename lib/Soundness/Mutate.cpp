@@ -1,0 +1,294 @@
+//===- Mutate.cpp - Is broken synchronisation noticed? --------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Compiler/Compiler.h"
+#include "Diagnostics/Codes.h"
+#include "Runtime/ThreadPool.h"
+#include "Soundness/Redundant.h"
+#include "Soundness/Subject.h"
+
+#include <deque>
+
+using namespace penstock;
+
+namespace {
+
+/// All mutants of one kernel.
+class Mutator {
+public:
+  Mutator(const Subject &subject, const MutateOptions &options, MutateReport &report)
+      : subject(subject), options(options), report(report) {}
+
+  void run() {
+    bool chosen = !options.shapes.empty();
+    std::vector<Shape> shapes =
+        chosen ? options.shapes : smallShapes(subject.arguments, subject.fields);
+    for (const Shape &shape : shapes) {
+      Case on = prepareCase(subject, shape, Data::Exact, options.seed);
+      if (!on.problems.empty()) {
+        refuse(on.problems, chosen);
+        continue;
+      }
+      cases.push_back(std::move(on));
+    }
+    if (!runOriginal(chosen) || cases.empty())
+      return;
+    for (const auto &variant : subject.variants)
+      mutate(*variant);
+  }
+
+private:
+  struct Fate {
+    Mutant::Fate fate = Mutant::Survived;
+    unsigned code = 0;
+    std::string reason;
+  };
+
+  void refuse(const std::vector<Diagnostic> &problems, bool chosen) {
+    // A shape that nobody asked for may be none for this kernel.
+    if (chosen || !isRefusal(problems.front()))
+      report.diagnostics.insert(report.diagnostics.end(), problems.begin(), problems.end());
+  }
+
+  /// What the kernel does as it is: the measure for its mutants. False if it is
+  /// not sound to begin with.
+  bool runOriginal(bool chosen) {
+    uint64_t number = 0;
+    for (size_t c = 0; c < cases.size(); ++c) {
+      Case &on = cases[c];
+      for (int t = 0; t < options.timings; ++t) {
+        emu::LaunchOptions timing = timingOf(t, options.seed);
+        timing.onBarrier = evidence[on.variant].listener(number++);
+        Run done = runCase(subject, *on.variant, on, timing);
+        if (!done.report.findings.empty() && isRefusal(done.report.findings.front())) {
+          refuse(done.report.findings, chosen);
+          cases.erase(cases.begin() + int64_t(c--));
+          break;
+        }
+        longest = std::max(longest, done.report.stats.instructions);
+        if (!on.expected && done.completed())
+          on.expected = copyOf(done.after);
+        Difference difference;
+        if (done.completed())
+          difference = compareResults(subject.arguments, done.after, *on.expected, Data::Exact);
+        if (done.completed() && !difference.elements)
+          continue;
+        Diagnostic d;
+        d.code = CheckWrongResult;
+        d.place = subject.info.place;
+        d.message = "`" + subject.name + "` is not sound as it is, for " + textOf(on.shape) + ": " +
+                    (difference.elements            ? difference.first
+                     : done.report.findings.empty() ? "it did not run to its end"
+                                                    : done.report.findings.front().message);
+        d.helps.push_back("`penstock check` shows all that is wrong with it");
+        report.diagnostics.push_back(std::move(d));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void mutate(const EmulatedKernel &variant) {
+    bool used = false;
+    for (const Case &on : cases)
+      used |= on.variant == &variant;
+    if (!used) {
+      Diagnostic d;
+      d.severity = Severity::Warning;
+      d.code = MutantSurvived;
+      d.place = subject.info.place;
+      d.message = "no shape reaches a variant of `" + subject.name +
+                  "`, whose mutants are therefore not tried";
+      report.diagnostics.push_back(std::move(d));
+      return;
+    }
+    std::vector<Mutation> mutations = mutationsOf(*variant.module, variant.kernel.name);
+    std::vector<std::optional<Mutant>> results(mutations.size());
+    parallelFor(mutations.size(), options.jobs, [&](uint64_t index, int) {
+      const Mutation &mutation = mutations[index];
+      if (!announce(mutation, index, mutations.size()))
+        return;
+      Fate fate = fateOf(variant, mutation, mutations);
+      results[index] = describeMutant(variant, mutation, fate);
+    });
+    for (auto &result : results)
+      if (result)
+        report.mutants.push_back(std::move(*result));
+  }
+
+  Mutant describeMutant(const EmulatedKernel &variant, const Mutation &mutation, const Fate &fate) {
+    Mutant result;
+    result.kernel = subject.name;
+    result.target = subject.target;
+    result.change = describe(mutation.change);
+    result.instruction = mutation.instruction;
+    result.ptx = variant.module->place(mutation.line, mutation.column);
+    auto file = variant.module->files.find(mutation.loc.file);
+    if (mutation.loc.line && file != variant.module->files.end())
+      result.source = {file->second, mutation.loc.line, mutation.loc.column};
+    result.fate = fate.fate;
+    result.code = fate.code;
+    result.reason = fate.reason;
+    return result;
+  }
+
+  bool announce(const Mutation &mutation, uint64_t index, size_t total) {
+    std::lock_guard lock(mutex);
+    if (!options.progress || report.cancelled)
+      return !report.cancelled;
+    CheckProgress progress;
+    progress.kernel = subject.name;
+    progress.what = mutation.instruction + " " + describe(mutation.change);
+    progress.number = int(index) + 1;
+    progress.total = int(total);
+    options.progress(progress);
+    report.cancelled = progress.cancel;
+    return !report.cancelled;
+  }
+
+  std::shared_ptr<EmulatedKernel> read(const EmulatedKernel &variant, std::string text) {
+    DeviceKernel kernel = variant.kernel;
+    kernel.ptx = std::move(text);
+    std::vector<Diagnostic> diagnostics;
+    auto result = readForEmulation(std::move(kernel), diagnostics);
+    std::lock_guard lock(mutex);
+    report.diagnostics.insert(report.diagnostics.end(), diagnostics.begin(), diagnostics.end());
+    return result;
+  }
+
+  emu::LaunchOptions optionsOf(int timing) const {
+    emu::LaunchOptions launch = timingOf(timing, options.seed);
+    launch.threads = 1; // several mutants run at the same time
+    launch.maxInstructions = 4 * longest + 1000000;
+    return launch;
+  }
+
+  Fate fateOf(const EmulatedKernel &variant, const Mutation &mutation,
+              const std::vector<Mutation> &all) {
+    const Mutation *one[] = {&mutation};
+    auto mutant = read(variant, applied(variant.kernel.ptx, one));
+    if (!mutant)
+      return {Mutant::Survived, 0, "the changed text cannot be read"};
+    for (int t = 0; t < options.timings; ++t)
+      for (const Case &on : cases) {
+        if (on.variant != &variant)
+          continue;
+        Run done = runCase(subject, *mutant, on, optionsOf(t));
+        for (const Diagnostic &d : done.report.findings)
+          if (d.severity == Severity::Error)
+            return {Mutant::Killed, d.code, d.message};
+        if (!done.report.completed)
+          return {Mutant::Killed, EmuNoProgress, "it did not run to its end"};
+        Difference difference =
+            compareResults(subject.arguments, done.after, *on.expected, Data::Exact);
+        if (difference.elements)
+          return {Mutant::Killed, 0, difference.first};
+      }
+    std::string reason = reasonFor(variant, mutation, all);
+    if (!reason.empty())
+      return {Mutant::Explained, 0, reason};
+    return {Mutant::Survived, 0,
+            reached(variant, mutation) ? "every run passes" : "no run gets there"};
+  }
+
+  bool reached(const EmulatedKernel &variant, const Mutation &mutation) {
+    auto trap = read(variant, trapped(variant.kernel.ptx, mutation));
+    for (int t = 0; t < options.timings; ++t)
+      for (const Case &on : cases)
+        if (trap && on.variant == &variant &&
+            runCase(subject, *trap, on, optionsOf(t)).report.has(EmuTrap))
+          return true;
+    return false;
+  }
+
+  std::string reasonFor(const EmulatedKernel &variant, const Mutation &mutation,
+                        const std::vector<Mutation> &all) {
+    if (std::string reason = uncheckedReason(mutation); !reason.empty())
+      return reason;
+    bool arrives =
+        mutation.kind == SyncKind::BarrierArrive || mutation.kind == SyncKind::TensorCommit;
+    if (arrives && evidence.at(&variant).nobodyWaitsFor(mutation.line))
+      return "in no run does anybody wait for a phase in which this arrives";
+    return mutation.change == Change::Removed || mutation.change == Change::OnePendingMore
+               ? coveredBy(variant, mutation, all)
+               : "";
+  }
+
+  /// Looks for another instruction of the same kind that orders what this one
+  /// does: without both, something is found that is not found without the other
+  /// alone.
+  std::string coveredBy(const EmulatedKernel &variant, const Mutation &mutation,
+                        const std::vector<Mutation> &all) {
+    for (const Mutation &other : all) {
+      if (other.kind != mutation.kind || other.change != Change::Removed ||
+          other.begin == mutation.begin)
+        continue;
+      const Mutation *alone[] = {&other}, *together[] = {&mutation, &other};
+      auto one = read(variant, applied(variant.kernel.ptx, alone));
+      auto both = read(variant, applied(variant.kernel.ptx, together));
+      for (const Case &on : cases) {
+        if (!one || !both || on.variant != &variant)
+          continue;
+        // A change may hide findings behind a limit.
+        emu::LaunchOptions launch = optionsOf(0);
+        launch.maxFindings = 1000;
+        std::string added = addedBy(keysOf(runCase(subject, *both, on, launch).report.findings),
+                                    keysOf(runCase(subject, *one, on, launch).report.findings));
+        if (!added.empty())
+          return "line " + std::to_string(other.line) + " orders the same: without both there is " +
+                 added;
+      }
+    }
+    return "";
+  }
+
+  const Subject &subject;
+  const MutateOptions &options;
+  MutateReport &report;
+  std::deque<Case> cases;
+  std::map<const EmulatedKernel *, BarrierEvidence> evidence;
+  uint64_t longest = 0; ///< instructions of the longest run of the kernel as it is
+  std::mutex mutex;
+};
+
+bool usable(const MutateOptions &options, MutateReport &report) {
+  if (options.timings >= 1)
+    return true;
+  Diagnostic d;
+  d.code = ToolUsage;
+  d.message = "mutants need at least one timing";
+  report.diagnostics.push_back(std::move(d));
+  return false;
+}
+
+} // namespace
+
+MutateReport penstock::mutate_registered(const std::string &kernel, Target target,
+                                         const MutateOptions &options) {
+  MutateReport report;
+  if (!usable(options, report))
+    return report;
+  if (auto subject = compileRegistered(kernel, target, options.set, report.diagnostics))
+    Mutator(*subject, options, report).run();
+  return report;
+}
+
+MutateReport penstock::mutate_all(Target target, const MutateOptions &options) {
+  MutateReport report;
+  if (!usable(options, report))
+    return report;
+  for (const KernelDescription &kernel : registered_kernels()) {
+    if (report.cancelled)
+      break;
+    std::vector<Diagnostic> diagnostics;
+    if (auto subject = compileRegistered(kernel.name, target, options.set, diagnostics))
+      Mutator(*subject, options, report).run();
+    else
+      report.skipped.push_back({kernel.name, targetName(target),
+                                diagnostics.empty() ? "" : diagnostics.front().message});
+  }
+  return report;
+}

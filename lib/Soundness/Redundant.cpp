@@ -1,0 +1,93 @@
+//===- Redundant.cpp - Why a mutant may live ------------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Soundness/Redundant.h"
+#include "Diagnostics/Codes.h"
+
+using namespace penstock;
+
+namespace {
+
+/// Changes that do no harm or that the emulator cannot judge, whatever the kernel.
+struct Unchecked {
+  SyncKind kind;
+  Change change;
+  const char *part; ///< of the instruction, for those that this is true of
+  const char *reason;
+};
+constexpr Unchecked unchecked[] = {
+    {SyncKind::TensorFence, Change::Removed, "tcgen05.fence",
+     "the emulator asks for the synchronisation that this fence stands beside, not for the fence"},
+    {SyncKind::InitFence, Change::Removed, "fence.mbarrier_init",
+     "a barrier of the block orders the initialisation for its threads; whether engines see it "
+     "without the fence is not checked"},
+    // A thread that also wrote what others read would have raced in these runs.
+    {SyncKind::BarrierArrive, Change::NotReleased, "expect_tx",
+     "the bytes that it announces arrive by themselves, and in no run has its thread anything else "
+     "to pass on"},
+};
+
+} // namespace
+
+std::string penstock::uncheckedReason(const Mutation &mutation) {
+  for (const Unchecked &row : unchecked)
+    if (row.kind == mutation.kind && row.change == mutation.change &&
+        mutation.instruction.find(row.part) != std::string::npos)
+      return row.reason;
+  return "";
+}
+
+std::function<void(const emu::BarrierEvent &)> BarrierEvidence::listener(uint64_t run) {
+  return [this, run](const emu::BarrierEvent &event) {
+    std::lock_guard lock(mutex);
+    Object &object = objects[{run, event.barrier}];
+    if (event.kind == emu::BarrierEvent::Arrive) {
+      object.arrivals.emplace(event.phase, event.line);
+    } else {
+      object.lastObserved = std::max(object.lastObserved, event.phase);
+      object.observed = true;
+    }
+  };
+}
+
+bool BarrierEvidence::nobodyWaitsFor(uint32_t line) const {
+  std::lock_guard lock(mutex);
+  bool arrives = false;
+  for (const auto &[key, object] : objects)
+    for (const auto &[phase, from] : object.arrivals) {
+      if (from != line)
+        continue;
+      arrives = true;
+      // Who has seen a later phase has waited for this one, too.
+      if (object.observed && phase <= object.lastObserved)
+        return false;
+    }
+  return arrives;
+}
+
+FindingKeys penstock::keysOf(const std::vector<Diagnostic> &findings) {
+  FindingKeys keys;
+  for (const Diagnostic &d : findings) {
+    // Where a run gets stuck says little about what else is unordered.
+    if (d.code == EmuDeadlock || d.code == EmuNoProgress)
+      continue;
+    std::string key = codeName(d.code);
+    for (const auto &[name, value] : d.facts)
+      if (name == "ptx_line")
+        key += " at line " + value;
+      else if (name == "other_ptx_line")
+        key += " against line " + value;
+    keys.insert(std::move(key));
+  }
+  return keys;
+}
+
+std::string penstock::addedBy(const FindingKeys &both, const FindingKeys &one) {
+  for (const std::string &key : both)
+    if (!one.count(key))
+      return key;
+  return "";
+}

@@ -1,0 +1,38 @@
+//===- Shapes.h - Shapes worth trying ---------------------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which sizes are multiples of a tile, how many tiles a ring holds and along which
+// size a kernel sums is read off its signature and fields: `block_m` is the tile
+// of `M`, `stages` or `num_stages` the slots, and a size that occurs in inputs
+// only is summed over.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_SOUNDNESS_SHAPES_H
+#define PENSTOCK_SOUNDNESS_SHAPES_H
+
+#include "penstock/check.h"
+
+#include <map>
+
+namespace penstock {
+
+using FieldValues = std::map<std::string, std::string>;
+
+/// For check: all kinds of edges.
+std::vector<Shape> defaultShapes(const std::vector<ArgumentDescription> &arguments,
+                                 const FieldValues &fields);
+/// For mutants: few and small, and yet every loop turns more than twice around
+/// its ring.
+std::vector<Shape> smallShapes(const std::vector<ArgumentDescription> &arguments,
+                               const FieldValues &fields);
+
+/// "M=512,N=512,K=64".
+std::string textOf(const Shape &shape);
+
+} // namespace penstock
+
+#endif // PENSTOCK_SOUNDNESS_SHAPES_H
