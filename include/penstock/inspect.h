@@ -73,6 +73,8 @@ public:
   std::string tile_program() const;
   std::string llvm_ir() const;
   std::string assembly() const;
+  /// Of a kernel for a GPU.
+  std::string ptx() const;
 
 private:
   detail::ExecutableRef executable;

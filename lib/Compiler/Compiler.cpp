@@ -234,15 +234,15 @@ public:
   bool device(penstock::detail::Executable &executable, ModuleOp module, bool isExplicit) {
     executable.emulated = options.target.onEmulator;
     if (isExplicit)
-      return device(executable, module, DevicePipelineOptions());
+      return addDeviceKernel(executable, module, {});
     // What TMA cannot copy is copied by threads, in a kernel of its own.
     OwningOpRef<ModuleOp> byThreads(module.clone());
-    return device(executable, module, {.specialise = true}) &&
-           device(executable, *byThreads, {.specialise = true, .plain = true});
+    return addDeviceKernel(executable, module, {.specialise = true}) &&
+           addDeviceKernel(executable, *byThreads, {.specialise = true, .plain = true});
   }
 
-  bool device(penstock::detail::Executable &executable, ModuleOp module,
-              DevicePipelineOptions how) {
+  bool addDeviceKernel(penstock::detail::Executable &executable, ModuleOp module,
+                       DevicePipelineOptions how) {
     PassManager passes(module->getName());
     passes.enableVerifier(options.verify);
     installInstruments(passes, options);
@@ -265,9 +265,10 @@ public:
       return false;
     }
     auto readable = readForEmulation(std::move(kernel), diagnostics);
-    if (readable)
-      executable.devices.push_back(std::move(readable));
-    return !executable.devices.empty();
+    if (!readable)
+      return false;
+    executable.devices.push_back(std::move(readable));
+    return true;
   }
 
 private:

@@ -182,5 +182,7 @@ std::string AnyKernel::assembly() const {
   return detail::text(executable.get(), detail::Form::Assembly);
 }
 
+std::string AnyKernel::ptx() const { return detail::text(executable.get(), detail::Form::Ptx); }
+
 size_t penstock::bytes_of(Element element) { return bytesOf(element); }
 std::string penstock::name_of(Element element) { return nameOf(element); }

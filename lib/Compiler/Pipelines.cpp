@@ -50,7 +50,7 @@ void penstock::buildNativeLLVMPipeline(OpPassManager &passes) {
 void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOptions &options,
                                    DeviceKernel &result) {
   if (options.specialise) {
-    passes.addNestedPass<func::FuncOp>(createResolveSchedules());
+    passes.addNestedPass<func::FuncOp>(createResolveSchedules({options.architecture}));
     passes.addNestedPass<func::FuncOp>(createSpecialise({options.architecture, options.plain}));
   }
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());

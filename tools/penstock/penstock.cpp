@@ -57,7 +57,7 @@ const CommandSpec commands[] = {
      "Compiles a kernel and writes what it became.",
      "compile LIBRARY|TEXT KERNEL [options]",
      "penstock compile libexample_kernels.so Matmul --emit asm -o matmul.s",
-     with({{"emit", "tile|llvm|asm", "what to write (asm)"},
+     with({{"emit", "tile|llvm|asm|ptx", "what to write (asm, or ptx for a GPU)"},
            {"output", "FILE", "where to (standard output); also -o FILE"}})},
     {"explain",
      "Says what became of each pipelined loop of a kernel, and why.",
@@ -164,7 +164,7 @@ private:
     diagnostics.push_back(std::move(d));
   }
 
-  /// Targets whose limits and costs are known, and that no code is made for yet.
+  /// GPUs; kernels for them run on the emulator.
   static bool isArchitecture(const std::string &target) {
     return target == "sm_90a" || target == "sm_100a";
   }
@@ -173,9 +173,10 @@ private:
     std::string target = line.get("target", "native");
     if (target == "interpreter")
       options.target = Target::interpreter();
-    else if (isArchitecture(target))
+    else if (isArchitecture(target)) {
       architecture = target;
-    else if (target != "native") {
+      options.target = (target == "sm_90a" ? Target::sm_90a() : Target::sm_100a()).emulated();
+    } else if (target != "native") {
       error("`" + target + "` is no target; native, interpreter, sm_90a and sm_100a are");
       return false;
     }
@@ -293,27 +294,12 @@ private:
     return false;
   }
 
-  /// Says what is wrong with a kernel for a target that no code is made for, or
-  /// just that.
-  bool hasNoCode() {
-    if (!isArchitecture(line.get("target", "native")))
-      return false;
-    explanation();
-    bool wrong = false;
-    for (const Diagnostic &d : diagnostics)
-      wrong |= d.severity == Severity::Error;
-    if (!wrong)
-      error("no code is made for `" + architecture +
-            "` yet; `explain` and `trace` say what its loops would become");
-    return true;
-  }
-
   int compile() {
-    if (hasNoCode())
-      return 1;
-    std::string form = line.get("emit", "asm");
-    if (form != "tile" && form != "llvm" && form != "asm") {
-      error("`--emit " + form + "` is none of tile, llvm and asm");
+    bool device = isArchitecture(line.get("target", "native"));
+    std::string form = line.get("emit", device ? "ptx" : "asm");
+    if (form != "tile" && (device ? form != "ptx" : form != "llvm" && form != "asm")) {
+      error("`--emit " + form + "` is none of " +
+            (device ? "tile and ptx" : "tile, llvm and asm, which this target has"));
       return 2;
     }
     AnyKernel kernel = compiled();
@@ -321,6 +307,7 @@ private:
       return 1;
     std::string result = form == "tile"   ? kernel.tile_program()
                          : form == "llvm" ? kernel.llvm_ir()
+                         : form == "ptx"  ? kernel.ptx()
                                           : kernel.assembly();
     std::string file = line.get("output", "-");
     if (file == "-") {
@@ -331,8 +318,6 @@ private:
   }
 
   int runKernel() {
-    if (hasNoCode())
-      return 1;
     AnyKernel kernel = compiled();
     if (!kernel)
       return 1;

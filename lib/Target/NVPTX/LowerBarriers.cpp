@@ -33,8 +33,7 @@ void Lowering::initialise() {
   if (!tiles.empty())
     when(cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize)), [&] {
       for (nv::TensorAllocOp op : tiles) {
-        int64_t columns = cast<MemRefType>(op.getResult().getType()).getDimSize(1);
-        columns = int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns))));
+        int64_t columns = allocatedColumns(op.getResult());
         // Who forgets to free it is shown where it was asked for.
         llvm::SaveAndRestore<Location> here(loc, op.getLoc());
         ptx("tcgen05.alloc" + ctaGroup() + ".sync.aligned.shared::cta.b32 [$0], $1;",

@@ -200,11 +200,7 @@ LogicalResult Lowering::loadByThreads(tile::CopyOp op, const Executing &by) {
       if (dims.size() > 1)
         indices[size_t(dims[0])] = add(indices[size_t(dims[0])], tileRow);
       indices[size_t(dims.back())] = add(indices[size_t(dims.back())], tileCol);
-      Value inside;
-      for (auto [dim, index] : llvm::enumerate(indices)) {
-        Value fits = cmp(arith::CmpIPredicate::ult, index, asI32(tensorSize(op.getSource(), dim)));
-        inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
-      }
+      Value inside = insideTensor(op.getSource(), indices);
       auto choice = scf::IfOp::create(builder, loc, TypeRange{type.getElementType()}, inside,
                                       /*withElse=*/true);
       {
@@ -276,11 +272,7 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const Executing &by) {
       indices.push_back(asI32(start));
     indices[size_t(dims[0])] = add(indices[size_t(dims[0])], add(row, offset.row));
     indices[size_t(dims[1])] = add(indices[size_t(dims[1])], add(col, offset.col));
-    Value inside;
-    for (auto [dim, index] : llvm::enumerate(indices)) {
-      Value fits = cmp(arith::CmpIPredicate::ult, index, asI32(tensorSize(tensor, dim)));
-      inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
-    }
+    Value inside = insideTensor(tensor, indices);
     if (!tile->fragment.isFull()) {
       Value rowHeld =
           cmp(arith::CmpIPredicate::ult, add(row, offset.row), i32(tile->fragment.rows));

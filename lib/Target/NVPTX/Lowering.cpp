@@ -57,9 +57,6 @@ LogicalResult Lowering::run() {
   result.architecture = architecture;
   result.threads = unsigned(threads.getInt());
   ownArguments = kernel.getNumArguments() - abi::NumExtra;
-  for (BlockArgument argument : kernel.getArguments().take_front(ownArguments))
-    if (isa<MemRefType>(argument.getType()))
-      tensors.push_back(argument);
   kernel.walk([&](nv::TensorAllocOp) { usesTensorMemory = true; });
   pair = kernel->hasAttr(nv::NVDialect::pairAttr);
   if (pair)
@@ -97,11 +94,8 @@ LogicalResult Lowering::run() {
 
   Executing all;
   all.scope.warps = result.threads / nv::warpSize;
-  all.leader =
-      ptxValue(builder.getI1Type(),
-               "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 $0, 1, 0, p; }", {}, "=r");
   Value first = cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize));
-  all.leader = arith::AndIOp::create(builder, loc, all.leader, first);
+  all.leader = arith::AndIOp::create(builder, loc, elected(), first);
   initialise();
   if (failed(lowerBlock(body, all)))
     return failure();
@@ -327,9 +321,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
     inner.barrier = nextBarrier;
     // Electing must happen where all threads of the warps are.
     builder.setInsertionPointToStart(&warps.getBody().front());
-    inner.leader =
-        ptxValue(builder.getI1Type(),
-                 "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 $0, 1, 0, p; }", {}, "=r");
+    inner.leader = elected();
     if (warps.getCount() > 1) {
       Value firstWarp = cmp(arith::CmpIPredicate::eq, warp, i32(warps.getFirst()));
       inner.leader = arith::AndIOp::create(builder, loc, inner.leader, firstWarp);
@@ -421,11 +413,8 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
     lowerTensorWaitLoad();
   } else if (auto dealloc = dyn_cast<nv::TensorDeallocOp>(op)) {
     when(cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize)), [&] {
-      int64_t columns = cast<MemRefType>(dealloc.getTile().getType()).getDimSize(1);
       ptx("tcgen05.dealloc" + ctaGroup() + ".sync.aligned.b32 $0, $1;",
-          {tensorBases.lookup(dealloc.getTile()),
-           i32(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns)))))},
-          "r,r");
+          {tensorBases.lookup(dealloc.getTile()), i32(allocatedColumns(dealloc.getTile()))}, "r,r");
     });
   } else if (isa<nv::WgmmaFenceOp>(op)) {
     ptxWithRegisters("wgmma.fence.sync.aligned;", accumulators);
@@ -507,13 +496,10 @@ void Lowering::lowerScalarAccess(Operation *op) {
     read = access(variables.lookup(memref));
   } else if (tile::isGlobal(memref)) {
     // Outside reads as zero and is not written.
-    Value inside = arith::ConstantIntOp::create(builder, loc, 1, 1);
     SmallVector<Value> at;
-    for (auto [dim, index] : llvm::enumerate(indices)) {
+    for (Value index : indices)
       at.push_back(asI32(index));
-      Value fits = cmp(arith::CmpIPredicate::ult, at.back(), asI32(tensorSize(memref, dim)));
-      inside = arith::AndIOp::create(builder, loc, inside, fits);
-    }
+    Value inside = insideTensor(memref, at);
     auto choice = scf::IfOp::create(builder, loc,
                                     load ? TypeRange{type.getElementType()} : TypeRange{}, inside,
                                     /*withElse=*/bool(load));
@@ -607,6 +593,11 @@ Value Lowering::ptxValue(Type type, StringRef text, ArrayRef<Value> operands,
                                       LLVM::AsmDialectAttr(), ArrayAttr());
   Value value = op.getResult(0);
   return type.isInteger(1) ? cmp(arith::CmpIPredicate::ne, value, i32(0)) : value;
+}
+
+Value Lowering::elected() {
+  return ptxValue(builder.getI1Type(),
+                  "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 $0, 1, 0, p; }", {}, "=r");
 }
 
 void Lowering::when(Value condition, llvm::function_ref<void()> body) {

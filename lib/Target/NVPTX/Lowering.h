@@ -111,6 +111,8 @@ private:
   /// One that computes a value and has no other effect.
   Value ptxValue(Type type, llvm::StringRef text, llvm::ArrayRef<Value> operands,
                  llvm::StringRef constraints);
+  /// Whether this thread is the elected one of its warp; where all of the warp is.
+  Value elected();
   /// Runs \p body under a condition.
   void when(Value condition, llvm::function_ref<void()> body);
 
@@ -131,6 +133,10 @@ private:
   Value sharedElement(const View &view, Value row, Value col, int64_t inRow);
   Value parameter(ParameterField::Kind kind, unsigned index, unsigned dim = 0);
   Value tensorSize(Value tensor, unsigned dim);
+  /// Whether an element lies inside of a tensor.
+  Value insideTensor(Value tensor, llvm::ArrayRef<Value> indices);
+  /// What the hardware hands out for an accumulator: a power of two, at least 32.
+  static int64_t allocatedColumns(Value tile);
   /// The address of an element of a tensor, from its indices in 32 bits.
   Value globalElement(Value tensor, llvm::ArrayRef<Value> indices);
   /// The tensor map for boxes of this tile, and its address.
@@ -192,7 +198,6 @@ private:
   llvm::DenseMap<Value, Value> variables;   ///< rank-0 tiles
   SmallVector<RegisterTile *> loading;      ///< by tcgen05.load, not awaited yet
   SmallVector<RegisterTile *> accumulators; ///< of wgmma
-  SmallVector<mlir::BlockArgument> tensors; ///< the kernel's arguments
   unsigned ownArguments = 0;                ///< of the kernel, before those of the launch
   bool usesTensorMemory = false;
   bool pair = false; ///< two blocks multiply as one

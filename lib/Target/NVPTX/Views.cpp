@@ -84,8 +84,7 @@ LogicalResult Lowering::placeShared() {
   Operation *last = nullptr;
   kernel.walk([&](nv::TensorAllocOp op) {
     tensorSlots[op.getResult()] = reserve(4, 4);
-    int64_t wanted = cast<MemRefType>(op.getResult().getType()).getDimSize(1);
-    columns += int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, wanted))));
+    columns += allocatedColumns(op.getResult());
     last = op;
   });
   const hw::Architecture *hardware = hw::findArchitecture(architecture);
@@ -109,6 +108,11 @@ LogicalResult Lowering::placeShared() {
                                                  << " columns of tensor memory; there are 512";
   result.sharedBytes = uint32_t((offset + 15) / 16 * 16);
   return success();
+}
+
+int64_t Lowering::allocatedColumns(Value tile) {
+  int64_t columns = cast<MemRefType>(tile.getType()).getDimSize(1);
+  return int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns))));
 }
 
 View Lowering::viewOf(Value memref) {
@@ -228,6 +232,15 @@ Value Lowering::tensorSize(Value tensor, unsigned dim) {
   return parameter(ParameterField::Size, cast<BlockArgument>(tensor).getArgNumber() - 1, dim);
 }
 
+Value Lowering::insideTensor(Value tensor, ArrayRef<Value> indices) {
+  Value inside;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    Value fits = cmp(arith::CmpIPredicate::ult, index, asI32(tensorSize(tensor, dim)));
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
+  }
+  return inside;
+}
+
 Value Lowering::globalElement(Value tensor, ArrayRef<Value> indices) {
   unsigned argument = cast<BlockArgument>(tensor).getArgNumber() - 1;
   Value address = parameter(ParameterField::Address, argument);
@@ -293,7 +306,7 @@ Value Lowering::tensorMap(Value tensor, Value tile) {
 //===----------------------------------------------------------------------===//
 
 int64_t RegisterTile::registers() const {
-  return rank == 2 ? fragment.registers : int64_t(llvm::to_vector(rowOf).size());
+  return rank == 2 ? fragment.registers : int64_t(rowOf.size());
 }
 
 /// Tiles that meet in an operation are spread alike: by the instruction that
