@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "PlanOracle.h"
+#include "Cells.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace penstock::fuzz;
 
@@ -19,19 +21,37 @@ bool touches(const std::vector<Touch> &list, int buffer) {
                      [&](const Touch &touch) { return touch.buffer == buffer; });
 }
 
-/// The last statement that reads what a copy fills, if the copy alone fills it
-/// and nothing else is read before.
+/// Does \p read touch a cell of \p filled in the same iteration, in any one?
+bool meets(const Loop &loop, const Touch &filled, const Touch &read) {
+  const LoopBuffer &buffer = loop.buffers[size_t(filled.buffer)];
+  for (int64_t k = 0; k < maxTrips; ++k) {
+    std::set<int64_t> cells;
+    forEachCell(buffer, filled.box, k, World(), [&](int64_t cell) { cells.insert(cell); });
+    bool met = false;
+    forEachCell(buffer, read.box, k, World(), [&](int64_t cell) { met |= cells.count(cell) != 0; });
+    if (met)
+      return true;
+  }
+  return false;
+}
+
+/// The last statement that reads cells that a copy fills in its iteration, if
+/// the copy alone fills the tile, nothing of it is read before, and the places
+/// of all cells are known.
 std::optional<int> lastUse(const Loop &loop, int copy) {
-  int tile = loop.statements[size_t(copy)].actions[0].writes[0].buffer;
+  const Touch &filled = loop.statements[size_t(copy)].actions[0].writes[0];
   std::optional<int> last;
   for (int i = 0; i < loop.size(); ++i)
     for (const Action &action : loop.statements[size_t(i)].actions) {
-      if (i != copy && touches(action.writes, tile))
+      if (i != copy && touches(action.writes, filled.buffer))
         return std::nullopt;
-      if (touches(action.reads, tile)) {
-        if (i < copy)
+      for (const Touch &read : action.reads) {
+        if (read.buffer != filled.buffer)
+          continue;
+        if (i < copy || read.box.opaque() || filled.box.opaque())
           return std::nullopt;
-        last = i;
+        if (meets(loop, filled, read))
+          last = i;
       }
     }
   return last;
