@@ -45,6 +45,9 @@ struct CompileOptions {
   /// Allows asynchronous operations to complete late (see Completion); costs
   /// some speed.
   bool late_completion = false;
+  /// Follows what the roles of a GPU kernel do with barriers, and refuses what
+  /// goes wrong. Without it, mistakes are left for the emulator.
+  bool check_barriers = true;
 };
 
 namespace detail {

@@ -14,7 +14,7 @@
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Lang/Recorder.h"
-#include "Lang/Signature.h"
+#include "Dialect/Tile/Signature.h"
 #include "Runtime/BlockContext.h"
 #include "Target/NVPTX/Passes.h"
 #include "Transforms/KernelAbi.h"
@@ -248,6 +248,7 @@ public:
     installInstruments(passes, options);
     DeviceKernel kernel;
     how.architecture = options.target.kind == Target::Kind::Sm90a ? "sm_90a" : "sm_100a";
+    how.checkBarriers = options.checkBarriers;
     buildDevicePipeline(passes, how, kernel);
     size_t before = diagnostics.size();
     {

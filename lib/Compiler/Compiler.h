@@ -44,6 +44,7 @@ private:
 struct BackendOptions {
   Target target = Target::native();
   bool lateCompletion = false;
+  bool checkBarriers = true;
   /// Off for tests that compile far more than they run.
   bool optimized = true;
   std::map<std::string, int64_t> fixedSizes = {};

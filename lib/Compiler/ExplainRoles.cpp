@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Compiler/ExplainRoles.h"
+#include "Analysis/KernelProtocol.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
@@ -54,6 +55,8 @@ std::string rings(func::FuncOp kernel) {
     if (tile::spaceOf(type) != tile::Space::Shared || type.getRank() != 3)
       return;
     auto layout = nv::sharedLayoutOf(type);
+    if (!layout) // no engine can touch it
+      return;
     text += "  ring " + tile::nameOf(alloc.getResult()) + ": " +
             std::to_string(type.getDimSize(0)) + " slots x " + std::to_string(layout->bytes()) +
             " bytes, ";
@@ -74,11 +77,22 @@ std::string rings(func::FuncOp kernel) {
         bytes = expected.getSExtValue();
     }
     int64_t arrivals = alloc.getCounts()[0];
-    text += "  barriers " + tile::nameOf(alloc.getResult()) + ": " + std::to_string(arrivals) +
+    std::string name = tile::nameOf(alloc.getResult());
+    text += "  barriers" + (name.empty() ? "" : " " + name) + ": " + std::to_string(arrivals) +
             (arrivals == 1 ? " arrival" : " arrivals") +
             (bytes ? " and " + std::to_string(bytes) + " bytes" : "") + " for each slot\n";
   });
   return text;
+}
+
+/// What following the kernel's barriers shows.
+std::string protocol(func::FuncOp kernel) {
+  std::optional<ProtocolReport> report = checkProtocol(kernel);
+  if (!report)
+    return "";
+  if (report->findings.empty())
+    return "  " + describe(*report) + "\n";
+  return "  " + report->findings.front().message + "\n";
 }
 
 /// How many strips of the operands the blocks of one wave touch at once.
@@ -110,13 +124,13 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
   bool pipelined = false, isExplicit = function->hasAttr(nv::NVDialect::threadsAttr);
   function.walk(
       [&](scf::ForOp loop) { pipelined |= loop->hasAttr(tile::TileDialect::scheduleAttr); });
-  if (!pipelined || isExplicit)
+  if (!pipelined && !isExplicit)
     return "";
   std::vector<penstock::Diagnostic> reasons;
   PassManager passes((*copy)->getName());
   passes.addNestedPass<func::FuncOp>(createResolveSchedules());
   passes.addNestedPass<func::FuncOp>(createSpecialise({architecture, false}));
-  {
+  if (!isExplicit) {
     tile::DiagnosticCollector collector(copy->getContext(), reasons, InternalError);
     if (failed(passes.run(*copy)))
       return "on " + architecture + " it is not divided into roles" +
@@ -131,12 +145,14 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
     std::string job = jobOf(warps);
     // The warp that stores slices of a result appears once for each slice.
     bool onlyStores = job == "stores by TMA";
-    if (!onlyStores || !seenStore)
+    if (!job.empty() && (!onlyStores || !seenStore))
       text += "; " + warpsText(warps) + " " + job;
     seenStore |= onlyStores;
   });
-  text += "\n" + rings(function) + rasterization(function, architecture == "sm_90a" ? 132 : 148) +
-          "  where rows are not multiples of 16 bytes, a second kernel copies by plain loads and "
-          "stores\n";
+  text += "\n" + rings(function) + protocol(function) +
+          rasterization(function, architecture == "sm_90a" ? 132 : 148);
+  if (!isExplicit)
+    text += "  where rows are not multiples of 16 bytes, a second kernel copies by plain loads and "
+            "stores\n";
   return text;
 }

@@ -13,9 +13,9 @@
 
 namespace penstock {
 
-/// The roles that a kernel's pipelined loop is divided into on "sm_90a" or
-/// "sm_100a", its rings and barriers, and the order of its blocks; or why it is
-/// not divided. Empty for kernels without a pipelined loop.
+/// The roles of an explicit kernel, or those that a pipelined loop is divided into
+/// on "sm_90a" or "sm_100a"; its rings and barriers, what following them shows, and
+/// the order of its blocks; or why it is not divided. Empty for other kernels.
 std::string explainRoles(mlir::ModuleOp module, const std::string &kernel,
                          const std::string &architecture);
 

@@ -53,6 +53,7 @@ BackendOptions backendOf(const InspectOptions &options) {
   BackendOptions backend;
   backend.target = options.target;
   backend.lateCompletion = options.compile.late_completion;
+  backend.checkBarriers = options.compile.check_barriers;
   backend.fixedSizes = {options.compile.fix.begin(), options.compile.fix.end()};
   backend.timing = options.timing;
   backend.reproducer = options.reproducer;

@@ -53,6 +53,8 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOp
     passes.addNestedPass<func::FuncOp>(createResolveSchedules({options.architecture}));
     passes.addNestedPass<func::FuncOp>(createSpecialise({options.architecture, options.plain}));
   }
+  if (options.checkBarriers)
+    passes.addNestedPass<func::FuncOp>(createCheckBarriers());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch());
   passes.addPass(createCanonicalizerPass());

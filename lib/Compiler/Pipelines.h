@@ -23,6 +23,7 @@ struct DevicePipelineOptions {
   std::string architecture = {};
   bool specialise = false; ///< a tile program, to be divided into roles
   bool plain = false;      ///< without TMA
+  bool checkBarriers = true;
 };
 
 /// From a tile program to loops over elements, still in upstream's dialects.

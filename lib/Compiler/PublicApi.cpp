@@ -20,6 +20,7 @@ detail::CompileResult detail::compile(const KernelSource &source, Target target,
   BackendOptions backend;
   backend.target = target;
   backend.lateCompletion = options.late_completion;
+  backend.checkBarriers = options.check_barriers;
   backend.fixedSizes = {options.fix.begin(), options.fix.end()};
   result.executable = compileProgram(std::move(context), std::move(module), source.name, backend,
                                      result.diagnostics);

@@ -10,7 +10,7 @@
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Lang/CanonicalOrder.h"
-#include "Lang/Signature.h"
+#include "Dialect/Tile/Signature.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"

@@ -264,6 +264,10 @@ ParityVerdict checkParity(const RoleSystem &system) {
   int64_t most = 2;
   for (const GraphEdge &e : eventGraph(system).edges)
     most += e.distance < 0 ? -e.distance : e.distance;
+  // A slot that nobody has to give back is in no edge, and its barriers are
+  // mistaken for those of a round earlier only when they are used again.
+  for (const Ring &ring : system.rings)
+    most += ring.slots;
   for (int64_t n = 0; n <= most; ++n)
     if (std::string mistake = Instances(system, n).firstMistake();
         !mistake.empty()) {

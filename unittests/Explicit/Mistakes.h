@@ -31,14 +31,22 @@ using namespace penstock;
 /// deadlock. Every timing must report something, and one of them the finding.
 enum class Seen { InEveryTiming, InSomeTiming };
 
+/// A finding: its code, and the marks of the lines that it points at.
+struct Told {
+  unsigned code = 0;
+  const char *line = "";
+  const char *other = "";
+};
+
 /// What is expected of a kernel with one mistake.
 template <class Mistake> struct Case {
   Mistake mistake;
   const char *name;
-  unsigned code;
-  const char *line;       ///< the mark of a line that the finding points at
-  const char *other = ""; ///< and of a second one, if there is one
-  int64_t tiles = 7;      ///< along K
+  Told run; ///< by the emulator
+  /// Before code exists, by following what roles do with barriers; nothing where
+  /// a mistake is not of that kind.
+  Told early = {};
+  int64_t tiles = 7; ///< along K
   Seen seen = Seen::InEveryTiming;
 };
 
@@ -78,14 +86,14 @@ inline bool names(const Diagnostic &finding, const std::string &file, const std:
 
 /// One of the findings has the code and points at both lines. There may be more:
 /// what follows from a mistake is reported, too.
-inline void expectFinding(const std::vector<Diagnostic> &found, unsigned code,
-                          const std::string &file, const std::string &line,
-                          const std::string &other = "") {
+inline void expectFinding(const std::vector<Diagnostic> &found, const Told &expected,
+                          const std::string &file) {
+  auto [code, line, other] = expected;
   bool told = std::ranges::any_of(found, [&](const Diagnostic &finding) {
     return finding.code == code && names(finding, file, line) && names(finding, file, other);
   });
   EXPECT_TRUE(told) << "expected " << codeName(code) << " at [" << line << "]"
-                    << (other.empty() ? "" : " and [" + other + "]") << "\n"
+                    << (*other ? " and [" + std::string(other) + "]" : "") << "\n"
                     << (found.empty() ? "nothing was reported" : to_text(found));
 }
 
@@ -131,8 +139,9 @@ struct Product {
 };
 
 /// The kernel without a mistake: no findings, the right product.
-template <class K> void expectRight(const K &kernel, Target target, int64_t tiles) {
-  auto compiled = try_compile(kernel, target);
+template <class K>
+void expectRight(const K &kernel, Target target, int64_t tiles, CompileOptions options = {}) {
+  auto compiled = try_compile(kernel, target, std::move(options));
   ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
   for (Timing timing : timings) {
     Product product(kernel.block_m, kernel.block_n, tiles * kernel.block_k);
@@ -142,11 +151,16 @@ template <class K> void expectRight(const K &kernel, Target target, int64_t tile
   }
 }
 
-/// A kernel that compiles, and whose mistake is found when it runs.
+/// A kernel whose mistake is found when it runs; and before, where following its
+/// barriers can show it.
 template <class K, class Mistake>
 void expectCaught(const K &kernel, Target target, const Case<Mistake> &expected,
                   const std::string &file) {
-  auto compiled = try_compile(kernel, target);
+  auto followed = try_compile(kernel, target);
+  EXPECT_EQ(bool(followed), expected.early.code == 0) << to_text(followed.diagnostics);
+  if (expected.early.code)
+    expectFinding(followed.diagnostics, expected.early, file);
+  auto compiled = try_compile(kernel, target, {.check_barriers = false});
   ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
   std::vector<Diagnostic> ofAllTimings;
   for (Timing timing : timings) {
@@ -155,20 +169,19 @@ void expectCaught(const K &kernel, Target target, const Case<Mistake> &expected,
     auto found = product.launch(compiled.kernel, timing);
     EXPECT_FALSE(found.empty()) << "nothing was reported";
     if (expected.seen == Seen::InEveryTiming)
-      expectFinding(found, expected.code, file, expected.line, expected.other);
+      expectFinding(found, expected.run, file);
     ofAllTimings.insert(ofAllTimings.end(), found.begin(), found.end());
   }
   if (expected.seen == Seen::InSomeTiming)
-    expectFinding(ofAllTimings, expected.code, file, expected.line, expected.other);
+    expectFinding(ofAllTimings, expected.run, file);
 }
 
 /// A kernel that must not compile.
 template <class K>
-void expectRefused(const K &kernel, Target target, unsigned code, const std::string &file,
-                   const std::string &line, const std::string &other = "") {
+void expectRefused(const K &kernel, Target target, const Told &expected, const std::string &file) {
   auto compiled = try_compile(kernel, target);
   EXPECT_FALSE(bool(compiled)) << "the kernel was compiled";
-  expectFinding(compiled.diagnostics, code, file, line, other);
+  expectFinding(compiled.diagnostics, expected, file);
 }
 
 } // namespace mistakes

@@ -61,7 +61,7 @@ struct PrefetchingMatmul {
         if (is(Prefetch::RelaxedWait))
           b.mbarrier.wait(loaded[slot], load_phase, {.sem = Relaxed});
         else
-          b.mbarrier.wait(loaded[slot], load_phase);
+          b.mbarrier.wait(loaded[slot], load_phase); // [wait for tiles]
         b.tcgen05.mma(As[slot], transposed(Bs[slot]), acc, {.accumulate = k != 0}); // [multiply]
         b.tcgen05.commit(multiplied);
         b.mbarrier.wait(multiplied, mma_phase);
@@ -89,11 +89,17 @@ TEST_P(PrefetchMistakes, AreCaught) {
 }
 
 constexpr Case<Prefetch> cases[] = {
-    {Prefetch::BeyondTheEnd, "BeyondTheEnd", 2111, "load A"},
-    {Prefetch::UnusedPrologue, "UnusedPrologueOfOneTile", 2111, "load A", "", 1},
-    {Prefetch::UnusedPrologue, "UnusedPrologueOfNoTile", 2104, "load A", "", 0},
-    {Prefetch::IntoTheSlotInUse, "IntoTheSlotInUse", 2101, "load A", "load A"},
-    {Prefetch::RelaxedWait, "RelaxedWait", 2101, "load A", "multiply"},
+    {Prefetch::BeyondTheEnd, "BeyondTheEnd", {2111, "load A"}, {1615, "load A"}},
+    {Prefetch::UnusedPrologue, "UnusedPrologueOfOneTile", {2111, "load A"}, {1615, "load A"}, 1},
+    {Prefetch::UnusedPrologue, "UnusedPrologueOfNoTile", {2104, "load A"}, {1615, "load A"}, 0},
+    {Prefetch::IntoTheSlotInUse,
+     "IntoTheSlotInUse",
+     {2101, "load A", "load A"},
+     {1611, "wait for tiles"}},
+    {Prefetch::RelaxedWait,
+     "RelaxedWait",
+     {2101, "load A", "multiply"},
+     {1612, "multiply", "load A"}},
 };
 INSTANTIATE_TEST_SUITE_P(All, PrefetchMistakes, ::testing::ValuesIn(cases), nameOf<Prefetch>);
 

@@ -26,7 +26,7 @@ template <class Body> struct Lines {
 
 template <class Body>
 void refuse(Body body, unsigned code, const std::string &mark, Target target = Target::sm_100a()) {
-  expectRefused(Lines<Body>{body}, target, code, __FILE__, mark);
+  expectRefused(Lines<Body>{body}, target, {code, mark.c_str()}, __FILE__);
 }
 
 using InA = const In<f16, 2> &;
@@ -38,11 +38,13 @@ TEST(RefusedMemory, SharedTiles) {
         b.threads(128);
         auto ring = b.shared<f16>(8, 256, 64); // [ring]
         auto [full] = b.mbarrier.alloc<1>({1});
+        b.elect_one([&] { b.mbarrier.arrive_expect(full, ring[0].bytes()); });
         b.tma.load(A.at(0, 0), ring[0], full);
+        b.mbarrier.wait(full, 0);
       },
       Target::sm_100a());
   EXPECT_FALSE(bool(compiled));
-  expectFinding(compiled.diagnostics, 1603, __FILE__, "ring");
+  expectFinding(compiled.diagnostics, {1603, "ring"}, __FILE__);
 }
 
 TEST(RefusedMemory, TensorColumns) {
@@ -303,7 +305,7 @@ TEST(RefusedLaunch, RowsOfTensors) {
       Target::sm_100a().emulated());
   std::vector<f16> a(64 * 60), c(64 * 64);
   auto found = kernel.try_launch({}, view(a, {64, 60}), view(c, {64, 64}));
-  expectFinding(found, 1608, __FILE__, "compile");
+  expectFinding(found, {1608, "compile"}, __FILE__);
 }
 
 } // namespace

@@ -145,9 +145,11 @@ struct RingMatmul {
     });
     if (!is(Ring::NoSyncBeforeEpilogue))
       b.sync();
-    auto result = b.tcgen05.load(acc); // [read accumulator]
-    b.tcgen05.wait_load();
-    b.copy(result, C.at(m0, n0));
+    b.when(tiles > 0, [&] {
+      auto result = b.tcgen05.load(acc); // [read accumulator]
+      b.tcgen05.wait_load();
+      b.copy(result, C.at(m0, n0));
+    });
     b.sync();
     b.tcgen05.dealloc(acc);
   }
@@ -161,36 +163,98 @@ TEST_P(RingMistakes, AreCaught) {
 }
 
 constexpr Case<Ring> cases[] = {
-    {Ring::NoRelease, "NoRelease", 2110, "wait for empty"},
-    {Ring::NoWaitForEmpty, "NoWaitForEmpty", 2101, "load A", "multiply", 7, Seen::InSomeTiming},
-    {Ring::NoWaitForFull, "NoWaitForFull", 2101, "multiply", "load A"},
-    {Ring::NoAnnouncement, "NoAnnouncement", 2110, "wait for full"},
-    {Ring::TooFewBytes, "TooFewBytes", 2101, "load B", "multiply"},
-    {Ring::TooManyBytes, "TooManyBytes", 2110, "wait for full"},
-    {Ring::TwoArrivalsCounted, "TwoArrivalsCounted", 2110, "wait for full"},
-    {Ring::EveryThreadArrives, "EveryThreadArrives", 2106, "announce by all"},
-    {Ring::ProducerStartsInPhase0, "ProducerStartsInPhase0", 2110, "wait for empty"},
-    {Ring::ConsumerStartsInPhase1, "ConsumerStartsInPhase1", 2101, "multiply", "load A"},
-    {Ring::ProducerPhaseNotFlipped, "ProducerPhaseNotFlipped", 2101, "load A", "multiply", 7,
+    {Ring::NoRelease,
+     "NoRelease",
+     {2110, "wait for empty"},
+     {1611, "wait for empty", "wait for full"}},
+    {Ring::NoWaitForEmpty,
+     "NoWaitForEmpty",
+     {2101, "load A", "multiply"},
+     {1612, "load A"},
+     7,
      Seen::InSomeTiming},
-    {Ring::ConsumerPhaseNotFlipped, "ConsumerPhaseNotFlipped", 2101, "multiply", "load A", 7,
+    {Ring::NoWaitForFull,
+     "NoWaitForFull",
+     {2101, "multiply", "load A"},
+     {1612, "multiply", "load A"}},
+    {Ring::NoAnnouncement, "NoAnnouncement", {2110, "wait for full"}, {1613, "load B"}},
+    {Ring::TooFewBytes, "TooFewBytes", {2101, "load B", "multiply"}, {1613, "announce", "load B"}},
+    {Ring::TooManyBytes, "TooManyBytes", {2110, "wait for full"}, {1613, "announce", "load B"}},
+    {Ring::TwoArrivalsCounted,
+     "TwoArrivalsCounted",
+     {2110, "wait for full"},
+     {1611, "wait for full"}},
+    {Ring::EveryThreadArrives,
+     "EveryThreadArrives",
+     {2106, "announce by all"},
+     {1614, "announce by all"}},
+    {Ring::ProducerStartsInPhase0,
+     "ProducerStartsInPhase0",
+     {2110, "wait for empty"},
+     {1611, "wait for empty", "wait for full"}},
+    {Ring::ConsumerStartsInPhase1,
+     "ConsumerStartsInPhase1",
+     {2101, "multiply", "load A"},
+     {1611, "wait for full"}},
+    {Ring::ProducerPhaseNotFlipped,
+     "ProducerPhaseNotFlipped",
+     {2101, "load A", "multiply"},
+     {1612, "load A"},
+     7,
      Seen::InSomeTiming},
-    {Ring::ConsumerAdvancesTwice, "ConsumerAdvancesTwice", 2110, "wait for full", "", 7,
+    {Ring::ConsumerPhaseNotFlipped,
+     "ConsumerPhaseNotFlipped",
+     {2101, "multiply", "load A"},
+     {1611, "wait for empty"},
+     7,
      Seen::InSomeTiming},
-    {Ring::ProducerAdvancesTwice, "ProducerAdvancesTwice", 2110, "wait for full"},
-    {Ring::ReleasedByArrival, "ReleasedByArrival", 2101, "load A", "multiply"},
-    {Ring::RelaxedWait, "RelaxedWait", 2101, "multiply", "load A"},
-    {Ring::OtherWarpMultiplies, "OtherWarpMultiplies", 2101, "multiply", "load A"},
-    {Ring::LoadArrivesOnOtherSlot, "LoadArrivesOnOtherSlot", 2101, "load B", "multiply"},
-    {Ring::LoadIntoOneSlot, "LoadIntoOneSlot", 2101, "load B"},
-    {Ring::FirstProductAccumulates, "FirstProductAccumulates", 2103, "multiply"},
-    {Ring::NoFinalCommit, "NoFinalCommit", 2110, "wait for products"},
-    {Ring::NoFinalWait, "NoFinalWait", 2101, "read accumulator", "multiply"},
-    {Ring::NoSyncBeforeEpilogue, "NoSyncBeforeEpilogue", 2101, "read accumulator", "multiply"},
-    {Ring::CommitBeforeProduct, "CommitBeforeProduct", 2101, "load A", "multiply"},
-    {Ring::OneTileTooMany, "OneTileTooMany", 2111, "load A"},
-    {Ring::OneTileTooFew, "OneTileTooFew", 2110, "wait for full"},
-    {Ring::TailWaitsForEverySlot, "TailWaitsForEverySlot", 2110, "tail", "", 2},
+    {Ring::ConsumerAdvancesTwice,
+     "ConsumerAdvancesTwice",
+     {2110, "wait for full"},
+     {1611, "wait for full"},
+     7,
+     Seen::InSomeTiming},
+    {Ring::ProducerAdvancesTwice,
+     "ProducerAdvancesTwice",
+     {2110, "wait for full"},
+     {1611, "wait for full"}},
+    {Ring::ReleasedByArrival,
+     "ReleasedByArrival",
+     {2101, "load A", "multiply"},
+     {1612, "load A", "multiply"}},
+    {Ring::RelaxedWait, "RelaxedWait", {2101, "multiply", "load A"}, {1612, "multiply", "load A"}},
+    {Ring::OtherWarpMultiplies,
+     "OtherWarpMultiplies",
+     {2101, "multiply", "load A"},
+     {1612, "multiply", "load A"}},
+    {Ring::LoadArrivesOnOtherSlot,
+     "LoadArrivesOnOtherSlot",
+     {2101, "load B", "multiply"},
+     {1613, "announce", "load A"}},
+    {Ring::LoadIntoOneSlot, "LoadIntoOneSlot", {2101, "load B"}, {1612, "load B"}},
+    {Ring::FirstProductAccumulates,
+     "FirstProductAccumulates",
+     {2103, "multiply"},
+     {1616, "multiply"}},
+    {Ring::NoFinalCommit,
+     "NoFinalCommit",
+     {2110, "wait for products"},
+     {1611, "wait for products"}},
+    {Ring::NoFinalWait,
+     "NoFinalWait",
+     {2101, "read accumulator", "multiply"},
+     {1612, "read accumulator", "multiply"}},
+    {Ring::NoSyncBeforeEpilogue,
+     "NoSyncBeforeEpilogue",
+     {2101, "read accumulator", "multiply"},
+     {1612, "multiply", "read accumulator"}},
+    {Ring::CommitBeforeProduct,
+     "CommitBeforeProduct",
+     {2101, "load A", "multiply"},
+     {1612, "load A", "multiply"}},
+    {Ring::OneTileTooMany, "OneTileTooMany", {2111, "load A"}, {1615, "load A"}},
+    {Ring::OneTileTooFew, "OneTileTooFew", {2110, "wait for full"}, {1611, "wait for full"}},
+    {Ring::TailWaitsForEverySlot, "TailWaitsForEverySlot", {2110, "tail"}, {1611, "tail"}, 2},
 };
 INSTANTIATE_TEST_SUITE_P(All, RingMistakes, ::testing::ValuesIn(cases), nameOf<Ring>);
 
@@ -201,7 +265,8 @@ TEST(Ring, IsRightWithoutMistake) {
 
 // The tail is right where every slot has been used.
 TEST(Ring, TailIsRightWithOneRound) {
-  expectRight(RingMatmul{.mistake = Ring::TailWaitsForEverySlot}, Target::sm_100a().emulated(), 3);
+  expectRight(RingMatmul{.mistake = Ring::TailWaitsForEverySlot}, Target::sm_100a().emulated(), 3,
+              {.check_barriers = false});
 }
 
 } // namespace

@@ -132,6 +132,25 @@ TEST(Parity, DisciplineImpliesIt) {
   EXPECT_EQ(verdict.reason.code, PhaseNotExact);
 }
 
+// A producer that never asks for slots laps its consumer in the second round, however
+// many slots there are.
+TEST(Parity, ProducerThatDoesNotAskIsSeenToLap) {
+  for (int64_t slots : {1, 2, 4, 8}) {
+    RoleSystem s;
+    s.rings = {{"q", slots}};
+    s.roles.resize(2);
+    s.roles[0].name = "load";
+    s.roles[1].name = "read";
+    RoleEvent e;
+    e.kind = Kind::Commit;
+    s.roles[0].events = {e};
+    e.kind = Kind::Wait;
+    s.roles[1].events = {e};
+    ASSERT_TRUE(checkRoles(s).live);
+    EXPECT_FALSE(checkParity(s).exact) << slots;
+  }
+}
+
 TEST(Parity, InnerLoopsNeedTheDiscipline) {
   // A persistent kernel: tiles of a varying number of steps, and a result per
   // tile.

@@ -51,15 +51,17 @@ Diagnostic tile::convert(const mlir::Diagnostic &from, DiagnosticCode fallback) 
 }
 
 void tile::emit(mlir::Location loc, const Diagnostic &from) {
-  auto diagnostic = from.severity == Severity::Error ? mlir::emitError(loc)
-                                                     : mlir::emitWarning(loc);
-  diagnostic << codeName(from.code) << ": " << from.message;
   mlir::MLIRContext *context = loc.getContext();
   auto locationOf = [&](const SourcePlace &place) -> mlir::Location {
     if (!place.known())
       return mlir::UnknownLoc::get(context);
     return mlir::FileLineColLoc::get(context, place.file, place.line, place.column);
   };
+  if (from.place.known())
+    loc = locationOf(from.place);
+  auto diagnostic = from.severity == Severity::Error ? mlir::emitError(loc)
+                                                     : mlir::emitWarning(loc);
+  diagnostic << codeName(from.code) << ": " << from.message;
   auto note = [&](const SourcePlace &place, const std::string &text) {
     diagnostic.attachNote(locationOf(place)) << text;
   };

@@ -22,7 +22,8 @@ namespace penstock::tile {
 /// \p fallback is the code of messages that carry none, e.g. upstream's.
 Diagnostic convert(const mlir::Diagnostic &diagnostic, DiagnosticCode fallback);
 
-/// The other way: what a library without MLIR found, said through MLIR. A note
+/// The other way: what a library without MLIR found, said through MLIR, at \p loc
+/// if it names no place. A note
 /// "label: .." carries what stands under the caret of the line before it.
 void emit(mlir::Location loc, const Diagnostic &diagnostic);
 

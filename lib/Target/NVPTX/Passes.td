@@ -34,6 +34,30 @@ def Specialise : Pass<"nv-specialise", "::mlir::func::FuncOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def CheckBarriers : Pass<"nv-check-barriers", "::mlir::func::FuncOp"> {
+  let summary = "Follow what roles do with barriers, before any code exists";
+  let description = [{
+    The slots, phases and trip counts of an explicit kernel depend on sizes of
+    tensors. For sizes that give 0, 1, 2, .. iterations, up to two rounds of every
+    ring and two more, each role's steps are listed and followed with fast and
+    slow engines. Refused are: a role that waits for ever (PS1611), a tile that is
+    touched without an order (PS1612), bytes that do not match the copies
+    (PS1613), arrivals beyond a barrier's count (PS1614), copies that nobody waits
+    for (PS1615) and tiles that are read before anything was written (PS1616).
+    Where the steps have the shape of rings, the event graph answers for every
+    number of iterations.
+
+    A kernel whose use of barriers depends on data is followed as far as that
+    goes, and is left to the emulator from there on; `report` says where. Nothing
+    is changed.
+
+    Example: test/Target/NVPTX/check-barriers.mlir
+  }];
+  let options = [
+    Option<"report", "report", "bool", "false", "say what was found to be right, as remarks">
+  ];
+}
+
 def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
   let summary = "Say what each thread of an explicit kernel does";
   let description = [{

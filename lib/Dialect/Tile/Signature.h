@@ -10,8 +10,8 @@
 // bare name. A size is a name, equal wherever it occurs, or a number.
 //
 //===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_LANG_SIGNATURE_H
-#define PENSTOCK_LANG_SIGNATURE_H
+#ifndef PENSTOCK_DIALECT_TILE_SIGNATURE_H
+#define PENSTOCK_DIALECT_TILE_SIGNATURE_H
 
 #include <string>
 #include <string_view>
@@ -34,4 +34,4 @@ Signature parseSignature(std::string_view text);
 
 } // namespace penstock
 
-#endif // PENSTOCK_LANG_SIGNATURE_H
+#endif // PENSTOCK_DIALECT_TILE_SIGNATURE_H

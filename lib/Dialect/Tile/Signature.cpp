@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Lang/Signature.h"
+#include "Dialect/Tile/Signature.h"
 
 #include <cctype>
 

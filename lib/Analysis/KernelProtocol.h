@@ -1,0 +1,42 @@
+//===- KernelProtocol.h - From explicit kernels to protocols ----*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which barrier a role waits on, and for which phase, follows from scalars that
+// the kernel computes: slots, phases, trip counts. They depend on sizes of
+// tensors and on nothing else, so for given sizes they can be computed now, and
+// what every role does with barriers and tiles is a list.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_ANALYSIS_KERNELPROTOCOL_H
+#define PENSTOCK_ANALYSIS_KERNELPROTOCOL_H
+
+#include "Scheduling/Protocol.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace penstock {
+
+struct ProtocolReport {
+  /// Where the kernel can no longer be followed, and why; null if it can.
+  mlir::Operation *lost = nullptr;
+  std::string why;
+  /// What was tried: iterations from 0 to this number.
+  int64_t iterations = 0;
+  /// Its rings, and whether the event graph answers for every number.
+  std::optional<sched::RoleSystem> roles;
+  bool everyNumber = false;
+  std::vector<Diagnostic> findings;
+};
+
+/// Follows an explicit kernel with barriers; no value if it has none.
+std::optional<ProtocolReport> checkProtocol(mlir::func::FuncOp kernel);
+
+/// What is known of a kernel without findings, as a sentence.
+std::string describe(const ProtocolReport &report);
+
+} // namespace penstock
+
+#endif // PENSTOCK_ANALYSIS_KERNELPROTOCOL_H

@@ -1,0 +1,588 @@
+//===- KernelTrace.cpp - What every role of a kernel does -----------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The kernel is run once for each crew of warps that execute the same code; in a
+// pair of blocks, for each block. Data is not computed: a branch on data is
+// followed only if it has nothing to do with barriers.
+//
+//===----------------------------------------------------------------------===//
+#include "Analysis/KernelTrace.h"
+#include "Dialect/Tile/Locations.h"
+#include "Dialect/Tile/TileAccess.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace penstock {
+
+using Kind = sched::ProtocolStep::Kind;
+using Queue = sched::ProtocolQueue;
+
+/// Operations that a crew may execute; more than any kernel needs that uses each
+/// slot of its rings a few times.
+static constexpr int64_t mostOperations = 200000;
+
+bool touchesBarriers(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isa<nv::NVDialect>(inner->getDialect()) &&
+                       !isa<nv::WarpsOp, nv::ElectOp, nv::EndOp, nv::TensorLoadOp,
+                            nv::TensorWaitLoadOp, nv::ProxyFenceOp>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+KernelTrace::KernelTrace(func::FuncOp kernel)
+    : kernel(kernel), pair(nv::isPaired(kernel.getBody().front().getTerminator())),
+      ranks(pair ? 2 : 1), scalars(kernel) {
+  findCrews();
+}
+
+void KernelTrace::findCrews() {
+  int64_t warps = nv::scopeOf(kernel.getBody().front().getTerminator()).warps;
+  std::set<int64_t> cuts = {0, warps};
+  kernel.walk([&](nv::WarpsOp op) {
+    cuts.insert(op.getFirst());
+    cuts.insert(op.getFirst() + op.getCount());
+  });
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    for (auto cut = cuts.begin(); *cut < warps; ++cut)
+      crews.push_back({*cut, *std::next(cut) - *cut, rank});
+}
+
+std::optional<sched::Protocol> KernelTrace::follow(const Circumstances &circumstances) {
+  now = circumstances;
+  protocol = {};
+  sources.clear();
+  tiles.clear();
+  arrays.clear();
+  syncs.clear();
+  numberBarriers();
+  for (auto &[name, value] : now.sizes)
+    protocol.circumstances +=
+        (protocol.circumstances.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+  if (now.grants)
+    protocol.circumstances +=
+        (protocol.circumstances.empty() ? "" : ", ") + std::to_string(now.grants + 1) + " tiles";
+  for (const Crew &one : crews) {
+    std::string name = one.warps == 1 ? "warp " + std::to_string(one.firstWarp)
+                                      : "warps " + std::to_string(one.firstWarp) + " to " +
+                                            std::to_string(one.firstWarp + one.warps - 1);
+    if (pair)
+      name += " of block " + std::to_string(one.rank);
+    protocol.roles.push_back({name});
+  }
+  for (auto [i, one] : llvm::enumerate(crews)) {
+    crew = one;
+    steps = &protocol.roles[i].steps;
+    scalars.begin(now);
+    variables.clear();
+    loopDepth = answers = 0;
+    iteration = -1;
+    budget = mostOperations;
+    uncertain = false;
+    if (!run(kernel.getBody().front()))
+      return std::nullopt;
+  }
+  return std::move(protocol);
+}
+
+/// All of them, in the order of the text: their numbers do not depend on sizes.
+void KernelTrace::numberBarriers() {
+  std::map<unsigned, unsigned> unnamed; // by line
+  kernel.walk([&](nv::BarrierAllocOp alloc) {
+    std::string label = alloc.getLabel().value_or("").str();
+    if (label.empty()) {
+      unsigned line = tile::placeOf(alloc.getLoc()).line;
+      label = "barriers of line " + std::to_string(line);
+      if (unsigned number = ++unnamed[line]; number > 1)
+        label += " (" + std::to_string(number) + ")";
+    }
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      std::string name = label;
+      if (pair)
+        name += " of block " + std::to_string(rank);
+      auto array = unsigned(protocol.arrays.size());
+      protocol.arrays.push_back(name);
+      arrays[{alloc.getResult(), rank}] = unsigned(protocol.barriers.size());
+      for (auto [i, count] : llvm::enumerate(alloc.getCounts()))
+        protocol.barriers.push_back(
+            {alloc.getCounts().size() == 1 ? name : name + "[" + std::to_string(i) + "]", array,
+             int64_t(i), count});
+    }
+  });
+}
+
+bool KernelTrace::lose(Operation *op, std::string reason) {
+  lost = op;
+  why = std::move(reason);
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Control
+//===----------------------------------------------------------------------===//
+
+bool KernelTrace::run(mlir::Block &block) {
+  for (Operation &op : block)
+    if (!run(&op))
+      return false;
+  return true;
+}
+
+bool KernelTrace::run(Operation *op) {
+  if (--budget < 0)
+    return lose(op, "it does not end within " + std::to_string(mostOperations) + " operations");
+  if (auto warps = dyn_cast<nv::WarpsOp>(op)) {
+    auto first = int64_t(warps.getFirst()), count = int64_t(warps.getCount());
+    bool inside = crew.firstWarp >= first && crew.firstWarp < first + count;
+    return !inside || run(warps.getBody().front());
+  }
+  if (auto elect = dyn_cast<nv::ElectOp>(op))
+    return !leads(op) || run(elect.getBody().front());
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return runFor(loop);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return runWhile(loop);
+  if (auto condition = dyn_cast<scf::IfOp>(op))
+    return runIf(condition);
+  if (auto grid = dyn_cast<tile::GridOp>(op)) {
+    for (Value coordinate : grid->getResults())
+      scalars.set(coordinate, 0);
+    return true;
+  }
+  if (auto rank = dyn_cast<nv::PairRankOp>(op)) {
+    scalars.set(rank->getResult(0), crew.rank);
+    return true;
+  }
+  if (isa<nv::NVDialect>(op->getDialect()))
+    return runBarrierOp(op);
+  if (isa<tile::TileDialect>(op->getDialect()))
+    return runTileOp(op);
+  if (op->getNumRegions() && touchesBarriers(op))
+    return lose(op, "`" + op->getName().getStringRef().str() + "` holds barriers");
+  scalars.evaluate(op);
+  return true;
+}
+
+SmallVector<std::optional<int64_t>> KernelTrace::valuesOf(ValueRange values) const {
+  return llvm::map_to_vector(values, [&](Value v) { return scalars.get(v); });
+}
+
+void KernelTrace::assign(ValueRange to, ArrayRef<std::optional<int64_t>> values) {
+  for (auto [value, integer] : llvm::zip_equal(to, values))
+    scalars.set(value, integer);
+}
+
+bool KernelTrace::runFor(scf::ForOp loop) {
+  bool concerned = touchesBarriers(loop);
+  auto begin = scalars.get(loop.getLowerBound()), end = scalars.get(loop.getUpperBound()),
+       step = scalars.get(loop.getStep());
+  auto carried = valuesOf(loop.getInitArgs());
+  if (!begin || !end || !step || *step <= 0) {
+    if (concerned)
+      return lose(loop, "how often this loop runs depends on data");
+    // Once, as something that may happen.
+    llvm::SaveAndRestore maybe(uncertain, true);
+    carried.assign(carried.size(), std::nullopt);
+    scalars.set(loop.getInductionVar(), std::nullopt);
+    assign(loop.getRegionIterArgs(), carried);
+    if (!run(*loop.getBody()))
+      return false;
+    assign(loop.getResults(), carried);
+    return true;
+  }
+  nestedLoops |= concerned && loopDepth > 0;
+  loopDepth += concerned;
+  for (int64_t i = *begin, number = 0; i < *end; i += *step, ++number) {
+    if (concerned && loopDepth == 1)
+      iteration = number;
+    scalars.set(loop.getInductionVar(), i);
+    assign(loop.getRegionIterArgs(), carried);
+    if (!run(*loop.getBody()))
+      return false;
+    carried = valuesOf(loop.getBody()->getTerminator()->getOperands());
+    // What only touches tiles does the same in every iteration.
+    if (!concerned && number > 1 && carried.empty())
+      break;
+  }
+  loopDepth -= concerned;
+  if (loopDepth == 0)
+    iteration = -1;
+  assign(loop.getResults(), carried);
+  return true;
+}
+
+bool KernelTrace::runWhile(scf::WhileOp loop) {
+  auto carried = valuesOf(loop.getInits());
+  nestedLoops |= loopDepth > 0;
+  ++loopDepth;
+  for (int64_t number = 0;; ++number) {
+    if (loopDepth == 1)
+      iteration = number;
+    assign(loop.getBeforeArguments(), carried);
+    if (!run(loop.getBefore().front()))
+      return false;
+    auto condition = loop.getConditionOp();
+    auto goesOn = scalars.get(condition.getCondition());
+    if (!goesOn)
+      return lose(loop, "how often this loop runs depends on data");
+    carried = valuesOf(condition.getArgs());
+    if (!*goesOn)
+      break;
+    assign(loop.getAfterArguments(), carried);
+    if (!run(loop.getAfter().front()))
+      return false;
+    carried = valuesOf(loop.getYieldOp()->getOperands());
+  }
+  if (--loopDepth == 0)
+    iteration = -1;
+  assign(loop.getResults(), carried);
+  return true;
+}
+
+bool KernelTrace::runIf(scf::IfOp op) {
+  auto taken = scalars.get(op.getCondition());
+  if (!taken && touchesBarriers(op))
+    return lose(op, "whether this is done depends on data");
+  for (bool side : {true, false}) {
+    Region &region = side ? op.getThenRegion() : op.getElseRegion();
+    if (region.empty() || (taken && (*taken != 0) != side))
+      continue;
+    llvm::SaveAndRestore maybe(uncertain, uncertain || !taken);
+    if (!run(region.front()))
+      return false;
+    if (taken)
+      assign(op.getResults(), valuesOf(region.front().getTerminator()->getOperands()));
+  }
+  if (!taken)
+    assign(op.getResults(), SmallVector<std::optional<int64_t>>(op.getNumResults(), std::nullopt));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+bool KernelTrace::leads(Operation *op) const { return nv::scopeOf(op).firstWarp == crew.firstWarp; }
+
+unsigned KernelTrace::sourceOf(Operation *op) {
+  auto [found, isNew] = sources.try_emplace(op, unsigned(protocol.sources.size()));
+  if (isNew)
+    protocol.sources.push_back({op->getName().stripDialect().str(), tile::placeOf(op->getLoc())});
+  return found->second;
+}
+
+unsigned KernelTrace::tileOf(Value root, int64_t rank) {
+  auto [found, isNew] = tiles.try_emplace({root, rank}, unsigned(protocol.tiles.size()));
+  if (isNew) {
+    std::string name = tile::nameOf(root);
+    protocol.tiles.push_back((name.empty() ? "a tile" : name) +
+                             (pair ? " of block " + std::to_string(rank) : ""));
+  }
+  return found->second;
+}
+
+unsigned KernelTrace::syncOf(Operation *op) {
+  nv::ThreadScope scope = nv::scopeOf(op);
+  bool both = isa<nv::PairSyncOp>(op);
+  int64_t rank = both ? -1 : crew.rank;
+  auto [found, isNew] =
+      syncs.try_emplace({scope.firstWarp, scope.warps, rank}, unsigned(protocol.syncs.size()));
+  if (isNew) {
+    protocol.syncs.emplace_back();
+    for (auto [i, one] : llvm::enumerate(crews))
+      if ((both || one.rank == rank) && one.firstWarp >= scope.firstWarp &&
+          one.firstWarp < scope.firstWarp + scope.warps)
+        protocol.syncs.back().push_back(unsigned(i));
+  }
+  return found->second;
+}
+
+int64_t KernelTrace::scopeOf(Operation *op) {
+  nv::ThreadScope scope = nv::scopeOf(op);
+  if (scope.oneThread)
+    return -1;
+  return scopes.try_emplace({scope.firstWarp, scope.warps}, int64_t(scopes.size())).first->second *
+             ranks +
+         crew.rank;
+}
+
+std::optional<unsigned> KernelTrace::barrierOf(Value barriers, Value index, int64_t rank) {
+  auto slot = scalars.get(index);
+  auto alloc = barriers.getDefiningOp<nv::BarrierAllocOp>();
+  if (!slot || !alloc || *slot < 0 || *slot >= int64_t(alloc.getCounts().size()))
+    return std::nullopt;
+  return arrays.lookup({barriers, rank}) + unsigned(*slot);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+sched::ProtocolBox KernelTrace::boxOf(Value memref, int64_t rank, bool &exact) {
+  SmallVector<Operation *> views;
+  Value root = memref;
+  while (Operation *op = root.getDefiningOp()) {
+    if (!isa<memref::SubViewOp, memref::TransposeOp, memref::CastOp>(op))
+      break;
+    views.push_back(op);
+    root = op->getOperand(0);
+  }
+  auto type = cast<MemRefType>(root.getType());
+  sched::ProtocolBox box;
+  box.tile = tileOf(root, rank);
+  exact = type.getRank() <= int64_t(sched::ProtocolBox::maxRank);
+  if (!exact)
+    return box;
+  box.rank = unsigned(type.getRank());
+  for (unsigned d = 0; d < box.rank; ++d)
+    box.end[d] = type.getDimSize(d);
+  // Which of the root's dimensions each dimension of the view is.
+  auto dims = llvm::to_vector(llvm::seq<unsigned>(0, box.rank));
+  for (Operation *op : llvm::reverse(views)) {
+    if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
+      SmallVector<unsigned> permuted;
+      for (AffineExpr result : transpose.getPermutation().getResults())
+        permuted.push_back(dims[cast<AffineDimExpr>(result).getPosition()]);
+      dims = permuted;
+    } else if (auto view = dyn_cast<memref::SubViewOp>(op)) {
+      auto valueOf = [&](OpFoldResult value) -> std::optional<int64_t> {
+        if (auto attr = dyn_cast<Attribute>(value))
+          return cast<IntegerAttr>(attr).getInt();
+        return scalars.get(cast<Value>(value));
+      };
+      llvm::SmallBitVector dropped = view.getDroppedDims();
+      SmallVector<unsigned> kept;
+      for (auto [i, offset, size] : llvm::enumerate(view.getMixedOffsets(), view.getMixedSizes())) {
+        auto begin = valueOf(offset), length = valueOf(size);
+        unsigned d = dims[i];
+        if (begin && length) {
+          box.begin[d] += *begin;
+          box.end[d] = box.begin[d] + *length;
+        } else {
+          exact = false;
+        }
+        if (!dropped[unsigned(i)])
+          kept.push_back(d);
+      }
+      dims = kept;
+    }
+  }
+  return box;
+}
+
+void KernelTrace::access(sched::ProtocolStep &to, Value memref, bool write, int64_t rank,
+                         int64_t scope) {
+  auto space =
+      dyn_cast_or_null<tile::SpaceAttr>(cast<MemRefType>(memref.getType()).getMemorySpace());
+  if (!space ||
+      (space.getValue() != tile::Space::Shared && space.getValue() != tile::Space::Tensor))
+    return;
+  bool exact = true;
+  sched::ProtocolBox box = boxOf(memref, rank, exact);
+  to.accesses.push_back({box, write, uncertain || !exact, scope});
+}
+
+bool KernelTrace::runVariable(Operation *op) {
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    auto found = variables.find(load.getSource());
+    scalars.set(load.getResult(), found == variables.end() ? std::nullopt : found->second);
+    return true;
+  }
+  auto store = cast<tile::StoreOp>(op);
+  variables[store.getTarget()] = uncertain ? std::nullopt : scalars.get(store.getValue());
+  return true;
+}
+
+bool KernelTrace::runTileOp(Operation *op) {
+  if (isa<tile::LoadOp, tile::StoreOp>(op)) {
+    Value memref = isa<tile::LoadOp>(op) ? cast<tile::LoadOp>(op).getSource()
+                                         : cast<tile::StoreOp>(op).getTarget();
+    auto type = cast<MemRefType>(memref.getType());
+    if (type.getRank() == 0 && type.getElementType().isIntOrIndex())
+      return runVariable(op);
+  }
+  if (auto accesses = dyn_cast<tile::TileAccessOpInterface>(op)) {
+    SmallVector<tile::TileAccess> list;
+    accesses.getAccesses(list);
+    sched::ProtocolStep &to = step(Kind::Touch, op);
+    for (const tile::TileAccess &one : list)
+      for (bool write : {false, true})
+        if (write ? one.writes : one.reads)
+          access(to, one.memref, write, crew.rank, scopeOf(op));
+    if (to.accesses.empty())
+      steps->pop_back();
+  }
+  for (Value result : op->getResults())
+    scalars.set(result, std::nullopt);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers and engines
+//===----------------------------------------------------------------------===//
+
+sched::ProtocolStep &KernelTrace::step(Kind kind, Operation *op) {
+  sched::ProtocolStep &made = steps->emplace_back();
+  made.kind = kind;
+  made.source = sourceOf(op);
+  made.iteration = iteration;
+  return made;
+}
+
+bool KernelTrace::withBarrier(Kind kind, Operation *op, Value barriers, Value index, int64_t rank,
+                              llvm::function_ref<void(sched::ProtocolStep &)> fill) {
+  auto barrier = barrierOf(barriers, index, rank);
+  if (!barrier)
+    return lose(op, "which barrier this is depends on data");
+  sched::ProtocolStep &made = step(kind, op);
+  made.barrier = *barrier;
+  if (fill)
+    fill(made);
+  return true;
+}
+
+static int64_t bytesOf(Value tile) {
+  auto type = cast<MemRefType>(tile.getType());
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
+bool KernelTrace::runBarrierOp(Operation *op) {
+  int64_t own = crew.rank;
+  auto group = [&](Queue queue, bool leaderOnly, std::optional<int64_t> pending = {}) {
+    if (leaderOnly && !leads(op))
+      return true;
+    sched::ProtocolStep &made = step(pending ? Kind::AwaitGroups : Kind::CloseGroup, op);
+    made.queue = queue;
+    made.count = pending.value_or(0);
+    return true;
+  };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<nv::SyncOp, nv::PairSyncOp>([&](auto) {
+        unsigned sync = syncOf(op);
+        step(Kind::Sync, op).barrier = sync;
+        return true;
+      })
+      .Case([&](nv::ArriveOp arrive) {
+        int64_t threads = nv::scopeOf(op).oneThread ? 1 : crew.warps * nv::warpSize;
+        int64_t bytes = 0;
+        if (Value announced = arrive.getBytes()) {
+          auto value = scalars.get(announced);
+          if (!value)
+            return lose(op, "how many bytes are announced depends on data");
+          bytes = *value * threads;
+        }
+        return withBarrier(Kind::Arrive, op, arrive.getBarriers(), arrive.getIndex(), own,
+                           [&](sched::ProtocolStep &made) {
+                             made.count = threads;
+                             made.bytes = bytes;
+                           });
+      })
+      .Case([&](nv::WaitOp wait) {
+        auto phase = scalars.get(wait.getPhase());
+        if (!phase)
+          return lose(op, "for which phase this waits depends on data");
+        return withBarrier(Kind::Wait, op, wait.getBarriers(), wait.getIndex(), own,
+                           [&](sched::ProtocolStep &made) {
+                             made.parity = *phase & 1;
+                             made.relaxed = wait.getRelaxed();
+                           });
+      })
+      .Case([&](nv::TryWaitOp ask) {
+        scalars.set(ask.getComplete(), 0); // it may always say no
+        return true;
+      })
+      .Case([&](nv::TmaLoadOp load) {
+        // In a pair, copies of both blocks arrive at the first.
+        return !leads(op) || withBarrier(Kind::Copy, op, load.getBarriers(), load.getIndex(), 0,
+                                         [&](sched::ProtocolStep &made) {
+                                           made.bytes = bytesOf(load.getTarget());
+                                           access(made, load.getTarget(), true, own);
+                                         });
+      })
+      .Case([&](nv::ClcRequestOp request) {
+        return !leads(op) || withBarrier(Kind::Copy, op, request.getBarriers(), request.getIndex(),
+                                         own, [&](sched::ProtocolStep &made) {
+                                           made.bytes = 16;
+                                           access(made, request.getAnswer(), true, own);
+                                         });
+      })
+      .Case([&](nv::ClcAnswerOp answer) {
+        access(step(Kind::Touch, op), answer.getAnswer(), false, own, scopeOf(op));
+        scalars.set(answer->getResult(0), answers < now.grants);
+        scalars.set(answer->getResult(1), ++answers);
+        return true;
+      })
+      .Case([&](nv::TmaStoreOp store) {
+        if (!leads(op))
+          return true;
+        sched::ProtocolStep &made = step(Kind::Start, op);
+        made.queue = Queue::Store;
+        access(made, store.getSource(), false, own);
+        return true;
+      })
+      .Case([&](nv::TmaCommitOp) { return group(Queue::Store, true); })
+      .Case([&](nv::TmaWaitOp wait) { return group(Queue::Store, true, wait.getPending()); })
+      .Case([&](nv::AsyncCopyOp copy) {
+        sched::ProtocolStep &made = step(Kind::Start, op);
+        made.queue = Queue::AsyncCopy;
+        access(made, copy.getTarget(), true, own, scopeOf(op));
+        return true;
+      })
+      .Case([&](nv::AsyncCommitOp) { return group(Queue::AsyncCopy, false); })
+      .Case([&](nv::AsyncWaitOp wait) { return group(Queue::AsyncCopy, false, wait.getPending()); })
+      .Case([&](nv::TensorMmaOp mma) {
+        if (!leads(op))
+          return true;
+        sched::ProtocolStep &made = step(Kind::Start, op);
+        made.queue = Queue::Tensor;
+        auto accumulates = scalars.get(mma.getAccumulate());
+        for (int64_t rank = 0; rank < ranks; ++rank) {
+          access(made, mma.getA(), false, rank);
+          access(made, mma.getB(), false, rank);
+          if (accumulates && *accumulates)
+            access(made, mma.getAcc(), false, rank);
+          access(made, mma.getAcc(), true, rank);
+        }
+        return true;
+      })
+      .Case([&](nv::TensorCommitOp commit) {
+        for (int64_t rank = 0; leads(op) && rank < ranks; ++rank)
+          if (!withBarrier(Kind::Commit, op, commit.getBarriers(), commit.getIndex(), rank))
+            return false;
+        return true;
+      })
+      .Case([&](nv::TensorLoadOp load) {
+        access(step(Kind::Touch, op), load.getSource(), false, own, scopeOf(op));
+        return true;
+      })
+      .Case([&](nv::WgmmaOp mma) {
+        sched::ProtocolStep &made = step(Kind::Start, op);
+        made.queue = Queue::Wgmma;
+        access(made, mma.getA(), false, own, scopeOf(op));
+        access(made, mma.getB(), false, own, scopeOf(op));
+        return true;
+      })
+      .Case([&](nv::WgmmaCommitOp) { return group(Queue::Wgmma, false); })
+      .Case([&](nv::WgmmaWaitOp wait) { return group(Queue::Wgmma, false, wait.getPending()); })
+      // Of these no role waits and none arrives; what they order is for the
+      // emulator, which sees registers and proxies.
+      .Case<nv::BarrierAllocOp, nv::TensorAllocOp, nv::TensorDeallocOp, nv::TensorWaitLoadOp,
+            nv::WgmmaFenceOp, nv::ProxyFenceOp, nv::EndOp>([&](auto) { return true; })
+      .Default([&](Operation *) {
+        return lose(op, "`" + op->getName().stripDialect().str() + "` is not modelled");
+      });
+}
+
+} // namespace penstock

@@ -1,0 +1,134 @@
+//===- KernelTrace.h - What every role of a kernel does ---------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this library: KernelProtocol.cpp chooses sizes, this runs the
+// kernel's scalars for them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_ANALYSIS_KERNELTRACE_H
+#define PENSTOCK_ANALYSIS_KERNELTRACE_H
+
+#include "Dialect/NV/NVDialect.h"
+#include "Interpreter/Frame.h"
+#include "Scheduling/Protocol.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace penstock {
+
+/// What the scalars of a kernel depend on.
+struct Circumstances {
+  std::map<std::string, int64_t> sizes; ///< of tensors; others are `elsewhere`
+  int64_t elsewhere = 4096;
+  int64_t grants = 0; ///< how often work is granted by cluster launch control
+};
+
+/// Scalars of a kernel whose values are known.
+class KnownScalars {
+public:
+  explicit KnownScalars(mlir::func::FuncOp kernel);
+
+  void begin(const Circumstances &circumstances);
+  /// The name of the size, by the kernel's signature.
+  std::string sizeName(mlir::BlockArgument tensor, int64_t dim) const;
+  /// Computes the results of a scalar operation, if its operands are known.
+  void evaluate(mlir::Operation *op);
+  std::optional<int64_t> get(mlir::Value value) const {
+    auto found = known.find(value);
+    return found == known.end() ? std::nullopt : std::optional(frame.integer(value));
+  }
+  void set(mlir::Value value, std::optional<int64_t> integer);
+  /// The value of an expression over sizes, whose operations have not been
+  /// evaluated.
+  std::optional<int64_t> compute(mlir::Value value);
+
+private:
+  std::vector<std::vector<std::string>> names; ///< by argument and dimension
+  InterpretOptions options;
+  interpreter::Launch launch;
+  interpreter::Frame frame;
+  llvm::DenseSet<mlir::Value> known;
+  Circumstances circumstances;
+};
+
+/// Whether the operation, or one inside of it, concerns barriers.
+bool touchesBarriers(mlir::Operation *op);
+
+class KernelTrace {
+public:
+  explicit KernelTrace(mlir::func::FuncOp kernel);
+
+  /// No value if the kernel cannot be followed.
+  std::optional<sched::Protocol> follow(const Circumstances &circumstances);
+
+  mlir::Operation *lostAt() const { return lost; }
+  const std::string &reason() const { return why; }
+  /// Loops with barriers stand inside of each other.
+  bool nested() const { return nestedLoops; }
+
+private:
+  /// Warps that execute the same code, in one of the blocks of a pair.
+  struct Crew {
+    int64_t firstWarp, warps, rank;
+  };
+
+  void findCrews();
+  void numberBarriers();
+  bool run(mlir::Block &block);
+  bool run(mlir::Operation *op);
+  bool runFor(mlir::scf::ForOp loop);
+  bool runWhile(mlir::scf::WhileOp loop);
+  bool runIf(mlir::scf::IfOp condition);
+  bool runBarrierOp(mlir::Operation *op);
+  bool runTileOp(mlir::Operation *op);
+  bool runVariable(mlir::Operation *op);
+  bool lose(mlir::Operation *op, std::string reason);
+  void assign(mlir::ValueRange to, llvm::ArrayRef<std::optional<int64_t>> values);
+  llvm::SmallVector<std::optional<int64_t>> valuesOf(mlir::ValueRange values) const;
+
+  /// Whether this crew has the thread that acts for the scope.
+  bool leads(mlir::Operation *op) const;
+  sched::ProtocolStep &step(sched::ProtocolStep::Kind kind, mlir::Operation *op);
+  std::optional<unsigned> barrierOf(mlir::Value barriers, mlir::Value index, int64_t rank);
+  bool withBarrier(sched::ProtocolStep::Kind kind, mlir::Operation *op, mlir::Value barriers,
+                   mlir::Value index, int64_t rank,
+                   llvm::function_ref<void(sched::ProtocolStep &)> fill = {});
+  void access(sched::ProtocolStep &step, mlir::Value memref, bool write, int64_t rank,
+              int64_t scope = -1);
+  sched::ProtocolBox boxOf(mlir::Value memref, int64_t rank, bool &exact);
+  unsigned sourceOf(mlir::Operation *op);
+  unsigned tileOf(mlir::Value root, int64_t rank);
+  unsigned syncOf(mlir::Operation *op);
+  int64_t scopeOf(mlir::Operation *op);
+
+  mlir::func::FuncOp kernel;
+  bool pair;
+  int64_t ranks;
+  KnownScalars scalars;
+  std::vector<Crew> crews;
+
+  sched::Protocol protocol;
+  llvm::DenseMap<mlir::Operation *, unsigned> sources;
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> tiles, arrays;
+  llvm::DenseMap<mlir::Value, std::optional<int64_t>> variables;
+  std::map<std::tuple<int64_t, int64_t, int64_t>, unsigned> syncs;
+  std::map<std::pair<int64_t, int64_t>, int64_t> scopes;
+
+  Crew crew = {};
+  std::vector<sched::ProtocolStep> *steps = nullptr;
+  int64_t loopDepth = 0, iteration = -1, answers = 0, budget = 0;
+  bool uncertain = false; ///< inside of a branch that may not be taken
+  bool nestedLoops = false;
+  Circumstances now;
+  mlir::Operation *lost = nullptr;
+  std::string why;
+};
+
+} // namespace penstock
+
+#endif // PENSTOCK_ANALYSIS_KERNELTRACE_H

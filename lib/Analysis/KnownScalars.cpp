@@ -1,0 +1,84 @@
+//===- KnownScalars.cpp - Scalars of a kernel for given sizes -------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Analysis/KernelTrace.h"
+#include "Dialect/Tile/Signature.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace penstock {
+
+KnownScalars::KnownScalars(func::FuncOp kernel) : launch(options), frame(launch) {
+  names.resize(kernel.getNumArguments());
+  if (auto text = kernel->getAttrOfType<StringAttr>(tile::TileDialect::signatureAttr))
+    for (auto [i, argument] : llvm::enumerate(parseSignature(text.getValue()).arguments))
+      if (i < names.size())
+        names[i] = argument.tensor ? argument.sizes : std::vector{argument.name};
+}
+
+void KnownScalars::begin(const Circumstances &given) {
+  circumstances = given;
+  known.clear();
+}
+
+std::string KnownScalars::sizeName(BlockArgument argument, int64_t dim) const {
+  const auto &of = names[argument.getArgNumber()];
+  if (dim < int64_t(of.size()))
+    return of[size_t(dim)];
+  return "size " + std::to_string(dim) + " of argument " + std::to_string(argument.getArgNumber());
+}
+
+void KnownScalars::set(Value value, std::optional<int64_t> integer) {
+  if (!integer) {
+    known.erase(value);
+    return;
+  }
+  known.insert(value);
+  frame.setInteger(value, *integer);
+}
+
+void KnownScalars::evaluate(Operation *op) {
+  if (op->getNumResults() != 1)
+    return;
+  Value result = op->getResult(0);
+  if (!result.getType().isIntOrIndex())
+    return;
+  if (auto dim = dyn_cast<memref::DimOp>(op)) {
+    auto index = dim.getConstantIndex();
+    auto type = cast<MemRefType>(dim.getSource().getType());
+    auto argument = dyn_cast<BlockArgument>(dim.getSource());
+    if (index && !type.isDynamicDim(unsigned(*index)))
+      return set(result, type.getDimSize(unsigned(*index)));
+    if (!index || !argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+      return set(result, std::nullopt);
+    auto found = circumstances.sizes.find(sizeName(argument, *index));
+    return set(result,
+               found == circumstances.sizes.end() ? circumstances.elsewhere : found->second);
+  }
+  bool computes = isa<arith::ArithDialect>(op->getDialect()) && isPure(op) &&
+                  llvm::all_of(op->getOperands(), [&](Value v) { return known.contains(v); });
+  if (!computes)
+    return set(result, std::nullopt);
+  frame.run(*op);
+  known.insert(result);
+}
+
+std::optional<int64_t> KnownScalars::compute(Value value) {
+  if (auto now = get(value))
+    return now;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumRegions())
+    return std::nullopt;
+  if (!isa<memref::DimOp>(op))
+    for (Value operand : op->getOperands())
+      if (operand.getType().isIntOrIndex())
+        compute(operand);
+  evaluate(op);
+  return get(value);
+}
+
+} // namespace penstock

@@ -1,0 +1,112 @@
+//===- Protocol.h - What roles do with barriers and tiles -------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel whose author wrote barriers, phases and roles by hand, as the list of
+// steps that each role takes for one number of iterations. Following the lists
+// shows mistakes before any code exists: a wait that nothing ends, a slot that
+// is filled while it is read, bytes that nobody announced. Where the lists for
+// all small numbers have the shape of rings, the event graph (Roles.h) then
+// answers for every number.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_SCHEDULING_PROTOCOL_H
+#define PENSTOCK_SCHEDULING_PROTOCOL_H
+
+#include "Scheduling/Roles.h"
+
+#include <array>
+
+namespace penstock::sched {
+
+/// A box of a tile; dimensions beyond the rank are ignored.
+struct ProtocolBox {
+  static constexpr unsigned maxRank = 4;
+  unsigned tile = 0;
+  unsigned rank = 0;
+  std::array<int64_t, maxRank> begin = {}, end = {};
+  bool overlaps(const ProtocolBox &other) const;
+};
+
+struct ProtocolAccess {
+  ProtocolBox box;
+  bool write = false;
+  /// Whether it happens, or where, is not known: it proves that a tile may have
+  /// been written, and nothing else.
+  bool maybe = false;
+  /// Of threads of several roles, each for its own part: threads of one scope
+  /// divide a tile among them, and who has what is not modelled. Scopes are
+  /// numbered from 0; negative: by one thread or engine.
+  int64_t scope = -1;
+};
+
+/// The engines of a role that work on their own and finish in groups.
+enum class ProtocolQueue : uint8_t { Tensor, Wgmma, AsyncCopy, Store, Count };
+
+struct ProtocolStep {
+  enum class Kind : uint8_t {
+    Touch,       ///< the role's threads access tiles themselves
+    Wait,        ///< for the phase of `barrier` with this parity
+    Arrive,      ///< `count` times on `barrier`, which then expects `bytes` more
+    Copy,        ///< an engine accesses tiles, then brings `bytes` to `barrier`
+    Start,       ///< an engine accesses tiles; completed through `queue`
+    Commit,      ///< arrives on `barrier` when what was started in `queue` is over
+    CloseGroup,  ///< of `queue`
+    AwaitGroups, ///< until at most `count` groups of `queue` are under way
+    Sync         ///< of the roles of sync `barrier`
+  };
+  Kind kind = Kind::Touch;
+  ProtocolQueue queue = ProtocolQueue::Tensor;
+  bool parity = false;
+  bool relaxed = false; ///< a wait that orders nothing
+  unsigned source = 0;
+  unsigned barrier = 0;
+  int64_t count = 0;
+  int64_t bytes = 0;
+  /// Which iteration of the role's loop takes it; negative outside.
+  int64_t iteration = -1;
+  std::vector<ProtocolAccess> accesses = {};
+};
+
+struct ProtocolRole {
+  std::string name; ///< "warp 0"
+  std::vector<ProtocolStep> steps = {};
+};
+
+struct ProtocolBarrier {
+  std::string name; ///< "full[2]"
+  unsigned array = 0;
+  int64_t slot = 0;
+  int64_t count = 1;
+};
+
+struct Protocol {
+  struct Source {
+    std::string name; ///< of the operation
+    SourcePlace place;
+  };
+  std::vector<Source> sources;
+  std::vector<ProtocolBarrier> barriers;
+  /// Names of arrays of barriers and of tiles.
+  std::vector<std::string> arrays, tiles;
+  /// The roles that meet at each sync.
+  std::vector<std::vector<unsigned>> syncs;
+  std::vector<ProtocolRole> roles;
+  /// "K = 256", for messages.
+  std::string circumstances;
+};
+
+/// What goes wrong when the roles take their steps, with engines that are fast
+/// and engines that are slow, and roles in several orders; empty if nothing does.
+std::vector<Diagnostic> followProtocol(const Protocol &);
+
+/// The loops of a kernel as a system of roles, from what it does for 0, 1, 2, ..
+/// iterations; no value if its steps do not have the shape of rings.
+std::optional<RoleSystem> rolesOf(const std::vector<Protocol> &byIterations);
+
+} // namespace penstock::sched
+
+#endif // PENSTOCK_SCHEDULING_PROTOCOL_H

@@ -1,0 +1,111 @@
+// RUN: penstock-opt %s --split-input-file --verify-diagnostics --nv-check-barriers=report=true
+
+// A warp that loads and one that reads, around a ring of two slots.
+
+#s = #tile.space<shared>
+#g = #tile.space<global>
+
+// expected-remark @+1 {{barriers are right for every number of iterations, the use of tiles for 0 to 6 iterations}}
+func.func @ring(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.name = "A", tile.access = "in"})
+    attributes {tile.kernel, tile.signature = "A[M,K]", nv.threads = 64 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  %one = arith.constant 1 : i32
+  %bytes = arith.constant 16384 : index
+  %K = memref.dim %A, %c1 : memref<?x?xf16, strided<[?, 1]>, #g>
+  %tiles = arith.ceildivsi %K, %c64 : index
+  %As = tile.alloc "As" : memref<2x128x64xf16, #s>
+  %full = nv.mbarrier.alloc "full" [1, 1] : !nv.barriers<2>
+  %empty = nv.mbarrier.alloc "empty" [32, 32] : !nv.barriers<2>
+  nv.warps 0, 1 {
+    scf.for %k = %c0 to %tiles step %c1 {
+      %slot = arith.remsi %k, %c2 : index
+      %round = arith.divsi %k, %c2 : index
+      %number = arith.index_cast %round : index to i32
+      %used = arith.andi %number, %one : i32
+      %phase = arith.xori %used, %one : i32
+      nv.mbarrier.wait %empty[%slot], %phase : !nv.barriers<2>
+      nv.elect {
+        nv.mbarrier.arrive %full[%slot] expect %bytes : !nv.barriers<2>
+      }
+      %to = memref.subview %As[%slot, 0, 0] [1, 128, 64] [1, 1, 1] : memref<2x128x64xf16, #s> to memref<128x64xf16, strided<[64, 1], offset: ?>, #s>
+      %column = arith.muli %k, %c64 : index
+      nv.tma.load %A[%c0, %column] to %to, %full[%slot] : memref<?x?xf16, strided<[?, 1]>, #g>, memref<128x64xf16, strided<[64, 1], offset: ?>, #s>, !nv.barriers<2>
+    }
+  }
+  nv.warps 1, 1 {
+    %sum = tile.alloc "sum" : memref<128x64xf16, #tile.space<local>>
+    scf.for %k = %c0 to %tiles step %c1 {
+      %slot = arith.remsi %k, %c2 : index
+      %round = arith.divsi %k, %c2 : index
+      %number = arith.index_cast %round : index to i32
+      %phase = arith.andi %number, %one : i32
+      nv.mbarrier.wait %full[%slot], %phase : !nv.barriers<2>
+      %from = memref.subview %As[%slot, 0, 0] [1, 128, 64] [1, 1, 1] : memref<2x128x64xf16, #s> to memref<128x64xf16, strided<[64, 1], offset: ?>, #s>
+      tile.copy %from to %sum : memref<128x64xf16, strided<[64, 1], offset: ?>, #s> to memref<128x64xf16, #tile.space<local>>
+      nv.mbarrier.arrive %empty[%slot] : !nv.barriers<2>
+    }
+  }
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+#g = #tile.space<global>
+
+// What is expected is not what comes.
+
+func.func @bytes(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.name = "A", tile.access = "in"})
+    attributes {tile.kernel, nv.threads = 32 : i64} {
+  %c0 = arith.constant 0 : index
+  %phase = arith.constant 0 : i32
+  %bytes = arith.constant 8192 : index
+  %As = tile.alloc "As" : memref<128x64xf16, #s>
+  %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+  nv.elect {
+    // expected-error @+2 {{PS1613: `full` is told to expect 8192 bytes in all, and copies bring 16384}}
+    // expected-note @+1 {{help: announce}}
+    nv.mbarrier.arrive %full[%c0] expect %bytes : !nv.barriers<1>
+  }
+  // expected-note @+1 {{the last copy that arrives on it}}
+  nv.tma.load %A[%c0, %c0] to %As, %full[%c0] : memref<?x?xf16, strided<[?, 1]>, #g>, memref<128x64xf16, #s>, !nv.barriers<1>
+  nv.mbarrier.wait %full[%c0], %phase : !nv.barriers<1>
+  return
+}
+
+// -----
+
+#g = #tile.space<global>
+
+// Nobody arrives.
+
+func.func @never() attributes {tile.kernel, nv.threads = 32 : i64} {
+  %c0 = arith.constant 0 : index
+  %phase = arith.constant 0 : i32
+  %done = nv.mbarrier.alloc "done" [1] : !nv.barriers<1>
+  // expected-error @+2 {{PS1611: this wait never ends: `done` has 0 of 1 arrivals}}
+  // expected-note @+1 {{label: by warp 0, for the phase of parity 0}}
+  nv.mbarrier.wait %done[%c0], %phase : !nv.barriers<1>
+  return
+}
+
+// -----
+
+#g = #tile.space<global>
+
+// Which barrier is waited on comes from memory.
+
+func.func @data(%T: memref<?xi32, strided<[1]>, #g> {tile.name = "T", tile.access = "in"})
+    attributes {tile.kernel, nv.threads = 32 : i64} {
+  %c0 = arith.constant 0 : index
+  %phase = arith.constant 1 : i32
+  %free = nv.mbarrier.alloc "free" [1, 1] : !nv.barriers<2>
+  %loaded = tile.load %T[%c0] : memref<?xi32, strided<[1]>, #g> -> i32
+  %slot = arith.index_cast %loaded : i32 to index
+  // expected-remark @+1 {{which barrier this is depends on data; from there on they are for the emulator}}
+  nv.mbarrier.wait %free[%slot], %phase : !nv.barriers<2>
+  return
+}
