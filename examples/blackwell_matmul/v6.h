@@ -72,7 +72,7 @@ struct MatmulV6 {
     });
     b.sync();
     storeAccumulator(b, acc, Cs, C, m0, n0, K);
-    b.pair_sync(); // neither leaves while the other may read its tiles
+    b.cluster_sync(); // neither leaves while the other may read its tiles
     b.tcgen05.dealloc(acc);
   }
 };

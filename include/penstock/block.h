@@ -376,8 +376,13 @@ public:
   /// the two this is; block 0 issues the products, and copies of both arrive on
   /// its barriers.
   Index pair(Loc at = here()) { return Index(detail::nv::pair(at)); }
-  /// Waits for all threads of both.
-  void pair_sync(Loc at = here()) { detail::nv::pairSync(at); }
+  /// So many neighbouring blocks run together and reach each other's barriers and
+  /// shared memory; the grid is a multiple of them. Gives which of them this is.
+  Index cluster(int64_t blocks, Loc at = here()) {
+    return Index(detail::nv::cluster(blocks, at));
+  }
+  /// Waits for all threads of all blocks of the cluster or pair.
+  void cluster_sync(Loc at = here()) { detail::nv::clusterSync(at); }
   /// What some warps do; the others go on behind it.
   template <class Body> void warps(int64_t first, int64_t count, Body &&body, Loc at = here()) {
     detail::Scope scope = detail::nv::openWarps(first, count, at);
@@ -403,6 +408,8 @@ public:
   }
   /// Waits for all threads of the scope.
   void sync(Loc at = here()) { detail::nv::sync(at); }
+  /// Each warp of the scope waits for its own threads.
+  void warp_sync(Loc at = here()) { detail::nv::warpSync(at); }
   /// Writes a shared tile from registers.
   template <class T, class E>
   void store(const Tile<T, 2> &tile, const E &value, Loc at = here())
@@ -412,6 +419,8 @@ public:
   }
 
   detail::BarrierCalls mbarrier;
+  detail::NamedBarrierCalls named_barrier;
+  detail::RegisterCalls registers;
   detail::TmaCalls tma;
   detail::AsyncCopyCalls cp_async;
   detail::FenceCalls fence;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What `b.mbarrier`, `b.tma`, `b.tcgen05`, `b.wgmma`, `b.cp_async` and `b.fence`
-// are. Each call is one operation of the `nv` dialect; docs/explicit.md says
-// who executes it and how it completes.
+// What `b.mbarrier`, `b.named_barrier`, `b.tma`, `b.tcgen05`, `b.wgmma`,
+// `b.cp_async`, `b.registers` and `b.fence` are. Each call is one operation of the `nv` dialect;
+// docs/explicit.md says who executes it and how it completes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_HARDWARE_H
@@ -15,28 +15,48 @@
 
 #include "penstock/tile.h"
 
+#include <optional>
 #include <vector>
 
 namespace penstock {
+
+/// What a thread did before an arrival (Release) is seen behind the wait for it
+/// (Acquire), or not (Relaxed).
+enum Semantics : uint8_t { Acquire, Relaxed, Release };
+/// By which threads: of the block, or of its cluster.
+enum ThreadScope : uint8_t { Cta, Cluster };
+
 namespace detail::nv {
 
 struct BarrierRef {
   Ref barriers, index;
 };
+/// How threads meet at a barrier.
+struct Meeting {
+  Semantics sem;
+  ThreadScope scope;
+};
 
 PENSTOCK_EXPORT void threads(int64_t count, Loc);
 PENSTOCK_EXPORT Ref pair(Loc);
-PENSTOCK_EXPORT void pairSync(Loc);
+PENSTOCK_EXPORT Ref cluster(int64_t blocks, Loc);
+PENSTOCK_EXPORT void clusterSync(Loc);
 PENSTOCK_EXPORT Scope openWarps(int64_t first, int64_t count, Loc);
 PENSTOCK_EXPORT Scope openElect(Loc);
 PENSTOCK_EXPORT void sync(Loc);
+PENSTOCK_EXPORT void warpSync(Loc);
+PENSTOCK_EXPORT Ref allocateNamedBarrier(int64_t threads, Loc);
+PENSTOCK_EXPORT void meet(Ref barrier, bool wait, Loc);
+PENSTOCK_EXPORT void registers(int64_t count, bool request, Loc);
 PENSTOCK_EXPORT void proxyFence(Loc);
 PENSTOCK_EXPORT Ref allocateBarriers(Ints counts, Loc);
-/// \p bytes is empty if none are announced.
-PENSTOCK_EXPORT void arrive(BarrierRef, Ref bytes, Loc);
-PENSTOCK_EXPORT void wait(BarrierRef, Ref phase, bool relaxed, bool cluster, Loc);
-PENSTOCK_EXPORT Ref tryWait(BarrierRef, Ref phase, Loc);
-PENSTOCK_EXPORT void tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef, Loc);
+/// \p bytes is empty if none are announced, \p cta if it is the own block's.
+PENSTOCK_EXPORT void arrive(BarrierRef, Ref bytes, Ref cta, Meeting, Loc);
+PENSTOCK_EXPORT void wait(BarrierRef, Ref phase, Meeting, Loc);
+/// \p nanoseconds is 0 if nothing is said of the time.
+PENSTOCK_EXPORT Ref tryWait(BarrierRef, Ref phase, Meeting, int64_t nanoseconds, Loc);
+/// \p multicast is empty if only the own block is meant.
+PENSTOCK_EXPORT void tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef, Ref multicast, Loc);
 PENSTOCK_EXPORT void tmaStore(Ref tile, Ref tensor, Refs offsets, Loc);
 PENSTOCK_EXPORT void asyncCopy(Ref tensor, Refs offsets, Ref tile, Loc);
 enum class Group : uint8_t { TmaCommit, AsyncCommit, WgmmaCommit, WgmmaFence, TensorWaitLoad };
@@ -51,7 +71,7 @@ PENSTOCK_EXPORT void openWhileBody(Scope, Ref condition, Loc);
 PENSTOCK_EXPORT Ref allocateTensor(Element, Ints shape, Loc);
 PENSTOCK_EXPORT void deallocateTensor(Ref, Loc);
 PENSTOCK_EXPORT void mma(bool blackwell, Ref a, Ref b, Ref acc, Ref accumulate, Loc);
-PENSTOCK_EXPORT void commit(BarrierRef, Loc);
+PENSTOCK_EXPORT void commit(BarrierRef, Ref multicast, Loc);
 PENSTOCK_EXPORT Ref loadTensor(Ref tile, Loc);
 
 } // namespace detail::nv
@@ -70,11 +90,36 @@ public:
   detail::Ref ref;
 };
 
-enum Semantics : uint8_t { Acquire, Relaxed };
-enum ThreadScope : uint8_t { Cta, Cluster };
+/// A barrier of the block on which some threads wait and others only arrive.
+struct NamedBarrier {
+  detail::Ref ref;
+};
+
+struct BarrierArriveOptions {
+  /// On the barrier of this block of the cluster; then the scope is the cluster.
+  std::optional<detail::IndexArg> cta = {};
+  Semantics sem = Release;
+  ThreadScope scope = Cta;
+};
 struct BarrierWaitOptions {
   Semantics sem = Acquire;
   ThreadScope scope = Cta;
+};
+struct BarrierTryWaitOptions {
+  ThreadScope scope = Cta;
+  /// About how long the thread may sleep; 0 leaves it to the hardware.
+  int64_t timeout_ns = 0;
+};
+/// Blocks of the cluster, bit i for block i.
+using BlockMask = std::optional<detail::ScalarArg<uint32_t>>;
+struct TmaLoadOptions {
+  /// The box arrives in all of these blocks, in the same tile and on the same
+  /// barrier of each.
+  BlockMask multicast = {};
+};
+struct CommitOptions {
+  /// Arrives on the same barrier of all of these blocks.
+  BlockMask multicast = {};
 };
 struct GroupWaitOptions {
   /// Until what was copied from may be written again, not until it has arrived.
@@ -107,19 +152,23 @@ struct BarrierCalls {
     return pick<N>(all, at, std::make_index_sequence<N>());
   }
   /// Every thread of the scope arrives.
-  void arrive(Barrier barrier, Loc at = here()) const { nv::arrive(barrier.ref, {}, at); }
+  void arrive(Barrier barrier, BarrierArriveOptions o = {}, Loc at = here()) const {
+    nv::arrive(barrier.ref, {}, o.cta ? o.cta->ref : Ref(), {o.sem, o.scope}, at);
+  }
   /// The same, and the phase waits for so many bytes of copies as well.
-  void arrive_expect(Barrier barrier, IndexArg bytes, Loc at = here()) const {
-    nv::arrive(barrier.ref, bytes.ref, at);
+  void arrive_expect(Barrier barrier, IndexArg bytes, BarrierArriveOptions o = {},
+                     Loc at = here()) const {
+    nv::arrive(barrier.ref, bytes.ref, o.cta ? o.cta->ref : Ref(), {o.sem, o.scope}, at);
   }
   void wait(Barrier barrier, ScalarArg<uint32_t> phase, BarrierWaitOptions o = {},
             Loc at = here()) const {
-    nv::wait(barrier.ref, phase.ref, o.sem == Relaxed, o.scope == Cluster, at);
+    nv::wait(barrier.ref, phase.ref, {o.sem, o.scope}, at);
   }
 
-  /// Asks once, without waiting; may be false though the phase is over.
-  Bool try_wait(Barrier barrier, ScalarArg<uint32_t> phase, Loc at = here()) const {
-    return Bool(nv::tryWait(barrier.ref, phase.ref, at));
+  /// Asks, and does not insist; may be false though the phase is over.
+  Bool try_wait(Barrier barrier, ScalarArg<uint32_t> phase, BarrierTryWaitOptions o = {},
+                Loc at = here()) const {
+    return Bool(nv::tryWait(barrier.ref, phase.ref, {Acquire, o.scope}, o.timeout_ns, at));
   }
 
 private:
@@ -129,12 +178,33 @@ private:
   }
 };
 
+/// The barriers that a block has beside those in shared memory.
+struct NamedBarrierCalls {
+  /// One that opens, each time, when so many threads have come.
+  NamedBarrier alloc(int64_t threads, Loc at = here()) const {
+    return {nv::allocateNamedBarrier(threads, at)};
+  }
+  /// Every thread of the scope waits until it opens.
+  void sync(NamedBarrier barrier, Loc at = here()) const { nv::meet(barrier.ref, true, at); }
+  /// Every thread of the scope is counted, and goes on.
+  void arrive(NamedBarrier barrier, Loc at = here()) const { nv::meet(barrier.ref, false, at); }
+};
+
+/// How many registers each thread of a warpgroup has.
+struct RegisterCalls {
+  /// Waits until there are so many: others must have released some.
+  void request(int64_t count, Loc at = here()) const { nv::registers(count, true, at); }
+  /// Keeps so many and gives the others back.
+  void release(int64_t count, Loc at = here()) const { nv::registers(count, false, at); }
+};
+
 struct TmaCalls {
   template <class T, int RT, Access A>
   void load(const Place<T, RT, A> &source, const Tile<T, 2> &target, Barrier barrier,
-            Loc at = here()) const {
+            TmaLoadOptions o = {}, Loc at = here()) const {
     static_assert(A != Access::Out, "this tensor is an Out<..>: it is only written");
-    nv::tmaLoad(source.tensor, source.offsets, target.ref, barrier.ref, at);
+    nv::tmaLoad(source.tensor, source.offsets, target.ref, barrier.ref,
+                o.multicast ? o.multicast->ref : Ref(), at);
   }
   template <class T, int RT, Access A>
   void store(const Tile<T, 2> &source, const Place<T, RT, A> &target, Loc at = here()) const {
@@ -195,7 +265,9 @@ struct TensorCalls {
            Loc at = here()) const {
     nv::mma(true, a.ref, b.ref, acc.ref, o.accumulate.ref, at);
   }
-  void commit(Barrier barrier, Loc at = here()) const { nv::commit(barrier.ref, at); }
+  void commit(Barrier barrier, CommitOptions o = {}, Loc at = here()) const {
+    nv::commit(barrier.ref, o.multicast ? o.multicast->ref : Ref(), at);
+  }
   /// Part of tensor memory in registers, one row for each thread; there after
   /// wait_load.
   template <class T> Tile<T, 2> load(const Tile<T, 2> &tile, Loc at = here()) const {

@@ -51,7 +51,7 @@ public:
 
   /// Asks early whether the slot is free; hand the token to producer_acquire.
   Bool producer_try_acquire(const PipelineState &state, Loc at = here()) {
-    return b.mbarrier.try_wait(empty[state.index], state.phase, at);
+    return b.mbarrier.try_wait(empty[state.index], state.phase, {}, at);
   }
   /// Waits until the slot is free, and announces its bytes.
   void producer_acquire(const PipelineState &state, Loc at = here()) {
@@ -68,7 +68,7 @@ public:
   void producer_commit(const PipelineState &) {}
 
   Bool consumer_try_wait(const PipelineState &state, Loc at = here()) {
-    return b.mbarrier.try_wait(full[state.index], state.phase, at);
+    return b.mbarrier.try_wait(full[state.index], state.phase, {}, at);
   }
   void consumer_wait(const PipelineState &state, Loc at = here()) {
     b.mbarrier.wait(full[state.index], state.phase, {}, at);
@@ -80,12 +80,12 @@ public:
   Barrier consumer_barrier(const PipelineState &state) { return empty[state.index]; }
   /// Gives the slot back; every thread of the scope does, when it has read it.
   void consumer_release(const PipelineState &state, Loc at = here()) {
-    b.mbarrier.arrive(empty[state.index], at);
+    b.mbarrier.arrive(empty[state.index], {}, at);
   }
 
 private:
   void announce(const PipelineState &state, Loc at) {
-    b.elect_one([&] { b.mbarrier.arrive_expect(full[state.index], bytes, at); }, at);
+    b.elect_one([&] { b.mbarrier.arrive_expect(full[state.index], bytes, {}, at); }, at);
   }
 
   Block &b;

@@ -168,7 +168,8 @@ ProtocolReport Check::run() {
 
 std::optional<ProtocolReport> checkProtocol(func::FuncOp kernel) {
   bool hasBarriers = false;
-  kernel.walk([&](nv::BarrierAllocOp) { hasBarriers = true; });
+  kernel.walk(
+      [&](Operation *op) { hasBarriers |= isa<nv::BarrierAllocOp, nv::NamedBarrierAllocOp>(op); });
   if (!hasBarriers || !kernel->hasAttr(nv::NVDialect::threadsAttr))
     return std::nullopt;
   return Check(kernel).run();

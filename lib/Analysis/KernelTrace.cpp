@@ -44,7 +44,7 @@ bool touchesBarriers(Operation *op) {
 
 KernelTrace::KernelTrace(func::FuncOp kernel)
     : kernel(kernel), pair(nv::isPaired(kernel.getBody().front().getTerminator())),
-      ranks(pair ? 2 : 1), scalars(kernel) {
+      ranks(nv::clusterSize(kernel)), scalars(kernel) {
   findCrews();
 }
 
@@ -78,8 +78,7 @@ std::optional<sched::Protocol> KernelTrace::follow(const Circumstances &circumst
     std::string name = one.warps == 1 ? "warp " + std::to_string(one.firstWarp)
                                       : "warps " + std::to_string(one.firstWarp) + " to " +
                                             std::to_string(one.firstWarp + one.warps - 1);
-    if (pair)
-      name += " of block " + std::to_string(one.rank);
+    name += ofBlock(one.rank);
     protocol.roles.push_back({name});
   }
   for (auto [i, one] : llvm::enumerate(crews)) {
@@ -87,6 +86,7 @@ std::optional<sched::Protocol> KernelTrace::follow(const Circumstances &circumst
     steps = &protocol.roles[i].steps;
     scalars.begin(now);
     variables.clear();
+    openings.clear();
     loopDepth = answers = 0;
     iteration = -1;
     budget = mostOperations;
@@ -97,29 +97,36 @@ std::optional<sched::Protocol> KernelTrace::follow(const Circumstances &circumst
   return std::move(protocol);
 }
 
+void KernelTrace::addBarriers(Value barriers, std::string label, ArrayRef<int64_t> counts) {
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    std::string name = label + ofBlock(rank);
+    auto array = unsigned(protocol.arrays.size());
+    protocol.arrays.push_back(name);
+    arrays[{barriers, rank}] = unsigned(protocol.barriers.size());
+    for (auto [i, count] : llvm::enumerate(counts))
+      protocol.barriers.push_back({counts.size() == 1 ? name : name + "[" + std::to_string(i) + "]",
+                                   array, int64_t(i), count});
+  }
+}
+
 /// All of them, in the order of the text: their numbers do not depend on sizes.
 void KernelTrace::numberBarriers() {
   std::map<unsigned, unsigned> unnamed; // by line
-  kernel.walk([&](nv::BarrierAllocOp alloc) {
-    std::string label = alloc.getLabel().value_or("").str();
-    if (label.empty()) {
-      unsigned line = tile::placeOf(alloc.getLoc()).line;
-      label = "barriers of line " + std::to_string(line);
-      if (unsigned number = ++unnamed[line]; number > 1)
-        label += " (" + std::to_string(number) + ")";
-    }
-    for (int64_t rank = 0; rank < ranks; ++rank) {
-      std::string name = label;
-      if (pair)
-        name += " of block " + std::to_string(rank);
-      auto array = unsigned(protocol.arrays.size());
-      protocol.arrays.push_back(name);
-      arrays[{alloc.getResult(), rank}] = unsigned(protocol.barriers.size());
-      for (auto [i, count] : llvm::enumerate(alloc.getCounts()))
-        protocol.barriers.push_back(
-            {alloc.getCounts().size() == 1 ? name : name + "[" + std::to_string(i) + "]", array,
-             int64_t(i), count});
-    }
+  auto labelOf = [&](Operation *alloc) {
+    std::string label = tile::nameOf(alloc->getResult(0));
+    if (!label.empty())
+      return label;
+    unsigned line = tile::placeOf(alloc->getLoc()).line;
+    label = "barriers of line " + std::to_string(line);
+    if (unsigned number = ++unnamed[line]; number > 1)
+      label += " (" + std::to_string(number) + ")";
+    return label;
+  };
+  kernel.walk([&](Operation *op) {
+    if (auto alloc = dyn_cast<nv::BarrierAllocOp>(op))
+      addBarriers(alloc.getResult(), labelOf(op), alloc.getCounts());
+    if (auto alloc = dyn_cast<nv::NamedBarrierAllocOp>(op))
+      addBarriers(alloc.getResult(), labelOf(op), {alloc.getResult().getType().getThreads()});
   });
 }
 
@@ -161,7 +168,7 @@ bool KernelTrace::run(Operation *op) {
       scalars.set(coordinate, 0);
     return true;
   }
-  if (auto rank = dyn_cast<nv::PairRankOp>(op)) {
+  if (auto rank = dyn_cast<nv::ClusterRankOp>(op)) {
     scalars.set(rank->getResult(0), crew.rank);
     return true;
   }
@@ -276,6 +283,10 @@ bool KernelTrace::runIf(scf::IfOp op) {
 
 bool KernelTrace::leads(Operation *op) const { return nv::scopeOf(op).firstWarp == crew.firstWarp; }
 
+std::string KernelTrace::ofBlock(int64_t rank) const {
+  return ranks > 1 ? " of block " + std::to_string(rank) : "";
+}
+
 unsigned KernelTrace::sourceOf(Operation *op) {
   auto [found, isNew] = sources.try_emplace(op, unsigned(protocol.sources.size()));
   if (isNew)
@@ -287,22 +298,21 @@ unsigned KernelTrace::tileOf(Value root, int64_t rank) {
   auto [found, isNew] = tiles.try_emplace({root, rank}, unsigned(protocol.tiles.size()));
   if (isNew) {
     std::string name = tile::nameOf(root);
-    protocol.tiles.push_back((name.empty() ? "a tile" : name) +
-                             (pair ? " of block " + std::to_string(rank) : ""));
+    protocol.tiles.push_back({name.empty() ? "a tile" : name, ofBlock(rank)});
   }
   return found->second;
 }
 
 unsigned KernelTrace::syncOf(Operation *op) {
   nv::ThreadScope scope = nv::scopeOf(op);
-  bool both = isa<nv::PairSyncOp>(op);
-  int64_t rank = both ? -1 : crew.rank;
+  bool all = isa<nv::ClusterSyncOp>(op);
+  int64_t rank = all ? -1 : crew.rank;
   auto [found, isNew] =
       syncs.try_emplace({scope.firstWarp, scope.warps, rank}, unsigned(protocol.syncs.size()));
   if (isNew) {
     protocol.syncs.emplace_back();
     for (auto [i, one] : llvm::enumerate(crews))
-      if ((both || one.rank == rank) && one.firstWarp >= scope.firstWarp &&
+      if ((all || one.rank == rank) && one.firstWarp >= scope.firstWarp &&
           one.firstWarp < scope.firstWarp + scope.warps)
         protocol.syncs.back().push_back(unsigned(i));
   }
@@ -453,6 +463,19 @@ bool KernelTrace::withBarrier(Kind kind, Operation *op, Value barriers, Value in
   return true;
 }
 
+bool KernelTrace::forBlocks(Operation *op, Value mask, int64_t own,
+                            llvm::function_ref<bool(int64_t)> act) {
+  if (!mask)
+    return act(own);
+  auto blocks = scalars.get(mask);
+  if (!blocks)
+    return lose(op, "which blocks this is for depends on data");
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    if ((*blocks >> rank & 1) && !act(rank))
+      return false;
+  return true;
+}
+
 static int64_t bytesOf(Value tile) {
   auto type = cast<MemRefType>(tile.getType());
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
@@ -468,8 +491,17 @@ bool KernelTrace::runBarrierOp(Operation *op) {
     made.count = pending.value_or(0);
     return true;
   };
+  auto wait = [&](Value barriers, Value index, Value phase, bool relaxed) {
+    auto parity = scalars.get(phase);
+    if (!parity)
+      return lose(op, "for which phase this waits depends on data");
+    return withBarrier(Kind::Wait, op, barriers, index, own, [&](sched::ProtocolStep &made) {
+      made.parity = *parity & 1;
+      made.relaxed = relaxed;
+    });
+  };
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<nv::SyncOp, nv::PairSyncOp>([&](auto) {
+      .Case<nv::SyncOp, nv::ClusterSyncOp>([&](auto) {
         unsigned sync = syncOf(op);
         step(Kind::Sync, op).barrier = sync;
         return true;
@@ -483,33 +515,38 @@ bool KernelTrace::runBarrierOp(Operation *op) {
             return lose(op, "how many bytes are announced depends on data");
           bytes = *value * threads;
         }
-        return withBarrier(Kind::Arrive, op, arrive.getBarriers(), arrive.getIndex(), own,
+        int64_t rank = own;
+        if (Value cta = arrive.getCta()) {
+          auto value = scalars.get(cta);
+          if (!value || *value < 0 || *value >= ranks)
+            return lose(op, "at which block this arrives depends on data");
+          rank = *value;
+        }
+        return withBarrier(Kind::Arrive, op, arrive.getBarriers(), arrive.getIndex(), rank,
                            [&](sched::ProtocolStep &made) {
                              made.count = threads;
                              made.bytes = bytes;
+                             made.relaxed = arrive.getRelaxed();
                            });
       })
-      .Case([&](nv::WaitOp wait) {
-        auto phase = scalars.get(wait.getPhase());
-        if (!phase)
-          return lose(op, "for which phase this waits depends on data");
-        return withBarrier(Kind::Wait, op, wait.getBarriers(), wait.getIndex(), own,
-                           [&](sched::ProtocolStep &made) {
-                             made.parity = *phase & 1;
-                             made.relaxed = wait.getRelaxed();
-                           });
+      .Case([&](nv::WaitOp op) {
+        return wait(op.getBarriers(), op.getIndex(), op.getPhase(), op.getRelaxed());
       })
       .Case([&](nv::TryWaitOp ask) {
-        scalars.set(ask.getComplete(), 0); // it may always say no
-        return true;
+        // It may always say no. A loop around it asks until it does not.
+        bool asksAgain = ask->getParentOfType<scf::WhileOp>() != nullptr;
+        scalars.set(ask.getComplete(), asksAgain);
+        return !asksAgain || wait(ask.getBarriers(), ask.getIndex(), ask.getPhase(), false);
       })
       .Case([&](nv::TmaLoadOp load) {
-        // In a pair, copies of both blocks arrive at the first.
-        return !leads(op) || withBarrier(Kind::Copy, op, load.getBarriers(), load.getIndex(), 0,
-                                         [&](sched::ProtocolStep &made) {
-                                           made.bytes = bytesOf(load.getTarget());
-                                           access(made, load.getTarget(), true, own);
-                                         });
+        return !leads(op) || forBlocks(op, load.getMulticast(), own, [&](int64_t rank) {
+          // In a pair, copies of both blocks arrive at the first.
+          return withBarrier(Kind::Copy, op, load.getBarriers(), load.getIndex(), pair ? 0 : rank,
+                             [&](sched::ProtocolStep &made) {
+                               made.bytes = bytesOf(load.getTarget());
+                               access(made, load.getTarget(), true, rank);
+                             });
+        });
       })
       .Case([&](nv::ClcRequestOp request) {
         return !leads(op) || withBarrier(Kind::Copy, op, request.getBarriers(), request.getIndex(),
@@ -548,7 +585,7 @@ bool KernelTrace::runBarrierOp(Operation *op) {
         sched::ProtocolStep &made = step(Kind::Start, op);
         made.queue = Queue::Tensor;
         auto accumulates = scalars.get(mma.getAccumulate());
-        for (int64_t rank = 0; rank < ranks; ++rank) {
+        for (int64_t rank = pair ? 0 : own; rank < (pair ? ranks : own + 1); ++rank) {
           access(made, mma.getA(), false, rank);
           access(made, mma.getB(), false, rank);
           if (accumulates && *accumulates)
@@ -558,10 +595,14 @@ bool KernelTrace::runBarrierOp(Operation *op) {
         return true;
       })
       .Case([&](nv::TensorCommitOp commit) {
-        for (int64_t rank = 0; leads(op) && rank < ranks; ++rank)
-          if (!withBarrier(Kind::Commit, op, commit.getBarriers(), commit.getIndex(), rank))
-            return false;
-        return true;
+        auto at = [&](int64_t rank) {
+          return withBarrier(Kind::Commit, op, commit.getBarriers(), commit.getIndex(), rank);
+        };
+        if (!leads(op))
+          return true;
+        if (pair && !commit.getMulticast())
+          return at(0) && at(1);
+        return forBlocks(op, commit.getMulticast(), own, at);
       })
       .Case([&](nv::TensorLoadOp load) {
         access(step(Kind::Touch, op), load.getSource(), false, own, scopeOf(op));
@@ -576,10 +617,23 @@ bool KernelTrace::runBarrierOp(Operation *op) {
       })
       .Case([&](nv::WgmmaCommitOp) { return group(Queue::Wgmma, false); })
       .Case([&](nv::WgmmaWaitOp wait) { return group(Queue::Wgmma, false, wait.getPending()); })
+      .Case<nv::NamedBarrierSyncOp, nv::NamedBarrierArriveOp>([&](auto) {
+        unsigned barrier = arrays.lookup({op->getOperand(0), own});
+        sched::ProtocolStep &came = step(Kind::Arrive, op);
+        came.barrier = barrier;
+        came.count = crew.warps * nv::warpSize;
+        if (isa<nv::NamedBarrierArriveOp>(op))
+          return true;
+        sched::ProtocolStep &opened = step(Kind::Wait, op);
+        opened.barrier = barrier;
+        opened.parity = openings[op->getOperand(0)]++ & 1;
+        return true;
+      })
       // Of these no role waits and none arrives; what they order is for the
       // emulator, which sees registers and proxies.
-      .Case<nv::BarrierAllocOp, nv::TensorAllocOp, nv::TensorDeallocOp, nv::TensorWaitLoadOp,
-            nv::WgmmaFenceOp, nv::ProxyFenceOp, nv::EndOp>([&](auto) { return true; })
+      .Case<nv::BarrierAllocOp, nv::NamedBarrierAllocOp, nv::TensorAllocOp, nv::TensorDeallocOp,
+            nv::TensorWaitLoadOp, nv::WarpSyncOp, nv::WgmmaFenceOp, nv::ProxyFenceOp,
+            nv::RegistersRequestOp, nv::RegistersReleaseOp, nv::EndOp>([&](auto) { return true; })
       .Default([&](Operation *) {
         return lose(op, "`" + op->getName().stripDialect().str() + "` is not modelled");
       });

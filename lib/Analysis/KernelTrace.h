@@ -72,13 +72,14 @@ public:
   bool nested() const { return nestedLoops; }
 
 private:
-  /// Warps that execute the same code, in one of the blocks of a pair.
+  /// Warps that execute the same code, in one of the blocks of a cluster.
   struct Crew {
     int64_t firstWarp, warps, rank;
   };
 
   void findCrews();
   void numberBarriers();
+  void addBarriers(mlir::Value barriers, std::string label, llvm::ArrayRef<int64_t> counts);
   bool run(mlir::Block &block);
   bool run(mlir::Operation *op);
   bool runFor(mlir::scf::ForOp loop);
@@ -98,17 +99,21 @@ private:
   bool withBarrier(sched::ProtocolStep::Kind kind, mlir::Operation *op, mlir::Value barriers,
                    mlir::Value index, int64_t rank,
                    llvm::function_ref<void(sched::ProtocolStep &)> fill = {});
+  /// Acts for every block of a mask, or for this one if there is none.
+  bool forBlocks(mlir::Operation *op, mlir::Value mask, int64_t own,
+                 llvm::function_ref<bool(int64_t)> act);
   void access(sched::ProtocolStep &step, mlir::Value memref, bool write, int64_t rank,
               int64_t scope = -1);
   sched::ProtocolBox boxOf(mlir::Value memref, int64_t rank, bool &exact);
+  std::string ofBlock(int64_t rank) const;
   unsigned sourceOf(mlir::Operation *op);
   unsigned tileOf(mlir::Value root, int64_t rank);
   unsigned syncOf(mlir::Operation *op);
   int64_t scopeOf(mlir::Operation *op);
 
   mlir::func::FuncOp kernel;
-  bool pair;
-  int64_t ranks;
+  bool pair;     ///< two blocks multiply as one
+  int64_t ranks; ///< blocks of the cluster
   KnownScalars scalars;
   std::vector<Crew> crews;
 
@@ -116,6 +121,7 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> sources;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> tiles, arrays;
   llvm::DenseMap<mlir::Value, std::optional<int64_t>> variables;
+  llvm::DenseMap<mlir::Value, int64_t> openings; ///< of named barriers, awaited so far
   std::map<std::tuple<int64_t, int64_t, int64_t>, unsigned> syncs;
   std::map<std::pair<int64_t, int64_t>, int64_t> scopes;
 

@@ -53,6 +53,34 @@ public:
       name = variableName(*line, r->allocationsOnLine[{at.file, at.line}]++);
     return name.empty() ? StringAttr() : r->builder.getStringAttr(name);
   }
+  /// What is absent is no mistake.
+  mlir::Value useIfThere(Ref ref, StringRef what) {
+    return ref.id ? use(ref, what) : mlir::Value();
+  }
+  /// The number of this block in its cluster.
+  Ref rank() {
+    auto op = make<penstock::nv::ClusterRankOp>(r->builder.getIndexType());
+    return op ? r->add(op.getResult()) : r->poison();
+  }
+  /// Blocks that multiply as one form a cluster of their own; \p unstated is the
+  /// number where nothing has been said of clusters.
+  bool isPairCluster(int64_t blocks, int64_t unstated) {
+    if (blocks == 2 || blocks == unstated)
+      return true;
+    r->error(HardwareScope, at, "a pair in a cluster of " + std::to_string(blocks) + " blocks",
+             "a pair is a cluster of two blocks");
+    return false;
+  }
+  /// An arrival releases and a wait acquires, if it does not do neither.
+  bool isMeeting(seam::Meeting how, Semantics usual) {
+    if (how.sem == usual || how.sem == Relaxed)
+      return true;
+    r->error(HardwareBarrier, at,
+             usual == Release ? "an arrival cannot acquire" : "a wait cannot release",
+             usual == Release ? "its semantics are Release or Relaxed"
+                              : "its semantics are Acquire or Relaxed");
+    return false;
+  }
   /// Storage lives as long as the block, wherever a helper asks for it.
   template <class Op, class... Args> Op makeInKernel(Args &&...args) {
     OpBuilder::InsertionGuard guard(r->builder);
@@ -101,14 +129,33 @@ Ref seam::pair(Loc at) {
   Call call(at);
   if (!call.ok)
     return {};
+  if (!call.isPairCluster(penstock::nv::clusterSize(call.r->function), 1))
+    return call.r->poison();
   call.r->function->setAttr(penstock::nv::NVDialect::pairAttr, call.r->builder.getUnitAttr());
-  auto op = call.make<penstock::nv::PairRankOp>(call.r->builder.getIndexType());
-  return op ? call.r->add(op.getResult()) : call.r->poison();
+  return call.rank();
 }
 
-void seam::pairSync(Loc at) {
+Ref seam::cluster(int64_t blocks, Loc at) {
+  Call call(at);
+  if (!call.ok)
+    return {};
+  if (blocks < 1 || blocks > penstock::nv::maxClusterBlocks) {
+    call.r->error(
+        HardwareScope, at, "a cluster of " + std::to_string(blocks) + " blocks is not possible",
+        "a cluster has 1 to " + std::to_string(penstock::nv::maxClusterBlocks) + " blocks");
+    return call.r->poison();
+  }
+  if (call.r->function->hasAttr(penstock::nv::NVDialect::pairAttr) &&
+      !call.isPairCluster(blocks, 2))
+    return call.r->poison();
+  call.r->function->setAttr(penstock::nv::NVDialect::clusterAttr,
+                            call.r->builder.getI64IntegerAttr(blocks));
+  return call.rank();
+}
+
+void seam::clusterSync(Loc at) {
   if (Call call(at); call.ok)
-    call.make<penstock::nv::PairSyncOp>();
+    call.make<penstock::nv::ClusterSyncOp>();
 }
 
 penstock::detail::Scope seam::openWarps(int64_t first, int64_t count, Loc at) {
@@ -119,6 +166,41 @@ penstock::detail::Scope seam::openElect(Loc at) { return openScope<penstock::nv:
 void seam::sync(Loc at) {
   if (Call call(at); call.ok)
     call.make<penstock::nv::SyncOp>();
+}
+
+void seam::warpSync(Loc at) {
+  if (Call call(at); call.ok)
+    call.make<penstock::nv::WarpSyncOp>();
+}
+
+Ref seam::allocateNamedBarrier(int64_t threads, Loc at) {
+  Call call(at);
+  if (!call.ok)
+    return {};
+  auto type = penstock::nv::NamedBarrierType::get(call.r->context, threads);
+  auto op = call.makeInKernel<penstock::nv::NamedBarrierAllocOp>(type, call.variable());
+  return op ? call.r->add(op.getResult()) : call.r->poison();
+}
+
+void seam::meet(Ref ref, bool wait, Loc at) {
+  Call call(at);
+  mlir::Value barrier = call.use(ref, "barrier");
+  if (!call.ok)
+    return;
+  if (wait)
+    call.make<penstock::nv::NamedBarrierSyncOp>(barrier);
+  else
+    call.make<penstock::nv::NamedBarrierArriveOp>(barrier);
+}
+
+void seam::registers(int64_t count, bool request, Loc at) {
+  Call call(at);
+  if (!call.ok)
+    return;
+  if (request)
+    call.make<penstock::nv::RegistersRequestOp>(uint64_t(count));
+  else
+    call.make<penstock::nv::RegistersReleaseOp>(uint64_t(count));
 }
 
 void seam::proxyFence(Loc at) {
@@ -136,42 +218,48 @@ Ref seam::allocateBarriers(Ints counts, Loc at) {
   return op ? call.r->add(op.getResult()) : call.r->poison();
 }
 
-void seam::arrive(BarrierRef ref, Ref bytes, Loc at) {
+void seam::arrive(BarrierRef ref, Ref bytes, Ref cta, Meeting how, Loc at) {
   Call call(at);
   auto [barriers, index] = call.barrier(ref);
-  mlir::Value announced = bytes.id ? call.use(bytes, "number of bytes") : mlir::Value();
-  if (call.ok)
-    call.make<penstock::nv::ArriveOp>(barriers, index, announced);
+  mlir::Value announced = call.useIfThere(bytes, "number of bytes");
+  mlir::Value block = call.useIfThere(cta, "number of the block");
+  if (call.ok && call.isMeeting(how, Release))
+    call.make<penstock::nv::ArriveOp>(barriers, index, announced, block, how.sem == Relaxed,
+                                      how.scope == Cluster);
 }
 
-void seam::wait(BarrierRef ref, Ref phase, bool relaxed, bool cluster, Loc at) {
+void seam::wait(BarrierRef ref, Ref phase, Meeting how, Loc at) {
   Call call(at);
   auto [barriers, index] = call.barrier(ref);
   mlir::Value parity = call.use(phase, "phase");
-  if (call.ok)
-    call.make<penstock::nv::WaitOp>(barriers, index, parity, relaxed, cluster);
+  if (call.ok && call.isMeeting(how, Acquire))
+    call.make<penstock::nv::WaitOp>(barriers, index, parity, how.sem == Relaxed,
+                                    how.scope == Cluster);
 }
 
-Ref seam::tryWait(BarrierRef ref, Ref phase, Loc at) {
+Ref seam::tryWait(BarrierRef ref, Ref phase, Meeting how, int64_t nanoseconds, Loc at) {
   Call call(at);
   auto [barriers, index] = call.barrier(ref);
   mlir::Value parity = call.use(phase, "phase");
+  auto time =
+      nanoseconds && call.ok ? call.r->builder.getI64IntegerAttr(nanoseconds) : IntegerAttr();
   auto op = call.ok ? call.make<penstock::nv::TryWaitOp>(call.r->builder.getI1Type(), barriers,
-                                                         index, parity)
+                                                         index, parity, time, how.scope == Cluster)
                     : penstock::nv::TryWaitOp();
   if (op)
     return call.r->add(op.getResult());
   return call.r ? call.r->poison() : Ref();
 }
 
-void seam::tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef ref, Loc at) {
+void seam::tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef ref, Ref multicast, Loc at) {
   Call call(at);
   mlir::Value source = call.use(tensor, "tensor");
   auto places = call.useAll(offsets, "offset");
   mlir::Value target = call.use(tile, "tile");
   auto [barriers, index] = call.barrier(ref);
+  mlir::Value blocks = call.useIfThere(multicast, "mask of blocks");
   if (call.ok)
-    call.make<penstock::nv::TmaLoadOp>(source, places, target, barriers, index);
+    call.make<penstock::nv::TmaLoadOp>(source, places, target, barriers, index, blocks);
 }
 
 void seam::tmaStore(Ref tile, Ref tensor, Refs offsets, Loc at) {
@@ -243,8 +331,8 @@ void seam::clcRequest(Ref answer, BarrierRef ref, Loc at) {
 void seam::clcAnswer(Ref answer, Ref result[2], Loc at) {
   Call call(at);
   mlir::Value tile = call.use(answer, "tile");
-  auto op = call.ok ? call.make<penstock::nv::ClcAnswerOp>(
-                          call.r->builder.getI1Type(), call.r->builder.getIndexType(), tile)
+  auto op = call.ok ? call.make<penstock::nv::ClcAnswerOp>(call.r->builder.getI1Type(),
+                                                           call.r->builder.getIndexType(), tile)
                     : penstock::nv::ClcAnswerOp();
   for (int i = 0; i < 2; ++i)
     result[i] = op ? call.r->add(op->getResult(unsigned(i))) : call.r ? call.r->poison() : Ref();
@@ -308,11 +396,12 @@ void seam::mma(bool blackwell, Ref a, Ref b, Ref acc, Ref accumulate, Loc at) {
     call.make<penstock::nv::WgmmaOp>(left, right, sum, more);
 }
 
-void seam::commit(BarrierRef ref, Loc at) {
+void seam::commit(BarrierRef ref, Ref multicast, Loc at) {
   Call call(at);
   auto [barriers, index] = call.barrier(ref);
+  mlir::Value blocks = call.useIfThere(multicast, "mask of blocks");
   if (call.ok)
-    call.make<penstock::nv::TensorCommitOp>(barriers, index);
+    call.make<penstock::nv::TensorCommitOp>(barriers, index, blocks);
 }
 
 Ref seam::loadTensor(Ref ref, Loc at) {

@@ -48,6 +48,7 @@ struct ParameterField {
 struct DeviceKernel {
   std::string name, architecture, ptx;
   unsigned threads = 0;
+  unsigned registers = 0; ///< of each thread at the start; 0: as the assembler chooses
   std::array<unsigned, 3> cluster = {1, 1, 1};
   uint32_t sharedBytes = 0; ///< dynamic
   unsigned parameterBytes = 0;

@@ -103,8 +103,6 @@ private:
     int64_t pending, bytes = 0, phase = 0;
     Events::Set arrived;
     unsigned completed = none; ///< the event of the last phase's completion
-    int64_t expectedBytes = 0, broughtBytes = 0;
-    unsigned expectedAt = none, broughtAt = none; ///< sources
   };
   struct Queue {
     std::vector<unsigned> open; ///< works that no group has yet
@@ -138,7 +136,6 @@ private:
 
   void reportOrder(const Touch &first, const Touch &second);
   void reportDeadlock();
-  void reportBytes(unsigned barrier);
   void checkEnd();
 
   const SourcePlace &place(unsigned source) const { return protocol.sources[source].place; }
@@ -148,8 +145,8 @@ private:
   std::string when() const {
     return protocol.circumstances.empty() ? "" : ", with " + protocol.circumstances;
   }
-  /// Adds a finding unless the same was reported at these places.
-  Diagnostic *report(unsigned code, unsigned source, unsigned other = none);
+  /// Adds a finding unless one of its kind was reported at this place.
+  Diagnostic *report(unsigned code, unsigned source);
 
   const Protocol &protocol;
   Timing timing;
@@ -161,7 +158,7 @@ private:
   std::vector<unsigned> pending;           ///< works, in the order in which they were issued
   std::vector<std::vector<Touch>> touches; ///< by tile
   std::vector<Diagnostic> found;
-  std::set<std::array<unsigned, 3>> known;
+  std::set<std::pair<unsigned, unsigned>> known;
 };
 
 size_t mostEvents(const Protocol &protocol) {
@@ -187,8 +184,8 @@ Run::Run(const Protocol &protocol, Timing timing)
     state.last = start;
 }
 
-Diagnostic *Run::report(unsigned code, unsigned source, unsigned other) {
-  if (!known.insert({code, std::min(source, other), std::max(source, other)}).second)
+Diagnostic *Run::report(unsigned code, unsigned source) {
+  if (!known.insert({code, source}).second)
     return nullptr;
   found.emplace_back();
   found.back().code = code;
@@ -197,15 +194,15 @@ Diagnostic *Run::report(unsigned code, unsigned source, unsigned other) {
 }
 
 std::string Run::nameOf(const ProtocolBox &box) const {
-  std::string text = protocol.tiles[box.tile];
+  std::string text = protocol.tiles[box.tile].name;
   // The slot of a ring of tiles is what its author thinks in.
   if (box.rank > 2 && box.end[0] == box.begin[0] + 1)
     text += "[" + std::to_string(box.begin[0]) + "]";
-  return "`" + text + "`";
+  return "`" + text + "`" + protocol.tiles[box.tile].where;
 }
 
 void Run::reportOrder(const Touch &first, const Touch &second) {
-  Diagnostic *d = report(ProtocolOrder, second.source, first.source);
+  Diagnostic *d = report(ProtocolOrder, second.source);
   if (!d)
     return;
   std::string what = nameOf(second.access.box);
@@ -218,10 +215,10 @@ void Run::reportOrder(const Touch &first, const Touch &second) {
                           nameOf(first.source) + " of " + protocol.roles[first.role].name +
                           (first.byEngine ? ", whose end has to be awaited" : ""),
                       ""});
-  d->helps.push_back(first.access.write
-                         ? "wait, before reading, for a barrier that the writer arrives on"
-                         : "give the slot back when it has been read, and wait for that before "
-                           "it is filled again");
+  d->helps.push_back(second.access.write
+                         ? "give the slot back when it has been read, and wait for that before "
+                           "it is filled again"
+                         : "wait, before reading, for a barrier that the writer arrives on");
 }
 
 void Run::touch(unsigned role, const Step &step, unsigned event, unsigned work) {
@@ -229,6 +226,8 @@ void Run::touch(unsigned role, const Step &step, unsigned event, unsigned work) 
     Touch now{role, step.source, step.queue, work != none, access, event, work};
     auto &list = touches[access.box.tile];
     bool written = access.write || access.maybe;
+    // Where there are several, what still reads says more than what wrote before.
+    const Touch *unordered = nullptr;
     for (const Touch &old : list) {
       if (!old.access.box.overlaps(access.box) && !old.access.maybe)
         continue;
@@ -241,9 +240,12 @@ void Run::touch(unsigned role, const Step &step, unsigned event, unsigned work) 
                     step.queue == ProtocolQueue::Tensor && step.kind == Kind::Start &&
                     works[old.work].step->kind == Kind::Start;
       unsigned over = old.work == none ? old.event : works[old.work].over;
-      if (!shared && !queued && !events.isBefore(over, event))
-        reportOrder(old, now);
+      if (!shared && !queued && !events.isBefore(over, event) &&
+          (!unordered || (unordered->access.write && !old.access.write)))
+        unordered = &old;
     }
+    if (unordered)
+      reportOrder(*unordered, now);
     if (!written)
       if (Diagnostic *d = report(ProtocolUninitialised, step.source)) {
         d->message = nameOf(step.source) + " reads " + nameOf(access.box) +
@@ -303,8 +305,6 @@ void Run::complete(unsigned index) {
     work.over = events.add(work.issued);
     Barrier &barrier = barriers[work.step->barrier];
     barrier.bytes -= work.step->bytes;
-    barrier.broughtBytes += work.step->bytes;
-    barrier.broughtAt = work.step->source;
     events.include(barrier.arrived, work.over);
     completePhase(barrier);
     return;
@@ -381,12 +381,8 @@ bool Run::advance(unsigned role) {
   case Kind::Arrive: {
     state.last = events.add(state.last);
     Barrier &barrier = barriers[step.barrier];
-    if (step.bytes) {
-      barrier.bytes += step.bytes;
-      barrier.expectedBytes += step.bytes;
-      barrier.expectedAt = step.source;
-    }
-    arrive(step.barrier, step.count, state.last, step.source);
+    barrier.bytes += step.bytes;
+    arrive(step.barrier, step.count, step.relaxed ? none : state.last, step.source);
     break;
   }
   case Kind::Copy:
@@ -433,19 +429,6 @@ bool Run::advanceRoles() {
   return moved;
 }
 
-void Run::reportBytes(unsigned index) {
-  const Barrier &barrier = barriers[index];
-  unsigned at = barrier.expectedAt != none ? barrier.expectedAt : barrier.broughtAt;
-  Diagnostic *d = report(ProtocolBytes, at);
-  if (!d)
-    return;
-  d->message = barrierName(index) + " is told to expect " + std::to_string(barrier.expectedBytes) +
-               " bytes in all, and copies bring " + std::to_string(barrier.broughtBytes) + when();
-  if (barrier.broughtAt != none && barrier.broughtAt != at)
-    d->notes.push_back({place(barrier.broughtAt), "the last copy that arrives on it", ""});
-  d->helps.push_back("announce, for each phase, the bytes of all tiles that are copied in it");
-}
-
 void Run::reportDeadlock() {
   // The cause is a wait; what else stands still follows from it.
   std::vector<unsigned> waiting;
@@ -455,14 +438,6 @@ void Run::reportDeadlock() {
   auto stepOf = [&](unsigned role) -> const Step & {
     return protocol.roles[role].steps[states[role].next];
   };
-  bool wrongBytes = false;
-  for (unsigned role : waiting)
-    if (const Barrier &b = barriers[stepOf(role).barrier]; b.expectedBytes != b.broughtBytes) {
-      reportBytes(stepOf(role).barrier);
-      wrongBytes = true;
-    }
-  if (wrongBytes)
-    return;
   auto missing = [&](unsigned role) {
     unsigned index = stepOf(role).barrier;
     const Barrier &b = barriers[index];
@@ -497,10 +472,6 @@ void Run::reportDeadlock() {
 }
 
 void Run::checkEnd() {
-  for (unsigned i = 0; i < barriers.size(); ++i) {
-    if (barriers[i].expectedBytes != barriers[i].broughtBytes)
-      reportBytes(i);
-  }
   Events::Set atEnd = events.emptySet();
   for (const RoleState &state : states)
     events.include(atEnd, state.last);
@@ -526,17 +497,59 @@ std::vector<Diagnostic> Run::findings() {
   else
     reportDeadlock();
   std::vector<Diagnostic> ordered;
-  for (unsigned code : {ProtocolArrivals, ProtocolBytes, ProtocolOrder, ProtocolDeadlock,
-                        ProtocolUninitialised, ProtocolUnfinished})
+  for (unsigned code : {ProtocolArrivals, ProtocolOrder, ProtocolDeadlock, ProtocolUninitialised,
+                        ProtocolUnfinished})
     for (Diagnostic &d : found)
       if (d.code == code)
         ordered.push_back(std::move(d));
   return ordered;
 }
 
+/// Barriers that are told of other bytes than come: whatever the order, some phase
+/// ends too early or never.
+std::vector<Diagnostic> wrongBytes(const Protocol &protocol) {
+  struct Sum {
+    int64_t expected = 0, brought = 0;
+    unsigned expectedAt = none, broughtAt = none; ///< sources
+  };
+  std::vector<Sum> sums(protocol.barriers.size());
+  for (const ProtocolRole &role : protocol.roles)
+    for (const Step &step : role.steps)
+      if (step.kind == Kind::Arrive && step.count > protocol.barriers[step.barrier].count) {
+        return {}; // every thread announces where one was meant: that is the mistake
+      } else if (step.kind == Kind::Arrive && step.bytes) {
+        sums[step.barrier].expected += step.bytes;
+        sums[step.barrier].expectedAt = step.source;
+      } else if (step.kind == Kind::Copy) {
+        sums[step.barrier].brought += step.bytes;
+        sums[step.barrier].broughtAt = step.source;
+      }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const Sum &sum = sums[i];
+    if (sum.expected == sum.brought)
+      continue;
+    unsigned at = sum.expectedAt != none ? sum.expectedAt : sum.broughtAt;
+    Diagnostic d;
+    d.code = ProtocolBytes;
+    d.place = protocol.sources[at].place;
+    d.message = "`" + protocol.barriers[i].name + "` is told to expect " +
+                std::to_string(sum.expected) + " bytes in all, and copies bring " +
+                std::to_string(sum.brought) +
+                (protocol.circumstances.empty() ? "" : ", with " + protocol.circumstances);
+    if (sum.broughtAt != none && sum.broughtAt != at)
+      d.notes.push_back(
+          {protocol.sources[sum.broughtAt].place, "the last copy that arrives on it", ""});
+    d.helps.push_back("announce, for each phase, the bytes of all tiles that are copied in it");
+    return {d}; // those of other slots say the same
+  }
+  return {};
+}
+
 } // namespace
 
 std::vector<Diagnostic> followProtocol(const Protocol &protocol) {
+  if (std::vector<Diagnostic> found = wrongBytes(protocol); !found.empty())
+    return found;
   for (Timing timing : timings)
     if (std::vector<Diagnostic> found = Run(protocol, timing).findings(); !found.empty())
       return found;

@@ -61,7 +61,7 @@ struct ProtocolStep {
   Kind kind = Kind::Touch;
   ProtocolQueue queue = ProtocolQueue::Tensor;
   bool parity = false;
-  bool relaxed = false; ///< a wait that orders nothing
+  bool relaxed = false; ///< a wait or an arrival that orders nothing
   unsigned source = 0;
   unsigned barrier = 0;
   int64_t count = 0;
@@ -88,10 +88,14 @@ struct Protocol {
     std::string name; ///< of the operation
     SourcePlace place;
   };
+  struct Tile {
+    std::string name;
+    std::string where; ///< " of block 1"
+  };
   std::vector<Source> sources;
   std::vector<ProtocolBarrier> barriers;
-  /// Names of arrays of barriers and of tiles.
-  std::vector<std::string> arrays, tiles;
+  std::vector<std::string> arrays; ///< names of arrays of barriers
+  std::vector<Tile> tiles;
   /// The roles that meet at each sync.
   std::vector<std::vector<unsigned>> syncs;
   std::vector<ProtocolRole> roles;

@@ -15,6 +15,7 @@
 #ifndef PENSTOCK_UNITTESTS_EXPLICIT_MISTAKES_H
 #define PENSTOCK_UNITTESTS_EXPLICIT_MISTAKES_H
 
+#include <penstock/assemble.h>
 #include <penstock/penstock.h>
 
 #include <gtest/gtest.h>
@@ -149,6 +150,16 @@ void expectRight(const K &kernel, Target target, int64_t tiles, CompileOptions o
     EXPECT_TRUE(found.empty()) << timing.name << "\n" << to_text(found);
     EXPECT_EQ(product.wrong(), 0) << timing.name;
   }
+}
+
+/// CUDA's assembler, where there is one, takes the kernel and complains of nothing.
+template <class K> void expectAssembled(const K &kernel, Target target) {
+  if (find_assembler().empty())
+    GTEST_SKIP() << "ptxas is not installed";
+  auto compiled = try_compile(kernel, target);
+  ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+  Assembled code = assemble(compiled.kernel.ptx(), target);
+  EXPECT_TRUE(code.diagnostics.empty()) << to_text(code.diagnostics);
 }
 
 /// A kernel whose mistake is found when it runs; and before, where following its

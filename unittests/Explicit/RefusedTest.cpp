@@ -70,6 +70,35 @@ TEST(RefusedMemory, Registers) {
       1603, "registers");
 }
 
+TEST(RefusedMemory, RegistersOfWarpgroups) {
+  refuse([](Block &b, InA, OutC) { b.registers.release(20); }, 1603, "20 kept");    // [20 kept]
+  refuse([](Block &b, InA, OutC) { b.registers.request(100); }, 1603, "100 asked"); // [100 asked]
+  refuse(
+      [](Block &b, InA, OutC) {
+        b.warp(0, [&] {
+          b.registers.release(24); // [by a warp]
+        });
+      },
+      1604, "by a warp");
+  // 65536 registers are 128 for each of 512 threads; nobody gives any back.
+  refuse(
+      [](Block &b, InA, OutC) {
+        b.threads(512);
+        b.warps(4, 12, [&] {
+          b.registers.request(160); // [too many]
+        });
+      },
+      1603, "too many");
+  refuse(
+      [](Block &b, InA, OutC) {
+        b.threads(512);
+        b.warps(0, 4, [&] {
+          b.registers.release(136); // [more than at the start]
+        });
+      },
+      1603, "more than at the start");
+}
+
 TEST(RefusedShape, Products) {
   // 96 rows; 20 columns; elements of two kinds; a length of 24; no transpose.
   refuse([](Block &b, InA, OutC) { b.tcgen05.alloc<f32>(96, 64); }, // [96 rows]
@@ -138,9 +167,23 @@ TEST(RefusedShape, PartsOfTiles) {
       [](Block &b, InA A, OutC) {
         auto a = b.shared<f16>(128, 64);
         auto [full] = b.mbarrier.alloc<1>({1});
-        b.tma.load(A.at(0, 0), slice(a, {64, 0}, {64, 64}), full); // [lower half]
+        b.tma.load(A.at(0, 0), slice(a, {0, 32}, {128, 32}), full); // [right half]
       },
-      1602, "lower half");
+      1602, "right half");
+  refuse(
+      [](Block &b, InA A, OutC) {
+        auto a = b.shared<f16>(128, 64);
+        auto [full] = b.mbarrier.alloc<1>({1});
+        b.tma.load(A.at(0, 0), slice(a, {4, 0}, {64, 64}), full); // [rows from 4 on]
+      },
+      1602, "rows from 4 on");
+  refuse(
+      [](Block &b, InA A, OutC) {
+        auto a = b.shared<f16>(64, 128);
+        auto [full] = b.mbarrier.alloc<1>({1});
+        b.tma.load(A.at(0, 0), transposed(a), full); // [transposed]
+      },
+      1602, "transposed");
   refuse(
       [](Block &b, InA, OutC) {
         auto a = b.shared<f16>(64, 64), w = b.shared<f16>(64, 64);
@@ -198,6 +241,53 @@ TEST(RefusedScope, Threads) {
         });
       },
       1604, "elected twice");
+}
+
+TEST(RefusedScope, Clusters) {
+  refuse([](Block &b, InA, OutC) { b.cluster(9); }, 1604, "9 blocks");       // [9 blocks]
+  refuse([](Block &b, InA, OutC) { b.cluster_sync(); }, 1604, "no cluster"); // [no cluster]
+  refuse(
+      [](Block &b, InA, OutC) {
+        b.cluster(2);
+        b.warp(0, [&] {
+          b.cluster_sync(); // [sync by a part]
+        });
+      },
+      1604, "sync by a part");
+  refuse(
+      [](Block &b, InA, OutC) {
+        auto [full] = b.mbarrier.alloc<1>({1});
+        b.mbarrier.arrive(full, {.cta = 1}); // [other block]
+      },
+      1604, "other block");
+  refuse(
+      [](Block &b, InA, OutC) {
+        b.cluster(2);
+        auto [full] = b.mbarrier.alloc<1>({1});
+        b.mbarrier.arrive(full, {.cta = 2}); // [third block]
+      },
+      1604, "third block");
+  refuse(
+      [](Block &b, InA A, OutC) {
+        b.cluster(2);
+        auto tile = b.shared<f16>(64, 64);
+        auto [full] = b.mbarrier.alloc<1>({1});
+        b.tma.load(A.at(0, 0), tile, full, {.multicast = 4}); // [mask of the third]
+      },
+      1604, "mask of the third");
+  refuse(
+      [](Block &b, InA, OutC) {
+        auto [full] = b.mbarrier.alloc<1>({1});
+        b.tcgen05.commit(full, {.multicast = 3}); // [commit to none]
+      },
+      1604, "commit to none");
+  refuse(
+      [](Block &b, InA, OutC) {
+        b.pair();
+        b.cluster(4); // [pair of four]
+        b.cluster_sync();
+      },
+      1604, "pair of four");
 }
 
 TEST(RefusedScope, ByOneThread) {
@@ -265,7 +355,49 @@ TEST(RefusedBarrier, CountsAndIndices) {
          Target::sm_90a());
 }
 
+TEST(RefusedBarrier, Semantics) {
+  refuse(
+      [](Block &b, InA, OutC) {
+        auto [full] = b.mbarrier.alloc<1>({1});
+        b.mbarrier.arrive(full, {.sem = Acquire}); // [acquiring arrival]
+      },
+      1605, "acquiring arrival");
+  refuse(
+      [](Block &b, InA, OutC) {
+        auto [full] = b.mbarrier.alloc<1>({1});
+        b.mbarrier.wait(full, 0, {.sem = Release}); // [releasing wait]
+      },
+      1605, "releasing wait");
+  refuse(
+      [](Block &b, InA, OutC) {
+        auto [full] = b.mbarrier.alloc<1>({1});
+        b.mbarrier.try_wait(full, 0, {.timeout_ns = -1}); // [negative time]
+      },
+      1605, "negative time");
+}
+
 TEST(RefusedBarrier, NamedBarriers) {
+  refuse([](Block &b, InA, OutC) { b.named_barrier.alloc(48); }, 1605, "48");    // [48]
+  refuse([](Block &b, InA, OutC) { b.named_barrier.alloc(160); }, 1605, "five"); // [five]
+  refuse(
+      [](Block &b, InA, OutC) {
+        auto small = b.named_barrier.alloc(64);
+        b.named_barrier.sync(small); // [all come]
+      },
+      1605, "all come");
+  refuse(
+      [](Block &b, InA, OutC) {
+        auto alone = b.named_barrier.alloc(128);
+        b.named_barrier.arrive(alone); // [none waits]
+      },
+      1605, "none waits");
+  refuse(
+      [](Block &b, InA, OutC) {
+        for (int i = 0; i < 16; ++i)
+          b.named_barrier.sync(b.named_barrier.alloc(128)); // [16 barriers]
+      },
+      1605, "16 barriers");
+
   refuse(
       [](Block &b, InA, OutC) {
         b.threads(1024);

@@ -43,8 +43,8 @@ Protocol protocolOf(const RoleSystem &system, int64_t n) {
       p.arrays.push_back(ring.name + (full ? ".full" : ".empty"));
       first.push_back(unsigned(p.barriers.size()));
       for (int64_t slot = 0; slot < ring.slots; ++slot)
-        p.barriers.push_back({p.arrays.back() + std::to_string(slot), array, slot,
-                              std::max<int64_t>(count, 1)});
+        p.barriers.push_back(
+            {p.arrays.back() + std::to_string(slot), array, slot, std::max<int64_t>(count, 1)});
     }
   for (const Role &role : system.roles) {
     p.roles.push_back({role.name});
@@ -81,8 +81,8 @@ bool waitsBeforeItArrives(const RoleSystem &system) {
       const RoleEvent &arrive = role.events[i];
       if (arrive.kind != RoleEventKind::Commit && arrive.kind != RoleEventKind::Release)
         continue;
-      RoleEventKind waits = arrive.kind == RoleEventKind::Commit ? RoleEventKind::Acquire
-                                                                 : RoleEventKind::Wait;
+      RoleEventKind waits =
+          arrive.kind == RoleEventKind::Commit ? RoleEventKind::Acquire : RoleEventKind::Wait;
       bool before = false;
       for (size_t j = 0; j < role.events.size(); ++j) {
         const RoleEvent &e = role.events[j];
@@ -153,7 +153,7 @@ Protocol copyRing(int64_t slots, int64_t n) {
   for (unsigned array : {0u, 1u})
     for (int64_t s = 0; s < slots; ++s)
       p.barriers.push_back({p.arrays[array] + std::to_string(s), array, s, 1});
-  p.tiles = {"As"};
+  p.tiles = {{"As", ""}};
   p.roles = {{"producer"}, {"consumer"}};
   for (int64_t t = 0; t < n; ++t) {
     auto slot = unsigned(t % slots);

@@ -37,6 +37,19 @@ void NVDialect::registerTypes() {
 LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   if (attribute.getName() == pairAttr && isa<func::FuncOp>(op))
     return success();
+  if (attribute.getName() == clusterAttr) {
+    auto blocks = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!isa<func::FuncOp>(op) || !blocks)
+      return tile::emitCoded(op, OpForm) << "`nv.cluster` is a number on a kernel";
+    if (blocks.getInt() >= 1 && blocks.getInt() <= maxClusterBlocks &&
+        (!op->hasAttr(pairAttr) || blocks.getInt() == 2))
+      return success();
+    auto diagnostic = tile::emitCoded(op, HardwareScope)
+                      << "a cluster of " << blocks.getInt() << " blocks is not possible";
+    diagnostic.attachNote() << (op->hasAttr(pairAttr) ? "help: a pair is a cluster of two blocks"
+                                                      : "help: a cluster has 1 to 8 blocks");
+    return diagnostic;
+  }
   if (attribute.getName() != threadsAttr)
     return tile::emitCoded(op, OpForm) << "unknown attribute " << attribute.getName();
   auto count = dyn_cast<IntegerAttr>(attribute.getValue());
@@ -55,6 +68,17 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
 bool nv::isPaired(Operation *op) {
   auto kernel = op->getParentOfType<func::FuncOp>();
   return kernel && kernel->hasAttr(NVDialect::pairAttr);
+}
+
+int64_t nv::clusterSize(Operation *op) {
+  auto kernel = dyn_cast<func::FuncOp>(op);
+  if (!kernel)
+    kernel = op->getParentOfType<func::FuncOp>();
+  if (!kernel)
+    return 1;
+  if (auto blocks = kernel->getAttrOfType<IntegerAttr>(NVDialect::clusterAttr))
+    return blocks.getInt();
+  return kernel->hasAttr(NVDialect::pairAttr) ? 2 : 1;
 }
 
 ThreadScope nv::scopeOf(Operation *op) {

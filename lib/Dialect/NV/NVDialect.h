@@ -19,6 +19,8 @@ namespace penstock::nv {
 
 /// Threads of a warp, and warps of a warpgroup.
 constexpr int64_t warpSize = 32, warpgroupWarps = 4;
+/// What every GPU with clusters runs; more is a choice of the single chip.
+constexpr int64_t maxClusterBlocks = 8;
 /// The scope that an operation is executed by: the warps of the innermost
 /// nv.warps around it, or the kernel's.
 struct ThreadScope {
@@ -29,6 +31,8 @@ struct ThreadScope {
 ThreadScope scopeOf(mlir::Operation *op);
 /// Whether two blocks multiply as one around this operation.
 bool isPaired(mlir::Operation *op);
+/// The blocks of the cluster that a kernel, or the one around an operation, runs in.
+int64_t clusterSize(mlir::Operation *op);
 
 } // namespace penstock::nv
 

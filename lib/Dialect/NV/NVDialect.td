@@ -28,6 +28,10 @@ def NV_Dialect : Dialect {
     docs/explicit.md says for each operation who executes it and how it
     completes.
 
+    With `nv.cluster = n` on the kernel n neighbouring blocks run at the same time
+    and reach each other's shared memory: copies by TMA arrive in several of them,
+    and threads arrive on barriers of the others.
+
     With `nv.pair` on the kernel two neighbouring blocks form a cluster and
     multiply as one: each holds its half of the rows of A, its half of the columns
     of B and its rows of the accumulator. The first of them issues the products;
@@ -41,6 +45,8 @@ def NV_Dialect : Dialect {
     void registerTypes();
     /// On a kernel: the number of threads of a block.
     static constexpr ::llvm::StringLiteral threadsAttr = "nv.threads";
+    /// On a kernel: how many neighbouring blocks form a cluster.
+    static constexpr ::llvm::StringLiteral clusterAttr = "nv.cluster";
     /// On a kernel: two neighbouring blocks multiply as one.
     static constexpr ::llvm::StringLiteral pairAttr = "nv.pair";
   }];
@@ -51,6 +57,13 @@ def NV_Barriers : TypeDef<NV_Dialect, "Barriers"> {
   let summary = "mbarrier objects in shared memory";
   let parameters = (ins "int64_t":$count);
   let assemblyFormat = "`<` $count `>`";
+}
+
+def NV_NamedBarrier : TypeDef<NV_Dialect, "NamedBarrier"> {
+  let mnemonic = "named_barrier";
+  let summary = "a named barrier of the block, for so many threads";
+  let parameters = (ins "int64_t":$threads);
+  let assemblyFormat = "`<` $threads `>`";
 }
 
 #endif // PENSTOCK_NV_DIALECT

@@ -51,9 +51,14 @@ static LogicalResult verifyRank2(Operation *op, Value memref, StringRef role) {
               "take one slot of a ring with tile[slot]");
 }
 
-/// Engines find a tile by where its slot begins and take it from there in the
-/// layout of the whole tile: they know nothing of parts.
-static LogicalResult verifyWholeSlot(Operation *op, Value memref, StringRef role) {
+/// Rows of a tile that one pattern of a swizzle takes.
+static constexpr int64_t patternRows = 8;
+
+/// The tensor core finds a tile by where its slot begins and takes it from there in
+/// the layout of the whole tile: it knows nothing of parts. Copies can leave out
+/// rows, as long as patterns of the swizzle stay whole.
+static LogicalResult verifyWholeSlot(Operation *op, Value memref, StringRef role,
+                                     bool rowsMayBePart = false) {
   for (Value view = memref; Operation *from = view.getDefiningOp();) {
     if (isa<memref::TransposeOp, memref::CastOp>(from)) {
       view = from->getOperand(0);
@@ -63,14 +68,20 @@ static LogicalResult verifyWholeSlot(Operation *op, Value memref, StringRef role
     if (!slice)
       break;
     ArrayRef<int64_t> shape = slice.getSourceType().getShape();
-    for (size_t dim = shape.size() < 2 ? 0 : shape.size() - 2; dim < shape.size(); ++dim)
-      if (getConstantIntValue(slice.getMixedOffsets()[dim]) != 0 ||
-          slice.getType().getDimSize(slice.getType().getRank() - int64_t(shape.size() - dim)) !=
-              shape[dim])
+    for (size_t dim = shape.size() < 2 ? 0 : shape.size() - 2; dim < shape.size(); ++dim) {
+      auto offset = getConstantIntValue(slice.getMixedOffsets()[dim]);
+      int64_t size =
+          slice.getType().getDimSize(slice.getType().getRank() - int64_t(shape.size() - dim));
+      bool whole = offset == 0 && size == shape[dim];
+      bool wholePatterns = rowsMayBePart && dim + 2 == shape.size() && size % patternRows == 0 &&
+                           (!offset || *offset % patternRows == 0);
+      if (!whole && !wholePatterns)
         return fail(emitCoded(op, HardwareShape)
                         << "the " << role << " of `" << op->getName().stripDialect() << "`, "
                         << describe(memref) << ", is a part of a tile",
-                    "engines take whole tiles, or whole slots of a ring");
+                    rowsMayBePart ? "engines copy whole rows, in multiples of 8"
+                                  : "engines take whole tiles, or whole slots of a ring");
+    }
     view = slice.getSource();
   }
   return success();
@@ -116,6 +127,14 @@ static LogicalResult verifyGroups(Operation *op, int64_t pending, int64_t most) 
               << " groups under way; 0 to " << most << " are possible");
 }
 
+static bool isTransposed(Value memref) {
+  Operation *from = memref.getDefiningOp();
+  if (isa_and_nonnull<memref::TransposeOp>(from))
+    return true;
+  return isa_and_nonnull<memref::SubViewOp, memref::CastOp>(from) &&
+         isTransposed(from->getOperand(0));
+}
+
 /// A box of a tensor and a shared tile, as an engine copies them.
 static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, Value tile,
                                bool byTma) {
@@ -131,8 +150,13 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
     return fail(emitCoded(op, ElementMismatch)
                 << describe(tensor) << " and " << describe(tile)
                 << " hold different elements; an engine copies without converting");
-  if (failed(verifyRank2(op, tile, "tile")) || failed(verifyWholeSlot(op, tile, "tile")))
+  if (failed(verifyRank2(op, tile, "tile")) || failed(verifyWholeSlot(op, tile, "tile", byTma)))
     return failure();
+  if (isTransposed(tile))
+    return fail(emitCoded(op, HardwareShape)
+                    << "`" << op->getName().stripDialect() << "` copies rows to rows, and "
+                    << describe(tile) << " is transposed",
+                "copy the tile as it is, and transpose it where it is multiplied");
   if (tensorType.getRank() < 2 || tensorType.getRank() > 5)
     return fail(emitCoded(op, HardwareShape)
                 << describe(tensor) << " has rank " << tensorType.getRank()
@@ -178,24 +202,101 @@ LogicalResult ElectOp::verify() {
   return success();
 }
 
-static LogicalResult verifyPaired(Operation *op) {
-  if (isPaired(op))
+static LogicalResult verifyInCluster(Operation *op, const Twine &what) {
+  auto kernel = op->getParentOfType<func::FuncOp>();
+  if (kernel && (kernel->hasAttr(NVDialect::clusterAttr) || kernel->hasAttr(NVDialect::pairAttr)))
     return success();
-  return fail(emitCoded(op, HardwareScope)
-                  << "`" << op->getName().stripDialect() << "` stands in a kernel without pairs",
-              "call b.pair() first");
+  return fail(emitCoded(op, HardwareScope) << what.str() << " stands in a kernel without clusters",
+              "call b.cluster(blocks) or b.pair() first");
 }
-LogicalResult PairRankOp::verify() { return verifyPaired(*this); }
-LogicalResult PairSyncOp::verify() {
-  if (failed(verifyPaired(*this)))
+
+/// Blocks of the cluster as bits of a mask.
+static LogicalResult verifyMulticast(Operation *op, Value mask) {
+  if (!mask)
+    return success();
+  if (failed(verifyInCluster(op, "a multicast")))
+    return failure();
+  APInt bits;
+  int64_t blocks = clusterSize(op);
+  if (matchPattern(mask, m_ConstantInt(&bits)) &&
+      (bits.isZero() || bits.getZExtValue() >> blocks != 0))
+    return fail(emitCoded(op, HardwareScope)
+                    << "a multicast to the blocks of mask " << bits.getZExtValue()
+                    << " in a cluster of " << blocks,
+                "bit i stands for block i of the cluster, and one is set at least");
+  return success();
+}
+
+LogicalResult ClusterRankOp::verify() { return verifyInCluster(*this, "`cluster.rank`"); }
+LogicalResult ClusterSyncOp::verify() {
+  if (failed(verifyInCluster(*this, "`cluster.sync`")))
     return failure();
   if (!scopeOf(*this).wholeBlock || scopeOf(*this).oneThread)
     return fail(emitCoded(*this, HardwareScope)
-                << "`pair_sync` is executed by all threads of both blocks");
+                << "`cluster.sync` is executed by all threads of all blocks of the cluster");
   return success();
 }
 
 LogicalResult SyncOp::verify() { return verifyConverged(*this); }
+LogicalResult WarpSyncOp::verify() { return verifyConverged(*this); }
+
+void NamedBarrierAllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (auto label = getLabel())
+    setName(getResult(), *label);
+}
+
+LogicalResult NamedBarrierAllocOp::verify() {
+  auto kernel = (*this)->getParentOfType<func::FuncOp>();
+  auto block = kernel ? kernel->getAttrOfType<IntegerAttr>(NVDialect::threadsAttr) : IntegerAttr();
+  int64_t threads = getResult().getType().getThreads();
+  if (threads >= warpSize && threads % warpSize == 0 && block && threads <= block.getInt())
+    return success();
+  return fail(emitCoded(*this, HardwareBarrier)
+                  << "a named barrier for " << threads << " threads of "
+                  << (block ? std::to_string(block.getInt()) : "an unknown number"),
+              "whole warps of the block meet there");
+}
+
+/// All threads of the scope come, so they cannot be more than the barrier waits
+/// for.
+static LogicalResult verifyNamedBarrier(Operation *op, Value barrier) {
+  if (failed(verifyConverged(op)))
+    return failure();
+  int64_t expected = cast<NamedBarrierType>(barrier.getType()).getThreads();
+  int64_t coming = scopeOf(op).warps * warpSize;
+  if (coming <= expected)
+    return success();
+  return fail(emitCoded(op, HardwareBarrier)
+              << coming << " threads come to a named barrier for " << expected);
+}
+LogicalResult NamedBarrierSyncOp::verify() { return verifyNamedBarrier(*this, getBarrier()); }
+LogicalResult NamedBarrierArriveOp::verify() {
+  if (failed(verifyNamedBarrier(*this, getBarrier())))
+    return failure();
+  // Somebody must be there for whom it opens.
+  if (scopeOf(*this).warps * warpSize < getBarrier().getType().getThreads())
+    return success();
+  return fail(emitCoded(*this, HardwareBarrier)
+                  << "all " << getBarrier().getType().getThreads()
+                  << " threads of a named barrier arrive and none waits",
+              "count the threads that wait as well: a barrier for those of both roles");
+}
+
+static LogicalResult verifyRegisters(Operation *op, int64_t count) {
+  if (count % 8 || count < 24 || count > 256)
+    return fail(emitCoded(op, HardwareMemory) << "`" << op->getName().stripDialect() << "` of "
+                                              << count << " registers for each thread",
+                "multiples of 8 from 24 to 256 are possible");
+  ThreadScope scope = scopeOf(op);
+  if (!scope.oneThread && scope.warps % warpgroupWarps == 0 &&
+      scope.firstWarp % warpgroupWarps == 0)
+    return success();
+  return fail(emitCoded(op, HardwareScope) << "`" << op->getName().stripDialect()
+                                           << "` is executed by a part of a warpgroup",
+              "all 4 warps of a warpgroup agree on their registers: b.warps(0, 4, ..)");
+}
+LogicalResult RegistersRequestOp::verify() { return verifyRegisters(*this, getCount()); }
+LogicalResult RegistersReleaseOp::verify() { return verifyRegisters(*this, getCount()); }
 
 //===----------------------------------------------------------------------===//
 // Barriers
@@ -226,10 +327,26 @@ LogicalResult ArriveOp::verify() {
     return fail(emitCoded(*this, HardwareBarrier)
                     << "a phase cannot wait for " << bytes.getSExtValue() << " bytes",
                 "at most 2^20 - 1 are counted");
+  if (getCta()) {
+    if (failed(verifyInCluster(*this, "an arrival in another block")))
+      return failure();
+    APInt rank;
+    if (matchPattern(getCta(), m_ConstantInt(&rank)) &&
+        (rank.getSExtValue() < 0 || rank.getSExtValue() >= clusterSize(*this)))
+      return fail(emitCoded(*this, HardwareScope)
+                  << "block " << rank.getSExtValue() << " does not exist in a cluster of "
+                  << clusterSize(*this));
+  }
   return verifyIndex(*this, getBarriers(), getIndex());
 }
 
-LogicalResult TryWaitOp::verify() { return verifyIndex(*this, getBarriers(), getIndex()); }
+LogicalResult TryWaitOp::verify() {
+  if (auto time = getNanoseconds(); time && (*time < 1 || *time > UINT32_MAX))
+    return fail(emitCoded(*this, HardwareBarrier)
+                    << "`mbarrier.try_wait` sleeps for " << *time << " nanoseconds",
+                "the time is a positive number of 32 bits");
+  return verifyIndex(*this, getBarriers(), getIndex());
+}
 
 LogicalResult WaitOp::verify() { return verifyIndex(*this, getBarriers(), getIndex()); }
 
@@ -238,7 +355,8 @@ LogicalResult WaitOp::verify() { return verifyIndex(*this, getBarriers(), getInd
 //===----------------------------------------------------------------------===//
 
 LogicalResult TmaLoadOp::verify() {
-  if (failed(verifyBox(*this, getSource(), getOffsets(), getTarget(), true)))
+  if (failed(verifyBox(*this, getSource(), getOffsets(), getTarget(), true)) ||
+      failed(verifyMulticast(*this, getMulticast())))
     return failure();
   return verifyIndex(*this, getBarriers(), getIndex());
 }
@@ -310,10 +428,11 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
     return fail(emitCoded(op, HardwareShape)
                 << "the accumulator's " << rows << " rows are not 64, or a multiple, for each of "
                 << groups << " warpgroups");
-  auto rule = blackwell ? layout::refuseTcgen05(pair ? 2 : 1, rows, product.n, product.a, product.b, product.d,
-                                                product.aOperand.major, product.bOperand.major)
-                        : layout::refuseWgmma(64, product.n, product.a, product.b, product.d,
-                                              product.aOperand.major, product.bOperand.major);
+  auto rule = blackwell
+                  ? layout::refuseTcgen05(pair ? 2 : 1, rows, product.n, product.a, product.b,
+                                          product.d, product.aOperand.major, product.bOperand.major)
+                  : layout::refuseWgmma(64, product.n, product.a, product.b, product.d,
+                                        product.aOperand.major, product.bOperand.major);
   if (rule)
     return fail(emitCoded(op, HardwareShape)
                 << "no instruction multiplies " << describe(a) << " and " << describe(b) << " into "
@@ -365,7 +484,11 @@ LogicalResult TensorMmaOp::verify() {
   return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Tensor, true);
 }
 
-LogicalResult TensorCommitOp::verify() { return verifyIndex(*this, getBarriers(), getIndex()); }
+LogicalResult TensorCommitOp::verify() {
+  if (failed(verifyMulticast(*this, getMulticast())))
+    return failure();
+  return verifyIndex(*this, getBarriers(), getIndex());
+}
 
 LogicalResult TensorLoadOp::verify() {
   if (failed(verifySpace(*this, getSource(), tile::Space::Tensor, "source")) ||

@@ -76,15 +76,80 @@ def NV_SyncOp : NV_EffectOp<"sync"> {
   let hasVerifier = 1;
 }
 
-def NV_PairRankOp : NV_Op<"pair.rank", [Pure]> {
-  let summary = "which of the two blocks of a pair this is: 0 or 1";
+def NV_WarpSyncOp : NV_EffectOp<"warp.sync"> {
+  let summary = "waits, in each warp of the scope, for all of its threads";
+  let description = [{
+    What a thread of a warp wrote before is seen by the others of the warp.
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def NV_NamedBarrierAllocOp : NV_Op<"named_barrier.alloc", [
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+    MemoryEffects<[MemAlloc]>]> {
+  let summary = "a named barrier between roles";
+  let description = [{
+    One of the 16 that a block has. It opens, each time, when so many threads
+    have come: those that wait there, and those that only arrive.
+
+    ```mlir
+    %ready = nv.named_barrier.alloc "ready" : !nv.named_barrier<256>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<StrAttr>:$label);
+  let results = (outs NV_NamedBarrier:$result);
+  let assemblyFormat = "($label^)? attr-dict `:` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+def NV_NamedBarrierSyncOp : NV_EffectOp<"named_barrier.sync"> {
+  let summary = "every thread of the scope waits until the barrier opens";
+  let arguments = (ins NV_NamedBarrier:$barrier);
+  let assemblyFormat = "$barrier attr-dict `:` qualified(type($barrier))";
+  let hasVerifier = 1;
+}
+
+def NV_NamedBarrierArriveOp : NV_EffectOp<"named_barrier.arrive"> {
+  let summary = "every thread of the scope counts at the barrier and goes on";
+  let description = [{
+    What it wrote before is seen by those that wait there.
+  }];
+  let arguments = (ins NV_NamedBarrier:$barrier);
+  let assemblyFormat = "$barrier attr-dict `:` qualified(type($barrier))";
+  let hasVerifier = 1;
+}
+
+class NV_RegistersOp<string mnemonic> : NV_EffectOp<mnemonic> {
+  let arguments = (ins I64Attr:$count);
+  let assemblyFormat = "$count attr-dict";
+  let hasVerifier = 1;
+}
+
+def NV_RegistersRequestOp : NV_RegistersOp<"registers.request"> {
+  let summary = "waits until every thread of the scope may have so many registers";
+  let description = [{
+    Executed by whole warpgroups: by all of their warps, once. The registers come
+    from the block's pool, so others must have given some back.
+  }];
+}
+
+def NV_RegistersReleaseOp : NV_RegistersOp<"registers.release"> {
+  let summary = "gives back all but so many registers of every thread of the scope";
+  let description = [{
+    Executed by whole warpgroups: by all of their warps, once.
+  }];
+}
+
+def NV_ClusterRankOp : NV_Op<"cluster.rank", [Pure]> {
+  let summary = "which block of its cluster this is: 0 and up";
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
 
-def NV_PairSyncOp : NV_EffectOp<"pair.sync"> {
-  let summary = "waits for all threads of both blocks of a pair";
+def NV_ClusterSyncOp : NV_EffectOp<"cluster.sync"> {
+  let summary = "waits for all threads of all blocks of the cluster";
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
@@ -124,19 +189,29 @@ class NV_BarrierOp<string mnemonic, list<Trait> traits = []> : NV_EffectOp<mnemo
   let hasVerifier = 1;
 }
 
-def NV_ArriveOp : NV_BarrierOp<"mbarrier.arrive"> {
+def NV_ArriveOp : NV_BarrierOp<"mbarrier.arrive", [AttrSizedOperandSegments]> {
   let summary = "arrives on a barrier, and may announce bytes";
   let description = [{
     Every thread of the scope arrives once. With `expect` the phase also waits
-    for so many bytes of copies.
+    for so many bytes of copies. With `of` the barrier is that of another block of
+    the cluster, at the same place in its shared memory. What the thread did
+    before is seen by threads of the block that wait for the phase, with `of` or
+    `cluster` by those of the cluster, and with `relaxed` by none.
 
     ```mlir
     nv.mbarrier.arrive %full[%slot] expect %bytes : !nv.barriers<3>
+    nv.mbarrier.arrive %empty[%slot] of %rank : !nv.barriers<3>
     ```
   }];
-  let arguments = (ins NV_Barriers:$barriers, Index:$index, Optional<Index>:$bytes);
+  let arguments = (ins NV_Barriers:$barriers, Index:$index, Optional<Index>:$bytes,
+                       Optional<Index>:$cta, UnitAttr:$relaxed, UnitAttr:$cluster);
+  let builders = [OpBuilder<(ins "::mlir::Value":$barriers, "::mlir::Value":$index,
+                                 "::mlir::Value":$bytes), [{
+    build($_builder, $_state, barriers, index, bytes, /*cta=*/::mlir::Value());
+  }]>];
   let assemblyFormat = [{
-    $barriers `[` $index `]` (`expect` $bytes^)? attr-dict `:` qualified(type($barriers))
+    $barriers `[` $index `]` (`expect` $bytes^)? (`of` $cta^)? (`relaxed` $relaxed^)?
+    (`cluster` $cluster^)? attr-dict `:` qualified(type($barriers))
   }];
 }
 
@@ -163,15 +238,18 @@ def NV_TryWaitOp : NV_BarrierOp<"mbarrier.try_wait"> {
   let description = [{
     Every thread of the scope asks; the answer is theirs alone. It may be false
     though the phase is over. Where it is true, what preceded the phase is seen.
+    The thread may sleep while it asks, with `for` about so many nanoseconds.
 
     ```mlir
-    %ready = nv.mbarrier.try_wait %full[%slot], %phase : !nv.barriers<3>
+    %ready = nv.mbarrier.try_wait %full[%slot], %phase for 1000 : !nv.barriers<3>
     ```
   }];
-  let arguments = (ins NV_Barriers:$barriers, Index:$index, I32:$phase);
+  let arguments = (ins NV_Barriers:$barriers, Index:$index, I32:$phase,
+                       OptionalAttr<I64Attr>:$nanoseconds, UnitAttr:$cluster);
   let results = (outs I1:$complete);
   let assemblyFormat = [{
-    $barriers `[` $index `]` `,` $phase attr-dict `:` qualified(type($barriers))
+    $barriers `[` $index `]` `,` $phase (`for` $nanoseconds^)? (`cluster` $cluster^)?
+    attr-dict `:` qualified(type($barriers))
   }];
 }
 
@@ -179,22 +257,33 @@ def NV_TryWaitOp : NV_BarrierOp<"mbarrier.try_wait"> {
 // Copies
 //===----------------------------------------------------------------------===//
 
-def NV_TmaLoadOp : NV_BarrierOp<"tma.load"> {
+def NV_TmaLoadOp : NV_BarrierOp<"tma.load", [AttrSizedOperandSegments]> {
   let summary = "copies a box of a tensor to a shared tile, by TMA";
   let description = [{
     Issued by one thread. The bytes of the whole tile are counted on the
     barrier; what lies outside of the tensor reads as zero. Rows of the tensor
     are multiples of 16 bytes, which the launch checks.
 
+    With `multicast` the box is read once and arrives in every block of the
+    cluster whose bit is set: in the same tile, and on the same barrier there.
+
     ```mlir
     nv.tma.load %A[%m, %k] to %As, %full[%slot] : memref<?x?xf16, ...>,
       memref<128x64xf16, ...>, !nv.barriers<3>
+    nv.tma.load %A[%m, %k] to %As, %full[%slot] multicast %blocks : ...
     ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$offsets, AnyMemRef:$target,
-                       NV_Barriers:$barriers, Index:$index);
+                       NV_Barriers:$barriers, Index:$index, Optional<I32>:$multicast);
+  let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$offsets,
+                                 "::mlir::Value":$target, "::mlir::Value":$barriers,
+                                 "::mlir::Value":$index), [{
+    build($_builder, $_state, source, offsets, target, barriers, index,
+          /*multicast=*/::mlir::Value());
+  }]>];
   let assemblyFormat = [{
-    $source `[` $offsets `]` `to` $target `,` $barriers `[` $index `]` attr-dict
+    $source `[` $offsets `]` `to` $target `,` $barriers `[` $index `]`
+    (`multicast` $multicast^)? attr-dict
     `:` type($source) `,` type($target) `,` qualified(type($barriers))
   }];
 }
@@ -337,8 +426,22 @@ def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma"> {
 
 def NV_TensorCommitOp : NV_BarrierOp<"tcgen05.commit"> {
   let summary = "arrives on a barrier when the scope's products so far are complete";
-  let arguments = (ins NV_Barriers:$barriers, Index:$index);
-  let assemblyFormat = "$barriers `[` $index `]` attr-dict `:` qualified(type($barriers))";
+  let description = [{
+    With `multicast` on that barrier of every block of the cluster whose bit is
+    set. A pair of blocks that multiply as one sets the bits of both by itself.
+
+    ```mlir
+    nv.tcgen05.commit %empty[%slot] multicast %blocks : !nv.barriers<3>
+    ```
+  }];
+  let arguments = (ins NV_Barriers:$barriers, Index:$index, Optional<I32>:$multicast);
+  let builders = [OpBuilder<(ins "::mlir::Value":$barriers, "::mlir::Value":$index), [{
+    build($_builder, $_state, barriers, index, /*multicast=*/::mlir::Value());
+  }]>];
+  let assemblyFormat = [{
+    $barriers `[` $index `]` (`multicast` $multicast^)? attr-dict
+    `:` qualified(type($barriers))
+  }];
 }
 
 def NV_TensorLoadOp : NV_EffectOp<"tcgen05.load"> {

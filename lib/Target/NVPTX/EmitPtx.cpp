@@ -56,6 +56,8 @@ void annotate(llvm::Module &module, const DeviceKernel &kernel) {
     function.addFnAttr(llvm::Attribute::NoUnwind);
     function.addFnAttr(llvm::Attribute::Convergent);
     function.addFnAttr("nvvm.reqntid", std::to_string(kernel.threads));
+    if (kernel.registers)
+      function.addFnAttr("nvvm.maxnreg", std::to_string(kernel.registers));
     if (kernel.cluster[0] > 1)
       function.addFnAttr("nvvm.cluster_dim", std::to_string(kernel.cluster[0]));
     // One parameter, read only, whose tensor maps have addresses.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Lowering.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -19,7 +20,7 @@ void Lowering::initialise() {
   kernel.walk([&](nv::BarrierAllocOp op) { barriers.push_back(op); });
   kernel.walk([&](nv::TensorAllocOp op) { tiles.push_back(op); });
   if (barriers.empty() && tiles.empty())
-    return;
+    return; // nothing that other threads or blocks must find ready
   if (!barriers.empty())
     when(cmp(arith::CmpIPredicate::eq, thread, i32(0)), [&] {
       for (nv::BarrierAllocOp op : barriers)
@@ -41,8 +42,8 @@ void Lowering::initialise() {
       }
       ptx("tcgen05.relinquish_alloc_permit" + ctaGroup() + ".sync.aligned;", {}, "");
     });
-  if (pair)
-    lowerPairSync();
+  if (cluster > 1)
+    lowerClusterSync();
   Executing all;
   lowerSync(all);
   for (nv::TensorAllocOp op : tiles)
@@ -50,7 +51,7 @@ void Lowering::initialise() {
         builder, loc, builder.getI32Type(), sharedPointer(i32(tensorSlots.lookup(op.getResult()))));
 }
 
-void Lowering::lowerPairSync() {
+void Lowering::lowerClusterSync() {
   if (usesTensorMemory)
     ptx("tcgen05.fence::before_thread_sync;", {}, "");
   ptx("barrier.cluster.arrive.release.aligned;", {}, "");
@@ -71,23 +72,63 @@ void Lowering::lowerSync(const Executing &by) {
     ptx("tcgen05.fence::after_thread_sync;", {}, "");
 }
 
-void Lowering::lowerArrive(nv::ArriveOp op) {
-  Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
+LogicalResult Lowering::takeBarrier(Operation *op) {
+  if (++nextBarrier <= 16)
+    return success();
+  return tile::emitCoded(op, HardwareBarrier)
+         << "the kernel needs more than the 16 barriers of a block";
+}
+
+void Lowering::lowerNamedBarrier(Operation *op) {
+  Value barrier = op->getOperand(0);
+  bool waits = isa<nv::NamedBarrierSyncOp>(op);
   if (usesTensorMemory)
     ptx("tcgen05.fence::before_thread_sync;", {}, "");
+  ptx(((waits ? "bar.sync " : "bar.arrive ") + Twine(namedBarriers.lookup(barrier)) + ", " +
+       Twine(cast<nv::NamedBarrierType>(barrier.getType()).getThreads()) + ";")
+          .str(),
+      {}, "");
+  if (usesTensorMemory && waits)
+    ptx("tcgen05.fence::after_thread_sync;", {}, "");
+}
+
+void Lowering::lowerArrive(nv::ArriveOp op) {
+  Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
+  if (op.getCta())
+    barrier = ptxValue(builder.getI32Type(), "mapa.shared::cluster.u32 $0, $1, $2;",
+                       {barrier, asI32(op.getCta())}, "=r,r,r");
+  if (usesTensorMemory)
+    ptx("tcgen05.fence::before_thread_sync;", {}, "");
+  std::string semantics = op.getRelaxed() ? ".relaxed" : ".release";
+  semantics += op.getCluster() || op.getCta() ? ".cluster" : ".cta";
+  semantics += op.getCta() ? ".shared::cluster" : ".shared::cta";
   if (op.getBytes())
-    ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", {barrier, asI32(op.getBytes())},
-        "r,r");
+    ptx("mbarrier.arrive.expect_tx" + semantics + ".b64 _, [$0], $1;",
+        {barrier, asI32(op.getBytes())}, "r,r");
   else
-    ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", {barrier}, "r");
+    ptx("mbarrier.arrive" + semantics + ".b64 _, [$0];", {barrier}, "r");
+}
+
+void Lowering::lowerCommit(nv::TensorCommitOp op) {
+  Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
+  std::string commit = "tcgen05.commit" + ctaGroup() + ".mbarrier::arrive::one.shared::cluster";
+  if (op.getMulticast())
+    ptx(commit + ".multicast::cluster.b64 [$0], $1;", {barrier, blockMask(op.getMulticast())},
+        "r,h");
+  else if (pair) // on the same barrier of both blocks
+    ptx(commit + ".multicast::cluster.b64 [$0], $1;", {barrier, blockMask(i32(3))}, "r,h");
+  else
+    ptx(commit + ".b64 [$0];", {barrier}, "r");
 }
 
 void Lowering::lowerTryWait(nv::TryWaitOp op) {
   Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
+  std::string scope = op.getCluster() ? ".cluster" : ".cta";
+  std::string time = op.getNanoseconds() ? ", " + std::to_string(*op.getNanoseconds()) : "";
   Value complete =
       ptxValue(builder.getI1Type(),
-               "{ .reg .pred done; mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 "
-               "done, [$1], $2; selp.b32 $0, 1, 0, done; }",
+               "{ .reg .pred done; mbarrier.try_wait.parity.acquire" + scope +
+                   ".shared::cta.b64 done, [$1], $2" + time + "; selp.b32 $0, 1, 0, done; }",
                {barrier, op.getPhase()}, "=r,r,r,~{memory}");
   op.replaceAllUsesWith(complete);
 }

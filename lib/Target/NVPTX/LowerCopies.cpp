@@ -27,9 +27,9 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const Executing &) {
   Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
   if (pair) // of the first block: the rank is bit 24 of an address
     barrier = andBits(barrier, 0xfeffffff);
-  Value slot = sharedAddress(slotOffset(view));
+  Value first = engineAddress(view);
   for (int64_t chunk = 0; chunk < tile.chunks(); ++chunk) {
-    SmallVector<Value> operands = {add(slot, chunk * tile.chunkBytes()), map};
+    SmallVector<Value> operands = {add(first, chunk * tile.chunkBytes()), map};
     for (unsigned dim = rank; dim-- > 0;)
       operands.push_back(
           add(asI32(op.getOffsets()[dim]), dim + 1 == rank ? chunk * tile.chunkCols() : 0));
@@ -37,10 +37,19 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const Executing &) {
     std::string constraints = "r,l";
     for (unsigned i = 0; i <= rank; ++i)
       constraints += ",r";
+    std::string kind = pair ? ".cta_group::2" : "", rest;
+    auto append = [&](Value operand, const char *constraint) {
+      rest += ", $" + std::to_string(operands.size());
+      operands.push_back(operand);
+      constraints += std::string(",") + constraint;
+    };
+    if (op.getMulticast()) {
+      kind = ".multicast::cluster" + kind;
+      append(blockMask(op.getMulticast()), "h");
+    }
     ptx("cp.async.bulk.tensor." + std::to_string(rank) +
-            "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes" +
-            (pair ? ".cta_group::2" : "") + " [$0], [$1, " + coordinateText(2, rank) + "], [$" +
-            std::to_string(2 + rank) + "];",
+            "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes" + kind + " [$0], [$1, " +
+            coordinateText(2, rank) + "], [$" + std::to_string(2 + rank) + "]" + rest + ";",
         operands, constraints);
   }
 }
@@ -50,13 +59,13 @@ void Lowering::lowerTmaStore(nv::TmaStoreOp op, const Executing &) {
   const layout::SharedTile &tile = shared.lookup(view.root).layout;
   unsigned rank = op.getOffsets().size();
   Value map = tensorMap(op.getTarget(), op.getSource());
-  Value slot = sharedAddress(slotOffset(view));
+  Value first = engineAddress(view);
   for (int64_t chunk = 0; chunk < tile.chunks(); ++chunk) {
     SmallVector<Value> operands = {map};
     for (unsigned dim = rank; dim-- > 0;)
       operands.push_back(
           add(asI32(op.getOffsets()[dim]), dim + 1 == rank ? chunk * tile.chunkCols() : 0));
-    operands.push_back(add(slot, chunk * tile.chunkBytes()));
+    operands.push_back(add(first, chunk * tile.chunkBytes()));
     std::string constraints = "l";
     for (unsigned i = 0; i <= rank; ++i)
       constraints += ",r";

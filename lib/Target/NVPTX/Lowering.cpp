@@ -59,9 +59,9 @@ LogicalResult Lowering::run() {
   ownArguments = kernel.getNumArguments() - abi::NumExtra;
   kernel.walk([&](nv::TensorAllocOp) { usesTensorMemory = true; });
   pair = kernel->hasAttr(nv::NVDialect::pairAttr);
-  if (pair)
-    result.cluster = {2, 1, 1};
-  if (failed(checkArchitecture()))
+  cluster = nv::clusterSize(kernel);
+  result.cluster = {unsigned(cluster), 1, 1};
+  if (failed(checkArchitecture()) || failed(shareRegisters()))
     return failure();
   if (failed(readLaunch()))
     return failure();
@@ -113,9 +113,9 @@ LogicalResult Lowering::run() {
   result.parameterBytes = (result.parameterBytes + 63) / 64 * 64;
   kernel.setType(builder.getFunctionType({params.getType()}, {}));
   // What is left is an ordinary function; what the launch needs is in the result.
-  for (StringRef attribute :
-       {nv::NVDialect::threadsAttr, nv::NVDialect::pairAttr, tile::TileDialect::kernelAttr,
-        tile::TileDialect::signatureAttr, abi::packAttr, abi::launchSizeAttr})
+  for (StringRef attribute : {nv::NVDialect::threadsAttr, nv::NVDialect::pairAttr,
+                              nv::NVDialect::clusterAttr, tile::TileDialect::kernelAttr,
+                              tile::TileDialect::signatureAttr, abi::packAttr, abi::launchSizeAttr})
     kernel->removeAttr(attribute);
   launch.erase();
   return success();
@@ -130,7 +130,7 @@ void Lowering::eraseDead() {
       if (!op->use_empty())
         return;
       if (isa<memref::CastOp, memref::SubViewOp, memref::TransposeOp, memref::DimOp, tile::AllocOp,
-              nv::BarrierAllocOp, nv::TensorAllocOp>(op)) {
+              nv::BarrierAllocOp, nv::NamedBarrierAllocOp, nv::TensorAllocOp>(op)) {
         op->erase();
         changed = true;
       }
@@ -328,9 +328,8 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
     }
     bool named = false;
     warps.walk([&](nv::SyncOp) { named = true; });
-    if (named && ++nextBarrier > 16)
-      return tile::emitCoded(op, HardwareBarrier)
-             << "the kernel needs more than the 16 barriers of a block";
+    if (named && failed(takeBarrier(op)))
+      return failure();
     builder.setInsertionPoint(op);
     return lowerScope(op, inside, warps.getBody(), inner);
   }
@@ -356,13 +355,24 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
       when(by.leader, body);
   };
   LogicalResult ok = success();
-  if (isa<nv::PairSyncOp>(op)) {
-    lowerPairSync();
-  } else if (auto rank = dyn_cast<nv::PairRankOp>(op)) {
+  if (isa<nv::ClusterSyncOp>(op)) {
+    lowerClusterSync();
+  } else if (auto rank = dyn_cast<nv::ClusterRankOp>(op)) {
     rank.replaceAllUsesWith(
         asIndex(ptxValue(builder.getI32Type(), "mov.u32 $0, %cluster_ctarank;", {}, "=r")));
   } else if (auto sync = dyn_cast<nv::SyncOp>(op)) {
     lowerSync(by);
+  } else if (isa<nv::WarpSyncOp>(op)) {
+    ptx("bar.warp.sync 0xffffffff;", {}, "");
+  } else if (isa<nv::NamedBarrierSyncOp, nv::NamedBarrierArriveOp>(op)) {
+    lowerNamedBarrier(op);
+  } else if (auto request = dyn_cast<nv::RegistersRequestOp>(op)) {
+    ptx(("setmaxnreg.inc.sync.aligned.u32 " + Twine(request.getCount()) + ";").str(), {}, "");
+  } else if (auto release = dyn_cast<nv::RegistersReleaseOp>(op)) {
+    ptx(("setmaxnreg.dec.sync.aligned.u32 " + Twine(release.getCount()) + ";").str(), {}, "");
+  } else if (auto alloc = dyn_cast<nv::NamedBarrierAllocOp>(op)) {
+    namedBarriers[alloc.getResult()] = nextBarrier;
+    return takeBarrier(op);
   } else if (auto arrive = dyn_cast<nv::ArriveOp>(op)) {
     lowerArrive(arrive);
   } else if (auto wait = dyn_cast<nv::WaitOp>(op)) {
@@ -397,16 +407,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
   } else if (auto mma = dyn_cast<nv::TensorMmaOp>(op)) {
     byLeader([&] { ok = lowerTensorMma(mma, by); });
   } else if (auto commit = dyn_cast<nv::TensorCommitOp>(op)) {
-    byLeader([&] {
-      Value barrier = sharedAddress(barrierOffset(commit.getBarriers(), commit.getIndex()));
-      if (pair) // on the same barrier of both blocks
-        ptx("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster."
-            "b64 [$0], $1;",
-            {barrier, arith::ConstantIntOp::create(builder, loc, 3, 16)}, "r,h");
-      else
-        ptx("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [$0];",
-            {barrier}, "r");
-    });
+    byLeader([&] { lowerCommit(commit); });
   } else if (auto load = dyn_cast<nv::TensorLoadOp>(op)) {
     lowerTensorLoad(load, by);
   } else if (isa<nv::TensorWaitLoadOp>(op)) {
@@ -593,6 +594,10 @@ Value Lowering::ptxValue(Type type, StringRef text, ArrayRef<Value> operands,
                                       LLVM::AsmDialectAttr(), ArrayAttr());
   Value value = op.getResult(0);
   return type.isInteger(1) ? cmp(arith::CmpIPredicate::ne, value, i32(0)) : value;
+}
+
+Value Lowering::blockMask(Value mask) {
+  return arith::TruncIOp::create(builder, loc, builder.getI16Type(), mask);
 }
 
 Value Lowering::elected() {

@@ -8,9 +8,9 @@
 // One object lowers one kernel: it knows where every tile lies, who executes
 // what, and how the kernel's parameter is laid out. Its methods are spread over
 // files by subject: Lowering.cpp (order of work, scopes, scalars), Views.cpp
-// (where tiles lie), LowerBarriers.cpp, LowerCopies.cpp, LowerProducts.cpp and
-// LowerRegisters.cpp. Operations become PTX instructions as inline text: LLVM's
-// intrinsics for some of them may be removed or moved by its optimiser
+// (where tiles lie), RegisterPool.cpp, LowerBarriers.cpp, LowerCopies.cpp,
+// LowerProducts.cpp and LowerRegisters.cpp. Operations become PTX instructions as inline text:
+// LLVM's intrinsics for some of them may be removed or moved by its optimiser
 // (docs/architecture.md).
 //
 //===----------------------------------------------------------------------===//
@@ -90,8 +90,13 @@ private:
   LogicalResult checkScalar(Operation *op);
   LogicalResult checkArchitecture();
   LogicalResult refuse(Operation *op, const llvm::Twine &why);
+  /// Takes the next of the block's named barriers for an operation.
+  LogicalResult takeBarrier(Operation *op);
   /// Threads reach whole tiles in registers and anything in shared memory.
   LogicalResult checkReach(Operation *op);
+
+  // RegisterPool.cpp
+  LogicalResult shareRegisters();
 
   // Lowering.cpp: small values.
   Value i32(int64_t value);
@@ -111,6 +116,8 @@ private:
   /// One that computes a value and has no other effect.
   Value ptxValue(Type type, llvm::StringRef text, llvm::ArrayRef<Value> operands,
                  llvm::StringRef constraints);
+  /// Bits for blocks of the cluster as engines take them.
+  Value blockMask(Value mask);
   /// Whether this thread is the elected one of its warp; where all of the warp is.
   Value elected();
   /// Runs \p body under a condition.
@@ -123,7 +130,9 @@ private:
   View viewOf(Value memref);
   /// Bytes from the start of the block's shared memory to the view's slot.
   Value slotOffset(const View &view);
-  /// The same for a view of rank 1, which may be a row of a plain tile.
+  /// The address of the first row of a view that an engine copies.
+  Value engineAddress(const View &view);
+  /// The offset of a view of rank 1, which may be a row of a plain tile.
   Value rowOffset(const View &view);
   Value barrierOffset(Value barriers, Value index);
   Value sharedPointer(Value offset);
@@ -145,7 +154,9 @@ private:
   // LowerBarriers.cpp
   void initialise();
   void lowerSync(const Executing &by);
-  void lowerPairSync();
+  void lowerClusterSync();
+  void lowerNamedBarrier(Operation *op);
+  void lowerCommit(nv::TensorCommitOp op);
   void lowerArrive(nv::ArriveOp op);
   void lowerTryWait(nv::TryWaitOp op);
   void lowerWait(nv::WaitOp op);
@@ -195,12 +206,14 @@ private:
   llvm::DenseMap<Value, int64_t> tensorSlots;    ///< where alloc puts its address
   llvm::DenseMap<Value, Value> tensorBases;      ///< of nv.tcgen05.alloc, i32
   llvm::DenseMap<Value, RegisterTile> registers;
-  llvm::DenseMap<Value, Value> variables;   ///< rank-0 tiles
-  SmallVector<RegisterTile *> loading;      ///< by tcgen05.load, not awaited yet
-  SmallVector<RegisterTile *> accumulators; ///< of wgmma
-  unsigned ownArguments = 0;                ///< of the kernel, before those of the launch
+  llvm::DenseMap<Value, int64_t> namedBarriers; ///< the number of each
+  llvm::DenseMap<Value, Value> variables;       ///< rank-0 tiles
+  SmallVector<RegisterTile *> loading;          ///< by tcgen05.load, not awaited yet
+  SmallVector<RegisterTile *> accumulators;     ///< of wgmma
+  unsigned ownArguments = 0;                    ///< of the kernel, before those of the launch
   bool usesTensorMemory = false;
-  bool pair = false; ///< two blocks multiply as one
+  bool pair = false;   ///< two blocks multiply as one
+  int64_t cluster = 1; ///< blocks of a cluster
   std::string ctaGroup() const { return pair ? ".cta_group::2" : ".cta_group::1"; }
   int64_t nextBarrier = 1;
   Value base;   ///< of the block's shared memory, !llvm.ptr<3>

@@ -166,6 +166,12 @@ Value Lowering::slotOffset(const View &view) {
   return slot ? add(mul(slot, place.slotBytes), start) : start;
 }
 
+Value Lowering::engineAddress(const View &view) {
+  int64_t span = layout::spanBytes(shared.find(view.root)->second.layout.swizzle);
+  Value row = view.offsets[view.offsets.size() - 2];
+  return sharedAddress(add(slotOffset(view), mul(row, span)));
+}
+
 Value Lowering::rowOffset(const View &view) {
   const layout::SharedTile &tile = shared.find(view.root)->second.layout;
   unsigned rank = view.offsets.size();
@@ -191,8 +197,11 @@ Value Lowering::sharedElement(const View &view, Value row, Value col, int64_t in
   const layout::SharedTile &tile = place.layout;
   unsigned rank = view.offsets.size();
   // A transposed view runs along the other dimension of its tile.
-  if (view.dims.size() == 2 && view.dims[0] > view.dims[1])
+  if (view.dims.size() == 2 && view.dims[0] > view.dims[1]) {
+    col = add(col, inRow);
+    inRow = 0;
     std::swap(row, col);
+  }
   if (rank > 1)
     row = add(row, view.offsets[rank - 2]);
   col = add(col, view.offsets[rank - 1]);
@@ -281,12 +290,13 @@ static unsigned mapType(Type element) {
 }
 
 Value Lowering::tensorMap(Value tensor, Value tile) {
-  const layout::SharedTile &layout = shared.find(viewOf(tile).root)->second.layout;
+  View view = viewOf(tile);
+  const layout::SharedTile &layout = shared.find(view.root)->second.layout;
   auto type = cast<MemRefType>(tensor.getType());
   TensorMapRecipe recipe;
   recipe.argument = cast<BlockArgument>(tensor).getArgNumber() - 1;
   recipe.dataType = mapType(type.getElementType());
-  recipe.box = {uint32_t(layout.chunkCols()), uint32_t(layout.rows)};
+  recipe.box = {uint32_t(layout.chunkCols()), uint32_t(view.shape[0])};
   recipe.box.resize(size_t(type.getRank()), 1);
   recipe.swizzle = layout::tensorMapCode(layout.swizzle);
   if (!llvm::is_contained(result.rowAligned, recipe.argument))

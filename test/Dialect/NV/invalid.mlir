@@ -104,10 +104,10 @@ func.func @warpgroup() attributes {tile.kernel, nv.threads = 128 : i64} {
 
 // -----
 
-func.func @unpaired() attributes {tile.kernel, nv.threads = 128 : i64} {
-  // expected-error @+2 {{`pair.sync` stands in a kernel without pairs}}
-  // expected-note @+1 {{call b.pair() first}}
-  nv.pair.sync
+func.func @unclustered() attributes {tile.kernel, nv.threads = 128 : i64} {
+  // expected-error @+2 {{`cluster.sync` stands in a kernel without clusters}}
+  // expected-note @+1 {{call b.cluster(blocks) or b.pair() first}}
+  nv.cluster.sync
   return
 }
 
@@ -115,8 +115,78 @@ func.func @unpaired() attributes {tile.kernel, nv.threads = 128 : i64} {
 
 func.func @paired() attributes {tile.kernel, nv.pair, nv.threads = 128 : i64} {
   nv.warps 0, 1 {
-    // expected-error @+1 {{is executed by all threads of both blocks}}
-    nv.pair.sync
+    // expected-error @+1 {{is executed by all threads of all blocks of the cluster}}
+    nv.cluster.sync
+  }
+  return
+}
+
+// -----
+
+// expected-error @+1 {{a cluster of 9 blocks is not possible}}
+func.func @blocks() attributes {tile.kernel, nv.cluster = 9 : i64, nv.threads = 128 : i64} {
+  // expected-note @-1 {{a cluster has 1 to 8 blocks}}
+  return
+}
+
+// -----
+
+func.func @mask() attributes {tile.kernel, nv.cluster = 2 : i64, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %mask = arith.constant 4 : i32
+  %b = nv.mbarrier.alloc [1] : !nv.barriers<1>
+  // expected-error @+2 {{a multicast to the blocks of mask 4 in a cluster of 2}}
+  // expected-note @+1 {{bit i stands for block i of the cluster}}
+  nv.tcgen05.commit %b[%c0] multicast %mask : !nv.barriers<1>
+  return
+}
+
+// -----
+
+func.func @rank() attributes {tile.kernel, nv.cluster = 2 : i64, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %b = nv.mbarrier.alloc [1] : !nv.barriers<1>
+  // expected-error @+1 {{block 2 does not exist in a cluster of 2}}
+  nv.mbarrier.arrive %b[%c0] of %c2 : !nv.barriers<1>
+  return
+}
+
+// -----
+
+func.func @named() attributes {tile.kernel, nv.threads = 128 : i64} {
+  // expected-error @+2 {{a named barrier for 48 threads of 128}}
+  // expected-note @+1 {{whole warps of the block meet there}}
+  %n = nv.named_barrier.alloc : !nv.named_barrier<48>
+  return
+}
+
+// -----
+
+func.func @arriving() attributes {tile.kernel, nv.threads = 128 : i64} {
+  %n = nv.named_barrier.alloc : !nv.named_barrier<128>
+  // expected-error @+2 {{all 128 threads of a named barrier arrive and none waits}}
+  // expected-note @+1 {{count the threads that wait as well}}
+  nv.named_barrier.arrive %n : !nv.named_barrier<128>
+  return
+}
+
+// -----
+
+func.func @registers() attributes {tile.kernel, nv.threads = 128 : i64} {
+  // expected-error @+2 {{`registers.release` of 20 registers for each thread}}
+  // expected-note @+1 {{multiples of 8 from 24 to 256}}
+  nv.registers.release 20
+  return
+}
+
+// -----
+
+func.func @warpgroups() attributes {tile.kernel, nv.threads = 256 : i64} {
+  nv.warps 4, 2 {
+    // expected-error @+2 {{`registers.request` is executed by a part of a warpgroup}}
+    // expected-note @+1 {{all 4 warps of a warpgroup agree}}
+    nv.registers.request 232
   }
   return
 }

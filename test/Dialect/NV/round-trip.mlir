@@ -55,3 +55,48 @@ func.func @hopper(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.access = "inout
   nv.sync
   return
 }
+
+// CHECK-LABEL: func.func @cluster
+func.func @cluster(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.access = "in"})
+    attributes {tile.kernel, nv.cluster = 4 : i64, nv.threads = 256 : i64} {
+  %c0 = arith.constant 0 : index
+  %bytes = arith.constant 1024 : index
+  %phase = arith.constant 1 : i32
+  %mask = arith.constant 3 : i32
+  %As = tile.alloc : memref<64x64xf16, #s>
+  %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+  // CHECK: %ready = nv.named_barrier.alloc "ready" : !nv.named_barrier<256>
+  %ready = nv.named_barrier.alloc "ready" : !nv.named_barrier<256>
+  // CHECK: %[[RANK:.*]] = nv.cluster.rank
+  %rank = nv.cluster.rank
+  // CHECK: nv.mbarrier.arrive %full[%{{.*}}] of %[[RANK]] : !nv.barriers<1>
+  nv.mbarrier.arrive %full[%c0] of %rank : !nv.barriers<1>
+  // CHECK: nv.mbarrier.arrive %full[%{{.*}}] expect %{{.*}} of %[[RANK]] relaxed : !nv.barriers<1>
+  nv.mbarrier.arrive %full[%c0] expect %bytes of %rank relaxed : !nv.barriers<1>
+  // CHECK: nv.mbarrier.arrive %full[%{{.*}}] cluster : !nv.barriers<1>
+  nv.mbarrier.arrive %full[%c0] cluster : !nv.barriers<1>
+  // CHECK: nv.mbarrier.try_wait %full[%{{.*}}], %{{.*}} for 1000 cluster : !nv.barriers<1>
+  %over = nv.mbarrier.try_wait %full[%c0], %phase for 1000 cluster : !nv.barriers<1>
+  // CHECK: nv.tma.load %{{.*}}[%{{.*}}, %{{.*}}] to %{{.*}}, %full[%{{.*}}] multicast %{{.*}} :
+  nv.tma.load %A[%c0, %c0] to %As, %full[%c0] multicast %mask
+    : memref<?x?xf16, strided<[?, 1]>, #g>, memref<64x64xf16, #s>, !nv.barriers<1>
+  // CHECK: nv.tcgen05.commit %full[%{{.*}}] multicast %{{.*}} : !nv.barriers<1>
+  nv.tcgen05.commit %full[%c0] multicast %mask : !nv.barriers<1>
+  nv.warps 0, 4 {
+    // CHECK: nv.registers.release 40
+    nv.registers.release 40
+    // CHECK: nv.named_barrier.arrive %ready : !nv.named_barrier<256>
+    nv.named_barrier.arrive %ready : !nv.named_barrier<256>
+    // CHECK: nv.warp.sync
+    nv.warp.sync
+  }
+  nv.warps 4, 4 {
+    // CHECK: nv.registers.request 232
+    nv.registers.request 232
+    // CHECK: nv.named_barrier.sync %ready : !nv.named_barrier<256>
+    nv.named_barrier.sync %ready : !nv.named_barrier<256>
+  }
+  // CHECK: nv.cluster.sync
+  nv.cluster.sync
+  return
+}
