@@ -60,6 +60,26 @@ bool Fragment::isFull() const {
   return base.row + offset.row < rows && base.col + offset.col < cols;
 }
 
+int64_t Fragment::run() const {
+  auto holds = [&](int64_t length) {
+    if (registers % length != 0 || cols % length != 0)
+      return false;
+    for (const Term &term : colTerms)
+      if (term.mod > 1 && term.stride % length != 0)
+        return false;
+    for (int64_t reg = 0; reg < registers; ++reg) {
+      Coordinate first = offsetOf(reg / length * length), here = offsetOf(reg);
+      if (here.row != first.row || here.col != first.col + reg % length || first.col % length != 0)
+        return false;
+    }
+    return true;
+  };
+  int64_t length = 1;
+  while (length < registers && holds(2 * length))
+    length *= 2;
+  return length;
+}
+
 Fragment wgmmaAccumulator(int64_t rows, int64_t cols, int64_t warpgroups) {
   if (warpgroups == 0)
     warpgroups = rows / wgmmaRows;

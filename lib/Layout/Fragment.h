@@ -59,6 +59,9 @@ public:
   /// Does every register of every thread hold an element? If not, users must look
   /// at contains().
   bool isFull() const;
+  /// The most registers that always hold neighbours along a row: a power of two,
+  /// and so that the first of them is in a column that it divides.
+  int64_t run() const;
 };
 
 /// D of m64nN, by a warpgroup for each 64 rows. With fewer \p warpgroups each has

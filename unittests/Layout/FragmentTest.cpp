@@ -152,4 +152,26 @@ TEST(Fragment, SpreadCoversEveryShape) {
   EXPECT_GT(ragged, 50u);
 }
 
+// By hand: an accumulator's thread has pairs of columns, a thread of tensor memory a
+// row, and a spread one its vector.
+TEST(Fragment, RunsAreNeighboursInARow) {
+  EXPECT_EQ(wgmmaAccumulator(64, 32).run(), 2);
+  EXPECT_EQ(tensorMemoryRows(128, 16).run(), 16);
+  EXPECT_EQ(tensorMemoryRows(128, 24).run(), 8);
+  EXPECT_EQ(spread(32, 64, 128, 8).run(), 8);
+  EXPECT_EQ(spread(32, 60, 128, 4).run(), 4);
+  EXPECT_EQ(spread(32, 7, 128, 1).run(), 1);
+  for (const Fragment &fragment : {wgmmaAccumulator(128, 40), tensorMemoryRows(128, 48),
+                                   spread(16, 128, 64, 4), wgmmaOperandA(32, 16)}) {
+    int64_t run = fragment.run();
+    for (int64_t thread = 0; thread < fragment.threads; ++thread)
+      for (int64_t reg = 0; reg < fragment.registers; reg += run) {
+        Coordinate first = fragment.at(thread, reg);
+        EXPECT_EQ(first.col % run, 0);
+        for (int64_t i = 1; i < run; ++i)
+          EXPECT_EQ(fragment.at(thread, reg + i), (Coordinate{first.row, first.col + i}));
+      }
+  }
+}
+
 } // namespace

@@ -7,6 +7,7 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Lowering.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -31,21 +32,49 @@ void Lowering::writeRegister(RegisterTile &tile, int64_t reg, Value value) {
   LLVM::StoreOp::create(builder, loc, value, registerAddress(builder, loc, tile, reg));
 }
 
+/// The sum of a fragment's terms for a thread or a register.
+Value Lowering::sumOf(const std::vector<layout::Fragment::Term> &terms, Value index) {
+  Value total;
+  for (const layout::Fragment::Term &term : terms) {
+    Value part = index;
+    if (term.div != 1)
+      part = builder.createOrFold<arith::DivUIOp>(loc, part, i32(term.div));
+    part = builder.createOrFold<arith::RemUIOp>(loc, part, i32(term.mod));
+    part = mul(part, term.stride);
+    total = total ? add(total, part) : part;
+  }
+  return total ? total : i32(0);
+}
+
 std::pair<Value, Value> Lowering::baseOf(const layout::Fragment &fragment, const Executing &by) {
   Value inScope = add(thread, -by.scope.firstWarp * nv::warpSize);
-  auto sum = [&](const std::vector<layout::Fragment::Term> &terms) {
-    Value total;
-    for (const layout::Fragment::Term &term : terms) {
-      Value part = inScope;
-      if (term.div != 1)
-        part = builder.createOrFold<arith::DivUIOp>(loc, part, i32(term.div));
-      part = builder.createOrFold<arith::RemUIOp>(loc, part, i32(term.mod));
-      part = mul(part, term.stride);
-      total = total ? add(total, part) : part;
-    }
-    return total ? total : i32(0);
-  };
-  return {sum(fragment.rowTerms), sum(fragment.colTerms)};
+  return {sumOf(fragment.rowTerms, inScope), sumOf(fragment.colTerms, inScope)};
+}
+
+void Lowering::forRegisters(const layout::Fragment &fragment,
+                            llvm::function_ref<void(Value, Value, layout::Coordinate)> body) {
+  // So many are written out, for loads that overlap; a loop does the rest.
+  constexpr int64_t unrolled = 8;
+  int64_t rounds = fragment.registers / unrolled;
+  bool regular = fragment.registers % unrolled == 0 && rounds > 1;
+  for (int64_t reg = 0; regular && reg < fragment.registers; ++reg) {
+    layout::Coordinate round = fragment.offsetOf(reg / unrolled * unrolled),
+                       inRound = fragment.offsetOf(reg % unrolled);
+    regular = fragment.offsetOf(reg) ==
+              layout::Coordinate{round.row + inRound.row, round.col + inRound.col};
+  }
+  if (!regular) {
+    for (int64_t reg = 0; reg < fragment.registers; ++reg)
+      body(i32(0), i32(0), fragment.offsetOf(reg));
+    return;
+  }
+  auto loop = scf::ForOp::create(builder, loc, i32(0), i32(fragment.registers), i32(unrolled));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value row = sumOf(fragment.rowRegisterTerms, loop.getInductionVar());
+  Value col = sumOf(fragment.colRegisterTerms, loop.getInductionVar());
+  for (int64_t i = 0; i < unrolled; ++i)
+    body(row, col, fragment.offsetOf(i));
 }
 
 void Lowering::whenHeld(const layout::Fragment &fragment, Value row, Value col,
@@ -69,6 +98,49 @@ Value Lowering::converted(Value value, Type to) {
   return arith::TruncFOp::create(builder, loc, to, value);
 }
 
+int64_t Lowering::together(const layout::Fragment &fragment, Value tile) {
+  View view = viewOf(tile);
+  auto found = shared.find(view.root);
+  if (found == shared.end() || view.dims.size() != 2 || view.dims[0] > view.dims[1])
+    return 1;
+  // Pieces of 16 bytes stay together, whatever the swizzle; rows of plain tiles
+  // begin where the one before ends.
+  const layout::SharedTile &layout = found->second.layout;
+  int64_t run = std::min<int64_t>(fragment.run(), 128 / layout.elementBits);
+  APInt first;
+  bool known = matchPattern(view.offsets.back(), m_ConstantInt(&first));
+  while (run > 1 && (!known || first.getSExtValue() % run || layout.cols % run))
+    run /= 2;
+  return run;
+}
+
+Value Lowering::loadShared(Value address, Type element, int64_t count) {
+  if (count == 1)
+    return LLVM::LoadOp::create(builder, loc, element, address);
+  return LLVM::LoadOp::create(builder, loc, VectorType::get({count}, element), address,
+                              unsigned(count * element.getIntOrFloatBitWidth() / 8));
+}
+
+Value Lowering::elementOf(Value loaded, int64_t i) {
+  if (!isa<VectorType>(loaded.getType()))
+    return loaded;
+  return LLVM::ExtractElementOp::create(builder, loc, loaded, i32(i));
+}
+
+void Lowering::storeShared(Value address, ArrayRef<Value> values) {
+  if (values.size() == 1) {
+    LLVM::StoreOp::create(builder, loc, values[0], address);
+    return;
+  }
+  Type element = values[0].getType();
+  auto count = int64_t(values.size());
+  Value all = LLVM::PoisonOp::create(builder, loc, VectorType::get({count}, element));
+  for (auto [i, value] : llvm::enumerate(values))
+    all = LLVM::InsertElementOp::create(builder, loc, all, value, i32(int64_t(i)));
+  LLVM::StoreOp::create(builder, loc, all, address,
+                        unsigned(count * element.getIntOrFloatBitWidth() / 8));
+}
+
 layout::Fragment Lowering::coalesced(MemRefType type, const Executing &by) {
   int64_t rank = type.getRank(), cols = type.getDimSize(rank - 1);
   int64_t vector = 128 / type.getElementTypeBitWidth();
@@ -86,11 +158,12 @@ LogicalResult Lowering::lowerFill(tile::FillOp op, const Executing &by) {
     auto [row, col] = baseOf(fragment, by);
     View view = viewOf(op.getTarget());
     Value value = converted(op.getValue(), type.getElementType());
-    for (int64_t reg = 0; reg < fragment.registers; ++reg) {
+    int64_t run = together(fragment, op.getTarget());
+    SmallVector<Value> values(size_t(run), value);
+    for (int64_t reg = 0; reg < fragment.registers; reg += run) {
       layout::Coordinate offset = fragment.offsetOf(reg);
       whenHeld(fragment, add(row, offset.row), add(col, offset.col), [&] {
-        LLVM::StoreOp::create(builder, loc, value,
-                              sharedElement(view, add(row, offset.row), col, offset.col));
+        storeShared(sharedElement(view, add(row, offset.row), col, offset.col), values);
       });
     }
     return success();
@@ -114,67 +187,76 @@ LogicalResult Lowering::lowerMap(tile::MapOp op, const Executing &by) {
   layout::Fragment fragment = decides ? decides->fragment : coalesced(type, by);
   int64_t count = decides ? decides->registers() : fragment.registers;
   auto [row, col] = baseOf(fragment, by);
-  std::optional<View> targetView;
-  if (!target)
-    targetView = viewOf(op.getTarget());
-  for (int64_t reg = 0; reg < count; ++reg) {
-    layout::Coordinate offset = decides && decides->rank == 1
-                                    ? layout::Coordinate{decides->rowOf[size_t(reg)], 0}
-                                    : fragment.offsetOf(reg);
-    auto element = [&]() -> LogicalResult {
-      IRMapping mapping;
-      for (auto [i, input] : llvm::enumerate(op.getInputs())) {
-        SmallVector<int64_t> dims = op.getInputDims(unsigned(i));
-        Value value;
-        if (RegisterTile *tile = registersOf(input)) {
-          if (tile->rank == 2 || (decides && decides->rank == 1)) {
-            value = readRegister(*tile, reg);
-          } else if (dims == SmallVector<int64_t>{0}) {
-            auto found = llvm::find(tile->rowOf, offset.row);
-            value = readRegister(*tile, found - tile->rowOf.begin());
-          } else {
-            return refuse(op, "broadcasts a tile in registers along columns, which is not "
-                              "available");
-          }
-        } else {
-          View view = viewOf(input);
-          auto coordinate = [&](int64_t dim) -> Value {
-            return dim == 0 ? add(row, offset.row) : Value(col);
-          };
-          Value inRow = dims.size() > 1 ? coordinate(dims[0]) : i32(0);
-          bool along = dims.empty() || dims.back() == 1;
-          Value address =
-              sharedElement(view, inRow, along ? col : coordinate(0), along ? offset.col : 0);
-          value = LLVM::LoadOp::create(builder, loc,
-                                       cast<MemRefType>(input.getType()).getElementType(), address);
-        }
-        mapping.map(op.getBody().getArgument(unsigned(i)), value);
-      }
-      for (Operation &inner : op.getBody().front().without_terminator()) {
-        if (auto index = dyn_cast<tile::ElementIndexOp>(inner)) {
-          Value at = index.getDim() == 0 ? add(row, offset.row) : add(col, offset.col);
-          mapping.map(index.getResult(), asIndex(at));
-        } else {
-          if (failed(checkScalar(&inner)))
-            return failure();
-          builder.clone(inner, mapping);
-        }
-      }
-      auto yield = cast<tile::YieldOp>(op.getBody().front().getTerminator());
-      Value value = mapping.lookupOrDefault(yield.getValue());
-      if (target)
-        writeRegister(*target, reg, value);
-      else
-        LLVM::StoreOp::create(builder, loc, value,
-                              sharedElement(*targetView, add(row, offset.row), col, offset.col));
-      return success();
+  int64_t run = target ? 1 : together(fragment, op.getTarget());
+  for (int64_t reg = 0; reg < count; reg += run) {
+    auto offsetOf = [&](int64_t reg) {
+      return decides && decides->rank == 1 ? layout::Coordinate{decides->rowOf[size_t(reg)], 0}
+                                           : fragment.offsetOf(reg);
     };
+    layout::Coordinate first = offsetOf(reg);
     LogicalResult ok = success();
-    whenHeld(fragment, add(row, offset.row), add(col, offset.col), [&] { ok = element(); });
+    whenHeld(fragment, add(row, first.row), add(col, first.col), [&] {
+      SmallVector<Value> values;
+      for (int64_t i = 0; i < run && succeeded(ok); ++i) {
+        FailureOr<Value> value = mapElement(op, decides, reg + i, offsetOf(reg + i), row, col);
+        ok = value;
+        values.push_back(value.value_or(Value()));
+      }
+      if (failed(ok))
+        return;
+      if (target)
+        writeRegister(*target, reg, values[0]);
+      else
+        storeShared(sharedElement(viewOf(op.getTarget()), add(row, first.row), col, first.col),
+                    values);
+    });
     if (failed(ok))
       return failure();
   }
   return success();
+}
+
+/// What the body of \p op computes for one register.
+FailureOr<Value> Lowering::mapElement(tile::MapOp op, RegisterTile *decides, int64_t reg,
+                                      layout::Coordinate offset, Value row, Value col) {
+  IRMapping mapping;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    SmallVector<int64_t> dims = op.getInputDims(unsigned(i));
+    Value value;
+    if (RegisterTile *tile = registersOf(input)) {
+      if (tile->rank == 2 || (decides && decides->rank == 1)) {
+        value = readRegister(*tile, reg);
+      } else if (dims == SmallVector<int64_t>{0}) {
+        auto found = llvm::find(tile->rowOf, offset.row);
+        value = readRegister(*tile, found - tile->rowOf.begin());
+      } else {
+        return refuse(op, "broadcasts a tile in registers along columns, which is not available");
+      }
+    } else {
+      auto coordinate = [&](int64_t dim) -> Value {
+        return dim == 0 ? add(row, offset.row) : Value(col);
+      };
+      Value inRow = dims.size() > 1 ? coordinate(dims[0]) : i32(0);
+      bool along = dims.empty() || dims.back() == 1;
+      Value address =
+          sharedElement(viewOf(input), inRow, along ? col : coordinate(0), along ? offset.col : 0);
+      value = LLVM::LoadOp::create(builder, loc, cast<MemRefType>(input.getType()).getElementType(),
+                                   address);
+    }
+    mapping.map(op.getBody().getArgument(unsigned(i)), value);
+  }
+  for (Operation &inner : op.getBody().front().without_terminator()) {
+    if (auto index = dyn_cast<tile::ElementIndexOp>(inner)) {
+      Value at = index.getDim() == 0 ? add(row, offset.row) : add(col, offset.col);
+      mapping.map(index.getResult(), asIndex(at));
+    } else {
+      if (failed(checkScalar(&inner)))
+        return failure();
+      builder.clone(inner, mapping);
+    }
+  }
+  auto yield = cast<tile::YieldOp>(op.getBody().front().getTerminator());
+  return mapping.lookupOrDefault(yield.getValue());
 }
 
 /// A box of a tensor into a shared tile, element by element.
@@ -185,37 +267,19 @@ LogicalResult Lowering::loadByThreads(tile::CopyOp op, const Executing &by) {
   View view = viewOf(op.getTarget());
   SmallVector<int64_t> dims = op.getTensorDims();
   Type stored = cast<MemRefType>(op.getSource().getType()).getElementType();
-  Value outside =
-      op.getFill()
-          ? op.getFill()
-          : arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()))
-                .getResult();
-  for (int64_t reg = 0; reg < fragment.registers; ++reg) {
-    layout::Coordinate offset = fragment.offsetOf(reg);
-    Value tileRow = add(row, offset.row), tileCol = add(col, offset.col);
+  forRegisters(fragment, [&](Value roundRow, Value roundCol, layout::Coordinate offset) {
+    Value tileRow = add(add(row, roundRow), offset.row), runCol = add(col, roundCol);
+    Value tileCol = add(runCol, offset.col);
     whenHeld(fragment, tileRow, tileCol, [&] {
-      SmallVector<Value> indices;
-      for (Value start : op.getSourceOffsets())
-        indices.push_back(asI32(start));
-      if (dims.size() > 1)
-        indices[size_t(dims[0])] = add(indices[size_t(dims[0])], tileRow);
-      indices[size_t(dims.back())] = add(indices[size_t(dims.back())], tileCol);
-      Value inside = insideTensor(op.getSource(), indices);
-      auto choice = scf::IfOp::create(builder, loc, TypeRange{type.getElementType()}, inside,
-                                      /*withElse=*/true);
-      {
-        OpBuilder::InsertionGuard guard(builder);
-        builder.setInsertionPointToStart(choice.thenBlock());
-        Value value =
-            LLVM::LoadOp::create(builder, loc, stored, globalElement(op.getSource(), indices));
-        scf::YieldOp::create(builder, loc, converted(value, type.getElementType()));
-        builder.setInsertionPointToStart(choice.elseBlock());
-        scf::YieldOp::create(builder, loc, outside);
-      }
-      LLVM::StoreOp::create(builder, loc, choice.getResult(0),
-                            sharedElement(view, tileRow, col, offset.col));
+      auto [inside, address] =
+          tensorElement(op.getSource(), op.getSourceOffsets(), dims, tileRow, runCol, offset.col);
+      Value value = loadInside(inside, address, stored);
+      value = converted(value, type.getElementType());
+      if (op.getFill())
+        value = arith::SelectOp::create(builder, loc, inside, value, op.getFill());
+      storeShared(sharedElement(view, tileRow, runCol, offset.col), value);
     });
-  }
+  });
   return success();
 }
 
@@ -241,23 +305,28 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const Executing &by) {
   auto [row, col] = baseOf(tile->fragment, by);
   if (!op.readsTensor() && !op.writesTensor()) {
     RegisterTile *from = registersOf(op.getSource()), *to = registersOf(op.getTarget());
-    for (int64_t reg = 0; reg < tile->registers(); ++reg) {
+    Type source = cast<MemRefType>(op.getSource().getType()).getElementType();
+    Type stored = cast<MemRefType>(op.getTarget().getType()).getElementType();
+    int64_t run = tile->registers();
+    for (auto [side, memref] : {std::pair(from, op.getSource()), std::pair(to, op.getTarget())})
+      run = std::min(run, side ? run : together(tile->fragment, memref));
+    if (from && to)
+      run = 1;
+    for (int64_t reg = 0; reg < tile->registers(); reg += run) {
       layout::Coordinate offset = tile->fragment.offsetOf(reg);
       auto address = [&](Value memref) {
         return sharedElement(viewOf(memref), add(row, offset.row), col, offset.col);
       };
       whenHeld(tile->fragment, add(row, offset.row), add(col, offset.col), [&] {
-        Value value =
-            from ? readRegister(*from, reg)
-                 : LLVM::LoadOp::create(builder, loc,
-                                        cast<MemRefType>(op.getSource().getType()).getElementType(),
-                                        address(op.getSource()))
-                       .getResult();
-        value = converted(value, cast<MemRefType>(op.getTarget().getType()).getElementType());
-        if (to)
-          writeRegister(*to, reg, value);
-        else
-          LLVM::StoreOp::create(builder, loc, value, address(op.getTarget()));
+        Value loaded = from ? Value() : loadShared(address(op.getSource()), source, run);
+        SmallVector<Value> values;
+        for (int64_t i = 0; i < run; ++i)
+          values.push_back(
+              converted(from ? readRegister(*from, reg + i) : elementOf(loaded, i), stored));
+        if (!to)
+          return storeShared(address(op.getTarget()), values);
+        for (int64_t i = 0; i < run; ++i)
+          writeRegister(*to, reg + i, values[size_t(i)]);
       });
     }
     return success();
@@ -267,12 +336,8 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const Executing &by) {
   SmallVector<int64_t> dims = op.getTensorDims();
   for (int64_t reg = 0; reg < tile->registers(); ++reg) {
     layout::Coordinate offset = tile->fragment.offsetOf(reg);
-    SmallVector<Value> indices;
-    for (Value start : offsets)
-      indices.push_back(asI32(start));
-    indices[size_t(dims[0])] = add(indices[size_t(dims[0])], add(row, offset.row));
-    indices[size_t(dims[1])] = add(indices[size_t(dims[1])], add(col, offset.col));
-    Value inside = insideTensor(tensor, indices);
+    auto [inside, address] =
+        tensorElement(tensor, offsets, dims, add(row, offset.row), col, offset.col);
     if (!tile->fragment.isFull()) {
       Value rowHeld =
           cmp(arith::CmpIPredicate::ult, add(row, offset.row), i32(tile->fragment.rows));
@@ -284,19 +349,13 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const Executing &by) {
     Type stored = cast<MemRefType>(tensor.getType()).getElementType();
     if (!toRegisters) {
       Value value = converted(readRegister(*tile, reg), stored);
-      when(inside,
-           [&] { LLVM::StoreOp::create(builder, loc, value, globalElement(tensor, indices)); });
+      storeInside(inside, address, value);
       continue;
     }
-    Value outside =
-        op.getFill() ? op.getFill()
-                     : arith::ConstantOp::create(builder, loc, builder.getZeroAttr(tile->element))
-                           .getResult();
-    writeRegister(*tile, reg, outside);
-    when(inside, [&] {
-      Value value = LLVM::LoadOp::create(builder, loc, stored, globalElement(tensor, indices));
-      writeRegister(*tile, reg, converted(value, tile->element));
-    });
+    Value value = converted(loadInside(inside, address, stored), tile->element);
+    if (op.getFill())
+      value = arith::SelectOp::create(builder, loc, inside, value, op.getFill());
+    writeRegister(*tile, reg, value);
   }
   return success();
 }

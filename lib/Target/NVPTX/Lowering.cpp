@@ -263,13 +263,16 @@ Value Lowering::parameter(ParameterField::Kind kind, unsigned index, unsigned di
   auto found = llvm::find_if(result.fields, [&](const ParameterField &f) {
     return f.kind == kind && f.index == index && f.dim == dim;
   });
-  // Loaded where the kernel starts: parameters do not change.
+  // Loaded once, where the kernel starts: parameters do not change.
+  Value &known = parameters[size_t(found - result.fields.begin())];
+  if (known)
+    return known;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(base.getDefiningOp());
   Value address = LLVM::GEPOp::create(builder, loc, params.getType(), builder.getI8Type(), params,
                                       ArrayRef<LLVM::GEPArg>{int32_t(found->offset)});
   if (kind == ParameterField::Map)
-    return LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), address);
+    return known = LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), address);
   Type type = builder.getI64Type();
   if (kind == ParameterField::Scalar) {
     Type stated = kernel.getBody().front().getArgument(index + 1).getType();
@@ -279,8 +282,8 @@ Value Lowering::parameter(ParameterField::Kind kind, unsigned index, unsigned di
   Value loaded = LLVM::LoadOp::create(builder, loc, type, address, /*alignment=*/8);
   if (kind == ParameterField::Scalar &&
       kernel.getBody().front().getArgument(index + 1).getType().isIndex())
-    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), loaded);
-  return loaded;
+    loaded = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), loaded);
+  return known = loaded;
 }
 
 //===----------------------------------------------------------------------===//

@@ -146,8 +146,17 @@ private:
   Value insideTensor(Value tensor, llvm::ArrayRef<Value> indices);
   /// What the hardware hands out for an accumulator: a power of two, at least 32.
   static int64_t allocatedColumns(Value tile);
-  /// The address of an element of a tensor, from its indices in 32 bits.
-  Value globalElement(Value tensor, llvm::ArrayRef<Value> indices);
+  /// The address of an element of a tensor, from its indices in 32 bits; \p inRow is
+  /// known now and added to the last one.
+  Value globalElement(Value tensor, llvm::ArrayRef<Value> indices, int64_t inRow = 0);
+  /// Whether an element of a box lies inside of the tensor, and its address. The
+  /// box begins at \p start; \p inRow is known now and added to \p col.
+  std::pair<Value, Value> tensorElement(Value tensor, mlir::ValueRange start,
+                                        llvm::ArrayRef<int64_t> dims, Value row, Value col,
+                                        int64_t inRow);
+  /// An element of a tensor if \p inside holds, otherwise zero.
+  Value loadInside(Value inside, Value address, Type element);
+  void storeInside(Value inside, Value address, Value value);
   /// The tensor map for boxes of this tile, and its address.
   Value tensorMap(Value tensor, Value tile);
 
@@ -181,15 +190,27 @@ private:
   /// A tile spread over the scope's threads so that neighbours are together.
   layout::Fragment coalesced(mlir::MemRefType type, const Executing &by);
   LogicalResult lowerMap(tile::MapOp op, const Executing &by);
+  mlir::FailureOr<Value> mapElement(tile::MapOp op, RegisterTile *decides, int64_t reg,
+                                    layout::Coordinate offset, Value row, Value col);
   LogicalResult lowerCopy(tile::CopyOp op, const Executing &by);
   LogicalResult loadByThreads(tile::CopyOp op, const Executing &by);
   LogicalResult lowerReduce(tile::ReduceOp op, const Executing &by);
   RegisterTile *registersOf(Value tile);
   Value readRegister(RegisterTile &tile, int64_t reg);
   void writeRegister(RegisterTile &tile, int64_t reg, Value value);
+  Value sumOf(const std::vector<layout::Fragment::Term> &terms, Value index);
+  /// Calls \p body for every register of a fragment that lies nowhere yet, with the
+  /// sum of two offsets: one that a loop computes and one that is known.
+  void forRegisters(const layout::Fragment &fragment,
+                    llvm::function_ref<void(Value, Value, layout::Coordinate)> body);
   /// The thread's part of a fragment's coordinates.
   std::pair<Value, Value> baseOf(const layout::Fragment &fragment, const Executing &by);
   Value converted(Value value, Type to);
+  /// How many registers of a fragment can go to or come from a shared view at once.
+  int64_t together(const layout::Fragment &fragment, Value tile);
+  Value loadShared(Value address, Type element, int64_t count);
+  void storeShared(Value address, llvm::ArrayRef<Value> values);
+  Value elementOf(Value loaded, int64_t i);
   /// Runs \p body unless the register stands for nothing.
   void whenHeld(const layout::Fragment &fragment, Value row, Value col,
                 llvm::function_ref<void()> body);
@@ -201,6 +222,7 @@ private:
   Location loc;
 
   llvm::DenseMap<int64_t, Value> constants; ///< of 32 bits
+  llvm::DenseMap<size_t, Value> parameters;  ///< by their place in the result's fields
   llvm::DenseMap<Value, SharedPlace> shared;
   llvm::DenseMap<Value, int64_t> barrierOffsets; ///< of nv.mbarrier.alloc
   llvm::DenseMap<Value, int64_t> tensorSlots;    ///< where alloc puts its address

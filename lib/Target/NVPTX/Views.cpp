@@ -250,7 +250,7 @@ Value Lowering::insideTensor(Value tensor, ArrayRef<Value> indices) {
   return inside;
 }
 
-Value Lowering::globalElement(Value tensor, ArrayRef<Value> indices) {
+Value Lowering::globalElement(Value tensor, ArrayRef<Value> indices, int64_t inRow) {
   unsigned argument = cast<BlockArgument>(tensor).getArgNumber() - 1;
   Value address = parameter(ParameterField::Address, argument);
   Value element = i64(0);
@@ -262,9 +262,71 @@ Value Lowering::globalElement(Value tensor, ArrayRef<Value> indices) {
   }
   auto type = LLVM::LLVMPointerType::get(kernel.getContext(), 1);
   Value start = LLVM::IntToPtrOp::create(builder, loc, type, address);
-  return LLVM::GEPOp::create(builder, loc, type,
-                             cast<MemRefType>(tensor.getType()).getElementType(), start,
-                             ArrayRef<LLVM::GEPArg>{element});
+  Type stored = cast<MemRefType>(tensor.getType()).getElementType();
+  Value first =
+      LLVM::GEPOp::create(builder, loc, type, stored, start, ArrayRef<LLVM::GEPArg>{element});
+  if (inRow == 0)
+    return first;
+  return LLVM::GEPOp::create(builder, loc, type, stored, first,
+                             ArrayRef<LLVM::GEPArg>{int32_t(inRow)});
+}
+
+std::pair<Value, Value> Lowering::tensorElement(Value tensor, ValueRange start,
+                                                ArrayRef<int64_t> dims, Value row, Value col,
+                                                int64_t inRow) {
+  SmallVector<Value> first;
+  for (Value index : start)
+    first.push_back(asI32(index));
+  if (dims.size() > 1)
+    first[size_t(dims[0])] = add(first[size_t(dims[0])], row);
+  Value &along = first[size_t(dims.back())];
+  along = add(along, col);
+  SmallVector<Value> indices = first;
+  indices[size_t(dims.back())] = add(along, inRow);
+  Value inside = insideTensor(tensor, indices);
+  // Elements of a row differ by a number that needs no arithmetic.
+  bool lastDim = dims.back() + 1 == int64_t(first.size());
+  return {inside, lastDim ? globalElement(tensor, first, inRow) : globalElement(tensor, indices)};
+}
+
+/// The integer that an instruction moves for an element, and its constraint.
+static std::pair<Type, const char *> movedAs(OpBuilder &builder, Type element) {
+  switch (element.getIntOrFloatBitWidth()) {
+  case 64:
+    return {builder.getI64Type(), "l"};
+  case 32:
+    return {builder.getI32Type(), "r"};
+  default: // bytes travel in 16 bits
+    return {builder.getI16Type(), "h"};
+  }
+}
+
+// Predicates instead of branches: there is one for each element at an edge.
+
+Value Lowering::loadInside(Value inside, Value address, Type element) {
+  auto [word, constraint] = movedAs(builder, element);
+  unsigned bits = element.getIntOrFloatBitWidth();
+  std::string width = std::to_string(bits), moved = std::to_string(std::max(bits, 16u));
+  auto load =
+      LLVM::InlineAsmOp::create(builder, loc, TypeRange(word), ValueRange{address, inside},
+                                "mov.b" + moved + " $0, 0; @$2 ld.global.b" + width + " $0, [$1];",
+                                "=&" + std::string(constraint) + ",l,b,~{memory}",
+                                /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  Value loaded = load.getResult(0);
+  if (bits < 16)
+    loaded = arith::TruncIOp::create(builder, loc, builder.getIntegerType(bits), loaded);
+  return LLVM::BitcastOp::create(builder, loc, element, loaded);
+}
+
+void Lowering::storeInside(Value inside, Value address, Value value) {
+  auto [word, constraint] = movedAs(builder, value.getType());
+  unsigned bits = value.getType().getIntOrFloatBitWidth();
+  value = LLVM::BitcastOp::create(builder, loc, builder.getIntegerType(bits), value);
+  if (bits < 16)
+    value = arith::ExtUIOp::create(builder, loc, word, value);
+  ptx("@$2 st.global.b" + std::to_string(bits) + " [$0], $1;", {address, value, inside},
+      "l," + std::string(constraint) + ",b");
 }
 
 /// CUtensorMapDataType of an element.
