@@ -5,22 +5,42 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A shared library for `penstock check` and `penstock mutate`. Every kernel must
+// A shared library for `penstock check` and `penstock mutate`. Every product must
 // equal the tile program Matmul, which is run by the interpreter; for Matmul
-// itself that compares what the compiler made of it with what it says.
+// itself that compares what the compiler made of it with what it says. Attention
+// is compared with plain loops in double precision.
 //
 //===----------------------------------------------------------------------===//
+#include "attention/blackwell.h"
+#include "attention/hopper.h"
+#include "attention/reference.h"
 #include "blackwell_matmul/v0.h"
 #include "blackwell_matmul/v1.h"
 #include "blackwell_matmul/v2.h"
 #include "blackwell_matmul/v3.h"
 #include "blackwell_matmul/v4.h"
+#include "blackwell_matmul/v5.h"
+#include "blackwell_matmul/v6.h"
 #include "hopper_matmul/steps.h"
 #include "matmul/kernel.h"
 #include <penstock/check.h>
 
 namespace examples {
 using namespace blackwell;
+
+// The same program in other schedules, and for another element.
+struct MatmulTwoStages : Matmul {
+  MatmulTwoStages() { pipeline.num_stages = 2; }
+};
+struct MatmulFourStages : Matmul {
+  MatmulFourStages() { pipeline.num_stages = 4; }
+};
+struct MatmulStated : Matmul {
+  MatmulStated() { pipeline = {.stage = {0, 0, 1}, .order = {0, 1, 2}}; }
+};
+struct MatmulBf16 : MatmulOf<bf16> {
+  MatmulBf16() { block_n = 64; }
+};
 
 // The steps of the Hopper example, under names of their own.
 struct HopperMatmul : hopper::Matmul {};
@@ -31,8 +51,40 @@ struct HopperMatmulTokens : hopper::Matmul {
   HopperMatmulTokens() { try_tokens = true; }
 };
 
+struct HopperAttention : attention::HopperAttention {};
+struct HopperAttentionCausal : attention::HopperAttention {
+  HopperAttentionCausal() { causal = true; }
+};
+struct BlackwellAttention : attention::BlackwellAttention {};
+struct BlackwellAttentionCausal : attention::BlackwellAttention {
+  BlackwellAttentionCausal() { causal = true; }
+};
+
+using Heads = TensorView<const f16, 3>;
+void attend(Heads Q, Heads K, Heads V, float scale, TensorView<f16, 3> O, bool causal) {
+  std::vector<double> exact = attention::attend(Q, K, V, double(scale), causal);
+  for (size_t i = 0; i < exact.size(); ++i) // O has no gaps either
+    O.data[i] = f16(float(exact[i]));
+}
+void attendAll(Heads Q, Heads K, Heads V, float scale, TensorView<f16, 3> O) {
+  attend(Q, K, V, scale, O, false);
+}
+void attendCausal(Heads Q, Heads K, Heads V, float scale, TensorView<f16, 3> O) {
+  attend(Q, K, V, scale, O, true);
+}
+/// The reference rounds to f16 too.
+constexpr Tolerance attentionTolerance = {.of_largest = attention::tolerance + 0x1p-11};
+
 PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group, pipeline.num_stages);
 PENSTOCK_REFERENCE(Matmul, Matmul);
+PENSTOCK_KERNEL(MatmulTwoStages, block_m, block_n, block_k, group, pipeline.num_stages);
+PENSTOCK_REFERENCE(MatmulTwoStages, Matmul);
+PENSTOCK_KERNEL(MatmulFourStages, block_m, block_n, block_k, group, pipeline.num_stages);
+PENSTOCK_REFERENCE(MatmulFourStages, Matmul);
+PENSTOCK_KERNEL(MatmulStated, block_m, block_n, block_k, group);
+PENSTOCK_REFERENCE(MatmulStated, Matmul);
+PENSTOCK_KERNEL(MatmulBf16, block_m, block_n, block_k, group, pipeline.num_stages);
+PENSTOCK_REFERENCE(MatmulBf16, MatmulOf<bf16>);
 PENSTOCK_KERNEL(MatmulV0, block_m, block_n, block_k);
 PENSTOCK_REFERENCE(MatmulV0, Matmul);
 PENSTOCK_KERNEL(MatmulV1, block_m, block_n, block_k, epilogue_n);
@@ -43,8 +95,18 @@ PENSTOCK_KERNEL(MatmulV3, block_m, block_n, block_k, stages, epilogue_n);
 PENSTOCK_REFERENCE(MatmulV3, Matmul);
 PENSTOCK_KERNEL(MatmulV4, block_m, block_n, block_k, stages, epilogue_n, group);
 PENSTOCK_REFERENCE(MatmulV4, Matmul);
-PENSTOCK_KERNEL(HopperMatmul, block_m, block_n, block_k, stages, consumers, in_flight,
-                try_tokens);
+PENSTOCK_KERNEL(MatmulV5, block_m, block_n, block_k, stages, epilogue_n, group);
+PENSTOCK_REFERENCE(MatmulV5, Matmul);
+// Beside the grid: 12 tiles for the 4 blocks that the emulator starts first, and
+// 15 at the edges of the matrix for 5.
+PENSTOCK_SHAPES(MatmulV5, Shape{}, Shape{{"M", 384}, {"K", 448}, {"N", 512}},
+                Shape{{"M", 328}, {"K", 200}, {"N", 520}});
+PENSTOCK_KERNEL(MatmulV6, block_m, block_n, block_k, stages, epilogue_n);
+PENSTOCK_REFERENCE(MatmulV6, Matmul);
+// Beside the grid, whose tiles are of one block: three pairs below each other, the
+// last with an empty half.
+PENSTOCK_SHAPES(MatmulV6, Shape{}, Shape{{"M", 520}, {"K", 200}, {"N", 512}});
+PENSTOCK_KERNEL(HopperMatmul, block_m, block_n, block_k, stages, consumers, in_flight, try_tokens);
 PENSTOCK_REFERENCE(HopperMatmul, Matmul);
 PENSTOCK_KERNEL(HopperMatmulInFlight, block_m, block_n, block_k, stages, consumers, in_flight,
                 try_tokens);
@@ -52,5 +114,21 @@ PENSTOCK_REFERENCE(HopperMatmulInFlight, Matmul);
 PENSTOCK_KERNEL(HopperMatmulTokens, block_m, block_n, block_k, stages, consumers, in_flight,
                 try_tokens);
 PENSTOCK_REFERENCE(HopperMatmulTokens, Matmul);
+
+// Heads of the size that the kernels are compiled for, and of a smaller one.
+#define EXAMPLES_ATTENTION_SHAPES                                                                  \
+  Shape{{"H", 2}, {"D", 64}}, Shape { {"H", 3}, {"M", 72}, {"D", 40}, {"N", 200} }
+PENSTOCK_KERNEL(HopperAttention, block_m, block_n, dim, stages);
+PENSTOCK_REFERENCE(HopperAttention, attendAll, attentionTolerance);
+PENSTOCK_SHAPES(HopperAttention, EXAMPLES_ATTENTION_SHAPES);
+PENSTOCK_KERNEL(HopperAttentionCausal, block_m, block_n, dim, stages);
+PENSTOCK_REFERENCE(HopperAttentionCausal, attendCausal, attentionTolerance);
+PENSTOCK_SHAPES(HopperAttentionCausal, EXAMPLES_ATTENTION_SHAPES);
+PENSTOCK_KERNEL(BlackwellAttention, block_m, block_n, dim, stages);
+PENSTOCK_REFERENCE(BlackwellAttention, attendAll, attentionTolerance);
+PENSTOCK_SHAPES(BlackwellAttention, EXAMPLES_ATTENTION_SHAPES);
+PENSTOCK_KERNEL(BlackwellAttentionCausal, block_m, block_n, dim, stages);
+PENSTOCK_REFERENCE(BlackwellAttentionCausal, attendCausal, attentionTolerance);
+PENSTOCK_SHAPES(BlackwellAttentionCausal, EXAMPLES_ATTENTION_SHAPES);
 
 } // namespace examples

@@ -24,7 +24,8 @@ struct HopperAttention {
   bool causal = false;
   static constexpr auto signature = "Q[H,M,D], K[H,N,D], V[H,N,D], scale -> O[H,M,D]";
 
-  // scale is log2(e) / sqrt(D).
+  // scale is log2(e) / sqrt(D); D is at most dim, which explicit kernels cannot
+  // require at a launch.
   void operator()(Block &b, In<f16, 3> Q, In<f16, 3> K, In<f16, 3> V, Scalar<f32> scale,
                   Out<f16, 3> O) const {
     auto M = Q.size(1), N = K.size(1);

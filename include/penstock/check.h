@@ -19,9 +19,27 @@
 
 namespace penstock {
 
+/// A size, or the value of a scalar argument.
+struct Number {
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  constexpr Number(T value) : value(static_cast<double>(value)) {}
+  double value;
+};
+/// Sizes of a signature and scalar arguments, by name: {{"M", 512}, {"K", 64}}.
+using Shape = std::vector<std::pair<std::string, Number>>;
+
 //===----------------------------------------------------------------------===//
 // References
 //===----------------------------------------------------------------------===//
+
+/// How far results may be from the reference's if no data make them exact, as of
+/// exponentials.
+struct Tolerance {
+  /// As a part of the largest magnitude in the tensors that are read; 0: results
+  /// are sums of products, equal for exact data.
+  double of_largest = 0;
+};
 
 namespace detail {
 
@@ -32,8 +50,10 @@ struct Reference {
   Loc at;
   KernelSource (*source)(const char *name, Loc at) = nullptr;
   void (*host)(List<const Argument>) = nullptr;
+  Tolerance tolerance = {};
 };
 PENSTOCK_EXPORT int registerReference(Reference);
+PENSTOCK_EXPORT int registerShapes(const char *kernel, std::vector<Shape> shapes);
 
 template <class H> struct HostArgument {
   static H unpack(const Argument &argument) {
@@ -65,16 +85,20 @@ template <class... H, void (*Function)(H...)> struct HostCall<Function> {
 };
 
 // Overloads on the kind of template argument: PENSTOCK_REFERENCE takes both.
-template <class K> Reference referenceOf(const char *kernel, const char *name, Loc at) {
+template <class K>
+Reference referenceOf(const char *kernel, const char *name, Loc at, Tolerance tolerance = {}) {
   Reference result{kernel, name, at};
+  result.tolerance = tolerance;
   result.source = [](const char *program, Loc place) {
     using Arguments = typename FunctionTraits<K>::Arguments;
     return sourceOf(K(), program, static_cast<Arguments *>(nullptr), place);
   };
   return result;
 }
-template <auto Function> Reference referenceOf(const char *kernel, const char *name, Loc at) {
+template <auto Function>
+Reference referenceOf(const char *kernel, const char *name, Loc at, Tolerance tolerance = {}) {
   Reference result{kernel, name, at};
+  result.tolerance = tolerance;
   result.host = HostCall<Function>::call;
   return result;
 }
@@ -84,25 +108,23 @@ template <auto Function> Reference referenceOf(const char *kernel, const char *n
 /// PENSTOCK_REFERENCE(MatmulV4, Matmul): what the kernel of that name computes is
 /// what the tile program Matmul computes on the interpreter. Instead of a tile
 /// program, a function may be named that takes the kernel's arguments as views
-/// and values of the host: void reference(TensorView<const f16, 2> A, ..).
-#define PENSTOCK_REFERENCE(KERNEL, REFERENCE)                                                      \
+/// and values of the host: void reference(TensorView<const f16, 2> A, ..). A
+/// Tolerance may follow: PENSTOCK_REFERENCE(Softmax, onHost, {.of_largest = 0x1p-10}).
+#define PENSTOCK_REFERENCE(KERNEL, REFERENCE, ...)                                                 \
   [[maybe_unused]] static const int penstock_reference_##KERNEL =                                  \
-      ::penstock::detail::registerReference(                                                       \
-          ::penstock::detail::referenceOf<REFERENCE>(#KERNEL, #REFERENCE, ::penstock::here()))
+      ::penstock::detail::registerReference(::penstock::detail::referenceOf<REFERENCE>(            \
+          #KERNEL, #REFERENCE, ::penstock::here() __VA_OPT__(, ) __VA_ARGS__))
+
+/// PENSTOCK_SHAPES(Attention, {{"H", 2}, {"D", 64}}): the shapes that check takes
+/// if none is asked for. A shape that leaves sizes open stands for the grid over
+/// these: {} is the whole grid.
+#define PENSTOCK_SHAPES(KERNEL, ...)                                                               \
+  [[maybe_unused]] static const int penstock_shapes_##KERNEL =                                     \
+      ::penstock::detail::registerShapes(#KERNEL, {__VA_ARGS__})
 
 //===----------------------------------------------------------------------===//
 // Arguments made from a signature
 //===----------------------------------------------------------------------===//
-
-/// A size, or the value of a scalar argument.
-struct Number {
-  template <class T>
-    requires std::is_arithmetic_v<T>
-  constexpr Number(T value) : value(static_cast<double>(value)) {}
-  double value;
-};
-/// Sizes of a signature and scalar arguments, by name: {{"M", 512}, {"K", 64}}.
-using Shape = std::vector<std::pair<std::string, Number>>;
 
 enum class Data : uint8_t {
   Exact, ///< small integers: sums of thousands of products are exact in f32
@@ -136,13 +158,15 @@ struct CheckProgress {
 struct CheckedShape;
 
 struct CheckOptions {
-  /// Empty: a grid of shapes that divide by the kernel's tiles and do not, tiny
-  /// ones, fewer k tiles than stages, none, and more than twice the stages.
+  /// Empty: those of PENSTOCK_SHAPES, or a grid of shapes that divide by the
+  /// kernel's tiles and do not, tiny ones, fewer k tiles than stages, none, and
+  /// more than twice the stages.
   std::vector<Shape> shapes = {};
   /// The first is eager, the second lazy, all others are random.
   int timings = 20;
   uint64_t seed = 1; ///< of the data and of the first random timing
-  Data data = Data::Exact;
+  /// Every timing runs with each of these.
+  std::vector<Data> data = {Data::Exact, Data::Random};
   /// Values for a registered kernel's fields, as text.
   std::vector<std::pair<std::string, std::string>> set = {};
   /// Runs that passed are noted in this file, and left out the next time.
@@ -160,8 +184,10 @@ struct CheckedShape {
   std::string reference; ///< empty: none is registered, only findings are reported
   uint64_t blocks = 0;
   unsigned warps = 0;
-  int timings = 0; ///< that ran
-  int skipped = 0; ///< that had passed before
+  /// How results are compared with it.
+  bool exactly = false, within_bounds = false;
+  int runs = 0;    ///< a timing with one kind of data each
+  int skipped = 0; ///< runs that had passed before
   int wrong = 0;   ///< runs whose results differ
   /// Each distinct finding once, where it was first seen.
   std::vector<Diagnostic> findings;

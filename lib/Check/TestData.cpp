@@ -124,6 +124,17 @@ std::vector<Diagnostic> mistake(std::string message) {
   return {d};
 }
 
+/// The largest magnitude in the tensors that are read.
+double largestInput(const std::vector<ArgumentDescription> &descriptions,
+                    const MadeArguments &made) {
+  double largest = 0;
+  for (size_t i = 0; i < descriptions.size(); ++i)
+    if (descriptions[i].tensor && !descriptions[i].written)
+      for (size_t e = 0; e < elementsOf(made.arguments[i]); ++e)
+        largest = std::max(largest, std::fabs(element_at(made.arguments[i], e)));
+  return largest;
+}
+
 std::string textOf(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.9g", value);
@@ -251,10 +262,22 @@ bool penstock::isReduced(const std::vector<ArgumentDescription> &descriptions,
 }
 
 Difference penstock::compareResults(const std::vector<ArgumentDescription> &descriptions,
-                                    const MadeArguments &got, const MadeArguments &want,
+                                    const MadeArguments &got, const ExpectedResults &want,
                                     Data data) {
   Difference difference;
   double terms = static_cast<double>(longestReduction(descriptions, want));
+  double tolerated = want.tolerance.of_largest;
+  if (tolerated > 0)
+    tolerated *= largestInput(descriptions, want);
+  // Both sides sum in f32, in some order, what are at most `terms` products below
+  // 1, and round the sum once.
+  auto boundOf = [&](Element element, double value) {
+    if (want.isExact(data))
+      return 0.0;
+    if (want.tolerance.of_largest > 0)
+      return tolerated;
+    return 2 * terms * terms * 0x1p-24 + 2 * unitOf(element) * std::fabs(value);
+  };
   for (size_t i = 0; i < descriptions.size(); ++i) {
     if (!descriptions[i].tensor || !descriptions[i].written)
       continue;
@@ -266,11 +289,7 @@ Difference penstock::compareResults(const std::vector<ArgumentDescription> &desc
       double x = element_at(ours, e), y = element_at(theirs, e);
       if (x == y || (std::isnan(x) && std::isnan(y)))
         continue;
-      // Both sides sum in f32, in some order, what are at most `terms` products
-      // below 1, and round the sum once.
-      double bound = data == Data::Exact
-                         ? 0
-                         : 2 * terms * terms * 0x1p-24 + 2 * unitOf(ours.element) * std::fabs(y);
+      double bound = boundOf(ours.element, y);
       if (std::fabs(x - y) <= bound)
         continue;
       if (difference.elements++ == 0) {

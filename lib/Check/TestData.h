@@ -34,12 +34,21 @@ void markOutput(detail::Argument &tensor);
 /// The same values in memory of their own.
 MadeArguments copyOf(const MadeArguments &from);
 
+/// What must come out, and how near to it.
+struct ExpectedResults : MadeArguments {
+  ExpectedResults(MadeArguments made, Tolerance tolerance = {})
+      : MadeArguments(std::move(made)), tolerance(tolerance) {}
+  /// Whether results of such data must have the same bits.
+  bool isExact(Data data) const { return data == Data::Exact && tolerance.of_largest == 0; }
+  Tolerance tolerance;
+};
+
 struct Difference {
   size_t elements = 0;
   std::string first; ///< the first of them, in words
 };
 Difference compareResults(const std::vector<ArgumentDescription> &descriptions,
-                          const MadeArguments &got, const MadeArguments &want, Data data);
+                          const MadeArguments &got, const ExpectedResults &want, Data data);
 
 } // namespace penstock
 

@@ -102,8 +102,15 @@ std::string detail::text(Executable *kernel, Form form) {
   Executable &executable = *kernel;
   if (form == Form::Tile)
     return executable.tileProgram;
-  if (form == Form::Ptx)
-    return executable.devices.empty() ? "" : executable.devices.front()->kernel.ptx;
+  if (form == Form::Ptx) {
+    if (executable.devices.empty())
+      return "";
+    // What a launch must say and the text does not; at the end, so that the lines
+    // of findings stay where they are.
+    const DeviceKernel &device = executable.devices.front()->kernel;
+    return device.ptx + "\n// " + device.name + ": " + std::to_string(device.sharedBytes) +
+           " bytes of dynamic shared memory\n";
+  }
   if (!executable.code)
     return "";
   return form == Form::LLVM ? executable.code->llvmIR : assemblyOf(executable.code->llvmIR);

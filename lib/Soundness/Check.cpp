@@ -23,10 +23,10 @@ public:
   Checker(const CheckOptions &options, CheckReport &report) : options(options), report(report) {
     report.diagnostics = passed.open(options.state);
     usable = report.diagnostics.empty();
-    if (options.timings < 1) {
+    if (options.timings < 1 || options.data.empty()) {
       Diagnostic d;
       d.code = ToolUsage;
-      d.message = "a check needs at least one timing";
+      d.message = "a check needs at least one timing and one kind of data";
       report.diagnostics.push_back(std::move(d));
       usable = false;
     }
@@ -35,7 +35,7 @@ public:
   void check(const Subject &subject) {
     bool chosen = !options.shapes.empty();
     std::vector<Shape> shapes =
-        chosen ? options.shapes : defaultShapes(subject.arguments, subject.fields);
+        chosen ? options.shapes : shapesToCheck(subject.arguments, subject.fields, subject.shapes);
     for (const Shape &shape : shapes) {
       if (report.cancelled)
         return;
@@ -56,30 +56,33 @@ private:
     result.shape = textOf(shape);
     if (subject.reference)
       result.reference = subject.reference->name;
-    Case on = prepareCase(subject, shape, options.data, options.seed);
-    if (on.variant) {
-      result.warps = (on.variant->kernel.threads + 31) / 32;
-      if (on.problems.empty())
-        runTimings(subject, on, result);
+    for (Data data : options.data) {
+      Case on = prepareCase(subject, shape, data, options.seed);
+      if (on.expected)
+        (on.expected->isExact(data) ? result.exactly : result.within_bounds) = true;
+      if (on.variant) {
+        result.warps = (on.variant->kernel.threads + 31) / 32;
+        if (on.problems.empty())
+          runTimings(subject, on, data, result);
+      }
+      for (Diagnostic &d : on.problems)
+        addFinding(result, std::move(d));
     }
-    for (Diagnostic &d : on.problems)
-      addFinding(result, std::move(d));
     // A shape that nobody asked for may be none for this kernel.
     if (!chosen && !result.findings.empty() && isRefusal(result.findings.front())) {
       result.refused = result.findings.front().message;
       result.findings.clear();
-      result.timings = 0;
+      result.runs = 0;
     }
     result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return result;
   }
 
-  void runTimings(const Subject &subject, const Case &on, CheckedShape &result) {
+  void runTimings(const Subject &subject, const Case &on, Data data, CheckedShape &result) {
     std::string run = subject.name + " " + subject.target + " " +
-                      fingerprint(on.variant->kernel.ptx) + " " + result.shape +
-                      (options.data == Data::Random ? " random " : " exact ") +
-                      std::to_string(options.seed) + " ";
+                      fingerprint(on.variant->kernel.ptx) + " " + result.shape + " " +
+                      nameOf(data) + " " + std::to_string(options.seed) + " ";
     std::atomic<bool> refused = false;
     parallelFor(uint64_t(options.timings), options.jobs, [&](uint64_t item, int) {
       int index = int(item);
@@ -96,11 +99,11 @@ private:
       Run done = runCase(subject, *on.variant, on, timing);
       Difference difference;
       if (done.completed() && on.expected)
-        difference = compareResults(subject.arguments, done.after, *on.expected, options.data);
+        difference = compareResults(subject.arguments, done.after, *on.expected, data);
       if (done.report.findings.empty() && done.report.completed && !difference.elements)
         passed.add(key);
       std::lock_guard lock(mutex);
-      ++result.timings;
+      ++result.runs;
       result.blocks = std::max(result.blocks, done.report.stats.blocks);
       for (Diagnostic &d : done.report.findings) {
         refused = refused || isRefusal(d);
@@ -108,22 +111,26 @@ private:
       }
       if (difference.elements) {
         ++result.wrong;
-        addFinding(result, wrongResult(subject, result, difference, index));
+        addFinding(result, wrongResult(subject, result, difference, data, index));
       }
     });
   }
 
   Diagnostic wrongResult(const Subject &subject, const CheckedShape &shape,
-                         const Difference &difference, int index) const {
+                         const Difference &difference, Data data, int index) const {
     Diagnostic d;
     d.code = CheckWrongResult;
     d.place = subject.info.place;
     d.message = "`" + subject.name + "` differs from `" + shape.reference + "` for " + shape.shape +
-                ", timing " + timingName(index, options.seed) + ": " +
+                ", " + nameOf(data) + " data, timing " + timingName(index, options.seed) + ": " +
                 std::to_string(difference.elements) + " elements; " + difference.first;
-    d.facts = {{"shape", shape.shape}, {"timing", timingName(index, options.seed)}};
+    d.facts = {{"shape", shape.shape},
+               {"data", nameOf(data)},
+               {"timing", timingName(index, options.seed)}};
     return d;
   }
+
+  static const char *nameOf(Data data) { return data == Data::Random ? "random" : "exact"; }
 
   /// Tells who listens what comes next; false if it is to be the end.
   bool announce(const Subject &subject, const std::string &shape, int index) {

@@ -24,7 +24,7 @@ struct Sums {
       names.emplace(shape.kernel, shape.target);
       refused += !shape.refused.empty();
       shapes += shape.refused.empty();
-      runs += size_t(shape.timings);
+      runs += size_t(shape.runs);
       skipped += size_t(shape.skipped);
       wrong += size_t(shape.wrong);
       for (const Diagnostic &d : shape.findings)
@@ -57,7 +57,7 @@ bool CheckReport::sound() const {
   for (const CheckedShape &shape : shapes) {
     if (shape.wrong || !shape.findings.empty())
       return false;
-    ran |= shape.timings + shape.skipped > 0;
+    ran |= shape.runs + shape.skipped > 0;
   }
   for (const Diagnostic &d : diagnostics)
     if (d.severity == Severity::Error)
@@ -78,7 +78,7 @@ std::string penstock::to_text(const CheckedShape &shape) {
     else if (d.code != CheckWrongResult)
       ++misuse;
   text += std::to_string(shape.blocks) + " blocks x " + std::to_string(shape.warps) + " warps  " +
-          std::to_string(shape.timings) + " timings";
+          std::to_string(shape.runs) + " runs";
   if (shape.skipped)
     text += " (" + std::to_string(shape.skipped) + " passed before)";
   if (shape.reference.empty())
@@ -86,7 +86,11 @@ std::string penstock::to_text(const CheckedShape &shape) {
   else if (shape.wrong)
     text += "  results differ from " + shape.reference + " in " + std::to_string(shape.wrong);
   else if (shape.findings.empty())
-    text += "  results equal to " + shape.reference;
+    text += std::string("  results ") +
+            (shape.exactly && shape.within_bounds ? "equal to and within bounds of "
+             : shape.exactly                      ? "equal to "
+                                                  : "within bounds of ") +
+            shape.reference;
   else
     text += "  results compared with " + shape.reference + " where runs were clean";
   char seconds[32];
@@ -126,7 +130,7 @@ std::string penstock::to_json(const CheckReport &report) {
     text += field("kernel", shape.kernel) + "," + field("target", shape.target) + "," +
             field("shape", shape.shape) + "," + field("reference", shape.reference) + "," +
             field("blocks", double(shape.blocks)) + "," + field("warps", shape.warps) + "," +
-            field("timings", shape.timings) + "," + field("passed_before", shape.skipped) + "," +
+            field("runs", shape.runs) + "," + field("passed_before", shape.skipped) + "," +
             field("wrong", shape.wrong) + "," + field("refused", shape.refused) + "," +
             field("seconds", shape.seconds) + ",\"findings\":" + toJsonArray(shape.findings) + "}";
   }

@@ -104,6 +104,13 @@ penstock::compileRegistered(const std::string &kernel, Target target,
       subject->fields = {description.fields.begin(), description.fields.end()};
   for (const auto &[name, value] : set)
     subject->fields[name] = value;
+  subject->shapes = shapesFor(kernel);
+  // What the first grid leaves open is open for mutants too.
+  for (const Shape &shape : subject->shapes)
+    if (!isComplete(shape, subject->arguments)) {
+      subject->fields = withSizes(std::move(subject->fields), shape);
+      break;
+    }
   return subject;
 }
 
@@ -129,7 +136,7 @@ Case penstock::prepareCase(const Subject &subject, const Shape &shape, Data data
   else
     subject.reference->host(expected.arguments);
   if (!hasErrors(result.problems))
-    result.expected = std::move(expected);
+    result.expected = ExpectedResults(std::move(expected), subject.reference->tolerance);
   return result;
 }
 

@@ -25,6 +25,7 @@ struct Subject {
   std::vector<ArgumentDescription> arguments;
   std::vector<detail::ArgumentSpec> specs;
   FieldValues fields;
+  std::vector<Shape> shapes; ///< that were registered
   std::vector<std::shared_ptr<EmulatedKernel>> variants;
   std::optional<detail::Reference> reference;
   detail::ExecutableRef judge; ///< the reference, if it is a tile program
@@ -46,7 +47,7 @@ struct Case {
   Shape shape;
   MadeArguments initial;
   /// What the reference makes of them; no value without a reference.
-  std::optional<MadeArguments> expected;
+  std::optional<ExpectedResults> expected;
   const EmulatedKernel *variant = nullptr;
   /// Why there is nothing to run.
   std::vector<Diagnostic> problems;

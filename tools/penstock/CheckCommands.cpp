@@ -31,7 +31,8 @@ const CommandSpec &checkCommand() {
        {"shape", "SIZE=NUMBER,..", "sizes and scalars; may be repeated (a grid of shapes)"},
        {"timings", "NUMBER", "eager, lazy, then random ones (20)"},
        {"seed", "NUMBER", "of the data and of the first random timing (1)"},
-       {"random", nullptr, "random data, compared within a bound; else small integers, exactly"},
+       {"data", "exact|random|both",
+        "small integers, whose results must be equal; random data, within a bound (both)"},
        {"set", "FIELD=VALUE,..", "sets fields of the kernel"},
        {"state", "FILE", "notes runs that passed, and leaves them out the next time"},
        {"jobs", "NUMBER", "launches at the same time (all threads of the machine)"},
@@ -215,7 +216,15 @@ int runCheck(const CommandLine &line) {
   Call call(checkCommand(), line, options);
   if (call.code)
     return call.code;
-  options.data = line.has("random") ? Data::Random : Data::Exact;
+  if (std::string data = line.get("data", "both"); data == "exact")
+    options.data = {Data::Exact};
+  else if (data == "random")
+    options.data = {Data::Random};
+  else if (data != "both") {
+    std::fprintf(stderr, "penstock check: `--data %s` is not exact, random or both\n",
+                 data.c_str());
+    return 2;
+  }
   options.state = line.get("state");
   Progress progress;
   options.progress = [&](CheckProgress &now) { progress.show(now, "timing"); };

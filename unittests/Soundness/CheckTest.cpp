@@ -33,6 +33,26 @@ PENSTOCK_REFERENCE(LikeProgram, CopyProgram);
 PENSTOCK_KERNEL(OtherArguments);
 PENSTOCK_REFERENCE(OtherArguments, MatrixAdd);
 
+// The reference is off by less and by more than what is tolerated.
+inline void addToCopy(TensorView<const f32, 2> A, TensorView<f32, 2> C, float more) {
+  copyOnHost(A, C);
+  for (int64_t i = 0; i < C.sizes[0] * C.sizes[1]; ++i)
+    C.data[i] += more;
+}
+void nearCopy(TensorView<const f32, 2> A, TensorView<f32, 2> C) { addToCopy(A, C, 0.125f); }
+void farCopy(TensorView<const f32, 2> A, TensorView<f32, 2> C) { addToCopy(A, C, 0.375f); }
+struct NearCopy : Copy {};
+struct FarCopy : Copy {};
+PENSTOCK_KERNEL(NearCopy);
+PENSTOCK_REFERENCE(NearCopy, nearCopy, {.of_largest = 0.125});
+PENSTOCK_KERNEL(FarCopy);
+PENSTOCK_REFERENCE(FarCopy, farCopy, {.of_largest = 0.125});
+
+struct ChosenShapes : Copy {};
+PENSTOCK_KERNEL(ChosenShapes, block_m, block_n);
+PENSTOCK_REFERENCE(ChosenShapes, copyOnHost);
+PENSTOCK_SHAPES(ChosenShapes, Shape{{"N", 40}}, Shape{{"M", 96}, {"N", 96}});
+
 } // namespace copying
 
 namespace {
@@ -43,6 +63,7 @@ CheckOptions quick() {
   CheckOptions options;
   options.shapes = {fourBlocks};
   options.timings = 4;
+  options.data = {Data::Exact};
   return options;
 }
 
@@ -53,11 +74,11 @@ TEST(Check, AKernelThatIsRightIsSound) {
   EXPECT_TRUE(report.sound()) << to_text(report);
   EXPECT_EQ(shape.blocks, 4u);
   EXPECT_EQ(shape.warps, 2u);
-  EXPECT_EQ(shape.timings, 4);
+  EXPECT_EQ(shape.runs, 4);
   EXPECT_EQ(shape.wrong, 0);
   EXPECT_EQ(shape.reference, "copyOnHost");
   EXPECT_EQ(summary_of(report), "kernels=1 shapes=1 runs=4 wrong=0 findings=0\n");
-  EXPECT_NE(to_text(report).find("Copy  sm_90a  M=64,N=48  4 blocks x 2 warps  4 timings  "
+  EXPECT_NE(to_text(report).find("Copy  sm_90a  M=64,N=48  4 blocks x 2 warps  4 runs  "
                                  "results equal to copyOnHost  0 races  0 deadlocks  0 misuse"),
             std::string::npos)
       << to_text(report);
@@ -96,10 +117,49 @@ TEST(Check, AWrongResultIsReportedForEveryTiming) {
 
 TEST(Check, RandomDataAreComparedToo) {
   CheckOptions options = quick();
-  options.data = Data::Random;
+  options.data = {Data::Random};
   EXPECT_TRUE(check_registered("LikeProgram", Target::sm_90a(), options).sound());
   options.set = {{"shifted", "true"}};
   EXPECT_EQ(check_registered("LikeProgram", Target::sm_90a(), options).shapes.at(0).wrong, 4);
+}
+
+TEST(Check, EveryTimingRunsWithEachKindOfData) {
+  CheckOptions options = quick();
+  options.data = CheckOptions().data;
+  CheckReport report = check_registered("Copy", Target::sm_90a(), options);
+  ASSERT_EQ(report.shapes.size(), 1u) << to_text(report);
+  EXPECT_EQ(report.shapes[0].runs, 8);
+  EXPECT_NE(to_text(report).find("8 runs  results equal to and within bounds of copyOnHost"),
+            std::string::npos)
+      << to_text(report);
+  options.data = {};
+  EXPECT_FALSE(check_registered("Copy", Target::sm_90a(), options).sound());
+}
+
+TEST(Check, AToleranceIsAPartOfTheLargestInput) {
+  // Small integers: the largest is 2.
+  CheckReport near = check_registered("NearCopy", Target::sm_90a(), quick());
+  EXPECT_TRUE(near.sound()) << to_text(near);
+  EXPECT_NE(to_text(near).find("results within bounds of nearCopy"), std::string::npos);
+  CheckReport far = check_registered("FarCopy", Target::sm_90a(), quick());
+  EXPECT_EQ(far.shapes.at(0).wrong, 4);
+  EXPECT_NE(to_text(far).find("within 0.25"), std::string::npos) << to_text(far);
+}
+
+TEST(Check, RegisteredShapesAreTakenIfNoneIsAskedFor) {
+  CheckOptions options = quick();
+  EXPECT_EQ(check_registered("ChosenShapes", Target::sm_90a(), options).shapes.size(), 1u);
+  options.shapes = {};
+  CheckReport report = check_registered("ChosenShapes", Target::sm_90a(), options);
+  EXPECT_TRUE(report.sound()) << to_text(report);
+  std::vector<std::string> shapes;
+  for (const CheckedShape &shape : report.shapes)
+    shapes.push_back(shape.shape);
+  ASSERT_GT(shapes.size(), 2u);
+  EXPECT_EQ(shapes.back(), "M=96,N=96");
+  shapes.pop_back();
+  for (const std::string &shape : shapes)
+    EXPECT_TRUE(shape.ends_with(",N=40")) << shape;
 }
 
 TEST(Check, WithoutAReferenceItSaysSo) {
@@ -122,11 +182,11 @@ TEST(Check, PassedRunsAreLeftOutAndChangedKernelsAreNot) {
   std::remove(file.c_str());
   CheckOptions options = quick();
   options.state = file;
-  EXPECT_EQ(check_registered("Copy", Target::sm_90a(), options).shapes.at(0).timings, 4);
+  EXPECT_EQ(check_registered("Copy", Target::sm_90a(), options).shapes.at(0).runs, 4);
   options.timings = 6;
   CheckReport again = check_registered("Copy", Target::sm_90a(), options);
   EXPECT_EQ(again.shapes.at(0).skipped, 4);
-  EXPECT_EQ(again.shapes.at(0).timings, 2);
+  EXPECT_EQ(again.shapes.at(0).runs, 2);
   EXPECT_TRUE(again.sound());
   // Another tile is another text.
   options.set = {{"block_m", "16"}};
@@ -154,7 +214,7 @@ TEST(Check, CanBeCancelled) {
   CheckReport report = check_registered("Copy", Target::sm_90a(), options);
   EXPECT_TRUE(report.cancelled);
   EXPECT_FALSE(report.sound());
-  EXPECT_EQ(report.shapes.at(0).timings, 1);
+  EXPECT_EQ(report.shapes.at(0).runs, 1);
   EXPECT_NE(summary_of(report).find("(cancelled)"), std::string::npos);
 }
 

@@ -53,6 +53,38 @@ TEST(Shapes, MutantsSeeTheRingTurnTwice) {
   EXPECT_TRUE(turns);
 }
 
+const std::vector<ArgumentDescription> heads = {
+    {"Q", true, Element::f16, 3, false, {"H", "M", "D"}},
+    {"K", true, Element::f16, 3, false, {"H", "N", "D"}},
+    {"scale", false, Element::f32, 0, false, {}},
+    {"O", true, Element::f16, 3, true, {"H", "M", "D"}}};
+
+TEST(Shapes, AFieldThatIsNamedLikeASizeIsItsOnlyValue) {
+  FieldValues fields = {
+      {"block_m", "64"}, {"block_n", "32"}, {"H", "3"}, {"D", "40"}, {"scale", "0.5"}};
+  for (const auto &shapes : {defaultShapes(heads, fields), smallShapes(heads, fields)})
+    for (const Shape &shape : shapes) {
+      EXPECT_EQ(at(shape, "H"), 3);
+      EXPECT_EQ(at(shape, "D"), 40);
+      ASSERT_EQ(shape.size(), 5u) << textOf(shape);
+      EXPECT_NE(textOf(shape).find("scale=0.5"), std::string::npos);
+    }
+}
+
+TEST(Shapes, RegisteredOnesStandForThemselvesOrForAGrid) {
+  FieldValues fields = {{"block_m", "64"}, {"block_n", "32"}};
+  Shape open = {{"H", 2}, {"D", 64}}, whole = {{"H", 1}, {"M", 5}, {"D", 8}, {"N", 7}};
+  EXPECT_FALSE(isComplete(open, heads));
+  EXPECT_TRUE(isComplete(whole, heads));
+  std::vector<Shape> grid = defaultShapes(heads, withSizes(fields, open));
+  std::vector<Shape> shapes = shapesToCheck(heads, fields, {open, whole});
+  ASSERT_EQ(shapes.size(), grid.size() + 1);
+  for (size_t i = 0; i < grid.size(); ++i)
+    EXPECT_EQ(textOf(shapes[i]), textOf(grid[i]));
+  EXPECT_EQ(textOf(shapes.back()), "H=1,M=5,D=8,N=7");
+  EXPECT_EQ(shapesToCheck(heads, fields, {}).size(), grid.size());
+}
+
 TEST(Shapes, AsText) { EXPECT_EQ(textOf({{"M", 512}, {"f", 0.5}}), "M=512,f=0.5"); }
 
 } // namespace

@@ -1,0 +1,146 @@
+# Reads what nvdisasm prints and finds the loops that matter.
+#
+# A loop is a natural one: a branch back to a block that dominates it. Waits retry
+# out of line, behind the kernel, and jump back into the loop; a search for
+# backward branches alone would take these for loops.
+import re
+
+MULTIPLY = re.compile(r"(HGMMA|IGMMA|QGMMA|HMMA|UTC[A-Z]*MMA)\b")
+COPY = re.compile(r"(UTMALDG|UBLKCP|LDGSTS)\b")
+POWER = re.compile(r"MUFU\.EX2\b")
+
+LABEL = re.compile(r"^(\.L_x_\d+):")
+INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.*?);")
+TARGET = re.compile(r"\.L_x_\d+")
+
+
+class Block:
+    def __init__(self):
+        self.instructions = []  # (address, text)
+        self.successors = []
+        self.falls_through = True
+
+
+class Code:
+    def __init__(self, blocks):
+        self.blocks = blocks
+        self.instructions = sum(
+            sum("NOP" != text.split()[0] for _, text in block.instructions) for block in blocks)
+
+
+class Loop:
+    def __init__(self, head, body, code):
+        self.head, self.body = head, body
+        lines = [line for index in sorted(body) for line in code.blocks[index].instructions]
+        self.first = lines[0][0]
+        self.last = lines[-1][0]
+        self.size = len(lines)
+        self.counts = {kind: sum(bool(pattern.search(text)) for _, text in lines)
+                       for kind, pattern in (("m", MULTIPLY), ("c", COPY), ("x", POWER))}
+
+    def text(self, places):
+        counts = "+".join("%d%s" % (n, kind) for kind, n in self.counts.items() if n)
+        where = " at %x..%x" % (self.first, self.last) if places else ""
+        return "%d (%s)%s" % (self.size, counts, where)
+
+
+def operation(text):
+    """The mnemonic, and whether a predicate guards it."""
+    words = text.split()
+    guarded = words[0].startswith("@")
+    return words[1 if guarded else 0], guarded
+
+
+def read_sass(listing):
+    blocks, labels = [Block()], {}
+    convergence = {}
+    for line in listing.splitlines():
+        label = LABEL.match(line)
+        if label:
+            if blocks[-1].instructions:
+                blocks.append(Block())
+            labels[label.group(1)] = len(blocks) - 1
+            continue
+        found = INSTRUCTION.search(line)
+        if not found:
+            continue
+        address, text = int(found.group(1), 16), found.group(2).strip()
+        # Functions follow each other; each starts at address 0.
+        if address == 0 and blocks[-1].instructions:
+            blocks[-1].falls_through = False
+            blocks.append(Block())
+        block = blocks[-1]
+        block.instructions.append((address, text))
+        name, guarded = operation(text)
+        targets = TARGET.findall(line)
+        if name.startswith("BSSY") and targets:
+            convergence[re.search(r"B\d+", text).group(0)] = targets[0]
+        elif name.startswith("BSYNC"):
+            # Threads go on where the barrier was announced to end.
+            barrier = re.search(r"B\d+", text)
+            if barrier and barrier.group(0) in convergence:
+                block.successors.append(convergence[barrier.group(0)])
+            blocks.append(Block())
+        elif name.startswith(("BRA", "BRX", "JMP")):
+            block.successors += targets
+            conditional = guarded or re.search(r"\b(UP|!UP|P|!P)\d", text.split(name, 1)[1])
+            block.falls_through = bool(conditional) or "DIV" in name
+            blocks.append(Block())
+        elif name.startswith(("EXIT", "RET")) and not guarded:
+            block.falls_through = False
+            blocks.append(Block())
+    for index, block in enumerate(blocks):
+        block.successors = [labels[target] for target in block.successors if target in labels]
+        if block.falls_through and index + 1 < len(blocks):
+            block.successors.append(index + 1)
+    return Code(blocks)
+
+
+def reachable(blocks, without=None):
+    """Blocks that the first one leads to, if one of them is taken out."""
+    if without == 0:
+        return set()
+    seen, open_ = {0}, [0]
+    while open_:
+        for successor in blocks[open_.pop()].successors:
+            if successor != without and successor not in seen:
+                seen.add(successor)
+                open_.append(successor)
+    return seen
+
+
+def loops_of(code):
+    """The innermost loops that copy, multiply or take powers."""
+    blocks = code.blocks
+    alive = reachable(blocks)
+    predecessors = {index: [] for index in alive}
+    for index in alive:
+        for successor in blocks[index].successors:
+            predecessors[successor].append(index)
+    dominated = {}
+    ends = {}
+    for index in sorted(alive):
+        for head in blocks[index].successors:
+            if head > index:
+                continue
+            if head not in dominated:
+                dominated[head] = alive - reachable(blocks, head)
+            if index in dominated[head]:
+                ends.setdefault(head, set()).add(index)
+    loops = []
+    for head, latches in ends.items():
+        body, open_ = {head}, list(latches)
+        while open_:
+            index = open_.pop()
+            if index not in body:
+                body.add(index)
+                open_ += predecessors[index]
+        # What was moved behind the last branch back is taken by waits that fail.
+        last = max(latches)
+        loops.append(Loop(head, {index for index in body if head <= index <= last}, code))
+    def is_innermost(loop):
+        inner = [other for other in loops if other.body < loop.body]
+        return any(count and not any(other.counts[kind] for other in inner)
+                   for kind, count in loop.counts.items())
+
+    return sorted(filter(is_innermost, loops), key=lambda loop: loop.first)
