@@ -55,6 +55,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOp
   }
   if (options.checkBarriers)
     passes.addNestedPass<func::FuncOp>(createCheckBarriers());
+  passes.addNestedPass<func::FuncOp>(createAdvanceSlots());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch());
   passes.addPass(createCanonicalizerPass());

@@ -58,6 +58,17 @@ def CheckBarriers : Pass<"nv-check-barriers", "::mlir::func::FuncOp"> {
   ];
 }
 
+def AdvanceSlots : Pass<"nv-advance-slots", "::mlir::func::FuncOp"> {
+  let summary = "Advance slots of rings without a division";
+  let description = [{
+    `slot = (slot + 1) % stages` is how a slot is advanced, and a division in the
+    shortest loops that there are. Where every value of the variable lies in 0 to
+    `stages` - 1, a comparison and a selection do the same.
+
+    Example: test/Target/NVPTX/advance-slots.mlir
+  }];
+}
+
 def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
   let summary = "Say what each thread of an explicit kernel does";
   let description = [{
