@@ -31,6 +31,33 @@ void Lowering::writeRegister(RegisterTile &tile, int64_t reg, Value value) {
   LLVM::StoreOp::create(builder, loc, value, registerAddress(builder, loc, tile, reg));
 }
 
+int64_t Lowering::words(const RegisterTile &tile) const {
+  return tile.registers() * tile.element.getIntOrFloatBitWidth() / 32;
+}
+
+Value Lowering::readWord(RegisterTile &tile, int64_t word) {
+  int64_t each = 32 / tile.element.getIntOrFloatBitWidth();
+  if (each == 1)
+    return readRegister(tile, word);
+  Value all = LLVM::PoisonOp::create(builder, loc, VectorType::get({each}, tile.element));
+  for (int64_t i = 0; i < each; ++i)
+    all = LLVM::InsertElementOp::create(builder, loc, all, readRegister(tile, word * each + i),
+                                        i32(i));
+  return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), all);
+}
+
+void Lowering::writeWord(RegisterTile &tile, int64_t word, Value value) {
+  int64_t each = 32 / tile.element.getIntOrFloatBitWidth();
+  if (each == 1)
+    return writeRegister(tile, word,
+                         value.getType() == tile.element
+                             ? value
+                             : LLVM::BitcastOp::create(builder, loc, tile.element, value));
+  Value all = LLVM::BitcastOp::create(builder, loc, VectorType::get({each}, tile.element), value);
+  for (int64_t i = 0; i < each; ++i)
+    writeRegister(tile, word * each + i, LLVM::ExtractElementOp::create(builder, loc, all, i32(i)));
+}
+
 std::pair<Value, Value> Lowering::baseOf(const layout::Fragment &fragment, const Executing &by) {
   Value inScope = add(thread, -by.scope.firstWarp * nv::warpSize);
   auto sum = [&](const std::vector<layout::Fragment::Term> &terms) {
