@@ -59,7 +59,14 @@ PENSTOCK_EXPORT Ref tryWait(BarrierRef, Ref phase, Meeting, int64_t nanoseconds,
 PENSTOCK_EXPORT void tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef, Ref multicast, Loc);
 PENSTOCK_EXPORT void tmaStore(Ref tile, Ref tensor, Refs offsets, Loc);
 PENSTOCK_EXPORT void asyncCopy(Ref tensor, Refs offsets, Ref tile, Loc);
-enum class Group : uint8_t { TmaCommit, AsyncCommit, WgmmaCommit, WgmmaFence, TensorWaitLoad };
+enum class Group : uint8_t {
+  TmaCommit,
+  AsyncCommit,
+  WgmmaCommit,
+  WgmmaFence,
+  TensorWaitLoad,
+  TensorWaitStore
+};
 PENSTOCK_EXPORT void group(Group, Loc);
 enum class Engine : uint8_t { Tma, Async, Wgmma };
 PENSTOCK_EXPORT void waitGroup(Engine, int64_t pending, bool read, Loc);
@@ -73,6 +80,8 @@ PENSTOCK_EXPORT void deallocateTensor(Ref, Loc);
 PENSTOCK_EXPORT void mma(bool blackwell, Ref a, Ref b, Ref acc, Ref accumulate, Loc);
 PENSTOCK_EXPORT void commit(BarrierRef, Ref multicast, Loc);
 PENSTOCK_EXPORT Ref loadTensor(Ref tile, Loc);
+PENSTOCK_EXPORT void storeTensor(Ref source, Ref target, Loc);
+PENSTOCK_EXPORT void copyTensor(Ref source, Ref target, Loc);
 
 } // namespace detail::nv
 
@@ -260,6 +269,7 @@ struct TensorCalls {
   template <class T> void dealloc(const Tile<T, 2> &tile, Loc at = here()) const {
     nv::deallocateTensor(tile.ref, at);
   }
+  /// acc += a * b; a is a shared tile or one in tensor memory.
   template <class A, class B, class C>
   void mma(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, MmaOptions o = {},
            Loc at = here()) const {
@@ -274,11 +284,24 @@ struct TensorCalls {
     return Tile<T, 2>(nv::loadTensor(tile.ref, at));
   }
   void wait_load(Loc at = here()) const { nv::group(nv::Group::TensorWaitLoad, at); }
+  /// A tile in registers to tensor memory; there after wait_store.
+  template <class T>
+  void store(const Tile<T, 2> &source, const Tile<T, 2> &target, Loc at = here()) const {
+    nv::storeTensor(source.ref, target.ref, at);
+  }
+  void wait_store(Loc at = here()) const { nv::group(nv::Group::TensorWaitStore, at); }
+  /// A shared tile to tensor memory; later products of the scope see it, and a
+  /// commit completes it.
+  template <class T>
+  void copy(const Tile<T, 2> &source, const Tile<T, 2> &target, Loc at = here()) const {
+    nv::copyTensor(source.ref, target.ref, at);
+  }
 };
 
 /// Hopper's tensor core.
 struct WgmmaCalls {
   void fence(Loc at = here()) const { nv::group(nv::Group::WgmmaFence, at); }
+  /// acc += a * b; a is a shared tile or one in registers, of 16-bit elements.
   template <class A, class B, class C>
   void mma(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, MmaOptions o = {},
            Loc at = here()) const {

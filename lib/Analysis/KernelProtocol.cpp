@@ -55,6 +55,10 @@ void Check::findSizes(Value value, llvm::DenseSet<Value> &seen) {
       sizes.insert(scalars.sizeName(argument, *index));
     return;
   }
+  if (isa<tile::GridOp>(op)) {
+    sizes.insert(KnownScalars::coordinateName(cast<OpResult>(value).getResultNumber()));
+    return;
+  }
   for (Value operand : op->getOperands())
     findSizes(operand, seen);
 }
@@ -89,7 +93,14 @@ int64_t Check::iterationsFor(const std::map<std::string, int64_t> &given) {
 
 int64_t Check::sizeFor(const std::string &name, int64_t iterations, int64_t atLeast) {
   constexpr int64_t largest = 1 << 20;
-  auto enough = [&](int64_t size) { return iterationsFor({{name, size}}) >= iterations; };
+  // Other coordinates of the block are large here, so that it is this one that counts.
+  std::map<std::string, int64_t> given;
+  for (const std::string &other : sizes)
+    given[other] = Circumstances().elsewhere;
+  auto enough = [&](int64_t size) {
+    given[name] = size;
+    return iterationsFor(given) >= iterations;
+  };
   int64_t high = std::max<int64_t>(atLeast, 1);
   while (!enough(high))
     if ((high *= 2) > largest)
@@ -124,15 +135,15 @@ ProtocolReport Check::run() {
   int64_t most = sizes.empty() ? 0 : 2 * slots + 2;
   Circumstances circumstances;
   // Sizes that decide together are all tried, but not all combinations of them:
-  // one moves while the others stay at a few iterations.
+  // one moves while the others are large enough.
   SmallVector<std::string> moving(sizes.begin(), sizes.end());
   if (moving.empty())
     moving.push_back("");
   for (const std::string &name : moving) {
     circumstances.sizes.clear();
     for (const std::string &other : sizes)
-      if (other != name)
-        circumstances.sizes[other] = sizeFor(other, 2, 0);
+      if (int64_t large = other == name ? 0 : sizeFor(other, most, 0))
+        circumstances.sizes[other] = large;
     followed.clear();
     int64_t size = 0;
     for (int64_t n = 0; n <= most; ++n) {

@@ -35,7 +35,8 @@ bool touchesBarriers(Operation *op) {
       ->walk([](Operation *inner) {
         return isa<nv::NVDialect>(inner->getDialect()) &&
                        !isa<nv::WarpsOp, nv::ElectOp, nv::EndOp, nv::TensorLoadOp,
-                            nv::TensorWaitLoadOp, nv::ProxyFenceOp>(inner)
+                            nv::TensorStoreOp, nv::TensorWaitLoadOp, nv::TensorWaitStoreOp,
+                            nv::ProxyFenceOp>(inner)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })
@@ -163,18 +164,13 @@ bool KernelTrace::run(Operation *op) {
     return runWhile(loop);
   if (auto condition = dyn_cast<scf::IfOp>(op))
     return runIf(condition);
-  if (auto grid = dyn_cast<tile::GridOp>(op)) {
-    for (Value coordinate : grid->getResults())
-      scalars.set(coordinate, 0);
-    return true;
-  }
   if (auto rank = dyn_cast<nv::ClusterRankOp>(op)) {
     scalars.set(rank->getResult(0), crew.rank);
     return true;
   }
   if (isa<nv::NVDialect>(op->getDialect()))
     return runBarrierOp(op);
-  if (isa<tile::TileDialect>(op->getDialect()))
+  if (isa<tile::TileDialect>(op->getDialect()) && !isa<tile::GridOp>(op))
     return runTileOp(op);
   if (op->getNumRegions() && touchesBarriers(op))
     return lose(op, "`" + op->getName().getStringRef().str() + "` holds barriers");
@@ -608,6 +604,19 @@ bool KernelTrace::runBarrierOp(Operation *op) {
         access(step(Kind::Touch, op), load.getSource(), false, own, scopeOf(op));
         return true;
       })
+      .Case([&](nv::TensorStoreOp store) {
+        access(step(Kind::Touch, op), store.getTarget(), true, own, scopeOf(op));
+        return true;
+      })
+      .Case([&](nv::TensorCopyOp copy) {
+        for (int64_t rank = pair ? 0 : own; leads(op) && rank < (pair ? ranks : own + 1); ++rank) {
+          sched::ProtocolStep &made = step(Kind::Start, op);
+          made.queue = Queue::Tensor;
+          access(made, copy.getSource(), false, rank);
+          access(made, copy.getTarget(), true, rank);
+        }
+        return true;
+      })
       .Case([&](nv::WgmmaOp mma) {
         sched::ProtocolStep &made = step(Kind::Start, op);
         made.queue = Queue::Wgmma;
@@ -632,8 +641,9 @@ bool KernelTrace::runBarrierOp(Operation *op) {
       // Of these no role waits and none arrives; what they order is for the
       // emulator, which sees registers and proxies.
       .Case<nv::BarrierAllocOp, nv::NamedBarrierAllocOp, nv::TensorAllocOp, nv::TensorDeallocOp,
-            nv::TensorWaitLoadOp, nv::WarpSyncOp, nv::WgmmaFenceOp, nv::ProxyFenceOp,
-            nv::RegistersRequestOp, nv::RegistersReleaseOp, nv::EndOp>([&](auto) { return true; })
+            nv::TensorWaitLoadOp, nv::TensorWaitStoreOp, nv::WarpSyncOp, nv::WgmmaFenceOp,
+            nv::ProxyFenceOp, nv::RegistersRequestOp, nv::RegistersReleaseOp, nv::EndOp>(
+          [&](auto) { return true; })
       .Default([&](Operation *) {
         return lose(op, "`" + op->getName().stripDialect().str() + "` is not modelled");
       });

@@ -23,7 +23,8 @@ namespace penstock {
 
 /// What the scalars of a kernel depend on.
 struct Circumstances {
-  std::map<std::string, int64_t> sizes; ///< of tensors; others are `elsewhere`
+  /// Of tensors, others are `elsewhere`; and coordinates of the block, others are 0.
+  std::map<std::string, int64_t> sizes;
   int64_t elsewhere = 4096;
   int64_t grants = 0; ///< how often work is granted by cluster launch control
 };
@@ -36,6 +37,8 @@ public:
   void begin(const Circumstances &circumstances);
   /// The name of the size, by the kernel's signature.
   std::string sizeName(mlir::BlockArgument tensor, int64_t dim) const;
+  /// The name of a coordinate of the block, which counts as a size.
+  static std::string coordinateName(unsigned dim);
   /// Computes the results of a scalar operation, if its operands are known.
   void evaluate(mlir::Operation *op);
   std::optional<int64_t> get(mlir::Value value) const {

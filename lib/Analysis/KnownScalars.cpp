@@ -41,7 +41,16 @@ void KnownScalars::set(Value value, std::optional<int64_t> integer) {
   frame.setInteger(value, *integer);
 }
 
+std::string KnownScalars::coordinateName(unsigned dim) { return "block " + std::to_string(dim); }
+
 void KnownScalars::evaluate(Operation *op) {
+  if (isa<tile::GridOp>(op)) {
+    for (OpResult coordinate : op->getResults()) {
+      auto found = circumstances.sizes.find(coordinateName(coordinate.getResultNumber()));
+      set(coordinate, found == circumstances.sizes.end() ? 0 : found->second);
+    }
+    return;
+  }
   if (op->getNumResults() != 1)
     return;
   Value result = op->getResult(0);
@@ -73,7 +82,7 @@ std::optional<int64_t> KnownScalars::compute(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumRegions())
     return std::nullopt;
-  if (!isa<memref::DimOp>(op))
+  if (!isa<memref::DimOp, tile::GridOp>(op))
     for (Value operand : op->getOperands())
       if (operand.getType().isIntOrIndex())
         compute(operand);

@@ -300,6 +300,9 @@ void seam::group(Group group, Loc at) {
   case Group::TensorWaitLoad:
     call.make<penstock::nv::TensorWaitLoadOp>();
     break;
+  case Group::TensorWaitStore:
+    call.make<penstock::nv::TensorWaitStoreOp>();
+    break;
   }
 }
 
@@ -415,4 +418,18 @@ Ref seam::loadTensor(Ref ref, Loc at) {
   if (!target || !call.make<penstock::nv::TensorLoadOp>(source, target.getResult()))
     return call.r->poison();
   return call.r->add(target.getResult());
+}
+
+void seam::storeTensor(Ref from, Ref to, Loc at) {
+  Call call(at);
+  mlir::Value source = call.use(from, "tile"), target = call.use(to, "tile");
+  if (call.ok)
+    call.make<penstock::nv::TensorStoreOp>(source, target);
+}
+
+void seam::copyTensor(Ref from, Ref to, Loc at) {
+  Call call(at);
+  mlir::Value source = call.use(from, "tile"), target = call.use(to, "tile");
+  if (call.ok)
+    call.make<penstock::nv::TensorCopyOp>(source, target);
 }

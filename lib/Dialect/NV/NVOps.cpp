@@ -408,12 +408,39 @@ LogicalResult ClcAnswerOp::verify() { return verifyAnswer(*this, getAnswer()); }
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Both operands in shared memory, shapes that fit, types that are multiplied.
+/// What a left operand outside of shared memory must be.
+static LogicalResult verifyLeftOperand(Operation *op, Value a, bool blackwell) {
+  if (failed(verifyRank2(op, a, "left operand")))
+    return failure();
+  int64_t bits = typeOf(a).getElementTypeBitWidth();
+  if (isTransposed(a))
+    return fail(emitCoded(op, HardwareShape) << "the left operand " << describe(a)
+                                             << " is transposed; only one in shared memory can be");
+  if (!blackwell && bits != 16)
+    return fail(emitCoded(op, HardwareShape)
+                    << "the left operand " << describe(a)
+                    << " lies in registers and has elements of " << bits << " bits",
+                "16-bit elements lie in registers as the tensor core wants them; pass others "
+                "through shared memory");
+  if (blackwell && (isPaired(op) || typeOf(a).getDimSize(0) != 128))
+    return fail(emitCoded(op, HardwareShape)
+                    << "the left operand " << describe(a) << " lies in tensor memory",
+                "it has 128 rows there, and belongs to a block that multiplies alone");
+  return success();
+}
+
+/// The operands where they can be, shapes that fit, types that are multiplied.
 static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, tile::Space accSpace,
                                    bool blackwell) {
+  // Hopper reads its left operand from registers too, and Blackwell from where
+  // accumulators lie: on both it is the accumulator's memory.
+  bool leftShared = tile::spaceOf(typeOf(a)) != accSpace;
+  if (!leftShared && failed(verifyLeftOperand(op, a, blackwell)))
+    return failure();
   for (auto [value, role] : {std::pair(a, "left operand"), std::pair(b, "right operand")})
-    if (failed(verifySpace(op, value, tile::Space::Shared, role)) ||
-        failed(verifyRank2(op, value, role)) || failed(verifyWholeSlot(op, value, role)))
+    if ((value != a || leftShared) &&
+        (failed(verifySpace(op, value, tile::Space::Shared, role)) ||
+         failed(verifyRank2(op, value, role)) || failed(verifyWholeSlot(op, value, role))))
       return failure();
   if (failed(verifySpace(op, acc, accSpace, "accumulator")) ||
       failed(verifyRank2(op, acc, "accumulator")))
@@ -437,6 +464,10 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
     return fail(emitCoded(op, HardwareShape)
                 << "no instruction multiplies " << describe(a) << " and " << describe(b) << " into "
                 << describe(acc) << ": " << *rule);
+  if (blackwell && !leftShared && product.n % 16)
+    return fail(emitCoded(op, HardwareShape)
+                << "n is " << product.n << ", but a left operand in tensor memory needs a multiple "
+                << "of 16");
   if (product.k % layout::instructionK(product.a))
     return fail(emitCoded(op, HardwareShape)
                 << "the products' length " << product.k << " is not a multiple of the "
@@ -454,15 +485,36 @@ LogicalResult TensorAllocOp::verify() {
   if (tile::spaceOf(type) != tile::Space::Tensor || type.getRank() != 2 || !type.hasStaticShape())
     return fail(emitCoded(*this, HardwareShape)
                 << "tensor memory holds tiles with rows and columns");
-  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-  if (type.getElementType().getIntOrFloatBitWidth() != 32 || (rows != 64 && rows != 128))
+  int64_t rows = type.getDimSize(0), bits = type.getElementTypeBitWidth();
+  bool accumulator = bits == 32 && (rows == 64 || rows == 128);
+  bool operand = bits == 16 && rows == 128 && type.getDimSize(1) % 2 == 0;
+  if (!accumulator && !operand)
     return fail(emitCoded(*this, HardwareShape)
                     << describe(getResult()) << " does not fit tensor memory",
-                "accumulators have 64 or 128 rows of 32-bit elements");
+                "accumulators have 64 or 128 rows of 32-bit elements, left operands 128 rows of "
+                "16- or 32-bit ones");
+  int64_t columns = type.getDimSize(1) * bits / 32;
   if (columns > 512)
     return fail(emitCoded(*this, HardwareMemory) << describe(getResult()) << " has " << columns
                                                  << " columns; tensor memory has 512");
   return success();
+}
+
+/// Columns of 32 bits are addressed: 16-bit elements begin in even places. Lanes
+/// are the threads', so a part has all rows.
+static LogicalResult verifyCells(Operation *op, Value tile) {
+  auto slice = tile.getDefiningOp<memref::SubViewOp>();
+  if (!slice)
+    return success();
+  auto row = getConstantIntValue(slice.getMixedOffsets()[0]);
+  auto col = getConstantIntValue(slice.getMixedOffsets()[1]);
+  bool narrow = typeOf(tile).getElementTypeBitWidth() == 16;
+  if (row == 0 && (!narrow || (col && *col % 2 == 0 && typeOf(tile).getDimSize(1) % 2 == 0)))
+    return success();
+  return fail(emitCoded(op, HardwareShape)
+                  << describe(tile) << " does not begin in the first row of its tile, or between "
+                  << "two columns of tensor memory",
+              "take all rows, and of 16-bit elements pairs of columns");
 }
 
 LogicalResult TensorDeallocOp::verify() {
@@ -481,6 +533,12 @@ LogicalResult TensorMmaOp::verify() {
       return fail(emitCoded(*this, HardwareShape) << "the accumulator " << describe(getAcc())
                                                   << " does not begin in the first row of its tile",
                   "take all rows, and columns from anywhere: slice(acc, {0, n}, {rows, columns})");
+  if (tile::spaceOf(typeOf(getAcc())) == tile::Space::Tensor &&
+      typeOf(getAcc()).getElementTypeBitWidth() != 32)
+    return fail(emitCoded(*this, HardwareShape)
+                << "the accumulator " << describe(getAcc()) << " has no 32-bit elements");
+  if (tile::spaceOf(typeOf(getA())) == tile::Space::Tensor && failed(verifyCells(*this, getA())))
+    return failure();
   return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Tensor, true);
 }
 
@@ -490,19 +548,46 @@ LogicalResult TensorCommitOp::verify() {
   return verifyIndex(*this, getBarriers(), getIndex());
 }
 
-LogicalResult TensorLoadOp::verify() {
-  if (failed(verifySpace(*this, getSource(), tile::Space::Tensor, "source")) ||
-      failed(verifySpace(*this, getTarget(), tile::Space::Local, "target")) ||
-      failed(verifyWarpgroups(*this)))
+static LogicalResult verifySameTile(Operation *op, Value source, Value target) {
+  MemRefType from = typeOf(source), to = typeOf(target);
+  if (from.getShape() == to.getShape() && from.getElementType() == to.getElementType())
+    return success();
+  return fail(emitCoded(op, HardwareShape)
+              << "`" << op->getName().stripDialect() << "` copies " << describe(source) << " to "
+              << describe(target) << ", a tile of another shape or type");
+}
+
+/// Between registers and tensor memory, by the four warps that reach its lanes.
+static LogicalResult verifyLanes(Operation *op, Value cells, Value registers) {
+  if (failed(verifySpace(op, cells, tile::Space::Tensor, "tensor tile")) ||
+      failed(verifySpace(op, registers, tile::Space::Local, "tile in registers")) ||
+      failed(verifyWarpgroups(op)) || failed(verifySameTile(op, cells, registers)) ||
+      failed(verifyCells(op, cells)))
     return failure();
-  MemRefType from = typeOf(getSource()), to = typeOf(getTarget());
-  if (from.getShape() != to.getShape() || from.getElementType() != to.getElementType())
-    return fail(emitCoded(*this, HardwareShape)
-                << describe(getSource()) << " is loaded into " << describe(getTarget()));
-  if (from.getDimSize(0) != 128 || scopeOf(*this).warps != warpgroupWarps)
-    return fail(emitCoded(*this, HardwareShape) << describe(getSource()) << " is loaded by "
-                                                << scopeOf(*this).warps << " warps",
-                "128 rows are loaded by 4 warps, one row by each thread");
+  if (typeOf(cells).getDimSize(0) != 128 || scopeOf(op).warps != warpgroupWarps)
+    return fail(emitCoded(op, HardwareShape)
+                    << "`" << op->getName().stripDialect() << "` of " << describe(cells) << " by "
+                    << scopeOf(op).warps << " warps",
+                "4 warps reach the 128 rows, one row by each thread");
+  return success();
+}
+
+LogicalResult TensorLoadOp::verify() { return verifyLanes(*this, getSource(), getTarget()); }
+LogicalResult TensorStoreOp::verify() { return verifyLanes(*this, getTarget(), getSource()); }
+
+LogicalResult TensorCopyOp::verify() {
+  if (failed(verifySpace(*this, getSource(), tile::Space::Shared, "source")) ||
+      failed(verifySpace(*this, getTarget(), tile::Space::Tensor, "target")) ||
+      failed(verifyRank2(*this, getSource(), "source")) ||
+      failed(verifyWholeSlot(*this, getSource(), "source")) ||
+      failed(verifySameTile(*this, getSource(), getTarget())) ||
+      failed(verifyCells(*this, getTarget())))
+    return failure();
+  MemRefType type = typeOf(getSource());
+  if (isTransposed(getSource()) || type.getDimSize(0) != 128 ||
+      type.getDimSize(1) * type.getElementTypeBitWidth() % 256)
+    return fail(emitCoded(*this, HardwareShape) << "`tcgen05.copy` of " << describe(getSource()),
+                "it copies 128 rows, 32 bytes of each at a time, as they lie");
   return success();
 }
 

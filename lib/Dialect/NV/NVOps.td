@@ -405,11 +405,12 @@ def NV_TensorDeallocOp : NV_EffectOp<"tcgen05.dealloc"> {
 }
 
 def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma"> {
-  let summary = "multiplies two shared tiles into a tensor tile";
+  let summary = "multiplies two tiles into a tensor tile";
   let description = [{
     Issued by one thread, for all of K. `acc = a * b`, plus its old value where
-    `accumulate` holds. Completes when a commit issued later by the same scope
-    arrives on its barrier.
+    `accumulate` holds. `a` is a shared tile or one of tensor memory, `b` a shared
+    one. Completes when a commit issued later by the same scope arrives on its
+    barrier.
 
     ```mlir
     nv.tcgen05.mma %As, %Bt into %acc accumulate %more
@@ -455,6 +456,38 @@ def NV_TensorLoadOp : NV_EffectOp<"tcgen05.load"> {
   let hasVerifier = 1;
 }
 
+def NV_TensorStoreOp : NV_EffectOp<"tcgen05.store"> {
+  let summary = "copies registers to tensor memory";
+  let description = [{
+    Executed by four warps, a row by each thread. Elements of 16 bits lie in pairs,
+    as the tensor core wants its left operand. Complete after
+    `nv.tcgen05.wait_store`.
+
+    ```mlir
+    nv.tcgen05.store %P to %Pt : memref<128x64xf16, ...>, memref<128x64xf16, ...>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
+  let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
+  let hasVerifier = 1;
+}
+
+def NV_TensorWaitStoreOp : NV_EffectOp<"tcgen05.wait_store"> {
+  let summary = "waits until the thread's stores to tensor memory are complete";
+  let assemblyFormat = "attr-dict";
+}
+
+def NV_TensorCopyOp : NV_EffectOp<"tcgen05.copy"> {
+  let summary = "copies a shared tile to tensor memory";
+  let description = [{
+    Issued by one thread; a later product of the same scope sees it. Complete when
+    a commit issued later by the same scope arrives on its barrier.
+  }];
+  let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
+  let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
+  let hasVerifier = 1;
+}
+
 def NV_TensorWaitLoadOp : NV_EffectOp<"tcgen05.wait_load"> {
   let summary = "waits until the thread's loads from tensor memory are complete";
   let assemblyFormat = "attr-dict";
@@ -470,11 +503,13 @@ def NV_WgmmaFenceOp : NV_EffectOp<"wgmma.fence"> {
 }
 
 def NV_WgmmaOp : NV_EffectOp<"wgmma.mma"> {
-  let summary = "multiplies two shared tiles into registers";
+  let summary = "multiplies two tiles into registers";
   let description = [{
     Executed by whole warpgroups, for all of K; 64 rows for each. `acc = a * b`,
-    plus its old value where `accumulate` holds. The accumulator must not be
-    touched before the group has been waited for.
+    plus its old value where `accumulate` holds. `a` is a shared tile or, with
+    elements of 16 bits, one in registers; `b` is a shared one. The accumulator
+    must not be touched, nor `a` in registers written, before the group has been
+    waited for.
   }];
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$acc, I1:$accumulate);
   let assemblyFormat = [{

@@ -79,6 +79,8 @@ Product nv::productOf(Value a, Value b, Value acc, bool pair) {
   // are K-major.
   for (auto [value, operand, plainIsK] :
        {std::tuple(a, &product.aOperand, true), std::tuple(b, &product.bOperand, false)}) {
+    if (tile::spaceOf(typeOf(value)) != tile::Space::Shared)
+      continue; // rows of registers or lanes: K-major, as it is by default
     auto [type, transposed] = stored(value);
     auto layout = sharedLayoutOf(type);
     if (!layout) {

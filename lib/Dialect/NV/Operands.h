@@ -29,7 +29,7 @@ struct Product {
   int64_t m = 0, n = 0, k = 0;
   layout::MmaType a = layout::MmaType::F16, b = layout::MmaType::F16;
   layout::AccType d = layout::AccType::F32;
-  layout::MatrixOperand aOperand, bOperand;
+  layout::MatrixOperand aOperand, bOperand; ///< A's only if it is in shared memory
 };
 /// What `acc += a * b` is for the tensor core. A transposed view of a tile is
 /// the tile in the other order. In a pair of blocks each has half of the rows of

@@ -18,7 +18,12 @@ void Lowering::initialise() {
   SmallVector<nv::BarrierAllocOp> barriers;
   SmallVector<nv::TensorAllocOp> tiles;
   kernel.walk([&](nv::BarrierAllocOp op) { barriers.push_back(op); });
-  kernel.walk([&](nv::TensorAllocOp op) { tiles.push_back(op); });
+  // The hardware forbids an allocation that is larger than the one before it.
+  for (int64_t columns : {512, 256, 128, 64, 32})
+    kernel.walk([&](nv::TensorAllocOp op) {
+      if (allocatedColumns(op.getResult()) == columns)
+        tiles.push_back(op);
+    });
   if (barriers.empty() && tiles.empty())
     return; // nothing that other threads or blocks must find ready
   if (!barriers.empty())

@@ -29,9 +29,35 @@ static const char *kindOf(layout::MmaType type) {
   return "i8";
 }
 
+Value Lowering::matrixDescriptor(Value tile, uint64_t fixed, Value extraBytes) {
+  Value address = sharedAddress(slotOffset(viewOf(tile)));
+  if (extraBytes)
+    address = add(address, extraBytes);
+  Value field = arith::ExtUIOp::create(builder, loc, builder.getI64Type(),
+                                       shiftRight(andBits(address, 0x3ffff), 4));
+  return arith::OrIOp::create(builder, loc, field, i64(int64_t(fixed)));
+}
+
+Value Lowering::tensorAddress(Value tile) {
+  View view = viewOf(tile);
+  int64_t elementsOfCell = 32 / cast<MemRefType>(tile.getType()).getElementTypeBitWidth();
+  Value column = builder.createOrFold<arith::DivUIOp>(loc, view.offsets[1], i32(elementsOfCell));
+  return add(tensorBases.lookup(view.root), column);
+}
+
+Value Lowering::ownLanes(Value tile) {
+  // A warp reaches the 32 lanes of its place in the warpgroup.
+  return add(tensorAddress(tile), mul(andBits(shiftRight(thread, 5), 3), 32 << 16));
+}
+
+/// A descriptor, moved by bytes.
+static int64_t descriptorStep(int64_t bytes) { return bytes >> 4; }
+
 LogicalResult Lowering::lowerTensorMma(nv::TensorMmaOp op, const Executing &) {
   nv::Product product = nv::productOf(op.getA(), op.getB(), op.getAcc(), pair);
-  auto a = layout::tcgen05Descriptor(product.aOperand);
+  bool inTensorMemory = tensorBases.count(tile::rootOf(op.getA()));
+  auto a =
+      inTensorMemory ? std::optional<uint64_t>(0) : layout::tcgen05Descriptor(product.aOperand);
   auto b = layout::tcgen05Descriptor(product.bOperand);
   if (!a || !b)
     return tile::emitCoded(op, HardwareShape)
@@ -39,69 +65,108 @@ LogicalResult Lowering::lowerTensorMma(nv::TensorMmaOp op, const Executing &) {
   uint32_t instruction = layout::tcgen05InstructionDescriptor(
       {product.a, product.b, product.d, int(product.m), int(product.n), product.aOperand.major,
        product.bOperand.major});
-  auto descriptor = [&](Value operand, uint64_t fixed) -> Value {
-    Value address = andBits(sharedAddress(slotOffset(viewOf(operand))), 0x3ffff);
-    Value field =
-        arith::ExtUIOp::create(builder, loc, builder.getI64Type(), shiftRight(address, 4));
-    return arith::OrIOp::create(builder, loc, field, i64(int64_t(fixed)));
-  };
-  Value da = descriptor(op.getA(), *a), db = descriptor(op.getB(), *b);
-  View acc = viewOf(op.getAcc());
-  Value target = add(tensorBases.lookup(acc.root), acc.offsets[1]);
+  Value da = inTensorMemory ? tensorAddress(op.getA()) : matrixDescriptor(op.getA(), *a);
+  Value db = matrixDescriptor(op.getB(), *b);
+  Value target = tensorAddress(op.getAcc());
   Value accumulate = asI32(op.getAccumulate());
   int64_t step = layout::instructionK(product.a);
+  int64_t bits = cast<MemRefType>(op.getA().getType()).getElementTypeBitWidth();
   for (int64_t k = 0; k < product.k; k += step) {
     auto at = [&](Value fixed, const layout::MatrixOperand &operand) {
       int64_t bytes = layout::operandStepBytes(operand, 0, k);
-      return bytes ? add(fixed, i64(bytes >> 4)) : fixed;
+      return bytes ? add(fixed, i64(descriptorStep(bytes))) : fixed;
     };
+    Value left = inTensorMemory ? add(da, k * bits / 32) : at(da, product.aOperand);
     ptx("{ .reg .pred more; setp.ne.b32 more, $4, 0; tcgen05.mma" + ctaGroup() +
-            ".kind::" + std::string(kindOf(product.a)) + " [$0], $1, $2, $3, more; }",
-        {target, at(da, product.aOperand), at(db, product.bOperand), i32(int32_t(instruction)),
-         accumulate},
-        "r,l,l,r,r");
+            ".kind::" + std::string(kindOf(product.a)) + " [$0], " +
+            (inTensorMemory ? "[$1]" : "$1") + ", $2, $3, more; }",
+        {target, left, at(db, product.bOperand), i32(int32_t(instruction)), accumulate},
+        inTensorMemory ? "r,r,l,r,r" : "r,l,l,r,r");
     accumulate = i32(1);
   }
   return success();
 }
 
-void Lowering::lowerTensorLoad(nv::TensorLoadOp op, const Executing &) {
-  View view = viewOf(op.getSource());
+/// What one tcgen05.ld or st moves of so many columns: a power of two.
+static int64_t columnsAtOnce(int64_t columns) {
+  int64_t count = 1;
+  while (count * 2 <= std::min<int64_t>(columns, 128))
+    count *= 2;
+  return count;
+}
+
+/// "{$0, $1}" for operands from \p first on.
+static std::string operandList(int64_t first, int64_t count) {
+  std::string text = "{";
+  for (int64_t i = 0; i < count; ++i)
+    text += (i ? ", $" : "$") + std::to_string(first + i);
+  return text + "}";
+}
+
+void Lowering::lowerTensorLoad(nv::TensorLoadOp op) {
   RegisterTile &tile = *registersOf(op.getTarget());
-  Value address = add(tensorBases.lookup(view.root), view.offsets[1]);
-  // A warp reaches the 32 lanes of its place in the warpgroup.
-  Value lanes = mul(andBits(shiftRight(thread, 5), 3), 32 << 16);
-  address = add(address, lanes);
-  int64_t total = view.shape[1];
-  for (int64_t at = 0; at < total;) {
-    int64_t count = 1;
-    while (count * 2 <= std::min<int64_t>(total - at, 128))
-      count *= 2;
-    std::string names, constraints;
-    for (int64_t i = 0; i < count; ++i) {
-      names += (i ? ", $" : "$") + std::to_string(i);
+  Value address = ownLanes(op.getSource());
+  int64_t total = words(tile);
+  for (int64_t at = 0, count; at < total; at += count) {
+    count = columnsAtOnce(total - at);
+    std::string constraints;
+    for (int64_t i = 0; i < count; ++i)
       constraints += "=r,";
-    }
-    SmallVector<Type> words(count, builder.getI32Type());
+    SmallVector<Type> types(count, builder.getI32Type());
     Type type =
-        count == 1 ? words[0] : LLVM::LLVMStructType::getLiteral(kernel.getContext(), words);
+        count == 1 ? types[0] : LLVM::LLVMStructType::getLiteral(kernel.getContext(), types);
     auto load = LLVM::InlineAsmOp::create(
         builder, loc, TypeRange(type), ValueRange{add(address, at)},
-        "tcgen05.ld.sync.aligned.32x32b.x" + std::to_string(count) + ".b32 {" + names + "}, [$" +
-            std::to_string(count) + "];",
+        "tcgen05.ld.sync.aligned.32x32b.x" + std::to_string(count) + ".b32 " +
+            operandList(0, count) + ", [$" + std::to_string(count) + "];",
         constraints + "r,~{memory}", /*has_side_effects=*/true, /*is_align_stack=*/false,
         LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-    for (int64_t i = 0; i < count; ++i) {
-      Value word =
-          count == 1 ? load.getResult(0)
-                     : LLVM::ExtractValueOp::create(builder, loc, load.getResult(0), i).getResult();
-      if (!tile.element.isInteger(32))
-        word = LLVM::BitcastOp::create(builder, loc, tile.element, word);
-      writeRegister(tile, at + i, word);
-    }
-    at += count;
+    for (int64_t i = 0; i < count; ++i)
+      writeWord(tile, at + i,
+                count == 1
+                    ? load.getResult(0)
+                    : LLVM::ExtractValueOp::create(builder, loc, load.getResult(0), i).getResult());
   }
   loading.push_back(&tile);
+}
+
+void Lowering::lowerTensorStore(nv::TensorStoreOp op) {
+  RegisterTile &tile = *registersOf(op.getSource());
+  Value address = ownLanes(op.getTarget());
+  int64_t total = words(tile);
+  for (int64_t at = 0, count; at < total; at += count) {
+    count = columnsAtOnce(total - at);
+    SmallVector<Value> operands = {add(address, at)};
+    std::string constraints = "r";
+    for (int64_t i = 0; i < count; ++i) {
+      Value word = readWord(tile, at + i);
+      if (!word.getType().isInteger(32))
+        word = LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), word);
+      operands.push_back(word);
+      constraints += ",r";
+    }
+    ptx("tcgen05.st.sync.aligned.32x32b.x" + std::to_string(count) + ".b32 [$0], " +
+            operandList(1, count) + ";",
+        operands, constraints);
+  }
+}
+
+LogicalResult Lowering::lowerTensorCopy(nv::TensorCopyOp op) {
+  auto type = cast<MemRefType>(op.getSource().getType());
+  layout::MatrixOperand operand{*nv::sharedLayoutOf(type), layout::Major::K};
+  auto fixed = layout::tcgen05Descriptor(operand);
+  if (!fixed)
+    return tile::emitCoded(op, HardwareShape)
+           << "no descriptor describes " << tile::describe(op.getSource());
+  Value from = matrixDescriptor(op.getSource(), *fixed), to = tensorAddress(op.getTarget());
+  constexpr int64_t bitsAtOnce = 256;
+  int64_t bits = type.getElementTypeBitWidth();
+  for (int64_t col = 0; col < type.getDimSize(1); col += bitsAtOnce / bits) {
+    int64_t bytes = layout::operandStepBytes(operand, 0, col);
+    ptx("tcgen05.cp" + ctaGroup() + ".128x256b [$0], $1;",
+        {add(to, col * bits / 32), bytes ? add(from, i64(descriptorStep(bytes))) : from}, "r,l");
+  }
+  return success();
 }
 
 void Lowering::lowerTensorWaitLoad() {
@@ -114,11 +179,11 @@ void Lowering::ptxWithRegisters(StringRef text, ArrayRef<RegisterTile *> tiles) 
   SmallVector<Type> types;
   std::string outputs, inputs;
   for (RegisterTile *tile : tiles)
-    for (int64_t reg = 0; reg < tile->registers(); ++reg) {
+    for (int64_t word = 0; word < words(*tile); ++word) {
       inputs += std::to_string(values.size()) + ",";
       outputs += tile->element.isF32() ? "=f," : "=r,";
-      values.push_back(readRegister(*tile, reg));
-      types.push_back(tile->element);
+      values.push_back(readWord(*tile, word));
+      types.push_back(values.back().getType());
     }
   if (values.empty()) {
     ptx(text, {}, "");
@@ -133,17 +198,32 @@ void Lowering::ptxWithRegisters(StringRef text, ArrayRef<RegisterTile *> tiles) 
                                       LLVM::AsmDialectAttr(), ArrayAttr());
   int64_t next = 0;
   for (RegisterTile *tile : tiles)
-    for (int64_t reg = 0; reg < tile->registers(); ++reg, ++next)
-      writeRegister(
-          *tile, reg,
+    for (int64_t word = 0; word < words(*tile); ++word, ++next)
+      writeWord(
+          *tile, word,
           types.size() == 1
               ? op.getResult(0)
               : LLVM::ExtractValueOp::create(builder, loc, op.getResult(0), next).getResult());
 }
 
+/// Left operands in registers are part of what a fence orders: those of the
+/// products behind it, up to the next fence.
+void Lowering::lowerWgmmaFence(nv::WgmmaFenceOp op) {
+  SmallVector<RegisterTile *> tiles = accumulators;
+  for (Operation *next = op->getNextNode(); next && !isa<nv::WgmmaFenceOp>(next);
+       next = next->getNextNode())
+    next->walk([&](nv::WgmmaOp product) {
+      RegisterTile *tile = registersOf(product.getA());
+      if (tile && !llvm::is_contained(tiles, tile))
+        tiles.push_back(tile);
+    });
+  ptxWithRegisters("wgmma.fence.sync.aligned;", tiles);
+}
+
 LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const Executing &by) {
   nv::Product product = nv::productOf(op.getA(), op.getB(), op.getAcc());
-  auto a = layout::wgmmaDescriptor(product.aOperand);
+  RegisterTile *left = registersOf(op.getA());
+  auto a = left ? std::optional<uint64_t>(0) : layout::wgmmaDescriptor(product.aOperand);
   auto b = layout::wgmmaDescriptor(product.bOperand);
   if (!a || !b)
     return tile::emitCoded(op, HardwareShape)
@@ -156,17 +236,12 @@ LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const Executing &by) {
       arith::SubIOp::create(builder, loc, shiftRight(thread, 5), i32(by.scope.firstWarp)),
       i32(nv::warpgroupWarps));
   // Rows of A move the start of its descriptor by whole groups of rows.
-  int64_t groupBytes = layout::operandStepBytes(product.aOperand, perGroup, 0);
-  auto descriptor = [&](Value operand, uint64_t fixed, Value extra) -> Value {
-    Value address = sharedAddress(slotOffset(viewOf(operand)));
-    if (extra)
-      address = add(address, extra);
-    Value field = arith::ExtUIOp::create(builder, loc, builder.getI64Type(),
-                                         shiftRight(andBits(address, 0x3ffff), 4));
-    return arith::OrIOp::create(builder, loc, field, i64(int64_t(fixed)));
-  };
-  Value da = descriptor(op.getA(), *a, groups > 1 ? mul(group, groupBytes) : Value());
-  Value db = descriptor(op.getB(), *b, Value());
+  Value da;
+  if (!left) {
+    int64_t groupBytes = layout::operandStepBytes(product.aOperand, perGroup, 0);
+    da = matrixDescriptor(op.getA(), *a, groups > 1 ? mul(group, groupBytes) : Value());
+  }
+  Value db = matrixDescriptor(op.getB(), *b);
   int64_t step = layout::instructionK(product.a), count = tile.registers() / (perGroup / 64);
   std::string shape = "m64n" + std::to_string(product.n) + "k" + std::to_string(step);
   std::string types = std::string(".") + layout::nameOf(product.d) + "." +
@@ -174,9 +249,14 @@ LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const Executing &by) {
   bool transposable = product.a == layout::MmaType::F16 || product.a == layout::MmaType::BF16;
   bool scales = product.a != layout::MmaType::S8 && product.a != layout::MmaType::U8;
   std::string tail = scales ? ", 1, 1" : "";
+  auto order = [](const layout::MatrixOperand &operand) {
+    return operand.major == layout::Major::MN ? ", 1" : ", 0";
+  };
   if (transposable)
-    tail += std::string(", ") + (product.aOperand.major == layout::Major::MN ? "1" : "0") + ", " +
-            (product.bOperand.major == layout::Major::MN ? "1" : "0");
+    tail += std::string(left ? "" : order(product.aOperand)) + order(product.bOperand);
+  // One instruction takes four registers of a left operand that lies there.
+  constexpr int64_t leftWords = 4;
+  int64_t leftOfGroup = left ? words(*left) / (perGroup / 64) : 0;
   for (int64_t m = 0; m < perGroup; m += 64) {
     Value accumulate = asI32(op.getAccumulate());
     int64_t firstRegister = m / 64 * count;
@@ -190,20 +270,31 @@ LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const Executing &by) {
         operands.push_back(readRegister(tile, firstRegister + i));
       }
       auto at = [&](Value fixed, int64_t bytes) {
-        return bytes ? add(fixed, i64(bytes >> 4)) : fixed;
+        return bytes ? add(fixed, i64(descriptorStep(bytes))) : fixed;
       };
-      operands.push_back(at(da, layout::operandStepBytes(product.aOperand, m, k)));
+      std::string leftNames, kinds;
+      if (left) {
+        leftNames = operandList(2 * count, leftWords);
+        kinds = "r,r,r,r,";
+        for (int64_t i = 0; i < leftWords; ++i)
+          operands.push_back(readWord(*left, m / 64 * leftOfGroup + k / step * leftWords + i));
+      } else {
+        leftNames = "$" + std::to_string(2 * count);
+        kinds = "l,";
+        operands.push_back(at(da, layout::operandStepBytes(product.aOperand, m, k)));
+      }
+      std::string right = "$" + std::to_string(count + operands.size());
       operands.push_back(at(db, layout::operandStepBytes(product.bOperand, 0, k)));
+      std::string more = "$" + std::to_string(count + operands.size());
       operands.push_back(accumulate);
-      auto operand = [&](int64_t i) { return "$" + std::to_string(2 * count + i); };
       SmallVector<Type> results(count, tile.element);
       auto mma = LLVM::InlineAsmOp::create(
           builder, loc, TypeRange(LLVM::LLVMStructType::getLiteral(kernel.getContext(), results)),
           operands,
-          "{ .reg .pred more; setp.ne.b32 more, " + operand(2) +
-              ", 0; wgmma.mma_async.sync.aligned." + shape + types + " {" + names + "}, " +
-              operand(0) + ", " + operand(1) + ", more" + tail + "; }",
-          outputs + inputs + "l,l,r,~{memory}", /*has_side_effects=*/true,
+          "{ .reg .pred more; setp.ne.b32 more, " + more + ", 0; wgmma.mma_async.sync.aligned." +
+              shape + types + " {" + names + "}, " + leftNames + ", " + right + ", more" + tail +
+              "; }",
+          outputs + inputs + kinds + "l,r,~{memory}", /*has_side_effects=*/true,
           /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
       for (int64_t i = 0; i < count; ++i)
         writeRegister(tile, firstRegister + i,

@@ -32,6 +32,32 @@ void Lowering::writeRegister(RegisterTile &tile, int64_t reg, Value value) {
   LLVM::StoreOp::create(builder, loc, value, registerAddress(builder, loc, tile, reg));
 }
 
+int64_t Lowering::words(const RegisterTile &tile) const {
+  return tile.registers() * tile.element.getIntOrFloatBitWidth() / 32;
+}
+
+Value Lowering::readWord(RegisterTile &tile, int64_t word) {
+  int64_t each = 32 / tile.element.getIntOrFloatBitWidth();
+  if (each == 1)
+    return readRegister(tile, word);
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < each; ++i)
+    values.push_back(readRegister(tile, word * each + i));
+  return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), packed(values));
+}
+
+void Lowering::writeWord(RegisterTile &tile, int64_t word, Value value) {
+  int64_t each = 32 / tile.element.getIntOrFloatBitWidth();
+  if (each == 1)
+    return writeRegister(tile, word,
+                         value.getType() == tile.element
+                             ? value
+                             : LLVM::BitcastOp::create(builder, loc, tile.element, value));
+  Value all = LLVM::BitcastOp::create(builder, loc, VectorType::get({each}, tile.element), value);
+  for (int64_t i = 0; i < each; ++i)
+    writeRegister(tile, word * each + i, LLVM::ExtractElementOp::create(builder, loc, all, i32(i)));
+}
+
 /// The sum of a fragment's terms for a thread or a register.
 Value Lowering::sumOf(const std::vector<layout::Fragment::Term> &terms, Value index) {
   Value total;
@@ -127,18 +153,21 @@ Value Lowering::elementOf(Value loaded, int64_t i) {
   return LLVM::ExtractElementOp::create(builder, loc, loaded, i32(i));
 }
 
+Value Lowering::packed(ArrayRef<Value> values) {
+  auto type = VectorType::get({int64_t(values.size())}, values[0].getType());
+  Value all = LLVM::PoisonOp::create(builder, loc, type);
+  for (auto [i, value] : llvm::enumerate(values))
+    all = LLVM::InsertElementOp::create(builder, loc, all, value, i32(int64_t(i)));
+  return all;
+}
+
 void Lowering::storeShared(Value address, ArrayRef<Value> values) {
   if (values.size() == 1) {
     LLVM::StoreOp::create(builder, loc, values[0], address);
     return;
   }
-  Type element = values[0].getType();
-  auto count = int64_t(values.size());
-  Value all = LLVM::PoisonOp::create(builder, loc, VectorType::get({count}, element));
-  for (auto [i, value] : llvm::enumerate(values))
-    all = LLVM::InsertElementOp::create(builder, loc, all, value, i32(int64_t(i)));
-  LLVM::StoreOp::create(builder, loc, all, address,
-                        unsigned(count * element.getIntOrFloatBitWidth() / 8));
+  LLVM::StoreOp::create(builder, loc, packed(values), address,
+                        unsigned(values.size() * values[0].getType().getIntOrFloatBitWidth() / 8));
 }
 
 layout::Fragment Lowering::coalesced(MemRefType type, const Executing &by) {

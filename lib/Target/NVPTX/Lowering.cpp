@@ -31,7 +31,8 @@ LogicalResult Lowering::checkArchitecture() {
     bool hopper = isa<nv::WgmmaOp, nv::WgmmaFenceOp, nv::WgmmaCommitOp, nv::WgmmaWaitOp>(op);
     bool blackwell =
         isa<nv::TensorAllocOp, nv::TensorDeallocOp, nv::TensorMmaOp, nv::TensorCommitOp,
-            nv::TensorLoadOp, nv::TensorWaitLoadOp, nv::ClcRequestOp, nv::ClcAnswerOp>(op);
+            nv::TensorLoadOp, nv::TensorWaitLoadOp, nv::TensorStoreOp, nv::TensorWaitStoreOp,
+            nv::TensorCopyOp, nv::ClcRequestOp, nv::ClcAnswerOp>(op);
     if ((hopper && architecture != "sm_90a") || (blackwell && architecture != "sm_100a"))
       ok = refuse(op, "does not exist");
   });
@@ -412,7 +413,13 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
   } else if (auto commit = dyn_cast<nv::TensorCommitOp>(op)) {
     byLeader([&] { lowerCommit(commit); });
   } else if (auto load = dyn_cast<nv::TensorLoadOp>(op)) {
-    lowerTensorLoad(load, by);
+    lowerTensorLoad(load);
+  } else if (auto store = dyn_cast<nv::TensorStoreOp>(op)) {
+    lowerTensorStore(store);
+  } else if (isa<nv::TensorWaitStoreOp>(op)) {
+    ptx("tcgen05.wait::st.sync.aligned;", {}, "");
+  } else if (auto copy = dyn_cast<nv::TensorCopyOp>(op)) {
+    byLeader([&] { ok = lowerTensorCopy(copy); });
   } else if (isa<nv::TensorWaitLoadOp>(op)) {
     lowerTensorWaitLoad();
   } else if (auto dealloc = dyn_cast<nv::TensorDeallocOp>(op)) {
@@ -420,8 +427,8 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
       ptx("tcgen05.dealloc" + ctaGroup() + ".sync.aligned.b32 $0, $1;",
           {tensorBases.lookup(dealloc.getTile()), i32(allocatedColumns(dealloc.getTile()))}, "r,r");
     });
-  } else if (isa<nv::WgmmaFenceOp>(op)) {
-    ptxWithRegisters("wgmma.fence.sync.aligned;", accumulators);
+  } else if (auto fence = dyn_cast<nv::WgmmaFenceOp>(op)) {
+    lowerWgmmaFence(fence);
   } else if (auto mma = dyn_cast<nv::WgmmaOp>(op)) {
     ok = lowerWgmma(mma, by);
   } else if (isa<nv::WgmmaCommitOp>(op)) {

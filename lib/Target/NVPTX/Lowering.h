@@ -179,9 +179,18 @@ private:
 
   // LowerProducts.cpp
   LogicalResult lowerTensorMma(nv::TensorMmaOp op, const Executing &by);
-  void lowerTensorLoad(nv::TensorLoadOp op, const Executing &by);
+  void lowerTensorLoad(nv::TensorLoadOp op);
+  void lowerTensorStore(nv::TensorStoreOp op);
+  LogicalResult lowerTensorCopy(nv::TensorCopyOp op);
+  /// The first cell of a tensor tile's view; its lanes begin at 0.
+  Value tensorAddress(Value tile);
+  /// The same, with the lanes that this warp reaches.
+  Value ownLanes(Value tile);
+  /// The descriptor of a shared tile with the given fixed bits.
+  Value matrixDescriptor(Value tile, uint64_t fixed, Value extraBytes = {});
   void lowerTensorWaitLoad();
   LogicalResult lowerWgmma(nv::WgmmaOp op, const Executing &by);
+  void lowerWgmmaFence(nv::WgmmaFenceOp op);
   /// Keeps what touches these registers on its side of an instruction.
   void ptxWithRegisters(llvm::StringRef text, llvm::ArrayRef<RegisterTile *> tiles);
 
@@ -198,6 +207,11 @@ private:
   RegisterTile *registersOf(Value tile);
   Value readRegister(RegisterTile &tile, int64_t reg);
   void writeRegister(RegisterTile &tile, int64_t reg, Value value);
+  /// The registers of the hardware that hold a tile's: 32 bits, i32 unless they
+  /// are an f32.
+  int64_t words(const RegisterTile &tile) const;
+  Value readWord(RegisterTile &tile, int64_t word);
+  void writeWord(RegisterTile &tile, int64_t word, Value value);
   Value sumOf(const std::vector<layout::Fragment::Term> &terms, Value index);
   /// Calls \p body for every register of a fragment that lies nowhere yet, with the
   /// sum of two offsets: one that a loop computes and one that is known.
@@ -210,6 +224,7 @@ private:
   int64_t together(const layout::Fragment &fragment, Value tile);
   Value loadShared(Value address, Type element, int64_t count);
   void storeShared(Value address, llvm::ArrayRef<Value> values);
+  Value packed(llvm::ArrayRef<Value> values);
   Value elementOf(Value loaded, int64_t i);
   /// Runs \p body unless the register stands for nothing.
   void whenHeld(const layout::Fragment &fragment, Value row, Value col,

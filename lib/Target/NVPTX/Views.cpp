@@ -20,7 +20,8 @@ using namespace penstock::nvptx;
 /// Whether an engine reads or writes the tile behind this view, so that it lies
 /// as engines want it.
 static bool isEngineUse(Operation *op) {
-  return isa<nv::TmaLoadOp, nv::TmaStoreOp, nv::TensorMmaOp, nv::WgmmaOp, nv::AsyncCopyOp>(op);
+  return isa<nv::TmaLoadOp, nv::TmaStoreOp, nv::TensorMmaOp, nv::TensorCopyOp, nv::WgmmaOp,
+             nv::AsyncCopyOp>(op);
 }
 
 static bool usedByEngines(Value memref) {
@@ -111,7 +112,8 @@ LogicalResult Lowering::placeShared() {
 }
 
 int64_t Lowering::allocatedColumns(Value tile) {
-  int64_t columns = cast<MemRefType>(tile.getType()).getDimSize(1);
+  auto type = cast<MemRefType>(tile.getType());
+  int64_t columns = type.getDimSize(1) * type.getElementTypeBitWidth() / 32;
   return int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns))));
 }
 
@@ -420,7 +422,7 @@ LogicalResult Lowering::placeRegisters() {
     for (Value other : involved)
       together.unionSets(involved[0].getAsOpaquePointer(), other.getAsOpaquePointer());
     std::optional<Spread> spread;
-    if (isa<nv::TensorLoadOp>(op))
+    if (isa<nv::TensorLoadOp, nv::TensorStoreOp>(op))
       spread = Spread::TensorRows;
     else if (isa<nv::WgmmaOp>(op))
       spread = Spread::Accumulator;

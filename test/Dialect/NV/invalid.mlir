@@ -201,3 +201,75 @@ func.func @elected() attributes {tile.kernel, nv.threads = 128 : i64} {
   }
   return
 }
+
+// -----
+
+#s = #tile.space<shared>
+#l = #tile.space<local>
+func.func @wide_left() attributes {tile.kernel, nv.threads = 128 : i64} {
+  %yes = arith.constant true
+  %P = tile.alloc "P" : memref<64x64xf32, #l>
+  %Bs = tile.alloc "Bs" : memref<64x64xf32, #s>
+  %acc = tile.alloc "acc" : memref<64x64xf32, #l>
+  // expected-error @+2 {{`P` (64x64 f32, local) lies in registers and has elements of 32 bits}}
+  // expected-note @+1 {{16-bit elements lie in registers as the tensor core wants them}}
+  nv.wgmma.mma %P, %Bs into %acc accumulate %yes : memref<64x64xf32, #l>,
+    memref<64x64xf32, #s>, memref<64x64xf32, #l>
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+#t = #tile.space<tensor>
+func.func @paired_left() attributes {tile.kernel, nv.pair, nv.threads = 128 : i64} {
+  %yes = arith.constant true
+  %P = nv.tcgen05.alloc "P" : memref<128x64xf16, #t>
+  %Bs = tile.alloc "Bs" : memref<64x32xf16, #s>
+  %acc = nv.tcgen05.alloc "acc" : memref<128x64xf32, #t>
+  // expected-error @+2 {{the left operand `P` (128x64 f16, tensor) lies in tensor memory}}
+  // expected-note @+1 {{belongs to a block that multiplies alone}}
+  nv.tcgen05.mma %P, %Bs into %acc accumulate %yes : memref<128x64xf16, #t>,
+    memref<64x32xf16, #s>, memref<128x64xf32, #t>
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+#t = #tile.space<tensor>
+func.func @narrow_accumulator() attributes {tile.kernel, nv.threads = 128 : i64} {
+  %yes = arith.constant true
+  %As = tile.alloc "As" : memref<128x64xf16, #s>
+  %Bs = tile.alloc "Bs" : memref<64x64xf16, #s>
+  %acc = nv.tcgen05.alloc "acc" : memref<128x64xf16, #t>
+  // expected-error @+1 {{the accumulator `acc` (128x64 f16, tensor) has no 32-bit elements}}
+  nv.tcgen05.mma %As, %Bs into %acc accumulate %yes : memref<128x64xf16, #s>,
+    memref<64x64xf16, #s>, memref<128x64xf16, #t>
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+#t = #tile.space<tensor>
+func.func @rows_of_copy() attributes {tile.kernel, nv.threads = 128 : i64} {
+  %As = tile.alloc "As" : memref<64x64xf32, #s>
+  %cells = nv.tcgen05.alloc "cells" : memref<64x64xf32, #t>
+  // expected-error @+2 {{`tcgen05.copy` of `As` (64x64 f32, shared)}}
+  // expected-note @+1 {{it copies 128 rows, 32 bytes of each at a time}}
+  nv.tcgen05.copy %As to %cells : memref<64x64xf32, #s>, memref<64x64xf32, #t>
+  return
+}
+
+// -----
+
+#l = #tile.space<local>
+#t = #tile.space<tensor>
+func.func @other_tile() attributes {tile.kernel, nv.threads = 128 : i64} {
+  %P = tile.alloc "P" : memref<128x32xf32, #l>
+  %cells = nv.tcgen05.alloc "cells" : memref<128x64xf32, #t>
+  // expected-error @+1 {{a tile of another shape or type}}
+  nv.tcgen05.store %P to %cells : memref<128x32xf32, #l>, memref<128x64xf32, #t>
+  return
+}

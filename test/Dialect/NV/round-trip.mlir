@@ -100,3 +100,25 @@ func.func @cluster(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.access = "in"}
   nv.cluster.sync
   return
 }
+
+// CHECK-LABEL: func.func @operands
+func.func @operands() attributes {tile.kernel, nv.threads = 128 : i64} {
+  %yes = arith.constant true
+  %As = tile.alloc : memref<128x64xf16, #s>
+  %Bs = tile.alloc : memref<64x64xf16, #s>
+  %P = tile.alloc : memref<128x64xf16, #tile.space<local>>
+  %acc = nv.tcgen05.alloc : memref<128x64xf32, #tile.space<tensor>>
+  %Pt = nv.tcgen05.alloc : memref<128x64xf16, #tile.space<tensor>>
+  // CHECK: nv.tcgen05.store %{{.*}} to %{{.*}} :
+  nv.tcgen05.store %P to %Pt
+    : memref<128x64xf16, #tile.space<local>>, memref<128x64xf16, #tile.space<tensor>>
+  // CHECK: nv.tcgen05.wait_store
+  nv.tcgen05.wait_store
+  // CHECK: nv.tcgen05.copy %{{.*}} to %{{.*}} :
+  nv.tcgen05.copy %As to %Pt : memref<128x64xf16, #s>, memref<128x64xf16, #tile.space<tensor>>
+  // CHECK: nv.tcgen05.mma
+  nv.tcgen05.mma %Pt, %Bs into %acc accumulate %yes
+    : memref<128x64xf16, #tile.space<tensor>>, memref<64x64xf16, #s>,
+      memref<128x64xf32, #tile.space<tensor>>
+  return
+}
