@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One warp loads keys and values through two rings; a warpgroup multiplies, keeps
-// the softmax of its rows in registers, and passes the weights to the second
-// product through shared memory. Without keys the result is zero.
+// One warp loads keys and values through two rings; a warpgroup multiplies and keeps
+// the softmax of its rows in registers, from which the second product takes the
+// weights. Without keys the result is zero.
 //
 //===----------------------------------------------------------------------===//
 #ifndef EXAMPLES_ATTENTION_HOPPER_H
@@ -37,7 +37,8 @@ struct HopperAttention {
     b.threads(256);
     auto Qs = b.shared<f16>(block_m, dim);
     auto Ks = b.shared<f16>(stages, block_n, dim), Vs = b.shared<f16>(stages, block_n, dim);
-    auto Ps = b.shared<f16>(block_m, block_n), Os = b.shared<f16>(block_m, dim);
+    auto Os = b.shared<f16>(block_m, dim);
+    auto P = b.local<f16>(block_m, block_n);
     auto S = b.local<f32>(block_m, block_n), out = b.local<f32>(block_m, dim);
     auto top = b.local<f32>(block_m), old = b.local<f32>(block_m), sum = b.local<f32>(block_m);
     auto part = b.local<f32>(block_m), scale_old = b.local<f32>(block_m);
@@ -84,18 +85,15 @@ struct HopperAttention {
         b.reduce(Sum, S, 1, part);
         b.set(sum, sum * scale_old + part);
         b.set(out, out * rows(scale_old));
-        b.store(Ps, cast<f16>(S));
-        b.fence.proxy_async(); // threads wrote what the tensor core reads
-        b.sync();
+        b.set(P, cast<f16>(S));
 
         v_pipe.consumer_wait(v_state);
         b.wgmma.fence();
-        b.wgmma.mma(Ps, Vs[v_state.index], out);
+        b.wgmma.mma(P, Vs[v_state.index], out);
         b.wgmma.commit_group();
         b.wgmma.wait_group(0);
         v_pipe.consumer_release(v_state);
         v_state.advance();
-        b.sync(); // Ps may be written again
       }
       b.set(out, where(rows(sum) > 0, out / rows(sum), 0));
       b.store(Os, cast<f16>(out));

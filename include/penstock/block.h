@@ -72,7 +72,6 @@ struct Swizzle {
 };
 inline Swizzle swizzled(int64_t group) { return {group}; }
 
-enum Reduction : uint8_t { Sum, Prod, Max, Min };
 enum Atomic : uint8_t { Add, AtomicMax, AtomicMin, Exchange };
 
 namespace detail {

@@ -23,6 +23,8 @@ namespace penstock {
 /// What a thread did before an arrival (Release) is seen behind the wait for it
 /// (Acquire), or not (Relaxed).
 enum Semantics : uint8_t { Acquire, Relaxed, Release };
+/// What the second-level cache gives up first and last.
+enum Cache : uint8_t { NoHint, EvictFirst, EvictNormal, EvictLast };
 /// By which threads: of the block, or of its cluster.
 enum ThreadScope : uint8_t { Cta, Cluster };
 
@@ -56,9 +58,13 @@ PENSTOCK_EXPORT void wait(BarrierRef, Ref phase, Meeting, Loc);
 /// \p nanoseconds is 0 if nothing is said of the time.
 PENSTOCK_EXPORT Ref tryWait(BarrierRef, Ref phase, Meeting, int64_t nanoseconds, Loc);
 /// \p multicast is empty if only the own block is meant.
-PENSTOCK_EXPORT void tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef, Ref multicast, Loc);
-PENSTOCK_EXPORT void tmaStore(Ref tile, Ref tensor, Refs offsets, Loc);
-PENSTOCK_EXPORT void asyncCopy(Ref tensor, Refs offsets, Ref tile, Loc);
+PENSTOCK_EXPORT void tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef, Ref multicast, Cache,
+                             Loc);
+/// \p combined says how with what is there, if it is not overwritten.
+PENSTOCK_EXPORT void tmaStore(Ref tile, Ref tensor, Refs offsets, std::optional<Reduction> combined,
+                              Cache, Loc);
+PENSTOCK_EXPORT void asyncCopy(Ref tensor, Refs offsets, Ref tile, int64_t bytes, bool l1, Loc);
+PENSTOCK_EXPORT void asyncArrive(BarrierRef, Loc);
 enum class Group : uint8_t {
   TmaCommit,
   AsyncCommit,
@@ -125,6 +131,17 @@ struct TmaLoadOptions {
   /// The box arrives in all of these blocks, in the same tile and on the same
   /// barrier of each.
   BlockMask multicast = {};
+  Cache cache = NoHint;
+};
+struct TmaStoreOptions {
+  Cache cache = NoHint;
+};
+struct AsyncCopyOptions {
+  /// What a thread copies at a time: 16, or 8 or 4 where rows are no multiples of
+  /// more.
+  int64_t bytes = 16;
+  /// Through the first-level cache as well; 8 and 4 bytes always go there.
+  bool l1 = false;
 };
 struct CommitOptions {
   /// Arrives on the same barrier of all of these blocks.
@@ -213,12 +230,21 @@ struct TmaCalls {
             TmaLoadOptions o = {}, Loc at = here()) const {
     static_assert(A != Access::Out, "this tensor is an Out<..>: it is only written");
     nv::tmaLoad(source.tensor, source.offsets, target.ref, barrier.ref,
-                o.multicast ? o.multicast->ref : Ref(), at);
+                o.multicast ? o.multicast->ref : Ref(), o.cache, at);
   }
   template <class T, int RT, Access A>
-  void store(const Tile<T, 2> &source, const Place<T, RT, A> &target, Loc at = here()) const {
+  void store(const Tile<T, 2> &source, const Place<T, RT, A> &target, TmaStoreOptions o = {},
+             Loc at = here()) const {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
-    nv::tmaStore(source.ref, target.tensor, target.offsets, at);
+    nv::tmaStore(source.ref, target.tensor, target.offsets, {}, o.cache, at);
+  }
+  /// A store that combines each element with what the tensor holds: the Sum, or of
+  /// f16 and bf16 the Max or Min. Other blocks may do the same at the same time.
+  template <class T, int RT, Access A>
+  void reduce(Reduction kind, const Tile<T, 2> &source, const Place<T, RT, A> &target,
+              TmaStoreOptions o = {}, Loc at = here()) const {
+    static_assert(A == Access::InOut, "what this tensor holds is read: it is an InOut<..>");
+    nv::tmaStore(source.ref, target.tensor, target.offsets, kind, o.cache, at);
   }
   void commit_group(Loc at = here()) const { nv::group(nv::Group::TmaCommit, at); }
   void wait_group(int64_t pending, GroupWaitOptions o = {}, Loc at = here()) const {
@@ -228,10 +254,13 @@ struct TmaCalls {
 
 struct AsyncCopyCalls {
   template <class T, int RT, Access A>
-  void load(const Place<T, RT, A> &source, const Tile<T, 2> &target, Loc at = here()) const {
+  void load(const Place<T, RT, A> &source, const Tile<T, 2> &target, AsyncCopyOptions o = {},
+            Loc at = here()) const {
     static_assert(A != Access::Out, "this tensor is an Out<..>: it is only written");
-    nv::asyncCopy(source.tensor, source.offsets, target.ref, at);
+    nv::asyncCopy(source.tensor, source.offsets, target.ref, o.bytes, o.l1, at);
   }
+  /// Every thread of the scope arrives when its copies so far are there.
+  void arrive(Barrier barrier, Loc at = here()) const { nv::asyncArrive(barrier.ref, at); }
   void commit_group(Loc at = here()) const { nv::group(nv::Group::AsyncCommit, at); }
   void wait_group(int64_t pending, Loc at = here()) const {
     nv::waitGroup(nv::Engine::Async, pending, false, at);

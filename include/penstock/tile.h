@@ -17,6 +17,9 @@ namespace penstock {
 template <class T> class Expr;
 template <class T, int R> class Tile;
 
+/// How elements are combined to one.
+enum Reduction : uint8_t { Sum, Prod, Max, Min };
+
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 namespace detail {

@@ -573,6 +573,13 @@ bool KernelTrace::runBarrierOp(Operation *op) {
         access(made, copy.getTarget(), true, own, scopeOf(op));
         return true;
       })
+      .Case([&](nv::AsyncArriveOp arrive) {
+        return withBarrier(Kind::Commit, op, arrive.getBarriers(), arrive.getIndex(), own,
+                           [&](sched::ProtocolStep &made) {
+                             made.queue = Queue::AsyncCopy;
+                             made.count = nv::scopeOf(op).oneThread ? 1 : crew.warps * nv::warpSize;
+                           });
+      })
       .Case([&](nv::AsyncCommitOp) { return group(Queue::AsyncCopy, false); })
       .Case([&](nv::AsyncWaitOp wait) { return group(Queue::AsyncCopy, false, wait.getPending()); })
       .Case([&](nv::TensorMmaOp mma) {
@@ -592,7 +599,8 @@ bool KernelTrace::runBarrierOp(Operation *op) {
       })
       .Case([&](nv::TensorCommitOp commit) {
         auto at = [&](int64_t rank) {
-          return withBarrier(Kind::Commit, op, commit.getBarriers(), commit.getIndex(), rank);
+          return withBarrier(Kind::Commit, op, commit.getBarriers(), commit.getIndex(), rank,
+                             [](sched::ProtocolStep &made) { made.count = 1; });
         };
         if (!leads(op))
           return true;

@@ -16,11 +16,11 @@ using namespace penstock;
 
 namespace {
 
-/// The distance between rows that is no multiple of 16 bytes; 0 if there is none.
-int64_t crookedRow(const detail::Argument &tensor) {
+/// The distance between rows that does not follow a rule; 0 if there is none.
+int64_t crookedRow(const RowRule &rule, const detail::Argument &tensor) {
   for (size_t d = 0; d + 1 < tensor.strides.size(); ++d) {
     int64_t bytes = tensor.strides[d] * int64_t(bytesOf(tensor.element));
-    if (tensor.sizes[d] > 1 && bytes % 16)
+    if (tensor.sizes[d] > 1 && bytes % rule.bytes)
       return bytes;
   }
   return 0;
@@ -78,12 +78,14 @@ private:
 
   /// Engines copy 16 bytes at a time, and indices have 32 bits.
   void checkRows() {
-    for (unsigned index : kernel.rowAligned)
-      if (int64_t bytes = crookedRow(arguments[index]))
+    for (const RowRule &rule : kernel.rowAligned)
+      if (int64_t bytes = crookedRow(rule, arguments[rule.argument]))
         return error(HardwareAlignment,
-                     "rows of `" + info.arguments[index].name + "` are " + std::to_string(bytes) +
+                     "rows of `" + info.arguments[rule.argument].name + "` are " +
+                         std::to_string(bytes) +
                          " bytes apart; the kernel copies them with an engine that needs "
-                         "multiples of 16",
+                         "multiples of " +
+                         std::to_string(rule.bytes),
                      "pad the rows");
     for (size_t i = 0; i < arguments.size(); ++i)
       for (int64_t size : arguments[i].sizes)
@@ -221,8 +223,9 @@ std::shared_ptr<EmulatedKernel> penstock::readForEmulation(DeviceKernel kernel,
 }
 
 bool penstock::rowsFit(const DeviceKernel &kernel, std::span<const detail::Argument> arguments) {
-  for (unsigned index : kernel.rowAligned)
-    if (crookedRow(arguments[index]) || reinterpret_cast<uintptr_t>(arguments[index].data) % 16)
+  for (const RowRule &rule : kernel.rowAligned)
+    if (crookedRow(rule, arguments[rule.argument]) ||
+        reinterpret_cast<uintptr_t>(arguments[rule.argument].data) % rule.bytes)
       return false;
   return true;
 }

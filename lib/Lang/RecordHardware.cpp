@@ -57,6 +57,15 @@ public:
   mlir::Value useIfThere(Ref ref, StringRef what) {
     return ref.id ? use(ref, what) : mlir::Value();
   }
+  /// As operations name them; none if nothing is said.
+  StringAttr nameOf(Cache cache) {
+    static constexpr const char *names[] = {"", "evict_first", "evict_normal", "evict_last"};
+    return cache == NoHint ? StringAttr() : r->builder.getStringAttr(names[cache]);
+  }
+  StringAttr nameOf(std::optional<Reduction> kind) {
+    static constexpr const char *names[] = {"add", "mul", "max", "min"};
+    return kind ? r->builder.getStringAttr(names[*kind]) : StringAttr();
+  }
   /// The number of this block in its cluster.
   Ref rank() {
     auto op = make<penstock::nv::ClusterRankOp>(r->builder.getIndexType());
@@ -251,7 +260,8 @@ Ref seam::tryWait(BarrierRef ref, Ref phase, Meeting how, int64_t nanoseconds, L
   return call.r ? call.r->poison() : Ref();
 }
 
-void seam::tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef ref, Ref multicast, Loc at) {
+void seam::tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef ref, Ref multicast, Cache cache,
+                   Loc at) {
   Call call(at);
   mlir::Value source = call.use(tensor, "tensor");
   auto places = call.useAll(offsets, "offset");
@@ -259,25 +269,35 @@ void seam::tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef ref, Ref multi
   auto [barriers, index] = call.barrier(ref);
   mlir::Value blocks = call.useIfThere(multicast, "mask of blocks");
   if (call.ok)
-    call.make<penstock::nv::TmaLoadOp>(source, places, target, barriers, index, blocks);
+    call.make<penstock::nv::TmaLoadOp>(source, places, target, barriers, index, blocks,
+                                       call.nameOf(cache));
 }
 
-void seam::tmaStore(Ref tile, Ref tensor, Refs offsets, Loc at) {
+void seam::tmaStore(Ref tile, Ref tensor, Refs offsets, std::optional<Reduction> combined,
+                    Cache cache, Loc at) {
   Call call(at);
   mlir::Value source = call.use(tile, "tile");
   mlir::Value target = call.use(tensor, "tensor");
   auto places = call.useAll(offsets, "offset");
   if (call.ok)
-    call.make<penstock::nv::TmaStoreOp>(source, target, places);
+    call.make<penstock::nv::TmaStoreOp>(source, target, places, call.nameOf(combined),
+                                        call.nameOf(cache));
 }
 
-void seam::asyncCopy(Ref tensor, Refs offsets, Ref tile, Loc at) {
+void seam::asyncArrive(BarrierRef ref, Loc at) {
+  Call call(at);
+  auto [barriers, index] = call.barrier(ref);
+  if (call.ok)
+    call.make<penstock::nv::AsyncArriveOp>(barriers, index);
+}
+
+void seam::asyncCopy(Ref tensor, Refs offsets, Ref tile, int64_t bytes, bool l1, Loc at) {
   Call call(at);
   mlir::Value source = call.use(tensor, "tensor");
   auto places = call.useAll(offsets, "offset");
   mlir::Value target = call.use(tile, "tile");
   if (call.ok)
-    call.make<penstock::nv::AsyncCopyOp>(source, places, target);
+    call.make<penstock::nv::AsyncCopyOp>(source, places, target, uint64_t(bytes), l1);
 }
 
 void seam::group(Group group, Loc at) {

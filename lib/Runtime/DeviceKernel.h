@@ -30,6 +30,12 @@ struct TensorMapRecipe {
   friend bool operator==(const TensorMapRecipe &, const TensorMapRecipe &) = default;
 };
 
+/// A tensor argument whose rows must be multiples of so many bytes.
+struct RowRule {
+  unsigned argument = 0, bytes = 16;
+  friend bool operator==(const RowRule &, const RowRule &) = default;
+};
+
 /// A piece of the kernel's parameter.
 struct ParameterField {
   enum Kind : uint8_t {
@@ -54,8 +60,7 @@ struct DeviceKernel {
   unsigned parameterBytes = 0;
   std::vector<ParameterField> fields;
   std::vector<TensorMapRecipe> maps;
-  /// Tensor arguments whose rows must be multiples of 16 bytes.
-  std::vector<unsigned> rowAligned;
+  std::vector<RowRule> rowAligned;
   LaunchProgram launch;
 };
 

@@ -42,6 +42,12 @@ constexpr Timing timings[] = {{Timing::Order::FirstRolesFirst, false},
                               {Timing::Order::LastRolesFirst, true},
                               {Timing::Order::InTurn, true}};
 
+/// Engines whose work ends in order, or whose arrivals come after all that was
+/// issued before, which is the same for those who wait.
+bool endsInOrder(ProtocolQueue queue) {
+  return queue == ProtocolQueue::Tensor || queue == ProtocolQueue::AsyncCopy;
+}
+
 /// Sets of events, one for each event: what happened before it, and itself.
 class Events {
 public:
@@ -288,13 +294,11 @@ void Run::arrive(unsigned index, int64_t count, unsigned event, unsigned source)
 
 bool Run::canComplete(unsigned index) const {
   const Work &work = works[index];
-  if (work.step->kind == Kind::Copy || work.step->queue != ProtocolQueue::Tensor)
+  if (work.step->kind == Kind::Copy || !endsInOrder(work.step->queue))
     return true;
-  // Products end in order, and an arrival comes after all that were issued before.
   return std::none_of(pending.begin(), pending.end(), [&](unsigned other) {
     return other < index && works[other].role == work.role &&
-           works[other].step->kind != Kind::Copy &&
-           works[other].step->queue == ProtocolQueue::Tensor;
+           works[other].step->kind != Kind::Copy && works[other].step->queue == work.step->queue;
   });
 }
 
@@ -309,12 +313,12 @@ void Run::complete(unsigned index) {
     completePhase(barrier);
     return;
   }
-  bool inOrder = work.step->queue == ProtocolQueue::Tensor;
+  bool inOrder = endsInOrder(work.step->queue);
   work.over = events.add(work.issued, inOrder ? last : none);
   if (inOrder)
     last = work.over;
   if (work.step->kind == Kind::Commit)
-    arrive(work.step->barrier, 1, work.over, work.step->source);
+    arrive(work.step->barrier, work.step->count, work.over, work.step->source);
 }
 
 bool Run::completeOne() {

@@ -53,7 +53,7 @@ struct ProtocolStep {
     Arrive,      ///< `count` times on `barrier`, which then expects `bytes` more
     Copy,        ///< an engine accesses tiles, then brings `bytes` to `barrier`
     Start,       ///< an engine accesses tiles; completed through `queue`
-    Commit,      ///< arrives on `barrier` when what was started in `queue` is over
+    Commit,      ///< arrives on `barrier`, `count` times, when `queue` has done all before
     CloseGroup,  ///< of `queue`
     AwaitGroups, ///< until at most `count` groups of `queue` are under way
     Sync         ///< of the roles of sync `barrier`

@@ -221,6 +221,32 @@ TEST(RefusedShape, Boxes) {
         b.cp_async.load(A.at(0, 0), narrow); // [8 bytes]
       },
       1602, "8 bytes");
+  refuse(
+      [](Block &b, InA A, OutC) {
+        auto tile = b.shared<f16>(64, 64);
+        b.cp_async.load(A.at(0, 0), tile, {.bytes = 2}); // [2 bytes at a time]
+      },
+      1602, "2 bytes at a time");
+}
+
+TEST(RefusedShape, ReducingStores) {
+  auto refused = [](auto body, unsigned code, const char *mark) {
+    auto compiled = try_compile(body, Target::sm_90a(), {.name = "reduces"});
+    EXPECT_FALSE(bool(compiled));
+    expectFinding(compiled.diagnostics, code, __FILE__, mark);
+  };
+  refused(
+      [](Block &b, InOut<f32, 2> C) {
+        b.threads(32);
+        b.tma.reduce(Max, b.shared<f32>(32, 32), C.at(0, 0)); // [larger f32]
+      },
+      1112, "larger f32");
+  refused(
+      [](Block &b, InOut<f16, 2> C) {
+        b.threads(32);
+        b.tma.reduce(Prod, b.shared<f16>(32, 32), C.at(0, 0)); // [product]
+      },
+      106, "product");
 }
 
 TEST(RefusedScope, Threads) {

@@ -135,9 +135,17 @@ static bool isTransposed(Value memref) {
          isTransposed(from->getOperand(0));
 }
 
-/// A box of a tensor and a shared tile, as an engine copies them.
+static LogicalResult verifyCache(Operation *op, std::optional<StringRef> cache) {
+  if (!cache || *cache == "evict_first" || *cache == "evict_normal" || *cache == "evict_last")
+    return success();
+  return fail(emitCoded(op, OpForm) << "\"" << *cache << "\" says nothing to the cache",
+              "evict_first, evict_normal and evict_last do");
+}
+
+/// A box of a tensor and a shared tile, as an engine copies them, or threads some
+/// bytes at a time.
 static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, Value tile,
-                               bool byTma) {
+                               bool byTma, int64_t bytes = 16) {
   if (failed(verifySpace(op, tensor, tile::Space::Global, "tensor")) ||
       failed(verifySpace(op, tile, tile::Space::Shared, "tile")))
     return failure();
@@ -161,13 +169,14 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
     return fail(emitCoded(op, HardwareShape)
                 << describe(tensor) << " has rank " << tensorType.getRank()
                 << "; tensors of rank 2 to 5 are copied");
-  auto layout = sharedLayoutOf(tileType);
-  if (!layout)
-    return fail(emitCoded(op, HardwareShape)
-                    << "the rows of " << describe(tile) << " are not multiples of 16 bytes",
-                "engines copy 16 bytes at a time");
+  if (tileType.getDimSize(1) * tileType.getElementTypeBitWidth() % (8 * bytes))
+    return fail(emitCoded(op, HardwareShape) << "the rows of " << describe(tile)
+                                             << " are not multiples of " << bytes << " bytes",
+                byTma ? "engines copy 16 bytes at a time"
+                      : "threads copy 16 bytes at a time, or with {.bytes = ..} 8 or 4");
   if (!byTma)
     return success();
+  auto layout = sharedLayoutOf(tileType);
   if (auto rule = layout::refuseTmaBox(layout->elementBits, {layout->chunkCols(), layout->rows},
                                        layout->swizzle))
     return fail(emitCoded(op, HardwareShape) << describe(tile) << " is no box for TMA: " << *rule);
@@ -356,9 +365,26 @@ LogicalResult WaitOp::verify() { return verifyIndex(*this, getBarriers(), getInd
 
 LogicalResult TmaLoadOp::verify() {
   if (failed(verifyBox(*this, getSource(), getOffsets(), getTarget(), true)) ||
-      failed(verifyMulticast(*this, getMulticast())))
+      failed(verifyMulticast(*this, getMulticast())) || failed(verifyCache(*this, getCache())))
     return failure();
   return verifyIndex(*this, getBarriers(), getIndex());
+}
+
+/// How TMA combines elements with those of a tensor.
+static LogicalResult verifyCombination(TmaStoreOp op) {
+  auto how = op.getCombine();
+  if (!how)
+    return success();
+  if (*how != "add" && *how != "min" && *how != "max")
+    return fail(emitCoded(op, OpForm) << "TMA does not combine elements by \"" << *how << "\"",
+                "it adds them, or keeps the smaller or larger ones");
+  Type element = typeOf(op.getSource()).getElementType();
+  bool added = element.isF32() || element.isInteger(32) || element.isInteger(64);
+  if (element.isF16() || element.isBF16() || (added && *how == "add"))
+    return success();
+  return fail(emitCoded(op, AtomicElement) << "TMA does not combine elements of "
+                                           << describe(op.getSource()) << " by \"" << *how << "\"",
+              "f16 and bf16 are added and compared; f32, i32 and i64 are added");
 }
 
 LogicalResult TmaStoreOp::verify() {
@@ -372,6 +398,8 @@ LogicalResult TmaStoreOp::verify() {
     return fail(emitCoded(*this, WriteToInput) << "`tma.store` writes to " << describe(getTarget())
                                                << ", which the kernel declares as an input",
                 "declare the argument as Out<..> or InOut<..>");
+  if (failed(verifyCache(*this, getCache())) || failed(verifyCombination(*this)))
+    return failure();
   return verifyBox(*this, getTarget(), getOffsets(), getSource(), true);
 }
 
@@ -380,8 +408,16 @@ LogicalResult TmaWaitOp::verify() { return verifyGroups(*this, getPending(), 63)
 LogicalResult AsyncCopyOp::verify() {
   if (failed(verifyConverged(*this)))
     return failure();
-  return verifyBox(*this, getSource(), getOffsets(), getTarget(), false);
+  int64_t bytes = getBytes();
+  if ((bytes != 4 && bytes != 8 && bytes != 16) ||
+      bytes * 8 < typeOf(getTarget()).getElementTypeBitWidth())
+    return fail(emitCoded(*this, HardwareShape) << "`cp_async` of " << bytes << " bytes of "
+                                                << describe(getTarget()) << " at a time",
+                "4, 8 or 16 bytes are copied, and at least one element");
+  return verifyBox(*this, getSource(), getOffsets(), getTarget(), false, bytes);
 }
+
+LogicalResult AsyncArriveOp::verify() { return verifyIndex(*this, getBarriers(), getIndex()); }
 
 LogicalResult AsyncWaitOp::verify() { return verifyGroups(*this, getPending(), 63); }
 

@@ -266,6 +266,8 @@ def NV_TmaLoadOp : NV_BarrierOp<"tma.load", [AttrSizedOperandSegments]> {
 
     With `multicast` the box is read once and arrives in every block of the
     cluster whose bit is set: in the same tile, and on the same barrier there.
+    `cache` says what the second-level cache keeps: "evict_first",
+    "evict_normal" or "evict_last".
 
     ```mlir
     nv.tma.load %A[%m, %k] to %As, %full[%slot] : memref<?x?xf16, ...>,
@@ -274,16 +276,17 @@ def NV_TmaLoadOp : NV_BarrierOp<"tma.load", [AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$offsets, AnyMemRef:$target,
-                       NV_Barriers:$barriers, Index:$index, Optional<I32>:$multicast);
+                       NV_Barriers:$barriers, Index:$index, Optional<I32>:$multicast,
+                       OptionalAttr<StrAttr>:$cache);
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$offsets,
                                  "::mlir::Value":$target, "::mlir::Value":$barriers,
                                  "::mlir::Value":$index), [{
     build($_builder, $_state, source, offsets, target, barriers, index,
-          /*multicast=*/::mlir::Value());
+          /*multicast=*/::mlir::Value(), /*cache=*/::mlir::StringAttr());
   }]>];
   let assemblyFormat = [{
     $source `[` $offsets `]` `to` $target `,` $barriers `[` $index `]`
-    (`multicast` $multicast^)? attr-dict
+    (`multicast` $multicast^)? (`cache` $cache^)? attr-dict
     `:` type($source) `,` type($target) `,` qualified(type($barriers))
   }];
 }
@@ -292,11 +295,25 @@ def NV_TmaStoreOp : NV_EffectOp<"tma.store"> {
   let summary = "copies a shared tile to a box of a tensor, by TMA";
   let description = [{
     Issued by one thread, as part of its next group. What lies outside of the
-    tensor is not written.
+    tensor is not written. With `combine` each element is combined with what the
+    tensor holds, as a whole even if other blocks do the same: "add", "min" or
+    "max".
+
+    ```mlir
+    nv.tma.store %Cs to %C[%m, %n] combine "add" cache "evict_first"
+      : memref<64x64xf32, ...>, memref<?x?xf32, ...>
+    ```
   }];
-  let arguments = (ins AnyMemRef:$source, AnyMemRef:$target, Variadic<Index>:$offsets);
+  let arguments = (ins AnyMemRef:$source, AnyMemRef:$target, Variadic<Index>:$offsets,
+                       OptionalAttr<StrAttr>:$combine, OptionalAttr<StrAttr>:$cache);
+  let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::Value":$target,
+                                 "::mlir::ValueRange":$offsets), [{
+    build($_builder, $_state, source, target, offsets, /*combine=*/::mlir::StringAttr(),
+          /*cache=*/::mlir::StringAttr());
+  }]>];
   let assemblyFormat = [{
-    $source `to` $target `[` $offsets `]` attr-dict `:` type($source) `,` type($target)
+    $source `to` $target `[` $offsets `]` (`combine` $combine^)? (`cache` $cache^)?
+    attr-dict `:` type($source) `,` type($target)
   }];
   let hasVerifier = 1;
 }
@@ -319,15 +336,41 @@ def NV_TmaWaitOp : NV_EffectOp<"tma.wait_group"> {
 def NV_AsyncCopyOp : NV_EffectOp<"cp_async"> {
   let summary = "copies a box of a tensor to a shared tile, by the scope's threads";
   let description = [{
-    All threads of the scope copy 16 bytes at a time. What lies outside of the
-    tensor reads as zero. Complete after `nv.cp_async.wait_group` and a
-    synchronisation.
+    All threads of the scope copy 16 bytes at a time, or 8 or 4, which rows of
+    tensor and tile must be multiples of. What lies outside of the tensor reads as
+    zero. Complete after `nv.cp_async.wait_group` and a synchronisation, or when
+    the barrier of `nv.cp_async.arrive` is. With `l1`, and always with fewer than
+    16 bytes, the first-level cache is used as well.
+
+    ```mlir
+    nv.cp_async %A[%m, %k] to %As bytes 8 : memref<?x?xf16, ...>, memref<64x12xf16, ...>
+    ```
   }];
-  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$offsets, AnyMemRef:$target);
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$offsets, AnyMemRef:$target,
+                       DefaultValuedAttr<I64Attr, "16">:$bytes, UnitAttr:$l1);
+  let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$offsets,
+                                 "::mlir::Value":$target), [{
+    build($_builder, $_state, source, offsets, target, /*bytes=*/16);
+  }]>];
   let assemblyFormat = [{
-    $source `[` $offsets `]` `to` $target attr-dict `:` type($source) `,` type($target)
+    $source `[` $offsets `]` `to` $target (`bytes` $bytes^)? (`l1` $l1^)? attr-dict
+    `:` type($source) `,` type($target)
   }];
   let hasVerifier = 1;
+}
+
+def NV_AsyncArriveOp : NV_BarrierOp<"cp_async.arrive"> {
+  let summary = "arrives on a barrier when each thread's copies so far are complete";
+  let description = [{
+    Every thread of the scope arrives once, which the barrier's count includes.
+    Whoever waits for the phase sees the copies.
+
+    ```mlir
+    nv.cp_async.arrive %full[%slot] : !nv.barriers<3>
+    ```
+  }];
+  let arguments = (ins NV_Barriers:$barriers, Index:$index);
+  let assemblyFormat = "$barriers `[` $index `]` attr-dict `:` qualified(type($barriers))";
 }
 
 def NV_AsyncCommitOp : NV_EffectOp<"cp_async.commit_group"> {

@@ -47,6 +47,10 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const Executing &) {
       kind = ".multicast::cluster" + kind;
       append(blockMask(op.getMulticast()), "h");
     }
+    if (auto cache = op.getCache()) {
+      kind += ".L2::cache_hint";
+      append(cachePolicy(*cache), "l");
+    }
     ptx("cp.async.bulk.tensor." + std::to_string(rank) +
             "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes" + kind + " [$0], [$1, " +
             coordinateText(2, rank) + "], [$" + std::to_string(2 + rank) + "]" + rest + ";",
@@ -69,11 +73,25 @@ void Lowering::lowerTmaStore(nv::TmaStoreOp op, const Executing &) {
     std::string constraints = "l";
     for (unsigned i = 0; i <= rank; ++i)
       constraints += ",r";
-    ptx("cp.async.bulk.tensor." + std::to_string(rank) +
-            "d.global.shared::cta.tile.bulk_group [$0, " + coordinateText(1, rank) + "], [$" +
-            std::to_string(1 + rank) + "];",
+    std::string kind = op.getCombine() ? "." + op.getCombine()->str() + ".tile.bulk_group"
+                                       : ".tile.bulk_group",
+                rest;
+    if (auto cache = op.getCache()) {
+      kind += ".L2::cache_hint";
+      rest = ", $" + std::to_string(2 + rank);
+      operands.push_back(cachePolicy(*cache));
+      constraints += ",l";
+    }
+    ptx((op.getCombine() ? "cp.reduce.async.bulk.tensor." : "cp.async.bulk.tensor.") +
+            std::to_string(rank) + "d.global.shared::cta" + kind + " [$0, " +
+            coordinateText(1, rank) + "], [$" + std::to_string(1 + rank) + "]" + rest + ";",
         operands, constraints);
   }
+}
+
+Value Lowering::cachePolicy(StringRef name) {
+  return ptxValue(builder.getI64Type(),
+                  ("createpolicy.fractional.L2::" + name + ".b64 $0, 1.0;").str(), {}, "=l");
 }
 
 void Lowering::lowerClcRequest(nv::ClcRequestOp op) {
@@ -104,20 +122,20 @@ void Lowering::lowerClcAnswer(nv::ClcAnswerOp op) {
   op.getBlock().replaceAllUsesWith(asIndex(block));
 }
 
-/// Each thread copies pieces of 16 bytes, consecutive threads along a row. What
-/// lies outside of the tensor is filled with zeros by the instruction itself.
+/// Each thread copies pieces of 16 bytes or fewer, consecutive threads along a row.
+/// What lies outside of the tensor is filled with zeros by the instruction itself.
 LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by) {
   View view = viewOf(op.getTarget());
   auto type = cast<MemRefType>(op.getTarget().getType());
   int64_t rows = type.getDimSize(0), cols = type.getDimSize(1);
-  int64_t bytes = type.getElementTypeBitWidth() / 8, vector = 16 / bytes;
+  int64_t piece = op.getBytes();
+  int64_t bytes = type.getElementTypeBitWidth() / 8, vector = piece / bytes;
+  std::string kind = piece < 16 || op.getL1() ? "cp.async.ca" : "cp.async.cg";
   int64_t threads = by.scope.warps * nv::warpSize;
   layout::Fragment fragment = layout::spread(rows, cols, threads, vector);
   auto [row, col] = baseOf(fragment, by);
   unsigned rank = op.getOffsets().size();
-  unsigned argument = cast<BlockArgument>(op.getSource()).getArgNumber() - 1;
-  if (!llvm::is_contained(result.rowAligned, argument))
-    result.rowAligned.push_back(argument);
+  needRows(op.getSource(), unsigned(piece));
   Value height = asI32(tensorSize(op.getSource(), rank - 2));
   Value width = asI32(tensorSize(op.getSource(), rank - 1));
   SmallVector<Value> indices;
@@ -135,6 +153,10 @@ LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by) 
       left = arith::MinSIOp::create(builder, loc, left, i32(vector));
       left = arith::MaxSIOp::create(builder, loc, left, i32(0));
       Value inside = cmp(arith::CmpIPredicate::ult, indices[rank - 2], height);
+      for (unsigned dim = 0; dim + 2 < rank; ++dim)
+        inside = arith::AndIOp::create(
+            builder, loc, inside,
+            cmp(arith::CmpIPredicate::ult, indices[dim], asI32(tensorSize(op.getSource(), dim))));
       Value present = arith::SelectOp::create(builder, loc, inside, mul(left, bytes), i32(0));
       // An address outside is not read, but must still be an address.
       Value any = cmp(arith::CmpIPredicate::ne, present, i32(0));
@@ -145,7 +167,8 @@ LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by) 
                                             globalElement(op.getSource(), at));
       Value to = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(),
                                           sharedElement(view, tileRow, tileCol, 0));
-      ptx("cp.async.cg.shared.global [$0], [$1], 16, $2;", {to, from, present}, "r,l,r");
+      ptx(kind + ".shared.global [$0], [$1], " + std::to_string(piece) + ", $2;",
+          {to, from, present}, "r,l,r");
     };
     whenHeld(fragment, tileRow, tileCol, copy);
   }

@@ -171,12 +171,17 @@ void Lowering::storeShared(Value address, ArrayRef<Value> values) {
 }
 
 layout::Fragment Lowering::coalesced(MemRefType type, const Executing &by) {
-  int64_t rank = type.getRank(), cols = type.getDimSize(rank - 1);
-  int64_t vector = 128 / type.getElementTypeBitWidth();
-  while (cols % vector)
-    vector /= 2;
-  return layout::spread(rank > 1 ? type.getDimSize(rank - 2) : 1, cols,
-                        by.scope.oneThread ? 1 : by.scope.warps * nv::warpSize, vector);
+  int64_t rank = type.getRank();
+  return layout::spread(rank > 1 ? type.getDimSize(rank - 2) : 1, type.getDimSize(rank - 1),
+                        by.scope.oneThread ? 1 : by.scope.warps * nv::warpSize, neighbours(type));
+}
+
+int64_t Lowering::neighbours(MemRefType type) {
+  int64_t cols = type.getDimSize(type.getRank() - 1);
+  int64_t count = std::max<int64_t>(1, 128 / type.getElementTypeBitWidth());
+  while (cols % count)
+    count /= 2;
+  return count;
 }
 
 LogicalResult Lowering::lowerFill(tile::FillOp op, const Executing &by) {

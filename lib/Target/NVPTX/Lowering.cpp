@@ -404,6 +404,9 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
     lowerClcAnswer(answer);
   } else if (auto copy = dyn_cast<nv::AsyncCopyOp>(op)) {
     ok = lowerAsyncCopy(copy, by);
+  } else if (auto arrive = dyn_cast<nv::AsyncArriveOp>(op)) {
+    ptx("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];",
+        {sharedAddress(barrierOffset(arrive.getBarriers(), arrive.getIndex()))}, "r");
   } else if (isa<nv::AsyncCommitOp>(op)) {
     ptx("cp.async.commit_group;", {}, "");
   } else if (auto wait = dyn_cast<nv::AsyncWaitOp>(op)) {

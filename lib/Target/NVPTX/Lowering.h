@@ -157,6 +157,8 @@ private:
   /// An element of a tensor if \p inside holds, otherwise zero.
   Value loadInside(Value inside, Value address, Type element);
   void storeInside(Value inside, Value address, Value value);
+  /// Tells the launch that rows of a tensor are multiples of so many bytes.
+  void needRows(Value tensor, unsigned bytes);
   /// The tensor map for boxes of this tile, and its address.
   Value tensorMap(Value tensor, Value tile);
 
@@ -173,6 +175,8 @@ private:
   // LowerCopies.cpp
   void lowerTmaLoad(nv::TmaLoadOp op, const Executing &by);
   void lowerTmaStore(nv::TmaStoreOp op, const Executing &by);
+  /// What the second-level cache is told, as copies take it.
+  Value cachePolicy(llvm::StringRef name);
   void lowerClcRequest(nv::ClcRequestOp op);
   void lowerClcAnswer(nv::ClcAnswerOp op);
   LogicalResult lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by);
@@ -198,6 +202,8 @@ private:
   LogicalResult lowerFill(tile::FillOp op, const Executing &by);
   /// A tile spread over the scope's threads so that neighbours are together.
   layout::Fragment coalesced(mlir::MemRefType type, const Executing &by);
+  /// How many elements of a row a thread has together: at most 16 bytes.
+  static int64_t neighbours(mlir::MemRefType type);
   LogicalResult lowerMap(tile::MapOp op, const Executing &by);
   mlir::FailureOr<Value> mapElement(tile::MapOp op, RegisterTile *decides, int64_t reg,
                                     layout::Coordinate offset, Value row, Value col);

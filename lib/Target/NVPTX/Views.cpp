@@ -59,8 +59,10 @@ LogicalResult Lowering::placeShared() {
     place.layout.cols = rank ? type.getDimSize(rank - 1) : 1;
     place.layout.elementBits = int(type.getElementTypeBitWidth());
     place.layout.linear = true;
-    if (usedByEngines(op.getResult()))
-      place.layout = *nv::sharedLayoutOf(type); // the verifiers have seen to it
+    // Rows that are no multiples of 16 bytes: only threads copy them, to a plain tile.
+    auto layout = nv::sharedLayoutOf(type);
+    if (layout && usedByEngines(op.getResult()))
+      place.layout = *layout;
     place.slotBytes = place.layout.bytes();
     shared[op.getResult()] = place;
     tiles.push_back(op);
@@ -353,6 +355,12 @@ static unsigned mapType(Type element) {
   }
 }
 
+void Lowering::needRows(Value tensor, unsigned bytes) {
+  RowRule rule{cast<BlockArgument>(tensor).getArgNumber() - 1, bytes};
+  if (!llvm::is_contained(result.rowAligned, rule))
+    result.rowAligned.push_back(rule);
+}
+
 Value Lowering::tensorMap(Value tensor, Value tile) {
   View view = viewOf(tile);
   const layout::SharedTile &layout = shared.find(view.root)->second.layout;
@@ -363,8 +371,7 @@ Value Lowering::tensorMap(Value tensor, Value tile) {
   recipe.box = {uint32_t(layout.chunkCols()), uint32_t(view.shape[0])};
   recipe.box.resize(size_t(type.getRank()), 1);
   recipe.swizzle = layout::tensorMapCode(layout.swizzle);
-  if (!llvm::is_contained(result.rowAligned, recipe.argument))
-    result.rowAligned.push_back(recipe.argument);
+  needRows(tensor, 16);
   unsigned number = unsigned(llvm::find(result.maps, recipe) - result.maps.begin());
   if (number == result.maps.size()) {
     result.maps.push_back(recipe);
@@ -469,8 +476,7 @@ LogicalResult Lowering::placeRegisters() {
         return tile::emitCoded(op, HardwareLayout)
                << tile::describe(op.getResult())
                << " is used with no tile that says which thread holds which row";
-      tile.fragment = layout::spread(rows, cols, warps * nv::warpSize,
-                                     std::max<int64_t>(1, 128 / type.getElementTypeBitWidth()));
+      tile.fragment = layout::spread(rows, cols, warps * nv::warpSize, neighbours(type));
       break;
     }
     if (tile.rank == 1)

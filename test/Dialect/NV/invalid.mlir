@@ -273,3 +273,46 @@ func.func @other_tile() attributes {tile.kernel, nv.threads = 128 : i64} {
   nv.tcgen05.store %P to %cells : memref<128x32xf32, #l>, memref<128x64xf32, #t>
   return
 }
+
+// -----
+
+#s = #tile.space<shared>
+func.func @cache(%A: memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>)
+    attributes {tile.kernel, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %b = nv.mbarrier.alloc [1] : !nv.barriers<1>
+  %As = tile.alloc "As" : memref<64x64xf16, #s>
+  // expected-error @+2 {{"never" says nothing to the cache}}
+  // expected-note @+1 {{evict_first, evict_normal and evict_last do}}
+  nv.tma.load %A[%c0, %c0] to %As, %b[%c0] cache "never"
+    : memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>, memref<64x64xf16, #s>, !nv.barriers<1>
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+func.func @combine(%A: memref<?x?xf32, strided<[?, 1]>, #tile.space<global>> {tile.access = "inout"})
+    attributes {tile.kernel, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %As = tile.alloc "As" : memref<64x32xf32, #s>
+  // expected-error @+2 {{TMA does not combine elements of `As` (64x32 f32, shared) by "max"}}
+  // expected-note @+1 {{f16 and bf16 are added and compared}}
+  nv.tma.store %As to %A[%c0, %c0] combine "max"
+    : memref<64x32xf32, #s>, memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+func.func @pieces(%A: memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>)
+    attributes {tile.kernel, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %As = tile.alloc "As" : memref<64x10xf16, #s>
+  // expected-error @+2 {{the rows of `As` (64x10 f16, shared) are not multiples of 8 bytes}}
+  // expected-note @+1 {{threads copy 16 bytes at a time, or with {.bytes = ..} 8 or 4}}
+  nv.cp_async %A[%c0, %c0] to %As bytes 8
+    : memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>, memref<64x10xf16, #s>
+  return
+}

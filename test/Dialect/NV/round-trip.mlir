@@ -122,3 +122,24 @@ func.func @operands() attributes {tile.kernel, nv.threads = 128 : i64} {
       memref<128x64xf32, #tile.space<tensor>>
   return
 }
+
+// CHECK-LABEL: func.func @copies
+func.func @copies(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.access = "inout"})
+    attributes {tile.kernel, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %As = tile.alloc : memref<64x64xf16, #s>
+  %narrow = tile.alloc : memref<64x12xf16, #s>
+  %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+  // CHECK: nv.tma.load %{{.*}} to %{{.*}}, %full[%{{.*}}] cache "evict_first" :
+  nv.tma.load %A[%c0, %c0] to %As, %full[%c0] cache "evict_first"
+    : memref<?x?xf16, strided<[?, 1]>, #g>, memref<64x64xf16, #s>, !nv.barriers<1>
+  // CHECK: nv.tma.store %{{.*}} to %{{.*}}[%{{.*}}, %{{.*}}] combine "add" cache "evict_last" :
+  nv.tma.store %As to %A[%c0, %c0] combine "add" cache "evict_last"
+    : memref<64x64xf16, #s>, memref<?x?xf16, strided<[?, 1]>, #g>
+  // CHECK: nv.cp_async %{{.*}} to %{{.*}} bytes 8 l1 :
+  nv.cp_async %A[%c0, %c0] to %narrow bytes 8 l1
+    : memref<?x?xf16, strided<[?, 1]>, #g>, memref<64x12xf16, #s>
+  // CHECK: nv.cp_async.arrive %full[%{{.*}}] : !nv.barriers<1>
+  nv.cp_async.arrive %full[%c0] : !nv.barriers<1>
+  return
+}
