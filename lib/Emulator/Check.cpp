@@ -81,16 +81,21 @@ Place placeOf(const Grid &grid, uint32_t gid, uint32_t lane, uint32_t pc) {
   return place;
 }
 
-void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine,
-                    const AccessRecord &record, bool write, Ordered how,
-                    const std::string &where) {
+template <class Name>
+void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
+                    bool write, Ordered how, Name &&nameOf) {
   Finding finding;
   finding.code = how == Ordered::NoFence ? EmuMissingProxyFence : EmuDataRace;
   finding.place = ex.place();
   finding.place.lane = lane;
-  std::string first, second = write ? "writes" : "reads";
+  // A loop may run into the same conflict millions of times.
+  bool byEngine = record.flags & AccessRecord::Engine;
+  if (!ex.grid.findings.wants(finding.code, finding.place,
+                              byEngine ? ex.grid.op(record.cluster, record.agent).pc : record.pc))
+    return;
+  std::string where = nameOf(), first, second = write ? "writes" : "reads";
   Place other;
-  if (record.flags & AccessRecord::Engine) {
+  if (byEngine) {
     const AsyncOp &op = ex.grid.op(record.cluster, record.agent);
     other = placeOf(ex.grid, op.warp, op.lane, op.pc);
     first = std::string(op.what) + (record.isWrite() ? " writes" : " reads") +
@@ -153,7 +158,8 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
       return; // one operation does not race with itself
     Ordered how = ordered(ex, lane, engine, record, engine && !engine->generic);
     if (how != Ordered::Yes)
-      reportConflict(ex, lane, engine, record, write, how, memoryName(ex.grid, ref));
+      reportConflict(ex, lane, engine, record, write, how,
+                     [&] { return memoryName(ex.grid, ref); });
   };
   auto neverWritten = [&](const char *space, const std::string &where) {
     ex.report(EmuUninitialized, (engine ? std::string(engine->what) + " reads " : "read of ") +
@@ -176,7 +182,7 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
       uint16_t missing = uint16_t(access.bytes & ~ref.cta->shadow.writtenBytes(cell));
       if (missing && !write)
         neverWritten("shared", sharedName(ex.grid, cell * 16 + unsigned(__builtin_ctz(missing))));
-      ref.cta->shadow.access(cell, access, conflict);
+      ex.cluster.effort += ref.cta->shadow.access(cell, access, conflict);
     } else {
       auto &written = ref.allocation->written;
       if (!written.empty()) {
@@ -190,7 +196,7 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
       }
       auto shadow = ex.grid.globalShadow.find(ref.allocation->base);
       if (shadow != ex.grid.globalShadow.end())
-        shadow->second->access(at, access, conflict);
+        ex.cluster.effort += shadow->second->access(at, access, conflict);
     }
     at = stop;
   }
@@ -345,6 +351,20 @@ void releaseInto(Exec &ex, uint32_t mask, View &into) {
     });
 }
 
+void releaseFenced(const LaneState &lane, View &into) {
+  if (lane.fence)
+    into.join(*lane.fence);
+  if (lane.tensorFence)
+    into.seen.join(*lane.tensorFence);
+}
+
+void readRelaxed(Exec &ex, unsigned lane, const View &from) {
+  LaneState &state = ex.warp.lanes[lane];
+  if (!state.pending)
+    state.pending = std::make_unique<View>(ex.cluster.newView());
+  state.pending->join(from);
+}
+
 void tick(Exec &ex) {
   if (ex.warp.count != 0xffffffff)
     ++ex.warp.count;
@@ -426,15 +446,15 @@ void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta,
               std::string(engine.what) +
                   " reads tensor memory that was never written, column " +
                   std::to_string(column));
-  cta.tensor->shadow.access(cell, access, [&](const AccessRecord &record) {
+  ex.cluster.effort += cta.tensor->shadow.access(cell, access, [&](const AccessRecord &record) {
     if (record.agent == op && record.cluster == ex.cluster.index)
       return;
     Ordered how = ordered(ex, lane, &engine, record, false);
     if (how != Ordered::Yes)
-      reportConflict(ex, lane, &engine, record, write, how,
-                     "tensor memory, lanes " + std::to_string(lane16 * 16) +
-                         " to " + std::to_string(lane16 * 16 + 15) +
-                         ", column " + std::to_string(column));
+      reportConflict(ex, lane, &engine, record, write, how, [&] {
+        return "tensor memory, lanes " + std::to_string(lane16 * 16) + " to " +
+               std::to_string(lane16 * 16 + 15) + ", column " + std::to_string(column);
+      });
   });
 }
 
@@ -487,8 +507,11 @@ void synchronise(Exec &ex, unsigned lane, const MemRef &ref, bool reads, bool wr
     if (order == Order::Release || order == Order::AcquireRelease) {
       releaseInto(ex, 1u << lane, target(scope));
       tick(ex);
-    } else if (state.fence) {
-      target(std::min(scope, state.fenceScope)).join(*state.fence);
+    } else {
+      if (state.fence)
+        target(std::min(scope, state.fenceScope)).join(*state.fence);
+      if (state.tensorFence)
+        target(scope).seen.join(*state.tensorFence);
     }
   }
 }

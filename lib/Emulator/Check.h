@@ -41,6 +41,10 @@ std::string sharedName(const Grid &grid, uint64_t offset);
 
 /// What the lanes of \p mask know, and their own accesses, go into \p into.
 void releaseInto(Exec &ex, uint32_t mask, View &into);
+/// What a relaxed write or arrival publishes: that which fences before it covered.
+void releaseFenced(const LaneState &lane, View &into);
+/// What a relaxed read or wait has seen, for the fence that may follow.
+void readRelaxed(Exec &ex, unsigned lane, const View &from);
 /// After a release the warp counts on, so that later accesses are newer.
 void tick(Exec &ex);
 /// The lanes of \p mask learn \p from.

@@ -109,6 +109,13 @@ void Clock::join(const Clock &other) {
   sparse = std::move(merged);
 }
 
+void Clock::joinTensor(const Clock &other) {
+  Entry from(agentTag | tensorAgent, 0);
+  for (auto it = std::lower_bound(other.sparse.begin(), other.sparse.end(), from);
+       it != other.sparse.end(); ++it)
+    raise(it->first, it->second);
+}
+
 void Clock::clear() {
   std::fill(dense.begin(), dense.end(), 0);
   sparse.clear();

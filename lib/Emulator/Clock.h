@@ -32,12 +32,16 @@ public:
   uint32_t lane(uint32_t warp, unsigned lane) const;
   uint32_t warp(uint32_t warp) const;
   uint32_t agent(uint64_t id) const { return find(agentTag | id); }
+  /// Marks agents that count tcgen05 operations, for joinTensor.
+  static constexpr uint64_t tensorAgent = uint64_t(1) << 61;
 
   void setLane(uint32_t warp, unsigned lane, uint32_t count);
   void setWarp(uint32_t warp, uint32_t count);
   void setAgent(uint64_t id, uint32_t count) { raise(agentTag | id, count); }
   /// The least upper bound.
   void join(const Clock &other);
+  /// The same for what \p other knows of tcgen05 operations, and nothing else.
+  void joinTensor(const Clock &other);
   void clear();
   bool empty() const { return dense.empty() && sparse.empty(); }
 

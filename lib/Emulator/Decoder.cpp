@@ -440,15 +440,31 @@ bool Decoder::run() {
     return false;
   }
   findReconvergence(program);
-  markWgmmaRegisters();
+  markBusyRegisters();
+  findRelaxedSync();
   return true;
 }
 
-/// Instructions that touch registers of wgmma check whether they are free.
-void Decoder::markWgmmaRegisters() {
-  if (program.wgmmaRows.empty())
-    return;
+/// Whether anything synchronises without releasing or acquiring: what says so,
+/// and atomics that say nothing.
+void Decoder::findRelaxedSync() {
+  for (const DInst &inst : program.code) {
+    if (!inst.source || !inst.source->form)
+      continue;
+    const ptx::Instruction &source = *inst.source;
+    bool atomic = source.form->name == "atom" || source.form->name == "red";
+    program.relaxedSync |=
+        source.has(".relaxed") || source.has(".volatile") || (atomic && !source.has(".acq_rel"));
+  }
+}
+
+/// Instructions that touch registers of wgmma or tcgen05.ld check whether they
+/// are free.
+void Decoder::markBusyRegisters() {
   std::set<uint32_t> rows(program.wgmmaRows.begin(), program.wgmmaRows.end());
+  rows.insert(program.loadedRows.begin(), program.loadedRows.end());
+  if (rows.empty())
+    return;
   for (DInst &inst : program.code) {
     if (!inst.source || !inst.source->form || inst.run == runBranch)
       continue;

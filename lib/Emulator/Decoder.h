@@ -90,7 +90,8 @@ private:
     std::vector<Opnd> registers;
     std::vector<uint32_t> variables; ///< offsets in their spaces
   };
-  void markWgmmaRegisters();
+  void markBusyRegisters();
+  void findRelaxedSync();
   bool layoutKernel();
   bool layoutShared();
   FunctionFrame &frame(const ptx::Function &function);

@@ -192,8 +192,7 @@ void clusterArrive(Exec &ex, const DInst &inst) {
       // a release fence covered.
       forLanes(ex.mask, [&](unsigned lane) {
         slot->view.inits.join(ex.view(lane).inits);
-        if (ex.warp.lanes[lane].fence)
-          slot->view.join(*ex.warp.lanes[lane].fence);
+        releaseFenced(ex.warp.lanes[lane], slot->view);
       });
     }
   }

@@ -100,8 +100,23 @@ bool checkSize(Exec &ex, uint64_t bytes) {
   return false;
 }
 
-/// ops: destination, source, size, mbarrier (or none), mask (or none).
-/// mode: Way. flags 1: a reduction of imm[0] (AtomicOp) and type.
+/// The bytes of a store with a byte mask that are copied: of every 16, those whose
+/// bit is set, as runs of an offset and a length.
+std::vector<std::pair<uint32_t, uint32_t>> maskedRuns(uint64_t bytes, uint16_t mask) {
+  std::vector<std::pair<uint32_t, uint32_t>> runs;
+  for (uint32_t at = 0; at < bytes; ++at) {
+    if (!(mask >> at % 16 & 1))
+      continue;
+    if (!runs.empty() && runs.back().first + runs.back().second == at)
+      ++runs.back().second;
+    else
+      runs.emplace_back(at, 1);
+  }
+  return runs;
+}
+
+/// ops: destination, source, size, mbarrier (or none), mask of blocks or, in stores,
+/// of bytes (or none). mode: Way. flags 1: a reduction of imm[0] (AtomicOp) and type.
 void bulkCopy(Exec &ex, const DInst &inst) {
   Way way = Way(inst.mode);
   forLanes(ex.mask, [&](unsigned lane) {
@@ -143,17 +158,26 @@ void bulkCopy(Exec &ex, const DInst &inst) {
       ptx::Type type = inst.type;
       unsigned size = ptx::typeBits(type) / 8;
       std::mutex *atomics = &ex.grid.atomicMutex;
+      std::vector<std::pair<uint32_t, uint32_t>> runs = {{0, uint32_t(bytes)}};
+      if (inst.ops[4].kind != Opnd::Kind::None)
+        runs = maskedRuns(bytes, uint16_t(ex.value(inst.ops[4], lane)));
       if (ex.grid.checks()) {
         ex.cta.openOps.push_back(op);
-        checkEngine(ex, lane, op, from, bytes, false);
-        if (!reduces)
-          checkEngine(ex, lane, op, to, bytes, true);
+        for (auto [at, length] : runs) {
+          MemRef part = from, target = to;
+          part.offset += at;
+          target.offset += at;
+          checkEngine(ex, lane, op, part, length, false);
+          if (!reduces)
+            checkEngine(ex, lane, op, target, length, true);
+        }
       }
       enqueueGrouped(
           ex, lane, op, [=] { memcpy(stage->data(), from.bytes, bytes); },
           [=] {
             if (!reduces) {
-              memcpy(to.bytes, stage->data(), bytes);
+              for (auto [at, length] : runs)
+                memcpy(to.bytes + at, stage->data() + at, length);
               return;
             }
             std::lock_guard<std::mutex> lock(*atomics);
@@ -227,6 +251,8 @@ bool decodeBulk(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     return false;
   if (inst.has(".bulk_group")) {
     out.mode = uint8_t(Way::SharedToGlobal);
+    if (inst.has(".cp_mask") && !d.source(inst, inst.operands.back(), 16, ops[4]))
+      return false;
   } else {
     // Which of the two shared spaces comes first tells the direction.
     out.mode = uint8_t(inst.has(".global") ? Way::GlobalToShared
@@ -297,6 +323,46 @@ bool decodeWait(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 void nothing(Exec &, const DInst &) {}
 bool decodePrefetch(Decoder &, const ptx::Instruction &, DInst &out) {
   out.run = nothing;
+  return true;
+}
+
+/// st.bulk: zeros in shared memory, as a weak store of the thread itself. ops:
+/// address, size. imm[0]: space.
+void storeBulk(Exec &ex, const DInst &inst) {
+  constexpr uint64_t most = 16 << 20;
+  forLanes(ex.mask, [&](unsigned lane) {
+    if (ex.cluster.stopped)
+      return;
+    uint64_t bytes = ex.value(inst.ops[1], lane);
+    if (bytes % 8 || bytes > most) {
+      ex.fatal(EmuIllegalOperand, "st.bulk of " + std::to_string(bytes) +
+                                      " bytes; a multiple of 8 up to 16777216 is needed");
+      return;
+    }
+    MemRef to;
+    if (!bytes || !resolve(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane),
+                           unsigned(bytes), 8, to))
+      return;
+    if (to.space != Space::Shared || to.cta != &ex.cta) {
+      ex.fatal(EmuIllegalOperand, "st.bulk writes to the shared memory of its own block only");
+      return;
+    }
+    if (ex.grid.checks())
+      checkAccess(ex, lane, to, unsigned(bytes), Write);
+    memset(to.bytes, 0, bytes);
+  });
+}
+
+bool decodeStoreBulk(Decoder &d, const ptx::Instruction &inst, DInst &out) {
+  std::vector<Opnd> ops(2);
+  uint64_t value;
+  if (!Decoder::immediate(inst.operands[2], value) || value)
+    return d.fail(inst, "the value must be the constant 0");
+  if (!d.address(inst, inst.operands[0], ops[0]) || !d.source(inst, inst.operands[1], 32, ops[1]))
+    return false;
+  out.imm[0] = uint64_t(inst.has(".shared::cta") ? Space::Shared : Space::Generic);
+  d.setOperands(out, std::move(ops));
+  out.run = storeBulk;
   return true;
 }
 
@@ -395,6 +461,7 @@ void addBulkCopy(DecodeTable &table) {
   table["cp.async.bulk.prefetch"] = decodePrefetch;
   table["cp.async.bulk.prefetch.tensor"] = decodePrefetch;
   table["st.async"] = table["red.async"] = decodeStoreAsync;
+  table["st.bulk"] = decodeStoreBulk;
 }
 
 } // namespace penstock::emu

@@ -139,6 +139,8 @@ bool decodeSetMax(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 void addFence(DecodeTable &table) {
   table["fence"] = table["membar"] = decodeFence;
   table["fence.proxy.async"] = decodeTo<proxyFence>;
+  // One half of a pair; either half counts where it lies on the path.
+  table["fence.proxy.async::generic"] = decodeTo<proxyFence>;
   table["fence.proxy"] = decodeTo<nothing>; // .alias: one mapping exists here
   table["fence.mbarrier_init"] = decodeTo<initFence>;
   table["fence.proxy.tensormap::generic"] = decodeMapFence;

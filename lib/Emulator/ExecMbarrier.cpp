@@ -127,8 +127,8 @@ void arrive(Exec &ex, const DInst &inst) {
           if (!(inst.flags & Relaxed)) {
             releaseInto(ex, 1u << lane, barrier.current);
             released = true;
-          } else if (ex.warp.lanes[lane].fence) {
-            barrier.current.join(*ex.warp.lanes[lane].fence);
+          } else {
+            releaseFenced(ex.warp.lanes[lane], barrier.current);
           }
         }
         if (inst.flags & Drop) {
@@ -187,7 +187,9 @@ void wait(Exec &ex, const DInst &inst) {
           // The phase before the first is over from the start: nobody arrives in it.
           if (barrier.phase)
             tellBarrier(ex.grid, barrier, BarrierEvent::Observe, barrier.phase - 1, ex.pc);
-          if (ex.grid.checks() && !(inst.flags & 1)) {
+          if (ex.grid.checks() && inst.flags & 1) {
+            readRelaxed(ex, lane, barrier.previous);
+          } else if (ex.grid.checks()) {
             // Usually all lanes wait for one object: acquire once.
             if (last && last != &barrier.previous) {
               acquire(ex, acquirers, *last);

@@ -45,7 +45,7 @@ bool columnsAllocated(Exec &ex, Cta &cta, unsigned column, unsigned count) {
 Cta::Pipe &tensorPipe(Exec &ex, unsigned lane) {
   Cta::Pipe &pipe = ex.cta.tensorPipes[ex.warp.index * 32 + lane];
   if (!pipe.agent)
-    pipe.agent = ex.cluster.newAgent();
+    pipe.agent = ex.cluster.newTensorAgent();
   return pipe;
 }
 
@@ -283,7 +283,7 @@ void transfer(Exec &ex, const DInst &inst) {
     uint64_t &agent = isStore ? ex.warp.tmemStoreAgent : ex.warp.tmemLoadAgent;
     uint32_t &count = isStore ? ex.warp.tmemStores : ex.warp.tmemLoads;
     if (!agent)
-      agent = ex.cluster.newAgent();
+      agent = ex.cluster.newTensorAgent();
     uint32_t op = newOp(ex, first, isStore ? "tcgen05.st" : "tcgen05.ld");
     opAt(ex, op).agent[0] = agent;
     opAt(ex, op).count[0] = ++count;
@@ -298,8 +298,11 @@ void transfer(Exec &ex, const DInst &inst) {
       }
   }
   unsigned registers = registersOf(shape) * repeat;
+  bool remember = !isStore && ex.grid.checks() && ex.grid.options.waitBeforeUse;
   for (unsigned r = 0; r < registers; ++r) {
     const Opnd &op = inst.ops[1 + r];
+    if (remember && op.kind == Opnd::Kind::Row)
+      ex.warp.loadedRows[op.at] = {ex.warp.tmemLoads, ex.pc};
     for (unsigned t = 0; t < 32; ++t) {
       if (!(ex.mask >> t & 1))
         continue;
@@ -361,6 +364,8 @@ bool decodeTransfer(Decoder &d, const ptx::Instruction &inst, DInst &out) {
       return false;
     if (op.kind == Opnd::Kind::Pred)
       return d.fail(inst, "a predicate where a value is needed");
+    if (!isStore && op.kind == Opnd::Kind::Row)
+      d.program.loadedRows.push_back(op.at);
     ops.push_back(op);
     return true;
   };
@@ -389,6 +394,8 @@ void waitTransfers(Exec &ex, const DInst &inst) {
   uint32_t count = inst.mode ? ex.warp.tmemStores : ex.warp.tmemLoads;
   if (!agent)
     return;
+  if (!inst.mode)
+    ex.warp.loadedRows.clear();
   ex.warp.view.seen.setAgent(agent, count);
   for (LaneState &state : ex.warp.lanes)
     if (state.view)
@@ -401,10 +408,29 @@ bool decodeWait(Decoder &, const ptx::Instruction &inst, DInst &out) {
   return true;
 }
 
-void nothing(Exec &, const DInst &) {}
+/// tcgen05.fence makes relaxed synchronisation order tcgen05 operations. Where
+/// arrivals release and waits acquire they are ordered anyway, as all else is.
+void fenceBefore(Exec &ex, const DInst &) {
+  if (!ex.grid.checks() || !ex.grid.program->relaxedSync)
+    return;
+  forLanes(ex.mask, [&](unsigned lane) {
+    auto known = std::make_unique<Clock>();
+    known->joinTensor(ex.view(lane).seen);
+    ex.warp.lanes[lane].tensorFence = std::move(known);
+  });
+}
 
-bool decodeFence(Decoder &, const ptx::Instruction &, DInst &out) {
-  out.run = nothing;
+void fenceAfter(Exec &ex, const DInst &) {
+  if (!ex.grid.checks() || !ex.grid.program->relaxedSync)
+    return;
+  forLanes(ex.mask, [&](unsigned lane) {
+    if (const View *pending = ex.warp.lanes[lane].pending.get())
+      ownView(ex, lane).seen.joinTensor(pending->seen);
+  });
+}
+
+template <Handler H> bool decodeTo(Decoder &, const ptx::Instruction &, DInst &out) {
+  out.run = H;
   return true;
 }
 
@@ -415,10 +441,8 @@ void addTcgen05Memory(DecodeTable &table) {
       table["tcgen05.relinquish_alloc_permit"] = decodeAlloc;
   table["tcgen05.ld"] = table["tcgen05.st"] = decodeTransfer;
   table["tcgen05.wait::ld"] = table["tcgen05.wait::st"] = decodeWait;
-  // Shipped kernels leave these out (see the page on the emulator), so the
-  // checker asks for the synchronisation itself and not for the fences.
-  table["tcgen05.fence::before_thread_sync"] =
-      table["tcgen05.fence::after_thread_sync"] = decodeFence;
+  table["tcgen05.fence::before_thread_sync"] = decodeTo<fenceBefore>;
+  table["tcgen05.fence::after_thread_sync"] = decodeTo<fenceAfter>;
 }
 
 } // namespace penstock::emu

@@ -475,6 +475,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
            !columnsAllocated(ex, *mma->ctas[block], mma->addressA & 0xffff, mma->columnsA())))
         return;
     }
+    ex.cluster.effort += uint64_t(mma->m) * mma->n * mma->k / 256;
     Cta::Pipe &pipe = tensorPipe(ex, lane);
     ++pipe.issued;
     if (ex.grid.checks())

@@ -241,6 +241,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
                                      ", outside of the block's shared memory");
         return;
       }
+  ex.cluster.effort += 16 * uint64_t(op->n) * op->k / 256;
   CopyGroups &groups = groupsOf(ex);
   op->number = ++groups.issued;
   groups.running.insert(op->number);

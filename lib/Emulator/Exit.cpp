@@ -50,24 +50,29 @@ void checkAtExit(Grid &grid, Cluster &cluster, Cta &cta) {
 void checkBusyRegisters(Exec &ex, const DInst &inst) {
   if (!ex.grid.checks())
     return;
+  auto busy = [&](uint32_t owner, const std::string &name, const char *wait) {
+    Finding finding;
+    finding.code = EmuRegisterInFlight;
+    finding.place = ex.place();
+    finding.message = "a register is used while " + name + " owns it";
+    Place issued = ex.place();
+    issued.pc = owner;
+    finding.others.emplace_back(issued, name + " was issued here");
+    finding.reason = std::string("wait for it with ") + wait + " first";
+    ex.grid.findings.add(std::move(finding));
+  };
   for (unsigned i = 0; i < inst.numOps; ++i) {
     if (inst.ops[i].kind != Opnd::Kind::Row)
       continue;
     auto found = ex.warp.busyRows.find(inst.ops[i].at);
-    if (found == ex.warp.busyRows.end() ||
-        found->second.op <= ex.warp.wgmmaWaited)
-      continue;
-    Finding finding;
-    finding.code = EmuRegisterInFlight;
-    finding.place = ex.place();
-    finding.message = "a register is used while wgmma owns it";
-    Place owner = ex.place();
-    owner.pc = found->second.pc;
-    finding.others.emplace_back(owner, "wgmma was issued here");
-    finding.reason = "wait for it with wgmma.wait_group first";
-    ex.grid.findings.add(std::move(finding));
-    return;
+    if (found != ex.warp.busyRows.end() && found->second.op > ex.warp.wgmmaWaited)
+      return busy(found->second.pc, "wgmma", "wgmma.wait_group");
+    auto loaded = ex.warp.loadedRows.find(inst.ops[i].at);
+    if (loaded != ex.warp.loadedRows.end())
+      return busy(loaded->second.pc, "tcgen05.ld", "tcgen05.wait::ld");
   }
+  if (ex.grid.program->wgmmaRows.empty())
+    return;
   for (unsigned i = inst.firstWritten; i < inst.endWritten; ++i)
     if (inst.ops[i].kind == Opnd::Kind::Row)
       ex.warp.dirtyRows.insert(inst.ops[i].at);

@@ -12,10 +12,7 @@
 namespace penstock::emu {
 namespace {
 
-auto order(const Finding &f) {
-  const Place &p = f.place;
-  return std::make_tuple(p.z, p.y, p.x, p.warp, p.lane);
-}
+auto order(const Place &p) { return std::make_tuple(p.z, p.y, p.x, p.warp, p.lane); }
 
 const ptx::Instruction *instruction(const Program &program, uint32_t pc) {
   return pc < program.code.size() ? program.code[pc].source : nullptr;
@@ -54,20 +51,34 @@ void Findings::add(Finding finding) {
           finding.others.empty() ? 0 : finding.others[0].first.pc};
   auto it = found.find(key);
   if (it == found.end()) {
-    // One wrong instruction may clash with a hundred others: a few say enough.
-    unsigned alike = 0;
-    for (auto at = found.lower_bound(Key{key.code, key.pc, 0});
-         at != found.end() && at->first.code == key.code &&
-         at->first.pc == key.pc;
-         ++at)
-      ++alike;
-    if (found.size() < limit && alike < 4)
+    if (!crowded(key))
       found.emplace(key, std::make_pair(std::move(finding), 1u));
     return;
   }
   ++it->second.second;
-  if (order(finding) < order(it->second.first))
+  if (order(finding.place) < order(it->second.first.place))
     it->second.first = std::move(finding);
+}
+
+bool Findings::wants(unsigned code, const Place &place, uint32_t other) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Key key{code, place.pc, other};
+  auto it = found.find(key);
+  if (it == found.end())
+    return !crowded(key);
+  if (order(place) < order(it->second.first.place))
+    return true;
+  ++it->second.second;
+  return false;
+}
+
+/// One wrong instruction may clash with a hundred others: a few say enough.
+bool Findings::crowded(const Key &key) const {
+  unsigned alike = 0;
+  for (auto at = found.lower_bound(Key{key.code, key.pc, 0});
+       at != found.end() && at->first.code == key.code && at->first.pc == key.pc; ++at)
+    ++alike;
+  return found.size() >= limit || alike >= 4;
 }
 
 size_t Findings::size() const {

@@ -46,6 +46,9 @@ struct Finding {
 class Findings {
 public:
   void add(Finding finding);
+  /// Whether a finding of \p code at \p place, with the other place \p other, would
+  /// be kept. If not it has been counted, and need not be put into words.
+  bool wants(unsigned code, const Place &place, uint32_t other);
   size_t size() const;
   bool full() const { return size() >= limit; }
   /// Everything found, as diagnostics with PTX and source lines.
@@ -60,6 +63,8 @@ private:
     uint32_t pc, other;
     auto operator<=>(const Key &) const = default;
   };
+  bool crowded(const Key &key) const;
+
   mutable std::mutex mutex;
   std::map<Key, std::pair<Finding, unsigned>> found; ///< with multiplicity
 };

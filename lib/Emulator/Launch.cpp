@@ -276,6 +276,7 @@ Report Device::launch(LoadedModule &module, const std::string &kernel,
   report.findings = grid.findings.take(*program, timingName(options));
   report.completed = !grid.abort;
   report.stats.instructions = grid.instructions;
+  report.stats.spent = grid.spent;
   for (auto &ops : grid.ops)
     report.stats.asyncOps += ops.size();
   report.stats.blocks = uint64_t(grid.numClusters) * grid.ctasPerCluster;

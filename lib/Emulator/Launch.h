@@ -52,8 +52,14 @@ struct LaunchOptions {
   /// is reported (bounds, deadlock, illegal operands).
   bool checks = true;
   unsigned threads = 0; ///< host threads; 0: as many as the host has
-  uint64_t maxInstructions = uint64_t(1) << 33; ///< of warps, whole launch
+  /// Of warps, in the whole launch. Much work for one instruction, as large copies
+  /// and long lists of readers are, counts as more of them.
+  uint64_t maxInstructions = uint64_t(1) << 33;
   unsigned maxFindings = 50;
+  /// Reports registers of tcgen05.ld that are touched before tcgen05.wait::ld.
+  /// That is the contract of Penstock's own kernels; the ISA lets a read of such
+  /// a register wait by itself, and kernels of others rely on it.
+  bool waitBeforeUse = false;
   std::function<void(const std::string &)> print; ///< output of printf
   /// Receives what happens to mbarriers, from several host threads.
   std::function<void(const BarrierEvent &)> onBarrier;
@@ -69,6 +75,7 @@ struct LaunchConfig {
 
 struct LaunchStats {
   uint64_t instructions = 0; ///< executed by warps
+  uint64_t spent = 0;        ///< of LaunchOptions::maxInstructions
   uint64_t asyncOps = 0;
   uint64_t blocks = 0;
   double seconds = 0;

@@ -115,6 +115,9 @@ struct LaneState {
   std::unique_ptr<View> fence;   ///< at the last fence; for relaxed releases
   Scope fenceScope = Scope::Device;
   std::unique_ptr<View> pending; ///< from relaxed reads; for a later fence
+  /// The tcgen05 operations known at the last tcgen05.fence::before_thread_sync;
+  /// for relaxed releases.
+  std::unique_ptr<Clock> tensorFence;
 };
 
 /// Asynchronous copies of one thread, numbered from 1, and the groups they were
@@ -164,6 +167,7 @@ struct Warp {
   };
   std::unordered_map<uint32_t, BusyRow> busyRows; ///< owned by wgmma
   std::set<uint32_t> dirtyRows; ///< written since the last wgmma.fence
+  std::unordered_map<uint32_t, BusyRow> loadedRows; ///< by tcgen05.ld, and no wait since
   uint64_t tmemLoadAgent = 0, tmemStoreAgent = 0;
   uint32_t tmemLoads = 0, tmemStores = 0;
   std::unique_ptr<View> exitView;
@@ -226,15 +230,21 @@ struct Cluster {
   std::shared_ptr<BarrierRound> clusterRound;
   uint64_t rng = 1;
   uint64_t instructions = 0;
-  uint64_t counted = 0; ///< of these, added to the grid's
+  /// Work beside instructions: records of accesses looked at, and the like.
+  uint64_t effort = 0;
+  uint64_t counted = 0, charged = 0; ///< of both, added to the grid's
   uint64_t lastProgress = 0, stalledSince = 0;
   size_t cursor = 0; ///< round robin over warps
   bool finished = false;
   bool stopped = false; ///< after a fatal finding
   uint32_t liveWarps = 0;
 
+  /// What the instructions were worth: 32 steps of work count as one more.
+  uint64_t spent() const { return instructions + effort / 32; }
   uint64_t random();
   uint64_t newAgent() { return uint64_t(index + 1) << 32 | nextAgent++; }
+  /// One that counts tcgen05 operations.
+  uint64_t newTensorAgent() { return Clock::tensorAgent | newAgent(); }
   View newView() const { return View(firstWarp, numWarps); }
 
   void start();
@@ -263,7 +273,7 @@ struct Grid {
   uint32_t threadsPerCta = 1, warpsPerCta = 1;
   uint32_t sharedBytes = 0;
   Findings findings;
-  std::atomic<uint64_t> instructions{0};
+  std::atomic<uint64_t> instructions{0}, spent{0};
   std::atomic<bool> abort{false};
   std::deque<std::deque<AsyncOp>> ops; ///< per cluster
   std::map<uint64_t, std::unique_ptr<PagedShadow>> globalShadow; ///< by base

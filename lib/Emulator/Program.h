@@ -50,7 +50,8 @@ struct DInst {
   uint16_t numOps = 0;
   bool guarded = false;
   bool guardNegated = false;
-  /// Touches registers that wgmma also uses: check that none is in flight.
+  /// Touches registers that wgmma or tcgen05.ld also use: check that none is in
+  /// flight.
   bool checkRegisters = false;
   bool usesClock = false;
   /// With checkRegisters: the operands that are written.
@@ -101,7 +102,10 @@ struct Program {
   /// work: then all clusters take turns on one host thread.
   bool crossCta = false;
   bool usesLaunchControl = false;
-  std::vector<uint32_t> wgmmaRows; ///< registers that wgmma uses
+  std::vector<uint32_t> wgmmaRows;  ///< registers that wgmma uses
+  std::vector<uint32_t> loadedRows; ///< registers that tcgen05.ld fills
+  /// Some synchronisation is relaxed: only then tcgen05.fence has an effect.
+  bool relaxedSync = false;
 };
 
 /// Decodes kernel \p kernel of \p module. \p globals are the device addresses

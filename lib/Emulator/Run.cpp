@@ -170,7 +170,8 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
   Exec ex{*grid, *this, *warp.cta, warp, splitIndex,
           0,     0,     nullptr,   true, false};
   warp.splits[splitIndex].blocked = false;
-  for (unsigned n = 0; n < quantum; ++n) {
+  uint64_t enough = effort + 32 * uint64_t(quantum);
+  for (unsigned n = 0; n < quantum && effort <= enough; ++n) {
     Split &split = warp.splits[splitIndex];
     if (split.join >= 0 && split.pc == warp.joins[size_t(split.join)].pc) {
       absorbAtJoin(warp, splitIndex);
@@ -232,8 +233,9 @@ bool Cluster::step() {
   if (timing == Timing::Random || allPoll) {
     for (size_t i = 0; i < events.size(); ++i) {
       bool head = true;
-      for (size_t j = 0; j < i && head && events[i]->chain; ++j)
-        head = events[j]->chain != events[i]->chain;
+      if (uint64_t chain = events[i]->chain)
+        for (size_t first : heads)
+          head &= events[first]->chain != chain;
       if (head)
         heads.push_back(i);
       if (heads.size() >= 64)
@@ -260,6 +262,7 @@ bool Cluster::step() {
 
 void Cluster::run(bool slice) {
   unsigned steps = 0;
+  uint64_t chargeAt = std::min<uint64_t>(100000, grid->options.maxInstructions / 4);
   while (!stopped && !grid->abort.load(std::memory_order_relaxed)) {
     if (liveWarps == 0 && events.empty()) {
       finish();
@@ -275,10 +278,9 @@ void Cluster::run(bool slice) {
       lastProgress = progress;
       stalledSince = instructions;
     }
-    if (instructions - counted > 100000) {
-      uint64_t all = grid->instructions.fetch_add(instructions - counted) +
-                     (instructions - counted);
-      counted = instructions;
+    if (uint64_t fresh = spent() - charged; fresh > chargeAt) {
+      uint64_t all = grid->spent.fetch_add(fresh) + fresh;
+      charged += fresh;
       if (all > grid->options.maxInstructions ||
           instructions - stalledSince > maxStall) {
         reportStall();
@@ -290,7 +292,9 @@ void Cluster::run(bool slice) {
       return;
   }
   grid->instructions += instructions - counted;
+  grid->spent += spent() - charged;
   counted = instructions;
+  charged = spent();
   finished = true;
 }
 

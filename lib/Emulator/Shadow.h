@@ -56,12 +56,11 @@ public:
 
   /// Calls \p conflict for every earlier record that overlaps \p access and
   /// of which one is a write, then enters the access. A write replaces what it
-  /// covers.
-  template <class Fn>
-  void access(size_t cell, const AccessRecord &access, Fn &&conflict) {
+  /// covers. Returns how much work that was: the records that were looked at.
+  template <class Fn> unsigned access(size_t cell, const AccessRecord &access, Fn &&conflict) {
     uint32_t *link = &heads[cell];
     bool merged = false;
-    unsigned records = 0;
+    unsigned records = 1;
     while (uint32_t at = *link) {
       AccessRecord &record = pool[at];
       ++records;
@@ -102,8 +101,8 @@ public:
       written[cell] |= access.bytes;
     // Thousands of operations may read one tile: beyond a bound further readers
     // are not remembered, so that the list stays short.
-    if (merged || (!access.isWrite() && records >= maxRecords))
-      return;
+    if (merged || (!access.isWrite() && records > maxRecords))
+      return records;
     uint32_t at = freeList;
     if (at) {
       freeList = pool[at].next;
@@ -114,6 +113,7 @@ public:
     pool[at] = access;
     pool[at].next = heads[cell];
     heads[cell] = at;
+    return records;
   }
   uint16_t writtenBytes(size_t cell) const { return written[cell]; }
   void markWritten(size_t cell, uint16_t bytes) { written[cell] |= bytes; }
@@ -135,13 +135,12 @@ public:
   explicit PagedShadow(uint64_t bytes)
       : pages((bytes + pageBytes - 1) / pageBytes) {}
 
-  template <class Fn>
-  void access(uint64_t offset, const AccessRecord &access, Fn &&conflict) {
+  template <class Fn> unsigned access(uint64_t offset, const AccessRecord &access, Fn &&conflict) {
     Page &page = pages[offset / pageBytes];
     std::lock_guard<std::mutex> lock(page.mutex);
     if (!page.shadow)
       page.shadow = std::make_unique<Shadow>(pageBytes);
-    page.shadow->access(offset % pageBytes / 16, access, conflict);
+    return page.shadow->access(offset % pageBytes / 16, access, conflict);
   }
 
 private:

@@ -25,7 +25,7 @@ constexpr const char *usage =
     "  --dump N=PATH          after the run, write buffer N (from 0) to a "
     "file\n"
     "  --timing eager|lazy|random:SEED|delay:N        --timings COUNT\n"
-    "  --no-checks  --threads N  --format text|json|sarif\n";
+    "  --no-checks  --wait-before-use  --threads N  --format text|json|sarif\n";
 
 bool parseSizes(const std::string &text, std::array<uint32_t, 3> &sizes) {
   sizes = {1, 1, 1};
@@ -125,6 +125,10 @@ int runPtxCommand(const Arguments &args) {
     }
     if (arg == "--no-checks") {
       options.checks = false;
+      continue;
+    }
+    if (arg == "--wait-before-use") {
+      options.waitBeforeUse = true;
       continue;
     }
     bool ok = i + 1 < args.size();

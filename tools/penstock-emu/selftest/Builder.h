@@ -143,14 +143,15 @@ public:
   }
 
   // Synchronisation.
-  enum class Wait { Try, Test, TryHint };
+  enum class Wait { Try, Test, TryHint, Relaxed };
   void wait(const std::string &bar, const std::string &parity,
             const std::string &tag, Wait how = Wait::Try) {
     std::string p = pred(), top = freshLabel();
     label(top);
     std::string kind = how == Wait::Test ? "test_wait" : "try_wait";
-    op("mbarrier." + kind + ".parity.shared::cta.b64 " + p + ", [" + bar +
-           "], " + parity + (how == Wait::TryHint ? ", 1000" : ""),
+    std::string order = how == Wait::Relaxed ? ".relaxed.cta" : "";
+    op("mbarrier." + kind + ".parity" + order + ".shared::cta.b64 " + p + ", [" + bar + "], " +
+           parity + (how == Wait::TryHint ? ", 1000" : ""),
        tag);
     op("@!" + p + " bra " + top);
   }

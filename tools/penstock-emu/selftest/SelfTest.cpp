@@ -71,6 +71,7 @@ Run runKernel(const Kernel &kernel, const std::string &text,
 LaunchOptions timing(unsigned index) {
   LaunchOptions options;
   options.threads = 1;
+  options.waitBeforeUse = true;
   // Twins may spin for ever; no kernel here needs a tenth of this.
   options.maxInstructions = 1000000;
   if (index == 1) {

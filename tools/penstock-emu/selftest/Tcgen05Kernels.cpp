@@ -33,29 +33,26 @@ struct Variant {
   unsigned buffers = 1; ///< accumulators
   unsigned shape = 0;   ///< how the result is loaded
   bool polls = false;
+  bool relaxed = false; ///< hand-overs are relaxed, tcgen05.fence orders them
 };
 
 constexpr Variant variants[] = {
     {"tcgen05-ring", Source::TmaRing},
-    {"tcgen05-ring-polls", Source::TmaRing, 3, false, false, false, false, 1, 1,
-     0, true},
+    {"tcgen05-ring-polls", Source::TmaRing, 3, false, false, false, false, 1, 1, 0, true},
     {"tcgen05-ring-one-warp", Source::TmaRing, 2, true},
     {"tcgen05-ring-per-step", Source::TmaRing, 3, false, true},
     {"tcgen05-ring-tma-store", Source::TmaRing, 4, false, false, false, true},
-    {"tcgen05-ring-16x256b", Source::TmaRing, 2, false, false, false, false, 1,
-     1, 1},
-    {"tcgen05-ring-tiles", Source::TmaRing, 2, false, false, false, false, 3,
-     1},
-    {"tcgen05-ring-tiles-doubled", Source::TmaRing, 3, false, false, false,
-     false, 4, 2},
-    {"tcgen05-ring-tiles-doubled-store", Source::TmaRing, 2, false, false,
-     false, true, 3, 2},
-    {"tcgen05-ring-tiles-one-warp", Source::TmaRing, 3, true, false, false,
-     false, 3, 1},
+    {"tcgen05-ring-16x256b", Source::TmaRing, 2, false, false, false, false, 1, 1, 1},
+    {"tcgen05-ring-tiles", Source::TmaRing, 2, false, false, false, false, 3, 1},
+    {"tcgen05-ring-tiles-doubled", Source::TmaRing, 3, false, false, false, false, 4, 2},
+    {"tcgen05-ring-tiles-doubled-store", Source::TmaRing, 2, false, false, false, true, 3, 2},
+    {"tcgen05-ring-relaxed", Source::TmaRing, 2, false, false, false, false, 1, 1, 0, false, true},
+    {"tcgen05-ring-tiles-relaxed", Source::TmaRing, 2, false, false, false, false, 3, 1, 0, false,
+     true},
+    {"tcgen05-ring-tiles-one-warp", Source::TmaRing, 3, true, false, false, false, 3, 1},
     {"tcgen05-bulk-ring", Source::BulkRing},
     {"tcgen05-bulk-ring-one-warp", Source::BulkRing, 3, true},
-    {"tcgen05-bulk-ring-tiles", Source::BulkRing, 2, false, false, false, false,
-     4, 2},
+    {"tcgen05-bulk-ring-tiles", Source::BulkRing, 2, false, false, false, false, 4, 2},
     {"tcgen05-stores", Source::Stores, 1},
     {"tcgen05-stores-tma-store", Source::Stores, 1, false, false, false, true},
     {"tcgen05-cp-async", Source::CpAsync, 1},
@@ -87,6 +84,8 @@ private:
   Builder::Wait how() const {
     return v.polls ? Builder::Wait::Test : Builder::Wait::Try;
   }
+  /// For barriers that order tensor memory alone.
+  Builder::Wait handOver() const { return v.relaxed ? Builder::Wait::Relaxed : how(); }
 
   const Variant &v;
   Builder b;
@@ -193,8 +192,8 @@ void Writer::multiplySteps(const std::string &tile) {
     accumulator = b.mad(buffer, std::to_string(columns), tensor);
     std::string flipped = b.r32();
     b.op("xor.b32 " + flipped + ", " + turn + ", 1", "drained-phase");
-    b.wait(b.mad(buffer, "8", drained), flipped, "wait-drained", how());
-    b.op("tcgen05.fence::after_thread_sync");
+    b.wait(b.mad(buffer, "8", drained), flipped, "wait-drained", handOver());
+    b.op("tcgen05.fence::after_thread_sync", "fence-drained");
   }
   std::string before = v.tiles > 1 ? b.mad(tile, n, "0") : "";
   b.loop(n, [&](const std::string &i) {
@@ -217,7 +216,9 @@ void Writer::multiplySteps(const std::string &tile) {
       });
     }
     b.wait(b.mad(slot, "8", full), phase, "wait-full", how());
-    b.op("tcgen05.fence::after_thread_sync");
+    // It would also do the work of the fence behind the hand-over.
+    if (!v.relaxed)
+      b.op("tcgen05.fence::after_thread_sync");
     inner(b.mad(slot, std::to_string(tiles.bytes()), base), i, accumulator);
     b.op("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster."
          "b64 [" +
@@ -327,20 +328,22 @@ void Writer::storeResult(const std::string &tile,
 
 void Writer::epilogue() {
   if (v.tiles == 1) {
-    b.wait(done, "0", "wait-done", how());
-    b.op("tcgen05.fence::after_thread_sync");
+    b.wait(done, "0", "wait-done", handOver());
+    b.op("tcgen05.fence::after_thread_sync", "fence-done");
     storeResult("0", tensor);
     return;
   }
   b.loop(std::to_string(v.tiles), [&](const std::string &tile) {
     std::string buffer, turn;
     position(b, tile, v.buffers, buffer, turn, "done-phase");
-    b.wait(b.mad(buffer, "8", done), turn, "wait-done", how());
-    b.op("tcgen05.fence::after_thread_sync");
+    b.wait(b.mad(buffer, "8", done), turn, "wait-done", handOver());
+    b.op("tcgen05.fence::after_thread_sync", "fence-done");
     storeResult(tile, b.mad(buffer, std::to_string(columns), tensor));
-    b.op("tcgen05.fence::before_thread_sync");
-    b.op("mbarrier.arrive.shared::cta.b64 _, [" + b.mad(buffer, "8", drained) +
-             "]",
+    // Beside an arrival that releases, the fence would hide that it does.
+    if (v.relaxed)
+      b.op("tcgen05.fence::before_thread_sync", "fence-drain");
+    b.op(std::string("mbarrier.arrive") + (v.relaxed ? ".relaxed.cta" : "") +
+             ".shared::cta.b64 _, [" + b.mad(buffer, "8", drained) + "]",
          "drain");
   });
 }
@@ -472,6 +475,14 @@ void Writer::addTwins(Kernel &kernel) {
         {EmuTensorMemoryMisuse},
         {"alloc"}});
   twin({"frees before all are done", "finish", "", "", {race}, {"free"}});
+  twin({"uses registers before the load is over",
+        "wait-load",
+        "",
+        "",
+        {EmuRegisterInFlight},
+        {"load-d", "load-d2"}});
+  if (v.relaxed)
+    twin({"no fence before the accumulator is read", "fence-done", "", "", {race}, access});
   if (v.tiles > 1) {
     twin({"no wait for the load from tensor memory",
           "wait-load",
@@ -486,12 +497,12 @@ void Writer::addTwins(Kernel &kernel) {
           {race},
           access});
     twin({"accumulator never given back", "drain", "", "", {deadlock}, waits});
-    twin({"relaxed hand-over",
-          "drain",
-          ".shared",
-          ".relaxed.cta.shared",
-          {race},
-          access});
+    if (v.relaxed) {
+      twin({"no fence before giving back", "fence-drain", "", "", {race}, access});
+      twin({"no fence after getting back", "fence-drained", "", "", {race}, access});
+    } else {
+      twin({"relaxed hand-over", "drain", ".shared", ".relaxed.cta.shared", {race}, access});
+    }
     if (!v.tmaStore) // there the warps meet before they hand over
       twin({"forgets a warp of readers",
             "init-drained",
