@@ -50,31 +50,24 @@ void Lowering::initialise() {
         builder, loc, builder.getI32Type(), sharedPointer(i32(tensorSlots.lookup(op.getResult()))));
 }
 
+// Barriers that release and acquire order tcgen05 operations like all others; only
+// relaxed ones need tcgen05.fence beside them.
+
 void Lowering::lowerPairSync() {
-  if (usesTensorMemory)
-    ptx("tcgen05.fence::before_thread_sync;", {}, "");
   ptx("barrier.cluster.arrive.release.aligned;", {}, "");
   ptx("barrier.cluster.wait.acquire.aligned;", {}, "");
-  if (usesTensorMemory)
-    ptx("tcgen05.fence::after_thread_sync;", {}, "");
 }
 
 void Lowering::lowerSync(const Executing &by) {
-  if (usesTensorMemory)
-    ptx("tcgen05.fence::before_thread_sync;", {}, "");
   if (by.scope.wholeBlock)
     ptx("bar.sync 0;", {}, "");
   else
     ptx(("bar.sync " + Twine(by.barrier) + ", " + Twine(by.scope.warps * nv::warpSize) + ";").str(),
         {}, ""); // as constants, or the assembler would reserve all barriers
-  if (usesTensorMemory)
-    ptx("tcgen05.fence::after_thread_sync;", {}, "");
 }
 
 void Lowering::lowerArrive(nv::ArriveOp op) {
   Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
-  if (usesTensorMemory)
-    ptx("tcgen05.fence::before_thread_sync;", {}, "");
   if (op.getBytes())
     ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", {barrier, asI32(op.getBytes())},
         "r,r");
@@ -99,6 +92,6 @@ void Lowering::lowerWait(nv::WaitOp op) {
   ptx("{ .reg .pred done; wait_${:uid}: mbarrier.try_wait.parity" + semantics +
           ".shared::cta.b64 done, [$0], $1; @!done bra wait_${:uid}; }",
       {barrier, op.getPhase()}, "r,r");
-  if (usesTensorMemory)
+  if (op.getRelaxed() && usesTensorMemory)
     ptx("tcgen05.fence::after_thread_sync;", {}, "");
 }
