@@ -255,7 +255,13 @@ struct MutateOptions {
 
 /// A kernel with one synchronising instruction removed or altered.
 struct Mutant {
-  enum Fate : uint8_t { Killed, Explained, Survived };
+  enum Fate : uint8_t {
+    Killed,
+    Explained, ///< every run passes, for a reason that the runs show
+    Survived,
+    Harmless, ///< not run: the text shows that it changes nothing
+    Unreached ///< no run of the unchanged kernel gets to the instruction
+  };
   std::string kernel, target;
   std::string change;      ///< "removed", "waits for the other phase"
   std::string instruction; ///< as it stands in the PTX
@@ -274,7 +280,9 @@ struct MutateReport {
   bool cancelled = false;
 
   PENSTOCK_EXPORT size_t count(Mutant::Fate fate) const;
-  /// Every mutant was killed or is explained, and there was one.
+  /// Those that runs could judge: all but the harmless and the unreached.
+  PENSTOCK_EXPORT size_t tried() const;
+  /// Every mutant that was tried was killed or is explained, and there was one.
   PENSTOCK_EXPORT bool all_accounted_for() const;
 };
 

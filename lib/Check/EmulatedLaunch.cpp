@@ -59,7 +59,9 @@ public:
     config.block = {kernel.threads, 1, 1};
     config.cluster = {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
     config.dynamicShared = kernel.sharedBytes;
-    report = device.launch(*module, kernel.name, config, options);
+    emu::LaunchOptions strict = options;
+    strict.waitBeforeUse = true; // what `nv.tcgen05.load` asks of its users
+    report = device.launch(*module, kernel.name, config, strict);
     copyOut();
     return std::move(report);
   }

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Check/Mutations.h"
+#include "Check/Harmless.h"
 
 #include <algorithm>
-#include <optional>
 
 using namespace penstock;
 
@@ -18,41 +18,6 @@ bool begins(std::string_view text, std::string_view prefix) {
 }
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
-}
-
-std::optional<SyncKind> kindOf(std::string_view opcode) {
-  // Prefixes; where one begins another, the longer stands first.
-  static constexpr std::pair<std::string_view, SyncKind> kinds[] = {
-      {"mbarrier.init", SyncKind::BarrierInit},
-      {"mbarrier.try_wait", SyncKind::BarrierWait},
-      {"mbarrier.test_wait", SyncKind::BarrierWait},
-      {"mbarrier.arrive", SyncKind::BarrierArrive},
-      {"mbarrier.expect_tx", SyncKind::BarrierArrive},
-      {"cp.async.mbarrier.arrive", SyncKind::BarrierArrive},
-      {"fence.mbarrier_init", SyncKind::InitFence},
-      {"fence.proxy", SyncKind::ProxyFence},
-      {"fence", SyncKind::MemoryFence},
-      {"membar", SyncKind::MemoryFence},
-      {"tcgen05.commit", SyncKind::TensorCommit},
-      {"tcgen05.wait", SyncKind::TensorWait},
-      {"tcgen05.fence", SyncKind::TensorFence},
-      {"bar.warp.sync", SyncKind::WarpBarrier},
-      {"bar.", SyncKind::NamedBarrier},
-      {"barrier.cluster", SyncKind::ClusterBarrier},
-      {"barrier.", SyncKind::NamedBarrier},
-      {"wgmma.fence", SyncKind::WgmmaFence},
-      {"wgmma.commit_group", SyncKind::GroupCommit},
-      {"wgmma.wait_group", SyncKind::GroupWait},
-      {"cp.async.bulk.commit_group", SyncKind::GroupCommit},
-      {"cp.async.bulk.wait_group", SyncKind::GroupWait},
-      {"cp.async.commit_group", SyncKind::GroupCommit},
-      {"cp.async.wait_group", SyncKind::GroupWait},
-      {"cp.async.wait_all", SyncKind::GroupWait},
-  };
-  for (auto &[prefix, kind] : kinds)
-    if (begins(opcode, prefix))
-      return kind;
-  return std::nullopt;
 }
 
 /// "guard opcode operand, operand;" taken apart.
@@ -116,13 +81,14 @@ struct Statement {
 
 class Collector {
 public:
-  Collector(const ptx::Module &module, const ptx::Function &kernel) : module(module) {
+  Collector(const ptx::Module &module, const ptx::Function &kernel)
+      : module(module), harmless(kernel) {
     lines.push_back(0);
     for (size_t i = 0; i < module.text.size(); ++i)
       if (module.text[i] == '\n')
         lines.push_back(i + 1);
     for (const auto &instruction : kernel.body)
-      if (auto kind = kindOf(instruction->opcode))
+      if (auto kind = syncKindOf(instruction->opcode))
         collect(*instruction, *kind);
   }
 
@@ -145,6 +111,7 @@ private:
       Mutation mutation = from;
       mutation.change = change;
       mutation.replacement = std::move(*replacement);
+      mutation.harmless = harmless.reasonFor(instruction, kind, change);
       result.push_back(std::move(mutation));
     };
     const std::string &opcode = instruction.opcode;
@@ -195,10 +162,46 @@ private:
   }
 
   const ptx::Module &module;
+  HarmlessChanges harmless;
   std::vector<size_t> lines; ///< where each begins
 };
 
 } // namespace
+
+std::optional<SyncKind> penstock::syncKindOf(std::string_view opcode) {
+  // Prefixes; where one begins another, the longer stands first.
+  static constexpr std::pair<std::string_view, SyncKind> kinds[] = {
+      {"mbarrier.init", SyncKind::BarrierInit},
+      {"mbarrier.try_wait", SyncKind::BarrierWait},
+      {"mbarrier.test_wait", SyncKind::BarrierWait},
+      {"mbarrier.arrive", SyncKind::BarrierArrive},
+      {"mbarrier.expect_tx", SyncKind::BarrierArrive},
+      {"cp.async.mbarrier.arrive", SyncKind::BarrierArrive},
+      {"fence.mbarrier_init", SyncKind::InitFence},
+      {"fence.proxy", SyncKind::ProxyFence},
+      {"fence", SyncKind::MemoryFence},
+      {"membar", SyncKind::MemoryFence},
+      {"tcgen05.commit", SyncKind::TensorCommit},
+      {"tcgen05.wait", SyncKind::TensorWait},
+      {"tcgen05.fence", SyncKind::TensorFence},
+      {"bar.warp.sync", SyncKind::WarpBarrier},
+      {"bar.", SyncKind::NamedBarrier},
+      {"barrier.cluster", SyncKind::ClusterBarrier},
+      {"barrier.", SyncKind::NamedBarrier},
+      {"wgmma.fence", SyncKind::WgmmaFence},
+      {"wgmma.commit_group", SyncKind::GroupCommit},
+      {"wgmma.wait_group", SyncKind::GroupWait},
+      {"cp.async.bulk.commit_group", SyncKind::GroupCommit},
+      {"cp.async.bulk.wait_group", SyncKind::GroupWait},
+      {"cp.async.commit_group", SyncKind::GroupCommit},
+      {"cp.async.wait_group", SyncKind::GroupWait},
+      {"cp.async.wait_all", SyncKind::GroupWait},
+  };
+  for (auto &[prefix, kind] : kinds)
+    if (begins(opcode, prefix))
+      return kind;
+  return std::nullopt;
+}
 
 std::vector<Mutation> penstock::mutationsOf(const ptx::Module &module, const std::string &name) {
   const ptx::Function *kernel = module.function(name);

@@ -15,6 +15,7 @@
 
 #include "PTX/Module.h"
 
+#include <optional>
 #include <span>
 
 namespace penstock {
@@ -60,7 +61,11 @@ struct Mutation {
   /// The change: `length` bytes from `begin` on are replaced.
   size_t begin = 0, length = 0;
   std::string replacement;
+  std::string harmless; ///< why it can do no harm in any run; empty if it can
 };
+
+/// What the instruction orders, if it is one of the above.
+std::optional<SyncKind> syncKindOf(std::string_view opcode);
 
 /// All mutations of the kernel \p name, in the order of its text.
 std::vector<Mutation> mutationsOf(const ptx::Module &module, const std::string &name);

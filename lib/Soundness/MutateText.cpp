@@ -15,7 +15,19 @@ using namespace penstock;
 namespace {
 
 const char *wordOf(Mutant::Fate fate) {
-  return fate == Mutant::Killed ? "killed" : fate == Mutant::Explained ? "explained" : "survived";
+  switch (fate) {
+  case Mutant::Killed:
+    return "killed";
+  case Mutant::Explained:
+    return "explained";
+  case Mutant::Survived:
+    return "survived";
+  case Mutant::Harmless:
+    return "harmless";
+  case Mutant::Unreached:
+    return "unreached";
+  }
+  return "";
 }
 
 std::string placeText(const SourcePlace &place) {
@@ -55,18 +67,24 @@ size_t MutateReport::count(Mutant::Fate fate) const {
   return number;
 }
 
+size_t MutateReport::tried() const {
+  return mutants.size() - count(Mutant::Harmless) - count(Mutant::Unreached);
+}
+
 bool MutateReport::all_accounted_for() const {
   for (const Diagnostic &d : diagnostics)
     if (d.severity == Severity::Error)
       return false;
-  return !cancelled && !mutants.empty() && count(Mutant::Survived) == 0;
+  return !cancelled && tried() && count(Mutant::Survived) == 0;
 }
 
 std::string penstock::summary_of(const MutateReport &report) {
-  return "mutants=" + std::to_string(report.mutants.size()) +
+  return "mutants=" + std::to_string(report.tried()) +
          " killed=" + std::to_string(report.count(Mutant::Killed)) +
          " explained=" + std::to_string(report.count(Mutant::Explained)) +
          " survivors=" + std::to_string(report.count(Mutant::Survived)) +
+         " harmless=" + std::to_string(report.count(Mutant::Harmless)) +
+         " unreached=" + std::to_string(report.count(Mutant::Unreached)) +
          (report.cancelled ? " (cancelled)\n" : "\n");
 }
 
@@ -83,9 +101,9 @@ std::string penstock::to_text(const MutateReport &report) {
   for (const auto &key : order) {
     text += key.first + "  " + key.second + "  " + summary_of(kernels[key]);
     for (const Mutant &mutant : kernels[key].mutants)
-      if (mutant.fate == Mutant::Explained)
-        text += "  explained: " + placeText(mutant.ptx) + " `" + mutant.instruction + "` " +
-                mutant.change + ": " + mutant.reason + "\n";
+      if (mutant.fate != Mutant::Killed && mutant.fate != Mutant::Survived)
+        text += std::string("  ") + wordOf(mutant.fate) + ": " + placeText(mutant.ptx) + " `" +
+                mutant.instruction + "` " + mutant.change + ": " + mutant.reason + "\n";
   }
   for (const SkippedKernel &kernel : report.skipped)
     text += kernel.kernel + "  " + kernel.target + "  skipped: " + kernel.reason + "\n";
@@ -111,6 +129,8 @@ std::string penstock::to_json(const MutateReport &report) {
          ",\"killed\":" + std::to_string(report.count(Mutant::Killed)) +
          ",\"explained\":" + std::to_string(report.count(Mutant::Explained)) +
          ",\"survivors\":" + std::to_string(report.count(Mutant::Survived)) +
+         ",\"harmless\":" + std::to_string(report.count(Mutant::Harmless)) +
+         ",\"unreached\":" + std::to_string(report.count(Mutant::Unreached)) +
          ",\"cancelled\":" + (report.cancelled ? "true" : "false") + "}\n";
 }
 

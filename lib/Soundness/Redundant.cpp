@@ -19,11 +19,9 @@ struct Unchecked {
   const char *reason;
 };
 constexpr Unchecked unchecked[] = {
-    {SyncKind::TensorFence, Change::Removed, "tcgen05.fence",
-     "the emulator asks for the synchronisation that this fence stands beside, not for the fence"},
     {SyncKind::InitFence, Change::Removed, "fence.mbarrier_init",
-     "a barrier of the block orders the initialisation for its threads; whether engines see it "
-     "without the fence is not checked"},
+     "a barrier orders the initialisation for threads; whether engines see it without the fence is "
+     "not checked"},
     // A thread that also wrote what others read would have raced in these runs.
     {SyncKind::BarrierArrive, Change::NotReleased, "expect_tx",
      "the bytes that it announces arrive by themselves, and in no run has its thread anything else "

@@ -248,6 +248,24 @@ TEST(Check, EditedTensorMapsMustBeAcquired) {
   EXPECT_FINDING(editMap("fence.proxy.async;"), EmuMissingProxyFence);
 }
 
+TEST(Check, MuchWorkForAnInstructionUsesUpTheBudget) {
+  // 256 pieces of 16 bytes are stored in every round, for ever.
+  const std::string endless = R"(
+st.shared.v4.u32 [%r19], {%t, %t, %t, %t}; mov.u32 %r1, 4096;
+AGAIN: cp.async.bulk.global.shared::cta.bulk_group [%x0], [%r19], %r1;
+cp.async.bulk.commit_group; bra AGAIN;)";
+  LaunchOptions options;
+  options.maxInstructions = 20000;
+  Report report = check(endless, 1, options);
+  EXPECT_FINDING(report, EmuNoProgress);
+  EXPECT_GT(report.stats.spent, options.maxInstructions);
+  EXPECT_LT(report.stats.instructions, options.maxInstructions / 2);
+  // Without that, instructions are what counts, however few are allowed.
+  report = check("AGAIN: add.u32 %r1, %r1, 1; bra AGAIN;", 1, options);
+  EXPECT_FINDING(report, EmuNoProgress);
+  EXPECT_LT(report.stats.instructions, 2 * options.maxInstructions);
+}
+
 TEST(Check, LaunchesAreChecked) {
   TestKernel kernel(TestKernel::wrap("ret;", 1));
   kernel.emptyBuffer(16);

@@ -17,12 +17,13 @@
 namespace copying {
 using namespace penstock;
 
-inline constexpr unsigned loadLine = __LINE__ + 17, storeLine = __LINE__ + 20;
+inline constexpr unsigned loadLine = __LINE__ + 18, storeLine = __LINE__ + 21;
 struct Copy {
   int block_m = 32, block_n = 32;
   bool wait = true;          ///< for the tile to be there
   bool shifted = false;      ///< takes the tile from another place
   bool useless_sync = false; ///< a barrier that orders nothing
+  bool rare_sync = false;    ///< a barrier for many rows only
   static constexpr auto signature = "A[M,N] -> C[M,N]";
 
   void operator()(Block &b, In<f32, 2> A, Out<f32, 2> C) const {
@@ -43,6 +44,8 @@ struct Copy {
     });
     if (useless_sync)
       b.sync();
+    if (rare_sync)
+      b.when(M > 1000, [&] { b.sync(); });
   }
 };
 

@@ -15,7 +15,7 @@ using namespace penstock;
 namespace copying {
 
 struct CopyToBreak : Copy {};
-PENSTOCK_KERNEL(CopyToBreak, wait, useless_sync);
+PENSTOCK_KERNEL(CopyToBreak, wait, useless_sync, rare_sync);
 PENSTOCK_REFERENCE(CopyToBreak, copyOnHost);
 
 } // namespace copying
@@ -52,6 +52,29 @@ TEST(Mutate, ABarrierThatOrdersNothingSurvives) {
     if (mutant.fate == Mutant::Survived) {
       EXPECT_TRUE(mutant.instruction.starts_with("bar.sync")) << mutant.instruction;
       EXPECT_NE(to_text(report).find("PS2202"), std::string::npos);
+    }
+}
+
+TEST(Mutate, WhatNoRunReachesIsCountedApart) {
+  MutateReport without = mutate_registered("CopyToBreak", Target::sm_90a(), quick());
+  EXPECT_EQ(without.count(Mutant::Unreached), 0u);
+  MutateOptions options = quick();
+  options.set = {{"rare_sync", "true"}};
+  MutateReport report = mutate_registered("CopyToBreak", Target::sm_90a(), options);
+  EXPECT_TRUE(report.all_accounted_for()) << to_text(report);
+  EXPECT_EQ(report.count(Mutant::Unreached), 1u) << to_text(report);
+  EXPECT_EQ(report.tried(), without.tried());
+  EXPECT_NE(to_text(report).find("  unreached: "), std::string::npos);
+  EXPECT_NE(summary_of(report).find(" unreached=1"), std::string::npos);
+}
+
+TEST(Mutate, HarmlessChangesAreNotTried) {
+  MutateReport report = mutate_registered("CopyToBreak", Target::sm_90a(), quick());
+  ASSERT_EQ(report.count(Mutant::Harmless), 1u) << to_text(report);
+  EXPECT_EQ(report.tried() + 1, report.mutants.size());
+  for (const Mutant &mutant : report.mutants)
+    if (mutant.fate == Mutant::Harmless) {
+      EXPECT_EQ(mutant.instruction, "fence.mbarrier_init.release.cluster;");
     }
 }
 

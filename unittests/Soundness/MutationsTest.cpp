@@ -74,6 +74,46 @@ TEST(Mutations, TouchNothingElseAndCanBeRead) {
   EXPECT_EQ(replacement(13), "cp.async.bulk.wait_group.read 1;");
 }
 
+/// The mutations of a kernel with this body that are harmless, by their lines.
+std::vector<uint32_t> harmlessLines(const std::string &body) {
+  std::vector<uint32_t> lines;
+  auto result = ptx::parse(".version 9.0\n.target sm_100a\n.address_size 64\n"
+                           ".visible .entry kernel(.param .u64 unused) {\n"
+                           ".reg .b32 %r<4>; .reg .pred %p; .shared .align 8 .b64 bar;\n" +
+                               body + "ret; }\n",
+                           "kernel.ptx");
+  EXPECT_TRUE(result.module) << body;
+  if (result.module)
+    for (const Mutation &mutation : mutationsOf(*result.module, "kernel"))
+      if (!mutation.harmless.empty())
+        lines.push_back(mutation.line);
+  return lines;
+}
+
+TEST(Mutations, FencesOfTensorMemoryMatterBesideRelaxedSynchronisation) {
+  const std::string fences =
+      "tcgen05.fence::before_thread_sync;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;\n";
+  using Lines = std::vector<uint32_t>;
+  EXPECT_EQ(harmlessLines(fences), (Lines{6, 8}));
+  EXPECT_EQ(harmlessLines(fences + "mbarrier.arrive.release.cta.shared::cta.b64 _, [bar];\n"),
+            (Lines{6, 8}));
+  EXPECT_EQ(harmlessLines(fences + "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [bar];\n"),
+            Lines{});
+  EXPECT_EQ(harmlessLines(fences + "atom.shared.add.u32 %r1, [bar], 1;\n"), Lines{});
+}
+
+TEST(Mutations, InitialisationsArePublishedByABarrierOfTheOnlyBlock) {
+  const std::string fence = "fence.mbarrier_init.release.cluster;\n";
+  using Lines = std::vector<uint32_t>;
+  EXPECT_EQ(harmlessLines(fence + "mov.u32 %r1, 0;\nbar.sync 0;\n"), Lines{6});
+  EXPECT_EQ(harmlessLines(fence + "bar.sync 1, 64;\n"), Lines{});
+  EXPECT_EQ(harmlessLines(fence + "bar.warp.sync -1;\nbar.sync 0;\n"), Lines{});
+  EXPECT_EQ(harmlessLines(fence), Lines{});
+  EXPECT_EQ(harmlessLines(fence + "bar.sync 0;\nbarrier.cluster.arrive.aligned;\n"
+                                  "barrier.cluster.wait.aligned;\n"),
+            Lines{});
+}
+
 TEST(Mutations, TwoAtOnce) {
   Read read;
   ASSERT_GE(read.mutations.size(), 4u);

@@ -56,25 +56,20 @@ void Lowering::initialise() {
         builder, loc, builder.getI32Type(), sharedPointer(i32(tensorSlots.lookup(op.getResult()))));
 }
 
+// Barriers that release and acquire order tcgen05 operations like all others; only
+// relaxed ones need tcgen05.fence beside them.
+
 void Lowering::lowerClusterSync() {
-  if (usesTensorMemory)
-    ptx("tcgen05.fence::before_thread_sync;", {}, "");
   ptx("barrier.cluster.arrive.release.aligned;", {}, "");
   ptx("barrier.cluster.wait.acquire.aligned;", {}, "");
-  if (usesTensorMemory)
-    ptx("tcgen05.fence::after_thread_sync;", {}, "");
 }
 
 void Lowering::lowerSync(const Executing &by) {
-  if (usesTensorMemory)
-    ptx("tcgen05.fence::before_thread_sync;", {}, "");
   if (by.scope.wholeBlock)
     ptx("bar.sync 0;", {}, "");
   else
     ptx(("bar.sync " + Twine(by.barrier) + ", " + Twine(by.scope.warps * nv::warpSize) + ";").str(),
         {}, ""); // as constants, or the assembler would reserve all barriers
-  if (usesTensorMemory)
-    ptx("tcgen05.fence::after_thread_sync;", {}, "");
 }
 
 LogicalResult Lowering::takeBarrier(Operation *op) {
@@ -87,14 +82,10 @@ LogicalResult Lowering::takeBarrier(Operation *op) {
 void Lowering::lowerNamedBarrier(Operation *op) {
   Value barrier = op->getOperand(0);
   bool waits = isa<nv::NamedBarrierSyncOp>(op);
-  if (usesTensorMemory)
-    ptx("tcgen05.fence::before_thread_sync;", {}, "");
   ptx(((waits ? "bar.sync " : "bar.arrive ") + Twine(namedBarriers.lookup(barrier)) + ", " +
        Twine(cast<nv::NamedBarrierType>(barrier.getType()).getThreads()) + ";")
           .str(),
       {}, "");
-  if (usesTensorMemory && waits)
-    ptx("tcgen05.fence::after_thread_sync;", {}, "");
 }
 
 void Lowering::lowerArrive(nv::ArriveOp op) {
@@ -102,7 +93,7 @@ void Lowering::lowerArrive(nv::ArriveOp op) {
   if (op.getCta())
     barrier = ptxValue(builder.getI32Type(), "mapa.shared::cluster.u32 $0, $1, $2;",
                        {barrier, asI32(op.getCta())}, "=r,r,r");
-  if (usesTensorMemory)
+  if (usesTensorMemory && op.getRelaxed())
     ptx("tcgen05.fence::before_thread_sync;", {}, "");
   std::string semantics = op.getRelaxed() ? ".relaxed" : ".release";
   semantics += op.getCluster() || op.getCta() ? ".cluster" : ".cta";
@@ -145,6 +136,6 @@ void Lowering::lowerWait(nv::WaitOp op) {
   ptx("{ .reg .pred done; wait_${:uid}: mbarrier.try_wait.parity" + semantics +
           ".shared::cta.b64 done, [$0], $1; @!done bra wait_${:uid}; }",
       {barrier, op.getPhase()}, "r,r");
-  if (usesTensorMemory)
+  if (op.getRelaxed() && usesTensorMemory)
     ptx("tcgen05.fence::after_thread_sync;", {}, "");
 }

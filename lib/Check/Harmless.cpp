@@ -1,0 +1,63 @@
+//===- Harmless.cpp - Changes that can do no harm -------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Check/Harmless.h"
+
+#include <algorithm>
+
+using namespace penstock;
+
+namespace {
+
+bool begins(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// Atomics that say nothing are relaxed.
+bool isRelaxed(std::string_view opcode) {
+  return contains(opcode, ".relaxed") || contains(opcode, ".volatile") ||
+         ((begins(opcode, "atom.") || begins(opcode, "red.")) && !contains(opcode, ".acq_rel"));
+}
+
+} // namespace
+
+HarmlessChanges::HarmlessChanges(const ptx::Function &kernel) : kernel(kernel) {
+  const auto &size = kernel.requiredCluster;
+  cluster = kernel.explicitCluster || std::max({size[0], size[1], size[2]}) > 1;
+  for (const auto &instruction : kernel.body) {
+    std::string_view opcode = instruction->opcode;
+    relaxed |= isRelaxed(opcode);
+    cluster |= begins(opcode, "barrier.cluster") || begins(opcode, "mapa") ||
+               contains(opcode, ".cta_group::2") || contains(opcode, ".multicast::cluster");
+  }
+}
+
+/// Whether the next instruction that orders anything is a barrier of all threads.
+bool HarmlessChanges::barrierOfBlockFollows(const ptx::Instruction &instruction) const {
+  auto at = std::find_if(kernel.body.begin(), kernel.body.end(),
+                         [&](const auto &each) { return each.get() == &instruction; });
+  while (at != kernel.body.end() && ++at != kernel.body.end())
+    if (syncKindOf((*at)->opcode))
+      return begins((*at)->opcode, "bar.sync") && (*at)->operands.size() == 1;
+  return false;
+}
+
+std::string HarmlessChanges::reasonFor(const ptx::Instruction &instruction, SyncKind kind,
+                                       Change change) const {
+  if (change != Change::Removed)
+    return "";
+  if (kind == SyncKind::TensorFence && !relaxed)
+    return "all synchronisation of the kernel releases and acquires, which orders tcgen05 "
+           "operations without this fence";
+  if (kind == SyncKind::InitFence && !cluster && barrierOfBlockFollows(instruction))
+    return "the barrier of the block that follows orders the initialisation, and no other block "
+           "uses it";
+  return "";
+}

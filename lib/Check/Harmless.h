@@ -1,0 +1,36 @@
+//===- Harmless.h - Changes that can do no harm -----------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Some synchronising instructions stand beside others that already order all that
+// they do, by the rules of the ISA and in every run. That is decided from the text
+// alone, before anything runs: such a change is no test of the checks.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_CHECK_HARMLESS_H
+#define PENSTOCK_CHECK_HARMLESS_H
+
+#include "Check/Mutations.h"
+
+namespace penstock {
+
+class HarmlessChanges {
+public:
+  explicit HarmlessChanges(const ptx::Function &kernel);
+  /// Why \p change of \p instruction can do no harm; empty if it can.
+  std::string reasonFor(const ptx::Instruction &instruction, SyncKind kind, Change change) const;
+
+private:
+  bool barrierOfBlockFollows(const ptx::Instruction &instruction) const;
+
+  const ptx::Function &kernel;
+  bool relaxed = false; ///< something synchronises without releasing or acquiring
+  bool cluster = false; ///< blocks work together
+};
+
+} // namespace penstock
+
+#endif // PENSTOCK_CHECK_HARMLESS_H
