@@ -30,6 +30,9 @@ struct RawAccess {
   bool known; ///< false: anything of the buffer
   SmallVector<std::optional<AffineOffset>> offsets;
   SmallVector<int64_t> lengths;
+  Operation *by = nullptr;
+  bool inGroup = false; ///< `by` stands in a group itself
+  bool settles = false; ///< what follows in the group sees what this writes
 };
 
 class Analyzer {
@@ -162,9 +165,6 @@ private:
     if (auto gemm = dyn_cast<tile::GemmOp>(from.op); gemm && to.async)
       to.queue = productsInto(bufferOf(tile::rootOf(gemm.getAcc())));
     result.problem.statements.push_back(std::move(to));
-    // What a group writes whole before it reads it, it reads from no earlier
-    // iteration; the write alone then stands for both.
-    llvm::DenseSet<Value> writtenWhole;
     from.op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
       auto access = dyn_cast<tile::TileAccessOpInterface>(inner);
       if (!access)
@@ -172,15 +172,14 @@ private:
       bool inGroup = isa<tile::StatementOp>(from.op) && inner->getParentOp() == from.op;
       SmallVector<tile::TileAccess> accesses;
       access.getAccesses(accesses);
-      for (tile::TileAccess touched : accesses) {
-        if (inGroup && writtenWhole.contains(tile::rootOf(touched.memref)))
-          touched.reads = false;
-        if (touched.reads || touched.writes)
-          addAccess(static_cast<sched::StatementId>(i), touched, inner, from.op);
+      for (const tile::TileAccess &touched : accesses) {
+        addAccess(static_cast<sched::StatementId>(i), touched, inner, from.op);
+        RawAccess &added = this->accesses.back();
+        added.by = inner;
+        added.inGroup = inGroup;
+        added.settles =
+            inGroup && !access.getAsyncName() && !tile::isGlobal(tile::rootOf(touched.memref));
       }
-      for (const tile::TileAccess &touched : accesses)
-        if (inGroup && isWholeWrite(touched) && !access.getAsyncName())
-          writtenWhole.insert(touched.memref);
     });
   }
 
@@ -392,17 +391,51 @@ private:
       auto type = cast<MemRefType>(result.buffers[buffer].getType());
       SmallVector<Invariants> common =
           commonInvariants(buffer, static_cast<size_t>(type.getRank()));
+      // What a group writes before it reads it, it reads from no earlier
+      // iteration; the write alone then stands for both.
+      std::vector<sched::Region> written, writing; // by operations before, by this one
+      const RawAccess *last = nullptr;
       for (const RawAccess &access : accesses) {
         if (access.buffer != buffer)
           continue;
+        if (last && last->by != access.by) {
+          written.insert(written.end(), writing.begin(), writing.end());
+          writing.clear();
+        }
+        if (last && last->statement != access.statement)
+          written.clear();
+        last = &access;
         auto &to = result.problem.statements[access.statement].accesses;
         if (access.reads)
-          to.push_back({buffer, false, regionOf(access, false, common)});
-        if (access.writes)
-          to.push_back(
-              {buffer, true, regionOf(access, true, common), sched::Proxy::Generic, access.maybe});
+          for (const sched::Region &left : readBy(access, common, type, written))
+            to.push_back({buffer, false, left});
+        if (!access.writes)
+          continue;
+        sched::Region region = regionOf(access, true, common);
+        to.push_back({buffer, true, region, sched::Proxy::Generic, access.maybe});
+        if (access.settles && !access.maybe)
+          writing.push_back(region);
       }
     }
+  }
+
+  /// A whole tile as a box, so that parts of it can be taken away.
+  static sched::Region boxOf(sched::Region region, MemRefType type) {
+    if (region.kind != sched::Region::Kind::Whole || !type.hasStaticShape())
+      return region;
+    region.kind = sched::Region::Kind::Box;
+    for (int64_t size : type.getShape())
+      region.box.push_back({0, 0, size});
+    return region;
+  }
+
+  /// The parts of a read that see what others wrote.
+  std::vector<sched::Region> readBy(const RawAccess &access, ArrayRef<Invariants> common,
+                                    MemRefType type, const std::vector<sched::Region> &written) {
+    sched::Region region = regionOf(access, false, common);
+    if (!access.inGroup || written.empty())
+      return {region};
+    return sched::uncovered(boxOf(region, type), written);
   }
 
   //===------------------------------------------------------------------===//

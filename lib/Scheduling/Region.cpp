@@ -186,17 +186,21 @@ DistanceSet overlapDistances(const Region &first, const Region &second) {
   return DistanceSet(std::move(ranges));
 }
 
-bool covered(const Region &read, const std::vector<Region> &writes) {
+/// Calls \p visit with each piece that is left, until it returns false.
+template <class Visit>
+static void visitUncovered(const Region &read, const std::vector<Region> &writes, Visit visit) {
   std::vector<const Region *> useful;
   for (const Region &w : writes) {
     if (w.kind == Region::Kind::Whole)
-      return true;
+      return;
     if (w.kind == Region::Kind::Box && read.kind == Region::Kind::Box &&
         w.box.size() == read.box.size() && sameSpeed(read, w))
       useful.push_back(&w);
   }
-  if (read.kind != Region::Kind::Box)
-    return false;
+  if (useful.empty()) {
+    visit(read);
+    return;
+  }
   // Compress coordinates relative to the moving corner and look at each cell of
   // the grid that the boxes cut out of `read`.
   size_t rank = read.box.size();
@@ -216,8 +220,10 @@ bool covered(const Region &read, const std::vector<Region> &writes) {
   __int128 pieces = 1;
   for (const auto &c : cuts)
     pieces *= __int128(c.size() - 1);
-  if (pieces > maxPieces)
-    return false;
+  if (pieces > maxPieces) {
+    visit(read);
+    return;
+  }
   std::vector<size_t> at(rank, 0);
   while (true) {
     bool inside = std::any_of(useful.begin(), useful.end(), [&](auto *w) {
@@ -227,14 +233,36 @@ bool covered(const Region &read, const std::vector<Region> &writes) {
           return false;
       return true;
     });
-    if (!inside)
-      return false;
+    if (!inside) {
+      Region piece = read;
+      for (size_t i = 0; i < rank; ++i) {
+        piece.box[i].offset = cuts[i][at[i]];
+        piece.box[i].length = cuts[i][at[i] + 1] - cuts[i][at[i]];
+      }
+      if (!visit(piece))
+        return;
+    }
     size_t i = 0;
     while (i < rank && ++at[i] + 1 == cuts[i].size())
       at[i++] = 0;
     if (i == rank)
-      return true;
+      return;
   }
+}
+
+bool covered(const Region &read, const std::vector<Region> &writes) {
+  bool all = true;
+  visitUncovered(read, writes, [&](const Region &) { return all = false; });
+  return all;
+}
+
+std::vector<Region> uncovered(const Region &read, const std::vector<Region> &writes) {
+  std::vector<Region> left;
+  visitUncovered(read, writes, [&](const Region &piece) {
+    left.push_back(piece);
+    return true;
+  });
+  return left;
 }
 
 } // namespace penstock::sched

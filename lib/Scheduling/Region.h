@@ -84,6 +84,9 @@ DistanceSet overlapDistances(const Region &first, const Region &second);
 /// bounded box sooner or later, so only writes of the same speed can help.
 bool covered(const Region &read, const std::vector<Region> &writes);
 
+/// What such writes leave of a read, as boxes that do not overlap.
+std::vector<Region> uncovered(const Region &read, const std::vector<Region> &writes);
+
 } // namespace penstock::sched
 
 #endif // PENSTOCK_SCHEDULING_REGION_H

@@ -153,3 +153,73 @@ func.func @only_copies(%A: !t {tile.access = "in"}, %n: index) attributes {tile.
   } {tile.schedule = #tile.schedule<num_stages = 2>}
   return
 }
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+!l = memref<4xi32, strided<[1]>, #tile.space<shared>>
+!h = memref<4xi32, strided<[1], offset: 4>, #tile.space<shared>>
+
+// A group that writes both halves of a tile before it reads the tile reads
+// nothing of an earlier iteration: the tile is not carried.
+// CHECK-LABEL: func.func @halves
+// CHECK: stage = [0, 1], order = [0, 1], resolved
+func.func @halves(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %i3 = arith.constant 3 : i32
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    %o = arith.muli %k, %c8 : index
+    tile.statement "g" {
+      %low = memref.subview %s[0] [4] [1] : !s to !l
+      %high = memref.subview %s[4] [4] [1] : !s to !h
+      tile.copy %A[%o] to %low : !t to !l
+      tile.fill %high, %i3 : !h, i32
+      tile.map %s ins(%s) dims [[0]] {
+      ^bb0(%e: i32):
+        %v = arith.muli %e, %i3 : i32
+        tile.yield %v : i32
+      } : !s ins(!s)
+    }
+    tile.copy %s to %C[%o] : !s to !t
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
+  return
+}
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+!l = memref<4xi32, strided<[1]>, #tile.space<shared>>
+
+// With one half written, the other is still that of the iteration before.
+func.func @one_half(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %i3 = arith.constant 3 : i32
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    %o = arith.muli %k, %c8 : index
+    // expected-error @+4 {{PS1203: this schedule lets `g` overwrite `s`}}
+    // expected-note @+3 {{label: writes s for iteration k+1}}
+    // expected-note @+2 {{help: give `g` stage 1 or later}}
+    // expected-note @+1 {{help: `s` has one version: `g` reads s as an earlier iteration left it}}
+    tile.statement "g" {
+      %low = memref.subview %s[0] [4] [1] : !s to !l
+      tile.copy %A[%o] to %low : !t to !l
+      tile.map %s ins(%s) dims [[0]] {
+      ^bb0(%e: i32):
+        %v = arith.muli %e, %i3 : i32
+        tile.yield %v : i32
+      } : !s ins(!s)
+    }
+    // expected-note @+2 {{still reading s}}
+    // expected-note @+1 {{label}}
+    tile.copy %s to %C[%o] : !s to !t
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
+  return
+}

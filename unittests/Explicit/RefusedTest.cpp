@@ -233,7 +233,7 @@ TEST(RefusedShape, ReducingStores) {
   auto refused = [](auto body, unsigned code, const char *mark) {
     auto compiled = try_compile(body, Target::sm_90a(), {.name = "reduces"});
     EXPECT_FALSE(bool(compiled));
-    expectFinding(compiled.diagnostics, code, __FILE__, mark);
+    expectFinding(compiled.diagnostics, {code, mark}, __FILE__);
   };
   refused(
       [](Block &b, InOut<f32, 2> C) {

@@ -118,4 +118,41 @@ TEST(Region, LargeNumbersDoNotOverflow) {
   EXPECT_FALSE(overlapAt(a, b, 3));
 }
 
+TEST(Region, WhatIsLeftEqualsEnumeration) {
+  std::mt19937 rng(11);
+  auto random = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng); };
+  int some = 0, all = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    size_t rank = size_t(random(1, 2));
+    int64_t scale = random(-1, 1);
+    auto make = [&](int longest) {
+      std::vector<AffineInterval> dims;
+      for (size_t i = 0; i < rank; ++i)
+        dims.push_back({scale, random(0, 5), random(1, longest)});
+      return box(dims);
+    };
+    Region read = make(5);
+    std::vector<Region> writes;
+    for (int i = random(1, 3); i > 0; --i)
+      writes.push_back(make(7));
+    std::set<std::vector<int64_t>> expected = cells(read, 3), left;
+    for (const Region &write : writes)
+      for (const auto &cell : cells(write, 3))
+        expected.erase(cell);
+    size_t pieces = 0;
+    for (const Region &piece : uncovered(read, writes))
+      for (const auto &cell : cells(piece, 3)) {
+        left.insert(cell);
+        ++pieces;
+      }
+    ASSERT_EQ(left, expected) << trial;
+    EXPECT_EQ(pieces, left.size()) << "pieces overlap, " << trial;
+    EXPECT_EQ(covered(read, writes), expected.empty()) << trial;
+    some += !expected.empty() && expected != cells(read, 3);
+    all += expected.empty();
+  }
+  EXPECT_GT(some, 100);
+  EXPECT_GT(all, 100);
+}
+
 } // namespace

@@ -7,7 +7,7 @@
 // CHECK-NOT: tcgen05.fence
 // CHECK: bar.sync 0
 // CHECK-NOT: tcgen05.fence
-// CHECK: mbarrier.arrive.shared::cta.b64
+// CHECK: mbarrier.arrive.release.cta.shared::cta.b64
 // CHECK-NOT: tcgen05.fence
 // CHECK: mbarrier.try_wait.parity.acquire.cta
 // CHECK-NOT: tcgen05.fence
