@@ -240,6 +240,21 @@ PENSTOCK_EXPORT std::string to_json(const CheckReport &report);
 PENSTOCK_EXPORT std::string to_sarif(const CheckReport &report);
 
 //===----------------------------------------------------------------------===//
+// Pictures
+//===----------------------------------------------------------------------===//
+
+/// One run on the emulator, on a clock that counts instructions.
+struct RunPicture {
+  std::string svg;   ///< a Gantt chart: warps, copies, the tensor core
+  std::string trace; ///< the same for Perfetto
+  std::vector<Diagnostic> diagnostics;
+};
+/// Draws what the first block or pair of a registered kernel's launch does.
+PENSTOCK_EXPORT RunPicture
+draw_run(const std::string &kernel, Target target, const Shape &shape,
+         const std::vector<std::pair<std::string, std::string>> &set = {});
+
+//===----------------------------------------------------------------------===//
 // mutate
 //===----------------------------------------------------------------------===//
 

@@ -29,6 +29,8 @@ std::string timingName(const LaunchOptions &options) {
     return std::string("random timing, seed ") + seed;
   case Timing::Targeted:
     return "timing that delays operation " + std::to_string(options.target);
+  case Timing::Paced:
+    return "timing by latencies";
   }
   return "";
 }

@@ -25,10 +25,25 @@ namespace penstock::emu {
 
 /// When asynchronous work completes.
 enum class Timing : uint8_t {
-  Eager,   ///< as soon as it is issued
-  Lazy,    ///< only when no thread can run any more
-  Random,  ///< drawn from the seed, as is the order of warps
-  Targeted ///< one operation as late as possible, all others eagerly
+  Eager,    ///< as soon as it is issued
+  Lazy,     ///< only when no thread can run any more
+  Random,   ///< drawn from the seed, as is the order of warps
+  Targeted, ///< one operation as late as possible, all others eagerly
+  Paced     ///< when its latency is over, on a clock of instructions
+};
+
+/// From when to when something was under way, on the clock of Timing::Paced.
+struct TraceEvent {
+  enum Kind : uint8_t {
+    Operation, ///< asynchronous, from its issue to its completion
+    Wait       ///< of a warp, at one instruction
+  };
+  Kind kind = Operation;
+  uint32_t block = 0; ///< in its cluster
+  uint32_t warp = 0;  ///< in its block: who issued it, or waits
+  std::string what;
+  uint32_t ptxLine = 0, sourceLine = 0;
+  uint64_t start = 0, end = 0;
 };
 
 /// What threads and engines do with an mbarrier, for tools that judge arrivals.
@@ -63,6 +78,10 @@ struct LaunchOptions {
   std::function<void(const std::string &)> print; ///< output of printf
   /// Receives what happens to mbarriers, from several host threads.
   std::function<void(const BarrierEvent &)> onBarrier;
+  /// Paced: how long an operation takes, by its description.
+  std::function<uint64_t(const std::string &what)> latency;
+  /// Paced: receives what the first cluster does.
+  std::function<void(const TraceEvent &)> onTrace;
 };
 
 struct LaunchConfig {

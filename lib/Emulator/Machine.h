@@ -29,6 +29,7 @@
 namespace penstock::emu {
 
 struct Cta;
+struct Warp;
 struct Cluster;
 struct Grid;
 
@@ -66,6 +67,9 @@ struct Split {
   uint64_t polledAt = 0;
   uint32_t polls = 0;
   uint32_t pollPc = 0;
+  /// Timing::Paced: where and since when it waits.
+  uint32_t waitPc = noPc;
+  uint64_t waitSince = 0;
 };
 
 struct Mbarrier {
@@ -108,6 +112,9 @@ struct Event {
   std::string what;
   uint32_t pc = 0;
   std::function<void()> run;
+  // Timing::Paced.
+  uint64_t issued = 0, due = 0;
+  const Warp *issuer = nullptr;
 };
 
 struct LaneState {
@@ -173,6 +180,7 @@ struct Warp {
   std::unique_ptr<View> exitView;
   std::shared_ptr<BarrierRound> clusterRound;
   uint32_t clusterArrivedLanes = 0;
+  uint64_t clock = 0; ///< Timing::Paced
 };
 
 struct TensorMemory {
@@ -238,6 +246,9 @@ struct Cluster {
   bool finished = false;
   bool stopped = false; ///< after a fatal finding
   uint32_t liveWarps = 0;
+  // Timing::Paced.
+  uint64_t now = 0;
+  const Warp *running = nullptr;
 
   /// What the instructions were worth: 32 steps of work count as one more.
   uint64_t spent() const { return instructions + effort / 32; }
@@ -255,6 +266,8 @@ struct Cluster {
 
 private:
   bool step();
+  bool stepPaced();
+  void pace(Event &event);
   bool runEvent(size_t index);
   bool runSplit(Warp &warp, size_t split, unsigned quantum);
   void reportDeadlock();

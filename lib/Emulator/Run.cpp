@@ -102,6 +102,8 @@ void Cluster::enqueue(uint64_t chain, std::string what, uint32_t pc,
   event->what = std::move(what);
   event->pc = pc;
   event->run = std::move(work);
+  if (timing == Timing::Paced)
+    pace(*event);
   events.push_back(std::move(event));
 }
 
@@ -208,6 +210,8 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
 }
 
 bool Cluster::step() {
+  if (grid->options.timing == Timing::Paced)
+    return stepPaced();
   // Splits that may run: not blocked, or something has happened since.
   struct Candidate {
     Warp *warp;

@@ -65,11 +65,13 @@ const CommandSpec commands[] = {
      "penstock explain libexample_kernels.so FlashAttention --arch sm_90a",
      with({{"arch", "sm_90a|sm_100a|x86", "whose costs and limits to use (sm_90a)"}})},
     {"trace",
-     "Draws the predicted timeline of each pipelined loop: PREFIX-N.svg and PREFIX-N.json.",
+     "Draws the predicted timeline of each pipelined loop, PREFIX-N.svg and PREFIX-N.json, or "
+     "with --shape a run on the emulator, PREFIX.svg and PREFIX.json.",
      "trace LIBRARY|TEXT KERNEL [options]",
      "penstock trace libexample_kernels.so FlashAttention --arch sm_90a -o attention",
      with({{"arch", "sm_90a|sm_100a|x86", "whose costs and limits to use (sm_90a)"},
            {"iterations", "NUMBER", "how many iterations to draw (8)"},
+           {"shape", "SIZE=NUMBER,..", "draws a run on the emulator with these sizes"},
            {"output", "PREFIX", "start of the file names (the kernel's name); also -o PREFIX"}})},
     {"run",
      "Runs a kernel on small integers and says how long it took.",
@@ -263,7 +265,28 @@ private:
                     : explain_registered(line.words[1], architecture, options, diagnostics);
   }
 
+  int traceRun() {
+    auto shape = parseShape(line.get("shape"));
+    if (!shape || isText() || (architecture != "sm_90a" && architecture != "sm_100a")) {
+      error("`--shape SIZE=NUMBER,..` draws a kernel of a library, for sm_90a or sm_100a");
+      return 2;
+    }
+    RunPicture picture =
+        draw_run(line.words[1], architecture == "sm_90a" ? Target::sm_90a() : Target::sm_100a(),
+                 *shape, options.set);
+    diagnostics.insert(diagnostics.end(), picture.diagnostics.begin(), picture.diagnostics.end());
+    if (picture.svg.empty())
+      return 1;
+    std::string prefix = line.get("output", line.words[1]);
+    if (!write(prefix + ".svg", picture.svg) || !write(prefix + ".json", picture.trace))
+      return 1;
+    std::printf("%s.svg, %s.json\n", prefix.c_str(), prefix.c_str());
+    return 0;
+  }
+
   int trace() {
+    if (line.has("shape"))
+      return traceRun();
     auto iterations = parseInteger(line.get("iterations", "8"));
     if (!iterations || *iterations < 1 || *iterations > 1000) {
       error("`--iterations` takes a number from 1 to 1000");

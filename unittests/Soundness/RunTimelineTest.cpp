@@ -1,0 +1,69 @@
+//===- RunTimelineTest.cpp - A run on the emulator as a picture -----------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "CopyKernel.h"
+#include "penstock/check.h"
+
+#include <gtest/gtest.h>
+#include <regex>
+
+using namespace penstock;
+
+namespace copying {
+
+struct CopyToDraw : Copy {};
+PENSTOCK_KERNEL(CopyToDraw, wait);
+
+} // namespace copying
+
+namespace {
+
+struct Drawn {
+  std::string kind, name;
+  int64_t start, end;
+};
+
+std::vector<Drawn> slicesOf(const std::string &svg) {
+  static const std::regex slice(
+      "<rect class=\"(\\w+)\" data-name=\"([^\"]*)\" "
+      "data-iteration=\"\\d+\" data-start=\"(\\d+)\" data-end=\"(\\d+)\"");
+  std::vector<Drawn> result;
+  for (std::sregex_iterator it(svg.begin(), svg.end(), slice), end; it != end; ++it)
+    result.push_back({(*it)[1], (*it)[2], std::stoll((*it)[3]), std::stoll((*it)[4])});
+  return result;
+}
+
+TEST(RunTimeline, AWaitEndsWhenWhatItWaitsForIsThere) {
+  RunPicture picture = draw_run("CopyToDraw", Target::sm_90a(), {{"M", 32}, {"N", 32}});
+  EXPECT_TRUE(picture.diagnostics.empty()) << to_text(picture.diagnostics);
+  std::vector<Drawn> loads, waits, stores;
+  for (const Drawn &slice : slicesOf(picture.svg))
+    (slice.name == "load" ? loads : slice.name == "wait" ? waits : stores).push_back(slice);
+  ASSERT_EQ(loads.size(), 1u) << picture.svg;
+  ASSERT_EQ(stores.size(), 1u);
+  EXPECT_EQ(stores[0].name, "store");
+  // The warp goes on in the moment in which the tile is there, and stores it.
+  bool waited = false;
+  for (const Drawn &wait : waits)
+    waited |= wait.start >= loads[0].start && wait.end == loads[0].end;
+  EXPECT_TRUE(waited) << picture.svg;
+  EXPECT_GE(stores[0].start, loads[0].end);
+  EXPECT_NE(picture.trace.find("\"load"), std::string::npos);
+}
+
+TEST(RunTimeline, MistakesAreReported) {
+  EXPECT_FALSE(draw_run("Nothing", Target::sm_90a(), {}).diagnostics.empty());
+  RunPicture open = draw_run("CopyToDraw", Target::sm_90a(), {{"M", 32}});
+  EXPECT_FALSE(open.diagnostics.empty());
+  EXPECT_TRUE(open.svg.empty());
+  // A race is found on this clock too.
+  RunPicture race =
+      draw_run("CopyToDraw", Target::sm_90a(), {{"M", 32}, {"N", 32}}, {{"wait", "false"}});
+  ASSERT_FALSE(race.diagnostics.empty());
+  EXPECT_EQ(race.diagnostics[0].code, 2101u);
+}
+
+} // namespace
