@@ -101,11 +101,21 @@ PENSTOCK_REFERENCE(MatmulV5, Matmul);
 // 15 at the edges of the matrix for 5.
 PENSTOCK_SHAPES(MatmulV5, Shape{}, Shape{{"M", 384}, {"K", 448}, {"N", 512}},
                 Shape{{"M", 328}, {"K", 200}, {"N", 520}});
+// Work is asked for when all threads have read the last answer, and those that store
+// read it behind their tile: so it is known that the accumulator of two tiles ago is
+// free. A kernel that asks further ahead needs these.
+PENSTOCK_REDUNDANT(MatmulV5,
+                   {"mma_pipe.producer_acquire()", "the answer came after the tile was stored"},
+                   {"mma_pipe.consumer_barrier()", "the answer came after the tile was stored"});
 PENSTOCK_KERNEL(MatmulV6, block_m, block_n, block_k, stages, epilogue_n);
 PENSTOCK_REFERENCE(MatmulV6, Matmul);
 // Beside the grid, whose tiles are of one block: three pairs below each other, the
 // last with an empty half.
 PENSTOCK_SHAPES(MatmulV6, Shape{}, Shape{{"M", 520}, {"K", 200}, {"N", 512}});
+PENSTOCK_REDUNDANT(MatmulV6,
+                   {"barrier.cluster.wait", "both blocks have waited for the commit of all "
+                                            "products, which arrives at both: nothing is under "
+                                            "way between them when they meet"});
 PENSTOCK_KERNEL(HopperMatmul, block_m, block_n, block_k, stages, consumers, in_flight, try_tokens);
 PENSTOCK_REFERENCE(HopperMatmul, Matmul);
 PENSTOCK_KERNEL(HopperMatmulInFlight, block_m, block_n, block_k, stages, consumers, in_flight,
@@ -118,17 +128,20 @@ PENSTOCK_REFERENCE(HopperMatmulTokens, Matmul);
 // Heads of the size that the kernels are compiled for, and of a smaller one.
 #define EXAMPLES_ATTENTION_SHAPES                                                                  \
   Shape{{"H", 2}, {"D", 64}}, Shape { {"H", 3}, {"M", 72}, {"D", 40}, {"N", 200} }
+// Enough rows that the last of them see more tiles than twice the stages.
+#define EXAMPLES_CAUSAL_SHAPE                                                                      \
+  Shape { {"H", 1}, {"M", 384}, {"D", 64}, {"N", 384} }
 PENSTOCK_KERNEL(HopperAttention, block_m, block_n, dim, stages);
 PENSTOCK_REFERENCE(HopperAttention, attendAll, attentionTolerance);
 PENSTOCK_SHAPES(HopperAttention, EXAMPLES_ATTENTION_SHAPES);
 PENSTOCK_KERNEL(HopperAttentionCausal, block_m, block_n, dim, stages);
 PENSTOCK_REFERENCE(HopperAttentionCausal, attendCausal, attentionTolerance);
-PENSTOCK_SHAPES(HopperAttentionCausal, EXAMPLES_ATTENTION_SHAPES);
+PENSTOCK_SHAPES(HopperAttentionCausal, EXAMPLES_ATTENTION_SHAPES, EXAMPLES_CAUSAL_SHAPE);
 PENSTOCK_KERNEL(BlackwellAttention, block_m, block_n, dim, stages);
 PENSTOCK_REFERENCE(BlackwellAttention, attendAll, attentionTolerance);
 PENSTOCK_SHAPES(BlackwellAttention, EXAMPLES_ATTENTION_SHAPES);
 PENSTOCK_KERNEL(BlackwellAttentionCausal, block_m, block_n, dim, stages);
 PENSTOCK_REFERENCE(BlackwellAttentionCausal, attendCausal, attentionTolerance);
-PENSTOCK_SHAPES(BlackwellAttentionCausal, EXAMPLES_ATTENTION_SHAPES);
+PENSTOCK_SHAPES(BlackwellAttentionCausal, EXAMPLES_ATTENTION_SHAPES, EXAMPLES_CAUSAL_SHAPE);
 
 } // namespace examples

@@ -54,6 +54,11 @@ struct Reference {
 };
 PENSTOCK_EXPORT int registerReference(Reference);
 PENSTOCK_EXPORT int registerShapes(const char *kernel, std::vector<Shape> shapes);
+/// Part of an instruction or of a source line, and why it is not needed.
+struct RedundantText {
+  const char *text, *reason;
+};
+PENSTOCK_EXPORT int registerRedundant(const char *kernel, List<const RedundantText> texts);
 
 template <class H> struct HostArgument {
   static H unpack(const Argument &argument) {
@@ -121,6 +126,15 @@ Reference referenceOf(const char *kernel, const char *name, Loc at, Tolerance to
 #define PENSTOCK_SHAPES(KERNEL, ...)                                                               \
   [[maybe_unused]] static const int penstock_shapes_##KERNEL =                                     \
       ::penstock::detail::registerShapes(#KERNEL, {__VA_ARGS__})
+
+/// PENSTOCK_REDUNDANT(MatmulV6, {"barrier.cluster.wait", "both blocks have ..."}): why a
+/// kernel is right without instructions that have this text, or whose source line
+/// has it. Mutants that survive are explained by it; those that are killed are killed.
+#define PENSTOCK_REDUNDANT(KERNEL, ...)                                                            \
+  [[maybe_unused]] static const int penstock_redundant_##KERNEL = [] {                             \
+    const ::penstock::detail::RedundantText texts[] = {__VA_ARGS__};                               \
+    return ::penstock::detail::registerRedundant(#KERNEL, texts);                                  \
+  }()
 
 //===----------------------------------------------------------------------===//
 // Arguments made from a signature

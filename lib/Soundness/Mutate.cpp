@@ -26,6 +26,10 @@ public:
     bool chosen = !options.shapes.empty();
     std::vector<Shape> shapes =
         chosen ? options.shapes : smallShapes(subject.arguments, subject.fields);
+    // What the small ones do not need, those may need that its author thought of.
+    for (const Shape &shape : subject.shapes)
+      if (!chosen && isComplete(shape, subject.arguments))
+        shapes.push_back(shape);
     for (const Shape &shape : shapes) {
       Case on = prepareCase(subject, shape, Data::Exact, options.seed);
       if (!on.problems.empty()) {
@@ -119,6 +123,13 @@ private:
         report.mutants.push_back(std::move(*result));
   }
 
+  static SourcePlace sourceOf(const EmulatedKernel &variant, const Mutation &mutation) {
+    auto file = variant.module->files.find(mutation.loc.file);
+    if (!mutation.loc.line || file == variant.module->files.end())
+      return {};
+    return {file->second, mutation.loc.line, mutation.loc.column};
+  }
+
   Mutant describeMutant(const EmulatedKernel &variant, const Mutation &mutation, const Fate &fate) {
     Mutant result;
     result.kernel = subject.name;
@@ -126,9 +137,7 @@ private:
     result.change = describe(mutation.change);
     result.instruction = mutation.instruction;
     result.ptx = variant.module->place(mutation.line, mutation.column);
-    auto file = variant.module->files.find(mutation.loc.file);
-    if (mutation.loc.line && file != variant.module->files.end())
-      result.source = {file->second, mutation.loc.line, mutation.loc.column};
+    result.source = sourceOf(variant, mutation);
     result.fate = fate.fate;
     result.code = fate.code;
     result.reason = fate.reason;
@@ -220,6 +229,9 @@ private:
   std::string reasonFor(const EmulatedKernel &variant, const Mutation &mutation,
                         const std::vector<Mutation> &all) {
     if (std::string reason = uncheckedReason(mutation); !reason.empty())
+      return reason;
+    if (std::string reason = writtenReason(subject.name, mutation, sourceOf(variant, mutation));
+        !reason.empty())
       return reason;
     bool arrives =
         mutation.kind == SyncKind::BarrierArrive || mutation.kind == SyncKind::TensorCommit;
