@@ -12,18 +12,11 @@ using namespace penstock;
 
 namespace {
 
-bool begins(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 /// Atomics that say nothing are relaxed.
 bool isRelaxed(std::string_view opcode) {
   return contains(opcode, ".relaxed") || contains(opcode, ".volatile") ||
-         ((begins(opcode, "atom.") || begins(opcode, "red.")) && !contains(opcode, ".acq_rel"));
+         ((opcode.starts_with("atom.") || opcode.starts_with("red.")) &&
+          !contains(opcode, ".acq_rel"));
 }
 
 } // namespace
@@ -34,7 +27,7 @@ HarmlessChanges::HarmlessChanges(const ptx::Function &kernel) : kernel(kernel) {
   for (const auto &instruction : kernel.body) {
     std::string_view opcode = instruction->opcode;
     relaxed |= isRelaxed(opcode);
-    cluster |= begins(opcode, "barrier.cluster") || begins(opcode, "mapa") ||
+    cluster |= opcode.starts_with("barrier.cluster") || opcode.starts_with("mapa") ||
                contains(opcode, ".cta_group::2") || contains(opcode, ".multicast::cluster");
   }
 }
@@ -45,7 +38,7 @@ bool HarmlessChanges::barrierOfBlockFollows(const ptx::Instruction &instruction)
                          [&](const auto &each) { return each.get() == &instruction; });
   while (at != kernel.body.end() && ++at != kernel.body.end())
     if (syncKindOf((*at)->opcode))
-      return begins((*at)->opcode, "bar.sync") && (*at)->operands.size() == 1;
+      return std::string_view((*at)->opcode).starts_with("bar.sync") && (*at)->operands.size() == 1;
   return false;
 }
 

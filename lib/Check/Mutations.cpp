@@ -13,13 +13,6 @@ using namespace penstock;
 
 namespace {
 
-bool begins(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 /// "guard opcode operand, operand;" taken apart.
 struct Statement {
   std::string guard, opcode;
@@ -140,8 +133,8 @@ private:
       }
       if (contains(opcode, ".release"))
         add(Change::NotReleased, statement.withOpcode(".release", ".relaxed"));
-      else if (begins(opcode, "mbarrier.arrive") && !contains(opcode, ".relaxed") &&
-               contains(opcode, ".shared"))
+      else if (std::string_view(opcode).starts_with("mbarrier.arrive") &&
+               !contains(opcode, ".relaxed") && contains(opcode, ".shared"))
         add(Change::NotReleased, statement.withOpcode(".shared", ".relaxed.cta.shared"));
       return;
     }
@@ -198,7 +191,7 @@ std::optional<SyncKind> penstock::syncKindOf(std::string_view opcode) {
       {"cp.async.wait_all", SyncKind::GroupWait},
   };
   for (auto &[prefix, kind] : kinds)
-    if (begins(opcode, prefix))
+    if (std::string_view(opcode).starts_with(prefix))
       return kind;
   return std::nullopt;
 }

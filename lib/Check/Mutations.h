@@ -52,6 +52,11 @@ enum class Change : uint8_t {
   OnePendingMore ///< lets one group more be under way
 };
 
+/// Whether an opcode has a modifier.
+inline bool contains(std::string_view opcode, std::string_view modifier) {
+  return opcode.find(modifier) != std::string_view::npos;
+}
+
 struct Mutation {
   SyncKind kind;
   Change change;

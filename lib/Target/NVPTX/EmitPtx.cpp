@@ -76,16 +76,17 @@ void annotate(llvm::Module &module, const DeviceKernel &kernel) {
 
 } // namespace
 
-std::string penstock::emitPtx(mlir::ModuleOp module, const DeviceKernel &kernel,
-                              std::string &error) {
+std::unique_ptr<llvm::Module> penstock::translateForPtx(mlir::ModuleOp module,
+                                                        const DeviceKernel &kernel,
+                                                        llvm::LLVMContext &context,
+                                                        std::string &error) {
   auto machine = machineFor(kernel.architecture, error);
   if (!machine)
-    return "";
-  llvm::LLVMContext context;
+    return nullptr;
   auto llvmModule = mlir::translateModuleToLLVMIR(module, context, "kernel");
   if (!llvmModule) {
     error = "the translation to LLVM IR failed";
-    return "";
+    return nullptr;
   }
   llvmModule->setDataLayout(machine->createDataLayout());
   llvmModule->setTargetTriple(machine->getTargetTriple());
@@ -94,9 +95,17 @@ std::string penstock::emitPtx(mlir::ModuleOp module, const DeviceKernel &kernel,
   llvm::raw_string_ostream problems(text);
   if (llvm::verifyModule(*llvmModule, &problems)) {
     error = "the LLVM IR of the kernel is not valid: " + text;
-    return "";
+    return nullptr;
   }
-  runLLVMPipeline(*llvmModule, *machine, pipeline);
+  return llvmModule;
+}
+
+std::string penstock::generatePtx(llvm::Module &module, const DeviceKernel &kernel,
+                                  std::string &error) {
+  auto machine = machineFor(kernel.architecture, error);
+  if (!machine)
+    return "";
+  runLLVMPipeline(module, *machine, pipeline);
   llvm::SmallString<0> ptx;
   llvm::raw_svector_ostream stream(ptx);
   llvm::legacy::PassManager passes;
@@ -104,6 +113,13 @@ std::string penstock::emitPtx(mlir::ModuleOp module, const DeviceKernel &kernel,
     error = "LLVM cannot write PTX";
     return "";
   }
-  passes.run(*llvmModule);
+  passes.run(module);
   return ptx.str().str();
+}
+
+std::string penstock::emitPtx(mlir::ModuleOp module, const DeviceKernel &kernel,
+                              std::string &error) {
+  llvm::LLVMContext context;
+  auto llvmModule = translateForPtx(module, kernel, context, error);
+  return llvmModule ? generatePtx(*llvmModule, kernel, error) : "";
 }

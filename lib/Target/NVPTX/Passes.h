@@ -16,6 +16,11 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
 
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
 namespace penstock {
 
 #define GEN_PASS_DECL
@@ -31,6 +36,11 @@ std::unique_ptr<mlir::Pass> createLowerThreads(const std::string &architecture,
 /// The PTX of a module in the LLVM dialect; empty, with the reason in \p error,
 /// if there is none.
 std::string emitPtx(mlir::ModuleOp module, const DeviceKernel &kernel, std::string &error);
+
+/// Its two halves: the module as LLVM IR, and what LLVM makes of that.
+std::unique_ptr<llvm::Module> translateForPtx(mlir::ModuleOp module, const DeviceKernel &kernel,
+                                              llvm::LLVMContext &context, std::string &error);
+std::string generatePtx(llvm::Module &module, const DeviceKernel &kernel, std::string &error);
 
 } // namespace penstock
 
