@@ -363,6 +363,9 @@ private:
     return common;
   }
 
+  /// Where a box lies that is not known along a dimension.
+  static constexpr sched::AffineInterval anywhere = {0, -(int64_t(1) << 30), int64_t(1) << 31};
+
   sched::Region regionOf(const RawAccess &access, bool write, ArrayRef<Invariants> common) {
     sched::Region region;
     if (access.known && access.offsets.empty())
@@ -375,7 +378,7 @@ private:
       if (comparable)
         region.box.push_back({offset->scale, offset->offset, access.lengths[d]});
       else // anywhere along this dimension
-        region.box.push_back({0, -(int64_t(1) << 30), int64_t(1) << 31});
+        region.box.push_back(anywhere);
     }
     region.kind = sched::Region::Kind::Box;
     // A box that is too large would pretend that a tile is written where it is
@@ -435,7 +438,11 @@ private:
     sched::Region region = regionOf(access, false, common);
     if (!access.inGroup || written.empty())
       return {region};
-    return sched::uncovered(boxOf(region, type), written);
+    // Of a read whose place is not known, no part can be taken away.
+    sched::Region box = boxOf(region, type);
+    if (llvm::is_contained(box.box, anywhere))
+      return sched::covered(box, written) ? std::vector<sched::Region>() : std::vector{region};
+    return sched::uncovered(box, written);
   }
 
   //===------------------------------------------------------------------===//
