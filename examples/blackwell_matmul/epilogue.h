@@ -23,7 +23,7 @@ inline void storeAccumulator(Block &b, const Tile<f32, 2> &acc, const Tile<f16, 
                              const Out<f16, 2> &C, const Index &m0, const Index &n0,
                              const Index &K) {
   int64_t rows = acc.extent(0), columns = acc.extent(1), width = Cs.extent(1);
-  for (int64_t n = 0; n < columns; n += width) {
+  for (Index n : b.range(0, columns, width)) {
     b.when(
         K > 0,
         [&] {

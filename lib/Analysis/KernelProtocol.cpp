@@ -69,7 +69,8 @@ void Check::findLoops() {
     if (auto alloc = dyn_cast<nv::BarrierAllocOp>(op))
       slots = std::max(slots, int64_t(alloc.getCounts().size()));
     asksForWork |= isa<nv::ClcRequestOp>(op);
-    if (auto loop = dyn_cast<scf::ForOp>(op); loop && touchesBarriers(loop)) {
+    if (auto loop = dyn_cast<scf::ForOp>(op);
+        loop && touchesBarriers(loop) && !hasKnownLength(loop)) {
       loops.push_back(loop);
       for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
         findSizes(bound, seen);

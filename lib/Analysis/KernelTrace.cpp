@@ -43,6 +43,11 @@ bool touchesBarriers(Operation *op) {
       .wasInterrupted();
 }
 
+bool hasKnownLength(scf::ForOp loop) {
+  return getConstantIntValue(loop.getLowerBound()) && getConstantIntValue(loop.getUpperBound()) &&
+         getConstantIntValue(loop.getStep());
+}
+
 KernelTrace::KernelTrace(func::FuncOp kernel)
     : kernel(kernel), pair(nv::isPaired(kernel.getBody().front().getTerminator())),
       ranks(nv::clusterSize(kernel)), scalars(kernel) {
@@ -205,10 +210,12 @@ bool KernelTrace::runFor(scf::ForOp loop) {
     assign(loop.getResults(), carried);
     return true;
   }
-  nestedLoops |= concerned && loopDepth > 0;
-  loopDepth += concerned;
+  // A loop whose length is known is no more than what it does, written shorter.
+  bool counts = concerned && !hasKnownLength(loop);
+  nestedLoops |= counts && loopDepth > 0;
+  loopDepth += counts;
   for (int64_t i = *begin, number = 0; i < *end; i += *step, ++number) {
-    if (concerned && loopDepth == 1)
+    if (counts && loopDepth == 1)
       iteration = number;
     scalars.set(loop.getInductionVar(), i);
     assign(loop.getRegionIterArgs(), carried);
@@ -219,7 +226,7 @@ bool KernelTrace::runFor(scf::ForOp loop) {
     if (!concerned && number > 1 && carried.empty())
       break;
   }
-  loopDepth -= concerned;
+  loopDepth -= counts;
   if (loopDepth == 0)
     iteration = -1;
   assign(loop.getResults(), carried);

@@ -62,6 +62,9 @@ private:
 /// Whether the operation, or one inside of it, concerns barriers.
 bool touchesBarriers(mlir::Operation *op);
 
+/// Whether the bounds of a loop are constants.
+bool hasKnownLength(mlir::scf::ForOp loop);
+
 class KernelTrace {
 public:
   explicit KernelTrace(mlir::func::FuncOp kernel);
