@@ -103,15 +103,20 @@ std::optional<sched::Protocol> KernelTrace::follow(const Circumstances &circumst
   return std::move(protocol);
 }
 
-void KernelTrace::addBarriers(Value barriers, std::string label, ArrayRef<int64_t> counts) {
+void KernelTrace::addBarriers(Value barriers, StringRef label, ArrayRef<int64_t> counts) {
+  // `auto [loaded, multiplied] = ..` names each of them.
+  SmallVector<StringRef> names;
+  label.split(names, ", ");
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    std::string name = label + ofBlock(rank);
     auto array = unsigned(protocol.arrays.size());
-    protocol.arrays.push_back(name);
+    protocol.arrays.push_back(label.str() + ofBlock(rank));
     arrays[{barriers, rank}] = unsigned(protocol.barriers.size());
-    for (auto [i, count] : llvm::enumerate(counts))
-      protocol.barriers.push_back({counts.size() == 1 ? name : name + "[" + std::to_string(i) + "]",
-                                   array, int64_t(i), count});
+    for (auto [i, count] : llvm::enumerate(counts)) {
+      std::string name = names.size() == counts.size()
+                             ? names[i].str()
+                             : label.str() + "[" + std::to_string(i) + "]";
+      protocol.barriers.push_back({name + ofBlock(rank), array, int64_t(i), count});
+    }
   }
 }
 

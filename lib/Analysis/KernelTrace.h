@@ -85,7 +85,7 @@ private:
 
   void findCrews();
   void numberBarriers();
-  void addBarriers(mlir::Value barriers, std::string label, llvm::ArrayRef<int64_t> counts);
+  void addBarriers(mlir::Value barriers, llvm::StringRef label, llvm::ArrayRef<int64_t> counts);
   bool run(mlir::Block &block);
   bool run(mlir::Operation *op);
   bool runFor(mlir::scf::ForOp loop);

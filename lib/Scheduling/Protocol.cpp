@@ -257,6 +257,8 @@ void Run::touch(unsigned role, const Step &step, unsigned event, unsigned work) 
         d->message = nameOf(step.source) + " reads " + nameOf(access.box) +
                      ", which nothing has written" + when();
         d->label = "by " + protocol.roles[role].name;
+        d->helps.push_back("write it first, or leave out the read where the loop that writes it "
+                           "has no iterations");
       }
     list.push_back(now);
   }
@@ -458,6 +460,7 @@ void Run::reportDeadlock() {
         if (Diagnostic *d = report(ProtocolDeadlock, stepOf(role).source)) {
           d->message = "this wait never ends: other threads do not come" + when();
           d->label = "by " + protocol.roles[role].name;
+          d->helps.push_back("all threads of the scope must reach it, equally often");
           return;
         }
     return;
@@ -468,6 +471,11 @@ void Run::reportDeadlock() {
   d->message = "this wait never ends: " + missing(waiting.front()) + when();
   d->label = "by " + protocol.roles[waiting.front()].name + ", for the phase of parity " +
              std::to_string(stepOf(waiting.front()).parity);
+  int64_t count = protocol.barriers[stepOf(waiting.front()).barrier].count;
+  d->helps.push_back("each phase needs " + std::to_string(count) +
+                     (count == 1 ? " arrival" : " arrivals") +
+                     "; whoever waits for the first ones starts with phase 0, whoever may go "
+                     "ahead once with phase 1");
   for (size_t i = 1; i < waiting.size(); ++i)
     d->notes.push_back(
         {place(stepOf(waiting[i]).source),
