@@ -132,8 +132,10 @@ bool Check::follow(const Circumstances &circumstances) {
 
 ProtocolReport Check::run() {
   findLoops();
-  // Every slot is used twice, and then once more.
-  int64_t most = sizes.empty() ? 0 : 2 * slots + 2;
+  // Every slot is used twice, and then once more; of rings that are longer than any
+  // that fits tiles, as often as there is time for.
+  constexpr int64_t longestRing = 16;
+  int64_t most = sizes.empty() ? 0 : 2 * std::min(slots, longestRing) + 2;
   Circumstances circumstances;
   // Sizes that decide together are all tried, but not all combinations of them:
   // one moves while the others are large enough.

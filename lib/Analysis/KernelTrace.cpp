@@ -30,6 +30,10 @@ using Queue = sched::ProtocolQueue;
 /// slot of its rings a few times.
 static constexpr int64_t mostOperations = 200000;
 
+/// Steps that all roles may take together: what is found of them grows with their
+/// square.
+static constexpr size_t mostSteps = 2000;
+
 bool touchesBarriers(Operation *op) {
   return op
       ->walk([](Operation *inner) {
@@ -87,6 +91,7 @@ std::optional<sched::Protocol> KernelTrace::follow(const Circumstances &circumst
     name += ofBlock(one.rank);
     protocol.roles.push_back({name});
   }
+  size_t taken = 0;
   for (auto [i, one] : llvm::enumerate(crews)) {
     crew = one;
     steps = &protocol.roles[i].steps;
@@ -99,6 +104,11 @@ std::optional<sched::Protocol> KernelTrace::follow(const Circumstances &circumst
     uncertain = false;
     if (!run(kernel.getBody().front()))
       return std::nullopt;
+    taken += steps->size();
+    if (taken > mostSteps) {
+      lose(kernel, "its roles take more than " + std::to_string(mostSteps) + " steps");
+      return std::nullopt;
+    }
   }
   return std::move(protocol);
 }

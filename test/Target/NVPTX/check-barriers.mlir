@@ -110,3 +110,37 @@ func.func @data(%T: memref<?xi32, strided<[1]>, #g> {tile.name = "T", tile.acces
   nv.mbarrier.wait %free[%slot], %phase : !nv.barriers<2>
   return
 }
+
+// -----
+
+// What would take too long is not followed: many barriers, many steps.
+
+// expected-remark @+1 {{barriers and the use of tiles are right for 0 to 34 iterations}}
+func.func @many_barriers(%A: memref<?xf16, strided<[1]>, #tile.space<global>> {tile.name = "A", tile.access = "in"})
+    attributes {tile.kernel, tile.signature = "A[K]", nv.threads = 32 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %phase = arith.constant 1 : i32
+  %K = memref.dim %A, %c0 : memref<?xf16, strided<[1]>, #tile.space<global>>
+  %free = nv.mbarrier.alloc "free" [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1] : !nv.barriers<40>
+  scf.for %k = %c0 to %K step %c1 {
+    nv.mbarrier.wait %free[%c0], %phase : !nv.barriers<40>
+  }
+  return
+}
+
+// -----
+
+// expected-remark @+1 {{its roles take more than 2000 steps}}
+func.func @many_steps() attributes {tile.kernel, nv.threads = 32 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %many = arith.constant 5000 : index
+  %phase = arith.constant 1 : i32
+  %free = nv.mbarrier.alloc "free" [1] : !nv.barriers<1>
+  scf.for %k = %c0 to %many step %c1 {
+    nv.mbarrier.wait %free[%c0], %phase : !nv.barriers<1>
+  }
+  return
+}
