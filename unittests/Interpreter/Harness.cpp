@@ -144,6 +144,14 @@ std::string replaceAll(std::string text, std::string_view from,
   return text;
 }
 
+std::string withElement(std::string text, Element element) {
+  for (const char *rank : {"!g1", "!g2", "!g3"})
+    text = replaceAll(text, std::string(rank) + "T",
+                      rank + std::string(shortName(element)));
+  text = replaceAll(text, "xT,", "x" + std::string(mlirName(element)) + ",");
+  return replaceAll(text, ": T", ": " + std::string(mlirName(element)));
+}
+
 std::string summary(const InterpretResult &result) {
   std::string text;
   for (const penstock::Diagnostic &fault : result.faults)

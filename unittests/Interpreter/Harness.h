@@ -117,6 +117,9 @@ const char *mlirName(Element element);
 /// As in the names of tensors: "f32", "e4m3".
 const char *shortName(Element element);
 
+/// In \p text, T becomes an element type and gNT the tensors of that type.
+std::string withElement(std::string text, Element element);
+
 } // namespace penstock::test
 
 #endif // PENSTOCK_UNITTESTS_INTERPRETER_HARNESS_H
