@@ -152,6 +152,35 @@ std::string withElement(std::string text, Element element) {
   return replaceAll(text, ": T", ": " + std::string(mlirName(element)));
 }
 
+std::string binaryText(const std::string &op, Element in, Element out,
+                       const std::string &suffix) {
+  std::string text = R"(
+func.func @binary(%A: !g1IN, %B: !g1IN, %C: !g1OUT) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %A, %c0 : !g1IN
+  scf.for %i = %c0 to %n step %c1 {
+    %a = tile.load %A[%i] : !g1IN -> TIN
+    %b = tile.load %B[%i] : !g1IN -> TIN
+    %c = OP %a, %b : SUFFIX
+    tile.store %c, %C[%i] : TOUT, !g1OUT
+  }
+  return
+})";
+  text = replaceAll(text, "TIN", mlirName(in));
+  text = replaceAll(text, "TOUT", mlirName(out));
+  text = replaceAll(text, "!g1IN", std::string("!g1") + shortName(in));
+  text = replaceAll(text, "!g1OUT", std::string("!g1") + shortName(out));
+  text = replaceAll(text, "SUFFIX", suffix);
+  return replaceAll(text, "OP", op);
+}
+
+std::string unaryText(const std::string &op, Element in, Element out,
+                      const std::string &suffix) {
+  std::string text = binaryText(op, in, out, suffix);
+  return replaceAll(text, "%a, %b", "%a");
+}
+
 std::string summary(const InterpretResult &result) {
   std::string text;
   for (const penstock::Diagnostic &fault : result.faults)

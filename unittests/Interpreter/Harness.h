@@ -18,6 +18,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "gtest/gtest.h"
 
+#include <limits>
 #include <random>
 
 namespace penstock::test {
@@ -119,6 +120,34 @@ const char *shortName(Element element);
 
 /// In \p text, T becomes an element type and gNT the tensors of that type.
 std::string withElement(std::string text, Element element);
+
+/// Integers at the edges of their type and around zero, and some between.
+template <class T> std::vector<T> interesting() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> values = {Limits::min(),
+                           T(Limits::min() + 1),
+                           T(-2),
+                           T(-1),
+                           T(0),
+                           T(1),
+                           T(2),
+                           T(3),
+                           T(7),
+                           T(8),
+                           T(sizeof(T) * 8 - 1),
+                           T(sizeof(T) * 8),
+                           T(Limits::max() - 1),
+                           Limits::max()};
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 12; ++i)
+    values.push_back(static_cast<T>(random()));
+  return values;
+}
+
+/// A kernel that applies \p op to each pair of elements of A and B, or to each
+/// element of A.
+std::string binaryText(const std::string &op, Element in, Element out, const std::string &suffix);
+std::string unaryText(const std::string &op, Element in, Element out, const std::string &suffix);
 
 } // namespace penstock::test
 
