@@ -25,8 +25,7 @@ struct BlackwellAttention {
   bool causal = false;
   static constexpr auto signature = "Q[H,M,D], K[H,N,D], V[H,N,D], scale -> O[H,M,D]";
 
-  // scale is log2(e) / sqrt(D); D is at most dim, which explicit kernels cannot
-  // require at a launch.
+  // scale is log2(e) / sqrt(D).
   void operator()(Block &b, In<f16, 3> Q, In<f16, 3> K, In<f16, 3> V, Scalar<f32> scale,
                   Out<f16, 3> O) const {
     auto M = Q.size(1), N = K.size(1);
@@ -35,6 +34,7 @@ struct BlackwellAttention {
     Index keys = causal ? min(N, m0 + block_m) : N;
     auto tiles = ceil_div(keys, block_n);
 
+    b.require(Q.size(2) <= dim, "the kernel is made for heads of at most `dim` elements");
     b.threads(192);
     auto Qs = b.shared<f16>(block_m, dim);
     auto Ks = b.shared<f16>(stages, block_n, dim), Vs = b.shared<f16>(stages, block_n, dim);

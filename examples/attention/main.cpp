@@ -19,7 +19,7 @@ using namespace attention;
 namespace {
 
 struct Shape {
-  int64_t heads, m, n;
+  int64_t heads, m, n, dim = 64;
 };
 
 template <class Attention> int run(const char *name, Target target) {
@@ -27,8 +27,9 @@ template <class Attention> int run(const char *name, Target target) {
   check::Random random(7);
   for (bool causal : {false, true}) {
     auto kernel = compile(Attention{.causal = causal}, target);
-    for (Shape shape : {Shape{1, 128, 128}, Shape{2, 200, 328}, Shape{1, 8, 24}, Shape{1, 64, 0}}) {
-      int64_t dim = 64, h = shape.heads, m = shape.m, n = shape.n;
+    for (Shape shape : {Shape{1, 128, 128}, Shape{2, 200, 328}, Shape{1, 8, 24}, Shape{1, 64, 0},
+                        Shape{1, 40, 72, 48}}) {
+      auto [h, m, n, dim] = shape;
       auto q = check::randoms<f16>(random, h * m * dim, -2, 2);
       auto k = check::randoms<f16>(random, h * n * dim, -2, 2);
       auto v = check::randoms<f16>(random, h * n * dim, -1, 1);
@@ -54,6 +55,16 @@ template <class Attention> int run(const char *name, Target target) {
                     (long long)h, (long long)m, (long long)n, worst, to_text(problems).c_str());
       }
     }
+  }
+  // Heads that do not fit are refused by the launch.
+  std::vector<f16> wide(72, f16(1)), o(72);
+  auto kernel = compile(Attention{}, target);
+  auto refused = kernel.try_launch({}, view(wide, {1, 1, 72}), view(wide, {1, 1, 72}),
+                                   view(wide, {1, 1, 72}), 1.0f, view(o, {1, 1, 72}));
+  ++runs;
+  if (refused.size() != 1 || codeName(refused[0].code) != "PS1401") {
+    ++failures;
+    std::printf("%s, heads of 72: %s\n", name, to_text(refused).c_str());
   }
   std::printf("%s: %d runs, %d failures\n", name, runs, failures);
   return failures;

@@ -22,12 +22,26 @@ public:
   ProtocolReport run();
 
 private:
+  using Sizes = std::map<std::string, int64_t>;
+  /// What the kernel asks of sizes.
+  struct Requirement {
+    Value condition;
+    std::set<std::string> sizes;
+  };
+
   void findLoops();
-  void findSizes(Value value, llvm::DenseSet<Value> &seen);
+  void findRequirements();
+  /// The sizes that a value depends on.
+  void findSizes(Value value, std::set<std::string> &found, llvm::DenseSet<Value> &seen);
   /// The most iterations that a loop with barriers has.
-  int64_t iterationsFor(const std::map<std::string, int64_t> &sizes);
+  int64_t iterationsFor(const Sizes &given);
   /// The smallest size for which there are at least so many; 0 if none is.
   int64_t sizeFor(const std::string &name, int64_t iterations, int64_t atLeast);
+  /// Whether the requirements hold on sizes that are given.
+  bool holds(const Sizes &given);
+  /// Raises one of the sizes, if there is one, until they do; false if the number of
+  /// iterations would change before.
+  bool permit(Sizes &given, const std::string &name);
   bool follow(const Circumstances &circumstances);
 
   func::FuncOp kernel;
@@ -35,13 +49,14 @@ private:
   KnownScalars scalars;
   SmallVector<scf::ForOp> loops;
   std::set<std::string> sizes; ///< that decide how often loops run
+  std::vector<Requirement> requirements;
   int64_t slots = 1;
   bool asksForWork = false;
   std::vector<sched::Protocol> followed;
   ProtocolReport report;
 };
 
-void Check::findSizes(Value value, llvm::DenseSet<Value> &seen) {
+void Check::findSizes(Value value, std::set<std::string> &found, llvm::DenseSet<Value> &seen) {
   if (!seen.insert(value).second)
     return;
   Operation *op = value.getDefiningOp();
@@ -52,15 +67,15 @@ void Check::findSizes(Value value, llvm::DenseSet<Value> &seen) {
     auto index = dim.getConstantIndex();
     if (argument && index && isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
         cast<MemRefType>(argument.getType()).isDynamicDim(unsigned(*index)))
-      sizes.insert(scalars.sizeName(argument, *index));
+      found.insert(scalars.sizeName(argument, *index));
     return;
   }
   if (isa<tile::GridOp>(op)) {
-    sizes.insert(KnownScalars::coordinateName(cast<OpResult>(value).getResultNumber()));
+    found.insert(KnownScalars::coordinateName(cast<OpResult>(value).getResultNumber()));
     return;
   }
   for (Value operand : op->getOperands())
-    findSizes(operand, seen);
+    findSizes(operand, found, seen);
 }
 
 void Check::findLoops() {
@@ -73,12 +88,55 @@ void Check::findLoops() {
         loop && touchesBarriers(loop) && !hasKnownLength(loop)) {
       loops.push_back(loop);
       for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
-        findSizes(bound, seen);
+        findSizes(bound, sizes, seen);
     }
   });
 }
 
-int64_t Check::iterationsFor(const std::map<std::string, int64_t> &given) {
+/// Those on sizes that decide; what others have to be makes no difference here.
+void Check::findRequirements() {
+  SmallVector<Value> conditions;
+  for (auto op : kernel.getBody().getOps<tile::AssertOp>())
+    conditions.push_back(op.getCondition());
+  while (!conditions.empty()) {
+    Requirement requirement{conditions.pop_back_val(), {}};
+    if (auto both = requirement.condition.getDefiningOp<arith::AndIOp>()) {
+      conditions.append({both.getLhs(), both.getRhs()});
+      continue;
+    }
+    llvm::DenseSet<Value> seen;
+    findSizes(requirement.condition, requirement.sizes, seen);
+    if (llvm::all_of(requirement.sizes, [&](auto &name) { return sizes.contains(name); }))
+      requirements.push_back(std::move(requirement));
+  }
+}
+
+bool Check::holds(const Sizes &given) {
+  Circumstances circumstances;
+  circumstances.sizes = given;
+  scalars.begin(circumstances);
+  return llvm::all_of(requirements, [&](const Requirement &requirement) {
+    bool known = llvm::all_of(requirement.sizes, [&](auto &name) { return given.contains(name); });
+    return !known || scalars.compute(requirement.condition).value_or(1) != 0;
+  });
+}
+
+bool Check::permit(Sizes &given, const std::string &name) {
+  if (requirements.empty() || name.empty())
+    return holds(given);
+  // No tile is larger.
+  constexpr int64_t mostTried = 512;
+  int64_t iterations = iterationsFor(given), first = given[name];
+  for (int64_t &size = given[name]; size < first + mostTried; ++size) {
+    if (iterationsFor(given) != iterations)
+      return false;
+    if (holds(given))
+      return true;
+  }
+  return false;
+}
+
+int64_t Check::iterationsFor(const Sizes &given) {
   Circumstances circumstances;
   circumstances.sizes = given;
   scalars.begin(circumstances);
@@ -95,7 +153,7 @@ int64_t Check::iterationsFor(const std::map<std::string, int64_t> &given) {
 int64_t Check::sizeFor(const std::string &name, int64_t iterations, int64_t atLeast) {
   constexpr int64_t largest = 1 << 20;
   // Other coordinates of the block are large here, so that it is this one that counts.
-  std::map<std::string, int64_t> given;
+  Sizes given;
   for (const std::string &other : sizes)
     given[other] = Circumstances().elsewhere;
   auto enough = [&](int64_t size) {
@@ -132,6 +190,7 @@ bool Check::follow(const Circumstances &circumstances) {
 
 ProtocolReport Check::run() {
   findLoops();
+  findRequirements();
   // Every slot is used twice, and then once more; of rings that are longer than any
   // that fits tiles, as often as there is time for.
   constexpr int64_t longestRing = 16;
@@ -145,8 +204,10 @@ ProtocolReport Check::run() {
   for (const std::string &name : moving) {
     circumstances.sizes.clear();
     for (const std::string &other : sizes)
-      if (int64_t large = other == name ? 0 : sizeFor(other, most, 0))
+      if (int64_t large = other == name ? 0 : sizeFor(other, most, 0)) {
         circumstances.sizes[other] = large;
+        permit(circumstances.sizes, other);
+      }
     followed.clear();
     int64_t size = 0;
     for (int64_t n = 0; n <= most; ++n) {
@@ -154,12 +215,21 @@ ProtocolReport Check::run() {
         break;
       if (!name.empty())
         circumstances.sizes[name] = size;
+      if (!permit(circumstances.sizes, name)) {
+        report.allAllowed = false;
+        continue;
+      }
       for (circumstances.grants = 0; circumstances.grants <= (asksForWork ? 2 : 0);
            ++circumstances.grants)
         if (!follow(circumstances))
           return std::move(report);
       report.iterations = std::max(report.iterations, n);
     }
+  }
+  if (followed.empty()) {
+    report.lost = kernel;
+    report.why = "its requirements exclude the sizes that were tried";
+    return std::move(report);
   }
   if (moving.size() == 1 && !asksForWork && !trace.nested() && int64_t(followed.size()) > most)
     report.roles = sched::rolesOf(followed);
@@ -196,6 +266,8 @@ std::string describe(const ProtocolReport &report) {
            "; from there on they are for the emulator";
   }
   std::string upTo = "0 to " + std::to_string(report.iterations) + " iterations";
+  if (!report.allAllowed)
+    upTo += " where its requirements allow them";
   return report.everyNumber
              ? "barriers are right for every number of iterations, the use of tiles for " + upTo
              : "barriers and the use of tiles are right for " + upTo;

@@ -34,8 +34,8 @@ public:
 
   emu::Report run(const emu::LaunchOptions &options) {
     checkRows();
-    auto constants = kernel.launch.evaluate(arguments);
-    if (!constants)
+    auto constants = kernel.launch.evaluate(arguments, report.findings);
+    if (!constants && report.findings.empty())
       error(LaunchGrid, "a division by zero while the grid of `" + kernel.name + "` was computed");
     if (!report.findings.empty())
       return std::move(report);

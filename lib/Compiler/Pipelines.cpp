@@ -57,7 +57,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOp
     passes.addNestedPass<func::FuncOp>(createCheckBarriers());
   passes.addNestedPass<func::FuncOp>(createAdvanceSlots());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
-  passes.addPass(createLowerLaunch());
+  passes.addPass(createLowerLaunch({/*requirements=*/true}));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   // From here on LLVM finds what is common: upstream's CSE looks at everything

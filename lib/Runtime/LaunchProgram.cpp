@@ -94,8 +94,14 @@ std::optional<int64_t> combine(LaunchStep::Kind kind, int64_t x, int64_t y) {
 } // namespace
 
 std::optional<std::vector<int64_t>>
-LaunchProgram::evaluate(std::span<const detail::Argument> arguments) const {
+LaunchProgram::evaluate(std::span<const detail::Argument> arguments,
+                        std::vector<Diagnostic> &broken) const {
   std::vector<int64_t> values;
+  auto checkRequirements = [&] {
+    for (const LaunchRequirement &requirement : requirements)
+      if (requirement.step < values.size() && values[requirement.step] == 0)
+        broken.push_back(requirement.broken);
+  };
   for (const LaunchStep &step : steps) {
     std::optional<int64_t> value;
     switch (step.kind) {
@@ -120,10 +126,14 @@ LaunchProgram::evaluate(std::span<const detail::Argument> arguments) const {
     default:
       value = combine(step.kind, values[step.a], values[step.b]);
     }
-    if (!value)
+    if (!value) {
+      // A requirement may say why.
+      checkRequirements();
       return std::nullopt;
+    }
     values.push_back(*value);
   }
+  checkRequirements();
   std::vector<int64_t> wanted;
   for (unsigned result : results)
     wanted.push_back(values[result]);

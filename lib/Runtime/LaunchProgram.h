@@ -13,6 +13,7 @@
 #ifndef PENSTOCK_RUNTIME_LAUNCHPROGRAM_H
 #define PENSTOCK_RUNTIME_LAUNCHPROGRAM_H
 
+#include "penstock/diagnostics.h"
 #include "penstock/launch.h"
 
 #include <optional>
@@ -63,12 +64,21 @@ struct LaunchStep {
   int64_t value = 0;
 };
 
+/// What a kernel asks of its arguments.
+struct LaunchRequirement {
+  unsigned step = 0; ///< must not be zero
+  Diagnostic broken;
+};
+
 struct LaunchProgram {
   std::vector<LaunchStep> steps;
   std::vector<unsigned> results; ///< the grid's three extents, then the rest
+  std::vector<LaunchRequirement> requirements;
 
-  /// The results; none if a division by zero occurs.
-  std::optional<std::vector<int64_t>> evaluate(std::span<const detail::Argument> arguments) const;
+  /// The results; none if a division by zero occurs. Requirements that do not hold
+  /// are added to \p broken.
+  std::optional<std::vector<int64_t>> evaluate(std::span<const detail::Argument> arguments,
+                                               std::vector<Diagnostic> &broken) const;
 };
 
 } // namespace penstock

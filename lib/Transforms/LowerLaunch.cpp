@@ -73,15 +73,42 @@ public:
 };
 
 struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
+  using LowerLaunchBase::LowerLaunchBase;
+
   void runOnOperation() override {
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (kernel->hasAttr(tile::TileDialect::kernelAttr))
-        lower(kernel);
+      if (kernel->hasAttr(tile::TileDialect::kernelAttr) && failed(lower(kernel)))
+        return signalPassFailure();
   }
 
-  void lower(func::FuncOp kernel) {
+  LogicalResult moveRequirements(func::FuncOp kernel, LaunchBuilder &launch) {
+    SmallVector<tile::AssertOp> requirements;
+    kernel.walk([&](tile::AssertOp op) { requirements.push_back(op); });
+    for (tile::AssertOp op : requirements) {
+      bool always = isa<func::FuncOp>(op->getParentOp());
+      if (!always || !tile::isLaunchConstant(op.getCondition()).ok) {
+        auto diagnostic = tile::emitCoded(op, NotLaunchConstant)
+                          << "a GPU checks a condition of `require` when the kernel is launched, "
+                             "but this one "
+                          << (always ? "is computed from values that only exist inside a block"
+                                     : "stands inside of a loop, a condition or a role");
+        diagnostic.attachNote() << "help: compute it from the kernel's arguments, outside of "
+                                   "everything else; or run the kernel natively";
+        return diagnostic;
+      }
+      launch.clone(op.getCondition());
+      launch.builder.clone(*op, launch.mapping);
+      op.erase();
+    }
+    return success();
+  }
+
+  LogicalResult lower(func::FuncOp kernel) {
     LaunchBuilder launch(kernel);
+    // First: they may keep what follows from dividing by zero.
+    if (requirements && failed(moveRequirements(kernel, launch)))
+      return failure();
     OpBuilder builder(kernel.getContext());
     Block &body = kernel.getBody().front();
     Location loc = kernel.getLoc();
@@ -114,6 +141,7 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
     launch.launch->setAttr(abi::packAttr, builder.getUnitAttr());
     kernel->setAttr(abi::launchSizeAttr,
                     builder.getI64IntegerAttr(launch.numEntries));
+    return success();
   }
 
   Value loadEntry(OpBuilder &b, Location loc, unsigned entry) {

@@ -81,8 +81,14 @@ def LowerLaunch : Pass<"tile-lower-launch", "::mlir::ModuleOp"> {
     the block's number; `tile.divmod` becomes a multiplication by a number from
     the array, with a division where operands are out of its range.
 
+    With `requirements`, for targets whose blocks cannot report faults, every
+    `tile.assert` moves to `@k.launch`. One that does not follow from the kernel's
+    arguments, or that only some blocks reach, is refused.
+
     Example: test/Transforms/lower-launch.mlir
   }];
+  let options = [Option<"requirements", "requirements", "bool", "false",
+                        "check assertions at the launch">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::LLVM::LLVMDialect"];

@@ -1,4 +1,5 @@
 // RUN: penstock-opt %s --tile-lower-launch | FileCheck %s
+// RUN: penstock-opt %s --tile-lower-launch=requirements=true | FileCheck %s --check-prefix=MOVED
 
 !t = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
 
@@ -28,5 +29,26 @@ func.func @k(%A: !t) attributes {tile.kernel} {
   %q, %r = tile.divmod %b#0, %n
   %v = arith.constant 1.0 : f32
   tile.store %v, %A[%q, %r] : f32, !t
+  return
+}
+
+// Assertions stay with the block, which reports them; where blocks cannot, the
+// launch does.
+// CHECK-LABEL: func.func @require.launch
+// CHECK-NOT: tile.assert
+// CHECK-LABEL: func.func @require(
+// CHECK: tile.assert
+// MOVED-LABEL: func.func @require.launch
+// MOVED: [[N:%.*]] = memref.dim
+// MOVED: [[SHORT:%.*]] = arith.cmpi sle, [[N]]
+// MOVED: tile.assert [[SHORT]], "short rows"
+// MOVED-LABEL: func.func @require(
+// MOVED-NOT: tile.assert
+func.func @require(%A: !t) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %n = memref.dim %A, %c1 : !t
+  %short = arith.cmpi sle, %n, %c32 : index
+  tile.assert %short, "short rows"
   return
 }

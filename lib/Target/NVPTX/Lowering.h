@@ -79,9 +79,12 @@ public:
   LogicalResult run();
 
 private:
-  // Lowering.cpp: order of work.
+  // LowerParameter.cpp: what a launch computes and passes.
   LogicalResult readLaunch();
   void layOutParameter();
+  Value parameter(ParameterField::Kind kind, unsigned index, unsigned dim = 0);
+
+  // Lowering.cpp: order of work.
   LogicalResult lowerBlock(mlir::Block &block, const Executing &by);
   LogicalResult lowerOp(Operation *op, const Executing &by);
   LogicalResult lowerScope(Operation *op, Value condition, mlir::Region &body, const Executing &by);
@@ -140,7 +143,6 @@ private:
   /// The address of an element of a shared view; \p inRow is a column known
   /// now, added to \p col.
   Value sharedElement(const View &view, Value row, Value col, int64_t inRow);
-  Value parameter(ParameterField::Kind kind, unsigned index, unsigned dim = 0);
   Value tensorSize(Value tensor, unsigned dim);
   /// Whether an element lies inside of a tensor.
   Value insideTensor(Value tensor, llvm::ArrayRef<Value> indices);

@@ -144,3 +144,56 @@ func.func @many_steps() attributes {tile.kernel, nv.threads = 32 : i64} {
   }
   return
 }
+
+// -----
+
+// Sizes that the kernel excludes are not tried: the wait for the one copy would not
+// end in a second iteration. Of sizes for which loops run equally often, one is
+// tried that is allowed.
+
+#g = #tile.space<global>
+
+// expected-remark @+1 {{barriers and the use of tiles are right for 0 to 1 iterations where its requirements allow them}}
+func.func @once(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.name = "A", tile.access = "in"})
+    attributes {tile.kernel, tile.signature = "A[M,K]", nv.threads = 32 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %phase = arith.constant 0 : i32
+  %bytes = arith.constant 16384 : index
+  %K = memref.dim %A, %c1 : memref<?x?xf16, strided<[?, 1]>, #g>
+  %one = arith.cmpi eq, %K, %c64 : index
+  tile.assert %one, "one tile"
+  %tiles = arith.ceildivsi %K, %c64 : index
+  %As = tile.alloc "As" : memref<128x64xf16, #tile.space<shared>>
+  %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+  nv.elect {
+    nv.mbarrier.arrive %full[%c0] expect %bytes : !nv.barriers<1>
+  }
+  nv.tma.load %A[%c0, %c0] to %As, %full[%c0] : memref<?x?xf16, strided<[?, 1]>, #g>, memref<128x64xf16, #tile.space<shared>>, !nv.barriers<1>
+  scf.for %k = %c0 to %tiles step %c1 {
+    %wanted = arith.index_cast %k : index to i32
+    nv.mbarrier.wait %full[%c0], %wanted : !nv.barriers<1>
+  }
+  return
+}
+
+// -----
+
+#g = #tile.space<global>
+
+// expected-remark @+1 {{its requirements exclude the sizes that were tried}}
+func.func @never(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.name = "A", tile.access = "in"})
+    attributes {tile.kernel, tile.signature = "A[M,K]", nv.threads = 32 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %phase = arith.constant 1 : i32
+  %K = memref.dim %A, %c1 : memref<?x?xf16, strided<[?, 1]>, #g>
+  %negative = arith.cmpi slt, %K, %c0 : index
+  tile.assert %negative, "no size at all"
+  %free = nv.mbarrier.alloc "free" [1] : !nv.barriers<1>
+  scf.for %k = %c0 to %K step %c1 {
+    nv.mbarrier.wait %free[%c0], %phase : !nv.barriers<1>
+  }
+  return
+}
