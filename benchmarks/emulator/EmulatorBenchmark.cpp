@@ -24,8 +24,7 @@ using namespace penstock::emu;
 int main(int argc, char **argv) {
   std::string_view only = argc == 3 && std::string_view(argv[1]) == "--only" ? argv[2] : "";
   bool cpuTime = std::getenv("PENSTOCK_BENCH_CPU_TIME");
-  std::string text =
-      readText(std::string(PENSTOCK_KERNELS) + "/gemm_tcgen05.ptx");
+  std::string text = readText(std::string(PENSTOCK_KERNELS) + "/gemm_tcgen05.ptx");
   GemmProblem problem(1024, 1024, 1024);
   bool ok = true;
   for (bool checks : {true, false}) {

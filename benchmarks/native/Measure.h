@@ -102,12 +102,12 @@ template <class T> std::vector<T> numbers(size_t count, uint32_t seed) {
 /// Ends the program if two results are not the same up to \p tolerance: a
 /// wrong result has no speed.
 template <class A, class B>
-void expectClose(const std::string &name, const std::vector<A> &ours,
-                 const std::vector<B> &theirs, double tolerance) {
+void expectClose(const std::string &name, const std::vector<A> &ours, const std::vector<B> &theirs,
+                 double tolerance) {
   for (size_t i = 0; i < ours.size(); ++i)
     if (!(std::abs(double(ours[i]) - double(theirs[i])) <= tolerance)) {
-      std::fprintf(stderr, "%s: element %zu is %g, expected %g\n", name.c_str(), i,
-                   double(ours[i]), double(theirs[i]));
+      std::fprintf(stderr, "%s: element %zu is %g, expected %g\n", name.c_str(), i, double(ours[i]),
+                   double(theirs[i]));
       std::exit(1);
     }
 }

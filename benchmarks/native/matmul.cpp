@@ -64,8 +64,7 @@ void run(const std::string &name, Matmul<T, TransposedB> blocks, double toleranc
   auto matmul = compile(blocks, Target::native(), {.name = "matmul"});
 
   auto ours = [&] {
-    matmul.launch({.threads = bench::threads()}, view(a, {n, n}), view(b, {n, n}),
-                  view(c, {n, n}));
+    matmul.launch({.threads = bench::threads()}, view(a, {n, n}), view(b, {n, n}), view(c, {n, n}));
   };
   auto theirs = [&] {
     cblas_sgemm(CblasRowMajor, CblasNoTrans, TransposedB ? CblasTrans : CblasNoTrans, n, n, n, 1,

@@ -59,8 +59,7 @@ inline double uniform(Random &random, double low, double high) {
   return low + (high - low) * (random() * 0x1p-32);
 }
 
-template <class T>
-std::vector<T> randoms(Random &random, int64_t n, double low, double high) {
+template <class T> std::vector<T> randoms(Random &random, int64_t n, double low, double high) {
   std::vector<T> values(static_cast<size_t>(n));
   for (T &value : values)
     value = T(static_cast<float>(uniform(random, low, high)));
@@ -72,8 +71,7 @@ std::vector<T> randoms(Random &random, int64_t n, double low, double high) {
 /// element which was never written is caught too.
 template <class T> class Output {
 public:
-  explicit Output(int64_t n)
-      : count(static_cast<size_t>(n)), memory(count + 2 * guard, T(mark)) {}
+  explicit Output(int64_t n) : count(static_cast<size_t>(n)), memory(count + 2 * guard, T(mark)) {}
 
   T *data() { return memory.data() + guard; }
   const T &operator[](size_t i) const { return memory[guard + i]; }
@@ -116,21 +114,17 @@ struct Outcome {
 
 /// Every element must lie within its bound. NaN is only right for NaN, and an
 /// infinity only for the same infinity.
-template <class T>
-Outcome compare(const Output<T> &got, const std::vector<Expected> &want) {
+template <class T> Outcome compare(const Output<T> &got, const std::vector<Expected> &want) {
   Outcome outcome;
   if (!got.intact())
     outcome.fail("memory outside of the tensor was written");
   for (size_t i = 0; i < want.size(); ++i) {
-    double have = static_cast<double>(got[i]),
-           error = std::fabs(have - want[i].value);
-    bool same = have == want[i].value ||
-                (std::isnan(have) && std::isnan(want[i].value));
+    double have = static_cast<double>(got[i]), error = std::fabs(have - want[i].value);
+    bool same = have == want[i].value || (std::isnan(have) && std::isnan(want[i].value));
     if (!same && !(error <= want[i].bound))
-      outcome.fail(
-          "element " + std::to_string(i) + " is " + std::to_string(have) +
-          " and should be " + std::to_string(want[i].value) + ", error " +
-          std::to_string(error) + ", bound " + std::to_string(want[i].bound));
+      outcome.fail("element " + std::to_string(i) + " is " + std::to_string(have) +
+                   " and should be " + std::to_string(want[i].value) + ", error " +
+                   std::to_string(error) + ", bound " + std::to_string(want[i].bound));
     if (!same && error > outcome.worst * want[i].bound)
       outcome.worst = error / want[i].bound;
   }
@@ -146,8 +140,7 @@ Outcome compare(const Output<T> &got, const std::vector<Expected> &want) {
 template <class K> struct BothTargets {
   explicit BothTargets(K kernel)
       : native(penstock::try_compile(kernel, penstock::Target::native())),
-        interpreted(
-            penstock::try_compile(kernel, penstock::Target::interpreter())) {}
+        interpreted(penstock::try_compile(kernel, penstock::Target::interpreter())) {}
   penstock::Compiled<K> native, interpreted;
 };
 
@@ -159,8 +152,7 @@ public:
 
   /// Runs one case, `body(kernel) -> Outcome`, on each target.
   template <class K, class Body>
-  void run(const std::string &name, Size size, const BothTargets<K> &kernels,
-           Body body) {
+  void run(const std::string &name, Size size, const BothTargets<K> &kernels, Body body) {
     one(name, "native", kernels.native, body);
     if (size == Small)
       one(name, "interpreter", kernels.interpreted, body);
@@ -174,22 +166,21 @@ public:
 
 private:
   template <class K, class Body>
-  void one(const std::string &name, const char *target,
-           const penstock::Compiled<K> &compiled, Body &body) {
+  void one(const std::string &name, const char *target, const penstock::Compiled<K> &compiled,
+           Body &body) {
     Outcome outcome;
     try {
       if (compiled)
         outcome = body(compiled.kernel);
       else
-        outcome.fail("does not compile:\n" +
-                     penstock::to_text(compiled.diagnostics));
+        outcome.fail("does not compile:\n" + penstock::to_text(compiled.diagnostics));
     } catch (const penstock::Error &error) {
       outcome.fail(error.what());
     }
     ++total;
     failed += !outcome.passed;
-    std::printf("%-4s %s %s on %s", outcome.passed ? "ok" : "FAIL",
-                example.c_str(), name.c_str(), target);
+    std::printf("%-4s %s %s on %s", outcome.passed ? "ok" : "FAIL", example.c_str(), name.c_str(),
+                target);
     if (outcome.passed)
       std::printf(": error at most %.3f of the bound\n", outcome.worst);
     else

@@ -23,13 +23,12 @@ struct FlashAttention {
   // `dim` is the size of a head; smaller heads work too, filled up with zeros.
   int block_m = 64, block_n = 64, dim = 64, stages = 2;
   bool causal = false;
-  static constexpr auto signature =
-      "Q[H,M,D], K[H,N,D], V[H,N,D], scale -> O[H,M,D]";
+  static constexpr auto signature = "Q[H,M,D], K[H,N,D], V[H,N,D], scale -> O[H,M,D]";
 
   // scale is log2(e) / sqrt(D): the kernel uses powers of two, which are
   // cheaper.
-  void operator()(Block &b, In<f16, 3> Q, In<f16, 3> K, In<f16, 3> V,
-                  Scalar<f32> scale, Out<f16, 3> O) const {
+  void operator()(Block &b, In<f16, 3> Q, In<f16, 3> K, In<f16, 3> V, Scalar<f32> scale,
+                  Out<f16, 3> O) const {
     auto [H, M, D] = Q.sizes();
     auto N = K.size(1);
     b.require(D <= dim, "the kernel was compiled for smaller heads");
@@ -57,8 +56,7 @@ struct FlashAttention {
     // plain `if` is a choice at compile time: only one of the two is recorded.
     Index keys = causal ? min(N, m0 + block_m) : N;
 
-    for (Index n :
-         b.pipelined(ceil_div(keys, block_n), {.num_stages = stages})) {
+    for (Index n : b.pipelined(ceil_div(keys, block_n), {.num_stages = stages})) {
       Index n0 = n * block_n;
       b.copy(K.at(h, n0, 0), Ks);
       b.gemm(Qs, transposed(Ks), S, {.accumulate = false});

@@ -28,10 +28,10 @@ using namespace examples;
 //   relative to sum p|v|, because the weights are positive. The `tiny` errors
 //   are absolute: N of them in each sum, at most 2 N tiny max|v| together.
 // - The rounding to f16.
-static std::vector<check::Expected>
-reference(const std::vector<f16> &q, const std::vector<f16> &k,
-          const std::vector<f16> &v, int64_t H, int64_t M, int64_t N, int64_t D,
-          double scale, bool causal, int64_t blockN) {
+static std::vector<check::Expected> reference(const std::vector<f16> &q, const std::vector<f16> &k,
+                                              const std::vector<f16> &v, int64_t H, int64_t M,
+                                              int64_t N, int64_t D, double scale, bool causal,
+                                              int64_t blockN) {
   using Half = check::Rounding<f16>;
   std::vector<check::Expected> want;
   std::vector<double> p(static_cast<size_t>(N));
@@ -42,8 +42,8 @@ reference(const std::vector<f16> &q, const std::vector<f16> &k,
       for (int64_t j = 0; j < seen; ++j) {
         double score = 0, magnitude = 0;
         for (int64_t d = 0; d < D; ++d) {
-          double product = double(q[size_t((h * M + i) * D + d)]) *
-                           double(k[size_t((h * N + j) * D + d)]);
+          double product =
+              double(q[size_t((h * M + i) * D + d)]) * double(k[size_t((h * N + j) * D + d)]);
           score += product;
           magnitude += std::fabs(product);
         }
@@ -55,10 +55,7 @@ reference(const std::vector<f16> &q, const std::vector<f16> &k,
       for (int64_t j = 0; j < seen; ++j)
         sum += p[size_t(j)] = std::exp2(p[size_t(j)] - top);
       double tiles = double((seen + blockN - 1) / blockN), u = check::u32;
-      double x = seen ? std::log(2) * (2 * scale * scoreError +
-                                       3 * u * (top - bottom)) +
-                            2 * u
-                      : 0;
+      double x = seen ? std::log(2) * (2 * scale * scoreError + 3 * u * (top - bottom)) + 2 * u : 0;
       double weight = x + Half::unit + tiles * (x + u);
       double relative = 2 * weight + 2 * check::gamma(double(seen) + tiles + 1);
       for (int64_t d = 0; d < D; ++d) {
@@ -69,10 +66,8 @@ reference(const std::vector<f16> &q, const std::vector<f16> &k,
           magnitude += p[size_t(j)] / sum * std::fabs(value);
           largest = std::max(largest, std::fabs(value));
         }
-        double error =
-            relative * magnitude + 2 * double(seen) * Half::tiny * largest;
-        want.push_back(
-            {y, error + Half::unit * (std::fabs(y) + error) + Half::tiny});
+        double error = relative * magnitude + 2 * double(seen) * Half::tiny * largest;
+        want.push_back({y, error + Half::unit * (std::fabs(y) + error) + Half::tiny});
       }
     }
   return want;
@@ -86,31 +81,27 @@ int main() {
     int64_t H, M, N, D;
     double range; ///< of queries and keys: larger ones make sharper weights
   };
-  auto test = [&](const FlashAttention &attention, const auto &kernels,
-                  check::Size size, Shape shape) {
+  auto test = [&](const FlashAttention &attention, const auto &kernels, check::Size size,
+                  Shape shape) {
     auto [H, M, N, D, range] = shape;
     auto q = check::randoms<f16>(random, H * M * D, -range, range);
     auto k = check::randoms<f16>(random, H * N * D, -range, range);
     auto v = check::randoms<f16>(random, H * N * D, -1, 1);
     f32 scale = f32(1.4426950408889634 / std::sqrt(double(D)));
-    auto want = reference(q, k, v, H, M, N, D,
-                          1.4426950408889634 / std::sqrt(double(D)),
+    auto want = reference(q, k, v, H, M, N, D, 1.4426950408889634 / std::sqrt(double(D)),
                           attention.causal, attention.block_n);
-    cases.run(std::string(attention.causal ? "causal" : "full") +
-                  " H=" + std::to_string(H) + " M=" + std::to_string(M) +
-                  " N=" + std::to_string(N) + " D=" + std::to_string(D) +
-                  " range " + std::to_string(int(range)),
-              size, kernels,
-              [&, H = H, M = M, N = N, D = D](const auto &kernel) {
+    cases.run(std::string(attention.causal ? "causal" : "full") + " H=" + std::to_string(H) +
+                  " M=" + std::to_string(M) + " N=" + std::to_string(N) +
+                  " D=" + std::to_string(D) + " range " + std::to_string(int(range)),
+              size, kernels, [&, H = H, M = M, N = N, D = D](const auto &kernel) {
                 check::Output<f16> o(H * M * D);
-                kernel(view(q, {H, M, D}), view(k, {H, N, D}),
-                       view(v, {H, N, D}), scale, view(o, {H, M, D}));
+                kernel(view(q, {H, M, D}), view(k, {H, N, D}), view(v, {H, N, D}), scale,
+                       view(o, {H, M, D}));
                 return check::compare(o, want);
               });
   };
   for (bool causal : {false, true}) {
-    FlashAttention small{
-        .block_m = 16, .block_n = 8, .dim = 16, .causal = causal};
+    FlashAttention small{.block_m = 16, .block_n = 8, .dim = 16, .causal = causal};
     check::BothTargets smallTiles(small);
     for (Shape shape : {Shape{0, 4, 4, 4, 1},
                         {2, 0, 4, 4, 1},

@@ -21,8 +21,7 @@ struct Gather {
   int block_m = 32, block_n = 128;
   static constexpr auto signature = "Table[V,D], Ids[M] -> Y[M,D]";
 
-  void operator()(Block &b, In<f16, 2> Table, In<i32, 1> Ids,
-                  Out<f16, 2> Y) const {
+  void operator()(Block &b, In<f16, 2> Table, In<i32, 1> Ids, Out<f16, 2> Y) const {
     auto [M, D] = Y.sizes();
     auto [bn, bm] = b.grid(ceil_div(D, block_n), ceil_div(M, block_m));
     Index m0 = bm * block_m, n0 = bn * block_n;

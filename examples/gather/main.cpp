@@ -36,8 +36,7 @@ int main() {
     for (i32 id : ids)
       for (int64_t j = 0; j < D; ++j)
         want.push_back({double(table[size_t(id * D + j)]), 0});
-    cases.run("V=" + std::to_string(V) + " D=" + std::to_string(D) +
-                  " M=" + std::to_string(M),
+    cases.run("V=" + std::to_string(V) + " D=" + std::to_string(D) + " M=" + std::to_string(M),
               M * D < 20000 ? check::Small : check::Large, kernels,
               [&, V = V, D = D, M = M](const auto &kernel) {
                 check::Output<f16> y(M * D);
@@ -47,14 +46,14 @@ int main() {
   }
 
   for (i32 wrong : {-1, 4}) // below and behind the table
-    cases.run("id " + std::to_string(wrong) + " of 4 is reported", check::Small,
-              kernels, [&](const auto &kernel) {
+    cases.run("id " + std::to_string(wrong) + " of 4 is reported", check::Small, kernels,
+              [&](const auto &kernel) {
                 std::vector<f16> table(4 * 8);
                 std::vector<i32> ids = {0, wrong, 3};
                 check::Output<f16> y(3 * 8);
                 check::Outcome outcome;
-                auto faults = kernel.try_launch(
-                    {}, view(table, {4, 8}), view(ids, {3}), view(y, {3, 8}));
+                auto faults =
+                    kernel.try_launch({}, view(table, {4, 8}), view(ids, {3}), view(y, {3, 8}));
                 if (faults.empty())
                   outcome.fail("no fault was reported");
                 if (!y.intact())

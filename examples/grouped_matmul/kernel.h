@@ -24,8 +24,7 @@ struct GroupedMatmul {
   int block_m = 64, block_n = 128, block_k = 64, stages = 3;
   static constexpr auto signature = "A[T,K], B[G,N,K], Rows[G] -> C[T,N]";
 
-  void operator()(Block &b, In<f16, 2> A, In<f16, 3> B, In<i32, 1> Rows,
-                  Out<f16, 2> C) const {
+  void operator()(Block &b, In<f16, 2> A, In<f16, 3> B, In<i32, 1> Rows, Out<f16, 2> C) const {
     auto [T, K] = A.sizes();
     auto G = B.size(0);
     auto N = B.size(1);
@@ -60,8 +59,7 @@ struct GroupedMatmul {
       auto acc = b.local<f32>(block_m, block_n);
 
       b.fill(acc, 0);
-      for (Index k :
-           b.pipelined(ceil_div(K, block_k), {.num_stages = stages})) {
+      for (Index k : b.pipelined(ceil_div(K, block_k), {.num_stages = stages})) {
         b.copy(A.at(row0, k * block_k), As);
         // A tile of two dimensions runs along the last two of the tensor.
         b.copy(B.at(group, bn * block_n, k * block_k), Bs);
@@ -72,10 +70,8 @@ struct GroupedMatmul {
       // rows behind it belong to another block, which writes them. So elements
       // are stored one by one, each under its condition.
       b.parallel(block_m, block_n, [&](Index i, Index j) {
-        b.when(row0 + i < end && bn * block_n + j < N, [&] {
-          b.store(C.at(row0 + i, bn * block_n + j),
-                  cast<f16>(b.load(acc, i, j)));
-        });
+        b.when(row0 + i < end && bn * block_n + j < N,
+               [&] { b.store(C.at(row0 + i, bn * block_n + j), cast<f16>(b.load(acc, i, j))); });
       });
     });
   }

@@ -39,8 +39,7 @@ struct Histogram {
     // them that meet at one counter need an atomic.
     b.parallel(block, [&](Index i) {
       auto value = b.load(x, i);
-      b.when(value >= 0 && value < bins,
-             [&] { b.atomic(Add, counts, value, 1); });
+      b.when(value >= 0 && value < bins, [&] { b.atomic(Add, counts, value, 1); });
     });
     b.parallel(bins, [&](Index j) {
       auto count = b.load(counts, j);

@@ -21,8 +21,8 @@ struct LayerNorm {
   int block_m = 16, block_n = 128;
   static constexpr auto signature = "X[M,N], gamma[N], beta[N], eps -> Y[M,N]";
 
-  void operator()(Block &b, In<bf16, 2> X, In<f32, 1> gamma, In<f32, 1> beta,
-                  Scalar<f32> eps, Out<bf16, 2> Y) const {
+  void operator()(Block &b, In<bf16, 2> X, In<f32, 1> gamma, In<f32, 1> beta, Scalar<f32> eps,
+                  Out<bf16, 2> Y) const {
     auto [M, N] = X.sizes();
     Index m0 = b.grid(ceil_div(M, block_m)) * block_m;
     auto count = cast<f32>(N);
@@ -48,8 +48,7 @@ struct LayerNorm {
       b.copy(X.at(m0, n * block_n), x);
       // Here the zeros outside would count, so the mask keeps them out. col(x)
       // is the column of each element inside of the tile.
-      b.set(x, where(col(x) + n * block_n < N,
-                     (x - rows(mean)) * (x - rows(mean)), 0));
+      b.set(x, where(col(x) + n * block_n < N, (x - rows(mean)) * (x - rows(mean)), 0));
       b.reduce(Sum, x, 1, scale, {.accumulate = true});
     }
     b.set(scale, rsqrt(scale / count + eps));

@@ -19,9 +19,10 @@ using namespace examples;
 //   roundings;
 // - the result: em itself scaled, five roundings, one of them of the final sum;
 //   and the rounding to bf16, which dominates.
-static std::vector<check::Expected>
-reference(const std::vector<bf16> &x, const std::vector<f32> &gamma,
-          const std::vector<f32> &beta, double eps, int64_t M, int64_t N) {
+static std::vector<check::Expected> reference(const std::vector<bf16> &x,
+                                              const std::vector<f32> &gamma,
+                                              const std::vector<f32> &beta, double eps, int64_t M,
+                                              int64_t N) {
   std::vector<check::Expected> want;
   for (int64_t i = 0; i < M; ++i) {
     const bf16 *row = x.data() + i * N;
@@ -33,9 +34,8 @@ reference(const std::vector<bf16> &x, const std::vector<f32> &gamma,
     for (int64_t j = 0; j < N; ++j)
       variance += (row[j] - mean) * (row[j] - mean) / double(N);
     double meanError = check::gamma(double(N) + 1) * magnitude;
-    double varianceError =
-        meanError * meanError +
-        check::gamma(double(N) + 6) * (variance + meanError * meanError + eps);
+    double varianceError = meanError * meanError +
+                           check::gamma(double(N) + 6) * (variance + meanError * meanError + eps);
     double scale = 1 / std::sqrt(variance + eps);
     // A relative error d of the radicand, below 1/2, is one of at most d after
     // the inverse root.
@@ -46,8 +46,7 @@ reference(const std::vector<bf16> &x, const std::vector<f32> &gamma,
       double error = meanError * scale * std::fabs(g) * (1 + relative) +
                      std::fabs(product) * (relative + check::gamma(4)) +
                      check::gamma(1) * std::fabs(y);
-      want.push_back(
-          {y, error + check::Rounding<bf16>::unit * (std::fabs(y) + error)});
+      want.push_back({y, error + check::Rounding<bf16>::unit * (std::fabs(y) + error)});
     }
   }
   return want;
@@ -80,11 +79,9 @@ int main() {
     auto want = reference(x, gamma, beta, eps, M, N);
     cases.run("M=" + std::to_string(M) + " N=" + std::to_string(N) + " x in [" +
                   std::to_string(low) + ", " + std::to_string(high) + ")",
-              M * N < 20000 ? check::Small : check::Large, kernels,
-              [&](const auto &kernel) {
+              M * N < 20000 ? check::Small : check::Large, kernels, [&](const auto &kernel) {
                 check::Output<bf16> y(M * N);
-                kernel(view(x, {M, N}), view(gamma, {N}), view(beta, {N}), eps,
-                       view(y, {M, N}));
+                kernel(view(x, {M, N}), view(gamma, {N}), view(beta, {N}), eps, view(y, {M, N}));
                 return check::compare(y, want);
               });
   }

@@ -22,15 +22,13 @@ struct MatmulBiasGelu {
   int block_m = 128, block_n = 128, block_k = 64, stages = 3, group = 8;
   static constexpr auto signature = "A[M,K], B[N,K], bias[N] -> C[M,N]";
 
-  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, In<f16, 1> bias,
-                  Out<f16, 2> C) const {
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, In<f16, 1> bias, Out<f16, 2> C) const {
     auto [M, K] = A.sizes();
     auto N = B.size(0);
 
     // Blocks that run at the same time should share rows of A and of B in the
     // cache, so consecutive blocks walk through narrow groups of columns.
-    auto [bm, bn] =
-        b.grid(ceil_div(M, block_m), ceil_div(N, block_n), swizzled(group));
+    auto [bm, bn] = b.grid(ceil_div(M, block_m), ceil_div(N, block_n), swizzled(group));
     Index m0 = bm * block_m, n0 = bn * block_n;
 
     auto As = b.shared<f16>(block_m, block_k);

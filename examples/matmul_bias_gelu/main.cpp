@@ -19,10 +19,9 @@ using namespace examples;
 //   the last place, 2 u, and the sum with 1, which is at most 2, by 2 u: 5 u,
 //   times |x| / 2. Two more products make 2 u of the result;
 // - the rounding to f16.
-static std::vector<check::Expected> reference(const std::vector<f16> &a,
-                                              const std::vector<f16> &b,
-                                              const std::vector<f16> &bias,
-                                              int64_t M, int64_t N, int64_t K) {
+static std::vector<check::Expected> reference(const std::vector<f16> &a, const std::vector<f16> &b,
+                                              const std::vector<f16> &bias, int64_t M, int64_t N,
+                                              int64_t K) {
   std::vector<double> wideA(a.begin(), a.end()), wideB(b.begin(), b.end());
   std::vector<check::Expected> want;
   for (int64_t i = 0; i < M; ++i)
@@ -36,12 +35,10 @@ static std::vector<check::Expected> reference(const std::vector<f16> &a,
       double y = x * 0.5 * (1 + std::erf(x * std::sqrt(0.5)));
       double sumError = check::gamma(double(K)) * magnitude;
       sumError += check::gamma(1) * (std::fabs(x) + sumError);
-      double error = 1.13 * sumError +
-                     check::gamma(5) * (std::fabs(x) + sumError) / 2 +
+      double error = 1.13 * sumError + check::gamma(5) * (std::fabs(x) + sumError) / 2 +
                      check::gamma(2) * std::fabs(y);
-      want.push_back(
-          {y, error + check::Rounding<f16>::unit * (std::fabs(y) + error) +
-                  check::Rounding<f16>::tiny});
+      want.push_back({y, error + check::Rounding<f16>::unit * (std::fabs(y) + error) +
+                             check::Rounding<f16>::tiny});
     }
   return want;
 }
@@ -49,27 +46,24 @@ static std::vector<check::Expected> reference(const std::vector<f16> &a,
 int main() {
   check::Cases cases("matmul_bias_gelu");
   check::Random random(4);
-  MatmulBiasGelu small{
-      .block_m = 32, .block_n = 16, .block_k = 16, .stages = 3, .group = 2};
+  MatmulBiasGelu small{.block_m = 32, .block_n = 16, .block_k = 16, .stages = 3, .group = 2};
   check::BothTargets smallTiles(small);
   check::BothTargets largeTiles(MatmulBiasGelu{});
 
   struct Shape {
     int64_t M, N, K;
   };
-  auto test = [&](const char *tiles, const auto &kernels, check::Size size,
-                  Shape shape) {
+  auto test = [&](const char *tiles, const auto &kernels, check::Size size, Shape shape) {
     auto [M, N, K] = shape;
     auto a = check::randoms<f16>(random, M * K, -1, 1);
     auto b = check::randoms<f16>(random, N * K, -1, 1);
     auto bias = check::randoms<f16>(random, N, -2, 2);
     auto want = reference(a, b, bias, M, N, K);
-    cases.run("M=" + std::to_string(M) + " N=" + std::to_string(N) +
-                  " K=" + std::to_string(K) + " " + tiles + " tiles",
+    cases.run("M=" + std::to_string(M) + " N=" + std::to_string(N) + " K=" + std::to_string(K) +
+                  " " + tiles + " tiles",
               size, kernels, [&, M = M, N = N, K = K](const auto &kernel) {
                 check::Output<f16> c(M * N);
-                kernel(view(a, {M, K}), view(b, {N, K}), view(bias, {N}),
-                       view(c, {M, N}));
+                kernel(view(a, {M, K}), view(b, {N, K}), view(bias, {N}), view(c, {M, N}));
                 return check::compare(c, want);
               });
   };

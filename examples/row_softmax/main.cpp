@@ -20,8 +20,8 @@ using namespace examples;
 //   adds gamma(block_n); the terms are exponentials themselves.
 // - the quotient: one rounding.
 // Near zero, exp and the quotient err by a unit of the subnormal numbers each.
-static std::vector<check::Expected>
-reference(const std::vector<f32> &x, int64_t M, int64_t N, int64_t blockN) {
+static std::vector<check::Expected> reference(const std::vector<f32> &x, int64_t M, int64_t N,
+                                              int64_t blockN) {
   std::vector<check::Expected> want;
   for (int64_t i = 0; i < M; ++i) {
     const f32 *row = x.data() + i * N;
@@ -35,13 +35,10 @@ reference(const std::vector<f32> &x, int64_t M, int64_t N, int64_t blockN) {
       sum += std::exp(row[j] - top);
     double range = std::isfinite(top) ? top - bottom : 0;
     double exponential = range + 2, pieces = double((N + blockN - 1) / blockN);
-    double units = exponential +
-                   (pieces * (exponential + 2) + double(blockN) + exponential) +
-                   1;
+    double units = exponential + (pieces * (exponential + 2) + double(blockN) + exponential) + 1;
     for (int64_t j = 0; j < N; ++j) {
       double y = std::exp(row[j] - top) / sum;
-      want.push_back(
-          {y, check::gamma(units) * y + 4 * check::Rounding<f32>::tiny});
+      want.push_back({y, check::gamma(units) * y + 4 * check::Rounding<f32>::tiny});
     }
   }
   return want;
@@ -69,8 +66,7 @@ int main() {
     auto x = check::randoms<f32>(random, M * N, -30, 30);
     auto want = reference(x, M, N, softmax.block_n);
     cases.run("M=" + std::to_string(M) + " N=" + std::to_string(N),
-              M * N < 20000 ? check::Small : check::Large, kernels,
-              [&](const auto &kernel) {
+              M * N < 20000 ? check::Small : check::Large, kernels, [&](const auto &kernel) {
                 check::Output<f32> y(M * N);
                 kernel(view(x, {M, N}), view(y, {M, N}));
                 return check::compare(y, want);

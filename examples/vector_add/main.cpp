@@ -36,8 +36,8 @@ int main() {
       a[3] = 3e38f, b[3] = 1e30f;
     }
     auto want = reference(a, b);
-    cases.run("n=" + std::to_string(n), n < 5000 ? check::Small : check::Large,
-              kernels, [&](const auto &kernel) {
+    cases.run("n=" + std::to_string(n), n < 5000 ? check::Small : check::Large, kernels,
+              [&](const auto &kernel) {
                 check::Output<f32> c(n);
                 kernel(view(a, {n}), view(b, {n}), view(c, {n}));
                 return check::compare(c, want);

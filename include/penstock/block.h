@@ -156,8 +156,7 @@ public:
   template <class T> Tile<T, 1> shared(int64_t a, TileOptions o = {}, Loc at = here()) {
     return make<T, 1>(detail::Space::Shared, {a}, o, at);
   }
-  template <class T>
-  Tile<T, 2> shared(int64_t a, int64_t b, TileOptions o = {}, Loc at = here()) {
+  template <class T> Tile<T, 2> shared(int64_t a, int64_t b, TileOptions o = {}, Loc at = here()) {
     return make<T, 2>(detail::Space::Shared, {a, b}, o, at);
   }
   template <class T>
@@ -167,8 +166,7 @@ public:
   template <class T> Tile<T, 1> local(int64_t a, TileOptions o = {}, Loc at = here()) {
     return make<T, 1>(detail::Space::Local, {a}, o, at);
   }
-  template <class T>
-  Tile<T, 2> local(int64_t a, int64_t b, TileOptions o = {}, Loc at = here()) {
+  template <class T> Tile<T, 2> local(int64_t a, int64_t b, TileOptions o = {}, Loc at = here()) {
     return make<T, 2>(detail::Space::Local, {a, b}, o, at);
   }
   template <class T>
@@ -181,8 +179,8 @@ public:
   //===------------------------------------------------------------------===//
 
   template <class T, int RT, Access A, class U, int R>
-  void copy(const Place<T, RT, A> &source, const Tile<U, R> &target,
-            CopyOptions o = {}, Loc at = here()) {
+  void copy(const Place<T, RT, A> &source, const Tile<U, R> &target, CopyOptions o = {},
+            Loc at = here()) {
     static_assert(A != Access::Out, "this tensor is an Out<..>: it is only "
                                     "written; declare it as InOut<..>");
     detail::CopyArguments arguments{.source = source.tensor, .target = target.ref, .fill = {}};
@@ -194,8 +192,8 @@ public:
     detail::copy(arguments, within(at));
   }
   template <class T, int R, class U, int RT, Access A>
-  void copy(const Tile<T, R> &source, const Place<U, RT, A> &target,
-            CopyOptions o = {}, Loc at = here()) {
+  void copy(const Tile<T, R> &source, const Place<U, RT, A> &target, CopyOptions o = {},
+            Loc at = here()) {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only "
                                    "read; declare it as Out<..> or InOut<..>");
     detail::CopyArguments arguments{.source = source.ref, .target = target.tensor, .fill = {}};
@@ -205,8 +203,8 @@ public:
     detail::copy(arguments, within(at));
   }
   template <class T, int R, class U>
-  void copy(const Tile<T, R> &source, const Tile<U, R> &target,
-            CopyOptions o = {}, Loc at = here()) {
+  void copy(const Tile<T, R> &source, const Tile<U, R> &target, CopyOptions o = {},
+            Loc at = here()) {
     detail::CopyArguments arguments{.source = source.ref, .target = target.ref, .fill = {}};
     arguments.async = o.async;
     detail::copy(arguments, within(at));
@@ -220,14 +218,14 @@ public:
 
   /// acc += a * b, for an M x K and a K x N tile.
   template <class A, class B, class C>
-  void gemm(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc,
-            GemmOptions o = {}, Loc at = here()) {
+  void gemm(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, GemmOptions o = {},
+            Loc at = here()) {
     detail::gemm(a.ref, b.ref, acc.ref, o.accumulate, o.tf32, o.async, within(at));
   }
 
   template <class T, int R, class U>
-  void reduce(Reduction kind, const Tile<T, R> &source, int dim,
-              const Tile<U, R - 1> &target, ReduceOptions o = {}, Loc at = here()) {
+  void reduce(Reduction kind, const Tile<T, R> &source, int dim, const Tile<U, R - 1> &target,
+              ReduceOptions o = {}, Loc at = here()) {
     static_assert(R > 1, "a tile of rank one is reduced as a 1 x n tile");
     detail::reduce(detail::Kind(kind), source.ref, dim, target.ref, o.accumulate, within(at));
   }
@@ -262,8 +260,7 @@ public:
     detail::Ref indices[] = {i.ref};
     return Scalar<T>(detail::load(tile.ref, indices, within(at)));
   }
-  template <class T>
-  Scalar<T> load(const Tile<T, 2> &tile, Arg i, Arg j, Loc at = here()) {
+  template <class T> Scalar<T> load(const Tile<T, 2> &tile, Arg i, Arg j, Loc at = here()) {
     detail::Ref indices[] = {i.ref, j.ref};
     return Scalar<T>(detail::load(tile.ref, indices, within(at)));
   }
@@ -274,8 +271,8 @@ public:
     detail::store(value.ref, tile.ref, indices, within(at));
   }
   template <class T>
-  void store(const Tile<T, 2> &tile, Arg i, Arg j,
-             std::type_identity_t<detail::ScalarArg<T>> value, Loc at = here()) {
+  void store(const Tile<T, 2> &tile, Arg i, Arg j, std::type_identity_t<detail::ScalarArg<T>> value,
+             Loc at = here()) {
     detail::Ref indices[] = {i.ref, j.ref};
     detail::store(value.ref, tile.ref, indices, within(at));
   }
@@ -312,14 +309,14 @@ public:
   }
   /// A loop over 0 .. count-1 that is to run as a software pipeline.
   detail::LoopRange pipelined(Arg count, PipelineOptions o, Loc at = here()) {
-    detail::LoopArguments arguments{.begin = literal(0, at), .end = count.ref, .step = literal(1, at)};
+    detail::LoopArguments arguments{
+        .begin = literal(0, at), .end = count.ref, .step = literal(1, at)};
     arguments.pipelined = true;
     arguments.numStages = o.num_stages;
     return detail::LoopRange(arguments, std::move(o), within(at));
   }
 
-  template <class Then>
-  void when(detail::ScalarArg<bool> condition, Then &&then, Loc at = here()) {
+  template <class Then> void when(detail::ScalarArg<bool> condition, Then &&then, Loc at = here()) {
     detail::Scope scope = detail::openCondition(condition.ref, false, within(at));
     then();
     detail::close(scope);
@@ -334,8 +331,7 @@ public:
     detail::close(scope);
   }
   /// Several operations that take one slot of a schedule.
-  template <class Body>
-  void statement(std::string_view name, Body &&body, Loc at = here()) {
+  template <class Body> void statement(std::string_view name, Body &&body, Loc at = here()) {
     detail::Scope scope = detail::openStatement(name, within(at));
     body();
     detail::close(scope);
@@ -377,9 +373,7 @@ public:
   Index pair(Loc at = here()) { return Index(detail::nv::pair(at)); }
   /// So many neighbouring blocks run together and reach each other's barriers and
   /// shared memory; the grid is a multiple of them. Gives which of them this is.
-  Index cluster(int64_t blocks, Loc at = here()) {
-    return Index(detail::nv::cluster(blocks, at));
-  }
+  Index cluster(int64_t blocks, Loc at = here()) { return Index(detail::nv::cluster(blocks, at)); }
   /// Waits for all threads of all blocks of the cluster or pair.
   void cluster_sync(Loc at = here()) { detail::nv::clusterSync(at); }
   /// What some warps do; the others go on behind it.
@@ -438,8 +432,7 @@ public:
     template <class T, int R> Printable(const Tile<T, R> &value) : ref(value.ref) {}
     template <class T> Printable(const Var<T> &value) : ref(Scalar<T>(value).ref) {}
   };
-  void print(std::string_view text, std::initializer_list<Printable> values = {},
-             Loc at = here()) {
+  void print(std::string_view text, std::initializer_list<Printable> values = {}, Loc at = here()) {
     std::vector<detail::Ref> refs;
     for (const Printable &value : values)
       refs.push_back(value.ref);

@@ -120,8 +120,7 @@ template <class T, int R, Access A> struct TensorTraits {
 };
 template <class T, int R> struct ArgumentTraits<In<T, R>> : TensorTraits<T, R, Access::In> {};
 template <class T, int R> struct ArgumentTraits<Out<T, R>> : TensorTraits<T, R, Access::Out> {};
-template <class T, int R>
-struct ArgumentTraits<InOut<T, R>> : TensorTraits<T, R, Access::InOut> {};
+template <class T, int R> struct ArgumentTraits<InOut<T, R>> : TensorTraits<T, R, Access::InOut> {};
 template <class T> struct ArgumentTraits<Scalar<T>> {
   using Host = std::conditional_t<std::is_same_v<T, index_t>, int64_t, T>;
   static ArgumentSpec spec() { return {false, ElementOf<T>::value, 0, Access::In}; }
@@ -191,17 +190,15 @@ template <class Arguments> class KernelOf;
 template <class... A> class KernelOf<std::tuple<A...>> {
 public:
   KernelOf() = default;
-  explicit KernelOf(detail::ExecutableRef executable)
-      : executable(std::move(executable)) {}
+  explicit KernelOf(detail::ExecutableRef executable) : executable(std::move(executable)) {}
 
   /// Runs the kernel and waits for it; throws Error on a wrong launch or on a
   /// fault of the kernel.
-  void operator()(typename detail::ArgumentTraits<A>::Host... arguments,
-                  Loc at = here()) const {
+  void operator()(typename detail::ArgumentTraits<A>::Host... arguments, Loc at = here()) const {
     launch({}, arguments..., at);
   }
-  void launch(const LaunchOptions &options,
-              typename detail::ArgumentTraits<A>::Host... arguments, Loc at = here()) const {
+  void launch(const LaunchOptions &options, typename detail::ArgumentTraits<A>::Host... arguments,
+              Loc at = here()) const {
     auto diagnostics = try_launch(options, arguments..., at);
     if (!diagnostics.empty())
       detail::raise(std::move(diagnostics));
@@ -210,7 +207,8 @@ public:
   std::vector<Diagnostic> try_launch(const LaunchOptions &options,
                                      typename detail::ArgumentTraits<A>::Host... arguments,
                                      Loc at = here()) const {
-    std::array<detail::Argument, sizeof...(A)> packed{detail::ArgumentTraits<A>::pack(arguments)...};
+    std::array<detail::Argument, sizeof...(A)> packed{
+        detail::ArgumentTraits<A>::pack(arguments)...};
     return detail::launch(executable.get(), packed, options, at);
   }
 
@@ -225,8 +223,7 @@ public:
   detail::ExecutableRef executable;
 };
 
-template <class K>
-using Kernel = KernelOf<typename detail::FunctionTraits<K>::Arguments>;
+template <class K> using Kernel = KernelOf<typename detail::FunctionTraits<K>::Arguments>;
 
 /// What try_compile gives: a kernel, or the reasons why there is none.
 template <class K> struct Compiled {

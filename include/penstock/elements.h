@@ -19,20 +19,7 @@
 
 namespace penstock {
 
-enum class Element : uint8_t {
-  f16,
-  bf16,
-  f32,
-  f64,
-  f8e4m3,
-  f8e5m2,
-  i1,
-  i8,
-  i16,
-  i32,
-  i64,
-  index
-};
+enum class Element : uint8_t { f16, bf16, f32, f64, f8e4m3, f8e5m2, i1, i8, i16, i32, i64, index };
 
 namespace detail {
 
@@ -52,8 +39,7 @@ template <int ExponentBits, int MantissaBits, bool Finite> struct Format {
   static constexpr uint32_t signBit = 1u << (ExponentBits + MantissaBits);
   static constexpr uint32_t infinityBits = exponentMask << MantissaBits;
   static constexpr uint32_t nanBits =
-      Finite ? infinityBits | mantissaMask
-             : infinityBits | (1u << (MantissaBits - 1));
+      Finite ? infinityBits | mantissaMask : infinityBits | (1u << (MantissaBits - 1));
   /// The largest finite magnitude.
   static constexpr uint32_t largestBits = Finite ? nanBits - 1 : infinityBits - 1;
 
@@ -105,8 +91,7 @@ template <int ExponentBits, int MantissaBits, bool Finite> struct Format {
     unit = bits<float>(static_cast<uint32_t>(power + 127) << 23);
     if (power < -126) // bfloat16's subnormals are float's
       unit = bits<float>(1u << (power + 149));
-    float significand =
-        static_cast<float>(exponent ? mantissa | (mantissaMask + 1) : mantissa);
+    float significand = static_cast<float>(exponent ? mantissa | (mantissaMask + 1) : mantissa);
     return bits<float>(bits<uint32_t>(significand * unit) | sign);
   }
 };
@@ -149,10 +134,10 @@ namespace detail {
 template <class T> struct ElementOf {
   static constexpr bool known = false;
 };
-#define PENSTOCK_ELEMENT(TYPE, NAME)                                           \
-  template <> struct ElementOf<TYPE> {                                         \
-    static constexpr bool known = true;                                        \
-    static constexpr Element value = Element::NAME;                            \
+#define PENSTOCK_ELEMENT(TYPE, NAME)                                                               \
+  template <> struct ElementOf<TYPE> {                                                             \
+    static constexpr bool known = true;                                                            \
+    static constexpr Element value = Element::NAME;                                                \
   };
 PENSTOCK_ELEMENT(f16, f16)
 PENSTOCK_ELEMENT(bf16, bf16)
@@ -171,13 +156,11 @@ PENSTOCK_ELEMENT(index_t, index)
 
 template <class T>
 inline constexpr bool isFloating =
-    std::is_floating_point_v<T> || std::is_same_v<T, f16> ||
-    std::is_same_v<T, bf16> || std::is_same_v<T, f8e4m3> ||
-    std::is_same_v<T, f8e5m2>;
+    std::is_floating_point_v<T> || std::is_same_v<T, f16> || std::is_same_v<T, bf16> ||
+    std::is_same_v<T, f8e4m3> || std::is_same_v<T, f8e5m2>;
 template <class T>
 inline constexpr bool isInteger =
-    std::is_same_v<T, index_t> ||
-    (std::is_integral_v<T> && !std::is_same_v<T, bool>);
+    std::is_same_v<T, index_t> || (std::is_integral_v<T> && !std::is_same_v<T, bool>);
 
 } // namespace detail
 } // namespace penstock

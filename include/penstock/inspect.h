@@ -99,8 +99,7 @@ PENSTOCK_EXPORT std::string explain_registered(const std::string &kernel,
                                                const InspectOptions &options,
                                                std::vector<Diagnostic> &diagnostics);
 PENSTOCK_EXPORT std::string explain_text(const std::string &text, const std::string &file,
-                                         const std::string &kernel,
-                                         const std::string &architecture,
+                                         const std::string &kernel, const std::string &architecture,
                                          std::vector<Diagnostic> &diagnostics);
 
 /// The predicted timeline of a pipelined loop: a Gantt chart as SVG and the

@@ -20,8 +20,8 @@
 #include "penstock/export.h"
 #include "penstock/location.h"
 
-#include <initializer_list>
 #include "penstock/list.h"
+#include <initializer_list>
 #include <string_view>
 
 namespace penstock::detail {
@@ -34,10 +34,41 @@ struct Ref {
 };
 
 enum class Op : uint8_t {
-  Add, Sub, Mul, Div, Rem, CeilDiv, Min, Max, And, Or, Xor, Shl, Shr,
-  Eq, Ne, Lt, Le, Gt, Ge,
-  Neg, Not, Abs, Exp, Exp2, Log, Log2, Sqrt, Rsqrt, Tanh, Erf, Sin, Cos,
-  Floor, Ceil, Round
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Rem,
+  CeilDiv,
+  Min,
+  Max,
+  And,
+  Or,
+  Xor,
+  Shl,
+  Shr,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Neg,
+  Not,
+  Abs,
+  Exp,
+  Exp2,
+  Log,
+  Log2,
+  Sqrt,
+  Rsqrt,
+  Tanh,
+  Erf,
+  Sin,
+  Cos,
+  Floor,
+  Ceil,
+  Round
 };
 enum class Space : uint8_t { Shared, Local };
 enum class Kind : uint8_t { Sum, Prod, Max, Min, Add, Exchange };
@@ -80,10 +111,9 @@ struct CopyArguments {
 };
 PENSTOCK_EXPORT void copy(const CopyArguments &, Loc);
 PENSTOCK_EXPORT void fill(Ref tile, Ref value, Loc);
-PENSTOCK_EXPORT void gemm(Ref a, Ref b, Ref acc, bool accumulate, bool tf32,
-                          std::string_view async, Loc);
-PENSTOCK_EXPORT void reduce(Kind, Ref source, int dim, Ref target,
-                            bool accumulate, Loc);
+PENSTOCK_EXPORT void gemm(Ref a, Ref b, Ref acc, bool accumulate, bool tf32, std::string_view async,
+                          Loc);
+PENSTOCK_EXPORT void reduce(Kind, Ref source, int dim, Ref target, bool accumulate, Loc);
 PENSTOCK_EXPORT void assign(Ref target, Ref expression, Loc);
 PENSTOCK_EXPORT void wait(List<const std::string_view> names, int lag, Loc);
 PENSTOCK_EXPORT void print(std::string_view text, Refs operands, Loc);

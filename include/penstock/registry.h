@@ -83,46 +83,40 @@ Registration registrationOf(const char *name, std::vector<Field> fields, Loc at)
   result.destroy = [](void *kernel) { delete static_cast<K *>(kernel); };
   result.source = [](const void *kernel, const char *name, Loc at) {
     using Arguments = typename FunctionTraits<K>::Arguments;
-    return sourceOf(*static_cast<const K *>(kernel), name,
-                    static_cast<Arguments *>(nullptr), at);
+    return sourceOf(*static_cast<const K *>(kernel), name, static_cast<Arguments *>(nullptr), at);
   };
   return result;
 }
 
 } // namespace penstock::detail
 
-#define PENSTOCK_FIELD(KERNEL, FIELD)                                          \
-  ::penstock::detail::Field{                                                   \
-      #FIELD,                                                                  \
-      [](const void *k) {                                                      \
-        return ::penstock::detail::getField(static_cast<const KERNEL *>(k)->FIELD); \
-      },                                                                       \
-      [](void *k, const std::string &text) {                                   \
-        return ::penstock::detail::setField(text, static_cast<KERNEL *>(k)->FIELD); \
+#define PENSTOCK_FIELD(KERNEL, FIELD)                                                              \
+  ::penstock::detail::Field{                                                                       \
+      #FIELD,                                                                                      \
+      [](const void *k) {                                                                          \
+        return ::penstock::detail::getField(static_cast<const KERNEL *>(k)->FIELD);                \
+      },                                                                                           \
+      [](void *k, const std::string &text) {                                                       \
+        return ::penstock::detail::setField(text, static_cast<KERNEL *>(k)->FIELD);                \
       }},
 
 // Applies PENSTOCK_FIELD to each name; three levels of rescanning serve 60 names.
 #define PENSTOCK_PARENS ()
-#define PENSTOCK_EXPAND(...)                                                   \
-  PENSTOCK_EXPAND3(PENSTOCK_EXPAND3(PENSTOCK_EXPAND3(__VA_ARGS__)))
-#define PENSTOCK_EXPAND3(...)                                                  \
-  PENSTOCK_EXPAND2(PENSTOCK_EXPAND2(PENSTOCK_EXPAND2(__VA_ARGS__)))
-#define PENSTOCK_EXPAND2(...)                                                  \
-  PENSTOCK_EXPAND1(PENSTOCK_EXPAND1(PENSTOCK_EXPAND1(__VA_ARGS__)))
+#define PENSTOCK_EXPAND(...) PENSTOCK_EXPAND3(PENSTOCK_EXPAND3(PENSTOCK_EXPAND3(__VA_ARGS__)))
+#define PENSTOCK_EXPAND3(...) PENSTOCK_EXPAND2(PENSTOCK_EXPAND2(PENSTOCK_EXPAND2(__VA_ARGS__)))
+#define PENSTOCK_EXPAND2(...) PENSTOCK_EXPAND1(PENSTOCK_EXPAND1(PENSTOCK_EXPAND1(__VA_ARGS__)))
 #define PENSTOCK_EXPAND1(...) __VA_ARGS__
-#define PENSTOCK_FIELDS(KERNEL, ...)                                           \
+#define PENSTOCK_FIELDS(KERNEL, ...)                                                               \
   __VA_OPT__(PENSTOCK_EXPAND(PENSTOCK_FIELDS_STEP(KERNEL, __VA_ARGS__)))
-#define PENSTOCK_FIELDS_STEP(KERNEL, FIRST, ...)                               \
-  PENSTOCK_FIELD(KERNEL, FIRST)                                                \
+#define PENSTOCK_FIELDS_STEP(KERNEL, FIRST, ...)                                                   \
+  PENSTOCK_FIELD(KERNEL, FIRST)                                                                    \
   __VA_OPT__(PENSTOCK_FIELDS_AGAIN PENSTOCK_PARENS(KERNEL, __VA_ARGS__))
 #define PENSTOCK_FIELDS_AGAIN() PENSTOCK_FIELDS_STEP
 
 /// PENSTOCK_KERNEL(Type, fields...): registers a kernel under its type's name.
-#define PENSTOCK_KERNEL(KERNEL, ...)                                           \
-  [[maybe_unused]] static const int penstock_registered_##KERNEL =             \
-      ::penstock::detail::registerKernel(                                      \
-          ::penstock::detail::registrationOf<KERNEL>(                          \
-              #KERNEL, {PENSTOCK_FIELDS(KERNEL __VA_OPT__(, ) __VA_ARGS__)},   \
-              ::penstock::here()))
+#define PENSTOCK_KERNEL(KERNEL, ...)                                                               \
+  [[maybe_unused]] static const int penstock_registered_##KERNEL =                                 \
+      ::penstock::detail::registerKernel(::penstock::detail::registrationOf<KERNEL>(               \
+          #KERNEL, {PENSTOCK_FIELDS(KERNEL __VA_OPT__(, ) __VA_ARGS__)}, ::penstock::here()))
 
 #endif // PENSTOCK_REGISTRY_H

@@ -52,8 +52,7 @@ template <class From, class To> constexpr bool widens() {
   else
     return std::is_integral_v<From> && sizeof(From) < sizeof(To);
 }
-template <class From, class To>
-inline constexpr bool convertsTo = widens<From, To>();
+template <class From, class To> inline constexpr bool convertsTo = widens<From, To>();
 
 /// An operand of type T, with the place where it was written.
 template <class T> struct ScalarArg {
@@ -63,8 +62,7 @@ template <class T> struct ScalarArg {
   ScalarArg(const Scalar<T> &value, Loc at = here());
   ScalarArg(const Var<T> &value, Loc at = here());
   template <class A>
-    requires(std::is_arithmetic_v<A> &&
-             (isFloating<T> || std::is_integral_v<A>))
+    requires(std::is_arithmetic_v<A> && (isFloating<T> || std::is_integral_v<A>))
   ScalarArg(A value, Loc at = here()) : ref(literalOf<T>(value, at)), at(at) {}
   template <class U>
     requires convertsTo<U, T>
@@ -144,14 +142,12 @@ public:
   Scalar &operator=(const Scalar &) = delete;
   explicit Scalar(detail::Ref ref) : ref(ref) {}
   template <class A>
-    requires(std::is_arithmetic_v<A> &&
-             (detail::isFloating<T> || std::is_integral_v<A>))
+    requires(std::is_arithmetic_v<A> && (detail::isFloating<T> || std::is_integral_v<A>))
   Scalar(A value, Loc at = here()) : ref(detail::literalOf<T>(value, at)) {}
   template <class U>
     requires detail::convertsTo<U, T>
   Scalar(const Scalar<U> &value, Loc at = here())
-      : ref(detail::convert(value.ref, detail::ElementOf<T>::value,
-                            detail::isUnsigned<U>, at)) {}
+      : ref(detail::convert(value.ref, detail::ElementOf<T>::value, detail::isUnsigned<U>, at)) {}
 
   detail::Ref ref;
 };
@@ -188,8 +184,7 @@ namespace detail {
 template <class T>
 ScalarArg<T>::ScalarArg(const Scalar<T> &value, Loc at) : ref(value.ref), at(at) {}
 template <class T>
-ScalarArg<T>::ScalarArg(const Var<T> &value, Loc at)
-    : ref(load(value.slot, {}, at)), at(at) {}
+ScalarArg<T>::ScalarArg(const Var<T> &value, Loc at) : ref(load(value.slot, {}, at)), at(at) {}
 template <class T>
 template <class U>
   requires convertsTo<U, T>

@@ -32,16 +32,13 @@ template <class T> struct ExprArg {
   ExprArg(const Expr<T> &value, Loc at = here());
   template <int R> ExprArg(const Tile<T, R> &value, Loc at = here());
   ExprArg(const Scalar<T> &value, Loc at = here()) : ref(value.ref), at(at) {}
-  ExprArg(const Var<T> &value, Loc at = here())
-      : ref(ScalarArg<T>(value, at).ref), at(at) {}
+  ExprArg(const Var<T> &value, Loc at = here()) : ref(ScalarArg<T>(value, at).ref), at(at) {}
   template <class A>
-    requires(std::is_arithmetic_v<A> &&
-             (isFloating<T> || std::is_integral_v<A>))
+    requires(std::is_arithmetic_v<A> && (isFloating<T> || std::is_integral_v<A>))
   ExprArg(A value, Loc at = here()) : ref(literalOf<T>(value, at)), at(at) {}
   template <class U>
     requires convertsTo<U, T>
-  ExprArg(const Scalar<U> &value, Loc at = here())
-      : ref(ScalarArg<T>(value, at).ref), at(at) {}
+  ExprArg(const Scalar<U> &value, Loc at = here()) : ref(ScalarArg<T>(value, at).ref), at(at) {}
 };
 
 template <class T> struct ExprConditionOf {
@@ -55,9 +52,7 @@ template <class T> class ExprOps {
   static Ref apply(Op op, const Arg &a, const Arg &b) {
     return binary(op, isUnsigned<T>, a.ref, b.ref, a.at);
   }
-  static Expr<T> function(Op op, const Arg &a) {
-    return Expr<T>(unary(op, a.ref, a.at));
-  }
+  static Expr<T> function(Op op, const Arg &a) { return Expr<T>(unary(op, a.ref, a.at)); }
 
 public:
   friend Expr<T> operator+(Arg a, Arg b) { return Expr<T>(apply(Op::Add, a, b)); }
@@ -121,9 +116,8 @@ struct ValueOf<V> {
 
 /// The element type of the first operand that has one.
 template <class A, class B>
-using CommonElement =
-    std::conditional_t<std::is_arithmetic_v<A>, typename ValueOf<B>::type,
-                       typename ValueOf<A>::type>;
+using CommonElement = std::conditional_t<std::is_arithmetic_v<A>, typename ValueOf<B>::type,
+                                         typename ValueOf<A>::type>;
 
 } // namespace detail
 
@@ -208,8 +202,7 @@ template <class T, int R> Expr<index_t> col(const Tile<T, R> &, Loc at = here())
   static_assert(R >= 2, "a tile with columns has at least two dimensions");
   return Expr<index_t>(detail::elementIndex(1, at));
 }
-template <class T, int R>
-Expr<index_t> index(const Tile<T, R> &, int dim, Loc at = here()) {
+template <class T, int R> Expr<index_t> index(const Tile<T, R> &, int dim, Loc at = here()) {
   return Expr<index_t>(detail::elementIndex(dim, at));
 }
 
@@ -225,19 +218,16 @@ template <class To, class From> Expr<To> cast(const Expr<From> &value, Loc at = 
   return Expr<To>(detail::convert(value.ref, detail::ElementOf<To>::value,
                                   detail::convertsUnsigned<From, To>, at));
 }
-template <class To, class From, int R>
-Expr<To> cast(const Tile<From, R> &value, Loc at = here()) {
+template <class To, class From, int R> Expr<To> cast(const Tile<From, R> &value, Loc at = here()) {
   return cast<To>(Expr<From>(detail::elements(value.ref, {}, at)), at);
 }
 
 namespace detail {
 
-template <class T>
-ExprArg<T>::ExprArg(const Expr<T> &value, Loc at) : ref(value.ref), at(at) {}
+template <class T> ExprArg<T>::ExprArg(const Expr<T> &value, Loc at) : ref(value.ref), at(at) {}
 template <class T>
 template <int R>
-ExprArg<T>::ExprArg(const Tile<T, R> &value, Loc at)
-    : ref(elements(value.ref, {}, at)), at(at) {}
+ExprArg<T>::ExprArg(const Tile<T, R> &value, Loc at) : ref(elements(value.ref, {}, at)), at(at) {}
 
 } // namespace detail
 
@@ -278,41 +268,65 @@ public:
 
   explicit Tensor(detail::Ref ref) : ref(ref) {}
 
-  Index size(int dim, Loc at = here()) const {
-    return Index(detail::size(ref, dim, at));
-  }
+  Index size(int dim, Loc at = here()) const { return Index(detail::size(ref, dim, at)); }
   std::array<Index, R> sizes(Loc at = here()) const {
     return sizesOf(at, std::make_integer_sequence<int, R>());
   }
 
   using Arg = detail::IndexArg;
-  Place<T, R, A> at(Arg a) const requires(R == 1) { return {ref, {a.ref}}; }
-  Place<T, R, A> at(Arg a, Arg b) const requires(R == 2) { return {ref, {a.ref, b.ref}}; }
-  Place<T, R, A> at(Arg a, Arg b, Arg c) const requires(R == 3) {
+  Place<T, R, A> at(Arg a) const
+    requires(R == 1)
+  {
+    return {ref, {a.ref}};
+  }
+  Place<T, R, A> at(Arg a, Arg b) const
+    requires(R == 2)
+  {
+    return {ref, {a.ref, b.ref}};
+  }
+  Place<T, R, A> at(Arg a, Arg b, Arg c) const
+    requires(R == 3)
+  {
     return {ref, {a.ref, b.ref, c.ref}};
   }
-  Place<T, R, A> at(Arg a, Arg b, Arg c, Arg d) const requires(R == 4) {
+  Place<T, R, A> at(Arg a, Arg b, Arg c, Arg d) const
+    requires(R == 4)
+  {
     return {ref, {a.ref, b.ref, c.ref, d.ref}};
   }
-  Place<T, R, A> at(Arg a, Arg b, Arg c, Arg d, Arg e) const requires(R == 5) {
+  Place<T, R, A> at(Arg a, Arg b, Arg c, Arg d, Arg e) const
+    requires(R == 5)
+  {
     return {ref, {a.ref, b.ref, c.ref, d.ref, e.ref}};
   }
 
   /// One element, as a scalar of the kernel.
-  Scalar<T> load(Arg a) const requires(R == 1) { return element({a.ref}, a.at); }
-  Scalar<T> load(Arg a, Arg b) const requires(R == 2) {
+  Scalar<T> load(Arg a) const
+    requires(R == 1)
+  {
+    return element({a.ref}, a.at);
+  }
+  Scalar<T> load(Arg a, Arg b) const
+    requires(R == 2)
+  {
     return element({a.ref, b.ref}, a.at);
   }
-  Scalar<T> load(Arg a, Arg b, Arg c) const requires(R == 3) {
+  Scalar<T> load(Arg a, Arg b, Arg c) const
+    requires(R == 3)
+  {
     return element({a.ref, b.ref, c.ref}, a.at);
   }
 
   /// In an expression: the element at indices that differ for each element.
   using ExprIndex = detail::ExprArg<index_t>;
-  Expr<T> gather(ExprIndex a) const requires(R == 1) {
+  Expr<T> gather(ExprIndex a) const
+    requires(R == 1)
+  {
     return Expr<T>(element({a.ref}, a.at).ref);
   }
-  Expr<T> gather(ExprIndex a, ExprIndex b) const requires(R == 2) {
+  Expr<T> gather(ExprIndex a, ExprIndex b) const
+    requires(R == 2)
+  {
     return Expr<T>(element({a.ref, b.ref}, a.at).ref);
   }
 
@@ -322,8 +336,7 @@ private:
   Scalar<T> element(std::array<detail::Ref, R> indices, Loc at) const {
     return Scalar<T>(detail::load(ref, indices, at));
   }
-  template <int... D>
-  std::array<Index, R> sizesOf(Loc at, std::integer_sequence<int, D...>) const {
+  template <int... D> std::array<Index, R> sizesOf(Loc at, std::integer_sequence<int, D...>) const {
     return {size(D, at)...};
   }
 };

@@ -32,8 +32,7 @@ template <class T, int R> struct TensorView {
 };
 
 /// A contiguous tensor at \p data.
-template <class T, size_t R>
-TensorView<T, int(R)> view(T *data, const int64_t (&sizes)[R]) {
+template <class T, size_t R> TensorView<T, int(R)> view(T *data, const int64_t (&sizes)[R]) {
   TensorView<T, int(R)> result{data, {}, {}};
   uint64_t stride = 1; // wraps if the sizes are absurd; the launch refuses them
   for (size_t d = R; d-- > 0;) {

@@ -16,9 +16,7 @@ namespace {
 
 enum Engine { Load, Product, General, Special, numEngines };
 
-int64_t bytesOf(Type element) {
-  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
-}
+int64_t bytesOf(Type element) { return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8); }
 
 /// What one statement asks of each engine.
 class Work {

@@ -157,8 +157,7 @@ private:
       to.kind = sched::StatementKind::Copy;
     else if (isa<tile::WaitOp>(from.op))
       to.kind = sched::StatementKind::Wait;
-    else if (isa<tile::LoadOp>(from.op) ||
-             (isa<tile::AtomicOp>(from.op) && !from.op->use_empty()))
+    else if (isa<tile::LoadOp>(from.op) || (isa<tile::AtomicOp>(from.op) && !from.op->use_empty()))
       to.kind = sched::StatementKind::Scalar;
     if (auto access = dyn_cast<tile::TileAccessOpInterface>(from.op))
       to.async = access.getAsyncName() != nullptr;
@@ -280,11 +279,11 @@ private:
       buffer.versioning = sched::Buffer::Versioning::Fixed;
       buffer.fixedBecause = "it is a tensor of the caller's";
     } else {
-      buffer.space = tile::spaceOf(type) == tile::Space::Shared ? sched::Space::Shared
-                                                                : sched::Space::Local;
+      buffer.space =
+          tile::spaceOf(type) == tile::Space::Shared ? sched::Space::Shared : sched::Space::Local;
       buffer.shape.assign(type.getShape().begin(), type.getShape().end());
-      buffer.bytes = type.getNumElements() *
-                     std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+      buffer.bytes =
+          type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
       if (type.getRank() == 0) {
         buffer.versioning = sched::Buffer::Versioning::Fixed;
         buffer.fixedBecause = "it is a mutable scalar";
@@ -514,8 +513,8 @@ private:
         llvm::erase_if(users, [&](sched::StatementId user) { return user <= id; });
       }
     for (auto [bind, before] : named)
-      result.namedScalars.push_back({bind.getLabel().str(), tile::placeOf(bind.getLoc()), before,
-                                     usersOf(bind.getResult())});
+      result.namedScalars.push_back(
+          {bind.getLabel().str(), tile::placeOf(bind.getLoc()), before, usersOf(bind.getResult())});
   }
 
   void readAnnotations() {

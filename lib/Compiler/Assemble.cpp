@@ -79,12 +79,11 @@ Assembled penstock::assemble(const std::string &ptx, Target target, AssembleOpti
     stream << ptx;
   }
   const char *chip = target.kind == Target::Kind::Sm90a ? "-arch=sm_90a" : "-arch=sm_100a";
-  std::optional<llvm::StringRef> redirects[] = {std::nullopt, report.path.str(),
-                                                report.path.str()};
+  std::optional<llvm::StringRef> redirects[] = {std::nullopt, report.path.str(), report.path.str()};
   std::string error;
-  int status = llvm::sys::ExecuteAndWait(program,
-                                         {program, chip, "-v", source.path, "-o", code.path},
-                                         std::nullopt, redirects, 0, 0, &error);
+  int status =
+      llvm::sys::ExecuteAndWait(program, {program, chip, "-v", source.path, "-o", code.path},
+                                std::nullopt, redirects, 0, 0, &error);
   std::string said = report.read();
   if (status != 0) {
     result.diagnostics.push_back(
@@ -98,8 +97,8 @@ Assembled penstock::assemble(const std::string &ptx, Target target, AssembleOpti
   if (!options.allow_slow_code) {
     if (result.spilled_bytes)
       result.diagnostics.push_back(
-          problem("the kernel's registers do not suffice: " +
-                      std::to_string(result.spilled_bytes) + " bytes are moved to memory and back",
+          problem("the kernel's registers do not suffice: " + std::to_string(result.spilled_bytes) +
+                      " bytes are moved to memory and back",
                   "use smaller tiles or more threads, or set allow_slow_code"));
     if (said.find("C75") != std::string::npos)
       result.diagnostics.push_back(problem("ptxas serialises the kernel's products: " + said,

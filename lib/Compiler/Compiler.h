@@ -64,10 +64,9 @@ mlir::OwningOpRef<mlir::ModuleOp> parseProgram(mlir::MLIRContext *context, llvm:
 
 /// Compiles one kernel of a verified tile program.
 detail::ExecutableRef compileProgram(PooledContext context,
-                                                   mlir::OwningOpRef<mlir::ModuleOp> module,
-                                                   llvm::StringRef kernel,
-                                                   const BackendOptions &options,
-                                                   std::vector<Diagnostic> &diagnostics);
+                                     mlir::OwningOpRef<mlir::ModuleOp> module,
+                                     llvm::StringRef kernel, const BackendOptions &options,
+                                     std::vector<Diagnostic> &diagnostics);
 
 /// Records a kernel function into a verified tile program.
 mlir::OwningOpRef<mlir::ModuleOp> recordKernel(mlir::MLIRContext *context,

@@ -28,8 +28,7 @@ struct Planned {
 };
 
 std::vector<Planned> plan(mlir::ModuleOp module, const std::string &kernel,
-                          const std::string &architecture,
-                          std::vector<Diagnostic> &diagnostics) {
+                          const std::string &architecture, std::vector<Diagnostic> &diagnostics) {
   std::vector<Planned> planned;
   const hw::Architecture *found = hw::findArchitecture(architecture);
   auto function = module.lookupSymbol<mlir::func::FuncOp>(kernel);
@@ -69,8 +68,7 @@ std::string placeText(const PipelineLoop &loop) {
 }
 
 std::string explainModule(mlir::ModuleOp module, const std::string &kernel,
-                          const std::string &architecture,
-                          std::vector<Diagnostic> &diagnostics) {
+                          const std::string &architecture, std::vector<Diagnostic> &diagnostics) {
   std::string text;
   for (const Planned &entry : plan(module, kernel, architecture, diagnostics))
     text += sched::renderExplanation(sched::explain(entry.plan.problem, *entry.plan.schedule));
@@ -117,8 +115,7 @@ Result withText(const std::string &text, const std::string &file,
 
 } // namespace
 
-std::string penstock::explain_registered(const std::string &kernel,
-                                         const std::string &architecture,
+std::string penstock::explain_registered(const std::string &kernel, const std::string &architecture,
                                          const InspectOptions &options,
                                          std::vector<Diagnostic> &diagnostics) {
   return withRegistered<std::string>(kernel, options, diagnostics, [&](mlir::ModuleOp module) {
@@ -149,8 +146,7 @@ std::vector<PredictedTrace> penstock::trace_text(const std::string &text, const 
                                                  const std::string &kernel,
                                                  const std::string &architecture, int iterations,
                                                  std::vector<Diagnostic> &diagnostics) {
-  return withText<std::vector<PredictedTrace>>(
-      text, file, diagnostics, [&](mlir::ModuleOp module) {
-        return traceModule(module, kernel, architecture, iterations, diagnostics);
-      });
+  return withText<std::vector<PredictedTrace>>(text, file, diagnostics, [&](mlir::ModuleOp module) {
+    return traceModule(module, kernel, architecture, iterations, diagnostics);
+  });
 }

@@ -28,8 +28,8 @@ Diagnostic problem(DiagnosticCode code, std::string message, std::string help = 
 } // namespace
 
 std::optional<detail::KernelSource> penstock::kernelSource(const std::string &kernel,
-                                             const InspectOptions &options,
-                                             std::vector<Diagnostic> &diagnostics) {
+                                                           const InspectOptions &options,
+                                                           std::vector<Diagnostic> &diagnostics) {
   std::string known;
   for (const detail::Registration &registration : registeredKernels()) {
     known += (known.empty() ? "" : ", ") + std::string(registration.name);
@@ -78,8 +78,8 @@ std::vector<Diagnostic> penstock::load_library(const std::string &path) {
   if (dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
     return {};
   const char *reason = dlerror();
-  return {problem(ToolFile, "`" + path + "` cannot be loaded: " +
-                                (reason ? reason : "no reason is given"))};
+  return {problem(ToolFile,
+                  "`" + path + "` cannot be loaded: " + (reason ? reason : "no reason is given"))};
 }
 
 std::vector<KernelDescription> penstock::registered_kernels() {
@@ -110,8 +110,7 @@ std::vector<KernelDescription> penstock::kernels_of_text(const std::string &text
     KernelInfo info = infoOf(kernel);
     to.name = info.name;
     to.place = info.place;
-    if (auto signature =
-            kernel->getAttrOfType<mlir::StringAttr>(tile::TileDialect::signatureAttr))
+    if (auto signature = kernel->getAttrOfType<mlir::StringAttr>(tile::TileDialect::signatureAttr))
       to.signature = signature.str();
     result.push_back(std::move(to));
   }
@@ -137,8 +136,8 @@ AnyKernel penstock::compile_registered(const std::string &kernel, const InspectO
   auto module = recordKernel(context.get(), *source, options.compile, diagnostics);
   if (!module)
     return {};
-  return AnyKernel(compileProgram(std::move(context), std::move(module), kernel,
-                                  backendOf(options), diagnostics));
+  return AnyKernel(compileProgram(std::move(context), std::move(module), kernel, backendOf(options),
+                                  diagnostics));
 }
 
 AnyKernel penstock::compile_text(const std::string &text, const std::string &file,
@@ -149,24 +148,21 @@ AnyKernel penstock::compile_text(const std::string &text, const std::string &fil
   if (!module)
     return {};
   if (!module->lookupSymbol<mlir::func::FuncOp>(kernel)) {
-    diagnostics.push_back(
-        problem(ToolKernel, "`" + file + "` has no kernel `" + kernel + "`"));
+    diagnostics.push_back(problem(ToolKernel, "`" + file + "` has no kernel `" + kernel + "`"));
     return {};
   }
-  return AnyKernel(compileProgram(std::move(context), std::move(module), kernel,
-                                  backendOf(options), diagnostics));
+  return AnyKernel(compileProgram(std::move(context), std::move(module), kernel, backendOf(options),
+                                  diagnostics));
 }
 
-AnyKernel::AnyKernel(detail::ExecutableRef executable)
-    : executable(std::move(executable)) {}
+AnyKernel::AnyKernel(detail::ExecutableRef executable) : executable(std::move(executable)) {}
 
 std::vector<ArgumentDescription> AnyKernel::arguments() const {
   std::vector<ArgumentDescription> result;
   if (!executable)
     return result;
   for (const ArgumentInfo &from : executable->info.arguments)
-    result.push_back(
-        {from.name, from.tensor, from.element, from.rank, from.written, from.sizes});
+    result.push_back({from.name, from.tensor, from.element, from.rank, from.written, from.sizes});
   return result;
 }
 
@@ -178,7 +174,9 @@ std::vector<Diagnostic> AnyKernel::launch(detail::List<const detail::Argument> a
 std::string AnyKernel::tile_program() const {
   return detail::text(executable.get(), detail::Form::Tile);
 }
-std::string AnyKernel::llvm_ir() const { return detail::text(executable.get(), detail::Form::LLVM); }
+std::string AnyKernel::llvm_ir() const {
+  return detail::text(executable.get(), detail::Form::LLVM);
+}
 std::string AnyKernel::assembly() const {
   return detail::text(executable.get(), detail::Form::Assembly);
 }

@@ -12,9 +12,9 @@
 #include "Target/X86/Passes.h"
 #include "Transforms/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/Extensions/AllExtensions.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -66,8 +66,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOp
   passes.addPass(createLowerThreadsToLLVM());
   // Places of the user's source become `.loc` lines of the PTX. With any other kind
   // of debug information the assembler would not optimise.
-  passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass(
-      {LLVM::DIEmissionKind::DebugDirectivesOnly}));
+  passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass({LLVM::DIEmissionKind::DebugDirectivesOnly}));
 }
 
 namespace {
@@ -102,9 +101,8 @@ void penstock::registerPasses() {
 
 void penstock::registerDialects(DialectRegistry &registry) {
   registry.insert<nv::NVDialect, tile::TileDialect, affine::AffineDialect, arith::ArithDialect,
-                  cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                  vector::VectorDialect>();
+                  cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+                  memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
   func::registerAllExtensions(registry);
   registerInterpreterModels(registry);
   registerBuiltinDialectTranslation(registry);

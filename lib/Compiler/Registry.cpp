@@ -55,10 +55,9 @@ std::vector<detail::Registration> registeredKernels() {
   return registry().kernels;
 }
 
-std::shared_ptr<void>
-makeKernel(const detail::Registration &registration,
-           const std::vector<std::pair<std::string, std::string>> &fields,
-           std::vector<Diagnostic> &diagnostics) {
+std::shared_ptr<void> makeKernel(const detail::Registration &registration,
+                                 const std::vector<std::pair<std::string, std::string>> &fields,
+                                 std::vector<Diagnostic> &diagnostics) {
   std::shared_ptr<void> kernel(registration.make(), registration.destroy);
   for (const auto &[name, text] : fields) {
     const detail::Field *found = nullptr;

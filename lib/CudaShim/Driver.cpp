@@ -13,18 +13,15 @@ using namespace penstock::emu;
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-EXPORT int cuTensorMapEncodeTiled(void *out, int dataType, uint32_t rank,
-                                  void *address, const uint64_t *dims,
-                                  const uint64_t *strides, const uint32_t *box,
-                                  const uint32_t *elementStrides,
-                                  int interleave, int swizzle, int promotion,
-                                  int fill) {
+EXPORT int cuTensorMapEncodeTiled(void *out, int dataType, uint32_t rank, void *address,
+                                  const uint64_t *dims, const uint64_t *strides,
+                                  const uint32_t *box, const uint32_t *elementStrides,
+                                  int interleave, int swizzle, int promotion, int fill) {
   TensorMap map;
   std::string problem;
   if (!out || reinterpret_cast<uintptr_t>(out) % 64)
     problem = "the map must be aligned to 64 bytes";
-  else if (rank < 1 || rank > 5 || !dims || !box || !elementStrides ||
-           (rank > 1 && !strides))
+  else if (rank < 1 || rank > 5 || !dims || !box || !elementStrides || (rank > 1 && !strides))
     problem = "the rank must be 1 to 5";
   if (problem.empty()) {
     map.dataType = uint32_t(dataType);
@@ -44,8 +41,7 @@ EXPORT int cuTensorMapEncodeTiled(void *out, int dataType, uint32_t rank,
     problem = checkTensorMap(map);
   }
   if (!problem.empty()) {
-    fprintf(stderr, "penstock-emu: cuTensorMapEncodeTiled: %s\n",
-            problem.c_str());
+    fprintf(stderr, "penstock-emu: cuTensorMapEncodeTiled: %s\n", problem.c_str());
     return 1; // CUDA_ERROR_INVALID_VALUE
   }
   encodeTensorMap(map, static_cast<uint8_t *>(out));

@@ -42,11 +42,9 @@ void readTarget(PtxImage &image) {
   size_t at = image.text.find(".target sm_");
   if (at == std::string::npos)
     return;
-  for (at += 11;
-       at < image.text.size() && isdigit((unsigned char)image.text[at]); ++at)
+  for (at += 11; at < image.text.size() && isdigit((unsigned char)image.text[at]); ++at)
     image.arch = image.arch * 10 + unsigned(image.text[at] - '0');
-  image.archSpecific =
-      at < image.text.size() && isalpha((unsigned char)image.text[at]);
+  image.archSpecific = at < image.text.size() && isalpha((unsigned char)image.text[at]);
 }
 
 } // namespace
@@ -88,19 +86,16 @@ std::vector<PtxImage> readFatBinary(const void *pointer, std::string &problem) {
     at += entry.headerSize + entry.size;
   }
   if (images.empty())
-    problem = compressed ? "its PTX is compressed: build with --no-compress"
-                         : "it holds no PTX";
+    problem = compressed ? "its PTX is compressed: build with --no-compress" : "it holds no PTX";
   return images;
 }
 
-const PtxImage *chooseImage(const std::vector<PtxImage> &images,
-                            unsigned arch) {
+const PtxImage *chooseImage(const std::vector<PtxImage> &images, unsigned arch) {
   const PtxImage *best = nullptr;
   for (const PtxImage &image : images) {
     if (image.arch > arch || (image.archSpecific && image.arch != arch))
       continue;
-    if (!best || image.arch > best->arch ||
-        (image.arch == best->arch && image.archSpecific))
+    if (!best || image.arch > best->arch || (image.arch == best->arch && image.archSpecific))
       best = &image;
   }
   return best;

@@ -55,9 +55,9 @@ constexpr int attributeCluster = 4;
 
 struct FunctionAttributes {
   size_t sharedBytes, constBytes, localBytes;
-  int maxThreads, registers, ptxVersion, binaryVersion, cacheMode, maxDynamic,
-      carveout, clusterMustBeSet, clusterWidth, clusterHeight, clusterDepth,
-      clusterPolicy, nonPortable, reserved[16];
+  int maxThreads, registers, ptxVersion, binaryVersion, cacheMode, maxDynamic, carveout,
+      clusterMustBeSet, clusterWidth, clusterHeight, clusterDepth, clusterPolicy, nonPortable,
+      reserved[16];
 };
 
 /// The runtime's device properties, up to the last field that is filled.
@@ -113,8 +113,7 @@ EXPORT void **__cudaRegisterFatBinary(void *wrapper) {
   std::string problem;
   module->images = readFatBinary(wrapper, problem);
   if (module->images.empty()) {
-    fprintf(stderr, "penstock-emu: a part of this program cannot run: %s\n",
-            problem.c_str());
+    fprintf(stderr, "penstock-emu: a part of this program cannot run: %s\n", problem.c_str());
     module->failed = true;
   }
   s.modules.push_back(std::move(module));
@@ -123,33 +122,29 @@ EXPORT void **__cudaRegisterFatBinary(void *wrapper) {
 EXPORT void __cudaRegisterFatBinaryEnd(void **) {}
 EXPORT void __cudaUnregisterFatBinary(void **) {}
 
-EXPORT void __cudaRegisterFunction(void **handle, const char *host, char *,
-                                   const char *name, int, void *, void *,
-                                   void *, void *, int *) {
+EXPORT void __cudaRegisterFunction(void **handle, const char *host, char *, const char *name, int,
+                                   void *, void *, void *, void *, int *) {
   State &s = state();
   Lock lock(s.mutex);
   Function &function = s.functions[host];
   function.module = reinterpret_cast<RegisteredModule *>(handle);
   function.name = name;
 }
-EXPORT void __cudaRegisterVar(void **handle, char *host, char *,
-                              const char *name, int, size_t size, int, int) {
+EXPORT void __cudaRegisterVar(void **handle, char *host, char *, const char *name, int, size_t size,
+                              int, int) {
   State &s = state();
   Lock lock(s.mutex);
-  s.variables[host] = {reinterpret_cast<RegisteredModule *>(handle), name,
-                       size};
+  s.variables[host] = {reinterpret_cast<RegisteredModule *>(handle), name, size};
 }
 
 // Launches
 // ----------------------------------------------------------------------
 
-EXPORT unsigned __cudaPushCallConfiguration(Dim grid, Dim block, size_t shared,
-                                            void *stream) {
+EXPORT unsigned __cudaPushCallConfiguration(Dim grid, Dim block, size_t shared, void *stream) {
   pushed.push_back({grid, block, shared, stream});
   return 0;
 }
-EXPORT int __cudaPopCallConfiguration(Dim *grid, Dim *block, size_t *shared,
-                                      void *stream) {
+EXPORT int __cudaPopCallConfiguration(Dim *grid, Dim *block, size_t *shared, void *stream) {
   if (pushed.empty())
     return InvalidValue;
   *grid = pushed.back().grid;
@@ -163,29 +158,27 @@ EXPORT int __cudaGetKernel(const void **kernel, const void *host) {
   *kernel = host; // a kernel is known by its host address
   return Success;
 }
-EXPORT int cudaLaunchKernel(const void *function, Dim grid, Dim block,
-                            void **arguments, size_t shared, void *) {
+EXPORT int cudaLaunchKernel(const void *function, Dim grid, Dim block, void **arguments,
+                            size_t shared, void *) {
   State &s = state();
   Lock lock(s.mutex);
   return s.launch(function, grid, block, {0, 0, 0}, arguments, shared);
 }
-EXPORT int __cudaLaunchKernel(const void *kernel, Dim grid, Dim block,
-                              void **arguments, size_t shared, void *stream) {
+EXPORT int __cudaLaunchKernel(const void *kernel, Dim grid, Dim block, void **arguments,
+                              size_t shared, void *stream) {
   return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }
-EXPORT int cudaLaunchKernelExC(const LaunchConfiguration *config,
-                               const void *function, void **arguments) {
+EXPORT int cudaLaunchKernelExC(const LaunchConfiguration *config, const void *function,
+                               void **arguments) {
   State &s = state();
   Lock lock(s.mutex);
   Dim cluster = {0, 0, 0};
   for (unsigned i = 0; i < config->numAttributes; ++i)
     if (config->attributes[i].id == attributeCluster)
       cluster = config->attributes[i].cluster;
-  return s.launch(function, config->grid, config->block, cluster, arguments,
-                  config->shared);
+  return s.launch(function, config->grid, config->block, cluster, arguments, config->shared);
 }
-EXPORT int cudaFuncSetAttribute(const void *function, int attribute,
-                                int value) {
+EXPORT int cudaFuncSetAttribute(const void *function, int attribute, int value) {
   State &s = state();
   Lock lock(s.mutex);
   auto found = s.functions.find(function);
@@ -198,8 +191,7 @@ EXPORT int cudaFuncSetAttribute(const void *function, int attribute,
   }
   return Success;
 }
-EXPORT int cudaFuncGetAttributes(FunctionAttributes *out,
-                                 const void *function) {
+EXPORT int cudaFuncGetAttributes(FunctionAttributes *out, const void *function) {
   State &s = state();
   Lock lock(s.mutex);
   auto found = s.functions.find(function);
@@ -213,16 +205,12 @@ EXPORT int cudaFuncGetAttributes(FunctionAttributes *out,
   out->maxDynamic = found->second.maxDynamicShared;
   return Success;
 }
-EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks,
-                                                                  const void *,
-                                                                  int, size_t,
-                                                                  unsigned) {
+EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *, int,
+                                                                  size_t, unsigned) {
   *blocks = 1;
   return Success;
 }
-EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
-                                                         const void *, int,
-                                                         size_t) {
+EXPORT int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *, int, size_t) {
   *blocks = 1;
   return Success;
 }
@@ -259,9 +247,8 @@ EXPORT int cudaFree(void *pointer) {
   Lock lock(s.mutex);
   if (!pointer)
     return Success;
-  return s.device.memory.release(reinterpret_cast<uint64_t>(pointer))
-             ? Success
-             : s.fail(InvalidValue);
+  return s.device.memory.release(reinterpret_cast<uint64_t>(pointer)) ? Success
+                                                                      : s.fail(InvalidValue);
 }
 EXPORT int cudaFreeAsync(void *pointer, void *) { return cudaFree(pointer); }
 EXPORT int cudaMallocHost(void **pointer, size_t size) {
@@ -280,8 +267,7 @@ EXPORT int cudaMemcpy(void *to, const void *from, size_t bytes, int) {
   Lock lock(s.mutex);
   return s.copy(to, from, bytes);
 }
-EXPORT int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind,
-                           void *) {
+EXPORT int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *) {
   return cudaMemcpy(to, from, bytes, kind);
 }
 EXPORT int cudaMemset(void *to, int value, size_t bytes) {
@@ -302,23 +288,18 @@ EXPORT int cudaGetSymbolAddress(void **pointer, const void *symbol) {
   *pointer = reinterpret_cast<void *>(address);
   return address ? Success : s.fail(InvalidValue);
 }
-EXPORT int cudaMemcpyToSymbol(const void *symbol, const void *from,
-                              size_t bytes, size_t offset, int) {
+EXPORT int cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
+                              int) {
   State &s = state();
   Lock lock(s.mutex);
   uint64_t address = s.variableAddress(symbol);
-  return address && s.device.write(address + offset, from, bytes)
-             ? Success
-             : s.fail(InvalidValue);
+  return address && s.device.write(address + offset, from, bytes) ? Success : s.fail(InvalidValue);
 }
-EXPORT int cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes,
-                                size_t offset, int) {
+EXPORT int cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset, int) {
   State &s = state();
   Lock lock(s.mutex);
   uint64_t address = s.variableAddress(symbol);
-  return address && s.device.read(address + offset, to, bytes)
-             ? Success
-             : s.fail(InvalidValue);
+  return address && s.device.read(address + offset, to, bytes) ? Success : s.fail(InvalidValue);
 }
 EXPORT int cudaMemGetInfo(size_t *free, size_t *total) {
   State &s = state();
@@ -339,9 +320,7 @@ EXPORT int cudaGetDevice(int *device) {
   *device = 0;
   return Success;
 }
-EXPORT int cudaSetDevice(int device) {
-  return device == 0 ? Success : state().fail(InvalidValue);
-}
+EXPORT int cudaSetDevice(int device) { return device == 0 ? Success : state().fail(InvalidValue); }
 EXPORT int cudaGetDeviceProperties(Properties *p, int device) {
   State &s = state();
   Lock lock(s.mutex);
@@ -423,8 +402,7 @@ EXPORT int cudaDeviceGetAttribute(int *value, int attribute, int) {
     *value = 32;
     break;
   default:
-    fprintf(stderr, "penstock-emu: device attribute %d is not known\n",
-            attribute);
+    fprintf(stderr, "penstock-emu: device attribute %d is not known\n", attribute);
     return s.fail(InvalidValue);
   }
   return Success;
@@ -445,9 +423,7 @@ EXPORT int cudaStreamCreate(void **stream) {
   *stream = new char;
   return Success;
 }
-EXPORT int cudaStreamCreateWithFlags(void **stream, unsigned) {
-  return cudaStreamCreate(stream);
-}
+EXPORT int cudaStreamCreateWithFlags(void **stream, unsigned) { return cudaStreamCreate(stream); }
 EXPORT int cudaStreamDestroy(void *stream) {
   delete static_cast<char *>(stream);
   return Success;
@@ -457,9 +433,7 @@ EXPORT int cudaEventCreate(Event **event) {
   *event = new Event;
   return Success;
 }
-EXPORT int cudaEventCreateWithFlags(Event **event, unsigned) {
-  return cudaEventCreate(event);
-}
+EXPORT int cudaEventCreateWithFlags(Event **event, unsigned) { return cudaEventCreate(event); }
 EXPORT int cudaEventDestroy(Event *event) {
   delete event;
   return Success;
@@ -522,29 +496,24 @@ EXPORT const char *cudaGetErrorString(int error) {
 // The driver, through the runtime
 // ----------------------------------------------------
 
-EXPORT int cuTensorMapEncodeTiled(void *, int, uint32_t, void *,
-                                  const uint64_t *, const uint64_t *,
-                                  const uint32_t *, const uint32_t *, int, int,
-                                  int, int);
+EXPORT int cuTensorMapEncodeTiled(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *,
+                                  const uint32_t *, const uint32_t *, int, int, int, int);
 
-EXPORT int cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
-                                            unsigned, unsigned long long,
-                                            int *status) {
+EXPORT int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned,
+                                            unsigned long long, int *status) {
   if (!strcmp(symbol, "cuTensorMapEncodeTiled")) {
     *function = reinterpret_cast<void *>(&cuTensorMapEncodeTiled);
     if (status)
       *status = 0;
     return Success;
   }
-  fprintf(stderr, "penstock-emu: the driver's entry point `%s` is missing\n",
-          symbol);
+  fprintf(stderr, "penstock-emu: the driver's entry point `%s` is missing\n", symbol);
   *function = nullptr;
   if (status)
     *status = 1; // not found
   return Success;
 }
-EXPORT int cudaGetDriverEntryPoint(const char *symbol, void **function,
-                                   unsigned long long flags, int *status) {
-  return cudaGetDriverEntryPointByVersion(symbol, function, 13000, flags,
-                                          status);
+EXPORT int cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                   int *status) {
+  return cudaGetDriverEntryPointByVersion(symbol, function, 13000, flags, status);
 }

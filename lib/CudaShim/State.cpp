@@ -51,9 +51,8 @@ State::State() {
 
 State::~State() {
   if (setting("PENSTOCK_EMU_SUMMARY") == "1")
-    fprintf(stderr,
-            "penstock-emu: %u launches on %s, %u findings, %.3f s in kernels\n",
-            launches, isBlackwell ? "B200" : "H100", findings, seconds);
+    fprintf(stderr, "penstock-emu: %u launches on %s, %u findings, %.3f s in kernels\n", launches,
+            isBlackwell ? "B200" : "H100", findings, seconds);
 }
 
 void State::chooseDevice() {
@@ -72,8 +71,7 @@ bool State::load(RegisteredModule &module) {
   const PtxImage *image = chooseImage(module.images, arch());
   std::vector<Diagnostic> diagnostics;
   if (!image)
-    fprintf(stderr, "penstock-emu: no PTX of this program runs on sm_%u\n",
-            arch());
+    fprintf(stderr, "penstock-emu: no PTX of this program runs on sm_%u\n", arch());
   else
     module.loaded = device.load(image->text, "program.ptx", diagnostics);
   fputs(render(diagnostics).c_str(), stderr);
@@ -81,16 +79,15 @@ bool State::load(RegisteredModule &module) {
   return !module.failed;
 }
 
-Error State::launch(const void *host, Dim grid, Dim block, Dim cluster,
-                    void **arguments, size_t shared) {
+Error State::launch(const void *host, Dim grid, Dim block, Dim cluster, void **arguments,
+                    size_t shared) {
   auto found = functions.find(host);
   if (found == functions.end())
     return fail(InvalidDeviceFunction);
   Function &function = found->second;
   if (!load(*function.module))
     return fail(InvalidDeviceFunction);
-  const ptx::Function *kernel =
-      function.module->loaded->module->function(function.name);
+  const ptx::Function *kernel = function.module->loaded->module->function(function.name);
   if (!kernel)
     return fail(InvalidDeviceFunction);
   emu::LaunchConfig config;
@@ -103,19 +100,16 @@ Error State::launch(const void *host, Dim grid, Dim block, Dim cluster,
     packer.addBytes(arguments[i], kernel->variables[i].size,
                     std::max(1u, kernel->variables[i].align));
   config.params = packer.bytes;
-  emu::Report report =
-      device.launch(*function.module->loaded, function.name, config, options);
+  emu::Report report = device.launch(*function.module->loaded, function.name, config, options);
   ++launches;
   seconds += report.stats.seconds;
   if (report.findings.empty())
     return Success;
   findings += unsigned(report.findings.size());
-  std::string text = format == "json" ? toJson(report.findings) + "\n"
-                     : format == "sarif"
-                         ? toSarif(report.findings, "penstock-emu") + "\n"
-                         : render(report.findings);
-  fprintf(stderr, "penstock-emu: findings in kernel %s\n%s",
-          function.name.c_str(), text.c_str());
+  std::string text = format == "json"    ? toJson(report.findings) + "\n"
+                     : format == "sarif" ? toSarif(report.findings, "penstock-emu") + "\n"
+                                         : render(report.findings);
+  fprintf(stderr, "penstock-emu: findings in kernel %s\n%s", function.name.c_str(), text.c_str());
   // A kernel that ran to its end has results; what was found is on stderr.
   return report.completed ? Success : fail(LaunchFailure);
 }
@@ -123,13 +117,11 @@ Error State::launch(const void *host, Dim grid, Dim block, Dim cluster,
 Error State::copy(void *to, const void *from, size_t bytes) {
   if (!bytes)
     return Success;
-  uint64_t target = reinterpret_cast<uint64_t>(to),
-           source = reinterpret_cast<uint64_t>(from);
+  uint64_t target = reinterpret_cast<uint64_t>(to), source = reinterpret_cast<uint64_t>(from);
   bool toDevice = onDevice(to), fromDevice = onDevice(from);
   if (toDevice && fromDevice) {
     std::vector<uint8_t> stage(bytes);
-    if (!device.read(source, stage.data(), bytes) ||
-        !device.write(target, stage.data(), bytes))
+    if (!device.read(source, stage.data(), bytes) || !device.write(target, stage.data(), bytes))
       return fail(InvalidValue);
   } else if (toDevice) {
     if (!device.write(target, from, bytes))

@@ -73,8 +73,8 @@ struct State {
     last = error;
     return error;
   }
-  Error launch(const void *function, Dim grid, Dim block, Dim cluster,
-               void **arguments, size_t shared);
+  Error launch(const void *function, Dim grid, Dim block, Dim cluster, void **arguments,
+               size_t shared);
   Error copy(void *to, const void *from, size_t bytes);
   bool onDevice(const void *pointer) const {
     return device.memory.find(reinterpret_cast<uint64_t>(pointer));

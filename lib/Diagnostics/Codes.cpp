@@ -12,8 +12,8 @@ namespace penstock {
 
 std::string codeSummary(unsigned code) {
   switch (code) {
-#define PENSTOCK_CODE(NAME, NUMBER, SUMMARY)                                   \
-  case NUMBER:                                                                 \
+#define PENSTOCK_CODE(NAME, NUMBER, SUMMARY)                                                       \
+  case NUMBER:                                                                                     \
     return SUMMARY;
 #include "Diagnostics/Codes.def"
   }

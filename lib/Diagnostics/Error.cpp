@@ -9,13 +9,9 @@
 
 namespace penstock {
 
-std::string to_text(const std::vector<Diagnostic> &diagnostics) {
-  return render(diagnostics);
-}
+std::string to_text(const std::vector<Diagnostic> &diagnostics) { return render(diagnostics); }
 
-std::string to_json(const std::vector<Diagnostic> &diagnostics) {
-  return toJson(diagnostics);
-}
+std::string to_json(const std::vector<Diagnostic> &diagnostics) { return toJson(diagnostics); }
 
 void detail::raise(std::vector<Diagnostic> diagnostics) { throw Error(std::move(diagnostics)); }
 

@@ -45,9 +45,8 @@ public:
   /// stands at the first character that is not white space unless a column is
   /// known.
   void quote(const SourcePlace &at, const std::string &label) {
-    auto text = at.line ? (options.sourceLine
-                               ? options.sourceLine(at.file, at.line)
-                               : readSourceLine(at.file, at.line))
+    auto text = at.line ? (options.sourceLine ? options.sourceLine(at.file, at.line)
+                                              : readSourceLine(at.file, at.line))
                         : std::nullopt;
     if (!text) {
       if (!label.empty())
@@ -61,8 +60,7 @@ public:
     size_t caret = at.column ? at.column - 1 : text->find_first_not_of(" \t");
     caret = std::min(caret == std::string::npos ? 0 : caret, text->size());
     std::string margin = text->substr(0, caret);
-    std::replace_if(
-        margin.begin(), margin.end(), [](char c) { return c != '\t'; }, ' ');
+    std::replace_if(margin.begin(), margin.end(), [](char c) { return c != '\t'; }, ' ');
     out += std::string(number.size(), ' ') + " | " + margin + "^";
     out += label.empty() ? "\n" : " " + label + "\n";
   }
@@ -104,8 +102,7 @@ std::string render(const Diagnostic &diagnostic, const RenderOptions &options) {
   return std::move(renderer.out);
 }
 
-std::string render(std::span<const Diagnostic> diagnostics,
-                   const RenderOptions &options) {
+std::string render(std::span<const Diagnostic> diagnostics, const RenderOptions &options) {
   std::string all;
   for (const Diagnostic &diagnostic : diagnostics)
     all += render(diagnostic, options);

@@ -17,11 +17,10 @@ namespace penstock {
 
 /// Gives a line of a source file, without its end-of-line. The default reads
 /// files from disk; tests and text held in memory pass their own.
-using SourceLineFn =
-    std::function<std::optional<std::string>(const std::string &, uint32_t)>;
+using SourceLineFn = std::function<std::optional<std::string>(const std::string &, uint32_t)>;
 
 struct RenderOptions {
-  SourceLineFn sourceLine; ///< empty: read from disk
+  SourceLineFn sourceLine;     ///< empty: read from disk
   bool shortFileNames = false; ///< print only the last component of paths
 };
 

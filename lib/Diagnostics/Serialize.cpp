@@ -35,17 +35,15 @@ size_t utf8Length(const std::string &text, size_t i) {
 }
 
 std::string placeJson(const SourcePlace &place) {
-  std::string out = "{\"file\":" + jsonString(place.file) +
-                    ",\"line\":" + std::to_string(place.line);
+  std::string out =
+      "{\"file\":" + jsonString(place.file) + ",\"line\":" + std::to_string(place.line);
   if (place.column)
     out += ",\"column\":" + std::to_string(place.column);
   return out + "}";
 }
 
 const char *severityWord(Severity severity) {
-  return severity == Severity::Error     ? "error"
-         : severity == Severity::Warning ? "warning"
-                                         : "note";
+  return severity == Severity::Error ? "error" : severity == Severity::Warning ? "warning" : "note";
 }
 
 /// A file name as the URI reference that SARIF asks for.
@@ -62,8 +60,8 @@ std::string uriOf(const std::string &file) {
 }
 
 std::string sarifLocation(const SourcePlace &place, const std::string *text) {
-  std::string out = "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":" +
-                    jsonString(uriOf(place.file)) + "}";
+  std::string out =
+      "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":" + jsonString(uriOf(place.file)) + "}";
   if (place.line) {
     out += ",\"region\":{\"startLine\":" + std::to_string(place.line);
     if (place.column)
@@ -76,8 +74,7 @@ std::string sarifLocation(const SourcePlace &place, const std::string *text) {
   return out + "}";
 }
 
-template <typename Range, typename Fn>
-std::string joined(const Range &range, Fn fn) {
+template <typename Range, typename Fn> std::string joined(const Range &range, Fn fn) {
   std::string out;
   for (const auto &element : range) {
     if (!out.empty())
@@ -119,47 +116,47 @@ std::string jsonString(const std::string &text) {
 }
 
 std::string toJsonArray(std::span<const Diagnostic> diagnostics) {
-  return "[" + joined(diagnostics, [](const Diagnostic &d) {
-           std::string out = "{\"severity\":\"";
-           out += severityWord(d.severity);
-           out += "\",\"code\":" + jsonString(codeName(d.code)) +
-                  ",\"message\":" + jsonString(d.message) +
-                  ",\"place\":" + placeJson(d.place) +
-                  ",\"label\":" + jsonString(d.label) + ",\"notes\":[";
-           out += joined(d.notes, [](const DiagnosticNote &note) {
-             return "{\"message\":" + jsonString(note.message) +
-                    ",\"place\":" + placeJson(note.place) +
-                    ",\"label\":" + jsonString(note.label) + "}";
-           });
-           out += "],\"help\":[" + joined(d.helps, jsonString) + "],\"facts\":{";
-           out += joined(d.facts, [](const auto &fact) {
-             return jsonString(fact.first) + ":" + jsonString(fact.second);
-           });
-           return out + "}}";
-         }) + "]";
+  return "[" +
+         joined(diagnostics,
+                [](const Diagnostic &d) {
+                  std::string out = "{\"severity\":\"";
+                  out += severityWord(d.severity);
+                  out += "\",\"code\":" + jsonString(codeName(d.code)) +
+                         ",\"message\":" + jsonString(d.message) +
+                         ",\"place\":" + placeJson(d.place) + ",\"label\":" + jsonString(d.label) +
+                         ",\"notes\":[";
+                  out += joined(d.notes, [](const DiagnosticNote &note) {
+                    return "{\"message\":" + jsonString(note.message) +
+                           ",\"place\":" + placeJson(note.place) +
+                           ",\"label\":" + jsonString(note.label) + "}";
+                  });
+                  out += "],\"help\":[" + joined(d.helps, jsonString) + "],\"facts\":{";
+                  out += joined(d.facts, [](const auto &fact) {
+                    return jsonString(fact.first) + ":" + jsonString(fact.second);
+                  });
+                  return out + "}}";
+                }) +
+         "]";
 }
 
 std::string toJson(std::span<const Diagnostic> diagnostics) {
   return "{\"diagnostics\":" + toJsonArray(diagnostics) + "}\n";
 }
 
-std::string toSarif(std::span<const Diagnostic> diagnostics,
-                    const std::string &toolName) {
+std::string toSarif(std::span<const Diagnostic> diagnostics, const std::string &toolName) {
   std::set<unsigned> codes;
   for (const Diagnostic &d : diagnostics)
     codes.insert(d.code);
   std::string rules = joined(codes, [](unsigned code) {
     return "{\"id\":" + jsonString(codeName(code)) +
-           ",\"shortDescription\":{\"text\":" +
-           jsonString(codeSummary(code)) + "}}";
+           ",\"shortDescription\":{\"text\":" + jsonString(codeSummary(code)) + "}}";
   });
   std::string results = joined(diagnostics, [](const Diagnostic &d) {
     std::string text = d.message;
     for (const std::string &help : d.helps)
       text += "\nhelp: " + help;
-    std::string out = "{\"ruleId\":" + jsonString(codeName(d.code)) +
-                      ",\"level\":\"" + severityWord(d.severity) +
-                      "\",\"message\":{\"text\":" + jsonString(text) +
+    std::string out = "{\"ruleId\":" + jsonString(codeName(d.code)) + ",\"level\":\"" +
+                      severityWord(d.severity) + "\",\"message\":{\"text\":" + jsonString(text) +
                       "},\"locations\":[";
     if (d.place.known())
       out += sarifLocation(d.place, nullptr);
@@ -175,8 +172,7 @@ std::string toSarif(std::span<const Diagnostic> diagnostics,
   });
   return "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\","
          "\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":" +
-         jsonString(toolName) + ",\"rules\":[" + rules + "]}},\"results\":[" +
-         results + "]}]}\n";
+         jsonString(toolName) + ",\"rules\":[" + rules + "]}},\"results\":[" + results + "]}]}\n";
 }
 
 } // namespace penstock

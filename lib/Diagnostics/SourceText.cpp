@@ -34,8 +34,7 @@ std::vector<std::string> readLines(const std::string &file) {
 
 } // namespace
 
-std::optional<std::string> readSourceLine(const std::string &file,
-                                          uint32_t line) {
+std::optional<std::string> readSourceLine(const std::string &file, uint32_t line) {
   static std::mutex mutex;
   static std::map<std::string, std::vector<std::string>> cache;
   if (line == 0)

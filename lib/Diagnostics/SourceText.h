@@ -16,8 +16,7 @@ namespace penstock {
 /// Line \p line of \p file, from a small thread-safe cache of whole files. No
 /// value where the file cannot be read (a program that was moved away from its
 /// sources) or has no such line.
-std::optional<std::string> readSourceLine(const std::string &file,
-                                          uint32_t line);
+std::optional<std::string> readSourceLine(const std::string &file, uint32_t line);
 
 } // namespace penstock
 

@@ -63,8 +63,7 @@ public:
 
 private:
   double x(int64_t t) const {
-    return marginLeft +
-           double(t) * (width - marginLeft - marginRight) / double(end);
+    return marginLeft + double(t) * (width - marginLeft - marginRight) / double(end);
   }
   void placeFlights(unsigned row);
   void header();
@@ -127,11 +126,10 @@ void Chart::header() {
 void Chart::rows() {
   for (size_t row = 0; row < timeline.rows.size(); ++row) {
     if (row % 2 == 0)
-      out +=
-          "<rect x=\"0\" y=\"" + std::to_string(top[row] - rowGap / 2) +
-          "\" width=\"" + std::to_string(width) + "\" height=\"" +
-          std::to_string(barHeight + lanes[row] * (flightHeight + 2) + rowGap) +
-          "\" fill=\"#f8f9fb\"/>\n";
+      out += "<rect x=\"0\" y=\"" + std::to_string(top[row] - rowGap / 2) + "\" width=\"" +
+             std::to_string(width) + "\" height=\"" +
+             std::to_string(barHeight + lanes[row] * (flightHeight + 2) + rowGap) +
+             "\" fill=\"#f8f9fb\"/>\n";
     bool noted = !timeline.rows[row].note.empty();
     text(16, top[row] + (noted ? 11 : 17), "row", timeline.rows[row].name);
     if (noted)
@@ -182,13 +180,11 @@ void Chart::slice(size_t index) {
     y += 4;
     tall -= 8;
   }
-  out += "<rect class=\"" + std::string(kind) + "\" data-name=\"" +
-         xmlText(s.name) + "\" data-iteration=\"" +
-         std::to_string(s.iteration) + "\" data-start=\"" +
-         std::to_string(s.start) + "\" data-end=\"" + std::to_string(s.end) +
-         "\" x=\"" + number(from) + "\" y=\"" + number(y) + "\" width=\"" +
-         number(to - from) + "\" height=\"" + number(tall) +
-         "\" rx=\"2.5\" fill=\"" + fill + "\" stroke=\"" + stroke + "\"";
+  out += "<rect class=\"" + std::string(kind) + "\" data-name=\"" + xmlText(s.name) +
+         "\" data-iteration=\"" + std::to_string(s.iteration) + "\" data-start=\"" +
+         std::to_string(s.start) + "\" data-end=\"" + std::to_string(s.end) + "\" x=\"" +
+         number(from) + "\" y=\"" + number(y) + "\" width=\"" + number(to - from) + "\" height=\"" +
+         number(tall) + "\" rx=\"2.5\" fill=\"" + fill + "\" stroke=\"" + stroke + "\"";
   if (s.kind == Slice::Kind::Flight)
     out += " fill-opacity=\"0.75\"";
   out += "><title>" +
@@ -197,17 +193,15 @@ void Chart::slice(size_t index) {
                  (s.detail.empty() ? "" : "; " + s.detail)) +
          "</title></rect>\n";
   // The longest label that fits, or none.
-  auto label = [&](std::vector<std::string> choices, const char *style,
-                   double letter) {
+  auto label = [&](std::vector<std::string> choices, const char *style, double letter) {
     for (const std::string &choice : choices)
       if (to - from > double(choice.size()) * letter + 4) {
         double middle = (from + to) / 2;
         // Hatching behind letters makes them hard to read.
         if (s.kind == Slice::Kind::Wait) {
           double wide = double(choice.size()) * 5.4 + 6;
-          out += "<rect x=\"" + number(middle - wide / 2) + "\" y=\"" +
-                 number(y + 2) + "\" width=\"" + number(wide) + "\" height=\"" +
-                 number(tall - 4) +
+          out += "<rect x=\"" + number(middle - wide / 2) + "\" y=\"" + number(y + 2) +
+                 "\" width=\"" + number(wide) + "\" height=\"" + number(tall - 4) +
                  "\" rx=\"2\" fill=\"#ffffff\" fill-opacity=\"0.9\"/>\n";
         }
         text(middle, y + tall / 2 + 4, style, choice);
@@ -216,8 +210,7 @@ void Chart::slice(size_t index) {
   };
   std::string iteration = std::to_string(s.iteration);
   if (s.kind == Slice::Kind::Work)
-    label({s.name + " " + iteration, shortName(s) + iteration, iteration},
-          "bar", 6.8);
+    label({s.name + " " + iteration, shortName(s) + iteration, iteration}, "bar", 6.8);
   else if (s.kind == Slice::Kind::Wait)
     label({s.detail}, "why", 5.9);
 }
@@ -231,8 +224,7 @@ std::string Chart::shortName(const Slice &slice) const {
     if (s.row == slice.row && s.kind == slice.kind && s.name != slice.name) {
       others = true;
       size_t same = 0;
-      while (same < common && same < s.name.size() &&
-             s.name[same] == slice.name[same])
+      while (same < common && same < s.name.size() && s.name[same] == slice.name[same])
         ++same;
       common = same;
     }
@@ -251,21 +243,18 @@ void Chart::legend() {
   }
   text(at, y + 11, "note", "iteration");
   at += 58;
-  for (int64_t i = 0; i < std::min<int64_t>(iterations, std::size(palette));
-       ++i) {
+  for (int64_t i = 0; i < std::min<int64_t>(iterations, std::size(palette)); ++i) {
     out += "<rect x=\"" + number(at) + "\" y=\"" + number(y) +
-           "\" width=\"14\" height=\"14\" rx=\"2.5\" fill=\"" +
-           palette[i].fill + "\" stroke=\"" + palette[i].line + "\"/>\n";
+           "\" width=\"14\" height=\"14\" rx=\"2.5\" fill=\"" + palette[i].fill + "\" stroke=\"" +
+           palette[i].line + "\"/>\n";
     text(at + 18, y + 11, "note",
-         std::to_string(i) +
-             (iterations > int64_t(std::size(palette)) ? ", ..." : ""));
+         std::to_string(i) + (iterations > int64_t(std::size(palette)) ? ", ..." : ""));
     at += iterations > int64_t(std::size(palette)) ? 46 : 36;
   }
   at += 16;
   if (flight) {
     out += "<rect x=\"" + number(at) + "\" y=\"" + number(y + 5) +
-           "\" width=\"26\" height=\"5\" rx=\"2.5\" fill=\"" + palette[0].fill +
-           "\"/>\n";
+           "\" width=\"26\" height=\"5\" rx=\"2.5\" fill=\"" + palette[0].fill + "\"/>\n";
     text(at + 32, y + 11, "note", "in flight");
     at += 96;
   }

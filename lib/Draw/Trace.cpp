@@ -14,20 +14,16 @@ namespace penstock::draw {
 namespace {
 
 /// Colour names that both viewers know.
-const char *colours[] = {"thread_state_running",  "rail_animation",
-                         "thread_state_runnable", "rail_response",
-                         "cq_build_passed",       "rail_idle"};
+const char *colours[] = {"thread_state_running", "rail_animation",  "thread_state_runnable",
+                         "rail_response",        "cq_build_passed", "rail_idle"};
 
 } // namespace
 
 std::string toTrace(const Timeline &timeline) {
   std::string events;
-  auto event = [&](const std::string &text) {
-    events += (events.empty() ? "\n" : ",\n") + text;
-  };
-  event(
-      "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":" +
-      jsonString(timeline.title) + "}}");
+  auto event = [&](const std::string &text) { events += (events.empty() ? "\n" : ",\n") + text; };
+  event("{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":" +
+        jsonString(timeline.title) + "}}");
   // Slices of one thread must nest, so those that overlap get lanes.
   struct Lane {
     unsigned row;
@@ -39,8 +35,7 @@ std::string toTrace(const Timeline &timeline) {
   for (size_t i = 0; i < byStart.size(); ++i)
     byStart[i] = i;
   std::sort(byStart.begin(), byStart.end(), [&](size_t a, size_t b) {
-    return std::pair(timeline.slices[a].start, a) <
-           std::pair(timeline.slices[b].start, b);
+    return std::pair(timeline.slices[a].start, a) < std::pair(timeline.slices[b].start, b);
   });
   for (size_t i : byStart) {
     const Slice &s = timeline.slices[i];
@@ -54,14 +49,12 @@ std::string toTrace(const Timeline &timeline) {
     const char *kind = s.kind == Slice::Kind::Work     ? "work"
                        : s.kind == Slice::Kind::Flight ? "flight"
                                                        : "wait";
-    std::string colour = s.kind == Slice::Kind::Wait
-                             ? "grey"
-                             : colours[s.iteration % std::size(colours)];
+    std::string colour =
+        s.kind == Slice::Kind::Wait ? "grey" : colours[s.iteration % std::size(colours)];
     event("{\"ph\":\"X\",\"pid\":1,\"tid\":" + std::to_string(thread) +
           ",\"name\":" + jsonString(s.name) + ",\"cat\":\"" + kind +
-          "\",\"ts\":" + std::to_string(s.start) +
-          ",\"dur\":" + std::to_string(s.end - s.start) + ",\"cname\":\"" +
-          colour + "\",\"args\":{\"iteration\":" + std::to_string(s.iteration) +
+          "\",\"ts\":" + std::to_string(s.start) + ",\"dur\":" + std::to_string(s.end - s.start) +
+          ",\"cname\":\"" + colour + "\",\"args\":{\"iteration\":" + std::to_string(s.iteration) +
           ",\"row\":" + jsonString(timeline.rows[s.row].name) +
           ",\"detail\":" + jsonString(s.detail) + "}}");
   }
@@ -73,8 +66,7 @@ std::string toTrace(const Timeline &timeline) {
       name += " (waits)";
     std::string thread = std::to_string(i + 1);
     event("{\"ph\":\"M\",\"pid\":1,\"tid\":" + thread +
-          ",\"name\":\"thread_name\",\"args\":{\"name\":" + jsonString(name) +
-          "}}");
+          ",\"name\":\"thread_name\",\"args\":{\"name\":" + jsonString(name) + "}}");
     event("{\"ph\":\"M\",\"pid\":1,\"tid\":" + thread +
           ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":" +
           std::to_string(lanes[i].row * 10 + unsigned(lanes[i].kind)) + "}}");

@@ -24,18 +24,16 @@ struct Signal {
 };
 
 /// The mbarrier operand of an instruction, checked.
-bool resolveSignal(Exec &ex, unsigned lane, ptx::Space space, uint64_t address,
-                   Signal &signal);
+bool resolveSignal(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, Signal &signal);
 
 /// Queues \p copy and then the completion of \p bytes at the signal.
-void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op,
-                      const Signal &signal, uint32_t bytes,
+void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal, uint32_t bytes,
                       std::function<void()> copy);
 
 /// Queues a store that is tracked by the lane's bulk groups: \p read fetches
 /// the source, \p write stores it, each in its own time.
-void enqueueGrouped(Exec &ex, unsigned lane, uint32_t op,
-                    std::function<void()> read, std::function<void()> write);
+void enqueueGrouped(Exec &ex, unsigned lane, uint32_t op, std::function<void()> read,
+                    std::function<void()> write);
 
 } // namespace penstock::emu
 

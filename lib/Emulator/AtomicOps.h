@@ -15,24 +15,12 @@
 
 namespace penstock::emu {
 
-enum class AtomicOp : uint8_t {
-  And,
-  Or,
-  Xor,
-  Exchange,
-  Min,
-  Max,
-  Inc,
-  Dec,
-  Add,
-  CompareSwap
-};
+enum class AtomicOp : uint8_t { And, Or, Xor, Exchange, Min, Max, Inc, Dec, Add, CompareSwap };
 
 bool atomicOpFromModifiers(const ptx::Instruction &inst, AtomicOp &op);
 
 /// The new value; \p c is only used by CompareSwap.
-uint64_t applyAtomic(AtomicOp op, ptx::Type type, uint64_t old, uint64_t b,
-                     uint64_t c);
+uint64_t applyAtomic(AtomicOp op, ptx::Type type, uint64_t old, uint64_t b, uint64_t c);
 
 } // namespace penstock::emu
 

@@ -17,8 +17,8 @@ enum class Ordered { Yes, NoFence, No };
 
 /// Whether an earlier access is ordered before one by \p lane of ex's warp
 /// (\p engine: by an operation that this lane issues now).
-Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine,
-                const AccessRecord &record, bool crossesProxy) {
+Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
+                bool crossesProxy) {
   View &view = ex.view(lane);
   if (record.flags & AccessRecord::Engine) {
     const AsyncOp &op = ex.grid.op(record.cluster, record.agent);
@@ -27,8 +27,7 @@ Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine,
     bool readsOnly = !record.isWrite();
     if (!knows(view.seen, op, readsOnly))
       return Ordered::No;
-    if (crossesProxy && op.generic && record.isWrite() &&
-        !knows(view.fenced, op, readsOnly))
+    if (crossesProxy && op.generic && record.isWrite() && !knows(view.fenced, op, readsOnly))
       return Ordered::NoFence;
     return Ordered::Yes;
   }
@@ -41,13 +40,11 @@ Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine,
     if (result == Ordered::No)
       return;
     bool self = sameWarp && other == lane;
-    if (!self && warpSeen < record.count &&
-        view.seen.lane(record.agent, other) < record.count) {
+    if (!self && warpSeen < record.count && view.seen.lane(record.agent, other) < record.count) {
       result = Ordered::No;
       return;
     }
-    if (crossesProxy && record.isWrite() &&
-        view.fenced.lane(record.agent, other) < record.count)
+    if (crossesProxy && record.isWrite() && view.fenced.lane(record.agent, other) < record.count)
       result = Ordered::NoFence;
   });
   return result;
@@ -72,9 +69,7 @@ Place placeOf(const Grid &grid, uint32_t gid, uint32_t lane, uint32_t pc) {
     index /= across[d];
     uint32_t in = rank % grid.clusterDim[d];
     rank /= grid.clusterDim[d];
-    (d == 0   ? place.x
-     : d == 1 ? place.y
-              : place.z) = at * grid.clusterDim[d] + in;
+    (d == 0 ? place.x : d == 1 ? place.y : place.z) = at * grid.clusterDim[d] + in;
   }
   place.warp = gid % grid.warpsPerCta;
   place.lane = lane;
@@ -98,8 +93,7 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
   if (byEngine) {
     const AsyncOp &op = ex.grid.op(record.cluster, record.agent);
     other = placeOf(ex.grid, op.warp, op.lane, op.pc);
-    first = std::string(op.what) + (record.isWrite() ? " writes" : " reads") +
-            " it asynchronously";
+    first = std::string(op.what) + (record.isWrite() ? " writes" : " reads") + " it asynchronously";
     if (how == Ordered::No) {
       if (op.agent[0] || op.readAgent)
         finding.reason = "nothing orders them: the second access has not "
@@ -113,22 +107,19 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
                        "through the async proxy";
     }
   } else {
-    other = placeOf(ex.grid, record.agent,
-                    unsigned(__builtin_ctz(record.lanes)), record.pc);
+    other = placeOf(ex.grid, record.agent, unsigned(__builtin_ctz(record.lanes)), record.pc);
     first = record.isWrite() ? "a thread writes it" : "a thread reads it";
-    finding.reason =
-        how == Ordered::NoFence
-            ? "a fence.proxy.async is missing between the write through the "
-              "generic proxy and this access through the async proxy"
-            : "nothing orders them: no barrier, mbarrier or release and "
-              "acquire leads from the first to the second";
+    finding.reason = how == Ordered::NoFence
+                         ? "a fence.proxy.async is missing between the write through the "
+                           "generic proxy and this access through the async proxy"
+                         : "nothing orders them: no barrier, mbarrier or release and "
+                           "acquire leads from the first to the second";
     if (how == Ordered::No &&
         record.agent / ex.grid.warpsPerCta != ex.warp.gid / ex.grid.warpsPerCta)
       finding.reason += " (in different blocks, those of .cta scope do not count)";
   }
-  finding.message =
-      (how == Ordered::NoFence ? "missing proxy fence on " : "data race on ") +
-      where + ": " + (engine ? engine->what : "this thread") + " " + second;
+  finding.message = (how == Ordered::NoFence ? "missing proxy fence on " : "data race on ") +
+                    where + ": " + (engine ? engine->what : "this thread") + " " + second;
   finding.others.emplace_back(other, first);
   finding.facts.emplace_back("memory", where);
   ex.grid.findings.add(std::move(finding));
@@ -221,8 +212,8 @@ std::string sharedName(const Grid &grid, uint64_t offset) {
   return best->name + "+" + std::to_string(offset - best->offset);
 }
 
-bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address,
-             unsigned size, unsigned align, MemRef &ref) {
+bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, unsigned size,
+             unsigned align, MemRef &ref) {
   auto bad = [&](unsigned code, const std::string &message) {
     uint32_t saved = ex.mask;
     ex.mask = 1u << lane;
@@ -249,9 +240,8 @@ bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address,
     }
   }
   if (align > 1 && address % align)
-    return bad(EmuMisaligned, std::string(ptx::spaceName(space)) + " address " +
-                                  hex(address) + " is not aligned to " +
-                                  std::to_string(align) + " bytes");
+    return bad(EmuMisaligned, std::string(ptx::spaceName(space)) + " address " + hex(address) +
+                                  " is not aligned to " + std::to_string(align) + " bytes");
   ref.space = space;
   switch (space) {
   case ptx::Space::Shared: {
@@ -259,42 +249,34 @@ bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address,
     uint32_t rank = uint32_t(address >> rankShift);
     uint32_t offset = uint32_t(address) & sharedOffsetMask;
     if (rank >= ex.cluster.ctas.size())
-      return bad(EmuOutOfBounds, "shared address " + hex(address) +
-                                     " names block " + std::to_string(rank) +
-                                     " of a cluster of " +
+      return bad(EmuOutOfBounds, "shared address " + hex(address) + " names block " +
+                                     std::to_string(rank) + " of a cluster of " +
                                      std::to_string(ex.cluster.ctas.size()));
     Cta &cta = *ex.cluster.ctas[rank];
-    if (offset < sharedReserved || size > cta.shared.size() ||
-        offset > cta.shared.size() - size)
-      return bad(EmuOutOfBounds,
-                 "access of " + std::to_string(size) + " bytes at " +
-                     sharedName(ex.grid, offset) +
-                     " lies outside of the block's " +
-                     std::to_string(cta.shared.size() - sharedReserved) +
-                     " bytes of shared memory");
+    if (offset < sharedReserved || size > cta.shared.size() || offset > cta.shared.size() - size)
+      return bad(EmuOutOfBounds, "access of " + std::to_string(size) + " bytes at " +
+                                     sharedName(ex.grid, offset) + " lies outside of the block's " +
+                                     std::to_string(cta.shared.size() - sharedReserved) +
+                                     " bytes of shared memory");
     if (&cta != &ex.cta && cta.liveThreads == 0)
-      return bad(EmuOutOfBounds,
-                 "access to the shared memory of a block that has exited");
+      return bad(EmuOutOfBounds, "access to the shared memory of a block that has exited");
     ref.cta = &cta;
     ref.offset = offset;
     ref.bytes = cta.shared.data() + offset;
     return true;
   }
   case ptx::Space::Local: {
-    if (address >= ex.grid.program->localBytes ||
-        size > ex.grid.program->localBytes - address)
-      return bad(EmuOutOfBounds, "local address " + hex(address) +
-                                     " lies outside of the thread's frame");
+    if (address >= ex.grid.program->localBytes || size > ex.grid.program->localBytes - address)
+      return bad(EmuOutOfBounds,
+                 "local address " + hex(address) + " lies outside of the thread's frame");
     ref.offset = address;
-    ref.bytes = ex.warp.local.data() +
-                size_t(lane) * ex.grid.program->localBytes + address;
+    ref.bytes = ex.warp.local.data() + size_t(lane) * ex.grid.program->localBytes + address;
     return true;
   }
   case ptx::Space::Param: {
-    if (address >= ex.grid.config.params.size() ||
-        size > ex.grid.config.params.size() - address)
-      return bad(EmuOutOfBounds, "parameter address " + hex(address) +
-                                     " lies outside of the parameters");
+    if (address >= ex.grid.config.params.size() || size > ex.grid.config.params.size() - address)
+      return bad(EmuOutOfBounds,
+                 "parameter address " + hex(address) + " lies outside of the parameters");
     ref.offset = address;
     ref.bytes = ex.grid.config.params.data() + address;
     return true;
@@ -302,16 +284,13 @@ bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address,
   default: {
     Allocation *allocation = ex.grid.device->memory.find(address);
     if (!allocation || size > allocation->size - (address - allocation->base)) {
-      std::string message = "access of " + std::to_string(size) +
-                            " bytes at global address " + hex(address);
+      std::string message =
+          "access of " + std::to_string(size) + " bytes at global address " + hex(address);
       if (const Allocation *near = ex.grid.device->memory.nearest(address)) {
-        message += near->live ? ", " + std::to_string(address - near->base) +
-                                    " bytes into "
+        message += near->live ? ", " + std::to_string(address - near->base) + " bytes into "
                               : ", inside of released memory ";
-        message +=
-            near->name.empty()
-                ? "an allocation of " + std::to_string(near->size) + " bytes"
-                : near->name + " of " + std::to_string(near->size) + " bytes";
+        message += near->name.empty() ? "an allocation of " + std::to_string(near->size) + " bytes"
+                                      : near->name + " of " + std::to_string(near->size) + " bytes";
       } else {
         message += ", where nothing is allocated";
       }
@@ -346,9 +325,7 @@ void releaseInto(Exec &ex, uint32_t mask, View &into) {
   if (mask == ex.warp.started)
     into.seen.setWarp(ex.warp.gid, ex.warp.count);
   else
-    forLanes(mask, [&](unsigned lane) {
-      into.seen.setLane(ex.warp.gid, lane, ex.warp.count);
-    });
+    forLanes(mask, [&](unsigned lane) { into.seen.setLane(ex.warp.gid, lane, ex.warp.count); });
 }
 
 void releaseFenced(const LaneState &lane, View &into) {
@@ -389,8 +366,7 @@ void mergeLanes(Exec &ex) {
     }
 }
 
-void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size,
-                 AccessKind kind) {
+void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, AccessKind kind) {
   AccessRecord access;
   access.agent = ex.warp.gid;
   access.cluster = ex.cluster.index;
@@ -415,22 +391,21 @@ uint32_t newOp(Exec &ex, unsigned lane, const char *what) {
 
 AsyncOp &opAt(Exec &ex, uint32_t op) { return (*ex.cluster.ops)[op]; }
 
-void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref,
-                 uint64_t size, bool write) {
+void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
+                 bool write) {
   const AsyncOp &engine = opAt(ex, op);
   AccessRecord access;
   access.agent = op;
   access.cluster = ex.cluster.index;
   access.lanes = 1;
   access.pc = ex.pc;
-  access.flags =
-      uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine |
-              (engine.generic ? 0 : AccessRecord::AsyncProxy));
+  access.flags = uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine |
+                         (engine.generic ? 0 : AccessRecord::AsyncProxy));
   enterAccess(ex, lane, &engine, access, ref, size);
 }
 
-void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta,
-                 unsigned lane16, unsigned column, bool write) {
+void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, unsigned lane16, unsigned column,
+                 bool write) {
   const AsyncOp &engine = opAt(ex, op);
   AccessRecord access;
   access.agent = op;
@@ -438,14 +413,12 @@ void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta,
   access.lanes = 1;
   access.pc = ex.pc;
   access.bytes = 1;
-  access.flags =
-      uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine);
+  access.flags = uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine);
   size_t cell = size_t(lane16) * 512 + column;
   if (!write && !cta.tensor->shadow.writtenBytes(cell))
-    ex.report(EmuUninitialized,
-              std::string(engine.what) +
-                  " reads tensor memory that was never written, column " +
-                  std::to_string(column));
+    ex.report(EmuUninitialized, std::string(engine.what) +
+                                    " reads tensor memory that was never written, column " +
+                                    std::to_string(column));
   ex.cluster.effort += cta.tensor->shadow.access(cell, access, [&](const AccessRecord &record) {
     if (record.agent == op && record.cluster == ex.cluster.index)
       return;

@@ -31,8 +31,8 @@ struct MemRef {
 
 /// Finds the memory behind an address of \p space (Generic: by its window) and
 /// checks bounds and alignment; reports and returns false if it is bad.
-bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address,
-             unsigned size, unsigned align, MemRef &ref);
+bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, unsigned size,
+             unsigned align, MemRef &ref);
 
 /// An offset in shared memory in words: "smem+1024".
 std::string sharedName(const Grid &grid, uint64_t offset);
@@ -56,21 +56,15 @@ View &ownView(Exec &ex, unsigned lane);
 
 // Accesses --------------------------------------------------------------------
 
-enum AccessKind : uint8_t {
-  Read = 0,
-  Write = 1,
-  StrongRead = 2,
-  StrongWrite = 3
-};
+enum AccessKind : uint8_t { Read = 0, Write = 1, StrongRead = 2, StrongWrite = 3 };
 
-void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size,
-                 AccessKind kind);
+void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, AccessKind kind);
 /// An access of operation \p op, issued by \p lane of ex's warp.
-void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref,
-                 uint64_t size, bool write);
+void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
+                 bool write);
 /// The same for cells of tensor memory: \p lane16 counts groups of 16 lanes.
-void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta,
-                 unsigned lane16, unsigned column, bool write);
+void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, unsigned lane16, unsigned column,
+                 bool write);
 
 /// Enters an operation and returns its index.
 uint32_t newOp(Exec &ex, unsigned lane, const char *what);

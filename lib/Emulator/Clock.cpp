@@ -40,8 +40,7 @@ void Clock::setLane(uint32_t warp, unsigned lane, uint32_t count) {
 
 /// Lane entries that the entry of their warp already says need not be kept.
 bool Clock::covers(const Entry &entry) const {
-  return entry.first < warpTag &&
-         warp(uint32_t(entry.first >> 5)) >= entry.second;
+  return entry.first < warpTag && warp(uint32_t(entry.first >> 5)) >= entry.second;
 }
 
 void Clock::setWarp(uint32_t warp, uint32_t count) {
@@ -54,8 +53,7 @@ void Clock::setWarp(uint32_t warp, uint32_t count) {
   auto last = first;
   while (last != sparse.end() && last->first < from + 32)
     ++last;
-  auto kept =
-      std::remove_if(first, last, [&](const Entry &e) { return covers(e); });
+  auto kept = std::remove_if(first, last, [&](const Entry &e) { return covers(e); });
   sparse.erase(kept, last);
 }
 
@@ -92,8 +90,7 @@ void Clock::join(const Clock &other) {
       add(*a++);
     } else if (a == sparse.end() || b->first < a->first) {
       // Another cluster's list may name a warp of our dense part.
-      if (b->first >= warpTag && b->first < agentTag &&
-          uint32_t(b->first) - base < dense.size()) {
+      if (b->first >= warpTag && b->first < agentTag && uint32_t(b->first) - base < dense.size()) {
         uint32_t &mine = dense[uint32_t(b->first) - base];
         mine = std::max(mine, b->second);
         ++b;

@@ -26,8 +26,7 @@ namespace penstock::emu {
 class Clock {
 public:
   Clock() = default;
-  Clock(uint32_t firstWarp, uint32_t numWarps)
-      : base(firstWarp), dense(numWarps) {}
+  Clock(uint32_t firstWarp, uint32_t numWarps) : base(firstWarp), dense(numWarps) {}
 
   uint32_t lane(uint32_t warp, unsigned lane) const;
   uint32_t warp(uint32_t warp) const;
@@ -72,8 +71,7 @@ struct View {
 
   View() = default;
   View(uint32_t firstWarp, uint32_t numWarps)
-      : seen(firstWarp, numWarps), fenced(firstWarp, numWarps),
-        inits(firstWarp, numWarps) {}
+      : seen(firstWarp, numWarps), fenced(firstWarp, numWarps), inits(firstWarp, numWarps) {}
   void join(const View &other) {
     seen.join(other.seen);
     fenced.join(other.fenced);

@@ -70,8 +70,7 @@ void runBranch(Exec &ex, const DInst &inst) {
   }
   // Diverge. Lanes that meet at a join which is already there need no other.
   uint32_t meet = inst.reconverge;
-  if (meet != noPc &&
-      (split.join < 0 || ex.warp.joins[size_t(split.join)].pc != meet))
+  if (meet != noPc && (split.join < 0 || ex.warp.joins[size_t(split.join)].pc != meet))
     split.join = newJoin(ex.warp, meet, split.mask, split.join);
   Split other = split;
   split.mask = stays;
@@ -134,18 +133,15 @@ bool requireAligned(Exec &ex) {
   if (ex.mask == ex.warp.live)
     return true;
   ex.fatal(EmuDivergentAligned,
-           "an aligned instruction is executed by " +
-               std::to_string(std::popcount(ex.mask)) + " of " +
-               std::to_string(std::popcount(ex.warp.live)) +
-               " threads of the warp");
+           "an aligned instruction is executed by " + std::to_string(std::popcount(ex.mask)) +
+               " of " + std::to_string(std::popcount(ex.warp.live)) + " threads of the warp");
   return false;
 }
 
 bool rendezvous(Exec &ex, uint32_t members, bool anywhere) {
   members &= ex.warp.live;
   if (ex.mask & ~members) {
-    ex.fatal(EmuIllegalOperand,
-             "a thread executes this without being in the member mask");
+    ex.fatal(EmuIllegalOperand, "a thread executes this without being in the member mask");
     return false;
   }
   if ((ex.mask & members) == members)
@@ -180,8 +176,7 @@ void runCopyLocal(Exec &ex, const DInst &inst) {
   uint32_t bytes = ex.grid.program->localBytes;
   forLanes(ex.mask, [&](unsigned lane) {
     uint8_t *frame = ex.warp.local.data() + size_t(lane) * bytes;
-    if (inst.imm[0] + inst.imm[2] <= bytes &&
-        inst.imm[1] + inst.imm[2] <= bytes)
+    if (inst.imm[0] + inst.imm[2] <= bytes && inst.imm[1] + inst.imm[2] <= bytes)
       memmove(frame + inst.imm[0], frame + inst.imm[1], inst.imm[2]);
   });
 }
@@ -196,8 +191,7 @@ std::string readString(Exec &ex, unsigned lane, uint64_t address) {
     if ((address & windowMask) == localWindow) {
       uint64_t at = (address & ~windowMask) + i;
       if (at < ex.grid.program->localBytes)
-        byte = ex.warp.local.data() +
-               size_t(lane) * ex.grid.program->localBytes + at;
+        byte = ex.warp.local.data() + size_t(lane) * ex.grid.program->localBytes + at;
     } else {
       byte = ex.grid.device->memory.host(address + i, 1);
     }
@@ -211,16 +205,12 @@ std::string readString(Exec &ex, unsigned lane, uint64_t address) {
 uint64_t localWord(Exec &ex, unsigned lane, uint64_t at) {
   uint64_t value = 0;
   if (at + 8 <= ex.grid.program->localBytes)
-    memcpy(&value,
-           ex.warp.local.data() + size_t(lane) * ex.grid.program->localBytes +
-               at,
-           8);
+    memcpy(&value, ex.warp.local.data() + size_t(lane) * ex.grid.program->localBytes + at, 8);
   return value;
 }
 
 /// printf with its arguments packed in memory, each aligned to its size.
-std::string format(Exec &ex, unsigned lane, const std::string &pattern,
-                   uint64_t arguments) {
+std::string format(Exec &ex, unsigned lane, const std::string &pattern, uint64_t arguments) {
   std::string out;
   uint64_t at = arguments;
   auto fetch = [&](unsigned size) -> uint64_t {
@@ -245,8 +235,7 @@ std::string format(Exec &ex, unsigned lane, const std::string &pattern,
         longs += c == 'l' ? 1 : 2;
       else if (c != 'h')
         spec += c;
-      if (isalpha((unsigned char)c) && c != 'l' && c != 'h' && c != 'z' &&
-          c != 'j' && c != 't')
+      if (isalpha((unsigned char)c) && c != 'l' && c != 'h' && c != 'z' && c != 'j' && c != 't')
         break;
       if (c == '%' || spec.size() > 20)
         break;
@@ -272,9 +261,8 @@ std::string format(Exec &ex, unsigned lane, const std::string &pattern,
         break;
       }
       spec.insert(spec.size() - 1, "ll");
-      int64_t number = (kind == 'd' || kind == 'i') && !wide
-                           ? int64_t(int32_t(value))
-                           : int64_t(value);
+      int64_t number =
+          (kind == 'd' || kind == 'i') && !wide ? int64_t(int32_t(value)) : int64_t(value);
       if (spec.find('*') == std::string::npos)
         snprintf(text, sizeof text, spec.c_str(), (long long)number);
       break;
@@ -306,9 +294,7 @@ std::string format(Exec &ex, unsigned lane, const std::string &pattern,
   return out;
 }
 
-void runTrap(Exec &ex, const DInst &) {
-  ex.fatal(EmuTrap, "the kernel executed a trap");
-}
+void runTrap(Exec &ex, const DInst &) { ex.fatal(EmuTrap, "the kernel executed a trap"); }
 
 void runBreakpoint(Exec &ex, const DInst &) {
   ex.fatal(EmuTrap, "the kernel executed a breakpoint");
@@ -318,8 +304,7 @@ void runNothing(Exec &, const DInst &) {}
 
 void runSleep(Exec &ex, const DInst &) { ex.yield = true; }
 
-template <Handler H>
-bool decodeTo(Decoder &, const ptx::Instruction &, DInst &out) {
+template <Handler H> bool decodeTo(Decoder &, const ptx::Instruction &, DInst &out) {
   out.run = H;
   return true;
 }
@@ -330,26 +315,22 @@ void runPrintf(Exec &ex, const DInst &inst) {
   forLanes(ex.mask, [&](unsigned lane) {
     uint64_t pattern = localWord(ex, lane, inst.imm[0]);
     uint64_t arguments = localWord(ex, lane, inst.imm[1]);
-    std::string text =
-        format(ex, lane, readString(ex, lane, pattern), arguments);
+    std::string text = format(ex, lane, readString(ex, lane, pattern), arguments);
     if (ex.grid.options.print) {
       std::lock_guard<std::mutex> lock(ex.grid.atomicMutex);
       ex.grid.options.print(text);
     }
     uint32_t zero = 0, bytes = ex.grid.program->localBytes;
     if (inst.imm[2] + 4 <= bytes)
-      memcpy(ex.warp.local.data() + size_t(lane) * bytes + inst.imm[2], &zero,
-             4);
+      memcpy(ex.warp.local.data() + size_t(lane) * bytes + inst.imm[2], &zero, 4);
   });
 }
 
 void runAssertFail(Exec &ex, const DInst &inst) {
   unsigned lane = ex.firstLane();
   uint64_t line = localWord(ex, lane, inst.imm[2]) & 0xffffffff;
-  ex.fatal(EmuTrap, "assertion `" +
-                        readString(ex, lane, localWord(ex, lane, inst.imm[0])) +
-                        "` failed at " +
-                        readString(ex, lane, localWord(ex, lane, inst.imm[1])) +
+  ex.fatal(EmuTrap, "assertion `" + readString(ex, lane, localWord(ex, lane, inst.imm[0])) +
+                        "` failed at " + readString(ex, lane, localWord(ex, lane, inst.imm[1])) +
                         ":" + std::to_string(line));
 }
 

@@ -78,19 +78,16 @@ Opnd Decoder::constantRow(uint64_t value, unsigned bits) {
   row.kind = Opnd::Kind::Const;
   row.bits = uint8_t(bits);
   unsigned width = bits <= 32 ? 32 : bits;
-  auto [it, fresh] = constantCache.try_emplace(
-      {value, width}, uint32_t(program.constants.size()));
+  auto [it, fresh] = constantCache.try_emplace({value, width}, uint32_t(program.constants.size()));
   row.at = it->second;
   if (fresh) {
     if (width == 32) {
       uint32_t small = uint32_t(value);
       for (int i = 0; i < 32; ++i)
-        program.constants.insert(program.constants.end(), (uint8_t *)&small,
-                                 (uint8_t *)&small + 4);
+        program.constants.insert(program.constants.end(), (uint8_t *)&small, (uint8_t *)&small + 4);
     } else {
       for (int i = 0; i < 32; ++i)
-        program.constants.insert(program.constants.end(), (uint8_t *)&value,
-                                 (uint8_t *)&value + 8);
+        program.constants.insert(program.constants.end(), (uint8_t *)&value, (uint8_t *)&value + 8);
       if (width == 128)
         program.constants.resize(program.constants.size() + 256);
     }
@@ -139,8 +136,8 @@ Decoder::FunctionFrame &Decoder::frame(const ptx::Function &f) {
 }
 
 bool Decoder::isKernelParam(const ptx::Operand &operand) const {
-  return operand.kind == Kind::Variable && !operand.isGlobal &&
-         function->isEntry && operand.index < function->numParams;
+  return operand.kind == Kind::Variable && !operand.isGlobal && function->isEntry &&
+         operand.index < function->numParams;
 }
 
 ptx::Space Decoder::variableSpace(const ptx::Operand &operand) const {
@@ -150,25 +147,22 @@ ptx::Space Decoder::variableSpace(const ptx::Operand &operand) const {
                           : function->variables[operand.index].space;
 }
 
-bool Decoder::symbolRow(const ptx::Instruction &inst,
-                        const ptx::Operand &operand, unsigned bits, Opnd &out) {
-  const ptx::Variable &variable = operand.isGlobal
-                                      ? program.module->variables[operand.index]
-                                      : function->variables[operand.index];
+bool Decoder::symbolRow(const ptx::Instruction &inst, const ptx::Operand &operand, unsigned bits,
+                        Opnd &out) {
+  const ptx::Variable &variable = operand.isGlobal ? program.module->variables[operand.index]
+                                                   : function->variables[operand.index];
   switch (variable.space) {
   case ptx::Space::Shared: {
     auto found = sharedOffsets.find(&variable);
     if (found == sharedOffsets.end())
-      return fail(inst, "shared variable `" + variable.name +
-                            "` has no place in this kernel");
+      return fail(inst, "shared variable `" + variable.name + "` has no place in this kernel");
     uint32_t offset = found->second + uint32_t(operand.offset);
     std::string key = "@" + std::to_string(bits) + ":" + std::to_string(offset);
     auto [it, fresh] = specialCache.try_emplace(key);
     if (fresh) {
       it->second = newRow(bits);
-      program.specials.push_back({SpecialRow::What::SharedAddress,
-                                  uint8_t(bits), it->second.at, offset, false,
-                                  variable.name});
+      program.specials.push_back({SpecialRow::What::SharedAddress, uint8_t(bits), it->second.at,
+                                  offset, false, variable.name});
     }
     out = it->second;
     return true;
@@ -178,15 +172,13 @@ bool Decoder::symbolRow(const ptx::Instruction &inst,
     out = constantRow(globals[operand.index] + uint64_t(operand.offset), bits);
     return true;
   default:
-    out = constantRow(frame(*function).variables[operand.index] +
-                          uint64_t(operand.offset),
-                      bits);
+    out = constantRow(frame(*function).variables[operand.index] + uint64_t(operand.offset), bits);
     return true;
   }
 }
 
-bool Decoder::source(const ptx::Instruction &inst, const ptx::Operand &operand,
-                     unsigned bits, Opnd &out, bool isFloat) {
+bool Decoder::source(const ptx::Instruction &inst, const ptx::Operand &operand, unsigned bits,
+                     Opnd &out, bool isFloat) {
   switch (operand.kind) {
   case Kind::Register:
     out = frame(*function).registers[operand.index];
@@ -201,21 +193,18 @@ bool Decoder::source(const ptx::Instruction &inst, const ptx::Operand &operand,
     if (bits > 64)
       return fail(inst, "a special register has at most 64 bits");
     const std::string &name = operand.name;
-    bool isClock =
-        name.rfind("%clock", 0) == 0 || name.rfind("%globaltimer", 0) == 0;
-    unsigned width = name == "%clock64" || name == "%globaltimer" ||
-                             name == "%gridid" || name == "%current_graph_exec"
+    bool isClock = name.rfind("%clock", 0) == 0 || name.rfind("%globaltimer", 0) == 0;
+    unsigned width = name == "%clock64" || name == "%globaltimer" || name == "%gridid" ||
+                             name == "%current_graph_exec"
                          ? 64
                          : 32;
     if (bits == 64)
       width = 64;
-    auto [it, fresh] =
-        specialCache.try_emplace(name + ":" + std::to_string(width));
+    auto [it, fresh] = specialCache.try_emplace(name + ":" + std::to_string(width));
     if (fresh) {
       it->second = newRow(width);
-      program.specials.push_back(
-          {isClock ? SpecialRow::What::Clock : SpecialRow::What::Special,
-           uint8_t(width), it->second.at, 0, false, name});
+      program.specials.push_back({isClock ? SpecialRow::What::Clock : SpecialRow::What::Special,
+                                  uint8_t(width), it->second.at, 0, false, name});
     }
     out = it->second;
     return true;
@@ -263,8 +252,7 @@ bool Decoder::source(const ptx::Instruction &inst, const ptx::Operand &operand,
   }
 }
 
-bool Decoder::destination(const ptx::Instruction &inst,
-                          const ptx::Operand &operand, Opnd &out) {
+bool Decoder::destination(const ptx::Instruction &inst, const ptx::Operand &operand, Opnd &out) {
   if (operand.kind == Kind::Sink) {
     out = Opnd{};
     return true;
@@ -275,18 +263,15 @@ bool Decoder::destination(const ptx::Instruction &inst,
   return true;
 }
 
-bool Decoder::predicate(const ptx::Instruction &inst,
-                        const ptx::Operand &operand, Opnd &out) {
-  if (operand.kind != Kind::Register ||
-      function->registers[operand.index].type != ptx::Type::Pred)
+bool Decoder::predicate(const ptx::Instruction &inst, const ptx::Operand &operand, Opnd &out) {
+  if (operand.kind != Kind::Register || function->registers[operand.index].type != ptx::Type::Pred)
     return fail(inst, "a predicate register is needed");
   out = frame(*function).registers[operand.index];
   out.negated = operand.negated;
   return true;
 }
 
-bool Decoder::address(const ptx::Instruction &inst, const ptx::Operand &operand,
-                      Opnd &out) {
+bool Decoder::address(const ptx::Instruction &inst, const ptx::Operand &operand, Opnd &out) {
   const ptx::Operand &base = operand.elements[0];
   if (base.kind == Kind::Variable) {
     unsigned bits = 64;
@@ -340,8 +325,7 @@ void Decoder::setOperands(DInst &out, std::vector<Opnd> ops) {
   out.ops = program.operandLists.back().data();
 }
 
-bool Decoder::plain(const ptx::Instruction &inst, DInst &out, unsigned bits,
-                    bool isFloat) {
+bool Decoder::plain(const ptx::Instruction &inst, DInst &out, unsigned bits, bool isFloat) {
   std::vector<Opnd> ops(inst.operands.size());
   for (size_t i = 0; i < ops.size(); ++i)
     if (!(i == 0 ? destination(inst, inst.operands[i], ops[i])
@@ -365,8 +349,7 @@ bool Decoder::layoutKernel() {
       Diagnostic d;
       d.code = PtxTooLarge;
       d.place = program.module->place(kernel.line);
-      d.message =
-          "the parameters of `" + kernel.name + "` take more than 32764 bytes";
+      d.message = "the parameters of `" + kernel.name + "` take more than 32764 bytes";
       diagnostics.push_back(std::move(d));
       return false;
     }
@@ -390,8 +373,7 @@ bool Decoder::layoutShared() {
     uint64_t align = std::max(1u, variable.align);
     at = (at + align - 1) & ~(align - 1);
     sharedOffsets[&variable] = uint32_t(at);
-    program.sharedSymbols.push_back(
-        {variable.name, uint32_t(at), variable.size});
+    program.sharedSymbols.push_back({variable.name, uint32_t(at), variable.size});
     at += variable.size;
     return at < (1u << 20);
   };
@@ -472,17 +454,16 @@ void Decoder::markBusyRegisters() {
     if (form.name == "wgmma.mma_async" || form.operands.empty())
       continue;
     for (unsigned i = 0; i < inst.numOps; ++i)
-      inst.checkRegisters |=
-          inst.ops[i].kind == Opnd::Kind::Row && rows.count(inst.ops[i].at);
+      inst.checkRegisters |= inst.ops[i].kind == Opnd::Kind::Row && rows.count(inst.ops[i].at);
     if (!inst.checkRegisters)
       continue;
     char first = form.operands[0].kind;
     if (first == 'm' || first == 't')
       continue; // stores write no register
-    bool isLoad = form.name == "ld" || form.name == "ld.global.nc" ||
-                  form.name == "tcgen05.ld" || form.name == "ldmatrix";
-    bool unpacks = form.name == "mov" &&
-                   inst.source->operands[0].kind == ptx::Operand::Kind::Vector;
+    bool isLoad = form.name == "ld" || form.name == "ld.global.nc" || form.name == "tcgen05.ld" ||
+                  form.name == "ldmatrix";
+    bool unpacks =
+        form.name == "mov" && inst.source->operands[0].kind == ptx::Operand::Kind::Vector;
     inst.firstWritten = isLoad ? 1 : 0;
     inst.endWritten = uint8_t(isLoad    ? std::min<unsigned>(inst.numOps, 255)
                               : unpacks ? inst.numOps - 1
@@ -532,8 +513,7 @@ bool Decoder::emitFunction(const ptx::Function &f, unsigned depth) {
     }
     if (inst.form->name == "bra") {
       out.run = runBranch;
-      branches.emplace_back(uint32_t(program.code.size()),
-                            inst.operands[0].index);
+      branches.emplace_back(uint32_t(program.code.size()), inst.operands[0].index);
     } else if (inst.form->name == "ret") {
       out.run = depth ? runBranch : runExit;
       if (depth)
@@ -546,8 +526,7 @@ bool Decoder::emitFunction(const ptx::Function &f, unsigned depth) {
       }
       for (const ptx::Operand &operand : inst.operands)
         if (operand.kind == Kind::Special &&
-            (operand.name.rfind("%clock", 0) == 0 ||
-             operand.name.rfind("%globaltimer", 0) == 0))
+            (operand.name.rfind("%clock", 0) == 0 || operand.name.rfind("%globaltimer", 0) == 0))
           out.usesClock = true;
       if (!found->second(*this, inst, out)) {
         ok = false;
@@ -579,10 +558,8 @@ bool Decoder::emitCall(const ptx::Instruction &inst, unsigned depth) {
   if (depth >= maxCallDepth ||
       std::find(callStack.begin(), callStack.end(), callee) != callStack.end())
     return fail(inst, "recursive calls are not supported");
-  if (callee->numParams != inst.arguments.size() ||
-      callee->numResults != inst.results.size())
-    return fail(inst,
-                "the call does not fit the declaration of `" + name + "`");
+  if (callee->numParams != inst.arguments.size() || callee->numResults != inst.results.size())
+    return fail(inst, "the call does not fit the declaration of `" + name + "`");
   FunctionFrame &mine = frame(*function);
   FunctionFrame &theirs = frame(*callee);
   auto copy = [&](const ptx::Operand &local, uint32_t index, bool in) {
@@ -614,8 +591,7 @@ bool Decoder::emitCall(const ptx::Instruction &inst, unsigned depth) {
 }
 
 /// Functions that the device runtime provides.
-bool Decoder::emitExternal(const ptx::Instruction &inst,
-                           const std::string &name) {
+bool Decoder::emitExternal(const ptx::Instruction &inst, const std::string &name) {
   DInst out;
   out.source = &inst;
   FunctionFrame &mine = frame(*function);
@@ -628,15 +604,13 @@ bool Decoder::emitExternal(const ptx::Instruction &inst,
   if (name == "vprintf") {
     out.run = runPrintf;
     if (inst.arguments.size() != 2 || inst.results.size() != 1 ||
-        !place(inst.arguments[0], out.imm[0]) ||
-        !place(inst.arguments[1], out.imm[1]) ||
+        !place(inst.arguments[0], out.imm[0]) || !place(inst.arguments[1], out.imm[1]) ||
         !place(inst.results[0], out.imm[2]))
       return fail(inst, "vprintf is called with the wrong arguments");
   } else if (name == "__assertfail") {
     out.run = runAssertFail;
     if (inst.arguments.size() != 5 || !place(inst.arguments[0], out.imm[0]) ||
-        !place(inst.arguments[1], out.imm[1]) ||
-        !place(inst.arguments[2], out.imm[2]))
+        !place(inst.arguments[1], out.imm[1]) || !place(inst.arguments[2], out.imm[2]))
       return fail(inst, "__assertfail is called with the wrong arguments");
   } else {
     return fail(inst, "external function `" + name + "` is not known");

@@ -58,16 +58,13 @@ public:
   bool fail(const ptx::Instruction &inst, std::string message);
 
   /// A source: a register's row, or a constant row of \p bits per lane.
-  bool source(const ptx::Instruction &inst, const ptx::Operand &operand,
-              unsigned bits, Opnd &out, bool isFloat = false);
+  bool source(const ptx::Instruction &inst, const ptx::Operand &operand, unsigned bits, Opnd &out,
+              bool isFloat = false);
   /// A destination: a register or `_`.
-  bool destination(const ptx::Instruction &inst, const ptx::Operand &operand,
-                   Opnd &out);
-  bool predicate(const ptx::Instruction &inst, const ptx::Operand &operand,
-                 Opnd &out);
+  bool destination(const ptx::Instruction &inst, const ptx::Operand &operand, Opnd &out);
+  bool predicate(const ptx::Instruction &inst, const ptx::Operand &operand, Opnd &out);
   /// `[...]`: base row or constant, with offset.
-  bool address(const ptx::Instruction &inst, const ptx::Operand &operand,
-               Opnd &out);
+  bool address(const ptx::Instruction &inst, const ptx::Operand &operand, Opnd &out);
   /// The state space that a memory instruction names; Generic if it names none.
   static ptx::Space spaceOf(const ptx::Instruction &inst);
   /// The scope that an instruction names; without one it reaches the device.
@@ -75,8 +72,7 @@ public:
   /// The value of an immediate operand.
   static bool immediate(const ptx::Operand &operand, uint64_t &value);
   /// d, a, b, ... of one width: the common case.
-  bool plain(const ptx::Instruction &inst, DInst &out, unsigned bits,
-             bool isFloat = false);
+  bool plain(const ptx::Instruction &inst, DInst &out, unsigned bits, bool isFloat = false);
   void setOperands(DInst &out, std::vector<Opnd> ops);
   /// Variables: whether \p operand names a parameter of the kernel.
   bool isKernelParam(const ptx::Operand &operand) const;
@@ -100,8 +96,8 @@ private:
   bool emitExternal(const ptx::Instruction &inst, const std::string &name);
   Opnd constantRow(uint64_t value, unsigned bits);
   Opnd newRow(unsigned bits);
-  bool symbolRow(const ptx::Instruction &inst, const ptx::Operand &operand,
-                 unsigned bits, Opnd &out);
+  bool symbolRow(const ptx::Instruction &inst, const ptx::Operand &operand, unsigned bits,
+                 Opnd &out);
 
   const std::vector<uint64_t> &globals;
   std::vector<Diagnostic> &diagnostics;

@@ -46,15 +46,12 @@ void copyAsync(Exec &ex, const DInst &inst) {
       if (ex.pred(inst.ops[2]) >> lane & 1)
         bytes = 0; // ignore-src
     } else if (inst.ops[2].kind != Opnd::Kind::None) {
-      bytes = unsigned(
-          std::min<uint64_t>(size, ex.value(inst.ops[2], lane) & 0xffffffff));
+      bytes = unsigned(std::min<uint64_t>(size, ex.value(inst.ops[2], lane) & 0xffffffff));
     }
     MemRef to, from;
-    if (!resolve(ex, lane, Space::Shared, ex.address(inst.ops[0], lane), size,
-                 size, to))
+    if (!resolve(ex, lane, Space::Shared, ex.address(inst.ops[0], lane), size, size, to))
       return;
-    if (bytes && !resolve(ex, lane, Space::Global,
-                          ex.address(inst.ops[1], lane), bytes, 1, from))
+    if (bytes && !resolve(ex, lane, Space::Global, ex.address(inst.ops[1], lane), bytes, 1, from))
       return;
     CopyGroups &groups = copyGroups(ex, lane);
     uint32_t number = ++groups.issued;
@@ -138,8 +135,7 @@ void arriveOnCopies(Exec &ex, const DInst &inst) {
 
 bool decodeCopy(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   std::vector<Opnd> ops(3);
-  if (!d.address(inst, inst.operands[0], ops[0]) ||
-      !d.address(inst, inst.operands[1], ops[1]))
+  if (!d.address(inst, inst.operands[0], ops[0]) || !d.address(inst, inst.operands[1], ops[1]))
     return false;
   if (!Decoder::immediate(inst.operands[2], out.imm[0]) ||
       (out.imm[0] != 4 && out.imm[0] != 8 && out.imm[0] != 16))
@@ -152,8 +148,7 @@ bool decodeCopy(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     const ptx::Operand &last = inst.operands[3];
     bool isPred = last.kind == ptx::Operand::Kind::Register &&
                   d.function->registers[last.index].type == ptx::Type::Pred;
-    if (isPred ? !d.predicate(inst, last, ops[2])
-               : !d.source(inst, last, 32, ops[2]))
+    if (isPred ? !d.predicate(inst, last, ops[2]) : !d.source(inst, last, 32, ops[2]))
       return false;
   }
   d.setOperands(out, std::move(ops));

@@ -18,11 +18,10 @@ using ptx::Type;
 
 bool atomicOpFromModifiers(const ptx::Instruction &inst, AtomicOp &op) {
   static constexpr std::pair<const char *, AtomicOp> names[] = {
-      {".and", AtomicOp::And}, {".or", AtomicOp::Or},
-      {".xor", AtomicOp::Xor}, {".exch", AtomicOp::Exchange},
-      {".min", AtomicOp::Min}, {".max", AtomicOp::Max},
-      {".inc", AtomicOp::Inc}, {".dec", AtomicOp::Dec},
-      {".add", AtomicOp::Add}, {".cas", AtomicOp::CompareSwap}};
+      {".and", AtomicOp::And},        {".or", AtomicOp::Or},   {".xor", AtomicOp::Xor},
+      {".exch", AtomicOp::Exchange},  {".min", AtomicOp::Min}, {".max", AtomicOp::Max},
+      {".inc", AtomicOp::Inc},        {".dec", AtomicOp::Dec}, {".add", AtomicOp::Add},
+      {".cas", AtomicOp::CompareSwap}};
   for (auto &[name, value] : names)
     if (inst.has(name)) {
       op = value;
@@ -61,9 +60,7 @@ template <class T> T integer(AtomicOp op, T old, T b, T c) {
 }
 
 float floating(AtomicOp op, float old, float b) {
-  return op == AtomicOp::Min   ? std::min(old, b)
-         : op == AtomicOp::Max ? std::max(old, b)
-                               : old + b;
+  return op == AtomicOp::Min ? std::min(old, b) : op == AtomicOp::Max ? std::max(old, b) : old + b;
 }
 
 uint16_t half(AtomicOp op, uint16_t old, uint16_t b, bool bf) {
@@ -74,8 +71,7 @@ uint16_t half(AtomicOp op, uint16_t old, uint16_t b, bool bf) {
 
 } // namespace
 
-uint64_t applyAtomic(AtomicOp op, Type t, uint64_t old, uint64_t b,
-                     uint64_t c) {
+uint64_t applyAtomic(AtomicOp op, Type t, uint64_t old, uint64_t b, uint64_t c) {
   switch (t) {
   case Type::U32:
   case Type::B32:
@@ -90,8 +86,7 @@ uint64_t applyAtomic(AtomicOp op, Type t, uint64_t old, uint64_t b,
   case Type::S64:
     return uint64_t(integer<int64_t>(op, int64_t(old), int64_t(b), int64_t(c)));
   case Type::F32: {
-    float r = floating(op, std::bit_cast<float>(uint32_t(old)),
-                       std::bit_cast<float>(uint32_t(b)));
+    float r = floating(op, std::bit_cast<float>(uint32_t(old)), std::bit_cast<float>(uint32_t(b)));
     uint32_t word = std::bit_cast<uint32_t>(r);
     if (op == AtomicOp::Add && !(word & 0x7f800000))
       word &= 0x80000000; // additions flush subnormal results
@@ -99,9 +94,7 @@ uint64_t applyAtomic(AtomicOp op, Type t, uint64_t old, uint64_t b,
   }
   case Type::F64: {
     double x = std::bit_cast<double>(old), y = std::bit_cast<double>(b);
-    double r = op == AtomicOp::Min   ? std::min(x, y)
-               : op == AtomicOp::Max ? std::max(x, y)
-                                     : x + y;
+    double r = op == AtomicOp::Min ? std::min(x, y) : op == AtomicOp::Max ? std::max(x, y) : x + y;
     return std::bit_cast<uint64_t>(r);
   }
   case Type::F16:
@@ -110,8 +103,7 @@ uint64_t applyAtomic(AtomicOp op, Type t, uint64_t old, uint64_t b,
   case Type::F16x2:
   case Type::BF16x2: {
     bool bf = t == Type::BF16x2;
-    return uint32_t(half(op, uint16_t(old >> 16), uint16_t(b >> 16), bf))
-               << 16 |
+    return uint32_t(half(op, uint16_t(old >> 16), uint16_t(b >> 16), bf)) << 16 |
            half(op, uint16_t(old), uint16_t(b), bf);
   }
   default:
@@ -273,8 +265,6 @@ bool decodeAtomic(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 
 } // namespace
 
-void addAtomic(DecodeTable &table) {
-  table["atom"] = table["red"] = decodeAtomic;
-}
+void addAtomic(DecodeTable &table) { table["atom"] = table["red"] = decodeAtomic; }
 
 } // namespace penstock::emu

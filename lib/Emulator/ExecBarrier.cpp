@@ -50,16 +50,15 @@ void barrier(Exec &ex, const DInst &inst) {
     unsigned lane = ex.firstLane();
     uint64_t id = ex.value(inst.ops[0], lane);
     if (id > 15) {
-      ex.fatal(EmuBarrierMisuse,
-               "barrier " + std::to_string(id) + " does not exist");
+      ex.fatal(EmuBarrierMisuse, "barrier " + std::to_string(id) + " does not exist");
       return;
     }
     uint32_t count = 0;
     if (inst.ops[1].kind != Opnd::Kind::None) {
       count = uint32_t(ex.value(inst.ops[1], lane));
       if (count == 0 || count % 32 || count > 1024) {
-        ex.fatal(EmuBarrierMisuse, "a barrier for " + std::to_string(count) +
-                                       " threads; whole warps are needed");
+        ex.fatal(EmuBarrierMisuse,
+                 "a barrier for " + std::to_string(count) + " threads; whole warps are needed");
         return;
       }
     }
@@ -71,20 +70,17 @@ void barrier(Exec &ex, const DInst &inst) {
       slot->expected = count;
       slot->reduced[1] = 1;
     } else if (slot->expected != count) {
-      ex.fatal(EmuBarrierMisuse,
-               "barrier " + std::to_string(id) + " is used for " +
-                   std::to_string(count) + " and for " +
-                   std::to_string(slot->expected) + " threads at once");
+      ex.fatal(EmuBarrierMisuse, "barrier " + std::to_string(id) + " is used for " +
+                                     std::to_string(count) + " and for " +
+                                     std::to_string(slot->expected) + " threads at once");
       return;
     }
     std::shared_ptr<BarrierRound> round = slot;
     // A full warp counts 32 even if its last lanes do not exist.
-    round->arrived +=
-        ex.mask == ex.warp.live ? 32 : unsigned(std::popcount(ex.mask));
+    round->arrived += ex.mask == ex.warp.live ? 32 : unsigned(std::popcount(ex.mask));
     if (round->arrived > expectedThreads(ex.cta, *round)) {
-      ex.fatal(EmuBarrierMisuse, "more threads arrive at barrier " +
-                                     std::to_string(id) + " than the " +
-                                     std::to_string(count) + " it waits for");
+      ex.fatal(EmuBarrierMisuse, "more threads arrive at barrier " + std::to_string(id) +
+                                     " than the " + std::to_string(count) + " it waits for");
       return;
     }
     if (inst.mode) {
@@ -104,18 +100,15 @@ void barrier(Exec &ex, const DInst &inst) {
   }
   if (!split.round->done) {
     unsigned id = unsigned(ex.value(inst.ops[0], ex.firstLane()));
-    ex.block("barrier " + std::to_string(id) + ": " +
-             std::to_string(split.round->arrived) + " of " +
-             std::to_string(expectedThreads(ex.cta, *split.round)) +
+    ex.block("barrier " + std::to_string(id) + ": " + std::to_string(split.round->arrived) +
+             " of " + std::to_string(expectedThreads(ex.cta, *split.round)) +
              " threads have arrived");
     return;
   }
   std::shared_ptr<BarrierRound> round = std::move(split.round);
   split.round.reset();
   if (inst.mode == 1)
-    forLanes(ex.mask, [&](unsigned lane) {
-      ex.setValue(inst.ops[3], lane, round->reduced[0]);
-    });
+    forLanes(ex.mask, [&](unsigned lane) { ex.setValue(inst.ops[3], lane, round->reduced[0]); });
   else if (inst.mode)
     ex.setPred(inst.ops[3], round->reduced[inst.mode - 1] ? ~0u : 0);
   if (checks) {
@@ -169,8 +162,7 @@ void clusterArrive(Exec &ex, const DInst &inst) {
   if (inst.flags & 1 && !requireAligned(ex))
     return;
   if (ex.warp.clusterArrivedLanes & ex.mask) {
-    ex.fatal(EmuBarrierMisuse,
-             "a second barrier.cluster.arrive without a wait between");
+    ex.fatal(EmuBarrierMisuse, "a second barrier.cluster.arrive without a wait between");
     return;
   }
   auto &slot = ex.cluster.clusterRound;
@@ -205,16 +197,14 @@ void clusterWait(Exec &ex, const DInst &inst) {
     if (inst.flags & 1 && !requireAligned(ex))
       return;
     if ((ex.warp.clusterArrivedLanes & ex.mask) != ex.mask) {
-      ex.fatal(EmuBarrierMisuse,
-               "barrier.cluster.wait without an arrive before it");
+      ex.fatal(EmuBarrierMisuse, "barrier.cluster.wait without an arrive before it");
       return;
     }
     split.round = ex.warp.clusterRound;
   }
   if (!split.round->done) {
-    ex.block("the cluster barrier: " + std::to_string(split.round->arrived) +
-             " of " + std::to_string(clusterLive(ex.cluster)) +
-             " threads have arrived");
+    ex.block("the cluster barrier: " + std::to_string(split.round->arrived) + " of " +
+             std::to_string(clusterLive(ex.cluster)) + " threads have arrived");
     return;
   }
   ex.warp.clusterArrivedLanes &= ~ex.mask;
@@ -230,8 +220,7 @@ void clusterWait(Exec &ex, const DInst &inst) {
 bool decodeCluster(Decoder &, const ptx::Instruction &inst, DInst &out) {
   out.flags = inst.has(".aligned");
   out.mode = inst.has(".relaxed");
-  out.run =
-      inst.form->name == "barrier.cluster.arrive" ? clusterArrive : clusterWait;
+  out.run = inst.form->name == "barrier.cluster.arrive" ? clusterArrive : clusterWait;
   return true;
 }
 
@@ -244,12 +233,11 @@ void barriersAfterExit(Exec &ex) {
 }
 
 void addBarrier(DecodeTable &table) {
-  for (const char *name : {"bar.sync", "bar.arrive", "bar.red", "bar.cta.sync",
-                           "bar.cta.arrive", "barrier.sync", "barrier.arrive",
-                           "barrier.cta.sync", "barrier.cta.arrive"})
+  for (const char *name :
+       {"bar.sync", "bar.arrive", "bar.red", "bar.cta.sync", "bar.cta.arrive", "barrier.sync",
+        "barrier.arrive", "barrier.cta.sync", "barrier.cta.arrive"})
     table[name] = decodeBarrier;
-  table["barrier.cluster.arrive"] = table["barrier.cluster.wait"] =
-      decodeCluster;
+  table["barrier.cluster.arrive"] = table["barrier.cluster.wait"] = decodeCluster;
 }
 
 } // namespace penstock::emu

@@ -34,51 +34,45 @@ uint32_t joinGroup(Exec &ex, CopyGroups &groups, uint32_t op) {
   return number;
 }
 
-bool resolveSignal(Exec &ex, unsigned lane, ptx::Space space, uint64_t address,
-                   Signal &signal) {
+bool resolveSignal(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, Signal &signal) {
   return findMbarrier(ex, lane, space, address, signal.cta, signal.offset);
 }
 
-void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op,
-                      const Signal &signal, uint32_t bytes,
+void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal, uint32_t bytes,
                       std::function<void()> copy) {
   Grid *grid = &ex.grid;
   Cluster *cluster = &ex.cluster;
   Place place = ex.place();
   place.lane = lane;
-  ex.cluster.enqueue(0, "a copy of " + std::to_string(bytes) + " bytes", ex.pc,
-                     [=, copy = std::move(copy)] {
-                       copy();
-                       auto found = signal.cta->mbarriers.find(signal.offset);
-                       if (found == signal.cta->mbarriers.end() ||
-                           !found->second.live) {
-                         Finding finding;
-                         finding.code = EmuMbarrierMisuse;
-                         finding.place = place;
-                         finding.message = "a copy completes on mbarrier " +
-                                           sharedName(*grid, signal.offset) +
-                                           ", which is no longer live";
-                         grid->findings.add(std::move(finding));
-                         return;
-                       }
-                       if (grid->checks())
-                         fileCompletion(found->second, (*cluster->ops)[op]);
-                       completeTx({*grid, *cluster, place, signal.offset},
-                                  found->second, bytes);
-                     });
+  ex.cluster.enqueue(
+      0, "a copy of " + std::to_string(bytes) + " bytes", ex.pc, [=, copy = std::move(copy)] {
+        copy();
+        auto found = signal.cta->mbarriers.find(signal.offset);
+        if (found == signal.cta->mbarriers.end() || !found->second.live) {
+          Finding finding;
+          finding.code = EmuMbarrierMisuse;
+          finding.place = place;
+          finding.message = "a copy completes on mbarrier " + sharedName(*grid, signal.offset) +
+                            ", which is no longer live";
+          grid->findings.add(std::move(finding));
+          return;
+        }
+        if (grid->checks())
+          fileCompletion(found->second, (*cluster->ops)[op]);
+        completeTx({*grid, *cluster, place, signal.offset}, found->second, bytes);
+      });
 }
 
-void enqueueGrouped(Exec &ex, unsigned lane, uint32_t op,
-                    std::function<void()> read, std::function<void()> write) {
+void enqueueGrouped(Exec &ex, unsigned lane, uint32_t op, std::function<void()> read,
+                    std::function<void()> write) {
   CopyGroups &groups = bulkGroups(ex, lane);
   uint32_t number = joinGroup(ex, groups, op);
   CopyGroups *tracked = &groups; // nodes of the map do not move
   uint64_t chain = ex.cluster.newAgent();
-  ex.cluster.enqueue(chain, "the reading half of a bulk store", ex.pc,
-                     [=, read = std::move(read)] {
-                       read();
-                       tracked->reading.erase(number);
-                     });
+  ex.cluster.enqueue(chain, "the reading half of a bulk store", ex.pc, [=, read = std::move(read)] {
+    read();
+    tracked->reading.erase(number);
+  });
   ex.cluster.enqueue(chain, "the writing half of a bulk store", ex.pc,
                      [=, write = std::move(write)] {
                        write();
@@ -95,8 +89,8 @@ enum class Way : uint8_t { GlobalToShared, SharedToShared, SharedToGlobal };
 bool checkSize(Exec &ex, uint64_t bytes) {
   if (bytes && bytes % 16 == 0)
     return true;
-  ex.fatal(EmuMisaligned, "a bulk copy of " + std::to_string(bytes) +
-                              " bytes; a multiple of 16 is needed");
+  ex.fatal(EmuMisaligned,
+           "a bulk copy of " + std::to_string(bytes) + " bytes; a multiple of 16 is needed");
   return false;
 }
 
@@ -126,31 +120,25 @@ void bulkCopy(Exec &ex, const DInst &inst) {
     if (!checkSize(ex, bytes))
       return;
     Space toSpace = way == Way::SharedToGlobal ? Space::Global : Space::Shared;
-    Space fromSpace =
-        way == Way::GlobalToShared ? Space::Global : Space::Shared;
+    Space fromSpace = way == Way::GlobalToShared ? Space::Global : Space::Shared;
     MemRef to, from;
-    if (!resolve(ex, lane, toSpace, ex.address(inst.ops[0], lane),
-                 unsigned(bytes), 16, to) ||
-        !resolve(ex, lane, fromSpace, ex.address(inst.ops[1], lane),
-                 unsigned(bytes), 16, from))
+    if (!resolve(ex, lane, toSpace, ex.address(inst.ops[0], lane), unsigned(bytes), 16, to) ||
+        !resolve(ex, lane, fromSpace, ex.address(inst.ops[1], lane), unsigned(bytes), 16, from))
       return;
     Signal signal;
     if (way != Way::SharedToGlobal) {
-      if (!resolveSignal(ex, lane, Space::Shared, ex.address(inst.ops[3], lane),
-                         signal))
+      if (!resolveSignal(ex, lane, Space::Shared, ex.address(inst.ops[3], lane), signal))
         return;
       bool multicast = inst.ops[4].kind != Opnd::Kind::None;
       if (!multicast && signal.cta != to.cta) {
-        ex.fatal(EmuIllegalOperand,
-                 "the mbarrier and the destination lie in different blocks");
+        ex.fatal(EmuIllegalOperand, "the mbarrier and the destination lie in different blocks");
         return;
       }
     }
     if (way == Way::SharedToGlobal) {
       uint32_t op = 0;
       if (ex.grid.checks()) {
-        op = newOp(ex, lane,
-                   inst.flags & 1 ? "cp.reduce.async.bulk" : "cp.async.bulk");
+        op = newOp(ex, lane, inst.flags & 1 ? "cp.reduce.async.bulk" : "cp.async.bulk");
       }
       auto stage = std::make_shared<std::vector<uint8_t>>(bytes);
       bool reduces = inst.flags & 1;
@@ -195,8 +183,7 @@ void bulkCopy(Exec &ex, const DInst &inst) {
     if (inst.ops[4].kind != Opnd::Kind::None)
       mask = uint32_t(ex.value(inst.ops[4], lane) & 0xffff);
     if (!mask || mask >> ex.cluster.ctas.size()) {
-      ex.fatal(EmuIllegalOperand,
-               "the mask names blocks outside of the cluster");
+      ex.fatal(EmuIllegalOperand, "the mask names blocks outside of the cluster");
       return;
     }
     bool reduces = inst.flags & 1;
@@ -245,8 +232,7 @@ void bulkCopy(Exec &ex, const DInst &inst) {
 bool decodeBulk(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   bool multicast = inst.has(".multicast::cluster");
   std::vector<Opnd> ops(5);
-  if (!d.address(inst, inst.operands[0], ops[0]) ||
-      !d.address(inst, inst.operands[1], ops[1]) ||
+  if (!d.address(inst, inst.operands[0], ops[0]) || !d.address(inst, inst.operands[1], ops[1]) ||
       !d.source(inst, inst.operands[2], 32, ops[2]))
     return false;
   if (inst.has(".bulk_group")) {
@@ -255,8 +241,7 @@ bool decodeBulk(Decoder &d, const ptx::Instruction &inst, DInst &out) {
       return false;
   } else {
     // Which of the two shared spaces comes first tells the direction.
-    out.mode = uint8_t(inst.has(".global") ? Way::GlobalToShared
-                                           : Way::SharedToShared);
+    out.mode = uint8_t(inst.has(".global") ? Way::GlobalToShared : Way::SharedToShared);
     if (!d.address(inst, inst.operands[3], ops[3]))
       return false;
     if (multicast && !d.source(inst, inst.operands[4], 32, ops[4]))
@@ -376,14 +361,12 @@ void storeAsync(Exec &ex, const DInst &inst) {
       return;
     MemRef to;
     Signal signal;
-    if (!resolve(ex, lane, Space::Shared, ex.address(inst.ops[0], lane),
-                 size * count, size * count, to) ||
-        !resolveSignal(ex, lane, Space::Shared, ex.address(inst.ops[1], lane),
-                       signal))
+    if (!resolve(ex, lane, Space::Shared, ex.address(inst.ops[0], lane), size * count, size * count,
+                 to) ||
+        !resolveSignal(ex, lane, Space::Shared, ex.address(inst.ops[1], lane), signal))
       return;
     if (signal.cta != to.cta) {
-      ex.fatal(EmuIllegalOperand,
-               "the mbarrier and the destination lie in different blocks");
+      ex.fatal(EmuIllegalOperand, "the mbarrier and the destination lie in different blocks");
       return;
     }
     uint32_t op = 0;
@@ -399,25 +382,23 @@ void storeAsync(Exec &ex, const DInst &inst) {
       values.push_back(ex.value(inst.ops[2 + i], lane));
     AtomicOp atomicOp = AtomicOp(inst.imm[1]);
     ptx::Type type = inst.type;
-    enqueueSignalled(ex, lane, op, signal, size * count,
-                     [=, values = std::move(values)] {
-                       for (unsigned i = 0; i < count; ++i) {
-                         uint64_t value = values[i];
-                         if (reduces) {
-                           uint64_t old = 0;
-                           memcpy(&old, to.bytes, size);
-                           value = applyAtomic(atomicOp, type, old, value, 0);
-                         }
-                         memcpy(to.bytes + i * size, &value, size);
-                       }
-                     });
+    enqueueSignalled(ex, lane, op, signal, size * count, [=, values = std::move(values)] {
+      for (unsigned i = 0; i < count; ++i) {
+        uint64_t value = values[i];
+        if (reduces) {
+          uint64_t old = 0;
+          memcpy(&old, to.bytes, size);
+          value = applyAtomic(atomicOp, type, old, value, 0);
+        }
+        memcpy(to.bytes + i * size, &value, size);
+      }
+    });
   });
 }
 
 bool decodeStoreAsync(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   std::vector<Opnd> ops(2);
-  if (!d.address(inst, inst.operands[0], ops[0]) ||
-      !d.address(inst, inst.operands[2], ops[1]))
+  if (!d.address(inst, inst.operands[0], ops[0]) || !d.address(inst, inst.operands[2], ops[1]))
     return false;
   unsigned bits = ptx::typeBits(inst.type());
   out.type = inst.type();

@@ -19,21 +19,18 @@ void mapAddress(Exec &ex, const DInst &inst) {
     uint64_t address = ex.value(inst.ops[1], lane);
     uint64_t rank = ex.value(inst.ops[2], lane) & 0xffffffff;
     if (rank >= ex.cluster.ctas.size()) {
-      ex.fatal(EmuIllegalOperand, "block " + std::to_string(rank) +
-                                      " is not in a cluster of " +
+      ex.fatal(EmuIllegalOperand, "block " + std::to_string(rank) + " is not in a cluster of " +
                                       std::to_string(ex.cluster.ctas.size()));
       return;
     }
-    uint64_t mapped =
-        (address & ~(uint64_t(0xff) << rankShift)) | rank << rankShift;
+    uint64_t mapped = (address & ~(uint64_t(0xff) << rankShift)) | rank << rankShift;
     ex.setValue(inst.ops[0], lane, mapped);
   });
 }
 
 void getRank(Exec &ex, const DInst &inst) {
   forLanes(ex.mask, [&](unsigned lane) {
-    ex.setValue(inst.ops[0], lane,
-                ex.value(inst.ops[1], lane) >> rankShift & 0xff);
+    ex.setValue(inst.ops[0], lane, ex.value(inst.ops[1], lane) >> rankShift & 0xff);
   });
 }
 
@@ -42,8 +39,7 @@ bool decodeMap(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   std::vector<Opnd> ops(3);
   if (!d.destination(inst, inst.operands[0], ops[0]) ||
       !d.source(inst, inst.operands[1], bits, ops[1]) ||
-      (inst.operands.size() > 2 &&
-       !d.source(inst, inst.operands[2], 32, ops[2])))
+      (inst.operands.size() > 2 && !d.source(inst, inst.operands[2], 32, ops[2])))
     return false;
   d.setOperands(out, std::move(ops));
   out.run = inst.form->name == "mapa" ? mapAddress : getRank;
@@ -64,10 +60,8 @@ void tryCancel(Exec &ex, const DInst &inst) {
       return;
     MemRef to;
     Signal signal;
-    if (!resolve(ex, lane, Space::Shared, ex.address(inst.ops[0], lane), 16, 16,
-                 to) ||
-        !resolveSignal(ex, lane, Space::Shared, ex.address(inst.ops[1], lane),
-                       signal))
+    if (!resolve(ex, lane, Space::Shared, ex.address(inst.ops[0], lane), 16, 16, to) ||
+        !resolveSignal(ex, lane, Space::Shared, ex.address(inst.ops[1], lane), signal))
       return;
     Grid *grid = &ex.grid;
     auto response = std::make_shared<Response>();
@@ -109,8 +103,7 @@ void tryCancel(Exec &ex, const DInst &inst) {
 
 bool decodeTryCancel(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   std::vector<Opnd> ops(2);
-  if (!d.address(inst, inst.operands[0], ops[0]) ||
-      !d.address(inst, inst.operands[1], ops[1]))
+  if (!d.address(inst, inst.operands[0], ops[0]) || !d.address(inst, inst.operands[1], ops[1]))
     return false;
   out.mode = inst.has(".multicast::cluster::all");
   d.program.crossCta = true;
@@ -135,12 +128,10 @@ void queryCancel(Exec &ex, const DInst &inst) {
     if (!inst.mode)
       return;
     if (response.valid != 1)
-      ex.report(EmuIllegalOperand,
-                "the block of a declined request is not defined");
+      ex.report(EmuIllegalOperand, "the block of a declined request is not defined");
     for (unsigned i = 0; i + 1 < inst.numOps; ++i) {
       unsigned component = inst.mode - 1 + i;
-      ex.setValue(inst.ops[i], lane,
-                  component < 3 ? response.id[component] : 0);
+      ex.setValue(inst.ops[i], lane, component < 3 ? response.id[component] : 0);
     }
   });
   if (!inst.mode)
@@ -185,11 +176,9 @@ bool decodeQuery(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 void addCluster(DecodeTable &table) {
   table["mapa"] = table["getctarank"] = decodeMap;
   table["clusterlaunchcontrol.try_cancel.async"] = decodeTryCancel;
-  for (const char *name :
-       {"is_canceled", "get_first_ctaid", "get_first_ctaid::x",
-        "get_first_ctaid::y", "get_first_ctaid::z"})
-    table[std::string("clusterlaunchcontrol.query_cancel.") + name] =
-        decodeQuery;
+  for (const char *name : {"is_canceled", "get_first_ctaid", "get_first_ctaid::x",
+                           "get_first_ctaid::y", "get_first_ctaid::z"})
+    table[std::string("clusterlaunchcontrol.query_cancel.") + name] = decodeQuery;
 }
 
 } // namespace penstock::emu

@@ -12,22 +12,7 @@
 namespace penstock::emu {
 namespace {
 
-enum class Cmp : uint8_t {
-  Eq,
-  Ne,
-  Lt,
-  Le,
-  Gt,
-  Ge,
-  Equ,
-  Neu,
-  Ltu,
-  Leu,
-  Gtu,
-  Geu,
-  Num,
-  Nan
-};
+enum class Cmp : uint8_t { Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan };
 
 struct NamedCmp {
   const char *name;
@@ -35,15 +20,12 @@ struct NamedCmp {
   bool isUnsigned;
 };
 constexpr NamedCmp namedCmps[] = {
-    {".eq", Cmp::Eq, false},   {".ne", Cmp::Ne, false},
-    {".lt", Cmp::Lt, false},   {".le", Cmp::Le, false},
-    {".gt", Cmp::Gt, false},   {".ge", Cmp::Ge, false},
-    {".lo", Cmp::Lt, true},    {".ls", Cmp::Le, true},
-    {".hi", Cmp::Gt, true},    {".hs", Cmp::Ge, true},
-    {".equ", Cmp::Equ, false}, {".neu", Cmp::Neu, false},
-    {".ltu", Cmp::Ltu, false}, {".leu", Cmp::Leu, false},
-    {".gtu", Cmp::Gtu, false}, {".geu", Cmp::Geu, false},
-    {".num", Cmp::Num, false}, {".nan", Cmp::Nan, false},
+    {".eq", Cmp::Eq, false},   {".ne", Cmp::Ne, false},   {".lt", Cmp::Lt, false},
+    {".le", Cmp::Le, false},   {".gt", Cmp::Gt, false},   {".ge", Cmp::Ge, false},
+    {".lo", Cmp::Lt, true},    {".ls", Cmp::Le, true},    {".hi", Cmp::Gt, true},
+    {".hs", Cmp::Ge, true},    {".equ", Cmp::Equ, false}, {".neu", Cmp::Neu, false},
+    {".ltu", Cmp::Ltu, false}, {".leu", Cmp::Leu, false}, {".gtu", Cmp::Gtu, false},
+    {".geu", Cmp::Geu, false}, {".num", Cmp::Num, false}, {".nan", Cmp::Nan, false},
 };
 
 template <class T> bool holds(Cmp cmp, T a, T b) {
@@ -95,13 +77,11 @@ template <class T> struct PlainLoad {
 };
 struct FtzLoad {
   static float get(uint32_t bits) {
-    return bits & 0x7f800000 ? std::bit_cast<float>(bits)
-                             : std::bit_cast<float>(bits & 0x80000000);
+    return bits & 0x7f800000 ? std::bit_cast<float>(bits) : std::bit_cast<float>(bits & 0x80000000);
   }
 };
 
-template <class S, class Load>
-uint32_t compareLanes(Exec &ex, const DInst &inst) {
+template <class S, class Load> uint32_t compareLanes(Exec &ex, const DInst &inst) {
   auto *a = ex.row<S>(inst.ops[2]);
   auto *b = ex.row<S>(inst.ops[3]);
   Cmp cmp = Cmp(inst.mode);
@@ -132,12 +112,9 @@ template <bool Bf> void setpPacked(Exec &ex, const DInst &inst) {
   auto *b = ex.row<uint32_t>(inst.ops[3]);
   uint32_t p = 0, q = 0;
   for (unsigned i = 0; i < 32; ++i) {
-    auto load = [](uint32_t v) {
-      return Bf ? bf16ToFloat(uint16_t(v)) : halfToFloat(uint16_t(v));
-    };
+    auto load = [](uint32_t v) { return Bf ? bf16ToFloat(uint16_t(v)) : halfToFloat(uint16_t(v)); };
     p |= uint32_t(holds(Cmp(inst.mode), load(a[i]), load(b[i]))) << i;
-    q |= uint32_t(holds(Cmp(inst.mode), load(a[i] >> 16), load(b[i] >> 16)))
-         << i;
+    q |= uint32_t(holds(Cmp(inst.mode), load(a[i] >> 16), load(b[i] >> 16))) << i;
   }
   ex.setPred(inst.ops[0], p);
   ex.setPred(inst.ops[1], q);
@@ -147,16 +124,14 @@ template <bool Bf> void setpPacked(Exec &ex, const DInst &inst) {
 template <class S, class Load> void set(Exec &ex, const DInst &inst) {
   uint32_t r = compareLanes<S, Load>(ex, inst);
   uint32_t yes = inst.flags ? 0x3f800000 : 0xffffffff;
-  storeLanes<uint32_t>(ex, inst.ops[0],
-                       [&](unsigned i) { return r >> i & 1 ? yes : 0u; });
+  storeLanes<uint32_t>(ex, inst.ops[0], [&](unsigned i) { return r >> i & 1 ? yes : 0u; });
 }
 
 template <class T> void selp(Exec &ex, const DInst &inst) {
   auto *a = ex.row<T>(inst.ops[1]);
   auto *b = ex.row<T>(inst.ops[2]);
   uint32_t p = ex.pred(inst.ops[3]);
-  storeLanes<T>(ex, inst.ops[0],
-                [&](unsigned i) { return p >> i & 1 ? a[i] : b[i]; });
+  storeLanes<T>(ex, inst.ops[0], [&](unsigned i) { return p >> i & 1 ? a[i] : b[i]; });
 }
 
 template <class T> void slct(Exec &ex, const DInst &inst) {
@@ -187,8 +162,7 @@ template <class T> void testp(Exec &ex, const DInst &inst) {
   ex.setPred(inst.ops[0], bits);
 }
 
-bool compareMode(const ptx::Instruction &inst, uint8_t &mode,
-                 bool &isUnsigned) {
+bool compareMode(const ptx::Instruction &inst, uint8_t &mode, bool &isUnsigned) {
   for (const NamedCmp &each : namedCmps)
     if (inst.has(each.name)) {
       mode = uint8_t(each.cmp);
@@ -199,35 +173,35 @@ bool compareMode(const ptx::Instruction &inst, uint8_t &mode,
 }
 
 /// Handlers H<Storage, Load> for a type.
-#define PENSTOCK_COMPARE_HANDLER(H, T, FTZ)                                    \
-  [&](ptx::Type t) -> Handler {                                                \
-    switch (t) {                                                               \
-    case ptx::Type::B16:                                                       \
-    case ptx::Type::U16:                                                       \
-      return H<uint32_t, PlainLoad<uint16_t>>;                                 \
-    case ptx::Type::S16:                                                       \
-      return H<uint32_t, PlainLoad<int16_t>>;                                  \
-    case ptx::Type::B32:                                                       \
-    case ptx::Type::U32:                                                       \
-      return H<uint32_t, PlainLoad<uint32_t>>;                                 \
-    case ptx::Type::S32:                                                       \
-      return H<uint32_t, PlainLoad<int32_t>>;                                  \
-    case ptx::Type::B64:                                                       \
-    case ptx::Type::U64:                                                       \
-      return H<uint64_t, PlainLoad<uint64_t>>;                                 \
-    case ptx::Type::S64:                                                       \
-      return H<uint64_t, PlainLoad<int64_t>>;                                  \
-    case ptx::Type::F32:                                                       \
-      return FTZ ? H<uint32_t, FtzLoad> : H<uint32_t, PlainLoad<float>>;       \
-    case ptx::Type::F64:                                                       \
-      return H<uint64_t, PlainLoad<double>>;                                   \
-    case ptx::Type::F16:                                                       \
-      return H<uint32_t, HalfLoad>;                                            \
-    case ptx::Type::BF16:                                                      \
-      return H<uint32_t, Bf16Load>;                                            \
-    default:                                                                   \
-      return nullptr;                                                          \
-    }                                                                          \
+#define PENSTOCK_COMPARE_HANDLER(H, T, FTZ)                                                        \
+  [&](ptx::Type t) -> Handler {                                                                    \
+    switch (t) {                                                                                   \
+    case ptx::Type::B16:                                                                           \
+    case ptx::Type::U16:                                                                           \
+      return H<uint32_t, PlainLoad<uint16_t>>;                                                     \
+    case ptx::Type::S16:                                                                           \
+      return H<uint32_t, PlainLoad<int16_t>>;                                                      \
+    case ptx::Type::B32:                                                                           \
+    case ptx::Type::U32:                                                                           \
+      return H<uint32_t, PlainLoad<uint32_t>>;                                                     \
+    case ptx::Type::S32:                                                                           \
+      return H<uint32_t, PlainLoad<int32_t>>;                                                      \
+    case ptx::Type::B64:                                                                           \
+    case ptx::Type::U64:                                                                           \
+      return H<uint64_t, PlainLoad<uint64_t>>;                                                     \
+    case ptx::Type::S64:                                                                           \
+      return H<uint64_t, PlainLoad<int64_t>>;                                                      \
+    case ptx::Type::F32:                                                                           \
+      return FTZ ? H<uint32_t, FtzLoad> : H<uint32_t, PlainLoad<float>>;                           \
+    case ptx::Type::F64:                                                                           \
+      return H<uint64_t, PlainLoad<double>>;                                                       \
+    case ptx::Type::F16:                                                                           \
+      return H<uint32_t, HalfLoad>;                                                                \
+    case ptx::Type::BF16:                                                                          \
+      return H<uint32_t, Bf16Load>;                                                                \
+    default:                                                                                       \
+      return nullptr;                                                                              \
+    }                                                                                              \
   }(T)
 
 ptx::Type unsignedOf(ptx::Type t) {
@@ -301,9 +275,8 @@ bool decodeSelect(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 }
 
 bool decodeTestp(Decoder &d, const ptx::Instruction &inst, DInst &out) {
-  static constexpr const char *modes[] = {".finite", ".infinite",
-                                          ".number", ".notanumber",
-                                          ".normal", ".subnormal"};
+  static constexpr const char *modes[] = {".finite",     ".infinite", ".number",
+                                          ".notanumber", ".normal",   ".subnormal"};
   for (uint8_t i = 0; i < 6; ++i)
     if (inst.has(modes[i]))
       out.mode = i;

@@ -102,8 +102,7 @@ uint64_t storeFloat(double x, Type to, Round round, uint8_t flags) {
   }
 }
 
-uint64_t convert(uint64_t bits, Type from, Type to, Round round,
-                 uint8_t flags) {
+uint64_t convert(uint64_t bits, Type from, Type to, Round round, uint8_t flags) {
   if (isInt(from)) {
     unsigned width = ptx::typeBits(from);
     bool isSigned = ptx::isSigned(from);
@@ -112,24 +111,21 @@ uint64_t convert(uint64_t bits, Type from, Type to, Round round,
       unsigned toWidth = ptx::typeBits(to);
       if (flags & Sat) {
         __int128 value = isSigned ? __int128(int64_t(wide)) : __int128(wide);
-        __int128 least =
-            ptx::isSigned(to) ? -(__int128(1) << (toWidth - 1)) : 0;
-        __int128 most = ptx::isSigned(to) ? (__int128(1) << (toWidth - 1)) - 1
-                                          : (__int128(1) << toWidth) - 1;
+        __int128 least = ptx::isSigned(to) ? -(__int128(1) << (toWidth - 1)) : 0;
+        __int128 most =
+            ptx::isSigned(to) ? (__int128(1) << (toWidth - 1)) - 1 : (__int128(1) << toWidth) - 1;
         wide = uint64_t(std::clamp(value, least, most));
       }
       return signExtend(wide, toWidth, ptx::isSigned(to));
     }
     if (to == Type::F32)
-      return std::bit_cast<uint32_t>(
-          round == Round::Nearest
-              ? (isSigned ? float(int64_t(wide)) : float(wide))
-              : intToFloatRounded(wide, isSigned, round));
+      return std::bit_cast<uint32_t>(round == Round::Nearest
+                                         ? (isSigned ? float(int64_t(wide)) : float(wide))
+                                         : intToFloatRounded(wide, isSigned, round));
     if (to == Type::F64)
-      return std::bit_cast<uint64_t>(
-          round == Round::Nearest
-              ? (isSigned ? double(int64_t(wide)) : double(wide))
-              : intToDoubleRounded(wide, isSigned, round));
+      return std::bit_cast<uint64_t>(round == Round::Nearest
+                                         ? (isSigned ? double(int64_t(wide)) : double(wide))
+                                         : intToDoubleRounded(wide, isSigned, round));
     // To odd first, so that the second rounding is right.
     double exact = isSigned ? double(int64_t(wide)) : double(wide);
     return storeFloat(exact, to, round, flags);
@@ -149,8 +145,7 @@ void cvt(Exec &ex, const DInst &inst) {
   Type from = Type(inst.imm[0]), to = inst.type;
   Round round = Round(inst.mode);
   forLanes(ex.mask, [&](unsigned lane) {
-    uint64_t r =
-        convert(ex.value(inst.ops[1], lane), from, to, round, inst.flags);
+    uint64_t r = convert(ex.value(inst.ops[1], lane), from, to, round, inst.flags);
     if (inst.ops[0].bits == 16)
       r &= 0xffff;
     ex.setValue(inst.ops[0], lane, r);
@@ -159,14 +154,12 @@ void cvt(Exec &ex, const DInst &inst) {
 
 template <class From, class To> void cvtIntFast(Exec &ex, const DInst &inst) {
   auto *a = ex.row<Storage<From>>(inst.ops[1]);
-  storeLanes<To>(ex, inst.ops[0],
-                 [&](unsigned i) { return To(fromStorage<From>(a[i])); });
+  storeLanes<To>(ex, inst.ops[0], [&](unsigned i) { return To(fromStorage<From>(a[i])); });
 }
 
 /// Two f32 into two bf16 or f16; the first source goes to the upper half.
 void cvtPack(Exec &ex, const DInst &inst) {
-  const FloatFormat &format =
-      inst.type == Type::BF16x2 ? formatBF16 : formatF16;
+  const FloatFormat &format = inst.type == Type::BF16x2 ? formatBF16 : formatF16;
   Round round = Round(inst.mode);
   auto *a = ex.row<uint32_t>(inst.ops[1]);
   auto *b = ex.row<uint32_t>(inst.ops[2]);
@@ -216,10 +209,8 @@ void cvtToNarrow(Exec &ex, const DInst &inst) {
   bool fromHalves = inst.numOps == 2;
   auto *b = fromHalves ? a : ex.row<uint32_t>(inst.ops[2]);
   storeLanes<uint32_t>(ex, inst.ops[0], [&](unsigned i) -> uint32_t {
-    float hi = fromHalves ? halfToFloat(uint16_t(a[i] >> 16))
-                          : std::bit_cast<float>(a[i]);
-    float lo =
-        fromHalves ? halfToFloat(uint16_t(a[i])) : std::bit_cast<float>(b[i]);
+    float hi = fromHalves ? halfToFloat(uint16_t(a[i] >> 16)) : std::bit_cast<float>(a[i]);
+    float lo = fromHalves ? halfToFloat(uint16_t(a[i])) : std::bit_cast<float>(b[i]);
     auto one = [&](float x) {
       if (inst.flags & Relu && x < 0)
         x = 0;
@@ -288,8 +279,7 @@ void cvtPackInt(Exec &ex, const DInst &inst) {
   auto *b = ex.row<uint32_t>(inst.ops[2]);
   auto *c = inst.numOps > 3 ? ex.row<uint32_t>(inst.ops[3]) : nullptr;
   int64_t least = isSigned ? -(int64_t(1) << (width - 1)) : 0;
-  int64_t most =
-      isSigned ? (int64_t(1) << (width - 1)) - 1 : (int64_t(1) << width) - 1;
+  int64_t most = isSigned ? (int64_t(1) << (width - 1)) - 1 : (int64_t(1) << width) - 1;
   uint32_t mask = uint32_t((uint64_t(1) << width) - 1);
   storeLanes<uint32_t>(ex, inst.ops[0], [&](unsigned i) -> uint32_t {
     auto one = [&](uint32_t v) {
@@ -319,12 +309,10 @@ bool decodeCvt(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   out.type = to;
   out.imm[0] = uint64_t(from);
   out.mode = uint8_t(roundOf(inst));
-  bool integral = inst.has(".rni") || inst.has(".rzi") || inst.has(".rmi") ||
-                  inst.has(".rpi");
-  out.flags = uint8_t(
-      (inst.has(".ftz") ? Ftz : 0) | (inst.has(".sat") ? Sat : 0) |
-      (inst.has(".relu") ? Relu : 0) | (inst.has(".satfinite") ? Finite : 0) |
-      (integral ? ToIntegral : 0));
+  bool integral = inst.has(".rni") || inst.has(".rzi") || inst.has(".rmi") || inst.has(".rpi");
+  out.flags = uint8_t((inst.has(".ftz") ? Ftz : 0) | (inst.has(".sat") ? Sat : 0) |
+                      (inst.has(".relu") ? Relu : 0) | (inst.has(".satfinite") ? Finite : 0) |
+                      (integral ? ToIntegral : 0));
   unsigned bits = std::max(16u, ptx::typeBits(from));
   if (to == Type::F16x2 && from == Type::F16x2)
     return d.fail(inst, "this conversion is not executed");
@@ -351,8 +339,8 @@ bool decodeCvt(Decoder &d, const ptx::Instruction &inst, DInst &out) {
       out.run = cvtIntFast<int32_t, int64_t>;
     else if (to == Type::U32 && from == Type::U64)
       out.run = cvtIntFast<uint64_t, uint32_t>;
-    if (out.run != cvt && (out.ops[0].bits != ptx::typeBits(to) ||
-                           out.ops[1].bits != ptx::typeBits(from)))
+    if (out.run != cvt &&
+        (out.ops[0].bits != ptx::typeBits(to) || out.ops[1].bits != ptx::typeBits(from)))
       out.run = cvt;
   }
   return true;

@@ -108,12 +108,11 @@ void setMaxRegisters(Exec &ex, const DInst &inst) {
     return;
   uint64_t n = inst.imm[0];
   if (n < 24 || n > 256 || n % 8)
-    ex.fatal(EmuIllegalOperand, "setmaxnreg of " + std::to_string(n) +
-                                    "; 24 to 256 in steps of 8 are legal");
+    ex.fatal(EmuIllegalOperand,
+             "setmaxnreg of " + std::to_string(n) + "; 24 to 256 in steps of 8 are legal");
 }
 
-template <Handler H>
-bool decodeTo(Decoder &, const ptx::Instruction &, DInst &out) {
+template <Handler H> bool decodeTo(Decoder &, const ptx::Instruction &, DInst &out) {
   out.run = H;
   return true;
 }

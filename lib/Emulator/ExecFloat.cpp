@@ -18,14 +18,7 @@
 namespace penstock::emu {
 namespace {
 
-enum Flag : uint8_t {
-  Ftz = 1,
-  Sat = 2,
-  Relu = 4,
-  PropagateNaN = 8,
-  AbsArg = 16,
-  XorSign = 32
-};
+enum Flag : uint8_t { Ftz = 1, Sat = 2, Relu = 4, PropagateNaN = 8, AbsArg = 16, XorSign = 32 };
 
 enum class Op : uint8_t {
   Add,
@@ -48,9 +41,7 @@ enum class Op : uint8_t {
   CopySign
 };
 
-inline float flush(float x) {
-  return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x;
-}
+inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 inline double flush(double x) { return x; }
 
 template <class T> T minMax(T a, T b, bool isMax, uint8_t flags) {
@@ -142,8 +133,7 @@ template <class T> void general(Exec &ex, const DInst &inst) {
   auto *c = inst.numOps > 3 ? ex.row<S>(inst.ops[3]) : a;
   bool three = inst.numOps > 3 && (op == Op::Min || op == Op::Max);
   storeLanes<T>(ex, inst.ops[0], [&](unsigned i) {
-    T x = fromStorage<T>(a[i]), y = fromStorage<T>(b[i]),
-      z = fromStorage<T>(c[i]);
+    T x = fromStorage<T>(a[i]), y = fromStorage<T>(b[i]), z = fromStorage<T>(c[i]);
     if (flags & Ftz)
       x = flush(x), y = flush(y), z = flush(z);
     T r = compute(op, round, flags, x, y, z);
@@ -171,8 +161,7 @@ void generalF32x2(Exec &ex, const DInst &inst) {
         float x = std::bit_cast<float>(uint32_t(v >> (32 * h)));
         return inst.flags & Ftz ? flush(x) : x;
       };
-      float x =
-          compute(op, round, inst.flags, part(a[i]), part(b[i]), part(c[i]));
+      float x = compute(op, round, inst.flags, part(a[i]), part(b[i]), part(c[i]));
       if (inst.flags & Ftz)
         x = flush(x);
       r |= uint64_t(std::bit_cast<uint32_t>(x)) << (32 * h);
@@ -207,8 +196,7 @@ template <bool Bf, bool Packed> void generalHalf(Exec &ex, const DInst &inst) {
         odd = saturate(odd);
       if (flags & Relu && !(odd > 0) && !std::isnan(odd))
         odd = 0;
-      r = uint16_t(
-          encodeFloat(odd, Bf ? formatBF16 : formatF16, Round::Nearest, false));
+      r = uint16_t(encodeFloat(odd, Bf ? formatBF16 : formatF16, Round::Nearest, false));
     } else {
       float v = compute(op, Round::Nearest, flags, fx, fy, fz);
       if (flags & Sat)
@@ -222,9 +210,7 @@ template <bool Bf, bool Packed> void generalHalf(Exec &ex, const DInst &inst) {
   storeLanes<uint32_t>(ex, inst.ops[0], [&](unsigned i) {
     uint32_t r = one(uint16_t(a[i]), uint16_t(b[i]), uint16_t(c[i]));
     if (Packed)
-      r |= uint32_t(one(uint16_t(a[i] >> 16), uint16_t(b[i] >> 16),
-                        uint16_t(c[i] >> 16)))
-           << 16;
+      r |= uint32_t(one(uint16_t(a[i] >> 16), uint16_t(b[i] >> 16), uint16_t(c[i] >> 16))) << 16;
     return r;
   });
 }
@@ -234,13 +220,11 @@ struct NamedOp {
   Op op;
 };
 constexpr NamedOp namedOps[] = {
-    {"add", Op::Add},           {"sub", Op::Sub}, {"mul", Op::Mul},
-    {"fma", Op::Fma},           {"mad", Op::Fma}, {"div", Op::Div},
-    {"min", Op::Min},           {"max", Op::Max}, {"abs", Op::Abs},
-    {"neg", Op::Neg},           {"rcp", Op::Rcp}, {"sqrt", Op::Sqrt},
-    {"rsqrt", Op::Rsqrt},       {"sin", Op::Sin}, {"cos", Op::Cos},
-    {"lg2", Op::Lg2},           {"ex2", Op::Ex2}, {"tanh", Op::Tanh},
-    {"copysign", Op::CopySign},
+    {"add", Op::Add},     {"sub", Op::Sub},   {"mul", Op::Mul},           {"fma", Op::Fma},
+    {"mad", Op::Fma},     {"div", Op::Div},   {"min", Op::Min},           {"max", Op::Max},
+    {"abs", Op::Abs},     {"neg", Op::Neg},   {"rcp", Op::Rcp},           {"sqrt", Op::Sqrt},
+    {"rsqrt", Op::Rsqrt}, {"sin", Op::Sin},   {"cos", Op::Cos},           {"lg2", Op::Lg2},
+    {"ex2", Op::Ex2},     {"tanh", Op::Tanh}, {"copysign", Op::CopySign},
 };
 
 } // namespace
@@ -251,18 +235,16 @@ bool decodeFloatArith(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     if (inst.form->name == each.name)
       out.mode = uint8_t(each.op);
   Op op = Op(out.mode);
-  out.flags = uint8_t(
-      (inst.has(".ftz") ? Ftz : 0) | (inst.has(".sat") ? Sat : 0) |
-      (inst.has(".relu") ? Relu : 0) | (inst.has(".NaN") ? PropagateNaN : 0) |
-      (inst.has(".abs") && inst.form->name != "abs" ? AbsArg : 0) |
-      (inst.has(".xorsign") ? XorSign : 0));
+  out.flags = uint8_t((inst.has(".ftz") ? Ftz : 0) | (inst.has(".sat") ? Sat : 0) |
+                      (inst.has(".relu") ? Relu : 0) | (inst.has(".NaN") ? PropagateNaN : 0) |
+                      (inst.has(".abs") && inst.form->name != "abs" ? AbsArg : 0) |
+                      (inst.has(".xorsign") ? XorSign : 0));
   Round round = inst.has(".rz")   ? Round::Zero
                 : inst.has(".rm") ? Round::Down
                 : inst.has(".rp") ? Round::Up
                                   : Round::Nearest;
   out.imm[0] = uint64_t(round);
-  if (!d.plain(inst, out, ptx::typeBits(t),
-               t == ptx::Type::F32 || t == ptx::Type::F64))
+  if (!d.plain(inst, out, ptx::typeBits(t), t == ptx::Type::F32 || t == ptx::Type::F64))
     return false;
   switch (t) {
   case ptx::Type::F32:
@@ -301,8 +283,8 @@ bool decodeFloatArith(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 }
 
 void addFloat(DecodeTable &table) {
-  for (const char *name : {"fma", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2",
-                           "ex2", "tanh", "copysign"})
+  for (const char *name :
+       {"fma", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "copysign"})
     table[name] = decodeFloatArith;
 }
 

@@ -19,10 +19,8 @@ template <class T> using U = std::make_unsigned_t<T>;
 template <class T>
 using Wide = std::conditional_t<
     sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>,
-    std::conditional_t<
-        sizeof(T) == 4,
-        std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>,
-        std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>>>;
+    std::conditional_t<sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>,
+                       std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>>>;
 
 struct Add {
   template <class T> static T apply(T a, T b) { return T(U<T>(a) + U<T>(b)); }
@@ -43,9 +41,7 @@ struct SubSat {
   }
 };
 struct MulLo {
-  template <class T> static T apply(T a, T b) {
-    return T(uint64_t(a) * uint64_t(b));
-  }
+  template <class T> static T apply(T a, T b) { return T(uint64_t(a) * uint64_t(b)); }
 };
 struct MulHi {
   template <class T> static T apply(T a, T b) {
@@ -58,14 +54,10 @@ struct MadLo {
   }
 };
 struct MadHi {
-  template <class T> static T apply(T a, T b, T c) {
-    return Add::apply(MulHi::apply(a, b), c);
-  }
+  template <class T> static T apply(T a, T b, T c) { return Add::apply(MulHi::apply(a, b), c); }
 };
 struct MadHiSat {
-  template <class T> static T apply(T a, T b, T c) {
-    return AddSat::apply(MulHi::apply(a, b), c);
-  }
+  template <class T> static T apply(T a, T b, T c) { return AddSat::apply(MulHi::apply(a, b), c); }
 };
 struct Div {
   template <class T> static T apply(T a, T b) {
@@ -94,9 +86,7 @@ struct Max {
   template <class T> static T apply(T a, T b) { return std::max(a, b); }
 };
 struct Abs {
-  template <class T> static T apply(T a) {
-    return a < 0 ? T(U<T>(0) - U<T>(a)) : a;
-  }
+  template <class T> static T apply(T a) { return a < 0 ? T(U<T>(0) - U<T>(a)) : a; }
 };
 struct Neg {
   template <class T> static T apply(T a) { return T(U<T>(0) - U<T>(a)); }
@@ -156,8 +146,7 @@ template <class T> void mulWide(Exec &ex, const DInst &inst) {
 /// add.cc, addc, sub.cc, subc: imm[0] bit 0 reads the carry, bit 1 writes it,
 /// bit 2 subtracts.
 template <class T> void carryArith(Exec &ex, const DInst &inst) {
-  bool reads = inst.imm[0] & 1, writes = inst.imm[0] & 2,
-       subtracts = inst.imm[0] & 4;
+  bool reads = inst.imm[0] & 1, writes = inst.imm[0] & 2, subtracts = inst.imm[0] & 4;
   auto *a = ex.row<Storage<T>>(inst.ops[1]);
   auto *b = ex.row<Storage<T>>(inst.ops[2]);
   uint32_t carry = ex.warp.carry, next = carry;
@@ -175,14 +164,10 @@ template <class T> void carryArith(Exec &ex, const DInst &inst) {
 }
 
 struct Popc {
-  template <class T> static uint32_t apply(T a) {
-    return uint32_t(std::popcount(a));
-  }
+  template <class T> static uint32_t apply(T a) { return uint32_t(std::popcount(a)); }
 };
 struct Clz {
-  template <class T> static uint32_t apply(T a) {
-    return uint32_t(std::countl_zero(a));
-  }
+  template <class T> static uint32_t apply(T a) { return uint32_t(std::countl_zero(a)); }
 };
 struct Brev {
   template <class T> static T apply(T a) {
@@ -198,8 +183,7 @@ struct Bfind {
     if constexpr (std::is_signed_v<T>)
       if (a < 0)
         bits = ~bits;
-    return bits ? uint32_t(sizeof(T) * 8 - 1 - std::countl_zero(bits))
-                : 0xffffffff;
+    return bits ? uint32_t(sizeof(T) * 8 - 1 - std::countl_zero(bits)) : 0xffffffff;
   }
 };
 struct BfindShift {
@@ -280,10 +264,8 @@ void dp4a(Exec &ex, const DInst &inst) {
   storeLanes<uint32_t>(ex, inst.ops[0], [&](unsigned i) {
     uint32_t sum = c[i];
     for (int j = 0; j < 4; ++j) {
-      int x = signedA ? int(int8_t(a[i] >> (8 * j)))
-                      : int(uint8_t(a[i] >> (8 * j)));
-      int y = signedB ? int(int8_t(b[i] >> (8 * j)))
-                      : int(uint8_t(b[i] >> (8 * j)));
+      int x = signedA ? int(int8_t(a[i] >> (8 * j))) : int(uint8_t(a[i] >> (8 * j)));
+      int y = signedB ? int(int8_t(b[i] >> (8 * j))) : int(uint8_t(b[i] >> (8 * j)));
       sum += uint32_t(x * y);
     }
     return sum;
@@ -314,14 +296,11 @@ bool decodeInt(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   if (sat && t != ptx::Type::S32)
     return d.fail(inst, "`.sat` is for s32 only");
   if (name == "add")
-    out.run =
-        sat ? binary<AddSat, int32_t> : PENSTOCK_INT_HANDLER(binary, Add, t);
+    out.run = sat ? binary<AddSat, int32_t> : PENSTOCK_INT_HANDLER(binary, Add, t);
   else if (name == "sub")
-    out.run =
-        sat ? binary<SubSat, int32_t> : PENSTOCK_INT_HANDLER(binary, Sub, t);
+    out.run = sat ? binary<SubSat, int32_t> : PENSTOCK_INT_HANDLER(binary, Sub, t);
   else if (name == "mul")
-    out.run = hi ? PENSTOCK_INT_HANDLER(binary, MulHi, t)
-                 : PENSTOCK_INT_HANDLER(binary, MulLo, t);
+    out.run = hi ? PENSTOCK_INT_HANDLER(binary, MulHi, t) : PENSTOCK_INT_HANDLER(binary, MulLo, t);
   else if (name == "mad")
     out.run = sat  ? ternary<MadHiSat, int32_t>
               : hi ? PENSTOCK_INT_HANDLER(ternary, MadHi, t)
@@ -356,8 +335,7 @@ bool decodeWide(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   std::vector<Opnd> ops(inst.operands.size());
   for (size_t i = 0; i < ops.size(); ++i)
     if (!(i == 0 ? d.destination(inst, inst.operands[i], ops[i])
-                 : d.source(inst, inst.operands[i], i == 3 ? 2 * bits : bits,
-                            ops[i])))
+                 : d.source(inst, inst.operands[i], i == 3 ? 2 * bits : bits, ops[i])))
       return false;
   d.setOperands(out, std::move(ops));
   out.run = t == ptx::Type::U16   ? mulWide<uint16_t>
@@ -370,8 +348,7 @@ bool decodeWide(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 bool decodeCarry(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   const std::string &name = inst.form->name;
   bool withCarry = name == "addc" || name == "subc";
-  out.imm[0] = (withCarry ? 1u : 0u) |
-               (!withCarry || inst.has(".cc") ? 2u : 0u) |
+  out.imm[0] = (withCarry ? 1u : 0u) | (!withCarry || inst.has(".cc") ? 2u : 0u) |
                (name[0] == 's' ? 4u : 0u);
   unsigned bits = ptx::typeBits(inst.type());
   out.run = bits == 64 ? carryArith<uint64_t> : carryArith<uint32_t>;
@@ -392,30 +369,27 @@ bool decodeBits(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   size_t wideOps = name == "bfi" ? 2 : 1;
   for (size_t i = 0; i < ops.size(); ++i)
     if (!(i == 0 ? d.destination(inst, inst.operands[i], ops[i])
-                 : d.source(inst, inst.operands[i], i <= wideOps ? bits : 32,
-                            ops[i])))
+                 : d.source(inst, inst.operands[i], i <= wideOps ? bits : 32, ops[i])))
       return false;
   d.setOperands(out, std::move(ops));
   if (name == "popc")
-    out.run = wide ? unary<Popc, uint64_t, uint32_t>
-                   : unary<Popc, uint32_t, uint32_t>;
+    out.run = wide ? unary<Popc, uint64_t, uint32_t> : unary<Popc, uint32_t, uint32_t>;
   else if (name == "clz")
-    out.run =
-        wide ? unary<Clz, uint64_t, uint32_t> : unary<Clz, uint32_t, uint32_t>;
+    out.run = wide ? unary<Clz, uint64_t, uint32_t> : unary<Clz, uint32_t, uint32_t>;
   else if (name == "brev")
     out.run = wide ? unary<Brev, uint64_t> : unary<Brev, uint32_t>;
   else if (name == "bfind") {
     bool shift = inst.has(".shiftamt");
     if (wide)
-      out.run = shift ? (isSigned ? unary<BfindShift, int64_t, uint32_t>
-                                  : unary<BfindShift, uint64_t, uint32_t>)
-                      : (isSigned ? unary<Bfind, int64_t, uint32_t>
-                                  : unary<Bfind, uint64_t, uint32_t>);
+      out.run =
+          shift ? (isSigned ? unary<BfindShift, int64_t, uint32_t>
+                            : unary<BfindShift, uint64_t, uint32_t>)
+                : (isSigned ? unary<Bfind, int64_t, uint32_t> : unary<Bfind, uint64_t, uint32_t>);
     else
-      out.run = shift ? (isSigned ? unary<BfindShift, int32_t, uint32_t>
-                                  : unary<BfindShift, uint32_t, uint32_t>)
-                      : (isSigned ? unary<Bfind, int32_t, uint32_t>
-                                  : unary<Bfind, uint32_t, uint32_t>);
+      out.run =
+          shift ? (isSigned ? unary<BfindShift, int32_t, uint32_t>
+                            : unary<BfindShift, uint32_t, uint32_t>)
+                : (isSigned ? unary<Bfind, int32_t, uint32_t> : unary<Bfind, uint32_t, uint32_t>);
   } else if (name == "bfe") {
     out.run = wide ? (isSigned ? bfe<int64_t> : bfe<uint64_t>)
                    : (isSigned ? bfe<int32_t> : bfe<uint32_t>);
@@ -439,15 +413,14 @@ bool decodeBits(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 } // namespace
 
 void addInteger(DecodeTable &table) {
-  for (const char *name : {"add", "sub", "mul", "mad", "div", "rem", "abs",
-                           "neg", "min", "max", "sad", "mul24", "mad24"})
+  for (const char *name : {"add", "sub", "mul", "mad", "div", "rem", "abs", "neg", "min", "max",
+                           "sad", "mul24", "mad24"})
     table[name] = decodeInt;
   table["mul.wide"] = table["mad.wide"] = decodeWide;
   table["fns"] = decodeFns;
   for (const char *name : {"add.cc", "addc", "sub.cc", "subc"})
     table[name] = decodeCarry;
-  for (const char *name :
-       {"popc", "clz", "brev", "bfind", "bfe", "bfi", "bmsk", "szext", "dp4a"})
+  for (const char *name : {"popc", "clz", "brev", "bfind", "bfe", "bfi", "bmsk", "szext", "dp4a"})
     table[name] = decodeBits;
 }
 

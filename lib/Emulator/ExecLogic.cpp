@@ -30,10 +30,7 @@ struct Cnot {
 template <char Kind> void predLogic(Exec &ex, const DInst &inst) {
   uint32_t a = ex.pred(inst.ops[1]);
   uint32_t b = Kind == '!' ? 0 : ex.pred(inst.ops[2]);
-  ex.setPred(inst.ops[0], Kind == '&'   ? a & b
-                          : Kind == '|' ? a | b
-                          : Kind == '^' ? a ^ b
-                                        : ~a);
+  ex.setPred(inst.ops[0], Kind == '&' ? a & b : Kind == '|' ? a | b : Kind == '^' ? a ^ b : ~a);
 }
 
 template <class T, bool Left> void shift(Exec &ex, const DInst &inst) {
@@ -59,8 +56,7 @@ void funnel(Exec &ex, const DInst &inst) {
   storeLanes<uint32_t>(ex, inst.ops[0], [&](unsigned i) {
     uint64_t both = uint64_t(b[i]) << 32 | a[i];
     uint32_t by = wrap ? c[i] & 31 : std::min(c[i], 32u);
-    return left ? uint32_t(by == 32 ? both : both >> (32 - by))
-                : uint32_t(both >> by);
+    return left ? uint32_t(by == 32 ? both : both >> (32 - by)) : uint32_t(both >> by);
   });
 }
 
@@ -74,8 +70,7 @@ void lop3(Exec &ex, const DInst &inst) {
     uint32_t r = 0;
     for (unsigned k = 0; k < 8; ++k)
       if (table >> k & 1)
-        r |= (k & 4 ? a[i] : ~a[i]) & (k & 2 ? b[i] : ~b[i]) &
-             (k & 1 ? c[i] : ~c[i]);
+        r |= (k & 4 ? a[i] : ~a[i]) & (k & 2 ? b[i] : ~b[i]) & (k & 1 ? c[i] : ~c[i]);
     nonzero |= uint32_t(r != 0) << i;
     return r;
   });
@@ -92,9 +87,7 @@ void permute(Exec &ex, const DInst &inst) {
   unsigned mode = inst.mode;
   storeLanes<uint32_t>(ex, inst.ops[0], [&](unsigned i) {
     uint64_t both = uint64_t(b[i]) << 32 | a[i];
-    auto byte = [&](unsigned k) {
-      return uint32_t(both >> (8 * (k & 7))) & 0xff;
-    };
+    auto byte = [&](unsigned k) { return uint32_t(both >> (8 * (k & 7))) & 0xff; };
     unsigned s = c[i] & 3;
     uint32_t r = 0;
     for (unsigned k = 0; k < 4; ++k) {
@@ -211,8 +204,7 @@ bool decodeLop3(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 }
 
 bool decodePermute(Decoder &d, const ptx::Instruction &inst, DInst &out) {
-  static constexpr const char *modes[] = {".f4e", ".b4e", ".rc8",
-                                          ".ecl", ".ecr", ".rc16"};
+  static constexpr const char *modes[] = {".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"};
   for (uint8_t i = 0; i < 6; ++i)
     if (inst.has(modes[i]))
       out.mode = uint8_t(i + 1);

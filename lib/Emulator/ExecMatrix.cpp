@@ -31,8 +31,7 @@ void matrixAccess(Exec &ex, const DInst &inst) {
     MemRef rows[8];
     for (unsigned r = 0; r < 8; ++r) {
       unsigned lane = 8 * j + r;
-      if (!resolve(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane),
-                   16, 16, rows[r]))
+      if (!resolve(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane), 16, 16, rows[r]))
         return;
       if (rows[r].space != Space::Shared) {
         ex.fatal(EmuIllegalOperand, "a matrix must lie in shared memory");
@@ -51,8 +50,7 @@ void matrixAccess(Exec &ex, const DInst &inst) {
         if (isStore) {
           matrix[row][column] = uint16_t(word >> (16 * h));
         } else {
-          word = (word & ~(0xffffu << (16 * h))) | uint32_t(matrix[row][column])
-                                                       << (16 * h);
+          word = (word & ~(0xffffu << (16 * h))) | uint32_t(matrix[row][column]) << (16 * h);
           ex.setValue(inst.ops[1 + j], t, word);
         }
       }
@@ -73,8 +71,7 @@ bool decodeMatrixAccess(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   const ptx::Operand &values = inst.operands[isStore ? 1 : 0];
   auto add = [&](const ptx::Operand &value) {
     Opnd op;
-    if (isStore ? !d.source(inst, value, 32, op)
-                : !d.destination(inst, value, op))
+    if (isStore ? !d.source(inst, value, 32, op) : !d.destination(inst, value, op))
       return false;
     if (op.kind == Opnd::Kind::Pred || op.kind == Opnd::Kind::None)
       return d.fail(inst, "a register is needed");
@@ -106,8 +103,8 @@ void transposeMatrix(Exec &ex, const DInst &inst) {
   }
   for (unsigned t = 0; t < 32; ++t)
     ex.setValue(inst.ops[0], t,
-                uint32_t(matrix[2 * (t % 4)][t / 4]) |
-                    uint32_t(matrix[2 * (t % 4) + 1][t / 4]) << 16);
+                uint32_t(matrix[2 * (t % 4)][t / 4]) | uint32_t(matrix[2 * (t % 4) + 1][t / 4])
+                                                           << 16);
 }
 
 bool decodeTranspose(Decoder &d, const ptx::Instruction &inst, DInst &out) {
@@ -116,14 +113,12 @@ bool decodeTranspose(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 }
 
 /// Row and k of element \p v of A for elements of \p bytes, and n and k of B.
-void fragmentA(unsigned bytes, unsigned t, unsigned v, unsigned &row,
-               unsigned &k) {
+void fragmentA(unsigned bytes, unsigned t, unsigned v, unsigned &row, unsigned &k) {
   unsigned per = 4 / bytes; // elements of a register
   row = t / 4 + 8 * (v / per % 2);
   k = per * (t % 4) + v % per + 4 * per * (v / (2 * per));
 }
-void fragmentB(unsigned bytes, unsigned t, unsigned v, unsigned &n,
-               unsigned &k) {
+void fragmentB(unsigned bytes, unsigned t, unsigned v, unsigned &n, unsigned &k) {
   unsigned per = 4 / bytes;
   n = t / 4;
   k = per * (t % 4) + v % per + 4 * per * (v / per);
@@ -139,8 +134,7 @@ void mma(Exec &ex, const DInst &inst) {
     return;
   }
   unsigned k = unsigned(inst.imm[0]);
-  Element typeA = Element(inst.imm[1] & 0xff),
-          typeB = Element(inst.imm[1] >> 8 & 0xff);
+  Element typeA = Element(inst.imm[1] & 0xff), typeB = Element(inst.imm[1] >> 8 & 0xff);
   unsigned kind = unsigned(inst.imm[1] >> 16);
   unsigned bytes = elementBytes(typeA), per = 4 / bytes;
   unsigned regsD = kind == 1 ? 2 : 4;
@@ -151,16 +145,14 @@ void mma(Exec &ex, const DInst &inst) {
     for (unsigned v = 0; v < regsA * per; ++v) {
       unsigned row, kk;
       fragmentA(bytes, t, v, row, kk);
-      a[row * k + kk] = decodeElement(uint32_t(ex.value(opA[v / per], t)) >>
-                                          (8 * bytes * (v % per)),
-                                      typeA);
+      a[row * k + kk] =
+          decodeElement(uint32_t(ex.value(opA[v / per], t)) >> (8 * bytes * (v % per)), typeA);
     }
     for (unsigned v = 0; v < regsB * per; ++v) {
       unsigned n, kk;
       fragmentB(bytes, t, v, n, kk);
-      b[n * k + kk] = decodeElement(uint32_t(ex.value(opB[v / per], t)) >>
-                                        (8 * bytes * (v % per)),
-                                    typeB);
+      b[n * k + kk] =
+          decodeElement(uint32_t(ex.value(opB[v / per], t)) >> (8 * bytes * (v % per)), typeB);
     }
   }
   uint32_t result[4][32];
@@ -176,27 +168,22 @@ void mma(Exec &ex, const DInst &inst) {
         result[v][t] = uint32_t(sum);
         continue;
       }
-      float sum =
-          kind == 1
-              ? halfToFloat(uint16_t(ex.value(opC[v / 2], t) >> (16 * (v % 2))))
-              : std::bit_cast<float>(uint32_t(ex.value(opC[v], t)));
+      float sum = kind == 1 ? halfToFloat(uint16_t(ex.value(opC[v / 2], t) >> (16 * (v % 2))))
+                            : std::bit_cast<float>(uint32_t(ex.value(opC[v], t)));
       for (unsigned i = 0; i < k; ++i)
         sum += a[row * k + i] * b[col * k + i];
-      result[v][t] =
-          kind == 1 ? floatToHalf(sum) : std::bit_cast<uint32_t>(sum);
+      result[v][t] = kind == 1 ? floatToHalf(sum) : std::bit_cast<uint32_t>(sum);
     }
   for (unsigned t = 0; t < 32; ++t)
     for (unsigned r = 0; r < regsD; ++r)
       ex.setValue(inst.ops[r], t,
-                  kind == 1 ? result[2 * r][t] | result[2 * r + 1][t] << 16
-                            : result[r][t]);
+                  kind == 1 ? result[2 * r][t] | result[2 * r + 1][t] << 16 : result[r][t]);
 }
 
 bool elementOf(Type t, Element &element) {
   static constexpr std::pair<Type, Element> pairs[] = {
-      {Type::F16, Element::F16},   {Type::BF16, Element::BF16},
-      {Type::TF32, Element::TF32}, {Type::E4M3, Element::E4M3},
-      {Type::E5M2, Element::E5M2}, {Type::U8, Element::U8},
+      {Type::F16, Element::F16},   {Type::BF16, Element::BF16}, {Type::TF32, Element::TF32},
+      {Type::E4M3, Element::E4M3}, {Type::E5M2, Element::E5M2}, {Type::U8, Element::U8},
       {Type::S8, Element::S8}};
   for (auto &[type, value] : pairs)
     if (type == t) {
@@ -220,8 +207,7 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   out.imm[1] = uint64_t(a) | uint64_t(b) << 8 | uint64_t(kind) << 16;
   out.flags = inst.has(".satfinite");
   unsigned per = 4 / elementBytes(a);
-  size_t want[4] = {kind == 1 ? 2u : 4u, 16 * k / 32 / per, 8 * k / 32 / per,
-                    kind == 1 ? 2u : 4u};
+  size_t want[4] = {kind == 1 ? 2u : 4u, 16 * k / 32 / per, 8 * k / 32 / per, kind == 1 ? 2u : 4u};
   std::vector<Opnd> ops;
   for (size_t i = 0; i < 4; ++i) {
     const ptx::Operand &operand = inst.operands[i];
@@ -232,12 +218,11 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     else
       elements.push_back(&operand);
     if (elements.size() != want[i])
-      return d.fail(inst, "operand " + std::to_string(i + 1) + " needs " +
-                              std::to_string(want[i]) + " registers");
+      return d.fail(inst, "operand " + std::to_string(i + 1) + " needs " + std::to_string(want[i]) +
+                              " registers");
     for (const ptx::Operand *element : elements) {
       Opnd op;
-      if (i == 0 ? !d.destination(inst, *element, op)
-                 : !d.source(inst, *element, 32, op))
+      if (i == 0 ? !d.destination(inst, *element, op) : !d.source(inst, *element, 32, op))
         return false;
       if (op.kind == Opnd::Kind::Pred)
         return d.fail(inst, "a predicate where a value is needed");

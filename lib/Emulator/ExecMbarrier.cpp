@@ -34,25 +34,23 @@ void init(Exec &ex, const DInst &inst) {
     if (ex.cluster.stopped)
       return;
     MemRef ref;
-    if (!resolve(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane), 8,
-                 8, ref))
+    if (!resolve(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane), 8, 8, ref))
       return;
     if (ref.space != Space::Shared || ref.cta != &ex.cta) {
-      ex.fatal(EmuMbarrierMisuse,
-               "an mbarrier must lie in the block's own shared memory");
+      ex.fatal(EmuMbarrierMisuse, "an mbarrier must lie in the block's own shared memory");
       return;
     }
     uint64_t count = ex.value(inst.ops[1], lane) & 0xffffffff;
     if (count == 0 || count > (1u << 20) - 1) {
-      ex.fatal(EmuMbarrierMisuse, "an mbarrier for " + std::to_string(count) +
-                                      " arrivals; 1 to 1048575 are legal");
+      ex.fatal(EmuMbarrierMisuse,
+               "an mbarrier for " + std::to_string(count) + " arrivals; 1 to 1048575 are legal");
       return;
     }
     uint32_t offset = uint32_t(ref.offset);
     Mbarrier &barrier = ex.cta.mbarriers[offset];
     if (barrier.live) {
-      ex.fatal(EmuMbarrierMisuse, "mbarrier " + sharedName(ex.grid, offset) +
-                                      " is initialised while it is live");
+      ex.fatal(EmuMbarrierMisuse,
+               "mbarrier " + sharedName(ex.grid, offset) + " is initialised while it is live");
       return;
     }
     if (ex.grid.checks())
@@ -210,8 +208,7 @@ void wait(Exec &ex, const DInst &inst) {
     acquire(ex, acquirers, *last);
   if (!done && mayBlock) {
     bool giveUp = ex.grid.options.timing == Timing::Random && !split.blocked &&
-                  split.waitPhase == ~uint64_t(0) &&
-                  ex.cluster.random() % 8 == 0;
+                  split.waitPhase == ~uint64_t(0) && ex.cluster.random() % 8 == 0;
     if (!giveUp) {
       split.waitPhase = watched;
       ex.block(std::move(waitsFor));
@@ -287,8 +284,7 @@ bool decodeMbarrier(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     out.run = pendingCount;
   } else {
     out.mode = name.find(".parity") != std::string::npos;
-    out.flags = uint8_t((inst.has(".relaxed") ? 1 : 0) |
-                        (begins("mbarrier.try_wait") ? 2 : 0));
+    out.flags = uint8_t((inst.has(".relaxed") ? 1 : 0) | (begins("mbarrier.try_wait") ? 2 : 0));
     ok = addDestination(0) && addAddress(1) && addSource(2, out.mode ? 32 : 64);
     out.run = wait;
   }

@@ -31,8 +31,7 @@ void load(Exec &ex, const DInst &inst) {
     if (ex.cluster.stopped)
       return;
     MemRef ref;
-    if (!resolve(ex, lane, space, ex.address(inst.ops[0], lane), size * count,
-                 size * count, ref))
+    if (!resolve(ex, lane, space, ex.address(inst.ops[0], lane), size * count, size * count, ref))
       return;
     if (strong && checks) {
       synchronise(ex, lane, ref, true, false,
@@ -102,8 +101,7 @@ void store(Exec &ex, const DInst &inst) {
     if (ex.cluster.stopped)
       return;
     MemRef ref;
-    if (!resolve(ex, lane, space, ex.address(inst.ops[0], lane), size * count,
-                 size * count, ref))
+    if (!resolve(ex, lane, space, ex.address(inst.ops[0], lane), size * count, size * count, ref))
       return;
     if (ref.space == Space::Param) {
       ex.fatal(EmuOutOfBounds, "a store to the kernel's parameters");
@@ -134,10 +132,7 @@ bool decodeAccess(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   bool isStore = inst.form->name == "st";
   ptx::Type t = inst.type();
   unsigned size = ptx::typeBits(t) / 8;
-  unsigned count = inst.has(".v2")   ? 2
-                   : inst.has(".v4") ? 4
-                   : inst.has(".v8") ? 8
-                                     : 1;
+  unsigned count = inst.has(".v2") ? 2 : inst.has(".v4") ? 4 : inst.has(".v8") ? 8 : 1;
   const ptx::Operand &address = inst.operands[isStore ? 0 : 1];
   const ptx::Operand &values = inst.operands[isStore ? 1 : 0];
   if (size * count > 32)
@@ -170,11 +165,9 @@ bool decodeAccess(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   Space space = Decoder::spaceOf(inst);
   if (inst.form->name == "ld.global.nc" || inst.form->name == "ldu")
     space = inst.form->name == "ldu" ? Space::Generic : Space::Global;
-  if (space == Space::Param && !isStore &&
-      d.isKernelParam(address.elements[0])) {
+  if (space == Space::Param && !isStore && d.isKernelParam(address.elements[0])) {
     const ptx::Operand &base = address.elements[0];
-    out.imm[2] =
-        d.program.paramOffsets[base.index].first + uint64_t(base.offset);
+    out.imm[2] = d.program.paramOffsets[base.index].first + uint64_t(base.offset);
     out.run = loadParam;
   } else {
     if (!d.address(inst, address, ops[0]))
@@ -188,11 +181,10 @@ bool decodeAccess(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   out.mode = uint8_t(Decoder::scopeOf(inst));
   out.imm[0] = size;
   out.imm[1] = uint64_t(space);
-  bool strong = inst.has(".volatile") || inst.has(".relaxed") ||
-                inst.has(".acquire") || inst.has(".release");
-  out.flags = uint8_t(
-      (strong ? StrongAccess : 0) |
-      (inst.has(".acquire") || inst.has(".release") ? AcquireOrRelease : 0));
+  bool strong =
+      inst.has(".volatile") || inst.has(".relaxed") || inst.has(".acquire") || inst.has(".release");
+  out.flags = uint8_t((strong ? StrongAccess : 0) |
+                      (inst.has(".acquire") || inst.has(".release") ? AcquireOrRelease : 0));
   if (strong && space != Space::Shared)
     d.program.crossCta = true;
   d.setOperands(out, std::move(ops));
@@ -209,9 +201,7 @@ bool decodeHint(Decoder &, const ptx::Instruction &, DInst &out) {
 }
 
 void policy(Exec &ex, const DInst &inst) {
-  forLanes(ex.mask, [&](unsigned lane) {
-    ex.setValue(inst.ops[0], lane, 0x12f0000000000000);
-  });
+  forLanes(ex.mask, [&](unsigned lane) { ex.setValue(inst.ops[0], lane, 0x12f0000000000000); });
 }
 
 bool decodePolicy(Decoder &d, const ptx::Instruction &inst, DInst &out) {
@@ -226,8 +216,7 @@ bool decodePolicy(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 } // namespace
 
 void addMemory(DecodeTable &table) {
-  table["ld"] = table["st"] = table["ld.global.nc"] = table["ldu"] =
-      decodeAccess;
+  table["ld"] = table["st"] = table["ld.global.nc"] = table["ldu"] = decodeAccess;
   table["prefetch"] = table["prefetchu"] = table["applypriority"] = decodeHint;
   table["discard"] = decodeHint; // the data may stay as it is
   table["createpolicy.fractional"] = decodePolicy;

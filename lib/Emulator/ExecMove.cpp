@@ -25,13 +25,9 @@ void move128(Exec &ex, const DInst &inst) {
   });
 }
 
-void movePred(Exec &ex, const DInst &inst) {
-  ex.setPred(inst.ops[0], ex.pred(inst.ops[1]));
-}
+void movePred(Exec &ex, const DInst &inst) { ex.setPred(inst.ops[0], ex.pred(inst.ops[1])); }
 
-void movePredConst(Exec &ex, const DInst &inst) {
-  ex.setPred(inst.ops[0], inst.imm[0] ? ~0u : 0);
-}
+void movePredConst(Exec &ex, const DInst &inst) { ex.setPred(inst.ops[0], inst.imm[0] ? ~0u : 0); }
 
 /// {a, b, ...} -> d: elements of imm[0] bits, lowest first.
 void pack(Exec &ex, const DInst &inst) {
@@ -58,9 +54,7 @@ void unpack(Exec &ex, const DInst &inst) {
   forLanes(ex.mask, [&](unsigned lane) {
     unsigned __int128 value = ex.value(source, lane);
     if (source.bits == 128)
-      value |=
-          static_cast<unsigned __int128>(ex.row<uint64_t>(source)[32 + lane])
-          << 64;
+      value |= static_cast<unsigned __int128>(ex.row<uint64_t>(source)[32 + lane]) << 64;
     for (unsigned i = 0; i < count; ++i) {
       uint64_t part = uint64_t(value >> (width * i));
       if (width < 64)
@@ -77,8 +71,8 @@ bool decodeMov(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   if (to.kind == Kind::Vector || from.kind == Kind::Vector) {
     const ptx::Operand &vector = to.kind == Kind::Vector ? to : from;
     size_t count = vector.elements.size();
-    if ((to.kind == Kind::Vector && from.kind == Kind::Vector) || count < 2 ||
-        bits % count || bits / count < 8)
+    if ((to.kind == Kind::Vector && from.kind == Kind::Vector) || count < 2 || bits % count ||
+        bits / count < 8)
       return d.fail(inst, "this vector is not supported");
     unsigned width = unsigned(bits / count);
     out.imm[0] = width;
@@ -94,8 +88,7 @@ bool decodeMov(Decoder &d, const ptx::Instruction &inst, DInst &out) {
       if (!d.destination(inst, to, ops[0]))
         return false;
       for (size_t i = 0; i < count; ++i)
-        if (!d.source(inst, from.elements[i], width < 32 ? 32 : width,
-                      ops[i + 1]))
+        if (!d.source(inst, from.elements[i], width < 32 ? 32 : width, ops[i + 1]))
           return false;
       out.run = pack;
     }
@@ -128,20 +121,17 @@ bool decodeMov(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     return false;
   if (ops[0].kind == Opnd::Kind::Pred || ops[1].kind == Opnd::Kind::Pred)
     return d.fail(inst, "a predicate where a value is needed");
-  if (ops[0].kind == Opnd::Kind::Row && ((ops[0].bits == 64) != (bits == 64) ||
-                                         (ops[0].bits == 128) != (bits == 128)))
+  if (ops[0].kind == Opnd::Kind::Row &&
+      ((ops[0].bits == 64) != (bits == 64) || (ops[0].bits == 128) != (bits == 128)))
     return d.fail(inst, "the destination has another width");
   // A kernel parameter's address is in the parameter window only after cvta.
   d.setOperands(out, std::move(ops));
-  out.run = bits == 128  ? move128
-            : bits == 64 ? move<uint64_t>
-                         : move<uint32_t>;
+  out.run = bits == 128 ? move128 : bits == 64 ? move<uint64_t> : move<uint32_t>;
   return true;
 }
 
 uint64_t windowOf(const ptx::Instruction &inst) {
-  if (inst.has(".shared") || inst.has(".shared::cta") ||
-      inst.has(".shared::cluster"))
+  if (inst.has(".shared") || inst.has(".shared::cta") || inst.has(".shared::cluster"))
     return sharedWindow;
   if (inst.has(".local"))
     return localWindow;

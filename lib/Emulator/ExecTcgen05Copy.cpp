@@ -18,14 +18,7 @@
 namespace penstock::emu {
 namespace {
 
-enum class Shape : uint8_t {
-  R128x256,
-  R4x256,
-  R128x128,
-  R64x02_13,
-  R64x01_23,
-  R32x4
-};
+enum class Shape : uint8_t { R128x256, R4x256, R128x128, R64x02_13, R64x01_23, R32x4 };
 
 struct Copy {
   Shape shape = Shape::R128x256;
@@ -62,8 +55,7 @@ std::vector<unsigned> lanesOf(const Copy &copy, unsigned i) {
   case Shape::R64x02_13:
     return {i, i + 64};
   case Shape::R64x01_23:
-    return i < 32 ? std::vector<unsigned>{i, i + 32}
-                  : std::vector<unsigned>{i + 32, i + 64};
+    return i < 32 ? std::vector<unsigned>{i, i + 32} : std::vector<unsigned>{i + 32, i + 64};
   case Shape::R32x4:
     return {i, i + 32, i + 64, i + 96};
   }
@@ -83,11 +75,9 @@ void copyAsync(Exec &ex, const DInst &inst) {
                  : copy->shape == Shape::R32x4     ? 32
                  : copy->shape >= Shape::R64x02_13 ? 64
                                                    : 128;
-    copy->pieces =
-        copy->shape == Shape::R128x256 || copy->shape == Shape::R4x256 ? 2 : 1;
+    copy->pieces = copy->shape == Shape::R128x256 || copy->shape == Shape::R4x256 ? 2 : 1;
     MatrixDescriptor descriptor;
-    std::string problem =
-        decodeTcgen05Descriptor(ex.value(inst.ops[1], lane), descriptor);
+    std::string problem = decodeTcgen05Descriptor(ex.value(inst.ops[1], lane), descriptor);
     MatrixShape shape;
     shape.rows = copy->rows;
     shape.k = copy->pieces * 16;
@@ -101,25 +91,22 @@ void copyAsync(Exec &ex, const DInst &inst) {
     }
     for (uint32_t offset : copy->offsets)
       if (offset < sharedReserved || offset + 16 > ex.cta.shared.size()) {
-        ex.fatal(EmuOutOfBounds,
-                 "the descriptor reaches outside of the block's "
-                 "shared memory");
+        ex.fatal(EmuOutOfBounds, "the descriptor reaches outside of the block's "
+                                 "shared memory");
         return;
       }
     uint32_t address = uint32_t(ex.address(inst.ops[0], lane));
     copy->column = address & 0xffff;
     copy->lane0 = address >> 16;
     if (copy->lane0 && (copy->shape != Shape::R4x256 || copy->lane0 > 31)) {
-      ex.fatal(EmuTensorMemoryMisuse,
-               "the copy starts at lane " + std::to_string(copy->lane0));
+      ex.fatal(EmuTensorMemoryMisuse, "the copy starts at lane " + std::to_string(copy->lane0));
       return;
     }
     copy->ctas.push_back(&ex.cta);
     if (inst.flags & 2) {
       uint32_t peer = ex.cta.rank ^ 1;
       if (peer >= ex.cluster.ctas.size()) {
-        ex.fatal(EmuIllegalOperand,
-                 "cta_group::2 needs a cluster with pairs of blocks");
+        ex.fatal(EmuIllegalOperand, "cta_group::2 needs a cluster with pairs of blocks");
         return;
       }
       copy->ctas.push_back(ex.cluster.ctas[peer].get());
@@ -185,8 +172,7 @@ bool decodeCopy(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   if (needsPair != (first || second) || needsFour != wide)
     return d.fail(inst, "the multicast does not go with the shape");
   std::vector<Opnd> ops(2);
-  if (!d.address(inst, inst.operands[0], ops[0]) ||
-      !d.source(inst, inst.operands[1], 64, ops[1]))
+  if (!d.address(inst, inst.operands[0], ops[0]) || !d.source(inst, inst.operands[1], 64, ops[1]))
     return false;
   out.mode = uint8_t(shape);
   out.flags = inst.has(".cta_group::2") ? 2 : 0;

@@ -31,12 +31,10 @@ bool columnsAllocated(Exec &ex, Cta &cta, unsigned column, unsigned count) {
   TensorMemory &tensor = tensorMemory(ex.grid, cta);
   for (unsigned c = column; c < column + count; ++c)
     if (c >= tensorColumns || !tensor.allocated[c / 32]) {
-      ex.fatal(
-          EmuTensorMemoryMisuse,
-          "columns " + std::to_string(column) + " to " +
-              std::to_string(column + count - 1) +
-              " of tensor memory are used, but column " + std::to_string(c) +
-              (c >= tensorColumns ? " does not exist" : " is not allocated"));
+      ex.fatal(EmuTensorMemoryMisuse,
+               "columns " + std::to_string(column) + " to " + std::to_string(column + count - 1) +
+                   " of tensor memory are used, but column " + std::to_string(c) +
+                   (c >= tensorColumns ? " does not exist" : " is not allocated"));
       return false;
     }
   return true;
@@ -55,14 +53,12 @@ using ptx::Space;
 
 bool sameGroup(Exec &ex, TensorMemory &tensor, uint8_t group) {
   if (tensor.group && tensor.group != group) {
-    ex.fatal(EmuTensorMemoryMisuse,
-             "a kernel must use one cta_group for all of tcgen05");
+    ex.fatal(EmuTensorMemoryMisuse, "a kernel must use one cta_group for all of tcgen05");
     return false;
   }
   tensor.group = group;
   if (group == 2 && ex.cluster.ctas.size() % 2) {
-    ex.fatal(EmuTensorMemoryMisuse,
-             "cta_group::2 needs a cluster with pairs of blocks");
+    ex.fatal(EmuTensorMemoryMisuse, "cta_group::2 needs a cluster with pairs of blocks");
     return false;
   }
   return true;
@@ -78,19 +74,16 @@ void allocate(Exec &ex, const DInst &inst) {
     return;
   uint32_t columns = uint32_t(ex.value(inst.ops[1], lane));
   if (columns < 32 || columns > 512 || !std::has_single_bit(columns)) {
-    ex.fatal(EmuTensorMemoryMisuse,
-             "an allocation of " + std::to_string(columns) +
-                 " columns; powers of two from 32 to 512 are legal");
+    ex.fatal(EmuTensorMemoryMisuse, "an allocation of " + std::to_string(columns) +
+                                        " columns; powers of two from 32 to 512 are legal");
     return;
   }
   if (tensor.relinquished) {
-    ex.fatal(EmuTensorMemoryMisuse,
-             "an allocation after the permit was relinquished");
+    ex.fatal(EmuTensorMemoryMisuse, "an allocation after the permit was relinquished");
     return;
   }
   if (tensor.lastColumns && columns > tensor.lastColumns)
-    ex.report(EmuTensorMemoryMisuse,
-              "an allocation that is larger than the one before it");
+    ex.report(EmuTensorMemoryMisuse, "an allocation that is larger than the one before it");
   unsigned need = columns / 32;
   int found = -1;
   for (unsigned at = 0; at + need <= 16 && found < 0; at += need) {
@@ -105,8 +98,7 @@ void allocate(Exec &ex, const DInst &inst) {
     return;
   }
   MemRef ref;
-  if (!resolve(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane), 4,
-               4, ref))
+  if (!resolve(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane), 4, 4, ref))
     return;
   if (ref.space != Space::Shared) {
     ex.fatal(EmuIllegalOperand, "the result must go to shared memory");
@@ -118,8 +110,7 @@ void allocate(Exec &ex, const DInst &inst) {
     tensor.allocated[i] = unsigned(found) + 1;
   if (ex.grid.checks())
     for (unsigned l = 0; l < 8; ++l)
-      for (unsigned c = unsigned(found) * 32;
-           c < unsigned(found) * 32 + columns; ++c)
+      for (unsigned c = unsigned(found) * 32; c < unsigned(found) * 32 + columns; ++c)
         tensor.shadow.forget(l * tensorColumns + c);
   tensor.lastColumns = columns;
   tensor.allocPc = ex.pc;
@@ -143,15 +134,13 @@ void release(Exec &ex, const DInst &inst) {
     for (unsigned i = first; i < 16 && tensor.allocated[i] == first + 1; ++i)
       owned += 32;
   if (address % 32 || owned == 0) {
-    ex.fatal(EmuTensorMemoryMisuse, "tensor memory at column " +
-                                        std::to_string(address & 0xffff) +
+    ex.fatal(EmuTensorMemoryMisuse, "tensor memory at column " + std::to_string(address & 0xffff) +
                                         " is freed but not allocated");
     return;
   }
   if (owned != columns) {
-    ex.fatal(EmuTensorMemoryMisuse,
-             std::to_string(columns) + " columns are freed where " +
-                 std::to_string(owned) + " were allocated");
+    ex.fatal(EmuTensorMemoryMisuse, std::to_string(columns) + " columns are freed where " +
+                                        std::to_string(owned) + " were allocated");
     return;
   }
   if (ex.grid.checks()) {
@@ -184,10 +173,8 @@ bool decodeAlloc(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   const std::string &name = inst.form->name;
   std::vector<Opnd> ops(2);
   if (name == "tcgen05.alloc") {
-    out.imm[0] =
-        uint64_t(inst.has(".shared::cta") ? Space::Shared : Space::Generic);
-    if (!d.address(inst, inst.operands[0], ops[0]) ||
-        !d.source(inst, inst.operands[1], 32, ops[1]))
+    out.imm[0] = uint64_t(inst.has(".shared::cta") ? Space::Shared : Space::Generic);
+    if (!d.address(inst, inst.operands[0], ops[0]) || !d.source(inst, inst.operands[1], 32, ops[1]))
       return false;
     out.run = allocate;
   } else if (name == "tcgen05.dealloc") {
@@ -209,15 +196,12 @@ unsigned registersOf(Shape shape) {
   return shape == Shape::L16x128 ? 2 : shape == Shape::L16x256 ? 4 : 1;
 }
 unsigned columnsOf(Shape shape) {
-  return shape == Shape::L16x64    ? 2
-         : shape == Shape::L16x128 ? 4
-         : shape == Shape::L16x256 ? 8
-                                   : 1;
+  return shape == Shape::L16x64 ? 2 : shape == Shape::L16x128 ? 4 : shape == Shape::L16x256 ? 8 : 1;
 }
 
 /// Where register \p r of thread \p t lies, relative to the address.
-void placeOf(Shape shape, unsigned t, unsigned r, unsigned halfOffset,
-             unsigned &lane, unsigned &column) {
+void placeOf(Shape shape, unsigned t, unsigned r, unsigned halfOffset, unsigned &lane,
+             unsigned &column) {
   switch (shape) {
   case Shape::L32x32:
     lane = t;
@@ -252,31 +236,27 @@ void transfer(Exec &ex, const DInst &inst) {
   unsigned first = ex.firstLane();
   uint32_t address = uint32_t(ex.address(inst.ops[0], first));
   bool uniform = true;
-  forLanes(ex.mask, [&](unsigned lane) {
-    uniform &= uint32_t(ex.address(inst.ops[0], lane)) == address;
-  });
+  forLanes(ex.mask,
+           [&](unsigned lane) { uniform &= uint32_t(ex.address(inst.ops[0], lane)) == address; });
   if (!uniform) {
-    ex.fatal(EmuTensorMemoryMisuse,
-             "the threads of the warp give different addresses");
+    ex.fatal(EmuTensorMemoryMisuse, "the threads of the warp give different addresses");
     return;
   }
   unsigned lane0 = address >> 16, column0 = address & 0xffff;
   unsigned quarter = 32 * (ex.warp.index % 4);
   bool half = shape != Shape::L32x32;
   if (lane0 != quarter && !(half && lane0 == quarter + 16)) {
-    ex.fatal(EmuTensorMemoryMisuse,
-             "warp " + std::to_string(ex.warp.index) + " accesses lane " +
-                 std::to_string(lane0) + "; it reaches lanes " +
-                 std::to_string(quarter) + " to " +
-                 std::to_string(quarter + 31) + " only");
+    ex.fatal(EmuTensorMemoryMisuse, "warp " + std::to_string(ex.warp.index) + " accesses lane " +
+                                        std::to_string(lane0) + "; it reaches lanes " +
+                                        std::to_string(quarter) + " to " +
+                                        std::to_string(quarter + 31) + " only");
     return;
   }
   unsigned repeat = unsigned(inst.imm[0]);
   unsigned halfOffset = unsigned(inst.imm[1]);
   unsigned columns = columnsOf(shape) * repeat * (packs ? 2 : 1);
   if (!columnsAllocated(ex, ex.cta, column0, columns) ||
-      (shape == Shape::L16x32x2 &&
-       !columnsAllocated(ex, ex.cta, column0 + halfOffset, columns)))
+      (shape == Shape::L16x32x2 && !columnsAllocated(ex, ex.cta, column0 + halfOffset, columns)))
     return;
   TensorMemory &tensor = *ex.cta.tensor;
   if (ex.grid.checks()) {
@@ -290,11 +270,9 @@ void transfer(Exec &ex, const DInst &inst) {
     unsigned groups = half ? 1 : 2;
     for (unsigned g = 0; g < groups; ++g)
       for (unsigned c = 0; c < columns; ++c) {
-        checkTensor(ex, first, op, ex.cta, lane0 / 16 + g, column0 + c,
-                    isStore);
+        checkTensor(ex, first, op, ex.cta, lane0 / 16 + g, column0 + c, isStore);
         if (shape == Shape::L16x32x2)
-          checkTensor(ex, first, op, ex.cta, lane0 / 16 + g,
-                      column0 + halfOffset + c, isStore);
+          checkTensor(ex, first, op, ex.cta, lane0 / 16 + g, column0 + halfOffset + c, isStore);
       }
   }
   unsigned registers = registersOf(shape) * repeat;
@@ -309,8 +287,7 @@ void transfer(Exec &ex, const DInst &inst) {
       unsigned lane, column;
       if (!packs) {
         placeOf(shape, t, r, halfOffset, lane, column);
-        uint32_t &word =
-            tensor.words[(lane0 + lane) * tensorColumns + column0 + column];
+        uint32_t &word = tensor.words[(lane0 + lane) * tensorColumns + column0 + column];
         if (isStore)
           word = uint32_t(ex.value(op, t));
         else
@@ -325,9 +302,7 @@ void transfer(Exec &ex, const DInst &inst) {
         tensor.words[base] = value & 0xffff;
         tensor.words[base + 1] = value >> 16;
       } else {
-        ex.setValue(op, t,
-                    (tensor.words[base] & 0xffff) | tensor.words[base + 1]
-                                                        << 16);
+        ex.setValue(op, t, (tensor.words[base] & 0xffff) | tensor.words[base + 1] << 16);
       }
     }
   }
@@ -351,16 +326,13 @@ bool decodeTransfer(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   if (!d.address(inst, inst.operands[at], ops[0]))
     return false;
   if (shape == Shape::L16x32x2 &&
-      (!Decoder::immediate(inst.operands[isStore ? 1 : 2], out.imm[1]) ||
-       out.imm[1] >= 512))
+      (!Decoder::immediate(inst.operands[isStore ? 1 : 2], out.imm[1]) || out.imm[1] >= 512))
     return d.fail(inst, "the offset of the second half must be a constant");
-  const ptx::Operand &values =
-      isStore ? inst.operands.back() : inst.operands.front();
+  const ptx::Operand &values = isStore ? inst.operands.back() : inst.operands.front();
   unsigned want = registersOf(shape) * repeat;
   auto add = [&](const ptx::Operand &value) {
     Opnd op;
-    if (isStore ? !d.source(inst, value, 32, op)
-                : !d.destination(inst, value, op))
+    if (isStore ? !d.source(inst, value, 32, op) : !d.destination(inst, value, op))
       return false;
     if (op.kind == Opnd::Kind::Pred)
       return d.fail(inst, "a predicate where a value is needed");
@@ -379,8 +351,7 @@ bool decodeTransfer(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     return d.fail(inst, std::to_string(want) + " registers are needed");
   }
   out.flags =
-      uint8_t((isStore ? 1 : 0) |
-              (inst.has(".pack::16b") || inst.has(".unpack::16b") ? 2 : 0));
+      uint8_t((isStore ? 1 : 0) | (inst.has(".pack::16b") || inst.has(".unpack::16b") ? 2 : 0));
   d.setOperands(out, std::move(ops));
   out.run = transfer;
   return true;
@@ -437,8 +408,8 @@ template <Handler H> bool decodeTo(Decoder &, const ptx::Instruction &, DInst &o
 } // namespace
 
 void addTcgen05Memory(DecodeTable &table) {
-  table["tcgen05.alloc"] = table["tcgen05.dealloc"] =
-      table["tcgen05.relinquish_alloc_permit"] = decodeAlloc;
+  table["tcgen05.alloc"] = table["tcgen05.dealloc"] = table["tcgen05.relinquish_alloc_permit"] =
+      decodeAlloc;
   table["tcgen05.ld"] = table["tcgen05.st"] = decodeTransfer;
   table["tcgen05.wait::ld"] = table["tcgen05.wait::st"] = decodeWait;
   table["tcgen05.fence::before_thread_sync"] = decodeTo<fenceBefore>;

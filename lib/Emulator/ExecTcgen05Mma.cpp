@@ -54,8 +54,7 @@ struct Mma {
   /// Pairs with 64 rows each: the right half of N lies in the upper lanes.
   bool halved() const { return blocks == 2 && rowsPerBlock() == 64; }
   /// Lane and column of element (row, n) in one block's accumulator.
-  void placeD(unsigned row, unsigned col, unsigned &lane,
-              unsigned &column) const {
+  void placeD(unsigned row, unsigned col, unsigned &lane, unsigned &column) const {
     unsigned rows = rowsPerBlock();
     if (rows == 128) {
       lane = row;
@@ -94,9 +93,8 @@ bool decodeElementType(Kind kind, unsigned code, Element &element) {
     return code == 1;
   case Kind::MXF8:
   case Kind::F8F6F4: {
-    static constexpr Element elements[] = {Element::E4M3, Element::E5M2,
-                                           Element::E4M3, Element::E2M3,
-                                           Element::E3M2, Element::E2M1};
+    static constexpr Element elements[] = {Element::E4M3, Element::E5M2, Element::E4M3,
+                                           Element::E2M3, Element::E3M2, Element::E2M1};
     if (code > 5 || code == 2)
       return false;
     element = elements[code];
@@ -125,8 +123,7 @@ std::string decodeInstruction(uint32_t bits, Mma &mma) {
     return "the element types of the instruction descriptor do not go with the "
            "kind";
   bool integers = mma.kind == Kind::I8;
-  if (integers ? dFormat != 2
-               : dFormat > 1 || (mma.kind == Kind::TF32 && dFormat != 1))
+  if (integers ? dFormat != 2 : dFormat > 1 || (mma.kind == Kind::TF32 && dFormat != 1))
     return "the type of the accumulator does not go with the kind";
   if (mma.saturate && !integers)
     return "saturation is for integers only";
@@ -141,9 +138,7 @@ std::string decodeInstruction(uint32_t bits, Mma &mma) {
     step = mma.blocks == 1 ? 16 : 32;
   if (mma.n < step || mma.n > 256 || mma.n % step)
     return "N of " + std::to_string(mma.n) + " is not legal";
-  auto narrow = [](Element e) {
-    return e >= Element::E2M3 && e <= Element::E2M1;
-  };
+  auto narrow = [](Element e) { return e >= Element::E2M3 && e <= Element::E2M1; };
   if ((mma.shapeA.mnMajor && narrow(mma.shapeA.element)) ||
       (mma.shapeB.mnMajor && narrow(mma.shapeB.element)))
     return "6-bit and 4-bit operands are K-major";
@@ -171,8 +166,7 @@ std::string decodeScaledInstruction(uint32_t bits, Mma &mma) {
   if (bits & 0x0700004b || bits >> 31)
     return "reserved bits of the instruction descriptor are set";
   if (!decodeElementType(mma.kind, bits >> 7 & 7, mma.shapeA.element) ||
-      !decodeElementType(mma.kind, bits >> 10 & (fp4 ? 3 : 7),
-                         mma.shapeB.element))
+      !decodeElementType(mma.kind, bits >> 10 & (fp4 ? 3 : 7), mma.shapeB.element))
     return "the element types of the instruction descriptor do not go with the "
            "kind";
   if (mma.m != 128 && (mma.blocks == 1 || mma.m != 256))
@@ -187,8 +181,8 @@ std::string decodeScaledInstruction(uint32_t bits, Mma &mma) {
   if (!fp4 && !mma.scaleE8)
     return "this kind takes UE8M0 scales";
   unsigned scales = mma.k / mma.scaleBlock; // of one row
-  if (mma.scaleIdA % scales || mma.scaleIdB % scales ||
-      mma.scaleIdA + scales > 4 || mma.scaleIdB + scales > 4)
+  if (mma.scaleIdA % scales || mma.scaleIdB % scales || mma.scaleIdA + scales > 4 ||
+      mma.scaleIdB + scales > 4)
     return "the ids of the scales do not go with their number";
   mma.shapeA.k = mma.shapeB.k = mma.k;
   mma.shapeA.rows = mma.rowsPerBlock();
@@ -223,10 +217,8 @@ void readTensorA(const Mma &mma, const Cta &cta, float *out) {
     if (mma.shapeA.rows == 64 && mma.blocks == 1)
       lane = row % 16 + 32 * (row / 16) + (mma.addressA >> 16 & 16);
     for (unsigned k = 0; k < mma.k; ++k) {
-      uint32_t word =
-          cta.tensor->words[lane * tensorColumns + column + k / perWord];
-      out[row * mma.k + k] =
-          decodeElement(word >> (width * (k % perWord)), mma.shapeA.element);
+      uint32_t word = cta.tensor->words[lane * tensorColumns + column + k / perWord];
+      out[row * mma.k + k] = decodeElement(word >> (width * (k % perWord)), mma.shapeA.element);
     }
   }
 }
@@ -235,8 +227,8 @@ void execute(const Mma &mma) {
   unsigned rows = mma.rowsPerBlock(), n = mma.n, k = mma.k;
   std::vector<float> b(size_t(n) * k), a(size_t(rows) * k), d(size_t(rows) * n);
   for (unsigned block = 0; block < mma.blocks; ++block)
-    readOperand(mma.ctas[block]->shared.data(), mma.shapeB, mma.piecesB,
-                mma.perLineB, b.data() + size_t(block) * mma.shapeB.rows * k);
+    readOperand(mma.ctas[block]->shared.data(), mma.shapeB, mma.piecesB, mma.perLineB,
+                b.data() + size_t(block) * mma.shapeB.rows * k);
   if (mma.negateB)
     for (float &x : b)
       x = -x;
@@ -246,8 +238,7 @@ void execute(const Mma &mma) {
     if (mma.tensorA)
       readTensorA(mma, cta, a.data());
     else
-      readOperand(cta.shared.data(), mma.shapeA, mma.piecesA, mma.perLineA,
-                  a.data());
+      readOperand(cta.shared.data(), mma.shapeA, mma.piecesA, mma.perLineA, a.data());
     if (mma.negateA)
       for (float &x : a)
         x = -x;
@@ -271,13 +262,12 @@ void execute(const Mma &mma) {
       float scale = std::ldexp(1.0f, -int(mma.scaleD));
       for (unsigned row = 0; row < rows; ++row) {
         if (dense && floats) {
-          memcpy(d.data() + size_t(row) * n,
-                 &words[row * tensorColumns + column0], n * 4);
+          memcpy(d.data() + size_t(row) * n, &words[row * tensorColumns + column0], n * 4);
         } else {
           for (unsigned col = 0; col < n; ++col) {
             uint32_t word = wordAt(row, col);
-            d[size_t(row) * n + col] = mma.halfD ? halfToFloat(uint16_t(word))
-                                                 : std::bit_cast<float>(word);
+            d[size_t(row) * n + col] =
+                mma.halfD ? halfToFloat(uint16_t(word)) : std::bit_cast<float>(word);
           }
         }
       }
@@ -285,14 +275,12 @@ void execute(const Mma &mma) {
         for (float &x : d)
           x *= scale;
     }
-    multiply(a.data(), operandB, d.data(), rows, n, k,
-             mma.accumulate && !mma.integerD);
+    multiply(a.data(), operandB, d.data(), rows, n, k, mma.accumulate && !mma.integerD);
     for (unsigned row = 0; row < rows; ++row) {
       for (unsigned col = 0; col < n; ++col) {
         unsigned firstBit = row + 128 * block;
         if (dense && floats && col == 0 && !(mma.disabled[firstBit / 32] >> (firstBit % 32) & 1)) {
-          memcpy(&words[row * tensorColumns + column0],
-                 d.data() + size_t(row) * n, n * 4);
+          memcpy(&words[row * tensorColumns + column0], d.data() + size_t(row) * n, n * 4);
           break;
         }
         unsigned lane, column;
@@ -304,16 +292,12 @@ void execute(const Mma &mma) {
         float value = d[size_t(row) * n + col];
         if (mma.integerD) {
           // The products of one instruction are exact in f32.
-          int64_t sum =
-              int64_t(value) + (mma.accumulate ? int64_t(int32_t(word)) : 0);
+          int64_t sum = int64_t(value) + (mma.accumulate ? int64_t(int32_t(word)) : 0);
           if (mma.saturate)
-            sum = sum > INT32_MAX   ? INT32_MAX
-                  : sum < INT32_MIN ? INT32_MIN
-                                    : sum;
+            sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
           word = uint32_t(sum);
         } else {
-          word =
-              mma.halfD ? floatToHalf(value) : std::bit_cast<uint32_t>(value);
+          word = mma.halfD ? floatToHalf(value) : std::bit_cast<uint32_t>(value);
         }
       }
     }
@@ -337,8 +321,7 @@ void check(Exec &ex, unsigned lane, const Mma &mma) {
       // Neighbouring pieces are one access.
       for (size_t i = 0; i < pieces.size();) {
         size_t j = i + 1;
-        while (j < pieces.size() &&
-               pieces[j] == pieces[i] + 16 * uint32_t(j - i))
+        while (j < pieces.size() && pieces[j] == pieces[i] + 16 * uint32_t(j - i))
           ++j;
         ref.offset = pieces[i];
         checkEngine(ex, lane, op, ref, 16 * (j - i), false);
@@ -374,12 +357,10 @@ void check(Exec &ex, unsigned lane, const Mma &mma) {
     lanes(mma.addressD, [&](unsigned g) {
       for (unsigned c = 0; c < mma.columnsD(); ++c) {
         unsigned column = (mma.addressD & 0xffff) + c;
-        if (mma.accumulate &&
-            !cta.tensor->shadow.writtenBytes(g * tensorColumns + column))
-          ex.report(EmuUninitialized,
-                    "tcgen05.mma adds to tensor memory that was never written, "
-                    "column " +
-                        std::to_string(column));
+        if (mma.accumulate && !cta.tensor->shadow.writtenBytes(g * tensorColumns + column))
+          ex.report(EmuUninitialized, "tcgen05.mma adds to tensor memory that was never written, "
+                                      "column " +
+                                          std::to_string(column));
         checkTensor(ex, lane, op, cta, g, column, true);
       }
     });
@@ -400,8 +381,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     if (mma->blocks == 2) {
       uint32_t even = ex.cta.rank & ~1u;
       if (even + 1 >= ex.cluster.ctas.size()) {
-        ex.fatal(EmuIllegalOperand,
-                 "cta_group::2 needs a cluster with pairs of blocks");
+        ex.fatal(EmuIllegalOperand, "cta_group::2 needs a cluster with pairs of blocks");
         return;
       }
       mma->ctas[0] = ex.cluster.ctas[even].get();
@@ -411,9 +391,8 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     }
     mma->scaleBlock = unsigned(inst.imm[1]);
     uint32_t instruction = uint32_t(ex.value(inst.ops[3], lane));
-    std::string problem = mma->scaleBlock
-                              ? decodeScaledInstruction(instruction, *mma)
-                              : decodeInstruction(instruction, *mma);
+    std::string problem = mma->scaleBlock ? decodeScaledInstruction(instruction, *mma)
+                                          : decodeInstruction(instruction, *mma);
     MatrixDescriptor a, b;
     if (problem.empty() && !mma->tensorA) {
       problem = decodeTcgen05Descriptor(ex.value(inst.ops[1], lane), a);
@@ -432,8 +411,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
         problem = "operand B: " + problem;
     }
     if (problem.empty() && mma->kind == Kind::TF32 &&
-        ((mma->shapeA.mnMajor && a.swizzle != 4) ||
-         (mma->shapeB.mnMajor && b.swizzle != 4)))
+        ((mma->shapeA.mnMajor && a.swizzle != 4) || (mma->shapeB.mnMajor && b.swizzle != 4)))
       problem = "MN-major tf32 needs the 128-byte swizzle with 32-byte atoms";
     if (!problem.empty()) {
       ex.fatal(EmuIllegalDescriptor, problem);
@@ -442,17 +420,14 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     for (auto *pieces : {&mma->piecesA, &mma->piecesB})
       for (uint32_t offset : *pieces)
         if (offset < sharedReserved || offset + 16 > ex.cta.shared.size()) {
-          ex.fatal(EmuOutOfBounds,
-                   "a matrix descriptor reaches " +
-                       sharedName(ex.grid, offset) +
-                       ", outside of the block's shared memory");
+          ex.fatal(EmuOutOfBounds, "a matrix descriptor reaches " + sharedName(ex.grid, offset) +
+                                       ", outside of the block's shared memory");
           return;
         }
     mma->addressD = uint32_t(ex.address(inst.ops[0], lane));
     unsigned lane0 = mma->addressD >> 16;
     if (lane0 && !(lane0 == 16 && mma->m == 64 && mma->blocks == 1)) {
-      ex.fatal(EmuTensorMemoryMisuse,
-               "the accumulator starts at lane " + std::to_string(lane0));
+      ex.fatal(EmuTensorMemoryMisuse, "the accumulator starts at lane " + std::to_string(lane0));
       return;
     }
     mma->accumulate = ex.pred(inst.ops[4]) >> lane & 1;
@@ -480,8 +455,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     ++pipe.issued;
     if (ex.grid.checks())
       check(ex, lane, *mma);
-    ex.cluster.enqueue(pipe.agent, "tcgen05.mma", ex.pc,
-                       [mma] { execute(*mma); });
+    ex.cluster.enqueue(pipe.agent, "tcgen05.mma", ex.pc, [mma] { execute(*mma); });
   });
 }
 
@@ -490,8 +464,7 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   if (scaled) {
     bool mx8 = inst.has(".kind::mxf8f6f4");
     bool by16 = inst.has(".scale_vec::4X") || inst.has(".block16");
-    bool by32 = inst.has(".scale_vec::2X") || inst.has(".block32") ||
-                inst.has(".scale_vec::1X");
+    bool by32 = inst.has(".scale_vec::2X") || inst.has(".block32") || inst.has(".scale_vec::1X");
     if (by16 && !inst.has(".kind::mxf4nvf4"))
       return d.fail(inst, "blocks of 16 are for mxf4nvf4 only");
     if (inst.has(".kind::mxf4nvf4") && !by16 && !by32)
@@ -531,8 +504,7 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   } else if (in[at].kind == ptx::Operand::Kind::Vector) {
     size_t want = out.flags & 2 ? 8 : 4;
     if (in[at].elements.size() != want)
-      return d.fail(inst, std::to_string(want) +
-                              " words of the lane mask are needed");
+      return d.fail(inst, std::to_string(want) + " words of the lane mask are needed");
     for (const ptx::Operand &word : in[at].elements) {
       Opnd op;
       if (!d.source(inst, word, 32, op))
@@ -543,8 +515,7 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   }
   if (at >= in.size() || !d.predicate(inst, in[at], ops[4]))
     return false;
-  if (++at < in.size() &&
-      (!Decoder::immediate(in[at], out.imm[0]) || out.imm[0] > 15))
+  if (++at < in.size() && (!Decoder::immediate(in[at], out.imm[0]) || out.imm[0] > 15))
     return d.fail(inst, "the scale of the accumulator must be 0 to 15");
   d.setOperands(out, std::move(ops));
   out.run = multiplyAsync;
@@ -557,15 +528,13 @@ void commit(Exec &ex, const DInst &inst) {
     if (ex.cluster.stopped)
       return;
     Signal signal;
-    if (!resolveSignal(ex, lane, Space(inst.imm[0]),
-                       ex.address(inst.ops[0], lane), signal))
+    if (!resolveSignal(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane), signal))
       return;
     uint32_t mask = 1u << signal.cta->rank;
     if (inst.ops[1].kind != Opnd::Kind::None)
       mask = uint32_t(ex.value(inst.ops[1], lane) & 0xffff);
     if (!mask || mask >> ex.cluster.ctas.size()) {
-      ex.fatal(EmuIllegalOperand,
-               "the mask names blocks outside of the cluster");
+      ex.fatal(EmuIllegalOperand, "the mask names blocks outside of the cluster");
       return;
     }
     Cta::Pipe &pipe = tensorPipe(ex, lane);
@@ -585,13 +554,11 @@ void commit(Exec &ex, const DInst &inst) {
         if (!(mask >> rank & 1))
           continue;
         auto found = cluster->ctas[rank]->mbarriers.find(offset);
-        if (found == cluster->ctas[rank]->mbarriers.end() ||
-            !found->second.live) {
+        if (found == cluster->ctas[rank]->mbarriers.end() || !found->second.live) {
           Finding finding;
           finding.code = EmuMbarrierMisuse;
           finding.place = place;
-          finding.message = "a commit arrives on mbarrier " +
-                            sharedName(*grid, offset) +
+          finding.message = "a commit arrives on mbarrier " + sharedName(*grid, offset) +
                             " of a block where it is not live";
           grid->findings.add(std::move(finding));
           continue;
@@ -613,8 +580,7 @@ bool decodeCommit(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     return false;
   if (inst.operands.size() > 1 && !d.source(inst, inst.operands[1], 32, ops[1]))
     return false;
-  out.imm[0] =
-      uint64_t(inst.has(".shared::cluster") ? Space::Shared : Space::Generic);
+  out.imm[0] = uint64_t(inst.has(".shared::cluster") ? Space::Shared : Space::Generic);
   d.setOperands(out, std::move(ops));
   out.run = commit;
   return true;

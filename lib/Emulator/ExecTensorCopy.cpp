@@ -110,22 +110,18 @@ bool readMap(Exec &ex, unsigned lane, uint64_t address, TensorMap &map) {
 
 /// Lays out the box at \p at. \p gather: rows named one by one (the second
 /// coordinate of four boxes of one row).
-bool makePlan(Exec &ex, unsigned rank, const int64_t *at, bool gather,
-              Plan &plan) {
+bool makePlan(Exec &ex, unsigned rank, const int64_t *at, bool gather, Plan &plan) {
   const TensorMap &map = plan.map;
   if (map.rank != rank) {
     ex.fatal(EmuTensorMap, "a copy of rank " + std::to_string(rank) +
-                               " through a tensor map of rank " +
-                               std::to_string(map.rank));
+                               " through a tensor map of rank " + std::to_string(map.rank));
     return false;
   }
   unsigned bits = tensorElementBits(map.dataType);
   bool padded = paddedPayload(map);
   uint32_t counts[5];
   for (unsigned d = 0; d < 5; ++d)
-    counts[d] = d < rank ? (map.box[d] + map.elementStrides[d] - 1) /
-                               map.elementStrides[d]
-                         : 1;
+    counts[d] = d < rank ? (map.box[d] + map.elementStrides[d] - 1) / map.elementStrides[d] : 1;
   if (gather) {
     if (map.box[1] != 1) {
       ex.fatal(EmuTensorMap, "gather and scatter need a box of one row");
@@ -133,8 +129,7 @@ bool makePlan(Exec &ex, unsigned rank, const int64_t *at, bool gather,
     }
     counts[1] = 4;
   }
-  uint32_t rowBytes =
-      padded ? map.box[0] : uint32_t(uint64_t(counts[0]) * bits / 8);
+  uint32_t rowBytes = padded ? map.box[0] : uint32_t(uint64_t(counts[0]) * bits / 8);
   plan.rowBytes = rowBytes;
   uint64_t rows = 1;
   for (unsigned d = 1; d < 5; ++d)
@@ -160,9 +155,7 @@ bool makePlan(Exec &ex, unsigned rank, const int64_t *at, bool gather,
     for (unsigned d = 1; d < rank; ++d) {
       uint64_t index = rest % counts[d];
       rest /= counts[d];
-      int64_t c = gather && d == 1
-                      ? at[1 + index]
-                      : at[d] + int64_t(index * map.elementStrides[d]);
+      int64_t c = gather && d == 1 ? at[1 + index] : at[d] + int64_t(index * map.elementStrides[d]);
       if (c < 0 || uint64_t(c) >= map.dims[d]) {
         out = true;
         break;
@@ -180,8 +173,7 @@ bool makePlan(Exec &ex, unsigned rank, const int64_t *at, bool gather,
       Row piece;
       piece.global = address + uint64_t(low) * bits / 8;
       uint64_t skipped = boxElement + uint64_t(low - from);
-      piece.box =
-          uint32_t(row * rowBytes + (padded ? skipped : skipped * bits / 8));
+      piece.box = uint32_t(row * rowBytes + (padded ? skipped : skipped * bits / 8));
       piece.bytes = uint32_t(uint64_t(high - low) * bits / 8);
       inside += padded ? uint64_t(piece.bytes) * 16 / paddedPayload(map) : piece.bytes;
       plan.rows.push_back(piece);
@@ -199,12 +191,10 @@ bool makePlan(Exec &ex, unsigned rank, const int64_t *at, bool gather,
 }
 
 /// Finds the global memory of all rows.
-bool resolveRows(Exec &ex, unsigned lane, const Plan &plan,
-                 std::vector<MemRef> &refs) {
+bool resolveRows(Exec &ex, unsigned lane, const Plan &plan, std::vector<MemRef> &refs) {
   refs.resize(plan.rows.size());
   for (size_t i = 0; i < plan.rows.size(); ++i)
-    if (!resolve(ex, lane, Space::Global, plan.rows[i].global,
-                 plan.rows[i].bytes, 1, refs[i]))
+    if (!resolve(ex, lane, Space::Global, plan.rows[i].global, plan.rows[i].bytes, 1, refs[i]))
       return false;
   return true;
 }
@@ -226,8 +216,8 @@ bool inShared(Exec &ex, Cta &cta, uint32_t offset, uint32_t bytes) {
   // The swizzle stays inside of a kilobyte.
   if (offset >= sharedReserved && offset + uint64_t(bytes) <= cta.shared.size())
     return true;
-  ex.fatal(EmuOutOfBounds, "the box does not fit into shared memory at " +
-                               sharedName(ex.grid, offset));
+  ex.fatal(EmuOutOfBounds,
+           "the box does not fit into shared memory at " + sharedName(ex.grid, offset));
   return false;
 }
 
@@ -248,12 +238,10 @@ void tensorLoad(Exec &ex, const DInst &inst) {
     if (!makePlan(ex, rank, at, gather, *plan))
       return;
     MemRef to;
-    if (!resolve(ex, lane, Space::Shared, ex.address(inst.ops[0], lane), 16,
-                 128, to))
+    if (!resolve(ex, lane, Space::Shared, ex.address(inst.ops[0], lane), 16, 128, to))
       return;
     Signal signal;
-    if (!resolveSignal(ex, lane, Space::Shared, ex.address(inst.ops[2], lane),
-                       signal))
+    if (!resolveSignal(ex, lane, Space::Shared, ex.address(inst.ops[2], lane), signal))
       return;
     bool multicast = inst.ops[3].kind != Opnd::Kind::None;
     bool pair = inst.flags & 2;
@@ -261,14 +249,11 @@ void tensorLoad(Exec &ex, const DInst &inst) {
     if (multicast)
       mask = uint32_t(ex.value(inst.ops[3], lane) & 0xffff);
     if (!mask || mask >> ex.cluster.ctas.size()) {
-      ex.fatal(EmuIllegalOperand,
-               "the mask names blocks outside of the cluster");
+      ex.fatal(EmuIllegalOperand, "the mask names blocks outside of the cluster");
       return;
     }
-    if (!multicast && signal.cta != to.cta &&
-        !(pair && signal.cta->rank == (to.cta->rank ^ 1))) {
-      ex.fatal(EmuIllegalOperand,
-               "the mbarrier and the destination lie in different blocks");
+    if (!multicast && signal.cta != to.cta && !(pair && signal.cta->rank == (to.cta->rank ^ 1))) {
+      ex.fatal(EmuIllegalOperand, "the mbarrier and the destination lie in different blocks");
       return;
     }
     auto refs = std::make_shared<std::vector<MemRef>>();
@@ -292,10 +277,9 @@ void tensorLoad(Exec &ex, const DInst &inst) {
         }
         there.cta = ex.cluster.ctas[rankSignal].get();
         if (!there.cta->mbarrierAt[there.offset / 8]) {
-          ex.fatal(EmuMbarrierMisuse,
-                   "the multicast signals mbarrier " +
-                       sharedName(ex.grid, there.offset) +
-                       " of a block where it is not initialised");
+          ex.fatal(EmuMbarrierMisuse, "the multicast signals mbarrier " +
+                                          sharedName(ex.grid, there.offset) +
+                                          " of a block where it is not initialised");
           return;
         }
       }
@@ -320,8 +304,7 @@ void tensorLoad(Exec &ex, const DInst &inst) {
         if (!plan->whole) {
           uint64_t fill = plan->map.fill ? nanPattern(plan->map.dataType) : 0;
           for (uint32_t i = 0; i < plan->boxBytes; i += 8)
-            memcpy(shared + start + i, &fill,
-                   std::min<uint32_t>(8, plan->boxBytes - i));
+            memcpy(shared + start + i, &fill, std::min<uint32_t>(8, plan->boxBytes - i));
         }
         for (size_t i = 0; i < plan->rows.size(); ++i) {
           const Row &row = plan->rows[i];
@@ -361,8 +344,7 @@ void tensorStore(Exec &ex, const DInst &inst) {
     if (!makePlan(ex, rank, at, inst.flags & 1, *plan))
       return;
     MemRef from;
-    if (!resolve(ex, lane, Space::Shared, ex.address(inst.ops[0], lane), 16,
-                 128, from) ||
+    if (!resolve(ex, lane, Space::Shared, ex.address(inst.ops[0], lane), 16, 128, from) ||
         !inShared(ex, *from.cta, uint32_t(from.offset), plan->boxBytes))
       return;
     auto refs = std::make_shared<std::vector<MemRef>>();
@@ -386,12 +368,10 @@ void tensorStore(Exec &ex, const DInst &inst) {
     uint32_t start = uint32_t(from.offset);
     AtomicOp atomicOp = AtomicOp(inst.imm[0]);
     static constexpr ptx::Type types[] = {
-        ptx::Type::None, ptx::Type::None, ptx::Type::U32, ptx::Type::S32,
-        ptx::Type::U64,  ptx::Type::S64,  ptx::Type::F16, ptx::Type::F32,
-        ptx::Type::F64,  ptx::Type::BF16, ptx::Type::F32, ptx::Type::F32,
-        ptx::Type::F32};
-    ptx::Type type =
-        plan->map.dataType < 13 ? types[plan->map.dataType] : ptx::Type::None;
+        ptx::Type::None, ptx::Type::None, ptx::Type::U32, ptx::Type::S32, ptx::Type::U64,
+        ptx::Type::S64,  ptx::Type::F16,  ptx::Type::F32, ptx::Type::F64, ptx::Type::BF16,
+        ptx::Type::F32,  ptx::Type::F32,  ptx::Type::F32};
+    ptx::Type type = plan->map.dataType < 13 ? types[plan->map.dataType] : ptx::Type::None;
     if (reduces && type == ptx::Type::None) {
       ex.fatal(EmuTensorMap, "this element type cannot be reduced");
       return;
@@ -450,8 +430,7 @@ bool decodeTensor(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   if (!isStore) {
     if (!d.address(inst, inst.operands[2], ops[2]))
       return false;
-    if (inst.has(".multicast::cluster") &&
-        !d.source(inst, inst.operands[3], 32, ops[3]))
+    if (inst.has(".multicast::cluster") && !d.source(inst, inst.operands[3], 32, ops[3]))
       return false;
   }
   for (const ptx::Operand &coordinate : coordinates.elements) {
@@ -485,8 +464,8 @@ void replaceField(Exec &ex, const DInst &inst) {
     if (ex.cluster.stopped)
       return;
     MemRef ref;
-    if (!resolve(ex, lane, Space(inst.imm[2]), ex.address(inst.ops[0], lane),
-                 tensorMapBytes, 64, ref))
+    if (!resolve(ex, lane, Space(inst.imm[2]), ex.address(inst.ops[0], lane), tensorMapBytes, 64,
+                 ref))
       return;
     TensorMap map;
     if (!decodeTensorMap(ref.bytes, map)) {
@@ -498,8 +477,7 @@ void replaceField(Exec &ex, const DInst &inst) {
     uint64_t value = ex.value(inst.ops[1], lane);
     unsigned index = unsigned(inst.imm[1]);
     // This instruction numbers types and swizzles in its own way.
-    static constexpr uint8_t types[] = {0,  1, 2, 3,  4,  5,  6,  7,
-                                        10, 8, 9, 11, 12, 13, 14, 15};
+    static constexpr uint8_t types[] = {0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12, 13, 14, 15};
     switch (inst.imm[0]) {
     case 0:
       map.base = value;
@@ -538,9 +516,8 @@ void replaceField(Exec &ex, const DInst &inst) {
 
 bool decodeReplace(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   static constexpr const char *fields[] = {
-      ".global_address", ".rank",           ".box_dim",  ".global_dim",
-      ".global_stride",  ".element_stride", ".elemtype", ".interleave_layout",
-      ".swizzle_mode",   ".fill_mode"};
+      ".global_address", ".rank",     ".box_dim",           ".global_dim",   ".global_stride",
+      ".element_stride", ".elemtype", ".interleave_layout", ".swizzle_mode", ".fill_mode"};
   out.imm[0] = 99;
   for (uint64_t i = 0; i < 10; ++i)
     if (inst.has(fields[i]))
@@ -552,8 +529,7 @@ bool decodeReplace(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     return false;
   const ptx::Operand &value = inst.operands.back();
   if (inst.operands.size() == 3) {
-    if (!Decoder::immediate(inst.operands[1], out.imm[1]) ||
-        out.imm[1] > (out.imm[0] == 4 ? 3 : 4))
+    if (!Decoder::immediate(inst.operands[1], out.imm[1]) || out.imm[1] > (out.imm[0] == 4 ? 3 : 4))
       return d.fail(inst, "the index must be a constant below 5");
   }
   bool wide = out.imm[0] == 0 || out.imm[0] == 4;
@@ -574,10 +550,8 @@ void copyMap(Exec &ex, const DInst &inst) {
     return;
   unsigned lane = ex.firstLane();
   MemRef to, from;
-  if (!resolve(ex, lane, Space::Global, ex.address(inst.ops[0], lane),
-               tensorMapBytes, 128, to) ||
-      !resolve(ex, lane, Space::Shared, ex.address(inst.ops[1], lane),
-               tensorMapBytes, 128, from))
+  if (!resolve(ex, lane, Space::Global, ex.address(inst.ops[0], lane), tensorMapBytes, 128, to) ||
+      !resolve(ex, lane, Space::Shared, ex.address(inst.ops[1], lane), tensorMapBytes, 128, from))
     return;
   if (ex.grid.checks()) {
     checkAccess(ex, lane, from, tensorMapBytes, Read);
@@ -594,8 +568,7 @@ void copyMap(Exec &ex, const DInst &inst) {
 
 bool decodeCopyMap(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   std::vector<Opnd> ops(2);
-  if (!d.address(inst, inst.operands[0], ops[0]) ||
-      !d.address(inst, inst.operands[1], ops[1]))
+  if (!d.address(inst, inst.operands[0], ops[0]) || !d.address(inst, inst.operands[1], ops[1]))
     return false;
   d.setOperands(out, std::move(ops));
   out.run = copyMap;

@@ -58,21 +58,16 @@ void shuffle(Exec &ex, const DInst &inst) {
     inRange |= uint32_t(ok) << lane;
     result[lane] = a[j & 31];
     if (!(ex.mask >> (j & 31) & 1) && ex.grid.checks())
-      ex.report(EmuIllegalOperand, "a shuffle reads lane " + std::to_string(j) +
-                                       ", which does not take part");
+      ex.report(EmuIllegalOperand,
+                "a shuffle reads lane " + std::to_string(j) + ", which does not take part");
   });
   if (inst.ops[0].kind == Opnd::Kind::Row)
-    forLanes(ex.mask, [&](unsigned lane) {
-      ex.out<uint32_t>(inst.ops[0])[lane] = result[lane];
-    });
+    forLanes(ex.mask, [&](unsigned lane) { ex.out<uint32_t>(inst.ops[0])[lane] = result[lane]; });
   ex.setPred(inst.ops[1], inRange);
 }
 
 bool decodeShuffle(Decoder &d, const ptx::Instruction &inst, DInst &out) {
-  out.mode = inst.has(".up")     ? 0
-             : inst.has(".down") ? 1
-             : inst.has(".bfly") ? 2
-                                 : 3;
+  out.mode = inst.has(".up") ? 0 : inst.has(".down") ? 1 : inst.has(".bfly") ? 2 : 3;
   std::vector<Opnd> ops(6);
   const ptx::Operand &dst = inst.operands[0];
   bool pair = dst.kind == ptx::Operand::Kind::Pair;
@@ -104,20 +99,15 @@ void vote(Exec &ex, const DInst &inst) {
     ex.setPred(inst.ops[0], all || !any ? ~0u : 0);
     break;
   default:
-    forLanes(ex.mask,
-             [&](unsigned lane) { ex.setValue(inst.ops[0], lane, bits); });
+    forLanes(ex.mask, [&](unsigned lane) { ex.setValue(inst.ops[0], lane, bits); });
   }
 }
 
 bool decodeVote(Decoder &d, const ptx::Instruction &inst, DInst &out) {
-  out.mode = inst.has(".all")   ? 0
-             : inst.has(".any") ? 1
-             : inst.has(".uni") ? 2
-                                : 3;
+  out.mode = inst.has(".all") ? 0 : inst.has(".any") ? 1 : inst.has(".uni") ? 2 : 3;
   std::vector<Opnd> ops(3);
   if (!d.destination(inst, inst.operands[0], ops[0]) ||
-      !d.predicate(inst, inst.operands[1], ops[1]) ||
-      !d.source(inst, inst.operands[2], 32, ops[2]))
+      !d.predicate(inst, inst.operands[1], ops[1]) || !d.source(inst, inst.operands[2], 32, ops[2]))
     return false;
   d.setOperands(out, std::move(ops));
   out.run = vote;
@@ -139,9 +129,7 @@ void match(Exec &ex, const DInst &inst) {
     result[lane] = inst.mode ? (all ? ex.mask : 0) : bits;
     same |= uint32_t(all) << lane;
   });
-  forLanes(ex.mask, [&](unsigned lane) {
-    ex.setValue(inst.ops[0], lane, result[lane]);
-  });
+  forLanes(ex.mask, [&](unsigned lane) { ex.setValue(inst.ops[0], lane, result[lane]); });
   ex.setPred(inst.ops[1], same);
 }
 
@@ -218,13 +206,11 @@ void reduce(Exec &ex, const DInst &inst) {
   });
   if (isFloat && (first || (nan && inst.flags & 2)))
     acc = 0x7fffffff;
-  forLanes(ex.mask,
-           [&](unsigned lane) { ex.setValue(inst.ops[0], lane, acc); });
+  forLanes(ex.mask, [&](unsigned lane) { ex.setValue(inst.ops[0], lane, acc); });
 }
 
 bool decodeReduce(Decoder &d, const ptx::Instruction &inst, DInst &out) {
-  static constexpr const char *names[] = {".add", ".min", ".max",
-                                          ".and", ".or",  ".xor"};
+  static constexpr const char *names[] = {".add", ".min", ".max", ".and", ".or", ".xor"};
   for (uint8_t i = 0; i < 6; ++i)
     if (inst.has(names[i]))
       out.mode = i;
@@ -240,8 +226,7 @@ void elect(Exec &ex, const DInst &inst) {
   if (!gather(ex, inst.ops[2]))
     return;
   unsigned leader = ex.firstLane();
-  forLanes(ex.mask,
-           [&](unsigned lane) { ex.setValue(inst.ops[0], lane, leader); });
+  forLanes(ex.mask, [&](unsigned lane) { ex.setValue(inst.ops[0], lane, leader); });
   ex.setPred(inst.ops[1], 1u << leader);
 }
 

@@ -43,8 +43,7 @@ void fragmentD(unsigned t, unsigned i, unsigned &row, unsigned &col) {
 }
 
 /// A from registers: element \p e of register \p r of thread \p t.
-void fragmentA(unsigned bytes, unsigned t, unsigned r, unsigned e,
-               unsigned &row, unsigned &k) {
+void fragmentA(unsigned bytes, unsigned t, unsigned r, unsigned e, unsigned &row, unsigned &k) {
   row = t / 4 + 8 * (r % 2);
   unsigned perWord = 4 / bytes;
   k = perWord * (t % 4) + e + 4 * perWord * (r / 2);
@@ -66,14 +65,12 @@ void execute(const Wgmma &op) {
           unsigned row, kk;
           fragmentA(bytes, t, r, e, row, kk);
           uint32_t word = row32(op.registersA[r])[t];
-          a[row * k + kk] =
-              decodeElement(word >> (8 * bytes * e), op.shapeA.element);
+          a[row * k + kk] = decodeElement(word >> (8 * bytes * e), op.shapeA.element);
         }
   } else {
     std::vector<float> whole(64 * size_t(k));
     readOperand(shared, op.shapeA, op.piecesA, op.perLineA, whole.data());
-    memcpy(a.data(), whole.data() + warp.index % 4 * 16 * size_t(k),
-           a.size() * 4);
+    memcpy(a.data(), whole.data() + warp.index % 4 * 16 * size_t(k), a.size() * 4);
   }
   readOperand(shared, op.shapeB, op.piecesB, op.perLineB, b.data());
   if (op.scaleA != 1)
@@ -93,24 +90,20 @@ void execute(const Wgmma &op) {
   };
   if (op.accumulate && !op.integerD)
     each([&](unsigned t, unsigned i, float &value) {
-      value = op.halfD ? halfToFloat(uint16_t(row32(op.registersD[i / 2])[t] >>
-                                              (16 * (i % 2))))
+      value = op.halfD ? halfToFloat(uint16_t(row32(op.registersD[i / 2])[t] >> (16 * (i % 2))))
                        : std::bit_cast<float>(row32(op.registersD[i])[t]);
     });
-  multiply(a.data(), b.data(), d.data(), 16, n, k,
-           op.accumulate && !op.integerD);
+  multiply(a.data(), b.data(), d.data(), 16, n, k, op.accumulate && !op.integerD);
   each([&](unsigned t, unsigned i, float &value) {
     if (op.halfD) {
       uint32_t &word = row32(op.registersD[i / 2])[t];
       unsigned shift = 16 * (i % 2);
-      word = (word & ~(0xffffu << shift)) | uint32_t(floatToHalf(value))
-                                                << shift;
+      word = (word & ~(0xffffu << shift)) | uint32_t(floatToHalf(value)) << shift;
       return;
     }
     uint32_t &word = row32(op.registersD[i])[t];
     if (op.integerD) {
-      int64_t sum =
-          int64_t(value) + (op.accumulate ? int64_t(int32_t(word)) : 0);
+      int64_t sum = int64_t(value) + (op.accumulate ? int64_t(int32_t(word)) : 0);
       if (op.saturate)
         sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
       word = uint32_t(sum);
@@ -162,11 +155,8 @@ void wait(Exec &ex, const DInst &inst) {
 }
 
 /// The registers of the instruction: free, and not written since the fence?
-void checkRegisters(Exec &ex, const DInst &inst, unsigned count,
-                    const Wgmma &op) {
-  auto problem = [&](const char *message) {
-    ex.report(EmuRegisterInFlight, message);
-  };
+void checkRegisters(Exec &ex, const DInst &inst, unsigned count, const Wgmma &op) {
+  auto problem = [&](const char *message) { ex.report(EmuRegisterInFlight, message); };
   if (!ex.warp.wgmmaFenced)
     problem("wgmma without a wgmma.fence before it");
   const Opnd *first = inst.ops + 4;
@@ -198,10 +188,8 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
   op->warp = &ex.warp;
   op->n = inst.imm[0] & 0xffff;
   op->k = inst.imm[0] >> 16 & 0xffff;
-  op->shapeA = {64, op->k, bool(inst.imm[1] & 4),
-                Element(inst.imm[0] >> 32 & 0xff)};
-  op->shapeB = {op->n, op->k, bool(inst.imm[1] & 8),
-                Element(inst.imm[0] >> 40 & 0xff)};
+  op->shapeA = {64, op->k, bool(inst.imm[1] & 4), Element(inst.imm[0] >> 32 & 0xff)};
+  op->shapeB = {op->n, op->k, bool(inst.imm[1] & 8), Element(inst.imm[0] >> 40 & 0xff)};
   op->halfD = inst.flags & HalfD;
   op->integerD = inst.flags & IntegerD;
   op->saturate = inst.flags & Saturate;
@@ -216,8 +204,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
   }
   op->accumulate = ex.pred(inst.ops[2]) & 1;
   auto bad = [&](const char *which, const std::string &problem) {
-    ex.fatal(EmuIllegalDescriptor,
-             std::string("operand ") + which + ": " + problem);
+    ex.fatal(EmuIllegalDescriptor, std::string("operand ") + which + ": " + problem);
   };
   MatrixDescriptor a, b;
   std::string problem;
@@ -236,8 +223,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
   for (auto *pieces : {&op->piecesA, &op->piecesB})
     for (uint32_t offset : *pieces)
       if (offset < sharedReserved || offset + 16 > ex.cta.shared.size()) {
-        ex.fatal(EmuOutOfBounds, "a matrix descriptor reaches " +
-                                     sharedName(ex.grid, offset) +
+        ex.fatal(EmuOutOfBounds, "a matrix descriptor reaches " + sharedName(ex.grid, offset) +
                                      ", outside of the block's shared memory");
         return;
       }
@@ -255,8 +241,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     MemRef ref;
     ref.space = Space::Shared;
     ref.cta = &ex.cta;
-    auto readAll = [&](const std::vector<uint32_t> &pieces, size_t from,
-                       size_t to) {
+    auto readAll = [&](const std::vector<uint32_t> &pieces, size_t from, size_t to) {
       for (size_t i = from; i < to;) {
         size_t j = i + 1;
         while (j < to && pieces[j] == pieces[i] + 16 * uint32_t(j - i))
@@ -318,17 +303,15 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     return d.fail(inst, "the element types are not known");
   out.imm[0] = n | uint64_t(k) << 16 | uint64_t(a) << 32 | uint64_t(b) << 40;
   ptx::Type typeD = inst.type(0);
-  out.flags = uint8_t((typeD == ptx::Type::F16 ? HalfD : 0) |
-                      (typeD == ptx::Type::S32 ? IntegerD : 0) |
-                      (inst.has(".satfinite") ? Saturate : 0));
+  out.flags =
+      uint8_t((typeD == ptx::Type::F16 ? HalfD : 0) | (typeD == ptx::Type::S32 ? IntegerD : 0) |
+              (inst.has(".satfinite") ? Saturate : 0));
   if (typeD == ptx::Type::S32 && n > 32 && n % 16)
     return d.fail(inst, "N of this type is a multiple of 16");
   unsigned registers = typeD == ptx::Type::F16 ? n / 4 : n / 2;
   const auto &in = inst.operands;
-  if (in[0].kind != ptx::Operand::Kind::Vector ||
-      in[0].elements.size() != registers)
-    return d.fail(inst, std::to_string(registers) +
-                            " accumulator registers are needed");
+  if (in[0].kind != ptx::Operand::Kind::Vector || in[0].elements.size() != registers)
+    return d.fail(inst, std::to_string(registers) + " accumulator registers are needed");
   std::vector<Opnd> ops(4);
   bool registerA = in[1].kind == ptx::Operand::Kind::Vector;
   if (!registerA && !d.source(inst, in[1], 64, ops[0]))
@@ -382,8 +365,7 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   return true;
 }
 
-template <Handler H>
-bool decodeTo(Decoder &, const ptx::Instruction &, DInst &out) {
+template <Handler H> bool decodeTo(Decoder &, const ptx::Instruction &, DInst &out) {
   out.run = H;
   return true;
 }

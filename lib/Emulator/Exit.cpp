@@ -23,9 +23,7 @@ void checkAtExit(Grid &grid, Cluster &cluster, Cta &cta) {
       continue;
     Finding finding;
     finding.code = EmuInFlightAtExit;
-    finding.place = {
-        op.pc,  cta.id[0], cta.id[1], cta.id[2], op.warp % grid.warpsPerCta,
-        op.lane};
+    finding.place = {op.pc, cta.id[0], cta.id[1], cta.id[2], op.warp % grid.warpsPerCta, op.lane};
     finding.message = std::string(op.what) +
                       " may still use shared or tensor memory when the block "
                       "ends: no thread waits for it";
@@ -38,10 +36,9 @@ void checkAtExit(Grid &grid, Cluster &cluster, Cta &cta) {
     if (columns) {
       Finding finding;
       finding.code = EmuTensorMemoryMisuse;
-      finding.place = {cta.tensor->allocPc, cta.id[0], cta.id[1],
-                       cta.id[2],           0,         0};
-      finding.message = "the block ends without freeing " +
-                        std::to_string(columns) + " columns of tensor memory";
+      finding.place = {cta.tensor->allocPc, cta.id[0], cta.id[1], cta.id[2], 0, 0};
+      finding.message =
+          "the block ends without freeing " + std::to_string(columns) + " columns of tensor memory";
       grid.findings.add(std::move(finding));
     }
   }

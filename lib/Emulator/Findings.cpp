@@ -33,22 +33,19 @@ std::string ptxPlace(const Program &program, uint32_t pc) {
   const ptx::Instruction *inst = instruction(program, pc);
   if (!inst)
     return program.module->name;
-  return program.module->name + ":" + std::to_string(inst->line) + " `" +
-         inst->opcode + "`";
+  return program.module->name + ":" + std::to_string(inst->line) + " `" + inst->opcode + "`";
 }
 
 } // namespace
 
 std::string describe(const Place &p) {
-  return "block (" + std::to_string(p.x) + "," + std::to_string(p.y) + "," +
-         std::to_string(p.z) + ") warp " + std::to_string(p.warp) + " lane " +
-         std::to_string(p.lane);
+  return "block (" + std::to_string(p.x) + "," + std::to_string(p.y) + "," + std::to_string(p.z) +
+         ") warp " + std::to_string(p.warp) + " lane " + std::to_string(p.lane);
 }
 
 void Findings::add(Finding finding) {
   std::lock_guard<std::mutex> lock(mutex);
-  Key key{finding.code, finding.place.pc,
-          finding.others.empty() ? 0 : finding.others[0].first.pc};
+  Key key{finding.code, finding.place.pc, finding.others.empty() ? 0 : finding.others[0].first.pc};
   auto it = found.find(key);
   if (it == found.end()) {
     if (!crowded(key))
@@ -86,8 +83,7 @@ size_t Findings::size() const {
   return found.size();
 }
 
-std::vector<Diagnostic> Findings::take(const Program &program,
-                                       const std::string &timing) {
+std::vector<Diagnostic> Findings::take(const Program &program, const std::string &timing) {
   std::lock_guard<std::mutex> lock(mutex);
   std::vector<Diagnostic> list;
   for (auto &[key, entry] : found) {
@@ -96,8 +92,7 @@ std::vector<Diagnostic> Findings::take(const Program &program,
     d.code = finding.code;
     d.severity = finding.severity;
     d.place = bestPlace(program, finding.place.pc);
-    d.message =
-        finding.message + ", " + describe(finding.place) + ", " + timing;
+    d.message = finding.message + ", " + describe(finding.place) + ", " + timing;
     const ptx::Instruction *inst = instruction(program, finding.place.pc);
     d.label = inst ? inst->opcode : "";
     DiagnosticNote here;
@@ -106,8 +101,7 @@ std::vector<Diagnostic> Findings::take(const Program &program,
     for (auto &[place, text] : finding.others) {
       DiagnosticNote note;
       note.place = bestPlace(program, place.pc);
-      note.message = text + " (" + describe(place) + ", " +
-                     ptxPlace(program, place.pc) + ")";
+      note.message = text + " (" + describe(place) + ", " + ptxPlace(program, place.pc) + ")";
       d.notes.push_back(std::move(note));
     }
     if (!finding.reason.empty())

@@ -52,8 +52,7 @@ public:
   size_t size() const;
   bool full() const { return size() >= limit; }
   /// Everything found, as diagnostics with PTX and source lines.
-  std::vector<Diagnostic> take(const Program &program,
-                               const std::string &timing);
+  std::vector<Diagnostic> take(const Program &program, const std::string &timing);
 
   size_t limit = 50;
 

@@ -48,11 +48,9 @@ template <class T> T pin(T value) {
 
 } // namespace
 
-uint32_t encodeFloat(double value, const FloatFormat &format, Round round,
-                     bool saturate) {
+uint32_t encodeFloat(double value, const FloatFormat &format, Round round, bool saturate) {
   unsigned mantissa = format.mantissaBits;
-  uint32_t sign =
-      std::signbit(value) ? 1u << (format.exponentBits + mantissa) : 0;
+  uint32_t sign = std::signbit(value) ? 1u << (format.exponentBits + mantissa) : 0;
   uint32_t maxExponent = (1u << format.exponentBits) - 1;
   uint32_t allOnes = (maxExponent << mantissa) | ((1u << mantissa) - 1);
   uint32_t largest = format.hasInfinity ? (maxExponent << mantissa) - 1
@@ -71,8 +69,7 @@ uint32_t encodeFloat(double value, const FloatFormat &format, Round round,
     int exponent;
     std::frexp(magnitude, &exponent); // magnitude in [0.5, 1) * 2^exponent
     int biased = exponent - 1 + format.bias;
-    int shift = biased >= 1 ? exponent - 1 - int(mantissa)
-                            : 1 - format.bias - int(mantissa);
+    int shift = biased >= 1 ? exponent - 1 - int(mantissa) : 1 - format.bias - int(mantissa);
     double scaled = std::ldexp(magnitude, -shift); // units in the last place
     double floor = std::floor(scaled);
     double rest = scaled - floor;
@@ -95,16 +92,14 @@ uint32_t encodeFloat(double value, const FloatFormat &format, Round round,
     }
     uint64_t units = uint64_t(floor) + up;
     // A carry out of the mantissa moves into the exponent by itself.
-    uint64_t bits =
-        biased >= 1 ? (uint64_t(biased - 1) << mantissa) + units : units;
+    uint64_t bits = biased >= 1 ? (uint64_t(biased - 1) << mantissa) + units : units;
     if (bits <= largest)
       return sign | uint32_t(bits);
   }
   if (saturate || !format.hasInfinity)
     return sign | largest;
   bool toInfinity = std::isinf(magnitude) || round == Round::Nearest ||
-                    round == Round::NearestAway ||
-                    (round == Round::Up && !negative) ||
+                    round == Round::NearestAway || (round == Round::Up && !negative) ||
                     (round == Round::Down && negative);
   return sign | (toInfinity ? maxExponent << mantissa : largest);
 }
@@ -129,9 +124,7 @@ float decodeFloat(uint32_t bits, const FloatFormat &format) {
   return float(negative ? -value : value);
 }
 
-float decodeUE8M0(uint8_t bits) {
-  return bits == 0xff ? NAN : std::ldexp(1.0f, int(bits) - 127);
-}
+float decodeUE8M0(uint8_t bits) { return bits == 0xff ? NAN : std::ldexp(1.0f, int(bits) - 127); }
 
 uint8_t encodeUE8M0(float value, bool up) {
   if (std::isnan(value))
@@ -185,12 +178,12 @@ double fmaToOdd(double a, double b, double c) {
   return sum;
 }
 
-#define PENSTOCK_ROUNDED2(NAME, T, EXPR)                                       \
-  T NAME(T a, T b, Round round) {                                              \
-    RoundingScope scope(round);                                                \
-    a = pin(a);                                                                \
-    b = pin(b);                                                                \
-    return pin(T(EXPR));                                                       \
+#define PENSTOCK_ROUNDED2(NAME, T, EXPR)                                                           \
+  T NAME(T a, T b, Round round) {                                                                  \
+    RoundingScope scope(round);                                                                    \
+    a = pin(a);                                                                                    \
+    b = pin(b);                                                                                    \
+    return pin(T(EXPR));                                                                           \
   }
 PENSTOCK_ROUNDED2(addRounded, float, a + b)
 PENSTOCK_ROUNDED2(mulRounded, float, a *b)

@@ -45,8 +45,7 @@ inline constexpr FloatFormat formatE2M1 = {2, 1, 1, false, false};
 
 /// Rounds \p value into \p format. Too large values become infinity or, with
 /// \p saturate or in formats without infinity, the largest finite value.
-uint32_t encodeFloat(double value, const FloatFormat &format, Round round,
-                     bool saturate);
+uint32_t encodeFloat(double value, const FloatFormat &format, Round round, bool saturate);
 float decodeFloat(uint32_t bits, const FloatFormat &format);
 
 /// Powers of two, 0xff is NaN.
@@ -67,9 +66,7 @@ inline float halfToFloat(uint16_t h) {
 
 uint16_t floatToHalf(float value);
 
-inline float bf16ToFloat(uint16_t b) {
-  return std::bit_cast<float>(uint32_t(b) << 16);
-}
+inline float bf16ToFloat(uint16_t b) { return std::bit_cast<float>(uint32_t(b) << 16); }
 
 inline uint16_t floatToBf16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -79,9 +76,7 @@ inline uint16_t floatToBf16(float value) {
 }
 
 /// What a tensor core reads from a 32-bit register as tf32.
-inline float truncateToTf32(uint32_t bits) {
-  return std::bit_cast<float>(bits & 0xffffe000u);
-}
+inline float truncateToTf32(uint32_t bits) { return std::bit_cast<float>(bits & 0xffffe000u); }
 
 /// a * b + c rounded to double by "round to odd", so that one more rounding to
 /// a narrower format gives the correctly rounded result.

@@ -21,8 +21,7 @@
 namespace penstock::emu {
 
 /// 16-bit values sit in the low half of 32-bit lanes.
-template <class T>
-using Storage = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+template <class T> using Storage = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
 template <class T> inline T fromStorage(Storage<T> bits) {
   if constexpr (std::is_floating_point_v<T>)
@@ -37,8 +36,7 @@ template <class T> inline Storage<T> toStorage(T value) {
     return Storage<T>(std::make_unsigned_t<T>(value));
 }
 
-template <class D, class Fn>
-inline void storeLanes(Exec &ex, const Opnd &dst, Fn &&fn) {
+template <class D, class Fn> inline void storeLanes(Exec &ex, const Opnd &dst, Fn &&fn) {
   if (dst.kind != Opnd::Kind::Row)
     return;
   auto *d = ex.out<Storage<D>>(dst);
@@ -52,15 +50,12 @@ inline void storeLanes(Exec &ex, const Opnd &dst, Fn &&fn) {
   }
 }
 
-template <class Op, class T, class D = T>
-void unary(Exec &ex, const DInst &inst) {
+template <class Op, class T, class D = T> void unary(Exec &ex, const DInst &inst) {
   auto *a = ex.row<Storage<T>>(inst.ops[1]);
-  storeLanes<D>(ex, inst.ops[0],
-                [&](unsigned i) { return D(Op::apply(fromStorage<T>(a[i]))); });
+  storeLanes<D>(ex, inst.ops[0], [&](unsigned i) { return D(Op::apply(fromStorage<T>(a[i]))); });
 }
 
-template <class Op, class T, class D = T>
-void binary(Exec &ex, const DInst &inst) {
+template <class Op, class T, class D = T> void binary(Exec &ex, const DInst &inst) {
   auto *a = ex.row<Storage<T>>(inst.ops[1]);
   auto *b = ex.row<Storage<T>>(inst.ops[2]);
   storeLanes<D>(ex, inst.ops[0], [&](unsigned i) {
@@ -73,33 +68,32 @@ template <class Op, class T> void ternary(Exec &ex, const DInst &inst) {
   auto *b = ex.row<Storage<T>>(inst.ops[2]);
   auto *c = ex.row<Storage<T>>(inst.ops[3]);
   storeLanes<T>(ex, inst.ops[0], [&](unsigned i) {
-    return T(Op::apply(fromStorage<T>(a[i]), fromStorage<T>(b[i]),
-                       fromStorage<T>(c[i])));
+    return T(Op::apply(fromStorage<T>(a[i]), fromStorage<T>(b[i]), fromStorage<T>(c[i])));
   });
 }
 
 /// The handler of \p Op for an integer type, by HANDLER<Op, T>.
-#define PENSTOCK_INT_HANDLER(HANDLER, OP, TYPE)                                \
-  [](ptx::Type t) -> Handler {                                                 \
-    switch (t) {                                                               \
-    case ptx::Type::U16:                                                       \
-    case ptx::Type::B16:                                                       \
-      return HANDLER<OP, uint16_t>;                                            \
-    case ptx::Type::S16:                                                       \
-      return HANDLER<OP, int16_t>;                                             \
-    case ptx::Type::U32:                                                       \
-    case ptx::Type::B32:                                                       \
-      return HANDLER<OP, uint32_t>;                                            \
-    case ptx::Type::S32:                                                       \
-      return HANDLER<OP, int32_t>;                                             \
-    case ptx::Type::U64:                                                       \
-    case ptx::Type::B64:                                                       \
-      return HANDLER<OP, uint64_t>;                                            \
-    case ptx::Type::S64:                                                       \
-      return HANDLER<OP, int64_t>;                                             \
-    default:                                                                   \
-      return nullptr;                                                          \
-    }                                                                          \
+#define PENSTOCK_INT_HANDLER(HANDLER, OP, TYPE)                                                    \
+  [](ptx::Type t) -> Handler {                                                                     \
+    switch (t) {                                                                                   \
+    case ptx::Type::U16:                                                                           \
+    case ptx::Type::B16:                                                                           \
+      return HANDLER<OP, uint16_t>;                                                                \
+    case ptx::Type::S16:                                                                           \
+      return HANDLER<OP, int16_t>;                                                                 \
+    case ptx::Type::U32:                                                                           \
+    case ptx::Type::B32:                                                                           \
+      return HANDLER<OP, uint32_t>;                                                                \
+    case ptx::Type::S32:                                                                           \
+      return HANDLER<OP, int32_t>;                                                                 \
+    case ptx::Type::U64:                                                                           \
+    case ptx::Type::B64:                                                                           \
+      return HANDLER<OP, uint64_t>;                                                                \
+    case ptx::Type::S64:                                                                           \
+      return HANDLER<OP, int64_t>;                                                                 \
+    default:                                                                                       \
+      return nullptr;                                                                              \
+    }                                                                                              \
   }(TYPE)
 
 } // namespace penstock::emu

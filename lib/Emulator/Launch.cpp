@@ -88,19 +88,16 @@ bool prepare(Grid &grid, Report &report) {
   grid.warpsPerCta = uint32_t((threads + 31) / 32);
   uint64_t shared = sharedReserved + program.sharedStatic;
   if (config.dynamicShared) {
-    shared = (shared + program.sharedAlign - 1) / program.sharedAlign *
-             program.sharedAlign;
+    shared = (shared + program.sharedAlign - 1) / program.sharedAlign * program.sharedAlign;
     shared += config.dynamicShared;
   }
   if (shared - sharedReserved > grid.device->maxShared)
     return refuse("the block needs " + std::to_string(shared - sharedReserved) +
-                  " bytes of shared memory; it may have " +
-                  std::to_string(grid.device->maxShared));
+                  " bytes of shared memory; it may have " + std::to_string(grid.device->maxShared));
   grid.sharedBytes = uint32_t((shared + 127) / 128 * 128);
   if (config.params.size() < program.paramBytes)
     return refuse("the kernel takes " + std::to_string(program.paramBytes) +
-                  " bytes of parameters and got " +
-                  std::to_string(config.params.size()));
+                  " bytes of parameters and got " + std::to_string(config.params.size()));
   if (perCluster * grid.warpsPerCta *
           (uint64_t(program.rowBytes) + uint64_t(program.localBytes) * 32) >
       (uint64_t(1) << 30))
@@ -111,9 +108,8 @@ bool prepare(Grid &grid, Report &report) {
 
 /// Clusters that do not talk to each other: each host thread takes the next.
 void runParallel(Grid &grid) {
-  unsigned threads = grid.options.threads
-                         ? grid.options.threads
-                         : std::max(1u, std::thread::hardware_concurrency());
+  unsigned threads = grid.options.threads ? grid.options.threads
+                                          : std::max(1u, std::thread::hardware_concurrency());
   threads = std::min(threads, grid.numClusters);
   std::atomic<uint32_t> next{0};
   auto work = [&] {
@@ -173,22 +169,17 @@ void runSerial(Grid &grid) {
 
 } // namespace
 
-bool isExecuted(const ptx::InstructionForm &form) {
-  return decodeTable().count(form.name);
-}
+bool isExecuted(const ptx::InstructionForm &form) { return decodeTable().count(form.name); }
 
-std::shared_ptr<LoadedModule>
-Device::load(const std::string &text, const std::string &name,
-             std::vector<Diagnostic> &diagnostics) {
+std::shared_ptr<LoadedModule> Device::load(const std::string &text, const std::string &name,
+                                           std::vector<Diagnostic> &diagnostics) {
   ptx::ParseResult result = ptx::parse(text, name);
-  diagnostics.insert(diagnostics.end(), result.diagnostics.begin(),
-                     result.diagnostics.end());
+  diagnostics.insert(diagnostics.end(), result.diagnostics.begin(), result.diagnostics.end());
   return result.module ? load(result.module, diagnostics) : nullptr;
 }
 
-std::shared_ptr<LoadedModule>
-Device::load(std::shared_ptr<const ptx::Module> module,
-             std::vector<Diagnostic> &diagnostics) {
+std::shared_ptr<LoadedModule> Device::load(std::shared_ptr<const ptx::Module> module,
+                                           std::vector<Diagnostic> &diagnostics) {
   auto loaded = std::make_shared<LoadedModule>();
   loaded->module = module;
   for (const ptx::Variable &variable : module->variables) {
@@ -196,8 +187,7 @@ Device::load(std::shared_ptr<const ptx::Module> module,
     if (variable.space != ptx::Space::Shared) {
       address = memory.allocate(variable.size, variable.name);
       if (!address) {
-        diagnostics.push_back(
-            launchError(*module, "no memory for `" + variable.name + "`"));
+        diagnostics.push_back(launchError(*module, "no memory for `" + variable.name + "`"));
         return nullptr;
       }
       if (Allocation *allocation = memory.find(address))
@@ -212,8 +202,7 @@ Device::load(std::shared_ptr<const ptx::Module> module,
     std::vector<uint8_t> bytes(variable.size);
     std::copy(variable.init.begin(), variable.init.end(), bytes.begin());
     for (const auto &relocation : variable.relocations) {
-      uint64_t value =
-          loaded->globals[relocation.variable] + uint64_t(relocation.addend);
+      uint64_t value = loaded->globals[relocation.variable] + uint64_t(relocation.addend);
       if (relocation.at + 8 <= bytes.size())
         memcpy(bytes.data() + relocation.at, &value, 8);
     }
@@ -243,8 +232,7 @@ bool Device::read(uint64_t address, void *to, uint64_t size) const {
   return true;
 }
 
-Report Device::launch(LoadedModule &module, const std::string &kernel,
-                      const LaunchConfig &config,
+Report Device::launch(LoadedModule &module, const std::string &kernel, const LaunchConfig &config,
                       const LaunchOptions &options) {
   auto begin = std::chrono::steady_clock::now();
   Report report;
@@ -269,8 +257,7 @@ Report Device::launch(LoadedModule &module, const std::string &kernel,
   grid.ops.resize(grid.numClusters);
   if (options.checks)
     for (Allocation *allocation : memory.all())
-      grid.globalShadow.emplace(
-          allocation->base, std::make_unique<PagedShadow>(allocation->size));
+      grid.globalShadow.emplace(allocation->base, std::make_unique<PagedShadow>(allocation->size));
   if (program->crossCta)
     runSerial(grid);
   else
@@ -283,8 +270,7 @@ Report Device::launch(LoadedModule &module, const std::string &kernel,
     report.stats.asyncOps += ops.size();
   report.stats.blocks = uint64_t(grid.numClusters) * grid.ctasPerCluster;
   report.stats.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-          .count();
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return report;
 }
 

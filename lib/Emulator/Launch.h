@@ -137,12 +137,11 @@ public:
   /// Allocates and initialises the module's variables.
   std::shared_ptr<LoadedModule> load(std::shared_ptr<const ptx::Module> module,
                                      std::vector<Diagnostic> &diagnostics);
-  std::shared_ptr<LoadedModule> load(const std::string &text,
-                                     const std::string &name,
+  std::shared_ptr<LoadedModule> load(const std::string &text, const std::string &name,
                                      std::vector<Diagnostic> &diagnostics);
 
-  Report launch(LoadedModule &module, const std::string &kernel,
-                const LaunchConfig &config, const LaunchOptions &options = {});
+  Report launch(LoadedModule &module, const std::string &kernel, const LaunchConfig &config,
+                const LaunchOptions &options = {});
 
   // Copies by the host; false if the range is not in device memory.
   bool write(uint64_t address, const void *from, uint64_t size);
@@ -153,8 +152,7 @@ public:
 class ParamPacker {
 public:
   template <class T> ParamPacker &add(const T &value) {
-    return addBytes(&value, sizeof(T),
-                    alignof(T) > 16 ? alignof(T) : sizeof(T));
+    return addBytes(&value, sizeof(T), alignof(T) > 16 ? alignof(T) : sizeof(T));
   }
   ParamPacker &addBytes(const void *data, size_t size, size_t align) {
     bytes.resize((bytes.size() + align - 1) / align * align);

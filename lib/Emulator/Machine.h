@@ -118,8 +118,8 @@ struct Event {
 };
 
 struct LaneState {
-  std::unique_ptr<View> view;    ///< null: the warp's
-  std::unique_ptr<View> fence;   ///< at the last fence; for relaxed releases
+  std::unique_ptr<View> view;  ///< null: the warp's
+  std::unique_ptr<View> fence; ///< at the last fence; for relaxed releases
   Scope fenceScope = Scope::Device;
   std::unique_ptr<View> pending; ///< from relaxed reads; for a later fence
   /// The tcgen05 operations known at the last tcgen05.fence::before_thread_sync;
@@ -172,8 +172,8 @@ struct Warp {
     uint32_t op;
     uint32_t pc;
   };
-  std::unordered_map<uint32_t, BusyRow> busyRows; ///< owned by wgmma
-  std::set<uint32_t> dirtyRows; ///< written since the last wgmma.fence
+  std::unordered_map<uint32_t, BusyRow> busyRows;   ///< owned by wgmma
+  std::set<uint32_t> dirtyRows;                     ///< written since the last wgmma.fence
   std::unordered_map<uint32_t, BusyRow> loadedRows; ///< by tcgen05.ld, and no wait since
   uint64_t tmemLoadAgent = 0, tmemStoreAgent = 0;
   uint32_t tmemLoads = 0, tmemStores = 0;
@@ -261,8 +261,7 @@ struct Cluster {
   void start();
   /// Runs until all is done or, with \p slice, for a while.
   void run(bool slice);
-  void enqueue(uint64_t chain, std::string what, uint32_t pc,
-               std::function<void()> work);
+  void enqueue(uint64_t chain, std::string what, uint32_t pc, std::function<void()> work);
 
 private:
   bool step();
@@ -288,7 +287,7 @@ struct Grid {
   Findings findings;
   std::atomic<uint64_t> instructions{0}, spent{0};
   std::atomic<bool> abort{false};
-  std::deque<std::deque<AsyncOp>> ops; ///< per cluster
+  std::deque<std::deque<AsyncOp>> ops;                           ///< per cluster
   std::map<uint64_t, std::unique_ptr<PagedShadow>> globalShadow; ///< by base
   std::mutex syncMutex;
   std::unordered_map<uint64_t, SyncVariable> syncVariables;
@@ -301,9 +300,7 @@ struct Grid {
   uint32_t nextCluster = 0;
 
   bool checks() const { return options.checks; }
-  const AsyncOp &op(uint32_t cluster, uint32_t index) const {
-    return ops[cluster][index];
-  }
+  const AsyncOp &op(uint32_t cluster, uint32_t index) const { return ops[cluster][index]; }
 };
 
 /// What a handler works on.
@@ -322,9 +319,8 @@ struct Exec {
   Split &split() { return warp.splits[splitIndex]; }
 
   template <class T> const T *row(const Opnd &op) const {
-    const uint8_t *base = op.kind == Opnd::Kind::Const
-                              ? grid.program->constants.data()
-                              : warp.rows.data();
+    const uint8_t *base =
+        op.kind == Opnd::Kind::Const ? grid.program->constants.data() : warp.rows.data();
     return reinterpret_cast<const T *>(base + op.at);
   }
   template <class T> T *out(const Opnd &op) {
@@ -356,9 +352,7 @@ struct Exec {
   uint64_t address(const Opnd &op, unsigned lane) const {
     return value(op, lane) + uint64_t(op.offset);
   }
-  unsigned firstLane() const {
-    return mask ? unsigned(__builtin_ctz(mask)) : 0;
-  }
+  unsigned firstLane() const { return mask ? unsigned(__builtin_ctz(mask)) : 0; }
 
   /// Leaves the instruction to be tried again when something has happened.
   void block(std::string waitsFor);
@@ -367,14 +361,9 @@ struct Exec {
   /// Reports and stops the cluster.
   void fatal(unsigned code, std::string message);
   /// Reports and goes on.
-  void report(unsigned code, std::string message,
-              Severity severity = Severity::Error);
-  Place place() const {
-    return {pc, cta.id[0], cta.id[1], cta.id[2], warp.index, firstLane()};
-  }
-  View &view(unsigned lane) {
-    return warp.lanes[lane].view ? *warp.lanes[lane].view : warp.view;
-  }
+  void report(unsigned code, std::string message, Severity severity = Severity::Error);
+  Place place() const { return {pc, cta.id[0], cta.id[1], cta.id[2], warp.index, firstLane()}; }
+  View &view(unsigned lane) { return warp.lanes[lane].view ? *warp.lanes[lane].view : warp.view; }
 };
 
 /// Calls \p fn for every lane set in \p mask.

@@ -23,8 +23,8 @@ std::string decodeWgmmaDescriptor(uint64_t bits, MatrixDescriptor &out) {
   decodeCommon(bits, out);
   if (bits >> 49 & 7)
     return "a base offset that is not zero is not supported";
-  constexpr uint64_t reserved = uint64_t(3) << 14 | uint64_t(3) << 30 |
-                                uint64_t(7) << 46 | uint64_t(0x3ff) << 52;
+  constexpr uint64_t reserved =
+      uint64_t(3) << 14 | uint64_t(3) << 30 | uint64_t(7) << 46 | uint64_t(0x3ff) << 52;
   if (bits & reserved)
     return "reserved bits of the descriptor are set";
   static constexpr uint32_t modes[] = {0, 3, 2, 1};
@@ -77,8 +77,7 @@ unsigned elementsPerPiece(Element element) {
   return element == Element::E2M1Packed ? 32 : 16 / elementBytes(element);
 }
 
-std::string operandPieces(const MatrixDescriptor &descriptor,
-                          const MatrixShape &shape,
+std::string operandPieces(const MatrixDescriptor &descriptor, const MatrixShape &shape,
                           std::vector<uint32_t> &pieces, unsigned &perLine) {
   unsigned size = elementBytes(shape.element);
   static constexpr uint32_t units[] = {1, 2, 4, 8, 8};
@@ -86,8 +85,7 @@ std::string operandPieces(const MatrixDescriptor &descriptor,
   bool plain = descriptor.swizzle == 0;
   pieces.clear();
   auto add = [&](uint32_t offset) {
-    pieces.push_back(
-        swizzleAddress(descriptor.start + offset, descriptor.swizzle));
+    pieces.push_back(swizzleAddress(descriptor.start + offset, descriptor.swizzle));
   };
   if (!shape.mnMajor) {
     if (descriptor.swizzle == 4)
@@ -107,11 +105,10 @@ std::string operandPieces(const MatrixDescriptor &descriptor,
       if (plain)
         add(u * descriptor.stride + k % 8 * 16 + k / 8 * descriptor.leading);
       else if (descriptor.swizzle == 4)
-        add(u % 8 * 16 + u / 8 * descriptor.leading + k % 4 * 128 +
-            k / 4 * descriptor.stride);
+        add(u % 8 * 16 + u / 8 * descriptor.leading + k % 4 * 128 + k / 4 * descriptor.stride);
       else
-        add(u % width * 16 + u / width * descriptor.leading +
-            k % 8 * width * 16 + k / 8 * descriptor.stride);
+        add(u % width * 16 + u / width * descriptor.leading + k % 8 * width * 16 +
+            k / 8 * descriptor.stride);
     }
   return "";
 }
@@ -180,8 +177,8 @@ void decodePiece(const uint8_t *bytes, Element element, float *out) {
     for (int i = 0; i < 16; ++i) {
       int bit = 6 * i;
       uint32_t pair = bytes[bit / 8] | uint32_t(bytes[bit / 8 + 1]) << 8;
-      out[i] = decodeFloat(pair >> (bit % 8) & 0x3f,
-                           element == Element::E2M3 ? formatE2M3 : formatE3M2);
+      out[i] =
+          decodeFloat(pair >> (bit % 8) & 0x3f, element == Element::E2M3 ? formatE2M3 : formatE3M2);
     }
     return;
   default:
@@ -191,8 +188,7 @@ void decodePiece(const uint8_t *bytes, Element element, float *out) {
 }
 
 void readOperand(const uint8_t *shared, const MatrixShape &shape,
-                 const std::vector<uint32_t> &pieces, unsigned perLine,
-                 float *out) {
+                 const std::vector<uint32_t> &pieces, unsigned perLine, float *out) {
   unsigned perPiece = elementsPerPiece(shape.element);
   if (!shape.mnMajor) {
     for (unsigned r = 0; r < shape.rows; ++r)
@@ -211,15 +207,14 @@ void readOperand(const uint8_t *shared, const MatrixShape &shape,
 }
 
 #if defined(__x86_64__) && defined(__clang__)
-#define PENSTOCK_WIDE                                                          \
-  __attribute__((target_clones("avx512f", "avx2", "default")))
+#define PENSTOCK_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define PENSTOCK_WIDE
 #endif
 
 PENSTOCK_WIDE
-void multiply(const float *a, const float *b, float *d, unsigned m, unsigned n,
-              unsigned k, bool accumulate) {
+void multiply(const float *a, const float *b, float *d, unsigned m, unsigned n, unsigned k,
+              bool accumulate) {
   // b transposed, so that the inner loop runs along n.
   float columns[96 * 256];
   for (unsigned j = 0; j < n; ++j)

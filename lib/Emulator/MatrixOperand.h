@@ -58,14 +58,12 @@ struct MatrixShape {
 /// The offset in shared memory of every 16-byte piece, swizzled; pieces[i] is
 /// piece i % perLine of line i / perLine, lines being rows (K-major) or values
 /// of k (MN-major). A text if the operand cannot be read like that.
-std::string operandPieces(const MatrixDescriptor &descriptor,
-                          const MatrixShape &shape,
+std::string operandPieces(const MatrixDescriptor &descriptor, const MatrixShape &shape,
                           std::vector<uint32_t> &pieces, unsigned &perLine);
 
 /// Element values as \p out[row * k + i].
 void readOperand(const uint8_t *shared, const MatrixShape &shape,
-                 const std::vector<uint32_t> &pieces, unsigned perLine,
-                 float *out);
+                 const std::vector<uint32_t> &pieces, unsigned perLine, float *out);
 
 /// One 16-byte piece as elements.
 void decodePiece(const uint8_t *bytes, Element element, float *out);
@@ -74,8 +72,8 @@ float decodeElement(uint32_t bits, Element element);
 
 /// d[m][n] = sum over k of a[m][k] * b[n][k], plus d if \p accumulate.
 /// \p a is M x K, \p b is N x K, \p d M x N, all dense.
-void multiply(const float *a, const float *b, float *d, unsigned m, unsigned n,
-              unsigned k, bool accumulate);
+void multiply(const float *a, const float *b, float *d, unsigned m, unsigned n, unsigned k,
+              bool accumulate);
 
 } // namespace penstock::emu
 

@@ -16,8 +16,7 @@ void misuse(const MbarrierUse &use, std::string message) {
   Finding finding;
   finding.code = EmuMbarrierMisuse;
   finding.place = use.place;
-  finding.message =
-      "mbarrier " + sharedName(use.grid, use.offset) + ": " + message;
+  finding.message = "mbarrier " + sharedName(use.grid, use.offset) + ": " + message;
   use.grid.findings.add(std::move(finding));
 }
 
@@ -37,8 +36,8 @@ void completeIfDue(const MbarrierUse &use, Mbarrier &barrier) {
 
 } // namespace
 
-void tellBarrier(const Grid &grid, const Mbarrier &barrier, BarrierEvent::Kind kind,
-                 uint64_t phase, uint32_t pc) {
+void tellBarrier(const Grid &grid, const Mbarrier &barrier, BarrierEvent::Kind kind, uint64_t phase,
+                 uint32_t pc) {
   if (!grid.options.onBarrier)
     return;
   BarrierEvent event;
@@ -50,19 +49,17 @@ void tellBarrier(const Grid &grid, const Mbarrier &barrier, BarrierEvent::Kind k
   grid.options.onBarrier(event);
 }
 
-std::string describeMbarrier(const Grid &grid, const Mbarrier &barrier,
-                             uint32_t offset) {
+std::string describeMbarrier(const Grid &grid, const Mbarrier &barrier, uint32_t offset) {
   std::string text = "mbarrier " + sharedName(grid, offset) + " (phase " +
-                     std::to_string(barrier.phase) + ": " +
-                     std::to_string(barrier.pending) + " of " +
-                     std::to_string(barrier.expected) + " arrivals";
+                     std::to_string(barrier.phase) + ": " + std::to_string(barrier.pending) +
+                     " of " + std::to_string(barrier.expected) + " arrivals";
   if (barrier.tx)
     text += " and " + std::to_string(barrier.tx) + " bytes";
   return text + " missing)";
 }
 
-Mbarrier *findMbarrier(Exec &ex, unsigned lane, ptx::Space space,
-                       uint64_t address, Cta *&owner, uint32_t &offset) {
+Mbarrier *findMbarrier(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, Cta *&owner,
+                       uint32_t &offset) {
   MemRef ref;
   if (!resolve(ex, lane, space, address, 8, 8, ref))
     return nullptr;
@@ -74,19 +71,16 @@ Mbarrier *findMbarrier(Exec &ex, unsigned lane, ptx::Space space,
   offset = uint32_t(ref.offset);
   auto found = ref.cta->mbarriers.find(offset);
   if (found == ref.cta->mbarriers.end() || !found->second.live) {
-    ex.fatal(EmuMbarrierMisuse, "mbarrier " + sharedName(ex.grid, offset) +
-                                    " is used before it is initialised");
+    ex.fatal(EmuMbarrierMisuse,
+             "mbarrier " + sharedName(ex.grid, offset) + " is used before it is initialised");
     return nullptr;
   }
   Mbarrier &barrier = found->second;
   if (ex.grid.checks()) {
     bool self = barrier.initWarp == ex.warp.gid && barrier.initLane == lane;
     View &view = ex.view(lane);
-    if (!self &&
-        view.seen.lane(barrier.initWarp, barrier.initLane) <
-            barrier.initCount &&
-        view.inits.lane(barrier.initWarp, barrier.initLane) <
-            barrier.initCount) {
+    if (!self && view.seen.lane(barrier.initWarp, barrier.initLane) < barrier.initCount &&
+        view.inits.lane(barrier.initWarp, barrier.initLane) < barrier.initCount) {
       Finding finding;
       finding.code = EmuMbarrierMisuse;
       finding.place = ex.place();
@@ -121,9 +115,8 @@ void completeTx(const MbarrierUse &use, Mbarrier &barrier, int64_t bytes) {
 
 void arriveOn(const MbarrierUse &use, Mbarrier &barrier, uint32_t count) {
   if (int64_t(count) > barrier.pending) {
-    misuse(use, std::to_string(count) + " arrivals where only " +
-                    std::to_string(barrier.pending) + " are pending in phase " +
-                    std::to_string(barrier.phase));
+    misuse(use, std::to_string(count) + " arrivals where only " + std::to_string(barrier.pending) +
+                    " are pending in phase " + std::to_string(barrier.phase));
     return;
   }
   tellBarrier(use.grid, barrier, BarrierEvent::Arrive, barrier.phase, use.place.pc);

@@ -21,8 +21,8 @@ namespace penstock::emu {
 /// The live object at \p address of shared memory, or null after a report.
 /// \p lane names the user for the check that the initialisation is ordered
 /// before this use.
-Mbarrier *findMbarrier(Exec &ex, unsigned lane, ptx::Space space,
-                       uint64_t address, Cta *&owner, uint32_t &offset);
+Mbarrier *findMbarrier(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, Cta *&owner,
+                       uint32_t &offset);
 
 /// Changes that may complete the phase. They report misuse themselves. The
 /// cluster and place are passed apart because engines call them, too.
@@ -38,8 +38,8 @@ void completeTx(const MbarrierUse &use, Mbarrier &barrier, int64_t bytes);
 void arriveOn(const MbarrierUse &use, Mbarrier &barrier, uint32_t count);
 
 /// Tells whoever listens (LaunchOptions::onBarrier).
-void tellBarrier(const Grid &grid, const Mbarrier &barrier, BarrierEvent::Kind kind,
-                 uint64_t phase, uint32_t pc);
+void tellBarrier(const Grid &grid, const Mbarrier &barrier, BarrierEvent::Kind kind, uint64_t phase,
+                 uint32_t pc);
 
 /// Calls \p fn(lane, barrier, use) for every active lane with the live object that
 /// it names; inst.imm[0] is the space of the address. Stops at a fatal finding.
@@ -61,8 +61,7 @@ template <class Fn> void forMbarriers(Exec &ex, const DInst &inst, const Opnd &a
 void fileCompletion(Mbarrier &barrier, AsyncOp &op);
 
 /// "mbarrier bars+8 (phase 3: 1 of 2 arrivals and 4096 bytes missing)".
-std::string describeMbarrier(const Grid &grid, const Mbarrier &barrier,
-                             uint32_t offset);
+std::string describeMbarrier(const Grid &grid, const Mbarrier &barrier, uint32_t offset);
 
 } // namespace penstock::emu
 

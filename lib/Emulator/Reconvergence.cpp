@@ -39,9 +39,7 @@ void findReconvergence(Program &program) {
   }
   uint32_t blocks = uint32_t(first.size());
   uint32_t exit = blocks; // a virtual block behind all others
-  auto lastOf = [&](uint32_t block) {
-    return (block + 1 < blocks ? first[block + 1] : size) - 1;
-  };
+  auto lastOf = [&](uint32_t block) { return (block + 1 < blocks ? first[block + 1] : size) - 1; };
   std::vector<std::vector<uint32_t>> next(blocks + 1), previous(blocks + 1);
   auto edge = [&](uint32_t from, uint32_t to) {
     next[from].push_back(to);

@@ -78,12 +78,11 @@ void Exec::fatal(unsigned code, std::string message) {
   yield = true;
 }
 
-void Cluster::enqueue(uint64_t chain, std::string what, uint32_t pc,
-                      std::function<void()> work) {
+void Cluster::enqueue(uint64_t chain, std::string what, uint32_t pc, std::function<void()> work) {
   uint64_t ordinal = nextOrdinal++;
   Timing timing = grid->options.timing;
-  bool now = timing == Timing::Eager ||
-             (timing == Timing::Targeted && ordinal != grid->options.target);
+  bool now =
+      timing == Timing::Eager || (timing == Timing::Targeted && ordinal != grid->options.target);
   if (now && chain)
     for (auto &event : events)
       now &= event->chain != chain;
@@ -148,8 +147,7 @@ void Cluster::start() {
       warp->index = w;
       warp->gid = firstWarp + rank * grid->warpsPerCta + w;
       uint32_t threads = std::min(32u, grid->threadsPerCta - w * 32);
-      warp->live = warp->started =
-          threads == 32 ? 0xffffffff : (1u << threads) - 1;
+      warp->live = warp->started = threads == 32 ? 0xffffffff : (1u << threads) - 1;
       warp->rows.assign(program.rowBytes, 0);
       warp->preds.assign(program.numPreds + 1, 0);
       warp->local.assign(size_t(program.localBytes) * 32, 0);
@@ -169,8 +167,7 @@ void Cluster::start() {
 bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
   const DInst *code = grid->program->code.data();
   uint32_t size = uint32_t(grid->program->code.size());
-  Exec ex{*grid, *this, *warp.cta, warp, splitIndex,
-          0,     0,     nullptr,   true, false};
+  Exec ex{*grid, *this, *warp.cta, warp, splitIndex, 0, 0, nullptr, true, false};
   warp.splits[splitIndex].blocked = false;
   uint64_t enough = effort + 32 * uint64_t(quantum);
   for (unsigned n = 0; n < quantum && effort <= enough; ++n) {
@@ -246,8 +243,7 @@ bool Cluster::step() {
         break;
     }
   }
-  if (heads.empty() &&
-      (ready.empty() || (allPoll && hopeless && !grid->program->crossCta)))
+  if (heads.empty() && (ready.empty() || (allPoll && hopeless && !grid->program->crossCta)))
     return false;
   if (timing == Timing::Random) {
     size_t total = ready.size() + heads.size();
@@ -285,8 +281,7 @@ void Cluster::run(bool slice) {
     if (uint64_t fresh = spent() - charged; fresh > chargeAt) {
       uint64_t all = grid->spent.fetch_add(fresh) + fresh;
       charged += fresh;
-      if (all > grid->options.maxInstructions ||
-          instructions - stalledSince > maxStall) {
+      if (all > grid->options.maxInstructions || instructions - stalledSince > maxStall) {
         reportStall();
         stopped = true;
         grid->abort = true;
@@ -303,11 +298,9 @@ void Cluster::run(bool slice) {
 }
 
 /// Where a split waits: who polls is somewhere in the loop around its poll.
-static Place waitingPlace(const Cta &cta, const Warp &warp,
-                          const Split &split) {
+static Place waitingPlace(const Cta &cta, const Warp &warp, const Split &split) {
   uint32_t pc = split.blocked || !split.polls ? split.pc : split.pollPc;
-  return {pc,        cta.id[0],  cta.id[1],
-          cta.id[2], warp.index, unsigned(__builtin_ctz(split.mask))};
+  return {pc, cta.id[0], cta.id[1], cta.id[2], warp.index, unsigned(__builtin_ctz(split.mask))};
 }
 
 void Cluster::reportStall() {
@@ -321,8 +314,8 @@ void Cluster::reportStall() {
         if (finding.others.empty())
           finding.place = place;
         if (finding.others.size() < 16)
-          finding.others.emplace_back(
-              place, split.blocked ? "waits for " + split.waitsFor : "runs");
+          finding.others.emplace_back(place,
+                                      split.blocked ? "waits for " + split.waitsFor : "runs");
       }
   grid->findings.add(std::move(finding));
 }

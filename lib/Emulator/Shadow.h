@@ -76,10 +76,8 @@ public:
             freeList = at;
             continue;
           }
-        } else if (!access.isWrite() && !record.isWrite() &&
-                   record.agent == access.agent &&
-                   record.cluster == access.cluster &&
-                   record.flags == access.flags) {
+        } else if (!access.isWrite() && !record.isWrite() && record.agent == access.agent &&
+                   record.cluster == access.cluster && record.flags == access.flags) {
           if (record.bytes == access.bytes && record.count == access.count &&
               record.pc == access.pc) {
             record.lanes |= access.lanes;
@@ -132,8 +130,7 @@ private:
 class PagedShadow {
 public:
   static constexpr uint64_t pageBytes = 4096;
-  explicit PagedShadow(uint64_t bytes)
-      : pages((bytes + pageBytes - 1) / pageBytes) {}
+  explicit PagedShadow(uint64_t bytes) : pages((bytes + pageBytes - 1) / pageBytes) {}
 
   template <class Fn> unsigned access(uint64_t offset, const AccessRecord &access, Fn &&conflict) {
     Page &page = pages[offset / pageBytes];

@@ -16,8 +16,7 @@ unsigned component(const std::string &name) {
   return c == 'y' ? 1 : c == 'z' ? 2 : c == 'w' ? 3 : 0;
 }
 
-uint64_t specialValue(Grid &grid, Warp &warp, unsigned lane,
-                      const std::string &name) {
+uint64_t specialValue(Grid &grid, Warp &warp, unsigned lane, const std::string &name) {
   Cta &cta = *warp.cta;
   std::string stem = name.substr(0, name.find('.'));
   unsigned d = component(name);
@@ -43,8 +42,7 @@ uint64_t specialValue(Grid &grid, Warp &warp, unsigned lane,
   if (stem == "%nsmid")
     return grid.device->numSms;
   if (stem == "%smid")
-    return (cta.cluster->index * grid.ctasPerCluster + cta.rank) %
-           grid.device->numSms;
+    return (cta.cluster->index * grid.ctasPerCluster + cta.rank) % grid.device->numSms;
   if (stem == "%lanemask_eq")
     return 1u << lane;
   if (stem == "%lanemask_lt")

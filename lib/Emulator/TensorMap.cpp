@@ -32,8 +32,7 @@ enum : uint32_t { U4Align8 = 13, U4Align16 = 14, U6Align16 = 15 };
 } // namespace
 
 unsigned tensorElementBits(uint32_t dataType) {
-  static constexpr uint8_t bits[] = {8,  16, 32, 32, 64, 64, 16, 32,
-                                     64, 16, 32, 32, 32, 4,  4,  6};
+  static constexpr uint8_t bits[] = {8, 16, 32, 32, 64, 64, 16, 32, 64, 16, 32, 32, 32, 4, 4, 6};
   return dataType < sizeof bits ? bits[dataType] : 0;
 }
 
@@ -57,8 +56,7 @@ std::string checkTensorMap(const TensorMap &map) {
     return "NaN fill is for floating types only";
   uint64_t baseAlign = padded || map.interleave == 2 ? 32 : 16;
   if (map.base % baseAlign)
-    return "the global address must be a multiple of " +
-           std::to_string(baseAlign);
+    return "the global address must be a multiple of " + std::to_string(baseAlign);
   for (uint32_t d = 0; d < map.rank; ++d) {
     std::string at = " of dimension " + std::to_string(d);
     if (map.dims[d] < 1 || map.dims[d] > (uint64_t(1) << 32))
@@ -69,8 +67,7 @@ std::string checkTensorMap(const TensorMap &map) {
       return "the element stride" + at + " must be 1 to 8";
     if (d > 0) {
       if (map.strides[d] % baseAlign)
-        return "the stride" + at + " must be a multiple of " +
-               std::to_string(baseAlign);
+        return "the stride" + at + " must be a multiple of " + std::to_string(baseAlign);
       if (map.strides[d] == 0 || map.strides[d] >= (uint64_t(1) << 40))
         return "the stride" + at + " must be above 0 and below 2^40";
     }
@@ -95,8 +92,7 @@ std::string checkTensorMap(const TensorMap &map) {
     static constexpr unsigned spans[] = {0, 32, 64, 128, 128, 128, 128};
     if (map.swizzle && inner > spans[map.swizzle])
       return "the innermost box takes " + std::to_string(inner) +
-             " bytes, more than the swizzle's " +
-             std::to_string(spans[map.swizzle]);
+             " bytes, more than the swizzle's " + std::to_string(spans[map.swizzle]);
   } else if (map.interleave == 2 && map.swizzle != 1) {
     return "interleave of 32 bytes needs the swizzle of 32 bytes";
   }

@@ -53,9 +53,8 @@ Cost blackwellGemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) {
   int64_t busy = 0;
   for (int64_t left = n; left > 0; left -= 256) {
     int64_t width = std::min<int64_t>(left, 256);
-    busy += std::max(
-        ceilDiv(width, 2),
-        ceilDiv((std::min<int64_t>(m, 128) + width) * 32, sharedBytesPerCycle));
+    busy += std::max(ceilDiv(width, 2),
+                     ceilDiv((std::min<int64_t>(m, 128) + width) * 32, sharedBytesPerCycle));
   }
   busy *= ceilDiv(m, 128) * ceilDiv(k, kStep);
   // Issue to observed commit of one MMA is 136 + n/2 for M = 128 (120 for 64),
@@ -65,17 +64,15 @@ Cost blackwellGemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) {
 
 Cost amxGemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) {
   // 16x16 results from 64 bytes of k per TDP, 16 cycles each.
-  int64_t tiles =
-      ceilDiv(m, 16) * ceilDiv(n, 16) * ceilDiv(k * elementBytes, 64);
+  int64_t tiles = ceilDiv(m, 16) * ceilDiv(n, 16) * ceilDiv(k * elementBytes, 64);
   return {tiles * 16, tiles * 16 + 52};
 }
 
 std::vector<Architecture> build() {
-  std::vector<Engine> gpuEngines = {
-      {"tma", "bulk copies between global and shared memory"},
-      {"tensor", "matrix products"},
-      {"cuda", "elementwise work and reductions"},
-      {"sfu", "exponentials and other special functions"}};
+  std::vector<Engine> gpuEngines = {{"tma", "bulk copies between global and shared memory"},
+                                    {"tensor", "matrix products"},
+                                    {"cuda", "elementwise work and reductions"},
+                                    {"sfu", "exponentials and other special functions"}};
   Architecture hopper;
   hopper.name = "sm_90a";
   hopper.family = Architecture::Family::Hopper;
@@ -126,8 +123,7 @@ Cost Architecture::load(int64_t bytes, int64_t rowBytes) const {
   return {busy, first + bytes / 113};
 }
 
-Cost Architecture::gemm(int64_t m, int64_t n, int64_t k,
-                        int64_t elementBytes) const {
+Cost Architecture::gemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) const {
   switch (family) {
   case Family::Hopper:
     return hopperGemm(m, n, k, elementBytes);
@@ -152,9 +148,7 @@ Cost Architecture::exponentials(int64_t count) const {
   return {busy, busy + coreLatency};
 }
 
-int64_t Architecture::barrierLatency() const {
-  return family == Family::X86 ? 0 : 29 + 32;
-}
+int64_t Architecture::barrierLatency() const { return family == Family::X86 ? 0 : 29 + 32; }
 
 bool executesInOrder(AsyncKind first, AsyncKind second, bool sameShapeAndKind) {
   if (first != second)

@@ -77,8 +77,7 @@ const Architecture *findArchitecture(const std::string &name);
 /// Does the hardware execute \p second after \p first in the order of issue, as
 /// far as accesses to a shared accumulator go? Shapes and kinds count for
 /// tcgen05 only; wgmma of one warpgroup is in order whatever its shape.
-bool executesInOrder(AsyncKind first, AsyncKind second,
-                     bool sameShapeAndKind = true);
+bool executesInOrder(AsyncKind first, AsyncKind second, bool sameShapeAndKind = true);
 
 } // namespace penstock::hw
 

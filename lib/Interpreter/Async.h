@@ -39,8 +39,7 @@ struct IssueTag {
 /// The asynchronous operations of a block that are under way.
 class AsyncQueue {
 public:
-  AsyncQueue(Completion completion, Random &random)
-      : completion(completion), random(random) {}
+  AsyncQueue(Completion completion, Random &random) : completion(completion), random(random) {}
 
   struct Pending {
     mlir::StringAttr name;

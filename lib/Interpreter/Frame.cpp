@@ -48,30 +48,25 @@ static std::string inBrackets(ArrayRef<int64_t> index) {
   return "[" + text + "]";
 }
 
-uint64_t Frame::read(Operation *op, Value memref, const View &view,
-                     ArrayRef<int64_t> index) {
+uint64_t Frame::read(Operation *op, Value memref, const View &view, ArrayRef<int64_t> index) {
   int64_t place = view.place(index);
   if (!view.isWritten(place) && launch.wants(op, FaultUninitialized))
     launch.fault(op, FaultUninitialized,
-                 "`" + op->getName().stripDialect().str() + "` reads " +
-                     nameInMessage(memref) +
+                 "`" + op->getName().stripDialect().str() + "` reads " + nameInMessage(memref) +
                      (index.empty() ? "" : " at " + inBrackets(index)) +
                      ", which nothing has written");
   return view.bits(place);
 }
 
-bool Frame::inside(Operation *op, Value memref, const View &view,
-                   ArrayRef<int64_t> index) {
+bool Frame::inside(Operation *op, Value memref, const View &view, ArrayRef<int64_t> index) {
   std::optional<unsigned> dim = view.outside(index);
   if (!dim)
     return true;
   if (launch.wants(op, FaultBounds))
     launch.fault(op, FaultBounds,
-                 "`" + op->getName().stripDialect().str() + "` at " +
-                     inBrackets(index) + " is outside of " +
-                     nameInMessage(memref) + ": dimension " +
-                     std::to_string(*dim) + " has size " +
-                     std::to_string(view.sizes[*dim]));
+                 "`" + op->getName().stripDialect().str() + "` at " + inBrackets(index) +
+                     " is outside of " + nameInMessage(memref) + ": dimension " +
+                     std::to_string(*dim) + " has size " + std::to_string(view.sizes[*dim]));
   return false;
 }
 
@@ -82,8 +77,7 @@ bool Frame::run(Operation &op) {
     interpretable.interpret(*this);
   else
     launch.fatal(&op, InternalError,
-                 "`" + op.getName().getStringRef().str() +
-                     "` cannot be interpreted");
+                 "`" + op.getName().getStringRef().str() + "` cannot be interpreted");
   return !launch.stopped();
 }
 

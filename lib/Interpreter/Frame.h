@@ -39,16 +39,10 @@ public:
   bool isTrue(mlir::Value value) const { return integer(value) != 0; }
   Indices integers(mlir::ValueRange values) const;
   void set(mlir::Value value, Scalar scalar) { scalars[value] = scalar; }
-  void setInteger(mlir::Value value, int64_t integer) {
-    set(value, Scalar::of(integer));
-  }
+  void setInteger(mlir::Value value, int64_t integer) { set(value, Scalar::of(integer)); }
 
-  const View &view(mlir::Value memref) const {
-    return views.find(memref)->second;
-  }
-  void setView(mlir::Value memref, View view) {
-    views[memref] = std::move(view);
-  }
+  const View &view(mlir::Value memref) const { return views.find(memref)->second; }
+  void setView(mlir::Value memref, View view) { views[memref] = std::move(view); }
 
   //===--- Memory -------------------------------------------------------===//
 

@@ -23,8 +23,7 @@ std::optional<int64_t> countBlocks(llvm::ArrayRef<int64_t> extents) {
   return blocks;
 }
 
-llvm::SmallVector<int64_t, 3> coordinatesOf(int64_t number,
-                                            llvm::ArrayRef<int64_t> extents,
+llvm::SmallVector<int64_t, 3> coordinatesOf(int64_t number, llvm::ArrayRef<int64_t> extents,
                                             int64_t swizzle) {
   if (swizzle) {
     int64_t height = extents[0];

@@ -21,8 +21,8 @@ std::optional<int64_t> countBlocks(llvm::ArrayRef<int64_t> extents);
 
 /// The coordinates of block \p number, as `tile.grid` describes them. \p
 /// swizzle is 0 for a plain grid.
-llvm::SmallVector<int64_t, 3>
-coordinatesOf(int64_t number, llvm::ArrayRef<int64_t> extents, int64_t swizzle);
+llvm::SmallVector<int64_t, 3> coordinatesOf(int64_t number, llvm::ArrayRef<int64_t> extents,
+                                            int64_t swizzle);
 
 } // namespace penstock::interpreter
 

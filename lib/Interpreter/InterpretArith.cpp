@@ -18,17 +18,13 @@ using namespace mlir;
 
 namespace penstock::interpreter {
 
-static unsigned widthOf(Value value) {
-  return widthOf(elementOf(value.getType()));
-}
+static unsigned widthOf(Value value) { return widthOf(elementOf(value.getType())); }
 
 static void execute(arith::ConstantOp op, Frame &frame) {
   if (auto real = dyn_cast<FloatAttr>(op.getValue()))
     return frame.set(op.getResult(), Scalar::of(real.getValueAsDouble()));
-  frame.setInteger(op.getResult(), cast<IntegerAttr>(op.getValue())
-                                       .getValue()
-                                       .sextOrTrunc(64)
-                                       .getSExtValue());
+  frame.setInteger(op.getResult(),
+                   cast<IntegerAttr>(op.getValue()).getValue().sextOrTrunc(64).getSExtValue());
 }
 
 //===----------------------------------------------------------------------===//
@@ -44,21 +40,19 @@ struct Integers {
 };
 } // namespace
 
-template <class Op, class Function>
-static void integer(Op op, Frame &frame, Function function) {
+template <class Op, class Function> static void integer(Op op, Frame &frame, Function function) {
   unsigned width = widthOf(op.getResult());
   int64_t a = frame.integer(op.getLhs()), b = frame.integer(op.getRhs());
   Integers in = {a, b, unsignedOf(a, width), unsignedOf(b, width), width};
-  frame.setInteger(op.getResult(),
-                   wrap(static_cast<uint64_t>(function(in)), width));
+  frame.setInteger(op.getResult(), wrap(static_cast<uint64_t>(function(in)), width));
 }
 
-#define INTEGER(OP, RESULT)                                                    \
-  static void execute(arith::OP op, Frame &frame) {                            \
-    integer(op, frame, [](const Integers &in) {                                \
-      [[maybe_unused]] auto [a, b, x, y, width] = in;                          \
-      return RESULT;                                                           \
-    });                                                                        \
+#define INTEGER(OP, RESULT)                                                                        \
+  static void execute(arith::OP op, Frame &frame) {                                                \
+    integer(op, frame, [](const Integers &in) {                                                    \
+      [[maybe_unused]] auto [a, b, x, y, width] = in;                                              \
+      return RESULT;                                                                               \
+    });                                                                                            \
   }
 INTEGER(AddIOp, x + y)
 INTEGER(SubIOp, x - y)
@@ -85,8 +79,7 @@ static void division(Op op, Frame &frame, bool isSigned, Function function) {
     }
     if (isSigned && in.b == -1 && in.x == uint64_t(1) << (in.width - 1)) {
       frame.launch.fault(op, FaultDivision,
-                         "the quotient of " + std::to_string(in.a) +
-                             " and -1 does not fit into " +
+                         "the quotient of " + std::to_string(in.a) + " and -1 does not fit into " +
                              std::to_string(in.width) + " bits");
       return 0;
     }
@@ -94,12 +87,12 @@ static void division(Op op, Frame &frame, bool isSigned, Function function) {
   });
 }
 
-#define DIVISION(OP, SIGNED, RESULT)                                           \
-  static void execute(arith::OP op, Frame &frame) {                            \
-    division(op, frame, SIGNED, [](const Integers &in) -> int64_t {            \
-      [[maybe_unused]] auto [a, b, x, y, width] = in;                          \
-      return RESULT;                                                           \
-    });                                                                        \
+#define DIVISION(OP, SIGNED, RESULT)                                                               \
+  static void execute(arith::OP op, Frame &frame) {                                                \
+    division(op, frame, SIGNED, [](const Integers &in) -> int64_t {                                \
+      [[maybe_unused]] auto [a, b, x, y, width] = in;                                              \
+      return RESULT;                                                                               \
+    });                                                                                            \
   }
 DIVISION(DivSIOp, true, a / b)
 DIVISION(RemSIOp, true, a % b)
@@ -153,18 +146,16 @@ static void execute(arith::CmpIOp op, Frame &frame) {
 // Floating point
 //===----------------------------------------------------------------------===//
 
-template <class Op, class Function>
-static void binary(Op op, Frame &frame, Function function) {
+template <class Op, class Function> static void binary(Op op, Frame &frame, Function function) {
   double value = function(frame.real(op.getLhs()), frame.real(op.getRhs()));
-  frame.set(op.getResult(),
-            Scalar::of(roundTo(elementOf(op.getType()), value)));
+  frame.set(op.getResult(), Scalar::of(roundTo(elementOf(op.getType()), value)));
 }
 
 // Rounding a sum, product or quotient to double first does not change what it
 // rounds to in a type with less than half of double's precision.
-#define FLOAT(OP, RESULT)                                                      \
-  static void execute(arith::OP op, Frame &frame) {                            \
-    binary(op, frame, [](double a, double b) -> double { return RESULT; });    \
+#define FLOAT(OP, RESULT)                                                                          \
+  static void execute(arith::OP op, Frame &frame) {                                                \
+    binary(op, frame, [](double a, double b) -> double { return RESULT; });                        \
   }
 FLOAT(AddFOp, a + b)
 FLOAT(SubFOp, a - b)
@@ -244,49 +235,42 @@ static void execute(arith::CmpFOp op, Frame &frame) {
 
 static void execute(arith::SelectOp op, Frame &frame) {
   frame.set(op.getResult(),
-            frame.scalar(frame.isTrue(op.getCondition()) ? op.getTrueValue()
-                                                         : op.getFalseValue()));
+            frame.scalar(frame.isTrue(op.getCondition()) ? op.getTrueValue() : op.getFalseValue()));
 }
 
 /// Every conversion: the result is FUNCTION of the operand, as a Scalar.
-#define CONVERSION(OP, RESULT)                                                 \
-  static void execute(arith::OP op, Frame &frame) {                            \
-    [[maybe_unused]] Element from = elementOf(op.getIn().getType());           \
-    [[maybe_unused]] Element to = elementOf(op.getType());                     \
-    Scalar in = frame.scalar(op.getIn());                                      \
-    frame.set(op.getResult(), RESULT);                                         \
+#define CONVERSION(OP, RESULT)                                                                     \
+  static void execute(arith::OP op, Frame &frame) {                                                \
+    [[maybe_unused]] Element from = elementOf(op.getIn().getType());                               \
+    [[maybe_unused]] Element to = elementOf(op.getType());                                         \
+    Scalar in = frame.scalar(op.getIn());                                                          \
+    frame.set(op.getResult(), RESULT);                                                             \
   }
 CONVERSION(ExtFOp, in)
 // Through f32, as on every target: rounding twice is what the hardware does.
 CONVERSION(TruncFOp, Scalar::of(roundTo(to, roundTo(Element::f32, in.real))))
 CONVERSION(ExtSIOp, in)
-CONVERSION(ExtUIOp,
-           Scalar::of(wrap(unsignedOf(in.integer, widthOf(from)), widthOf(to))))
+CONVERSION(ExtUIOp, Scalar::of(wrap(unsignedOf(in.integer, widthOf(from)), widthOf(to))))
 CONVERSION(TruncIOp, Scalar::of(wrap(in.integer, widthOf(to))))
 CONVERSION(SIToFPOp, Scalar::of(fromSigned(to, in.integer)))
-CONVERSION(UIToFPOp,
-           Scalar::of(fromUnsigned(to, unsignedOf(in.integer, widthOf(from)))))
+CONVERSION(UIToFPOp, Scalar::of(fromUnsigned(to, unsignedOf(in.integer, widthOf(from)))))
 CONVERSION(FPToSIOp, Scalar::of(toSigned(in.real, widthOf(to))))
 CONVERSION(FPToUIOp, Scalar::of(toUnsigned(in.real, widthOf(to))))
 CONVERSION(IndexCastOp, Scalar::of(wrap(in.integer, widthOf(to))))
-CONVERSION(IndexCastUIOp,
-           Scalar::of(wrap(unsignedOf(in.integer, widthOf(from)), widthOf(to))))
+CONVERSION(IndexCastUIOp, Scalar::of(wrap(unsignedOf(in.integer, widthOf(from)), widthOf(to))))
 CONVERSION(BitcastOp, decode(to, encode(from, in)))
 #undef CONVERSION
 
 void addArithModels(DialectRegistry &registry) {
-  addModels<arith::ArithDialect, arith::ConstantOp, arith::AddIOp,
-            arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::DivUIOp,
-            arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
-            arith::FloorDivSIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp,
-            arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp, arith::MinSIOp,
-            arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp, arith::AddFOp,
-            arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::RemFOp,
-            arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
-            arith::MaxNumFOp, arith::MinNumFOp, arith::CmpIOp, arith::CmpFOp,
-            arith::SelectOp, arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
-            arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
-            arith::FPToSIOp, arith::FPToUIOp, arith::IndexCastOp,
+  addModels<arith::ArithDialect, arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
+            arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
+            arith::FloorDivSIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::ShLIOp,
+            arith::ShRSIOp, arith::ShRUIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp,
+            arith::MaxUIOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+            arith::RemFOp, arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+            arith::MinNumFOp, arith::CmpIOp, arith::CmpFOp, arith::SelectOp, arith::ExtFOp,
+            arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp,
+            arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::IndexCastOp,
             arith::IndexCastUIOp, arith::BitcastOp>(registry);
 }
 

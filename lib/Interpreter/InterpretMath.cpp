@@ -18,16 +18,14 @@ using namespace mlir;
 
 namespace penstock::interpreter {
 
-template <class Op>
-static void unary(Op op, Frame &frame, double (*function)(double)) {
+template <class Op> static void unary(Op op, Frame &frame, double (*function)(double)) {
   double value = function(frame.real(op.getOperand()));
-  frame.set(op.getResult(),
-            Scalar::of(roundTo(elementOf(op.getType()), value)));
+  frame.set(op.getResult(), Scalar::of(roundTo(elementOf(op.getType()), value)));
 }
 
-#define UNARY(OP, FUNCTION)                                                    \
-  static void execute(math::OP op, Frame &frame) {                             \
-    unary(op, frame, [](double x) -> double { return FUNCTION; });             \
+#define UNARY(OP, FUNCTION)                                                                        \
+  static void execute(math::OP op, Frame &frame) {                                                 \
+    unary(op, frame, [](double x) -> double { return FUNCTION; });                                 \
   }
 UNARY(ExpOp, std::exp(x))
 UNARY(Exp2Op, std::exp2(x))
@@ -49,22 +47,20 @@ UNARY(RoundEvenOp, std::nearbyint(x))
 static void execute(math::AbsIOp op, Frame &frame) {
   int64_t value = frame.integer(op.getOperand());
   uint64_t bits = static_cast<uint64_t>(value);
-  frame.setInteger(op.getResult(), wrap(value < 0 ? -bits : bits,
-                                        widthOf(elementOf(op.getType()))));
+  frame.setInteger(op.getResult(),
+                   wrap(value < 0 ? -bits : bits, widthOf(elementOf(op.getType()))));
 }
 
 static void execute(math::FmaOp op, Frame &frame) {
-  frame.set(op.getResult(), Scalar::of(fusedMultiplyAdd(
-                                elementOf(op.getType()), frame.real(op.getA()),
-                                frame.real(op.getB()), frame.real(op.getC()))));
+  frame.set(op.getResult(),
+            Scalar::of(fusedMultiplyAdd(elementOf(op.getType()), frame.real(op.getA()),
+                                        frame.real(op.getB()), frame.real(op.getC()))));
 }
 
 void addMathModels(DialectRegistry &registry) {
-  addModels<math::MathDialect, math::ExpOp, math::Exp2Op, math::LogOp,
-            math::Log2Op, math::SqrtOp, math::RsqrtOp, math::TanhOp,
-            math::ErfOp, math::SinOp, math::CosOp, math::AbsFOp, math::AbsIOp,
-            math::FloorOp, math::CeilOp, math::RoundEvenOp, math::FmaOp>(
-      registry);
+  addModels<math::MathDialect, math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SqrtOp,
+            math::RsqrtOp, math::TanhOp, math::ErfOp, math::SinOp, math::CosOp, math::AbsFOp,
+            math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundEvenOp, math::FmaOp>(registry);
 }
 
 } // namespace penstock::interpreter

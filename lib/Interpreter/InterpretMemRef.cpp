@@ -17,8 +17,7 @@ static void execute(memref::DimOp dim, Frame &frame) {
   if (index >= 0 && index < static_cast<int64_t>(view.sizes.size()))
     return frame.setInteger(dim.getResult(), view.sizes[index]);
   frame.launch.fault(dim, FaultBounds,
-                     nameInMessage(dim.getSource()) + " has no dimension " +
-                         std::to_string(index));
+                     nameInMessage(dim.getSource()) + " has no dimension " + std::to_string(index));
   frame.setInteger(dim.getResult(), 0);
 }
 
@@ -37,12 +36,11 @@ static void execute(memref::SubViewOp slice, Frame &frame) {
     int64_t offset = valueOf(mixedOffset), size = valueOf(mixedSize);
     int64_t last = view.sizes[dim] - size;
     if (offset < 0 || offset > last) {
-      frame.launch.fault(
-          slice, FaultBounds,
-          "a slice of " + nameInMessage(slice.getSource()) + " starts at " +
-              std::to_string(offset) + " in dimension " + std::to_string(dim) +
-              "; it has size " + std::to_string(size) +
-              " and the dimension has size " + std::to_string(view.sizes[dim]));
+      frame.launch.fault(slice, FaultBounds,
+                         "a slice of " + nameInMessage(slice.getSource()) + " starts at " +
+                             std::to_string(offset) + " in dimension " + std::to_string(dim) +
+                             "; it has size " + std::to_string(size) +
+                             " and the dimension has size " + std::to_string(view.sizes[dim]));
       offset = std::clamp<int64_t>(offset, 0, last);
     }
     view.offset += offset * view.strides[dim];
@@ -59,8 +57,7 @@ static void execute(memref::SubViewOp slice, Frame &frame) {
 static void execute(memref::TransposeOp transpose, Frame &frame) {
   View view = frame.view(transpose.getIn());
   View result = view;
-  for (auto [to, expr] :
-       llvm::enumerate(transpose.getPermutation().getResults())) {
+  for (auto [to, expr] : llvm::enumerate(transpose.getPermutation().getResults())) {
     unsigned from = cast<AffineDimExpr>(expr).getPosition();
     result.sizes[to] = view.sizes[from];
     result.strides[to] = view.strides[from];
@@ -69,8 +66,7 @@ static void execute(memref::TransposeOp transpose, Frame &frame) {
 }
 
 void addMemRefModels(DialectRegistry &registry) {
-  addModels<memref::MemRefDialect, memref::DimOp, memref::SubViewOp,
-            memref::TransposeOp>(registry);
+  addModels<memref::MemRefDialect, memref::DimOp, memref::SubViewOp, memref::TransposeOp>(registry);
 }
 
 } // namespace penstock::interpreter

@@ -27,8 +27,7 @@ static void execute(scf::ForOp loop, Frame &frame) {
   int64_t step = frame.integer(loop.getStep());
   if (step <= 0)
     frame.launch.fault(loop, FaultStep,
-                       "the step of a loop is " + std::to_string(step) +
-                           "; the loop is skipped");
+                       "the step of a loop is " + std::to_string(step) + "; the loop is skipped");
   for (int64_t i = frame.integer(loop.getLowerBound()); step > 0 && i < end;) {
     frame.nextIteration(loop);
     frame.setInteger(loop.getInductionVar(), i);
@@ -43,9 +42,8 @@ static void execute(scf::ForOp loop, Frame &frame) {
 }
 
 static void execute(scf::IfOp condition, Frame &frame) {
-  Region &taken = frame.isTrue(condition.getCondition())
-                      ? condition.getThenRegion()
-                      : condition.getElseRegion();
+  Region &taken = frame.isTrue(condition.getCondition()) ? condition.getThenRegion()
+                                                         : condition.getElseRegion();
   if (!taken.empty() && frame.run(taken.front()))
     assign(frame, condition.getResults(), frame.yielded);
 }

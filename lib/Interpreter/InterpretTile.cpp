@@ -66,8 +66,7 @@ static uint64_t convert(Element from, Element to, uint64_t bits) {
 /// All is read before anything is written: the sides may overlap. What would be
 /// written outside of a tensor is not read: a tile's contents may be undefined
 /// there.
-static void copy(CopyOp op, Frame &frame, const Side &source, Side target,
-                 uint64_t fill) {
+static void copy(CopyOp op, Frame &frame, const Side &source, Side target, uint64_t fill) {
   SmallVector<std::pair<int64_t, uint64_t>, 0> writes;
   forEachIndex(op.getTileShape(), [&](ArrayRef<int64_t> index) {
     std::optional<Indices> to = target.find(index);
@@ -97,14 +96,10 @@ static bool completesLater(TileAccessOpInterface op) {
 static void execute(CopyOp op, Frame &frame) {
   if (!frame.launch.charge(op, ShapedType::getNumElements(op.getTileShape())))
     return;
-  Side source = {op.getSource(),
-                 frame.view(op.getSource()),
-                 frame.integers(op.getSourceOffsets()),
-                 {}};
-  Side target = {op.getTarget(),
-                 frame.view(op.getTarget()),
-                 frame.integers(op.getTargetOffsets()),
-                 {}};
+  Side source = {
+      op.getSource(), frame.view(op.getSource()), frame.integers(op.getSourceOffsets()), {}};
+  Side target = {
+      op.getTarget(), frame.view(op.getTarget()), frame.integers(op.getTargetOffsets()), {}};
   uint64_t fill = 0;
   if (Value value = op.getFill())
     fill = encode(target.view.element, frame.scalar(value));
@@ -117,8 +112,7 @@ static void execute(CopyOp op, Frame &frame) {
   };
   if (!completesLater(op))
     return perform();
-  frame.async.issue(
-      {op.getAsyncName(), frame.tagOf(op), nullptr, std::move(perform)});
+  frame.async.issue({op.getAsyncName(), frame.tagOf(op), nullptr, std::move(perform)});
 }
 
 static void execute(FillOp op, Frame &frame) {
@@ -126,9 +120,7 @@ static void execute(FillOp op, Frame &frame) {
   if (!frame.launch.charge(op, view.numElements()))
     return;
   uint64_t bits = encode(view.element, frame.scalar(op.getValue()));
-  forEachIndex(view.sizes, [&](ArrayRef<int64_t> index) {
-    view.setBits(view.place(index), bits);
-  });
+  forEachIndex(view.sizes, [&](ArrayRef<int64_t> index) { view.setBits(view.place(index), bits); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,19 +129,17 @@ static void execute(FillOp op, Frame &frame) {
 
 /// The elements of a tile in row-major order.
 template <class T, class Convert>
-static SmallVector<T, 0> elementsOf(Operation *op, Frame &frame, Value memref,
-                                    const View &view, Convert convert) {
+static SmallVector<T, 0> elementsOf(Operation *op, Frame &frame, Value memref, const View &view,
+                                    Convert convert) {
   SmallVector<T, 0> elements;
   forEachIndex(view.sizes, [&](ArrayRef<int64_t> index) {
-    elements.push_back(
-        convert(decode(view.element, frame.read(op, memref, view, index))));
+    elements.push_back(convert(decode(view.element, frame.read(op, memref, view, index))));
   });
   return elements;
 }
 
 template <class T>
-static void multiply(GemmOp op, Frame &frame, const View &a, const View &b,
-                     View acc) {
+static void multiply(GemmOp op, Frame &frame, const View &a, const View &b, View acc) {
   bool tf32 = op.getPrecision() == Precision::TF32;
   auto operand = [&](Scalar value) -> T {
     if constexpr (std::is_same_v<T, float>) {
@@ -160,8 +150,7 @@ static void multiply(GemmOp op, Frame &frame, const View &a, const View &b,
     }
   };
   auto plain = [](Scalar value) -> T {
-    return std::is_same_v<T, float> ? static_cast<T>(value.real)
-                                    : static_cast<T>(value.integer);
+    return std::is_same_v<T, float> ? static_cast<T>(value.real) : static_cast<T>(value.integer);
   };
   SmallVector<T, 0> left = elementsOf<T>(op, frame, op.getA(), a, operand);
   SmallVector<T, 0> right = elementsOf<T>(op, frame, op.getB(), b, operand);
@@ -177,17 +166,15 @@ static void multiply(GemmOp op, Frame &frame, const View &a, const View &b,
       }
   const T *next = sums.begin();
   forEachIndex(acc.sizes, [&](ArrayRef<int64_t> index) {
-    Scalar value = std::is_same_v<T, float>
-                       ? Scalar::of(static_cast<double>(*next))
-                       : Scalar::of(static_cast<int64_t>(*next));
+    Scalar value = std::is_same_v<T, float> ? Scalar::of(static_cast<double>(*next))
+                                            : Scalar::of(static_cast<int64_t>(*next));
     acc.setBits(acc.place(index), encode(acc.element, value));
     ++next;
   });
 }
 
 static void execute(GemmOp op, Frame &frame) {
-  View a = frame.view(op.getA()), b = frame.view(op.getB()),
-       acc = frame.view(op.getAcc());
+  View a = frame.view(op.getA()), b = frame.view(op.getB()), acc = frame.view(op.getAcc());
   if (!frame.launch.charge(op, acc.numElements() * a.sizes[1]))
     return;
   const void *chain = acc.data;
@@ -199,8 +186,7 @@ static void execute(GemmOp op, Frame &frame) {
   };
   if (!completesLater(op))
     return perform();
-  frame.async.issue(
-      {op.getAsyncName(), frame.tagOf(op), chain, std::move(perform)});
+  frame.async.issue({op.getAsyncName(), frame.tagOf(op), chain, std::move(perform)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,16 +215,13 @@ static void execute(ReduceOp op, Frame &frame) {
   forEachIndex(target.sizes, [&](ArrayRef<int64_t> index) {
     std::optional<Scalar> total;
     if (op.getAccumulate())
-      total =
-          decode(target.element, frame.read(op, op.getTarget(), target, index));
+      total = decode(target.element, frame.read(op, op.getTarget(), target, index));
     Indices at(index);
     at.insert(at.begin() + dim, 0);
     for (; at[dim] < source.sizes[dim]; ++at[dim]) {
       uint64_t bits = frame.read(op, op.getSource(), source, at);
-      Scalar value =
-          decode(target.element, convert(source.element, target.element, bits));
-      total =
-          total ? combine(op.getKind(), target.element, *total, value) : value;
+      Scalar value = decode(target.element, convert(source.element, target.element, bits));
+      total = total ? combine(op.getKind(), target.element, *total, value) : value;
     }
     target.setBits(target.place(index), encode(target.element, *total));
   });
@@ -260,14 +243,12 @@ static void execute(MapOp op, Frame &frame) {
       Indices at;
       for (int64_t dim : dims[i])
         at.push_back(index[dim]);
-      frame.set(
-          body.getArgument(i),
-          decode(view.element, frame.read(op, op.getInputs()[i], view, at)));
+      frame.set(body.getArgument(i),
+                decode(view.element, frame.read(op, op.getInputs()[i], view, at)));
     }
     frame.element.assign(index.begin(), index.end());
     if (frame.run(body))
-      target.setBits(target.place(index),
-                     encode(target.element, frame.yielded[0]));
+      target.setBits(target.place(index), encode(target.element, frame.yielded[0]));
   });
 }
 
@@ -282,8 +263,8 @@ static void execute(YieldOp op, Frame &frame) {
 }
 
 void addTileModels(DialectRegistry &registry) {
-  addModels<TileDialect, AllocOp, CopyOp, FillOp, GemmOp, ReduceOp, MapOp,
-            ElementIndexOp, YieldOp>(registry);
+  addModels<TileDialect, AllocOp, CopyOp, FillOp, GemmOp, ReduceOp, MapOp, ElementIndexOp, YieldOp>(
+      registry);
 }
 
 } // namespace penstock::interpreter

@@ -25,8 +25,7 @@ namespace penstock::interpreter {
 //===----------------------------------------------------------------------===//
 
 static void execute(GridOp op, Frame &frame) {
-  for (auto [result, coordinate] :
-       llvm::zip_equal(op.getCoordinates(), frame.launch.block))
+  for (auto [result, coordinate] : llvm::zip_equal(op.getCoordinates(), frame.launch.block))
     frame.setInteger(result, coordinate);
 }
 
@@ -35,12 +34,11 @@ static void execute(DivModOp op, Frame &frame) {
   int64_t b = frame.integer(op.getDivisor());
   bool fits = a >= 0 && b > 0;
   if (!fits)
-    frame.launch.fault(
-        op, FaultDivision,
-        b == 0 ? std::string("division by zero")
-               : "`fast_divmod` divides " + std::to_string(a) + " by " +
-                     std::to_string(b) +
-                     "; it is for a non-negative number and a positive one");
+    frame.launch.fault(op, FaultDivision,
+                       b == 0 ? std::string("division by zero")
+                              : "`fast_divmod` divides " + std::to_string(a) + " by " +
+                                    std::to_string(b) +
+                                    "; it is for a non-negative number and a positive one");
   frame.setInteger(op.getQuotient(), fits ? a / b : 0);
   frame.setInteger(op.getRemainder(), fits ? a % b : 0);
 }
@@ -66,12 +64,10 @@ static void execute(StoreOp op, Frame &frame) {
   View view = frame.view(op.getTarget());
   Indices index = frame.integers(op.getIndices());
   if (frame.inside(op, op.getTarget(), view, index))
-    view.setBits(view.place(index),
-                 encode(view.element, frame.scalar(op.getValue())));
+    view.setBits(view.place(index), encode(view.element, frame.scalar(op.getValue())));
 }
 
-static Scalar combine(AtomicKind kind, Element element, Scalar old,
-                      Scalar value) {
+static Scalar combine(AtomicKind kind, Element element, Scalar old, Scalar value) {
   switch (kind) {
   case AtomicKind::Add:
     return sum(element, old, value);
@@ -91,8 +87,7 @@ static void execute(AtomicOp op, Frame &frame) {
   Scalar old;
   if (frame.inside(op, op.getTarget(), view, index)) {
     old = decode(view.element, frame.read(op, op.getTarget(), view, index));
-    Scalar updated =
-        combine(op.getKind(), view.element, old, frame.scalar(op.getValue()));
+    Scalar updated = combine(op.getKind(), view.element, old, frame.scalar(op.getValue()));
     view.setBits(view.place(index), encode(view.element, updated));
   }
   frame.set(op.getOld(), old);
@@ -123,9 +118,7 @@ static void execute(ParallelOp op, Frame &frame) {
 // Statements, waits, looking inside
 //===----------------------------------------------------------------------===//
 
-static void execute(StatementOp op, Frame &frame) {
-  frame.run(op.getBody().front());
-}
+static void execute(StatementOp op, Frame &frame) { frame.run(op.getBody().front()); }
 
 static void execute(WaitOp op, Frame &frame) {
   frame.async.wait(op.getNames(), op.getLag(), frame.tagOf(op));
@@ -152,14 +145,12 @@ static std::string format(PrintOp op, Frame &frame, Value memref) {
     size_t rank = index.size(), opening = 0, closing = 0;
     while (opening < rank && index[rank - 1 - opening] == 0)
       ++opening;
-    while (closing < rank &&
-           index[rank - 1 - closing] == view.sizes[rank - 1 - closing] - 1)
+    while (closing < rank && index[rank - 1 - closing] == view.sizes[rank - 1 - closing] - 1)
       ++closing;
     if (!text.empty())
       text += ", ";
     text.append(opening, '[');
-    text += format(view.element,
-                   decode(view.element, frame.read(op, memref, view, index)));
+    text += format(view.element, decode(view.element, frame.read(op, memref, view, index)));
     text.append(closing, ']');
   });
   return text;
@@ -191,14 +182,13 @@ static void execute(PrintOp op, Frame &frame) {
 static void execute(AssertOp op, Frame &frame) {
   if (!frame.isTrue(op.getCondition()))
     frame.launch.fault(op, FaultAssert,
-                       op.getMessage().empty()
-                           ? std::string("an assertion failed")
-                           : "assertion failed: " + op.getMessage().str());
+                       op.getMessage().empty() ? std::string("an assertion failed")
+                                               : "assertion failed: " + op.getMessage().str());
 }
 
 void addTileElementModels(DialectRegistry &registry) {
-  addModels<TileDialect, GridOp, DivModOp, BindOp, LoadOp, StoreOp, AtomicOp,
-            ParallelOp, StatementOp, WaitOp, PrintOp, AssertOp>(registry);
+  addModels<TileDialect, GridOp, DivModOp, BindOp, LoadOp, StoreOp, AtomicOp, ParallelOp,
+            StatementOp, WaitOp, PrintOp, AssertOp>(registry);
 }
 
 } // namespace penstock::interpreter

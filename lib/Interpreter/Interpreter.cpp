@@ -22,12 +22,10 @@ struct Misfit {
   std::string message;
 };
 
-std::optional<Misfit> checkTensor(MemRefType type,
-                                  const penstock::detail::Argument &argument) {
+std::optional<Misfit> checkTensor(MemRefType type, const penstock::detail::Argument &argument) {
   size_t rank = type.getRank();
   if (argument.sizes.size() != rank || argument.strides.size() != rank)
-    return Misfit{LaunchRank,
-                  "is not a tensor of rank " + std::to_string(rank)};
+    return Misfit{LaunchRank, "is not a tensor of rank " + std::to_string(rank)};
   bool empty = false;
   for (int64_t size : argument.sizes) {
     if (size < 0)
@@ -41,8 +39,7 @@ std::optional<Misfit> checkTensor(MemRefType type,
   return std::nullopt;
 }
 
-std::optional<Misfit>
-checkArgument(Type type, const penstock::detail::Argument &argument) {
+std::optional<Misfit> checkArgument(Type type, const penstock::detail::Argument &argument) {
   auto memref = dyn_cast<MemRefType>(type);
   if (argument.tensor != static_cast<bool>(memref))
     return Misfit{LaunchRank, memref ? "is a scalar" : "is a tensor"};
@@ -55,11 +52,9 @@ checkArgument(Type type, const penstock::detail::Argument &argument) {
 class Runner {
 public:
   Runner(func::FuncOp kernel, const InterpretOptions &options)
-      : kernel(kernel), body(kernel.getBody().front()), launch(options),
-        frame(launch) {}
+      : kernel(kernel), body(kernel.getBody().front()), launch(options), frame(launch) {}
 
-  std::vector<penstock::Diagnostic>
-  run(ArrayRef<penstock::detail::Argument> arguments) {
+  std::vector<penstock::Diagnostic> run(ArrayRef<penstock::detail::Argument> arguments) {
     if (bind(arguments))
       runBlocks();
     return launch.takeFaults();
@@ -69,16 +64,14 @@ private:
   bool bind(ArrayRef<penstock::detail::Argument> arguments) {
     if (arguments.size() != body.getNumArguments()) {
       launch.fatal(kernel, LaunchRank,
-                   "the kernel has " + std::to_string(body.getNumArguments()) +
-                       " arguments and " + std::to_string(arguments.size()) +
-                       " are given");
+                   "the kernel has " + std::to_string(body.getNumArguments()) + " arguments and " +
+                       std::to_string(arguments.size()) + " are given");
       return false;
     }
     for (auto [i, argument] : llvm::enumerate(arguments)) {
       BlockArgument value = body.getArgument(i);
       if (auto misfit = checkArgument(value.getType(), argument)) {
-        launch.fatal(kernel, misfit->code,
-                     "argument " + std::to_string(i) + " " + misfit->message);
+        launch.fatal(kernel, misfit->code, "argument " + std::to_string(i) + " " + misfit->message);
         return false;
       }
       if (!argument.tensor) {
@@ -148,10 +141,9 @@ private:
 
 } // namespace
 
-InterpretResult
-penstock::interpret(func::FuncOp kernel,
-                    ArrayRef<penstock::detail::Argument> arguments,
-                    const InterpretOptions &options) {
+InterpretResult penstock::interpret(func::FuncOp kernel,
+                                    ArrayRef<penstock::detail::Argument> arguments,
+                                    const InterpretOptions &options) {
   return {Runner(kernel, options).run(arguments)};
 }
 

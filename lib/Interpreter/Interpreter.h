@@ -57,8 +57,7 @@ struct InterpretResult {
 /// Runs all blocks of the grid in the order of their numbers. The kernel must
 /// have passed tile::verifyLanguage, in a context whose registry has the
 /// interpreter's models. Arguments that do not fit the kernel are faults.
-InterpretResult interpret(mlir::func::FuncOp kernel,
-                          llvm::ArrayRef<detail::Argument> arguments,
+InterpretResult interpret(mlir::func::FuncOp kernel, llvm::ArrayRef<detail::Argument> arguments,
                           const InterpretOptions &options = {});
 
 /// Teaches the operations of the language how to run.

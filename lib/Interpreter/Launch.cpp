@@ -20,8 +20,7 @@ bool Launch::charge(Operation *op, uint64_t steps) {
   if (steps > options.maxSteps - used) {
     used = options.maxSteps;
     fatal(op, FaultSteps,
-          "the kernel did not end within " + std::to_string(options.maxSteps) +
-              " steps");
+          "the kernel did not end within " + std::to_string(options.maxSteps) + " steps");
     return false;
   }
   used += steps;
@@ -43,8 +42,7 @@ void Launch::fault(Operation *op, DiagnosticCode code, std::string message) {
   if (!block.empty()) {
     std::string coordinates;
     for (int64_t coordinate : block)
-      coordinates +=
-          (coordinates.empty() ? "" : ",") + std::to_string(coordinate);
+      coordinates += (coordinates.empty() ? "" : ",") + std::to_string(coordinate);
     diagnostic.label = "in block (" + coordinates + ")";
     diagnostic.facts.emplace_back("block", coordinates);
   }

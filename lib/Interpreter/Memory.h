@@ -53,8 +53,7 @@ struct View {
 
 /// Calls \p visit with each index of a box, the last dimension fastest; once
 /// with an empty index for a box without dimensions.
-template <class Visit>
-void forEachIndex(llvm::ArrayRef<int64_t> shape, Visit visit) {
+template <class Visit> void forEachIndex(llvm::ArrayRef<int64_t> shape, Visit visit) {
   for (int64_t size : shape)
     if (size <= 0)
       return;

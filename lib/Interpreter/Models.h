@@ -19,15 +19,11 @@ namespace penstock::interpreter {
 
 /// Found by the frame's namespace, so that a file may define its functions in
 /// any order.
-template <class Op>
-struct Model : InterpretableOpInterface::ExternalModel<Model<Op>, Op> {
-  void interpret(mlir::Operation *op, Frame &frame) const {
-    execute(mlir::cast<Op>(op), frame);
-  }
+template <class Op> struct Model : InterpretableOpInterface::ExternalModel<Model<Op>, Op> {
+  void interpret(mlir::Operation *op, Frame &frame) const { execute(mlir::cast<Op>(op), frame); }
 };
 
-template <class Dialect, class... Ops>
-void addModels(mlir::DialectRegistry &registry) {
+template <class Dialect, class... Ops> void addModels(mlir::DialectRegistry &registry) {
   registry.addExtension(+[](mlir::MLIRContext *context, Dialect *) {
     (Ops::template attachInterface<Model<Ops>>(*context), ...);
   });

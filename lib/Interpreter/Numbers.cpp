@@ -139,8 +139,7 @@ double fusedMultiplyAdd(Element element, double a, double b, double c) {
   if (element == Element::f64)
     return std::fma(a, b, c);
   if (element == Element::f32)
-    return std::fmaf(static_cast<float>(a), static_cast<float>(b),
-                     static_cast<float>(c));
+    return std::fmaf(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
   // The product of two narrow numbers is exact in double. The sum may not be:
   // its error says in which direction bits were lost, and the sum is made odd
   // there so that the second rounding does not take it for a tie.
@@ -194,16 +193,14 @@ Scalar sum(Element element, Scalar a, Scalar b) {
   if (isFloat(element))
     return Scalar::of(roundTo(element, a.real + b.real));
   return Scalar::of(
-      wrap(static_cast<uint64_t>(a.integer) + static_cast<uint64_t>(b.integer),
-           widthOf(element)));
+      wrap(static_cast<uint64_t>(a.integer) + static_cast<uint64_t>(b.integer), widthOf(element)));
 }
 
 Scalar product(Element element, Scalar a, Scalar b) {
   if (isFloat(element))
     return Scalar::of(roundTo(element, a.real * b.real));
   return Scalar::of(
-      wrap(static_cast<uint64_t>(a.integer) * static_cast<uint64_t>(b.integer),
-           widthOf(element)));
+      wrap(static_cast<uint64_t>(a.integer) * static_cast<uint64_t>(b.integer), widthOf(element)));
 }
 
 Scalar greater(Element element, Scalar a, Scalar b) {
@@ -282,12 +279,10 @@ Scalar decode(Element element, uint64_t in) {
 
 uint64_t garbage(Element element) {
   if (isFloat(element))
-    return encode(element,
-                  Scalar::of(std::numeric_limits<double>::quiet_NaN()));
+    return encode(element, Scalar::of(std::numeric_limits<double>::quiet_NaN()));
   return element == Element::i1
              ? 1
-             : unsignedOf(static_cast<int64_t>(0xcdcdcdcdcdcdcdcdu),
-                          widthOf(element));
+             : unsignedOf(static_cast<int64_t>(0xcdcdcdcdcdcdcdcdu), widthOf(element));
 }
 
 } // namespace penstock::interpreter

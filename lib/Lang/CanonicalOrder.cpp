@@ -14,8 +14,8 @@ using namespace penstock;
 namespace {
 
 bool isMovable(Operation *op) {
-  return isPure(op) && op->getNumRegions() == 0 &&
-         !op->hasTrait<OpTrait::IsTerminator>() && !isa<tile::GridOp>(op);
+  return isPure(op) && op->getNumRegions() == 0 && !op->hasTrait<OpTrait::IsTerminator>() &&
+         !isa<tile::GridOp>(op);
 }
 
 class Orderer {
@@ -40,8 +40,7 @@ private:
     user->walk<WalkOrder::PreOrder>([&](Operation *inner) {
       for (mlir::Value operand : inner->getOperands()) {
         Operation *op = operand.getDefiningOp();
-        if (!op || op->getBlock() != &block || !isMovable(op) ||
-            !placed.insert(op).second)
+        if (!op || op->getBlock() != &block || !isMovable(op) || !placed.insert(op).second)
           continue;
         placeOperandsBefore(op, at);
         op->moveBefore(at);

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Lang/Recorder.h"
 #include "Lang/RecordSupport.h"
+#include "Lang/Recorder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -25,17 +25,15 @@ mlir::Value Recorder::emitUnary(ScalarOp op, mlir::Value a, Location loc) {
   case ScalarOp::Neg:
     if (floating)
       return arith::NegFOp::create(builder, loc, a);
-    return arith::SubIOp::create(builder, loc,
-                                 constant(builder.getIntegerAttr(type, 0)), a);
+    return arith::SubIOp::create(builder, loc, constant(builder.getIntegerAttr(type, 0)), a);
   case ScalarOp::Not:
-    return arith::XOrIOp::create(
-        builder, loc, a, constant(builder.getIntegerAttr(type, 1)));
+    return arith::XOrIOp::create(builder, loc, a, constant(builder.getIntegerAttr(type, 1)));
   case ScalarOp::Abs:
     if (floating)
       return math::AbsFOp::create(builder, loc, a);
     return math::AbsIOp::create(builder, loc, a);
-#define PENSTOCK_MATH(NAME, OP)                                                \
-  case ScalarOp::NAME:                                                               \
+#define PENSTOCK_MATH(NAME, OP)                                                                    \
+  case ScalarOp::NAME:                                                                             \
     return math::OP::create(builder, loc, a);
     PENSTOCK_MATH(Exp, ExpOp)
     PENSTOCK_MATH(Exp2, Exp2Op)
@@ -56,8 +54,8 @@ mlir::Value Recorder::emitUnary(ScalarOp op, mlir::Value a, Location loc) {
   }
 }
 
-mlir::Value Recorder::emitBinary(ScalarOp op, bool isUnsigned, mlir::Value a,
-                                 mlir::Value b, Location loc) {
+mlir::Value Recorder::emitBinary(ScalarOp op, bool isUnsigned, mlir::Value a, mlir::Value b,
+                                 Location loc) {
   bool floating = isa<FloatType>(a.getType());
   auto compare = [&](arith::CmpFPredicate f, arith::CmpIPredicate s,
                      arith::CmpIPredicate u) -> mlir::Value {
@@ -65,12 +63,12 @@ mlir::Value Recorder::emitBinary(ScalarOp op, bool isUnsigned, mlir::Value a,
       return arith::CmpFOp::create(builder, loc, f, a, b);
     return arith::CmpIOp::create(builder, loc, isUnsigned ? u : s, a, b);
   };
-#define PENSTOCK_ARITH(NAME, FLOAT, SIGNED, UNSIGNED)                          \
-  case ScalarOp::NAME:                                                               \
-    if (floating)                                                              \
-      return arith::FLOAT::create(builder, loc, a, b);                         \
-    if (isUnsigned)                                                            \
-      return arith::UNSIGNED::create(builder, loc, a, b);                      \
+#define PENSTOCK_ARITH(NAME, FLOAT, SIGNED, UNSIGNED)                                              \
+  case ScalarOp::NAME:                                                                             \
+    if (floating)                                                                                  \
+      return arith::FLOAT::create(builder, loc, a, b);                                             \
+    if (isUnsigned)                                                                                \
+      return arith::UNSIGNED::create(builder, loc, a, b);                                          \
     return arith::SIGNED::create(builder, loc, a, b);
   switch (op) {
     PENSTOCK_ARITH(Add, AddFOp, AddIOp, AddIOp)
@@ -95,31 +93,24 @@ mlir::Value Recorder::emitBinary(ScalarOp op, bool isUnsigned, mlir::Value a,
       return arith::ShRUIOp::create(builder, loc, a, b);
     return arith::ShRSIOp::create(builder, loc, a, b);
   case ScalarOp::Eq:
-    return compare(arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq,
-                   arith::CmpIPredicate::eq);
+    return compare(arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq, arith::CmpIPredicate::eq);
   case ScalarOp::Ne:
-    return compare(arith::CmpFPredicate::UNE, arith::CmpIPredicate::ne,
-                   arith::CmpIPredicate::ne);
+    return compare(arith::CmpFPredicate::UNE, arith::CmpIPredicate::ne, arith::CmpIPredicate::ne);
   case ScalarOp::Lt:
-    return compare(arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt,
-                   arith::CmpIPredicate::ult);
+    return compare(arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt, arith::CmpIPredicate::ult);
   case ScalarOp::Le:
-    return compare(arith::CmpFPredicate::OLE, arith::CmpIPredicate::sle,
-                   arith::CmpIPredicate::ule);
+    return compare(arith::CmpFPredicate::OLE, arith::CmpIPredicate::sle, arith::CmpIPredicate::ule);
   case ScalarOp::Gt:
-    return compare(arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt,
-                   arith::CmpIPredicate::ugt);
+    return compare(arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt, arith::CmpIPredicate::ugt);
   case ScalarOp::Ge:
-    return compare(arith::CmpFPredicate::OGE, arith::CmpIPredicate::sge,
-                   arith::CmpIPredicate::uge);
+    return compare(arith::CmpFPredicate::OGE, arith::CmpIPredicate::sge, arith::CmpIPredicate::uge);
   default:
     return a;
   }
 #undef PENSTOCK_ARITH
 }
 
-mlir::Value Recorder::emitConvert(mlir::Value value, Type to, bool isUnsigned,
-                                  Location loc) {
+mlir::Value Recorder::emitConvert(mlir::Value value, Type to, bool isUnsigned, Location loc) {
   Type from = value.getType();
   if (from == to)
     return value;
@@ -169,8 +160,7 @@ namespace {
 /// Builds an operation on scalars, or a node if an operand is an expression.
 template <typename Emit>
 Ref build(Recorder &r, ExprNode node, ArrayRef<Entry *> operands, Emit emit) {
-  bool expression = llvm::any_of(
-      operands, [](Entry *entry) { return entry->kind == Entry::Expr; });
+  bool expression = llvm::any_of(operands, [](Entry *entry) { return entry->kind == Entry::Expr; });
   if (expression)
     return r.add(std::move(node));
   return r.add(emit());
@@ -203,20 +193,17 @@ Ref penstock::detail::unary(ScalarOp op, Ref a, Loc at) {
   if (!entry)
     return r->poison();
   if (!isa<FloatType>(r->typeOf(*entry)) && op > ScalarOp::Abs) {
-    static const char *const names[] = {"exp",  "exp2", "log", "log2", "sqrt",
-                                        "rsqrt", "tanh", "erf", "sin",  "cos",
-                                        "floor", "ceil", "round"};
+    static const char *const names[] = {"exp", "exp2", "log", "log2",  "sqrt", "rsqrt", "tanh",
+                                        "erf", "sin",  "cos", "floor", "ceil", "round"};
     r->error(ElementMismatch, at,
-             "`" + std::string(names[int(op) - int(ScalarOp::Exp)]) +
-                 "` is applied to an integer",
+             "`" + std::string(names[int(op) - int(ScalarOp::Exp)]) + "` is applied to an integer",
              "cast<f32>(..) the operand first");
     return r->poison();
   }
   Location loc = r->locationOf(at);
-  ExprNode node{.kind = ExprNode::Unary, .op = op, .type = r->typeOf(*entry),
-                .operands = {a}, .loc = loc};
-  return build(*r, node, {entry},
-               [&] { return r->emitUnary(op, entry->value, loc); });
+  ExprNode node{
+      .kind = ExprNode::Unary, .op = op, .type = r->typeOf(*entry), .operands = {a}, .loc = loc};
+  return build(*r, node, {entry}, [&] { return r->emitUnary(op, entry->value, loc); });
 }
 
 Ref penstock::detail::binary(ScalarOp op, bool isUnsigned, Ref a, Ref b, Loc at) {
@@ -237,20 +224,21 @@ Ref penstock::detail::binary(ScalarOp op, bool isUnsigned, Ref a, Ref b, Loc at)
     if (auto by = getConstantIntValue(right->value);
         by && (*by == 0 || (*by < 0 && op == ScalarOp::CeilDiv))) {
       r->error(DivisorForm, at,
-               op == ScalarOp::CeilDiv
-                   ? "`ceil_div` divides by " + std::to_string(*by) +
-                         "; the divisor must be positive"
-                   : "an integer is divided by 0");
+               op == ScalarOp::CeilDiv ? "`ceil_div` divides by " + std::to_string(*by) +
+                                             "; the divisor must be positive"
+                                       : "an integer is divided by 0");
       return r->poison();
     }
   Location loc = r->locationOf(at);
   bool condition = op >= ScalarOp::Eq && op <= ScalarOp::Ge;
-  ExprNode node{.kind = ExprNode::Binary, .op = op, .isUnsigned = isUnsigned,
+  ExprNode node{.kind = ExprNode::Binary,
+                .op = op,
+                .isUnsigned = isUnsigned,
                 .type = condition ? Type(r->builder.getI1Type()) : r->typeOf(*left),
-                .operands = {a, b}, .loc = loc};
-  return build(*r, node, {left, right}, [&] {
-    return r->emitBinary(op, isUnsigned, left->value, right->value, loc);
-  });
+                .operands = {a, b},
+                .loc = loc};
+  return build(*r, node, {left, right},
+               [&] { return r->emitBinary(op, isUnsigned, left->value, right->value, loc); });
 }
 
 Ref penstock::detail::select(Ref condition, Ref then, Ref otherwise, Loc at) {
@@ -261,8 +249,10 @@ Ref penstock::detail::select(Ref condition, Ref then, Ref otherwise, Loc at) {
   if (!c || !a || !b)
     return r->poison();
   Location loc = r->locationOf(at);
-  ExprNode node{.kind = ExprNode::Select, .type = r->typeOf(*a),
-                .operands = {condition, then, otherwise}, .loc = loc};
+  ExprNode node{.kind = ExprNode::Select,
+                .type = r->typeOf(*a),
+                .operands = {condition, then, otherwise},
+                .loc = loc};
   return build(*r, node, {c, a, b}, [&]() -> mlir::Value {
     return arith::SelectOp::create(r->builder, loc, c->value, a->value, b->value);
   });
@@ -275,16 +265,17 @@ Ref penstock::detail::convert(Ref value, Element to, bool isUnsigned, Loc at) {
     return r->poison();
   Type type = r->typeOf(to);
   if (type.isSignlessInteger(1) && r->typeOf(*entry) != type) {
-    r->error(ElementMismatch, at, "a number is cast to a condition",
-             "compare it with zero");
+    r->error(ElementMismatch, at, "a number is cast to a condition", "compare it with zero");
     return r->poison();
   }
   Location loc = r->locationOf(at);
-  ExprNode node{.kind = ExprNode::Convert, .isUnsigned = isUnsigned, .type = type,
-                .operands = {value}, .loc = loc};
-  return build(*r, node, {entry}, [&] {
-    return r->emitConvert(entry->value, type, isUnsigned, loc);
-  });
+  ExprNode node{.kind = ExprNode::Convert,
+                .isUnsigned = isUnsigned,
+                .type = type,
+                .operands = {value},
+                .loc = loc};
+  return build(*r, node, {entry},
+               [&] { return r->emitConvert(entry->value, type, isUnsigned, loc); });
 }
 
 Ref penstock::detail::bind(Ref value, std::string_view name, Loc at) {
@@ -292,8 +283,7 @@ Ref penstock::detail::bind(Ref value, std::string_view name, Loc at) {
   Entry *entry = r->use(value, at, "value");
   if (!entry)
     return r->poison();
-  auto op = tile::BindOp::create(r->builder, r->locationOf(at),
-                                 entry->value.getType(),
+  auto op = tile::BindOp::create(r->builder, r->locationOf(at), entry->value.getType(),
                                  r->builder.getStringAttr(name), entry->value);
   return r->add(op.getResult());
 }
@@ -303,12 +293,11 @@ Ref penstock::detail::elements(Ref tile, Ints dims, Loc at) {
   Entry *entry = r->use(tile, at, "tile");
   if (!entry)
     return r->poison();
-  return r->add(ExprNode{
-      .kind = ExprNode::Elements,
-      .type = cast<MemRefType>(entry->value.getType()).getElementType(),
-      .tile = entry->value,
-      .dims = {dims.begin(), dims.end()},
-      .loc = r->locationOf(at)});
+  return r->add(ExprNode{.kind = ExprNode::Elements,
+                         .type = cast<MemRefType>(entry->value.getType()).getElementType(),
+                         .tile = entry->value,
+                         .dims = {dims.begin(), dims.end()},
+                         .loc = r->locationOf(at)});
 }
 
 Ref penstock::detail::elementIndex(int dim, Loc at) {
@@ -328,8 +317,7 @@ void penstock::detail::divmod(Ref dividend, Ref divisor, Ref result[2], Loc at) 
   Entry *b = r->use(divisor, at, "divisor");
   if (!a || !b)
     return;
-  auto op = tile::DivModOp::create(r->builder, r->locationOf(at),
-                                   r->builder.getIndexType(),
+  auto op = tile::DivModOp::create(r->builder, r->locationOf(at), r->builder.getIndexType(),
                                    r->builder.getIndexType(), a->value, b->value);
   if (!r->verify(op))
     return;

@@ -25,10 +25,9 @@ void penstock::detail::grid(Refs extents, int64_t swizzle, List<Ref> out, Loc at
     values.push_back(entry->value);
   }
   SmallVector<Type> types(values.size(), r->builder.getIndexType());
-  auto op = tile::GridOp::create(
-      r->builder, r->locationOf(at), types, values,
-      swizzle == noSwizzle ? IntegerAttr()
-                           : r->builder.getI64IntegerAttr(swizzle));
+  auto op = tile::GridOp::create(r->builder, r->locationOf(at), types, values,
+                                 swizzle == noSwizzle ? IntegerAttr()
+                                                      : r->builder.getI64IntegerAttr(swizzle));
   if (!r->verify(op))
     return;
   for (auto [ref, coordinate] : llvm::zip(out, op.getCoordinates()))
@@ -45,7 +44,7 @@ static penstock::detail::Scope openPoisonedLoop(Recorder *r, Ref &index, Locatio
 }
 
 penstock::detail::Scope penstock::detail::openLoop(const LoopArguments &arguments, Ref &index,
-                               Loc at) {
+                                                   Loc at) {
   RECORDING(r, at);
   Location loc = r->locationOf(at);
   Entry *begin = r->use(arguments.begin, at, "start of the loop");
@@ -53,11 +52,9 @@ penstock::detail::Scope penstock::detail::openLoop(const LoopArguments &argument
   Entry *step = r->use(arguments.step, at, "step of the loop");
   if (!begin || !end || !step)
     return openPoisonedLoop(r, index, loc);
-  if (auto constant = getConstantIntValue(step->value);
-      constant && *constant <= 0) {
+  if (auto constant = getConstantIntValue(step->value); constant && *constant <= 0) {
     r->error(DivisorForm, at,
-             "the step of a loop is " + std::to_string(*constant) +
-                 "; it must be positive",
+             "the step of a loop is " + std::to_string(*constant) + "; it must be positive",
              *constant ? "to run backwards, count upwards and use end - 1 - i "
                          "in the body"
                        : "");
@@ -77,8 +74,7 @@ penstock::detail::Scope penstock::detail::openLoop(const LoopArguments &argument
         Entries(asyncProducerGroups), false);
     if (!schedule)
       return openPoisonedLoop(r, index, loc);
-    attributes.push_back(
-        r->builder.getNamedAttr(tile::TileDialect::scheduleAttr, schedule));
+    attributes.push_back(r->builder.getNamedAttr(tile::TileDialect::scheduleAttr, schedule));
   }
   if (arguments.unroll != -1) {
     if (arguments.unroll < 0 || arguments.unroll > 64) {
@@ -87,12 +83,10 @@ penstock::detail::Scope penstock::detail::openLoop(const LoopArguments &argument
                    "; it must be between 0 (unroll fully) and 64");
       return openPoisonedLoop(r, index, loc);
     }
-    attributes.push_back(r->builder.getNamedAttr(
-        tile::TileDialect::unrollAttr,
-        r->builder.getI64IntegerAttr(arguments.unroll)));
+    attributes.push_back(r->builder.getNamedAttr(tile::TileDialect::unrollAttr,
+                                                 r->builder.getI64IntegerAttr(arguments.unroll)));
   }
-  auto loop = scf::ForOp::create(r->builder, loc, begin->value, end->value,
-                                 step->value);
+  auto loop = scf::ForOp::create(r->builder, loc, begin->value, end->value, step->value);
   for (NamedAttribute attribute : attributes)
     loop->setAttr(attribute.getName(), attribute.getValue());
   Scope scope = r->open(loop, loop.getBody());
@@ -103,8 +97,7 @@ penstock::detail::Scope penstock::detail::openLoop(const LoopArguments &argument
 penstock::detail::Scope penstock::detail::openCondition(Ref condition, bool hasElse, Loc at) {
   RECORDING(r, at);
   Entry *entry = r->use(condition, at, "condition");
-  mlir::Value value = entry ? entry->value
-                            : r->constant(r->builder.getBoolAttr(false));
+  mlir::Value value = entry ? entry->value : r->constant(r->builder.getBoolAttr(false));
   auto op = scf::IfOp::create(r->builder, r->locationOf(at), TypeRange(), value,
                               /*addThenBlock=*/true, /*addElseBlock=*/hasElse);
   OpBuilder inner(r->context);
@@ -137,12 +130,11 @@ penstock::detail::Scope penstock::detail::openStatement(std::string_view name, L
   return r->open(op, body);
 }
 
-penstock::detail::Scope penstock::detail::openParallel(Ints extents, List<Ref> indices,
-                                   Loc at) {
+penstock::detail::Scope penstock::detail::openParallel(Ints extents, List<Ref> indices, Loc at) {
   RECORDING(r, at);
   Location loc = r->locationOf(at);
-  auto op = tile::ParallelOp::create(
-      r->builder, loc, ArrayRef<int64_t>(extents.data(), extents.size()));
+  auto op =
+      tile::ParallelOp::create(r->builder, loc, ArrayRef<int64_t>(extents.data(), extents.size()));
   OpBuilder inner(r->context);
   mlir::Block *body = inner.createBlock(&op.getBody());
   for (size_t i = 0; i < extents.size(); ++i)

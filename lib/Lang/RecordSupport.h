@@ -23,9 +23,9 @@ inline Recorder *recorderFor(Loc at) {
   return nullptr;
 }
 
-#define RECORDING(NAME, AT)                                                    \
-  Recorder *NAME = recorderFor(AT);                                            \
-  if (!NAME)                                                                   \
+#define RECORDING(NAME, AT)                                                                        \
+  Recorder *NAME = recorderFor(AT);                                                                \
+  if (!NAME)                                                                                       \
     return {};
 
 } // namespace penstock::lang

@@ -41,8 +41,7 @@ StringAttr optionalName(Recorder &r, std::string_view name) {
 // Storage and views
 //===----------------------------------------------------------------------===//
 
-Ref penstock::detail::allocate(Space space, Element element, Ints shape, int versions,
-                     Loc at) {
+Ref penstock::detail::allocate(Space space, Element element, Ints shape, int versions, Loc at) {
   RECORDING(r, at);
   std::string name;
   if (auto line = readSourceLine(at.file, at.line))
@@ -53,8 +52,7 @@ Ref penstock::detail::allocate(Space space, Element element, Ints shape, int ver
     if (size < 0 || size > tile::maxTileElements) {
       r->error(TileShape, at,
                "dimension " + std::to_string(dim) + " of " +
-                   (name.empty() ? "a tile" : "`" + name + "`") + " is " +
-                   std::to_string(size),
+                   (name.empty() ? "a tile" : "`" + name + "`") + " is " + std::to_string(size),
                size < 0 ? "the shape of a tile is known when the kernel is "
                           "compiled, and every extent is at least 1"
                         : "a tile holds at most 2^26 elements; let each block "
@@ -63,15 +61,13 @@ Ref penstock::detail::allocate(Space space, Element element, Ints shape, int ver
     }
   if (versions < 0) {
     r->error(TileShape, at,
-             (name.empty() ? "a tile" : "`" + name + "`") +
-                 " is declared with " + std::to_string(versions) +
-                 " versions; between 1 and 1024 are possible",
+             (name.empty() ? "a tile" : "`" + name + "`") + " is declared with " +
+                 std::to_string(versions) + " versions; between 1 and 1024 are possible",
              "leave .versions out to have their number computed");
     return r->poison();
   }
-  auto type = tile::tileType(
-      ArrayRef<int64_t>(shape.data(), shape.size()), r->typeOf(element),
-      space == Space::Shared ? tile::Space::Shared : tile::Space::Local);
+  auto type = tile::tileType(ArrayRef<int64_t>(shape.data(), shape.size()), r->typeOf(element),
+                             space == Space::Shared ? tile::Space::Shared : tile::Space::Local);
   // Tiles live as long as the block, wherever a helper asks for them.
   OpBuilder::InsertionGuard guard(r->builder);
   mlir::Block &entry = r->function.getBody().front();
@@ -80,9 +76,9 @@ Ref penstock::detail::allocate(Space space, Element element, Ints shape, int ver
     assert(outermost->getBlock() == &entry);
     r->builder.setInsertionPoint(outermost);
   }
-  auto op = tile::AllocOp::create(
-      r->builder, r->locationOf(at), type, optionalName(*r, name),
-      versions ? r->builder.getI64IntegerAttr(versions) : IntegerAttr());
+  auto op =
+      tile::AllocOp::create(r->builder, r->locationOf(at), type, optionalName(*r, name),
+                            versions ? r->builder.getI64IntegerAttr(versions) : IntegerAttr());
   return r->verify(op) ? r->add(op.getResult()) : r->poison();
 }
 
@@ -104,11 +100,9 @@ int64_t penstock::detail::extent(Ref tile, int dim, Loc at) {
     return 1;
   auto type = cast<MemRefType>(entry->value.getType());
   if (dim < 0 || dim >= type.getRank()) {
-    r->error(OffsetCount, at,
-             tile::describe(entry->value) + " has no dimension " +
-                 std::to_string(dim),
-             "dimensions are counted from 0; the last one is " +
-                 std::to_string(type.getRank() - 1));
+    r->error(
+        OffsetCount, at, tile::describe(entry->value) + " has no dimension " + std::to_string(dim),
+        "dimensions are counted from 0; the last one is " + std::to_string(type.getRank() - 1));
     return 1;
   }
   return type.getDimSize(dim);
@@ -121,17 +115,14 @@ Ref penstock::detail::size(Ref tensor, int dim, Loc at) {
     return r->poison();
   auto type = cast<MemRefType>(entry->value.getType());
   if (dim < 0 || dim >= type.getRank()) {
-    r->error(OffsetCount, at,
-             tile::describe(entry->value) + " has no dimension " +
-                 std::to_string(dim),
-             "dimensions are counted from 0; the last one is " +
-                 std::to_string(type.getRank() - 1));
+    r->error(
+        OffsetCount, at, tile::describe(entry->value) + " has no dimension " + std::to_string(dim),
+        "dimensions are counted from 0; the last one is " + std::to_string(type.getRank() - 1));
     return r->poison();
   }
   auto argument = dyn_cast<BlockArgument>(entry->value);
   if (!argument) {
-    r->error(SpaceMismatch, at,
-             tile::describe(entry->value) + " is a tile, not a tensor");
+    r->error(SpaceMismatch, at, tile::describe(entry->value) + " is a tile, not a tensor");
     return r->poison();
   }
   unsigned number = argument.getArgNumber();
@@ -140,9 +131,8 @@ Ref penstock::detail::size(Ref tensor, int dim, Loc at) {
     if (fixed != r->fixedSizes.end())
       return r->add(r->constant(r->builder.getIndexAttr(fixed->second)));
   }
-  return r->add(memref::DimOp::create(
-                    r->builder, r->locationOf(at), entry->value,
-                    r->constant(r->builder.getIndexAttr(dim)))
+  return r->add(memref::DimOp::create(r->builder, r->locationOf(at), entry->value,
+                                      r->constant(r->builder.getIndexAttr(dim)))
                     .getResult());
 }
 
@@ -158,17 +148,15 @@ Ref penstock::detail::slice(Ref tile, Refs offsets, Ints sizes, bool dropFirst, 
   for (auto [dim, offset, size] : llvm::enumerate(values, sizes)) {
     auto constant = getConstantIntValue(offset);
     int64_t extent = type.getDimSize(dim);
-    if (size < 1 || size > extent ||
-        (constant && (*constant < 0 || *constant > extent - size))) {
+    if (size < 1 || size > extent || (constant && (*constant < 0 || *constant > extent - size))) {
       std::string from = constant ? std::to_string(*constant) : "..";
       r->error(OutOfTile, at,
                "a slice of " + std::to_string(size) +
-                   (size == 1 ? " element at " : " elements at ") + from +
-                   " along dimension " + std::to_string(dim) +
-                   " lies outside of " + tile::describe(source),
-               size < 1 ? "a slice has at least one element"
-                        : "offset and size together are at most " +
-                              std::to_string(extent) + " there");
+                   (size == 1 ? " element at " : " elements at ") + from + " along dimension " +
+                   std::to_string(dim) + " lies outside of " + tile::describe(source),
+               size < 1
+                   ? "a slice has at least one element"
+                   : "offset and size together are at most " + std::to_string(extent) + " there");
       return r->poison();
     }
     mixedOffsets.push_back(constant ? OpFoldResult(r->builder.getIndexAttr(*constant))
@@ -176,14 +164,14 @@ Ref penstock::detail::slice(Ref tile, Refs offsets, Ints sizes, bool dropFirst, 
     mixedSizes.push_back(r->builder.getIndexAttr(size));
     strides.push_back(r->builder.getIndexAttr(1));
   }
-  auto full = cast<MemRefType>(memref::SubViewOp::inferResultType(
-      type, mixedOffsets, mixedSizes, strides));
+  auto full =
+      cast<MemRefType>(memref::SubViewOp::inferResultType(type, mixedOffsets, mixedSizes, strides));
   MemRefType result = full;
   if (dropFirst)
     result = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
         full.getShape().drop_front(), type, mixedOffsets, mixedSizes, strides));
-  auto op = memref::SubViewOp::create(r->builder, r->locationOf(at), result,
-                                      source, mixedOffsets, mixedSizes, strides);
+  auto op = memref::SubViewOp::create(r->builder, r->locationOf(at), result, source, mixedOffsets,
+                                      mixedSizes, strides);
   return r->verify(op) ? r->add(op.getResult()) : r->poison();
 }
 
@@ -192,10 +180,8 @@ Ref penstock::detail::transpose(Ref tile, Loc at) {
   Entry *entry = r->use(tile, at, "tile");
   if (!entry)
     return r->poison();
-  auto map = AffineMapAttr::get(
-      AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, r->context));
-  auto op = memref::TransposeOp::create(r->builder, r->locationOf(at),
-                                        entry->value, map);
+  auto map = AffineMapAttr::get(AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, r->context));
+  auto op = memref::TransposeOp::create(r->builder, r->locationOf(at), entry->value, map);
   return r->verify(op) ? r->add(op.getResult()) : r->poison();
 }
 
@@ -228,8 +214,8 @@ Ref penstock::detail::load(Ref memory, Refs indices, Loc at) {
                            .operands = {indices.begin(), indices.end()},
                            .tile = source,
                            .loc = r->locationOf(at)});
-  auto op = tile::LoadOp::create(r->builder, r->locationOf(at),
-                                 type.getElementType(), source, values);
+  auto op =
+      tile::LoadOp::create(r->builder, r->locationOf(at), type.getElementType(), source, values);
   return r->verify(op) ? r->add(op.getResult()) : r->poison();
 }
 
@@ -242,8 +228,8 @@ void penstock::detail::store(Ref value, Ref memory, Refs indices, Loc at) {
   SmallVector<mlir::Value> values;
   if (!useAll(*r, indices, at, "index", values) || !stored || !target)
     return;
-  r->verify(tile::StoreOp::create(r->builder, r->locationOf(at), stored->value,
-                                  target->value, values));
+  r->verify(
+      tile::StoreOp::create(r->builder, r->locationOf(at), stored->value, target->value, values));
 }
 
 Ref penstock::detail::atomic(Kind kind, Ref value, Ref memory, Refs indices, Loc at) {
@@ -253,13 +239,12 @@ Ref penstock::detail::atomic(Kind kind, Ref value, Ref memory, Refs indices, Loc
   SmallVector<mlir::Value> values;
   if (!useAll(*r, indices, at, "index", values) || !stored || !target)
     return r->poison();
-  auto op = tile::AtomicOp::create(
-      r->builder, r->locationOf(at), stored->value.getType(),
-      kind == Kind::Add   ? tile::AtomicKind::Add
-      : kind == Kind::Max ? tile::AtomicKind::Max
-      : kind == Kind::Min ? tile::AtomicKind::Min
-                          : tile::AtomicKind::Exchange,
-      stored->value, target->value, values);
+  auto op = tile::AtomicOp::create(r->builder, r->locationOf(at), stored->value.getType(),
+                                   kind == Kind::Add   ? tile::AtomicKind::Add
+                                   : kind == Kind::Max ? tile::AtomicKind::Max
+                                   : kind == Kind::Min ? tile::AtomicKind::Min
+                                                       : tile::AtomicKind::Exchange,
+                                   stored->value, target->value, values);
   return r->verify(op) ? r->add(op.getOld()) : r->poison();
 }
 
@@ -283,10 +268,9 @@ void penstock::detail::copy(const CopyArguments &arguments, Loc at) {
   if (!arguments.dims.empty())
     dims = r->builder.getDenseI64ArrayAttr(
         ArrayRef<int64_t>(arguments.dims.data(), arguments.dims.size()));
-  r->verify(tile::CopyOp::create(
-      r->builder, r->locationOf(at), source->value, sourceOffsets,
-      target->value, targetOffsets, fill ? fill->value : mlir::Value(), mlir::Value(), dims,
-      optionalName(*r, arguments.async)));
+  r->verify(tile::CopyOp::create(r->builder, r->locationOf(at), source->value, sourceOffsets,
+                                 target->value, targetOffsets, fill ? fill->value : mlir::Value(),
+                                 mlir::Value(), dims, optionalName(*r, arguments.async)));
 }
 
 void penstock::detail::fill(Ref tile, Ref value, Loc at) {
@@ -296,12 +280,11 @@ void penstock::detail::fill(Ref tile, Ref value, Loc at) {
   Entry *target = r->use(tile, at, "tile");
   Entry *scalar = r->use(value, at, "value");
   if (target && scalar)
-    r->verify(tile::FillOp::create(r->builder, r->locationOf(at), target->value,
-                                   scalar->value));
+    r->verify(tile::FillOp::create(r->builder, r->locationOf(at), target->value, scalar->value));
 }
 
 void penstock::detail::gemm(Ref a, Ref b, Ref acc, bool accumulate, bool tf32,
-                  std::string_view async, Loc at) {
+                            std::string_view async, Loc at) {
   Recorder *r = recorderFor(at);
   if (!r)
     return;
@@ -310,13 +293,11 @@ void penstock::detail::gemm(Ref a, Ref b, Ref acc, bool accumulate, bool tf32,
   Entry *ec = r->use(acc, at, "accumulator of the gemm");
   if (ea && eb && ec)
     r->verify(tile::GemmOp::create(
-        r->builder, r->locationOf(at), ea->value, eb->value, ec->value,
-        mlir::Value(), !accumulate, tf32 ? tile::Precision::TF32 : tile::Precision::Full,
-        optionalName(*r, async)));
+        r->builder, r->locationOf(at), ea->value, eb->value, ec->value, mlir::Value(), !accumulate,
+        tf32 ? tile::Precision::TF32 : tile::Precision::Full, optionalName(*r, async)));
 }
 
-void penstock::detail::reduce(Kind kind, Ref source, int dim, Ref target, bool accumulate,
-                    Loc at) {
+void penstock::detail::reduce(Kind kind, Ref source, int dim, Ref target, bool accumulate, Loc at) {
   Recorder *r = recorderFor(at);
   if (!r)
     return;
@@ -328,8 +309,8 @@ void penstock::detail::reduce(Kind kind, Ref source, int dim, Ref target, bool a
                                : kind == Kind::Prod ? tile::ReduceKind::Prod
                                : kind == Kind::Max  ? tile::ReduceKind::Max
                                                     : tile::ReduceKind::Min;
-  r->verify(tile::ReduceOp::create(r->builder, r->locationOf(at), reduction,
-                                   from->value, dim, to->value, accumulate));
+  r->verify(tile::ReduceOp::create(r->builder, r->locationOf(at), reduction, from->value, dim,
+                                   to->value, accumulate));
 }
 
 namespace {
@@ -338,8 +319,7 @@ namespace {
 class MapBuilder {
 public:
   MapBuilder(Recorder &r, mlir::Value target, Loc at)
-      : r(r), target(target), rank(cast<MemRefType>(target.getType()).getRank()),
-        at(at) {}
+      : r(r), target(target), rank(cast<MemRefType>(target.getType()).getRank()), at(at) {}
 
   bool build(Ref expression) {
     collect(expression);
@@ -358,8 +338,7 @@ public:
       dims.resize(leaves.size());
       dims[number] = r.builder.getI64ArrayAttr(key.second);
     }
-    auto map = tile::MapOp::create(r.builder, loc, target, inputs,
-                                   r.builder.getArrayAttr(dims));
+    auto map = tile::MapOp::create(r.builder, loc, target, inputs, r.builder.getArrayAttr(dims));
     mlir::Block *body = r.builder.createBlock(&map.getBody());
     for (mlir::Value input : inputs)
       body->addArgument(cast<MemRefType>(input.getType()).getElementType(), loc);
@@ -404,8 +383,7 @@ private:
         cure += (cure.empty() ? "`cols(" : " or `cols(") + name + ")`";
     }
     r.error(BroadcastForm, at,
-            tile::describe(operand) + " does not have the shape of " +
-                tile::describe(target),
+            tile::describe(operand) + " does not have the shape of " + tile::describe(target),
             cure.empty() ? "an operand has the target's shape, or is broadcast "
                            "with rows(..) or cols(..)"
                          : "did you mean " + cure + "?");
@@ -425,13 +403,11 @@ private:
       if (node->dims.empty())
         checkShape(node->tile);
       leaves.try_emplace(leafOf(*node), leaves.size());
-    } else if (node->kind == ExprNode::ElementIndex &&
-               (node->dim < 0 || node->dim >= rank)) {
+    } else if (node->kind == ExprNode::ElementIndex && (node->dim < 0 || node->dim >= rank)) {
       r.error(BroadcastForm, at,
-              "an element of " + tile::describe(target) +
-                  " has no index along dimension " + std::to_string(node->dim),
-              "dimensions are counted from 0; the last one is " +
-                  std::to_string(rank - 1));
+              "an element of " + tile::describe(target) + " has no index along dimension " +
+                  std::to_string(node->dim),
+              "dimensions are counted from 0; the last one is " + std::to_string(rank - 1));
       ok = false;
     }
     for (Ref operand : node->operands)
@@ -500,8 +476,7 @@ void penstock::detail::assign(Ref target, Ref expression, Loc at) {
   if (!tile || !value)
     return;
   if (value->kind == Entry::Value) {
-    r->verify(tile::FillOp::create(r->builder, r->locationOf(at), tile->value,
-                                   value->value));
+    r->verify(tile::FillOp::create(r->builder, r->locationOf(at), tile->value, value->value));
     return;
   }
   MapBuilder(*r, tile->value, at).build(expression);
@@ -516,8 +491,7 @@ void penstock::detail::wait(List<const std::string_view> names, int lag, Loc at)
   if (!r)
     return;
   SmallVector<StringRef> texts(names.begin(), names.end());
-  r->verify(tile::WaitOp::create(r->builder, r->locationOf(at),
-                                 r->builder.getStrArrayAttr(texts),
+  r->verify(tile::WaitOp::create(r->builder, r->locationOf(at), r->builder.getStrArrayAttr(texts),
                                  static_cast<uint64_t>(static_cast<int64_t>(lag)), mlir::Value()));
 }
 
@@ -525,8 +499,8 @@ void penstock::detail::print(std::string_view text, Refs operands, Loc at) {
   Recorder *r = recorderFor(at);
   SmallVector<mlir::Value> values;
   if (r && useAll(*r, operands, at, "value", values))
-    r->verify(tile::PrintOp::create(r->builder, r->locationOf(at),
-                                    r->builder.getStringAttr(text), values));
+    r->verify(tile::PrintOp::create(r->builder, r->locationOf(at), r->builder.getStringAttr(text),
+                                    values));
 }
 
 void penstock::detail::require(Ref condition, std::string_view message, Loc at) {

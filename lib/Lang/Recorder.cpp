@@ -8,9 +8,9 @@
 #include "Dialect/Tile/DiagnosticBridge.h"
 #include "Dialect/Tile/Language.h"
 #include "Dialect/Tile/Locations.h"
+#include "Dialect/Tile/Signature.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Lang/CanonicalOrder.h"
-#include "Dialect/Tile/Signature.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -89,12 +89,10 @@ void Recorder::reportStray(Loc at) {
 }
 
 Recorder::Recorder(MLIRContext *context, const penstock::detail::KernelSource &source,
-                   const CompileOptions &options,
-                   std::vector<Diagnostic> &diagnostics)
-    : id(nextRecorderId()), context(context), builder(context),
-      diagnostics(diagnostics), fixedSizes(options.fix.begin(), options.fix.end()), source(source),
-      entries(1), exceptions(std::uncaught_exceptions()),
-      previous(currentRecorder) {
+                   const CompileOptions &options, std::vector<Diagnostic> &diagnostics)
+    : id(nextRecorderId()), context(context), builder(context), diagnostics(diagnostics),
+      fixedSizes(options.fix.begin(), options.fix.end()), source(source), entries(1),
+      exceptions(std::uncaught_exceptions()), previous(currentRecorder) {
   currentRecorder = this;
 }
 
@@ -114,8 +112,7 @@ Recorder::~Recorder() {
 OwningOpRef<ModuleOp> Recorder::record() {
   tile::DiagnosticCollector collector(context, diagnostics, OpForm);
   if (!tile::isKernelName(source.name)) {
-    error(BadName, source.at,
-          "`" + source.name + "` cannot be the name of a kernel",
+    error(BadName, source.at, "`" + source.name + "` cannot be the name of a kernel",
           "use letters, digits and _, and another start than penstock_; give "
           "{.name = \"..\"} when compiling a lambda or a template");
     return {};
@@ -123,13 +120,11 @@ OwningOpRef<ModuleOp> Recorder::record() {
   Location loc = locationOf(source.at);
   SmallVector<Type> types;
   for (const penstock::detail::ArgumentSpec &spec : source.arguments)
-    types.push_back(spec.tensor
-                        ? Type(tile::tensorType(typeOf(spec.element), spec.rank))
-                        : typeOf(spec.element));
+    types.push_back(spec.tensor ? Type(tile::tensorType(typeOf(spec.element), spec.rank))
+                                : typeOf(spec.element));
   module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
-  function = func::FuncOp::create(builder, loc, source.name,
-                                  builder.getFunctionType(types, {}));
+  function = func::FuncOp::create(builder, loc, source.name, builder.getFunctionType(types, {}));
   function->setAttr(tile::TileDialect::kernelAttr, builder.getUnitAttr());
   mlir::Block *body = function.addEntryBlock();
   builder.setInsertionPointToEnd(body);
@@ -160,8 +155,7 @@ bool Recorder::applySignature() {
   Signature signature = parseSignature(source.signature);
   if (!signature.error.empty()) {
     error(BadSignature, source.at,
-          "the signature \"" + source.signature + "\" cannot be read: " +
-              signature.error,
+          "the signature \"" + source.signature + "\" cannot be read: " + signature.error,
           "a signature looks like \"A[M,K], B[N,K], scale -> C[M,N]\"");
     return false;
   }
@@ -169,8 +163,7 @@ bool Recorder::applySignature() {
   if (stated && signature.arguments.size() != source.arguments.size()) {
     error(BadSignature, source.at,
           "the signature \"" + source.signature + "\" names " +
-              counted(signature.arguments.size(), "argument") +
-              " and the kernel takes " +
+              counted(signature.arguments.size(), "argument") + " and the kernel takes " +
               std::to_string(source.arguments.size()),
           "name every tensor and scalar that the kernel takes, in their order");
     return false;
@@ -182,35 +175,28 @@ bool Recorder::applySignature() {
     if (stated) {
       SignatureArgument &argument = signature.arguments[i];
       if (argument.tensor != spec.tensor ||
-          (spec.tensor &&
-           argument.sizes.size() != static_cast<size_t>(spec.rank))) {
-        error(BadSignature, source.at,
-              "the signature \"" + source.signature + "\" gives `" +
-                  argument.name + "` " +
-                  (argument.tensor
-                       ? counted(argument.sizes.size(), "dimension")
-                       : "no dimensions") +
-                  ", but argument " + std::to_string(i) + " of the kernel " +
-                  (spec.tensor ? "has " + std::to_string(spec.rank)
-                               : "is a scalar"),
-              spec.tensor ? "name one size for each dimension, as in \"A[M,K]\""
-                          : "a scalar is a bare name");
+          (spec.tensor && argument.sizes.size() != static_cast<size_t>(spec.rank))) {
+        error(
+            BadSignature, source.at,
+            "the signature \"" + source.signature + "\" gives `" + argument.name + "` " +
+                (argument.tensor ? counted(argument.sizes.size(), "dimension") : "no dimensions") +
+                ", but argument " + std::to_string(i) + " of the kernel " +
+                (spec.tensor ? "has " + std::to_string(spec.rank) : "is a scalar"),
+            spec.tensor ? "name one size for each dimension, as in \"A[M,K]\""
+                        : "a scalar is a bare name");
         return false;
       }
       name = argument.name;
       sizeNames.back() = argument.sizes;
       known.insert(argument.sizes.begin(), argument.sizes.end());
     }
-    function.setArgAttr(i, tile::TileDialect::nameAttr,
-                        builder.getStringAttr(name));
+    function.setArgAttr(i, tile::TileDialect::nameAttr, builder.getStringAttr(name));
     if (spec.tensor)
-      function.setArgAttr(
-          i, tile::TileDialect::accessAttr,
-          builder.getStringAttr(accessNames[static_cast<int>(spec.access)]));
+      function.setArgAttr(i, tile::TileDialect::accessAttr,
+                          builder.getStringAttr(accessNames[static_cast<int>(spec.access)]));
   }
   if (stated)
-    function->setAttr(tile::TileDialect::signatureAttr,
-                      builder.getStringAttr(source.signature));
+    function->setAttr(tile::TileDialect::signatureAttr, builder.getStringAttr(source.signature));
   for (const auto &[name, value] : fixedSizes) {
     if (!known.count(name)) {
       error(UnknownSize, source.at,
@@ -244,11 +230,9 @@ bool Recorder::runKernel() {
     return true;
   } catch (const std::exception &thrown) {
     error(ThrowingKernel, source.at,
-          "the kernel function threw while it was recorded: " +
-              std::string(thrown.what()));
+          "the kernel function threw while it was recorded: " + std::string(thrown.what()));
   } catch (...) {
-    error(ThrowingKernel, source.at,
-          "the kernel function threw while it was recorded");
+    error(ThrowingKernel, source.at, "the kernel function threw while it was recorded");
   }
   noteLast(diagnostics.back(), "this was recorded last before it threw");
   return false;
@@ -266,8 +250,7 @@ Entry *Recorder::use(Ref ref, Loc at, StringRef what) {
     return nullptr;
   }
   if (ref.recorder != id || ref.id >= entries.size()) {
-    error(ForeignValue, at,
-          "the " + what.str() + " belongs to another kernel",
+    error(ForeignValue, at, "the " + what.str() + " belongs to another kernel",
           "tiles and scalars live as long as the recording of their kernel; "
           "do not keep them");
     return nullptr;
@@ -275,10 +258,9 @@ Entry *Recorder::use(Ref ref, Loc at, StringRef what) {
   Entry &entry = entries[ref.id];
   if (entry.kind == Entry::Poison)
     return nullptr;
-  bool reachable =
-      !entry.scope || llvm::any_of(scopes, [&](const OpenScope &scope) {
-        return scope.number == entry.scope;
-      });
+  bool reachable = !entry.scope || llvm::any_of(scopes, [&](const OpenScope &scope) {
+    return scope.number == entry.scope;
+  });
   if (!reachable) {
     error(ForeignValue, at,
           "the " + what.str() +
@@ -308,8 +290,8 @@ Ref Recorder::add(ExprNode node) {
     penstock::Diagnostic diagnostic;
     diagnostic.code = TooLarge;
     diagnostic.place = tile::placeOf(node.loc);
-    diagnostic.message = "an expression is nested more than " +
-                         std::to_string(maxExprDepth) + " deep";
+    diagnostic.message =
+        "an expression is nested more than " + std::to_string(maxExprDepth) + " deep";
     diagnostic.helps.push_back("`set` a tile to a part of it first");
     diagnostics.push_back(std::move(diagnostic));
     return poison();
@@ -376,8 +358,7 @@ Type Recorder::typeOf(const Entry &entry) {
 // Errors
 //===----------------------------------------------------------------------===//
 
-void Recorder::error(DiagnosticCode code, Loc at, std::string message,
-                     std::string help) {
+void Recorder::error(DiagnosticCode code, Loc at, std::string message, std::string help) {
   penstock::Diagnostic diagnostic;
   diagnostic.code = code;
   diagnostic.place = {at.file, at.line, 0};
@@ -421,8 +402,7 @@ penstock::detail::Scope Recorder::open(Operation *op, mlir::Block *body) {
     // at for further mistakes.
     if (scopes.size() == maxNesting + 1)
       tile::emitCoded(op, TooLarge)
-          << "loops and conditions are nested more than " << maxNesting
-          << " deep";
+          << "loops and conditions are nested more than " << maxNesting << " deep";
     return {id, scopes.back().token};
   }
   if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
@@ -454,27 +434,22 @@ void Recorder::reportLeft(const OpenScope &scope) {
 }
 
 bool Recorder::isOpen(uint32_t token) const {
-  return llvm::any_of(scopes, [&](const OpenScope &scope) {
-    return scope.token == token;
-  });
+  return llvm::any_of(scopes, [&](const OpenScope &scope) { return scope.token == token; });
 }
 
 void Recorder::abandon(uint32_t token) {
-  auto scope = llvm::find_if(
-      scopes, [&](const OpenScope &open) { return open.token == token; });
+  auto scope = llvm::find_if(scopes, [&](const OpenScope &open) { return open.token == token; });
   // An exception is reported as such, and one `return` out of several loops
   // once.
   if (std::uncaught_exceptions() == exceptions && abandonedAt != recorded) {
     penstock::Diagnostic diagnostic;
     diagnostic.code = LeftLoop;
     diagnostic.place = tile::placeOf(scope->op->getLoc());
-    diagnostic.message =
-        "the body of this loop was left before its end, by break or return";
+    diagnostic.message = "the body of this loop was left before its end, by break or return";
     if (last.line != diagnostic.place.line || last.file != diagnostic.place.file)
       noteLast(diagnostic, "this was recorded last before it was left");
-    diagnostic.helps.push_back(
-        "the body of a tile loop is recorded once and runs for every "
-        "iteration; use b.when(..) for what depends on the iteration");
+    diagnostic.helps.push_back("the body of a tile loop is recorded once and runs for every "
+                               "iteration; use b.when(..) for what depends on the iteration");
     diagnostics.push_back(std::move(diagnostic));
   }
   abandonedAt = recorded;

@@ -35,12 +35,12 @@ struct ExprNode {
   Kind kind;
   detail::Op op = detail::Op::Add;
   bool isUnsigned = false;
-  mlir::Type type;            ///< of the element it stands for
-  std::vector<Ref> operands = {};  ///< expressions or scalars
-  mlir::Value tile = {};           ///< Elements, Load
-  std::vector<int64_t> dims = {};  ///< Elements: empty for the target's own
-  int64_t dim = 0;            ///< ElementIndex
-  unsigned depth = 1;         ///< of the expression; set by Recorder::add
+  mlir::Type type;                ///< of the element it stands for
+  std::vector<Ref> operands = {}; ///< expressions or scalars
+  mlir::Value tile = {};          ///< Elements, Load
+  std::vector<int64_t> dims = {}; ///< Elements: empty for the target's own
+  int64_t dim = 0;                ///< ElementIndex
+  unsigned depth = 1;             ///< of the expression; set by Recorder::add
   mlir::Location loc;
 };
 
@@ -91,17 +91,14 @@ public:
 
   /// Emits scalar arithmetic, for scalars and for the bodies of maps.
   mlir::Value emitUnary(detail::Op, mlir::Value, mlir::Location);
-  mlir::Value emitBinary(detail::Op, bool isUnsigned, mlir::Value, mlir::Value,
-                         mlir::Location);
-  mlir::Value emitConvert(mlir::Value, mlir::Type to, bool isUnsigned,
-                          mlir::Location);
+  mlir::Value emitBinary(detail::Op, bool isUnsigned, mlir::Value, mlir::Value, mlir::Location);
+  mlir::Value emitConvert(mlir::Value, mlir::Type to, bool isUnsigned, mlir::Location);
 
   //===------------------------------------------------------------------===//
   // Errors
   //===------------------------------------------------------------------===//
 
-  void error(DiagnosticCode code, Loc at, std::string message,
-             std::string help = "");
+  void error(DiagnosticCode code, Loc at, std::string message, std::string help = "");
   mlir::Location locationOf(Loc at);
   /// A note that shows the last place something was recorded at, for mistakes
   /// that leave no trace themselves.
@@ -151,11 +148,11 @@ private:
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   uint32_t nextToken = 1;
-  Loc last;              ///< of the last call that recorded something
-  uint64_t recorded = 0; ///< calls so far
+  Loc last;                          ///< of the last call that recorded something
+  uint64_t recorded = 0;             ///< calls so far
   uint64_t abandonedAt = UINT64_MAX; ///< calls when a loop was left by force
-  int exceptions;        ///< in flight when recording began
-  std::vector<Diagnostic> strays; ///< of other threads, guarded by their mutex
+  int exceptions;                    ///< in flight when recording began
+  std::vector<Diagnostic> strays;    ///< of other threads, guarded by their mutex
   Recorder *previous;
 };
 

@@ -45,17 +45,16 @@ constexpr NamedSet namedSets[] = {
     {"$l2ev", ".L2::evict_normal|.L2::evict_first|.L2::evict_last"},
     {"$l2pf", ".L2::64B|.L2::128B|.L2::256B"},
     {"$xnum", ".x1|.x2|.x4|.x8|.x16|.x32|.x64|.x128"},
-    {"$collector",
-     ".collector::a::fill|.collector::a::use|.collector::a::lastuse|"
-     ".collector::a::discard"},
+    {"$collector", ".collector::a::fill|.collector::a::use|.collector::a::lastuse|"
+                   ".collector::a::discard"},
 };
 
 /// m64n8k16 to m64n256k16 for one k.
 std::string wgmmaShapes(unsigned k) {
   std::string text;
   for (unsigned n = 8; n <= 256; n += 8)
-    text += (text.empty() ? "" : "|") + std::string(".m64n") +
-            std::to_string(n) + "k" + std::to_string(k);
+    text += (text.empty() ? "" : "|") + std::string(".m64n") + std::to_string(n) + "k" +
+            std::to_string(k);
   return text;
 }
 
@@ -86,9 +85,8 @@ std::string expand(std::string word) {
   return out;
 }
 
-InstructionForm makeForm(const char *family, const char *name,
-                         const char *modifiers, const char *operands,
-                         unsigned version, unsigned arch) {
+InstructionForm makeForm(const char *family, const char *name, const char *modifiers,
+                         const char *operands, unsigned version, unsigned arch) {
   InstructionForm form;
   form.family = family;
   form.name = name;
@@ -119,10 +117,7 @@ InstructionForm makeForm(const char *family, const char *name,
     }
     if (size_t colon = word.find(':'); colon != std::string::npos) {
       std::string width = word.substr(colon + 1);
-      spec.bits = width == "t"   ? -1
-                  : width == "u" ? -2
-                  : width == "w" ? -3
-                                 : std::stoi(width);
+      spec.bits = width == "t" ? -1 : width == "u" ? -2 : width == "w" ? -3 : std::stoi(width);
     }
     form.operands.push_back(spec);
   }
@@ -136,7 +131,7 @@ struct Table {
   Table() {
     const char *family = "";
 #define PTX_FAMILY(NAME) family = NAME;
-#define PTX_FORM(NAME, MODIFIERS, OPERANDS, VERSION, ARCH)                     \
+#define PTX_FORM(NAME, MODIFIERS, OPERANDS, VERSION, ARCH)                                         \
   forms.push_back(makeForm(family, NAME, MODIFIERS, OPERANDS, VERSION, ARCH));
 #include "PTX/Instructions.def"
     for (const InstructionForm &form : forms)
@@ -151,19 +146,17 @@ const Table &table() {
 
 /// Puts every modifier into a slot. On failure \p bad is the first modifier
 /// that no slot takes, or the empty text if a required one is missing.
-bool matchModifiers(const InstructionForm &form,
-                    std::span<const std::string_view> modifiers,
+bool matchModifiers(const InstructionForm &form, std::span<const std::string_view> modifiers,
                     std::string_view &bad, const ModifierSlot *&missing) {
   std::vector<bool> used(form.slots.size());
   size_t lastType = 0;
   for (std::string_view modifier : modifiers) {
     bool isType = typeFromName(modifier) != Type::None;
     bool placed = false;
-    for (size_t i = isType ? lastType : 0; i < form.slots.size() && !placed;
-         ++i) {
+    for (size_t i = isType ? lastType : 0; i < form.slots.size() && !placed; ++i) {
       const ModifierSlot &slot = form.slots[i];
-      if (used[i] || std::find(slot.choices.begin(), slot.choices.end(),
-                               modifier) == slot.choices.end())
+      if (used[i] ||
+          std::find(slot.choices.begin(), slot.choices.end(), modifier) == slot.choices.end())
         continue;
       used[i] = placed = true;
       if (isType)
@@ -184,8 +177,7 @@ bool matchModifiers(const InstructionForm &form,
 
 using Kind = Operand::Kind;
 
-bool kindFits(const OperandSpec &spec, const Operand &operand,
-              const Function &function) {
+bool kindFits(const OperandSpec &spec, const Operand &operand, const Function &function) {
   auto isPredicate = [&](const Operand &o) {
     return o.kind == Kind::Register && o.index < function.registers.size() &&
            function.registers[o.index].type == Type::Pred;
@@ -208,8 +200,7 @@ bool kindFits(const OperandSpec &spec, const Operand &operand,
            operand.kind == Kind::Address;
   case 'm':
   case 't':
-    return operand.kind == Kind::Address &&
-           (operand.elements.size() > 1) == (spec.kind == 't');
+    return operand.kind == Kind::Address && (operand.elements.size() > 1) == (spec.kind == 't');
   case 'v':
     return operand.kind != Kind::Address && operand.kind != Kind::Pair &&
            operand.kind != Kind::Label;
@@ -229,20 +220,18 @@ bool addressAllowed(const InstructionForm &form, const OperandSpec &spec) {
   return spec.kind == 'm' || spec.kind == 't' || form.name == "tcgen05.mma";
 }
 
-bool matchOperands(const InstructionForm &form, const Instruction &inst,
-                   const Function &function, std::string &why) {
+bool matchOperands(const InstructionForm &form, const Instruction &inst, const Function &function,
+                   std::string &why) {
   size_t next = 0;
   size_t required = 0;
   for (const OperandSpec &spec : form.operands)
     required += !spec.optional;
-  size_t spare =
-      inst.operands.size() > required ? inst.operands.size() - required : 0;
+  size_t spare = inst.operands.size() > required ? inst.operands.size() - required : 0;
   for (const OperandSpec &spec : form.operands) {
     if (spec.optional) {
       if (!spare)
         continue;
-      if (next < inst.operands.size() &&
-          !kindFits(spec, inst.operands[next], function))
+      if (next < inst.operands.size() && !kindFits(spec, inst.operands[next], function))
         continue;
       --spare;
     }
@@ -259,8 +248,7 @@ bool matchOperands(const InstructionForm &form, const Instruction &inst,
     const Operand *reg = &operand;
     if (operand.kind == Kind::Pair)
       reg = &operand.elements[0];
-    if (spec.bits && reg->kind == Kind::Register &&
-        reg->index < function.registers.size()) {
+    if (spec.bits && reg->kind == Kind::Register && reg->index < function.registers.size()) {
       int want = spec.bits;
       if (want == -1)
         want = int(typeBits(inst.type(0)));
@@ -275,9 +263,8 @@ bool matchOperands(const InstructionForm &form, const Instruction &inst,
       if (want == 8)
         wider = have >= 16;
       if (want && have != want && !wider) {
-        why = "operand " + std::to_string(next + 1) + " is a register of " +
-              std::to_string(have) + " bits where " + std::to_string(want) +
-              " are needed";
+        why = "operand " + std::to_string(next + 1) + " is a register of " + std::to_string(have) +
+              " bits where " + std::to_string(want) + " are needed";
         return false;
       }
     }
@@ -305,8 +292,8 @@ std::vector<std::string_view> splitOpcode(std::string_view opcode) {
   return parts;
 }
 
-bool matchInstruction(Instruction &inst, const Function &function,
-                      const Module &module, MatchFailure &failure) {
+bool matchInstruction(Instruction &inst, const Function &function, const Module &module,
+                      MatchFailure &failure) {
   const Table &all = table();
   std::vector<std::string_view> parts = splitOpcode(inst.opcode);
   // The longest name that begins the opcode decides; shorter names are tried
@@ -318,8 +305,7 @@ bool matchInstruction(Instruction &inst, const Function &function,
   const InstructionForm *tooNew = nullptr;
   size_t bestPlaced = 0;
   for (size_t n = parts.size(); n > 0; --n) {
-    size_t length =
-        size_t(parts[n - 1].data() + parts[n - 1].size() - inst.opcode.data());
+    size_t length = size_t(parts[n - 1].data() + parts[n - 1].size() - inst.opcode.data());
     auto found = all.byName.find(inst.opcode.substr(0, length));
     if (found == all.byName.end())
       continue;
@@ -329,9 +315,7 @@ bool matchInstruction(Instruction &inst, const Function &function,
       std::string_view wrong;
       const ModifierSlot *absent = nullptr;
       if (!matchModifiers(*form, rest, wrong, absent)) {
-        size_t placed = wrong.empty()
-                            ? rest.size()
-                            : size_t(wrong.data() - inst.opcode.data());
+        size_t placed = wrong.empty() ? rest.size() : size_t(wrong.data() - inst.opcode.data());
         if (placed >= bestPlaced) {
           bestPlaced = placed;
           bad = wrong;
@@ -357,13 +341,11 @@ bool matchInstruction(Instruction &inst, const Function &function,
   }
   if (tooNew) {
     failure.code = PtxTarget;
-    failure.message =
-        "`" + inst.opcode + "` needs PTX " +
-        std::to_string(tooNew->version / 10) + "." +
-        std::to_string(tooNew->version % 10) + " and sm_" +
-        std::to_string(tooNew->arch) + (tooNew->archSpecific ? "a" : "") +
-        "; the module says PTX " + std::to_string(module.version / 10) + "." +
-        std::to_string(module.version % 10) + " and " + module.target;
+    failure.message = "`" + inst.opcode + "` needs PTX " + std::to_string(tooNew->version / 10) +
+                      "." + std::to_string(tooNew->version % 10) + " and sm_" +
+                      std::to_string(tooNew->arch) + (tooNew->archSpecific ? "a" : "") +
+                      "; the module says PTX " + std::to_string(module.version / 10) + "." +
+                      std::to_string(module.version % 10) + " and " + module.target;
   } else if (!operandProblem.empty()) {
     failure.code = PtxOperands;
     failure.message = "`" + inst.opcode + "`: " + operandProblem;
@@ -372,8 +354,8 @@ bool matchInstruction(Instruction &inst, const Function &function,
     failure.message = "`" + inst.opcode + "` is not an instruction we support";
   } else if (!bad.empty()) {
     failure.code = PtxUnsupportedModifier;
-    failure.message = "`" + inst.opcode + "`: modifier `" + std::string(bad) +
-                      "` is not supported here";
+    failure.message =
+        "`" + inst.opcode + "`: modifier `" + std::string(bad) + "` is not supported here";
   } else {
     failure.code = PtxUnsupportedModifier;
     failure.message = "`" + inst.opcode + "`: a modifier is missing";
@@ -387,22 +369,20 @@ bool matchInstruction(Instruction &inst, const Function &function,
 }
 
 std::string instructionPage(bool (*executed)(const InstructionForm &)) {
-  std::string page =
-      "# Supported PTX instructions\n\n"
-      "Generated by `penstock-emu coverage --markdown` from the instruction "
-      "table; do not edit.\nA modifier ending in `?` is optional; `$` names "
-      "are sets listed at the end. Operands: d destination,\na source, p and "
-      "q predicates, m address, t tensor map with coordinates, v vector or "
-      "scalar, i immediate,\nl label, f function; the number after a colon is "
-      "the width in bits (t, u: of the first, second type; w: doubled).\n";
+  std::string page = "# Supported PTX instructions\n\n"
+                     "Generated by `penstock-emu coverage --markdown` from the instruction "
+                     "table; do not edit.\nA modifier ending in `?` is optional; `$` names "
+                     "are sets listed at the end. Operands: d destination,\na source, p and "
+                     "q predicates, m address, t tensor map with coordinates, v vector or "
+                     "scalar, i immediate,\nl label, f function; the number after a colon is "
+                     "the width in bits (t, u: of the first, second type; w: doubled).\n";
   std::string family;
   for (const InstructionForm &form : instructionForms()) {
     if (form.family != family) {
       family = form.family;
-      page +=
-          "\n## " + family +
-          "\n\n| instruction | modifiers | operands | PTX | from | executed "
-          "|\n|---|---|---|---|---|---|\n";
+      page += "\n## " + family +
+              "\n\n| instruction | modifiers | operands | PTX | from | executed "
+              "|\n|---|---|---|---|---|---|\n";
     }
     auto cell = [](std::string text) {
       std::string out;
@@ -410,18 +390,16 @@ std::string instructionPage(bool (*executed)(const InstructionForm &)) {
         out += c == '|' ? "\\|" : std::string(1, c);
       return out.empty() ? std::string(" ") : "`" + out + "`";
     };
-    page += "| `" + form.name + "` | " + cell(form.modifierText) + " | " +
-            cell(form.operandText) + " | " + std::to_string(form.version / 10) +
-            "." + std::to_string(form.version % 10) + " | sm_" +
-            std::to_string(form.arch) + (form.archSpecific ? "a" : "") + " | " +
+    page += "| `" + form.name + "` | " + cell(form.modifierText) + " | " + cell(form.operandText) +
+            " | " + std::to_string(form.version / 10) + "." + std::to_string(form.version % 10) +
+            " | sm_" + std::to_string(form.arch) + (form.archSpecific ? "a" : "") + " | " +
             (executed(form) ? "yes" : "no") + " |\n";
   }
   page += "\n## Sets\n\n";
   for (const NamedSet &set : namedSets)
     page += "- `" + std::string(set.name) + "`: `" + set.choices + "`\n";
-  page +=
-      "- `$wgshape8`, `$wgshape16`, `$wgshape32`: `.m64n8` to `.m64n256` in "
-      "steps of 8, with that k\n";
+  page += "- `$wgshape8`, `$wgshape16`, `$wgshape32`: `.m64n8` to `.m64n256` in "
+          "steps of 8, with that k\n";
   return page;
 }
 

@@ -67,8 +67,8 @@ struct MatchFailure {
 /// Finds the row that fits \p inst (its opcode, modifiers and operands), sets
 /// inst.form and fills inst.modifiers with what follows the row's name.
 /// Otherwise says what does not fit.
-bool matchInstruction(Instruction &inst, const Function &function,
-                      const Module &module, MatchFailure &failure);
+bool matchInstruction(Instruction &inst, const Function &function, const Module &module,
+                      MatchFailure &failure);
 
 /// The reference page docs/ptx-instructions.md; \p executed tells whether the
 /// emulator has code for a form.

@@ -14,8 +14,7 @@ namespace {
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isAlpha(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-         c == '$' || c == '%';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '%';
 }
 bool isWord(char c) { return isAlpha(c) || isDigit(c); }
 int hexDigit(char c) {
@@ -185,11 +184,10 @@ Token Lexer::next() {
     while (pos < text.size()) {
       if (isWord(text[pos]))
         ++pos;
-      else if (text[pos] == '.' && pos + 1 < text.size() &&
-               isWord(text[pos + 1]))
+      else if (text[pos] == '.' && pos + 1 < text.size() && isWord(text[pos + 1]))
         ++pos;
-      else if (text[pos] == ':' && pos + 2 < text.size() &&
-               text[pos + 1] == ':' && isWord(text[pos + 2]))
+      else if (text[pos] == ':' && pos + 2 < text.size() && text[pos + 1] == ':' &&
+               isWord(text[pos + 2]))
         pos += 2;
       else
         break;

@@ -156,9 +156,7 @@ struct Module {
   }
   /// Line \p n of the text, from 1, without leading blanks.
   std::string line(uint32_t n) const;
-  SourcePlace place(uint32_t line, uint32_t column = 0) const {
-    return {name, line, column};
-  }
+  SourcePlace place(uint32_t line, uint32_t column = 0) const { return {name, line, column}; }
 };
 
 } // namespace penstock::ptx

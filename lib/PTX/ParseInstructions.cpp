@@ -84,8 +84,7 @@ bool Parser::body(Function &function) {
       continue;
     }
     if (token.kind == Token::Kind::End)
-      return error(PtxSyntax,
-                   "the body of `" + function.name + "` does not end");
+      return error(PtxSyntax, "the body of `" + function.name + "` does not end");
     if (!statement(function)) {
       ok = false;
       if (diagnostics.size() >= 100)
@@ -172,10 +171,9 @@ bool Parser::statement(Function &function) {
         if (token.kind == Token::Kind::Directive &&
             (token.text == ".branchtargets" || token.text == ".calltargets" ||
              token.text == ".callprototype"))
-          return error(PtxDirective, "directive `" + std::string(token.text) +
-                                         "` is not supported");
-        return declare(name,
-                       {Name::Kind::Label, uint32_t(function.body.size())});
+          return error(PtxDirective,
+                       "directive `" + std::string(token.text) + "` is not supported");
+        return declare(name, {Name::Kind::Label, uint32_t(function.body.size())});
       }
     }
     return instruction(function, first);
@@ -201,8 +199,7 @@ bool Parser::instruction(Function &function, const Token &first) {
     Operand guard;
     if (!nameOperand(function, guard))
       return false;
-    if (guard.kind != Operand::Kind::Register ||
-        function.registers[guard.index].type != Type::Pred)
+    if (guard.kind != Operand::Kind::Register || function.registers[guard.index].type != Type::Pred)
       return error(PtxOperands, "the guard is not a predicate register");
     inst.guard = guard.index;
     if (!word(inst.opcode))
@@ -216,8 +213,7 @@ bool Parser::instruction(Function &function, const Token &first) {
   } else if (inst.opcode == "bra" || inst.opcode == "bra.uni") {
     Operand label;
     label.kind = Operand::Kind::Label;
-    labelUses.push_back({function.body.size(), scopeStack.back(),
-                         std::string(token.text), token});
+    labelUses.push_back({function.body.size(), scopeStack.back(), std::string(token.text), token});
     if (!word(label.name))
       return false;
     inst.operands.push_back(std::move(label));
@@ -242,8 +238,7 @@ bool Parser::instruction(Function &function, const Token &first) {
 bool Parser::callOperands(Function &function, Instruction &inst) {
   if (is('(')) {
     advance();
-    if (!operandList(function, inst.results, ')') || !expect(')') ||
-        !expect(','))
+    if (!operandList(function, inst.results, ')') || !expect(')') || !expect(','))
       return false;
   }
   Operand callee;
@@ -265,8 +260,7 @@ bool Parser::callOperands(Function &function, Instruction &inst) {
   return true;
 }
 
-bool Parser::operandList(Function &function, std::vector<Operand> &operands,
-                         char close) {
+bool Parser::operandList(Function &function, std::vector<Operand> &operands, char close) {
   do {
     if (operands.size() >= 1024)
       return error(PtxTooLarge, "too many operands");
@@ -313,9 +307,7 @@ bool Parser::operand(Function &function, Operand &result, unsigned depth) {
   }
   if (token.kind == Token::Kind::Integer) {
     result.kind = Operand::Kind::Immediate;
-    result.value = minus    ? 0 - token.value
-                   : invert ? ~token.value
-                            : token.value;
+    result.value = minus ? 0 - token.value : invert ? ~token.value : token.value;
     advance();
     return true;
   }
@@ -357,8 +349,7 @@ bool Parser::operand(Function &function, Operand &result, unsigned depth) {
 
 /// After `[`: a register, variable or number, plus or minus an offset, and for
 /// tensor copies a vector of coordinates.
-bool Parser::addressOperand(Function &function, Operand &result,
-                            unsigned depth) {
+bool Parser::addressOperand(Function &function, Operand &result, unsigned depth) {
   Operand base;
   if (token.kind == Token::Kind::Integer || is('-')) {
     base.kind = Operand::Kind::Immediate;
@@ -373,8 +364,7 @@ bool Parser::addressOperand(Function &function, Operand &result,
     uint64_t offset;
     if (!integer(offset))
       return false;
-    base.offset =
-        int64_t(uint64_t(base.offset) + (negative ? 0 - offset : offset));
+    base.offset = int64_t(uint64_t(base.offset) + (negative ? 0 - offset : offset));
   }
   result.elements.push_back(std::move(base));
   if (accept(',')) {
@@ -436,8 +426,7 @@ bool Parser::resolveLabels(Function &function) {
     const Name *found = nullptr;
     while (true) {
       auto it = scopes[scope].names.find(use.name);
-      if (it != scopes[scope].names.end() &&
-          it->second.kind == Name::Kind::Label) {
+      if (it != scopes[scope].names.end() && it->second.kind == Name::Kind::Label) {
         found = &it->second;
         break;
       }
@@ -446,14 +435,12 @@ bool Parser::resolveLabels(Function &function) {
       scope = scopes[scope].parent;
     }
     if (!found) {
-      ok = errorAt(use.at, PtxUnknownName,
-                   "label `" + use.name + "` is not declared");
+      ok = errorAt(use.at, PtxUnknownName, "label `" + use.name + "` is not declared");
       continue;
     }
     if (use.instruction < function.body.size()) {
       Instruction &inst = *function.body[use.instruction];
-      if (!inst.operands.empty() &&
-          inst.operands[0].kind == Operand::Kind::Label)
+      if (!inst.operands.empty() && inst.operands[0].kind == Operand::Kind::Label)
         inst.operands[0].index = found->index;
     }
   }

@@ -60,8 +60,8 @@ bool Parser::expect(char c) {
     advance();
     return true;
   }
-  return error(PtxSyntax, std::string("expected `") + c + "` before `" +
-                              std::string(token.text) + "`");
+  return error(PtxSyntax,
+               std::string("expected `") + c + "` before `" + std::string(token.text) + "`");
 }
 
 bool Parser::integer(uint64_t &value) {
@@ -75,8 +75,7 @@ bool Parser::integer(uint64_t &value) {
 
 bool Parser::word(std::string &text) {
   if (token.kind != Token::Kind::Word)
-    return error(PtxSyntax,
-                 "expected a name before `" + std::string(token.text) + "`");
+    return error(PtxSyntax, "expected a name before `" + std::string(token.text) + "`");
   text = token.text;
   advance();
   return true;
@@ -122,8 +121,7 @@ void Parser::skipBraces() {
 
 bool Parser::topLevel() {
   if (token.kind != Token::Kind::Directive)
-    return error(PtxSyntax, "expected a directive before `" +
-                                std::string(token.text) + "`");
+    return error(PtxSyntax, "expected a directive before `" + std::string(token.text) + "`");
   std::string name(token.text);
   if (name == ".version") {
     advance();
@@ -165,8 +163,7 @@ bool Parser::topLevel() {
     return expect(';');
   }
   bool isExtern = false;
-  while (name == ".visible" || name == ".extern" || name == ".weak" ||
-         name == ".common") {
+  while (name == ".visible" || name == ".extern" || name == ".weak" || name == ".common") {
     isExtern |= name == ".extern";
     advance();
     name = token.text;
@@ -191,15 +188,14 @@ bool Parser::target() {
       module.target = name;
       unsigned arch = 0;
       size_t i = 3;
-      for (; i < name.size() && isdigit((unsigned char)name[i]) && arch < 1000;
-           ++i)
+      for (; i < name.size() && isdigit((unsigned char)name[i]) && arch < 1000; ++i)
         arch = arch * 10 + unsigned(name[i] - '0');
       module.arch = arch;
       module.archSpecific = i < name.size();
       if (!arch)
         return error(PtxTarget, "unknown target `" + name + "`");
-    } else if (name != "debug" && name != "texmode_unified" &&
-               name != "texmode_independent" && name != "map_f64_to_f32") {
+    } else if (name != "debug" && name != "texmode_unified" && name != "texmode_independent" &&
+               name != "map_f64_to_f32") {
       return error(PtxTarget, "unknown target `" + name + "`");
     }
     advance();
@@ -228,8 +224,8 @@ bool Parser::fileDirective() {
 }
 
 /// `.align 8 .b8 name[16] = {...}, other;` after the state space.
-bool Parser::variables(std::vector<Variable> &into, Function *function,
-                       Space space, bool isExtern) {
+bool Parser::variables(std::vector<Variable> &into, Function *function, Space space,
+                       bool isExtern) {
   do {
     Variable variable;
     variable.space = space;
@@ -241,12 +237,9 @@ bool Parser::variables(std::vector<Variable> &into, Function *function,
     if (function) {
       if (!declare(variable.name, {Name::Kind::Local, uint32_t(into.size())}))
         return false;
-    } else if (!globals
-                    .try_emplace(variable.name, Name{Name::Kind::Global,
-                                                     uint32_t(into.size())})
+    } else if (!globals.try_emplace(variable.name, Name{Name::Kind::Global, uint32_t(into.size())})
                     .second) {
-      return error(PtxRedefinition,
-                   "`" + variable.name + "` is declared twice");
+      return error(PtxRedefinition, "`" + variable.name + "` is declared twice");
     }
     lastType = variable.type;
     lastAlign = variable.align;
@@ -275,8 +268,8 @@ bool Parser::variable1(Variable &variable, bool inFunction) {
       vector = unsigned(name[2] - '0');
     } else if (name == ".attribute" || name == ".managed") {
       return error(PtxDirective, "variable attributes are not supported");
-    } else if (name == ".ptr" || name == ".const" || name == ".global" ||
-               name == ".shared" || name == ".local") {
+    } else if (name == ".ptr" || name == ".const" || name == ".global" || name == ".shared" ||
+               name == ".local") {
       // Hints about what a pointer parameter points to.
     } else if (Type type = typeFromName(name); type != Type::None) {
       variable.type = type;
@@ -307,8 +300,7 @@ bool Parser::variable1(Variable &variable, bool inFunction) {
     uint64_t extent;
     if (!integer(extent) || !expect(']'))
       return false;
-    if (extent > maxVariableBytes ||
-        (count && extent > maxVariableBytes / count))
+    if (extent > maxVariableBytes || (count && extent > maxVariableBytes / count))
       return error(PtxTooLarge, "a variable of more than 1 GiB");
     count = open ? 0 : count * extent;
   }
@@ -328,8 +320,7 @@ bool Parser::variable1(Variable &variable, bool inFunction) {
   return true;
 }
 
-bool Parser::initializer(Variable &variable, uint64_t &at, uint64_t unit,
-                         unsigned depth) {
+bool Parser::initializer(Variable &variable, uint64_t &at, uint64_t unit, unsigned depth) {
   if (accept('{')) {
     if (depth > 8)
       return error(PtxTooLarge, "an initialiser nested too deeply");
@@ -346,8 +337,7 @@ bool Parser::initializer(Variable &variable, uint64_t &at, uint64_t unit,
     // The address of another variable, also as generic(name)+offset.
     std::string name;
     bool generic = token.text == "generic";
-    if (!word(name) || (generic && (!expect('(') || !word(name))) ||
-        (generic && !expect(')')))
+    if (!word(name) || (generic && (!expect('(') || !word(name))) || (generic && !expect(')')))
       return false;
     uint64_t addend = 0;
     if (accept('+') && !integer(addend))
@@ -382,8 +372,7 @@ bool Parser::parameterList(Function &function, uint32_t &count) {
   if (!expect('('))
     return false;
   while (!is(')')) {
-    bool isRegister =
-        token.kind == Token::Kind::Directive && token.text == ".reg";
+    bool isRegister = token.kind == Token::Kind::Directive && token.text == ".reg";
     if (isRegister)
       return error(PtxDirective, "register parameters are not supported");
     if (token.kind != Token::Kind::Directive || token.text != ".param")
@@ -393,8 +382,7 @@ bool Parser::parameterList(Function &function, uint32_t &count) {
     variable.space = Space::Param;
     lastType = Type::None;
     if (!variable1(variable, true) ||
-        !declare(variable.name,
-                 {Name::Kind::Local, uint32_t(function.variables.size())}))
+        !declare(variable.name, {Name::Kind::Local, uint32_t(function.variables.size())}))
       return false;
     function.variables.push_back(std::move(variable));
     ++count;
@@ -430,8 +418,7 @@ bool Parser::functionHeader(bool isEntry, bool isExtern) {
     return false;
   for (Variable &result : results) {
     scopes[0].names.erase(result.name);
-    if (!declare(result.name,
-                 {Name::Kind::Local, uint32_t(function.variables.size())}))
+    if (!declare(result.name, {Name::Kind::Local, uint32_t(function.variables.size())}))
       return false;
     function.variables.push_back(std::move(result));
     ++function.numResults;
@@ -440,8 +427,7 @@ bool Parser::functionHeader(bool isEntry, bool isExtern) {
     if (!functionAttribute(function))
       return false;
   auto declared = globals.find(function.name);
-  if (declared != globals.end() &&
-      declared->second.kind != Name::Kind::Function)
+  if (declared != globals.end() && declared->second.kind != Name::Kind::Function)
     return error(PtxRedefinition, "`" + function.name + "` is declared twice");
   globals[function.name] = Name{Name::Kind::Function, 0};
   if (accept(';')) {
@@ -485,9 +471,8 @@ bool Parser::functionAttribute(Function &function) {
       return error(PtxSyntax, "expected a string after .pragma");
     advance();
     return expect(';');
-  } else if (name != ".minnctapersm" && name != ".maxnctapersm" &&
-             name != ".noreturn" && name != ".maxclusterrank" &&
-             name != ".blocksareclusters")
+  } else if (name != ".minnctapersm" && name != ".maxnctapersm" && name != ".noreturn" &&
+             name != ".maxclusterrank" && name != ".blocksareclusters")
     return error(PtxDirective, "directive `" + name + "` is not supported");
   return true;
 }
@@ -496,13 +481,11 @@ bool Parser::functionAttribute(Function &function) {
 bool Parser::registers(Function &function) {
   advance();
   unsigned vector = 1;
-  if (token.kind == Token::Kind::Directive &&
-      (token.text == ".v2" || token.text == ".v4"))
+  if (token.kind == Token::Kind::Directive && (token.text == ".v2" || token.text == ".v4"))
     vector = unsigned(token.text[2] - '0');
   if (vector != 1)
     return error(PtxDirective, "vector registers are not supported");
-  Type type = token.kind == Token::Kind::Directive ? typeFromName(token.text)
-                                                   : Type::None;
+  Type type = token.kind == Token::Kind::Directive ? typeFromName(token.text) : Type::None;
   if (type == Type::None)
     return error(PtxSyntax, "expected the type of a register");
   advance();
@@ -514,21 +497,18 @@ bool Parser::registers(Function &function) {
       uint64_t count;
       if (!integer(count) || !expect('>'))
         return false;
-      if (count > maxRegisters ||
-          function.registers.size() + count > maxRegisters)
+      if (count > maxRegisters || function.registers.size() + count > maxRegisters)
         return error(PtxTooLarge, "more than 2^20 registers");
       for (uint64_t i = 0; i < count; ++i) {
         std::string each = name + std::to_string(i);
-        if (!declare(each, {Name::Kind::Register,
-                            uint32_t(function.registers.size())}))
+        if (!declare(each, {Name::Kind::Register, uint32_t(function.registers.size())}))
           return false;
         function.registers.push_back({each, type});
       }
     } else {
       if (function.registers.size() >= maxRegisters)
         return error(PtxTooLarge, "more than 2^20 registers");
-      if (!declare(name,
-                   {Name::Kind::Register, uint32_t(function.registers.size())}))
+      if (!declare(name, {Name::Kind::Register, uint32_t(function.registers.size())}))
         return false;
       function.registers.push_back({name, type});
     }

@@ -51,9 +51,7 @@ private:
 
   // Tokens and errors.
   void advance();
-  bool is(char c) const {
-    return token.kind == Token::Kind::Punct && token.text[0] == c;
-  }
+  bool is(char c) const { return token.kind == Token::Kind::Punct && token.text[0] == c; }
   bool accept(char c) {
     if (!is(c))
       return false;
@@ -72,11 +70,9 @@ private:
   bool topLevel();
   bool target();
   bool fileDirective();
-  bool variables(std::vector<Variable> &into, Function *function, Space space,
-                 bool isExtern);
+  bool variables(std::vector<Variable> &into, Function *function, Space space, bool isExtern);
   bool variable1(Variable &variable, bool inFunction);
-  bool initializer(Variable &variable, uint64_t &at, uint64_t unit,
-                   unsigned depth);
+  bool initializer(Variable &variable, uint64_t &at, uint64_t unit, unsigned depth);
   bool parameterList(Function &function, uint32_t &count);
   bool functionHeader(bool isEntry, bool isExtern);
   bool functionAttribute(Function &function);
@@ -88,8 +84,7 @@ private:
   bool locDirective();
   bool instruction(Function &function, const Token &first);
   bool callOperands(Function &function, Instruction &inst);
-  bool operandList(Function &function, std::vector<Operand> &operands,
-                   char close);
+  bool operandList(Function &function, std::vector<Operand> &operands, char close);
   bool operand(Function &function, Operand &operand, unsigned depth);
   bool addressOperand(Function &function, Operand &operand, unsigned depth);
   bool nameOperand(Function &function, Operand &operand);

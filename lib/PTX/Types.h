@@ -48,15 +48,7 @@ enum class Type : uint8_t {
   UE8M0x2,
 };
 
-enum class Space : uint8_t {
-  Generic,
-  Reg,
-  Const,
-  Global,
-  Local,
-  Param,
-  Shared
-};
+enum class Space : uint8_t { Generic, Reg, Const, Global, Local, Param, Shared };
 
 /// The type named \p name, with or without its leading dot; None if there is
 /// no such type.

@@ -36,8 +36,8 @@ size_t bytesOf(Element element) {
 }
 
 const char *nameOf(Element element) {
-  static const char *const names[] = {"f16", "bf16", "f32", "f64", "f8e4m3", "f8e5m2",
-                                      "bool", "i8", "i16", "i32", "i64", "index"};
+  static const char *const names[] = {"f16",  "bf16", "f32", "f64", "f8e4m3", "f8e5m2",
+                                      "bool", "i8",   "i16", "i32", "i64",    "index"};
   return names[static_cast<int>(element)];
 }
 
@@ -96,8 +96,8 @@ private:
       error(LaunchRank, called(i) + (want.tensor ? " is a tensor and is given a scalar"
                                                  : " is a scalar and is given a tensor"));
     else if (want.element != have.element)
-      error(LaunchRank, called(i) + " holds " + nameOf(want.element) + " and is given " +
-                            nameOf(have.element));
+      error(LaunchRank,
+            called(i) + " holds " + nameOf(want.element) + " and is given " + nameOf(have.element));
     else if (want.tensor && (have.sizes.size() != static_cast<size_t>(want.rank) ||
                              have.strides.size() != have.sizes.size()))
       error(LaunchRank, called(i) + " has rank " + std::to_string(want.rank) +
@@ -120,8 +120,8 @@ private:
       }
       elements *= size;
       if (stride < 0 || (size > 1 && stride > maxElements / size)) {
-        error(LaunchStride, "stride " + std::to_string(d) + " of " + called(i) + " is " +
-                                std::to_string(stride),
+        error(LaunchStride,
+              "stride " + std::to_string(d) + " of " + called(i) + " is " + std::to_string(stride),
               "strides are counted in elements and are not negative");
         return;
       }
@@ -129,21 +129,23 @@ private:
     if (elements == 0)
       return;
     if (tensor.sizes.back() > 1 && tensor.strides.back() != 1)
-      error(LaunchStride, called(i) + " has a stride of " + std::to_string(tensor.strides.back()) +
-                              " in its last dimension; kernels need it to be 1",
+      error(LaunchStride,
+            called(i) + " has a stride of " + std::to_string(tensor.strides.back()) +
+                " in its last dimension; kernels need it to be 1",
             "pass a contiguous copy, or write the kernel for the transposed tensor");
     if (info.arguments[i].written && selfOverlaps(tensor))
-      error(LaunchStride, called(i) + " is written, but its strides map different elements to "
-                                      "the same memory",
+      error(LaunchStride,
+            called(i) + " is written, but its strides map different elements to "
+                        "the same memory",
             "give every row memory of its own: a stride of at least " +
                 std::to_string(tensor.sizes.back()) + " elements");
     if (!tensor.data)
       error(LaunchNull, called(i) + " has " + std::to_string(elements) +
                             " elements, but its data is a null pointer");
     else if (reinterpret_cast<uintptr_t>(tensor.data) % bytesOf(tensor.element))
-      error(LaunchNull, called(i) + " holds " + nameOf(tensor.element) +
-                            " and is not aligned to " +
-                            std::to_string(bytesOf(tensor.element)) + " bytes",
+      error(LaunchNull,
+            called(i) + " holds " + nameOf(tensor.element) + " and is not aligned to " +
+                std::to_string(bytesOf(tensor.element)) + " bytes",
             "pass memory that was allocated as " + std::string(nameOf(tensor.element)));
   }
 
@@ -152,9 +154,8 @@ private:
   static bool selfOverlaps(const detail::Argument &tensor) {
     std::vector<size_t> order(tensor.sizes.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return tensor.strides[a] < tensor.strides[b];
-    });
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return tensor.strides[a] < tensor.strides[b]; });
     int64_t reach = 0;
     for (size_t d : order) {
       if (tensor.sizes[d] <= 1)
@@ -182,14 +183,13 @@ private:
         std::string where = "size " + std::to_string(d) + " of " + called(i);
         if (names[d][0] >= '0' && names[d][0] <= '9') {
           if (names[d] != std::to_string(value))
-            error(LaunchSize, where + " is " + std::to_string(value) +
-                                  ", but the signature says " + names[d],
+            error(LaunchSize,
+                  where + " is " + std::to_string(value) + ", but the signature says " + names[d],
                   signatureHelp());
           continue;
         }
         auto [known, isNew] = seen.try_emplace(names[d], Seen{value, where});
-        if (!isNew && known->second.value != value &&
-            !std::exchange(known->second.reported, true))
+        if (!isNew && known->second.value != value && !std::exchange(known->second.reported, true))
           error(LaunchSize,
                 "`" + names[d] + "` is " + std::to_string(value) + " as " + where + ", but " +
                     (known->second.where.empty()
@@ -250,12 +250,12 @@ private:
     for (size_t i = 0; i < arguments.size(); ++i)
       for (size_t j = 0; j < i; ++j) {
         const ArgumentInfo &a = info.arguments[i], &b = info.arguments[j];
-        if (!a.tensor || !b.tensor || (!a.written && !b.written) ||
-            (a.mayOverlap && b.mayOverlap))
+        if (!a.tensor || !b.tensor || (!a.written && !b.written) || (a.mayOverlap && b.mayOverlap))
           continue;
         if (overlap(spanOf(arguments[i]), spanOf(arguments[j])))
-          error(LaunchOverlap, called(j) + " and " + called(i) + " share memory, and " +
-                                   called(a.written ? i : j) + " is written",
+          error(LaunchOverlap,
+                called(j) + " and " + called(i) + " share memory, and " +
+                    called(a.written ? i : j) + " is written",
                 "give the kernel separate tensors, or one InOut tensor");
       }
   }

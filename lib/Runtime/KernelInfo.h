@@ -34,7 +34,7 @@ struct ArgumentInfo {
 struct KernelInfo {
   std::string name;
   std::string signature; ///< empty if it has none
-  SourcePlace place; ///< where it was compiled
+  SourcePlace place;     ///< where it was compiled
   SourcePlace gridPlace; ///< where its grid is stated; unknown without one
   std::vector<ArgumentInfo> arguments;
   std::map<std::string, int64_t> fixedSizes;

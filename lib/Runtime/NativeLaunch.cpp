@@ -24,8 +24,7 @@ public:
   void pointer(const void *value) { slots.push_back(reinterpret_cast<uint64_t>(value)); }
   void integer(int64_t value) { slots.push_back(static_cast<uint64_t>(value)); }
   /// A memref: allocated and aligned pointer, offset, sizes, strides.
-  void memref(const void *data, std::span<const int64_t> sizes,
-              std::span<const int64_t> strides) {
+  void memref(const void *data, std::span<const int64_t> sizes, std::span<const int64_t> strides) {
     pointer(data);
     pointer(data);
     integer(0);
@@ -89,16 +88,16 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
   uint64_t blocks = 1;
   for (int d = 0; d < 3; ++d) {
     if (constants[d] < 0)
-      return {problem(info, LaunchGrid, "extent " + std::to_string(d) + " of the grid of `" +
-                                            info.name + "` is " + std::to_string(constants[d]) +
-                                            "; it must not be negative")};
+      return {problem(info, LaunchGrid,
+                      "extent " + std::to_string(d) + " of the grid of `" + info.name + "` is " +
+                          std::to_string(constants[d]) + "; it must not be negative")};
     if (constants[d] > limits::maxBlocks ||
         (blocks *= static_cast<uint64_t>(constants[d])) > limits::maxBlocks)
-      return {problem(info, LaunchGrid,
-                      "the grid of `" + info.name + "` has 2^31 blocks or more")};
+      return {problem(info, LaunchGrid, "the grid of `" + info.name + "` has 2^31 blocks or more")};
   }
   int threads = options.threads > 0 ? options.threads : defaultThreads();
-  threads = static_cast<int>(std::min<uint64_t>(std::min(threads, 1024), std::max<uint64_t>(blocks, 1)));
+  threads =
+      static_cast<int>(std::min<uint64_t>(std::min(threads, 1024), std::max<uint64_t>(blocks, 1)));
   std::vector<std::unique_ptr<Scratch>> scratch(static_cast<size_t>(threads));
   std::atomic<bool> outOfMemory{false};
   parallelFor(blocks, threads, [&](uint64_t block, int worker) {

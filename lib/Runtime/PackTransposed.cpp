@@ -53,9 +53,8 @@ __attribute__((target("avx512f"))) inline __m512 load16(PackFrom type, const voi
 
 /// Transposes 16 x 16 in four rounds: pairs of rows, then pairs of pairs, then
 /// the 128-bit quarters.
-__attribute__((target("avx512f"))) void block16(PackFrom type, const void *from,
-                                                int64_t fromStride, int64_t at, float *to,
-                                                int64_t toStride) {
+__attribute__((target("avx512f"))) void block16(PackFrom type, const void *from, int64_t fromStride,
+                                                int64_t at, float *to, int64_t toStride) {
   __m512 r[16], t[16];
   for (int i = 0; i < 16; ++i)
     r[i] = load16(type, from, at + i * fromStride);

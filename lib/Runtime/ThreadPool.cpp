@@ -28,8 +28,7 @@ public:
       thread.join();
   }
 
-  void run(uint64_t count, int threads,
-           const std::function<void(uint64_t, int)> &body) {
+  void run(uint64_t count, int threads, const std::function<void(uint64_t, int)> &body) {
     std::unique_lock turn(inUse, std::try_to_lock);
     if (threads <= 1 || count <= 1 || !turn) {
       for (uint64_t item = 0; item < count; ++item)
@@ -90,14 +89,11 @@ private:
 
 } // namespace
 
-void parallelFor(uint64_t count, int threads,
-                 const std::function<void(uint64_t, int)> &body) {
+void parallelFor(uint64_t count, int threads, const std::function<void(uint64_t, int)> &body) {
   static Pool pool;
   pool.run(count, threads > 0 ? threads : defaultThreads(), body);
 }
 
-int defaultThreads() {
-  return std::max(1u, std::thread::hardware_concurrency());
-}
+int defaultThreads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 } // namespace penstock

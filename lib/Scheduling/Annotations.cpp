@@ -29,9 +29,8 @@ public:
                                "the first asks for a schedule, the others "
                                "state one");
     else if (annotations.stage.has_value() != annotations.order.has_value())
-      error(StageWithoutOrder, annotations.stage
-                                   ? "stage is given without order"
-                                   : "order is given without stage");
+      error(StageWithoutOrder,
+            annotations.stage ? "stage is given without order" : "order is given without stage");
     if (!loop.diagnostics.empty())
       return std::move(loop);
     Schedule schedule;
@@ -70,8 +69,7 @@ private:
     for (Diagnostic &d : more)
       loop.diagnostics.push_back(std::move(d));
   }
-  bool entries(const char *what, const std::vector<int64_t> &given,
-               std::vector<int64_t> &used);
+  bool entries(const char *what, const std::vector<int64_t> &given, std::vector<int64_t> &used);
   void warnAboutScalars(const Schedule &schedule);
   bool markAsynchronous(const Schedule *schedule);
 
@@ -90,8 +88,7 @@ bool Resolver::entries(const char *what, const std::vector<int64_t> &given,
     return true;
   }
   if (given.size() != count + scalars.size()) {
-    std::string message = std::string(what) + " has " +
-                          std::to_string(given.size()) +
+    std::string message = std::string(what) + " has " + std::to_string(given.size()) +
                           " entries; the loop has " + std::to_string(count) +
                           " scheduled statements";
     if (!scalars.empty())
@@ -145,36 +142,31 @@ bool Resolver::markAsynchronous(const Schedule *schedule) {
     for (int64_t stage : *annotations.asyncStages) {
       bool any = false;
       for (StatementId s = 0; s < problem.statements.size(); ++s)
-        if (schedule->stage[s] == stage &&
-            problem.statements[s].kind == StatementKind::Copy)
+        if (schedule->stage[s] == stage && problem.statements[s].kind == StatementKind::Copy)
           any = problem.statements[s].async = true;
       if (!any) {
-        error(AsyncAnnotation, "stage " + std::to_string(stage) +
-                                   " is to be asynchronous and has no copy");
+        error(AsyncAnnotation,
+              "stage " + std::to_string(stage) + " is to be asynchronous and has no copy");
         return false;
       }
     }
   }
-  auto perStatement = [&](const char *what,
-                          const std::optional<std::vector<int64_t>> &given,
+  auto perStatement = [&](const char *what, const std::optional<std::vector<int64_t>> &given,
                           std::vector<int64_t> &used) {
     return !given || entries(what, *given, used);
   };
   std::vector<int64_t> producers, groups;
   if (!perStatement("async_producers", annotations.asyncProducers, producers) ||
-      !perStatement("async_producer_groups", annotations.asyncProducerGroups,
-                    groups))
+      !perStatement("async_producer_groups", annotations.asyncProducerGroups, groups))
     return false;
   for (StatementId s = 0; s < producers.size(); ++s) {
     Statement &statement = problem.statements[s];
     if (producers[s] != 0 && producers[s] != 1) {
-      error(AsyncAnnotation, "async_producers holds " +
-                                 std::to_string(producers[s]) + " for `" +
+      error(AsyncAnnotation, "async_producers holds " + std::to_string(producers[s]) + " for `" +
                                  statement.name + "`; it must be 0 or 1");
       return false;
     }
-    if (producers[s] && statement.kind != StatementKind::Copy &&
-        !statement.async) {
+    if (producers[s] && statement.kind != StatementKind::Copy && !statement.async) {
       error(AsyncAnnotation, "`" + statement.name +
                                  "` is marked as an asynchronous producer and "
                                  "is not a copy")
@@ -187,10 +179,8 @@ bool Resolver::markAsynchronous(const Schedule *schedule) {
     Statement &statement = problem.statements[s];
     if (groups[s] < -1 || (groups[s] >= 0 && !statement.async)) {
       error(AsyncAnnotation,
-            groups[s] < -1
-                ? "the commit group of `" + statement.name + "` is less than -1"
-                : "`" + statement.name +
-                      "` has a commit group and is not asynchronous")
+            groups[s] < -1 ? "the commit group of `" + statement.name + "` is less than -1"
+                           : "`" + statement.name + "` has a commit group and is not asynchronous")
           .place = statement.place;
       return false;
     }
@@ -204,8 +194,7 @@ bool Resolver::markAsynchronous(const Schedule *schedule) {
 
 } // namespace
 
-PipelinedLoop resolve(const Problem &problem,
-                      const LoopAnnotations &annotations,
+PipelinedLoop resolve(const Problem &problem, const LoopAnnotations &annotations,
                       const std::vector<NamedScalar> &scalars) {
   return Resolver(problem, annotations, scalars).run();
 }

@@ -47,8 +47,7 @@ public:
   }
 
 private:
-  Diagnostic &error(unsigned code, const SourcePlace &place,
-                    std::string message) {
+  Diagnostic &error(unsigned code, const SourcePlace &place, std::string message) {
     Diagnostic d;
     d.code = code;
     d.place = place;
@@ -60,14 +59,12 @@ private:
     error(ProblemMalformed, place, std::move(message));
   }
 
-  template <typename T>
-  void names(const std::vector<T> &all, const std::string &what) {
+  template <typename T> void names(const std::vector<T> &all, const std::string &what) {
     std::set<std::string> seen;
     for (const T &x : all)
       if (x.name.empty() || !seen.insert(x.name).second)
         malformed({}, x.name.empty() ? "a " + what + " has no name"
-                                     : "two of the names of a " + what +
-                                           " are `" + x.name + "`");
+                                     : "two of the names of a " + what + " are `" + x.name + "`");
   }
 
   void checkBuffer(const Buffer &);
@@ -91,88 +88,70 @@ private:
 
 void Checker::checkBuffer(const Buffer &buffer) {
   if (buffer.bytes < 0 || buffer.bytes > maxCoordinate)
-    malformed(buffer.place,
-              "the size of `" + buffer.name + "` is negative or too large");
+    malformed(buffer.place, "the size of `" + buffer.name + "` is negative or too large");
   if (buffer.statedVersions > unsigned(maxDistance))
     malformed(buffer.place, "`" + buffer.name + "` states too many versions");
   for (int64_t extent : buffer.shape)
     if (extent < 1 || extent > maxCoordinate)
-      malformed(buffer.place, "an extent of `" + buffer.name +
-                                  "` is less than 1 or too large");
+      malformed(buffer.place, "an extent of `" + buffer.name + "` is less than 1 or too large");
   for (const Region &region : buffer.readAfter)
     checkRegion(region, buffer, buffer.place);
 }
 
-void Checker::checkRegion(const Region &region, const Buffer &buffer,
-                          const SourcePlace &place) {
+void Checker::checkRegion(const Region &region, const Buffer &buffer, const SourcePlace &place) {
   if (region.kind != Region::Kind::Box)
     return;
   if (region.box.empty())
     malformed(place, "a box of `" + buffer.name + "` has no dimension");
   if (!buffer.shape.empty() && region.box.size() != buffer.shape.size())
-    malformed(place, "a region of `" + buffer.name + "` has " +
-                         std::to_string(region.box.size()) +
-                         " dimensions, the buffer has " +
-                         std::to_string(buffer.shape.size()));
+    malformed(place, "a region of `" + buffer.name + "` has " + std::to_string(region.box.size()) +
+                         " dimensions, the buffer has " + std::to_string(buffer.shape.size()));
   for (const AffineInterval &x : region.box)
-    if (x.length < 1 || x.length > maxCoordinate ||
-        std::max(x.offset, -x.offset) > maxCoordinate ||
+    if (x.length < 1 || x.length > maxCoordinate || std::max(x.offset, -x.offset) > maxCoordinate ||
         std::max(x.scale, -x.scale) > maxCoordinate)
-      malformed(place, "a region of `" + buffer.name +
-                           "` is empty or its numbers are too large");
+      malformed(place, "a region of `" + buffer.name + "` is empty or its numbers are too large");
 }
 
 void Checker::checkStatement(StatementId s) {
   const Statement &statement = problem.statements[s];
   for (const Access &access : statement.accesses) {
     if (access.buffer >= problem.buffers.size()) {
-      malformed(statement.place,
-                "`" + statement.name + "` accesses an unknown buffer");
+      malformed(statement.place, "`" + statement.name + "` accesses an unknown buffer");
       continue;
     }
     checkRegion(access.region, problem.buffers[access.buffer], statement.place);
   }
   for (const Literal &literal : statement.guard)
     if (exclusive({literal}, statement.guard))
-      malformed(statement.place,
-                "the condition of `" + statement.name + "` is never true");
+      malformed(statement.place, "the condition of `" + statement.name + "` is never true");
   if (statement.queue != none && statement.queue >= problem.queues.size())
-    return malformed(statement.place,
-                     "`" + statement.name + "` is in an unknown queue");
-  if (statement.busy < 0 || statement.busy > maxCoordinate ||
-      statement.latency < 0 || statement.latency > maxCoordinate)
-    malformed(statement.place,
-              "a time of `" + statement.name + "` is negative or too large");
+    return malformed(statement.place, "`" + statement.name + "` is in an unknown queue");
+  if (statement.busy < 0 || statement.busy > maxCoordinate || statement.latency < 0 ||
+      statement.latency > maxCoordinate)
+    malformed(statement.place, "a time of `" + statement.name + "` is negative or too large");
   bool isWait = statement.kind == StatementKind::Wait;
   bool isCommit = statement.kind == StatementKind::Commit;
   if (!isWait && (!statement.awaits.empty() || statement.count >= 0))
+    malformed(statement.place, "`" + statement.name + "` awaits something and is not a wait");
+  if (statement.async && (isWait || isCommit || statement.kind == StatementKind::Fence ||
+                          statement.kind == StatementKind::Scalar))
     malformed(statement.place,
-              "`" + statement.name + "` awaits something and is not a wait");
-  if (statement.async &&
-      (isWait || isCommit || statement.kind == StatementKind::Fence ||
-       statement.kind == StatementKind::Scalar))
-    malformed(statement.place, "`" + statement.name +
-                                   "` is asynchronous and a " +
-                                   kindName(statement.kind));
+              "`" + statement.name + "` is asynchronous and a " + kindName(statement.kind));
   if (statement.queue != none && !statement.async && !isWait && !isCommit)
-    malformed(statement.place,
-              "`" + statement.name + "` is in a queue and not asynchronous");
+    malformed(statement.place, "`" + statement.name + "` is in a queue and not asynchronous");
   if (statement.group < -1 || (statement.group >= 0 && !statement.async))
     malformed(statement.place, "`" + statement.name +
                                    "` is in a commit group and not "
                                    "asynchronous");
-  if (statement.group >= 0 && statement.queue != none &&
-      hasCommit(statement.queue))
+  if (statement.group >= 0 && statement.queue != none && hasCommit(statement.queue))
     malformed(statement.place, "`" + statement.name +
                                    "` has a commit group and a commit of its "
                                    "own");
   if (!statement.users.empty() && statement.kind != StatementKind::Scalar)
-    malformed(statement.place,
-              "`" + statement.name + "` has users and is not a scalar");
+    malformed(statement.place, "`" + statement.name + "` has users and is not a scalar");
   for (StatementId user : statement.users) {
     if (user >= problem.statements.size())
-      malformed(statement.place,
-                "`" + statement.name + "` is used by an unknown statement");
+      malformed(statement.place, "`" + statement.name + "` is used by an unknown statement");
     else if (user <= s)
       error(ScalarUserBefore, problem.statements[user].place,
             "`" + problem.statements[user].name + "` uses `" + statement.name +
@@ -180,13 +159,11 @@ void Checker::checkStatement(StatementId s) {
   }
   if (isCommit) {
     if (statement.queue == none)
-      malformed(statement.place,
-                "commit `" + statement.name + "` names no queue");
+      malformed(statement.place, "commit `" + statement.name + "` names no queue");
     if (!statement.guard.empty())
       error(ConditionalCommit, statement.place,
             "`" + statement.name + "` commits a group only if `" +
-                statement.guard.front().condition +
-                "` holds, so no wait can count the groups")
+                statement.guard.front().condition + "` holds, so no wait can count the groups")
           .helps.push_back("commit unconditionally; an empty group is free");
   }
   if (isWait)
@@ -202,15 +179,14 @@ void Checker::checkWait(StatementId w) {
       malformed(wait.place, "counted wait `" + wait.name + "` names no queue");
     else if (!hasCommit(wait.queue))
       error(AwaitsNothing, wait.place,
-            "`" + wait.name + "` counts the groups of `" +
-                problem.queues[wait.queue].name +
+            "`" + wait.name + "` counts the groups of `" + problem.queues[wait.queue].name +
                 "`, to which nothing in the loop commits");
     if (wait.count > maxStage)
       malformed(wait.place, "`" + wait.name + "` counts too many groups");
     if (!wait.guard.empty())
       error(ConditionalWait, wait.place,
-            "`" + wait.name + "` counts groups only if `" +
-                wait.guard.front().condition + "` holds")
+            "`" + wait.name + "` counts groups only if `" + wait.guard.front().condition +
+                "` holds")
           .helps.push_back("wait unconditionally");
   } else if (wait.count != -1) {
     malformed(wait.place, "`" + wait.name + "` has a negative count");
@@ -224,32 +200,28 @@ void Checker::checkWait(StatementId w) {
     }
     const Statement &awaited = problem.statements[await.statement];
     if (!awaited.async)
-      malformed(wait.place, "`" + wait.name + "` awaits `" + awaited.name +
-                                "`, which is not asynchronous");
+      malformed(wait.place,
+                "`" + wait.name + "` awaits `" + awaited.name + "`, which is not asynchronous");
     if (await.distance < 0 || await.distance > maxStage)
-      malformed(wait.place, "`" + wait.name +
-                                "` awaits at a negative or too large distance");
+      malformed(wait.place, "`" + wait.name + "` awaits at a negative or too large distance");
     if (!await.reads && !await.writes)
       malformed(wait.place, "`" + wait.name +
                                 "` awaits neither reads nor "
                                 "writes of `" +
                                 awaited.name + "`");
     if (await.distance == 0 && await.statement >= w) {
-      Diagnostic &d =
-          error(AwaitsUnissued, wait.place,
-                "`" + wait.name + "` awaits `" + awaited.name +
-                    "` of its own iteration, which is issued only after it");
+      Diagnostic &d = error(AwaitsUnissued, wait.place,
+                            "`" + wait.name + "` awaits `" + awaited.name +
+                                "` of its own iteration, which is issued only after it");
       d.notes.push_back({awaited.place, "`" + awaited.name + "` is here", ""});
       d.helps.push_back("await it with distance 1, or move the wait after it");
     }
     // At another iteration the condition is another value.
-    bool exists = wait.guard.empty() ||
-                  (await.distance == 0 && implies(awaited.guard, wait.guard));
+    bool exists = wait.guard.empty() || (await.distance == 0 && implies(awaited.guard, wait.guard));
     if (!exists) {
-      Diagnostic &d = error(
-          ConditionalWait, wait.place,
-          "`" + wait.name + "` runs only if `" + wait.guard.front().condition +
-              "` holds, and `" + awaited.name + "` may run without it");
+      Diagnostic &d = error(ConditionalWait, wait.place,
+                            "`" + wait.name + "` runs only if `" + wait.guard.front().condition +
+                                "` holds, and `" + awaited.name + "` may run without it");
       d.notes.push_back({awaited.place, "`" + awaited.name + "` is here", ""});
       d.helps.push_back("wait unconditionally");
     }
@@ -258,8 +230,7 @@ void Checker::checkWait(StatementId w) {
 
 void Checker::checkAsync(StatementId s) {
   const Statement &statement = problem.statements[s];
-  if (statement.queue != none && hasCommit(statement.queue) &&
-      !hasCommit(statement.queue, s + 1))
+  if (statement.queue != none && hasCommit(statement.queue) && !hasCommit(statement.queue, s + 1))
     error(NeverCommitted, statement.place,
           "`" + statement.name +
               "` is committed by no later commit of its "
@@ -268,14 +239,12 @@ void Checker::checkAsync(StatementId s) {
 }
 
 void Checker::checkConflict(const GivenConflict &c) {
-  if (c.first >= problem.statements.size() ||
-      c.second >= problem.statements.size() ||
+  if (c.first >= problem.statements.size() || c.second >= problem.statements.size() ||
       c.buffer >= problem.buffers.size())
     return malformed({}, "a conflict names an unknown statement or buffer");
   const Buffer &buffer = problem.buffers[c.buffer];
   if (!buffer.conflictsGiven)
-    malformed({}, "conflicts of `" + buffer.name +
-                      "` are given and computed from regions");
+    malformed({}, "conflicts of `" + buffer.name + "` are given and computed from regions");
   if (!c.firstWrites && !c.secondWrites)
     malformed({}, "a conflict on `" + buffer.name + "` between two reads");
   for (const DistanceSet::Range &r : c.distances.ranges())
@@ -289,8 +258,7 @@ void Checker::checkSize() {
   std::vector<size_t> accesses(problem.buffers.size(), 0);
   for (const Statement &s : problem.statements)
     for (const Access &a : s.accesses)
-      if (a.buffer < accesses.size() &&
-          !problem.buffers[a.buffer].conflictsGiven)
+      if (a.buffer < accesses.size() && !problem.buffers[a.buffer].conflictsGiven)
         ++accesses[a.buffer];
   size_t pairs = problem.conflicts.size();
   for (size_t n : accesses)
@@ -298,14 +266,12 @@ void Checker::checkSize() {
   if (pairs > maxPairs)
     error(InstanceTooLarge, problem.place,
           "the loop has " + std::to_string(pairs) +
-              " pairs of accesses to the same buffer; at most " +
-              std::to_string(maxPairs) + " are compared");
+              " pairs of accesses to the same buffer; at most " + std::to_string(maxPairs) +
+              " are compared");
 }
 
 } // namespace
 
-std::vector<Diagnostic> check(const Problem &problem) {
-  return Checker(problem).run();
-}
+std::vector<Diagnostic> check(const Problem &problem) { return Checker(problem).run(); }
 
 } // namespace penstock::sched

@@ -24,8 +24,7 @@ namespace {
 
 using Kind = RoleEventKind;
 
-RolesVerdict refuse(unsigned code, std::string message,
-                    const SourcePlace &place = {}) {
+RolesVerdict refuse(unsigned code, std::string message, const SourcePlace &place = {}) {
   RolesVerdict verdict;
   verdict.live = false;
   verdict.reason.code = code;
@@ -65,11 +64,9 @@ private:
   using RingKey = std::pair<bool, unsigned>; ///< link?, index
 
   std::optional<RolesVerdict> collect(const Role &role);
-  std::optional<RolesVerdict> compare(RingKey ring,
-                                      const std::vector<Side> &sides);
+  std::optional<RolesVerdict> compare(RingKey ring, const std::vector<Side> &sides);
   std::string name(RingKey ring) const {
-    return ring.first ? system.links[ring.second].name
-                      : system.rings[ring.second].name;
+    return ring.first ? system.links[ring.second].name : system.rings[ring.second].name;
   }
 
   const RoleSystem &system;
@@ -78,61 +75,51 @@ private:
 
 std::optional<RolesVerdict> TokenCheck::collect(const Role &role) {
   if (role.factor < 1 || (role.extra % role.factor) != 0)
-    return refuse(RolesOutsideModel,
-                  "role `" + role.name +
-                      "` runs a number of iterations that is no multiple of "
-                      "the loop's");
+    return refuse(RolesOutsideModel, "role `" + role.name +
+                                         "` runs a number of iterations that is no multiple of "
+                                         "the loop's");
   Trips trips{role.factor, role.extra / role.factor, role.leastTrips};
   std::map<std::pair<RingKey, Kind>, std::set<int64_t>> tokens;
   for (const RoleEvent &e : role.events) {
     RingKey key{onLink(e.kind), e.ring};
     if (e.ring >= (key.first ? system.links.size() : system.rings.size()))
-      return refuse(RolesOutsideModel,
-                    "role `" + role.name + "` uses an unknown ring", e.place);
+      return refuse(RolesOutsideModel, "role `" + role.name + "` uses an unknown ring", e.place);
     if (!tokens[{key, e.kind}].insert(e.token).second)
       return refuse(TokensUnequal,
-                    "role `" + role.name + "` handles token " +
-                        std::to_string(e.token) + " of `" + name(key) +
-                        "` twice (" + roleEventName(e.kind) + ")",
+                    "role `" + role.name + "` handles token " + std::to_string(e.token) + " of `" +
+                        name(key) + "` twice (" + roleEventName(e.kind) + ")",
                     e.place);
   }
   for (const auto &[key, set] : tokens) {
     if (*set.begin() != 0 || *set.rbegin() + 1 != int64_t(set.size()))
-      return refuse(TokensUnequal, "role `" + role.name +
-                                       "` leaves out tokens of `" +
-                                       name(key.first) + "`");
+      return refuse(TokensUnequal,
+                    "role `" + role.name + "` leaves out tokens of `" + name(key.first) + "`");
     uses[key.first].push_back(
         {key.second, role.name, int64_t(set.size()) * role.factor, trips, {}});
   }
   return std::nullopt;
 }
 
-std::optional<RolesVerdict>
-TokenCheck::compare(RingKey ring, const std::vector<Side> &sides) {
+std::optional<RolesVerdict> TokenCheck::compare(RingKey ring, const std::vector<Side> &sides) {
   auto has = [&](Kind kind) {
-    return std::any_of(sides.begin(), sides.end(),
-                       [&](const Side &s) { return s.kind == kind; });
+    return std::any_of(sides.begin(), sides.end(), [&](const Side &s) { return s.kind == kind; });
   };
-  for (auto [waits, arrives] : {std::pair(Kind::Acquire, Kind::Release),
-                                std::pair(Kind::Wait, Kind::Commit),
-                                std::pair(Kind::Await, Kind::Signal)})
+  for (auto [waits, arrives] :
+       {std::pair(Kind::Acquire, Kind::Release), std::pair(Kind::Wait, Kind::Commit),
+        std::pair(Kind::Await, Kind::Signal)})
     if (has(waits) && !has(arrives))
-      return refuse(TokensUnequal, "`" + name(ring) + "` is waited on (" +
-                                       roleEventName(waits) +
-                                       "), and no role arrives (" +
-                                       roleEventName(arrives) + ")");
+      return refuse(TokensUnequal, "`" + name(ring) + "` is waited on (" + roleEventName(waits) +
+                                       "), and no role arrives (" + roleEventName(arrives) + ")");
   if (!ring.first && system.rings[ring.second].slots < 1)
     return refuse(RolesOutsideModel, "`" + name(ring) + "` has no slot");
   const Side &first = sides.front();
   for (const Side &side : sides) {
-    bool equal = side.perIteration == first.perIteration &&
-                 side.trips.extra == first.trips.extra &&
+    bool equal = side.perIteration == first.perIteration && side.trips.extra == first.trips.extra &&
                  side.trips.least == first.trips.least;
     if (equal)
       continue;
     std::string message = "`" + first.role + "` and `" + side.role +
-                          "` do not handle the same number of tokens of `" +
-                          name(ring) + "`";
+                          "` do not handle the same number of tokens of `" + name(ring) + "`";
     if (side.trips.least != first.trips.least)
       message += " when the loop has fewer iterations than its peeled code";
     RolesVerdict bad = refuse(TokensUnequal, message);
@@ -152,21 +139,19 @@ RolesVerdict checkFlat(const RoleSystem &system) {
     if (e.blocking && e.distance < 0) {
       RolesVerdict verdict =
           refuse(WaitsBeyondEnd,
-                 "`" + graph.events[e.to].name + "` waits for `" +
-                     graph.events[e.from].name + "` of " +
-                     std::to_string(-e.distance) +
+                 "`" + graph.events[e.to].name + "` waits for `" + graph.events[e.from].name +
+                     "` of " + std::to_string(-e.distance) +
                      " iterations later, which the last iterations do not have",
                  graph.events[e.to].place);
-      verdict.reason.notes.push_back(
-          {graph.events[e.from].place, "this is what it waits for", ""});
+      verdict.reason.notes.push_back({graph.events[e.from].place, "this is what it waits for", ""});
       return verdict;
     }
   auto cycle = findCycleWithoutToken(graph);
   if (!cycle)
     return {};
-  RolesVerdict verdict = refuse(
-      Deadlock, "these events wait for each other in a circle, so that some "
-                "role waits for ever");
+  RolesVerdict verdict =
+      refuse(Deadlock, "these events wait for each other in a circle, so that some "
+                       "role waits for ever");
   for (unsigned i : cycle->edges) {
     const GraphEvent &event = graph.events[graph.edges[i].to];
     verdict.cycle.push_back(event.name);
@@ -198,18 +183,15 @@ std::optional<RolesVerdict> mixedLevels(const RoleSystem &system) {
     for (const RoleEvent &e : role.inner)
       levels[{onLink(e.kind), e.ring}] |= 2;
     if (!role.inner.empty() && role.factor != 1)
-      return refuse(
-          RolesOutsideModel,
-          "role `" + role.name +
-              "` has an inner loop and an iteration count of its own");
+      return refuse(RolesOutsideModel,
+                    "role `" + role.name + "` has an inner loop and an iteration count of its own");
   }
   for (auto &[ring, bits] : levels)
     if (bits == 3)
-      return refuse(RolesOutsideModel,
-                    "`" +
-                        (ring.first ? system.links[ring.second].name
-                                    : system.rings[ring.second].name) +
-                        "` is used inside and outside the inner loop");
+      return refuse(
+          RolesOutsideModel,
+          "`" + (ring.first ? system.links[ring.second].name : system.rings[ring.second].name) +
+              "` is used inside and outside the inner loop");
   return std::nullopt;
 }
 
@@ -217,8 +199,7 @@ std::optional<RolesVerdict> mixedLevels(const RoleSystem &system) {
 
 RolesVerdict checkRoles(const RoleSystem &system) {
   if (system.outsideModel)
-    return refuse(RolesOutsideModel,
-                  "data decides which role arrives, so this is not checked");
+    return refuse(RolesOutsideModel, "data decides which role arrives, so this is not checked");
   if (!system.nested())
     return checkFlat(system);
   if (auto bad = mixedLevels(system))
@@ -234,8 +215,7 @@ RolesVerdict checkRoles(const RoleSystem &system) {
   for (const Link &link : system.links)
     most += link.distance < 0 ? -link.distance : link.distance;
   for (int64_t trips = 0; trips <= most; ++trips)
-    if (RolesVerdict verdict = checkFlat(flattened(system, trips));
-        !verdict.live) {
+    if (RolesVerdict verdict = checkFlat(flattened(system, trips)); !verdict.live) {
       verdict.reason.message +=
           " (with " + std::to_string(trips) + " iterations of the inner loop)";
       return verdict;

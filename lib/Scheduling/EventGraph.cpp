@@ -18,8 +18,7 @@ using Weight = __int128;
 /// Walks back from \p event along the edges that last improved each event until
 /// one repeats; no value if the walk ends at an event that never improved.
 std::optional<std::vector<unsigned>> walkBack(const EventGraph &graph,
-                                              const std::vector<int64_t> &cause,
-                                              unsigned event) {
+                                              const std::vector<int64_t> &cause, unsigned event) {
   std::vector<unsigned> path;
   std::vector<int64_t> seenAt(graph.events.size(), -1);
   while (seenAt[event] < 0) {
@@ -37,9 +36,8 @@ std::optional<std::vector<unsigned>> walkBack(const EventGraph &graph,
 /// A cycle whose total weight is positive, by Bellman-Ford. The edges of the
 /// predecessor graph are looked at after every round, since a cycle there is a
 /// positive one and usually appears long before the last round.
-std::optional<Cycle>
-positiveCycle(const EventGraph &graph,
-              const std::function<Weight(const GraphEdge &)> &weight) {
+std::optional<Cycle> positiveCycle(const EventGraph &graph,
+                                   const std::function<Weight(const GraphEdge &)> &weight) {
   size_t count = graph.events.size();
   std::vector<Weight> weights;
   for (const GraphEdge &e : graph.edges)
@@ -81,9 +79,7 @@ std::optional<Cycle> findCycleWithoutToken(const EventGraph &graph) {
   // A simple cycle has at most as many edges as there are events, so one unit
   // per edge against `scale` per token tells 0 or less from 1 or more.
   int64_t scale = int64_t(graph.events.size()) + 1;
-  return positiveCycle(graph, [&](const GraphEdge &e) {
-    return 1 - Weight(scale) * e.distance;
-  });
+  return positiveCycle(graph, [&](const GraphEdge &e) { return 1 - Weight(scale) * e.distance; });
 }
 
 Rational Rational::of(int64_t num, int64_t den) {
@@ -95,24 +91,19 @@ Rational Rational::of(int64_t num, int64_t den) {
   return {num / g, den / g};
 }
 
-int64_t Rational::ceil() const {
-  return num >= 0 ? (num + den - 1) / den : -(-num / den);
-}
+int64_t Rational::ceil() const { return num >= 0 ? (num + den - 1) / den : -(-num / den); }
 
 std::string Rational::str() const {
-  return den == 1 ? std::to_string(num)
-                  : std::to_string(num) + "/" + std::to_string(den);
+  return den == 1 ? std::to_string(num) : std::to_string(num) + "/" + std::to_string(den);
 }
 
 std::optional<CriticalCycle> maximumCycleRatio(const EventGraph &graph) {
   // Raise the ratio to that of a cycle that exceeds it, until none does. Each
   // step is exact, and strictly increases over the finitely many cycles.
   std::optional<CriticalCycle> best;
-  Rational ratio{-1,
-                 1}; // latencies are not negative, so every cycle exceeds it
+  Rational ratio{-1, 1}; // latencies are not negative, so every cycle exceeds it
   while (auto cycle = positiveCycle(graph, [&](const GraphEdge &e) {
-           return Weight(e.latency) * ratio.den -
-                  Weight(ratio.num) * e.distance;
+           return Weight(e.latency) * ratio.den - Weight(ratio.num) * e.distance;
          })) {
     if (cycle->distance <= 0)
       return std::nullopt;

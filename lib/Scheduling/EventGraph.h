@@ -73,8 +73,7 @@ struct Rational {
   int64_t ceil() const;
   std::string str() const;
   friend bool operator==(const Rational &, const Rational &) = default;
-  friend std::strong_ordering operator<=>(const Rational &a,
-                                          const Rational &b) {
+  friend std::strong_ordering operator<=>(const Rational &a, const Rational &b) {
     return __int128(a.num) * b.den <=> __int128(b.num) * a.den;
   }
 };

@@ -15,10 +15,9 @@ namespace {
 
 class Explainer {
 public:
-  Explainer(const Problem &problem, const Schedule &schedule,
-            const RoleAssignment &roles)
-      : problem(problem), schedule(schedule), roles(roles), model(problem),
-        order(model, schedule), verdict(verify(model, schedule)) {}
+  Explainer(const Problem &problem, const Schedule &schedule, const RoleAssignment &roles)
+      : problem(problem), schedule(schedule), roles(roles), model(problem), order(model, schedule),
+        verdict(verify(model, schedule)) {}
 
   Explanation run() {
     result.loop = problem.name;
@@ -27,9 +26,8 @@ public:
     result.roles = roles.names;
     statements();
     buffers();
-    bool timed = std::any_of(
-        problem.statements.begin(), problem.statements.end(),
-        [](const Statement &s) { return s.busy > 0 || s.latency > 0; });
+    bool timed = std::any_of(problem.statements.begin(), problem.statements.end(),
+                             [](const Statement &s) { return s.busy > 0 || s.latency > 0; });
     if (timed) {
       result.interval = predictedInterval(problem, schedule, roles);
       bounds();
@@ -40,15 +38,12 @@ public:
 
 private:
   void statements();
-  std::string completion(StatementId s,
-                         const std::vector<ImplicitWait> &waits) const;
+  std::string completion(StatementId s, const std::vector<ImplicitWait> &waits) const;
   void buffers();
   void bounds();
   void deeper();
   void tryPlan(std::string change, const Problem &p, const Schedule &s);
-  std::string name(StatementId s) const {
-    return "`" + problem.statements[s].name + "`";
-  }
+  std::string name(StatementId s) const { return "`" + problem.statements[s].name + "`"; }
 
   const Problem &problem;
   const Schedule &schedule;
@@ -59,9 +54,7 @@ private:
   Explanation result;
 };
 
-std::string
-Explainer::completion(StatementId s,
-                      const std::vector<ImplicitWait> &waits) const {
+std::string Explainer::completion(StatementId s, const std::vector<ImplicitWait> &waits) const {
   if (!problem.statements[s].async)
     return "at once";
   std::string out;
@@ -77,8 +70,7 @@ Explainer::completion(StatementId s,
   for (const ImplicitWait &w : waits)
     if (w.statement == s)
       add(w.before == none ? "at the end of the loop"
-                           : "before " + name(w.before) + " of " +
-                                 iterationName(w.distance));
+                           : "before " + name(w.before) + " of " + iterationName(w.distance));
   return out.empty() ? "at once" : out;
 }
 
@@ -86,10 +78,9 @@ void Explainer::statements() {
   std::vector<ImplicitWait> waits = implicitWaits(order, verdict.versions);
   for (StatementId s = 0; s < problem.statements.size(); ++s) {
     const Statement &statement = problem.statements[s];
-    result.statements.push_back(
-        {statement.name, statement.place, schedule.stage[s], schedule.order[s],
-         statement.engine, roles.names[roles.roleOf[s]], statement.busy,
-         statement.latency, completion(s, waits)});
+    result.statements.push_back({statement.name, statement.place, schedule.stage[s],
+                                 schedule.order[s], statement.engine, roles.names[roles.roleOf[s]],
+                                 statement.busy, statement.latency, completion(s, waits)});
   }
 }
 
@@ -100,13 +91,12 @@ void Explainer::buffers() {
     const BufferVersions &v = verdict.versions[b];
     if (buffer.space == Space::Global)
       continue;
-    ExplainedBuffer e{buffer.name, buffer.space, v.count,
-                      v.needed,    buffer.bytes, ""};
+    ExplainedBuffer e{buffer.name, buffer.space, v.count, v.needed, buffer.bytes, ""};
     if (!model.versionable[b])
       e.why = model.fixedBecause[b];
     else if (v.needed > 1)
-      e.why = name(v.first) + " of k must end before " + name(v.second) +
-              " of " + iterationName(v.needed) + " reuses the slot";
+      e.why = name(v.first) + " of k must end before " + name(v.second) + " of " +
+              iterationName(v.needed) + " reuses the slot";
     else
       e.why = "one iteration is done with it before the next begins";
     if (v.count > v.needed)
@@ -137,8 +127,7 @@ void Explainer::bounds() {
     std::vector<unsigned> events;
     for (unsigned e : critical->cycle.edges)
       events.push_back(graph.edges[e].to);
-    std::rotate(events.begin(), std::min_element(events.begin(), events.end()),
-                events.end());
+    std::rotate(events.begin(), std::min_element(events.begin(), events.end()), events.end());
     for (unsigned e : events)
       result.circle.push_back(graph.events[e].name);
   }
@@ -146,30 +135,25 @@ void Explainer::bounds() {
   std::string cycles = interval.str() + " cycles per iteration";
   if (result.busiestCycles && interval == Rational{result.busiestCycles, 1}) {
     result.boundBy = "bound by the " + result.busiestEngine +
-                     " engine: " + std::to_string(result.busiestCycles) +
-                     " of " + cycles;
+                     " engine: " + std::to_string(result.busiestCycles) + " of " + cycles;
     return;
   }
   std::string path;
   for (const std::string &event : result.circle)
     path += (path.empty() ? "" : " -> ") + event;
   if (result.circleRatio && interval == *result.circleRatio)
-    result.boundBy =
-        "bound by a circle of dependences over " +
-        std::to_string(result.circleIterations) +
-        (result.circleIterations == 1 ? " iteration" : " iterations") + ": " +
-        cycles + " (" + path + ")";
+    result.boundBy = "bound by a circle of dependences over " +
+                     std::to_string(result.circleIterations) +
+                     (result.circleIterations == 1 ? " iteration" : " iterations") + ": " + cycles +
+                     " (" + path + ")";
   else
-    result.boundBy =
-        cycles + "; the " + result.busiestEngine + " engine alone needs " +
-        std::to_string(result.busiestCycles) +
-        ", the slowest circle of dependences " +
-        (result.circleRatio ? result.circleRatio->str() : std::string("0")) +
-        ": engines are shared between them";
+    result.boundBy = cycles + "; the " + result.busiestEngine + " engine alone needs " +
+                     std::to_string(result.busiestCycles) + ", the slowest circle of dependences " +
+                     (result.circleRatio ? result.circleRatio->str() : std::string("0")) +
+                     ": engines are shared between them";
 }
 
-void Explainer::tryPlan(std::string change, const Problem &p,
-                        const Schedule &s) {
+void Explainer::tryPlan(std::string change, const Problem &p, const Schedule &s) {
   DeeperPlan plan;
   plan.change = std::move(change);
   LoopModel other(p);
@@ -192,13 +176,11 @@ void Explainer::deeper() {
   Problem more = problem;
   std::string names;
   for (BufferId b = 0; b < problem.buffers.size(); ++b) {
-    bool filled = std::any_of(
-        problem.statements.begin(), problem.statements.end(), [&](auto &s) {
-          return s.kind == StatementKind::Copy &&
-                 std::any_of(
-                     s.accesses.begin(), s.accesses.end(),
-                     [&](const Access &a) { return a.buffer == b && a.write; });
-        });
+    bool filled = std::any_of(problem.statements.begin(), problem.statements.end(), [&](auto &s) {
+      return s.kind == StatementKind::Copy &&
+             std::any_of(s.accesses.begin(), s.accesses.end(),
+                         [&](const Access &a) { return a.buffer == b && a.write; });
+    });
     if (!filled || !model.versionable[b])
       continue;
     more.buffers[b].statedVersions = verdict.versions[b].count + 1;
@@ -228,8 +210,7 @@ std::string padded(std::string text, size_t width) {
 
 } // namespace
 
-Explanation explain(const Problem &problem, const Schedule &schedule,
-                    const RoleAssignment &roles) {
+Explanation explain(const Problem &problem, const Schedule &schedule, const RoleAssignment &roles) {
   return Explainer(problem, schedule, roles).run();
 }
 
@@ -241,8 +222,7 @@ std::string renderExplanation(const Explanation &e) {
   std::string out = "loop " + e.loop;
   if (e.place.known())
     out += " " + e.place.file + ":" + std::to_string(e.place.line);
-  out +=
-      "  " + std::to_string(e.stages) + (e.stages == 1 ? " stage" : " stages");
+  out += "  " + std::to_string(e.stages) + (e.stages == 1 ? " stage" : " stages");
   if (e.roles.size() > 1) {
     out += ", " + std::to_string(e.roles.size()) + " roles: ";
     for (size_t i = 0; i < e.roles.size(); ++i)
@@ -252,32 +232,27 @@ std::string renderExplanation(const Explanation &e) {
   size_t wide = 9;
   for (const ExplainedStatement &s : e.statements)
     wide = std::max(wide, s.name.size());
-  out += "  #  " + padded("statement", wide) +
-         "  stage  order  engine    cycles       completes\n";
+  out += "  #  " + padded("statement", wide) + "  stage  order  engine    cycles       completes\n";
   for (size_t i = 0; i < e.statements.size(); ++i) {
     const ExplainedStatement &s = e.statements[i];
     std::string cycles;
     if (s.busy || s.latency)
       cycles = std::to_string(s.busy) + " / " + std::to_string(s.latency);
     out += "  " + padded(std::to_string(i), 3) + padded(s.name, wide) + "  " +
-           padded(std::to_string(s.stage), 7) +
-           padded(std::to_string(s.order), 7) + padded(s.engine, 10) +
-           padded(cycles, 13) + s.completes + "\n";
+           padded(std::to_string(s.stage), 7) + padded(std::to_string(s.order), 7) +
+           padded(s.engine, 10) + padded(cycles, 13) + s.completes + "\n";
   }
   for (const ExplainedBuffer &b : e.buffers) {
     out += "  buffer " + b.name + ": " + std::to_string(b.versions) +
            (b.versions == 1 ? " version" : " versions");
     if (b.bytes)
-      out += " x " + std::to_string(b.bytes) +
-             (b.space == Space::Tensor ? " columns" : " bytes");
-    out +=
-        std::string(" of ") + spaceName(b.space) + " memory; " + b.why + "\n";
+      out += " x " + std::to_string(b.bytes) + (b.space == Space::Tensor ? " columns" : " bytes");
+    out += std::string(" of ") + spaceName(b.space) + " memory; " + b.why + "\n";
   }
   for (const ExplainedSpace &s : e.spaces) {
     if (!s.used && !s.capacity)
       continue;
-    out += std::string("  ") + spaceName(s.space) +
-           " memory: " + sizeText(s.space, s.used);
+    out += std::string("  ") + spaceName(s.space) + " memory: " + sizeText(s.space, s.used);
     if (s.capacity)
       out += " of " + sizeText(s.space, s.capacity);
     out += "\n";
@@ -287,13 +262,12 @@ std::string renderExplanation(const Explanation &e) {
   for (const DeeperPlan &d : e.deeper) {
     out += "  " + d.change;
     if (!d.fits)
-      out += " does not fit: " + sizeText(d.space, d.missing) + " of " +
-             spaceName(d.space) + " memory are missing";
+      out += " does not fit: " + sizeText(d.space, d.missing) + " of " + spaceName(d.space) +
+             " memory are missing";
     else if (!d.legal)
       out += " would break the schedule's rules";
     else if (e.interval && d.interval < *e.interval)
-      out +=
-          " would fit and give " + d.interval.str() + " cycles per iteration";
+      out += " would fit and give " + d.interval.str() + " cycles per iteration";
     else
       out += " would fit and gain nothing";
     out += "\n";

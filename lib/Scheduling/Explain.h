@@ -80,8 +80,7 @@ struct Explanation {
 };
 
 /// \p schedule must be legal.
-Explanation explain(const Problem &, const Schedule &,
-                    const RoleAssignment &roles);
+Explanation explain(const Problem &, const Schedule &, const RoleAssignment &roles);
 Explanation explain(const Problem &, const Schedule &);
 
 std::string renderExplanation(const Explanation &);

@@ -16,8 +16,7 @@ namespace {
 /// Statements that run ahead: the copies, and what only they need.
 class Planner {
 public:
-  explicit Planner(const LoopModel &model)
-      : model(model), problem(model.problem) {
+  explicit Planner(const LoopModel &model) : model(model), problem(model.problem) {
     findAhead();
     findUnits();
     findLastUses();
@@ -37,14 +36,11 @@ public:
   };
   Leads leads(int64_t steps) const {
     size_t count = problem.statements.size();
-    return {std::vector<int64_t>(count, steps),
-            std::vector<StatementId>(count, none)};
+    return {std::vector<int64_t>(count, steps), std::vector<StatementId>(count, none)};
   }
   StatementId anchor(StatementId s, const Leads &lead) const {
     StatementId later = lead.notBefore[unit[s]];
-    return later != none && (lastUse[s] == none || later > lastUse[s])
-               ? later
-               : lastUse[s];
+    return later != none && (lastUse[s] == none || later > lastUse[s]) ? later : lastUse[s];
   }
 
   Schedule plan(const Leads &lead) const;
@@ -64,7 +60,7 @@ private:
   std::vector<bool> ahead;
   std::vector<StatementId> lastCopyInto; ///< per buffer
   std::vector<StatementId> unit;         ///< representative; none for consumers
-  std::vector<StatementId> lastUse; ///< the statement after which it is issued
+  std::vector<StatementId> lastUse;      ///< the statement after which it is issued
 };
 
 /// Does \p reader use what \p writer made in the same iteration?
@@ -73,8 +69,8 @@ bool Planner::readsFrom(StatementId reader, StatementId writer) const {
   if (std::find(users.begin(), users.end(), reader) != users.end())
     return true;
   return std::any_of(model.pairs.begin(), model.pairs.end(), [&](auto &p) {
-    return p.first == writer && p.second == reader && p.firstWrites &&
-           !p.secondWrites && p.occursAt(0);
+    return p.first == writer && p.second == reader && p.firstWrites && !p.secondWrites &&
+           p.occursAt(0);
   });
 }
 
@@ -87,11 +83,11 @@ bool Planner::feedsOnlyAhead(StatementId s) const {
     if (!ahead[user])
       return false;
   for (const Pair &pair : model.pairs) {
-    if (pair.second == s && pair.firstWrites && !pair.secondWrites &&
-        !ahead[pair.first] && pair.occursAt(0))
+    if (pair.second == s && pair.firstWrites && !pair.secondWrites && !ahead[pair.first] &&
+        pair.occursAt(0))
       return false;
-    if (pair.first != s || !pair.firstWrites || pair.secondWrites ||
-        pair.second == s || ahead[pair.second])
+    if (pair.first != s || !pair.firstWrites || pair.secondWrites || pair.second == s ||
+        ahead[pair.second])
       continue;
     StatementId copy = lastCopyInto[pair.buffer];
     if (copy == none || copy < s)
@@ -120,8 +116,7 @@ void Planner::findAhead() {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Pair &p : model.pairs)
-      if (!ahead[p.first] && ahead[p.second] && p.firstWrites &&
-          p.occursAt(0) && mayJoin(p.first))
+      if (!ahead[p.first] && ahead[p.second] && p.firstWrites && p.occursAt(0) && mayJoin(p.first))
         changed = ahead[p.first] = true;
     for (StatementId s = 0; s < count; ++s)
       for (StatementId user : problem.statements[s].users)
@@ -131,8 +126,7 @@ void Planner::findAhead() {
   for (bool changed = true; changed;) {
     changed = false;
     for (StatementId s = 0; s < count; ++s)
-      if (ahead[s] && problem.statements[s].kind != StatementKind::Copy &&
-          !feedsOnlyAhead(s)) {
+      if (ahead[s] && problem.statements[s].kind != StatementKind::Copy && !feedsOnlyAhead(s)) {
         ahead[s] = false;
         changed = true;
       }
@@ -171,8 +165,7 @@ void Planner::findUnits() {
     if (problem.statements[s].kind == StatementKind::Copy)
       continue;
     for (const Pair &pair : model.pairs)
-      if (pair.first == s && pair.firstWrites && ahead[pair.second] &&
-          pair.occursAt(0))
+      if (pair.first == s && pair.firstWrites && ahead[pair.second] && pair.occursAt(0))
         join(s, pair.second);
     for (StatementId user : problem.statements[s].users)
       if (ahead[user])
@@ -212,8 +205,7 @@ void Planner::findLastUses() {
       continue;
     StatementId first = none;
     for (StatementId c = 0; c < count; ++c)
-      if (unit[c] == unit[s] &&
-          problem.statements[c].kind == StatementKind::Copy)
+      if (unit[c] == unit[s] && problem.statements[c].kind == StatementKind::Copy)
         first = std::min(first, lastUse[c]);
     lastUse[s] = first;
   }
@@ -224,9 +216,7 @@ void Planner::findLastUses() {
 
 Schedule Planner::plan(const Leads &lead) const {
   size_t count = problem.statements.size();
-  auto leadOf = [&](StatementId s) {
-    return ahead[s] ? lead.steps[unit[s]] : 0;
-  };
+  auto leadOf = [&](StatementId s) { return ahead[s] ? lead.steps[unit[s]] : 0; };
   int64_t deepest = 0;
   for (StatementId s = 0; s < count; ++s)
     deepest = std::max(deepest, leadOf(s));
@@ -280,13 +270,11 @@ bool onlyDoesNotFit(const Verdict &verdict) {
 class Inference {
 public:
   Inference(const Problem &problem, int64_t numStages)
-      : model(problem), planner(model), problem(problem), numStages(numStages) {
-  }
+      : model(problem), planner(model), problem(problem), numStages(numStages) {}
 
   Inferred run() {
     if (numStages < 1 || numStages > maxStage)
-      return refuse(NumStagesTooSmall, "num_stages is " +
-                                           std::to_string(numStages) +
+      return refuse(NumStagesTooSmall, "num_stages is " + std::to_string(numStages) +
                                            "; it must be between 1 and " +
                                            std::to_string(maxStage));
     if (planner.nothingAhead())
@@ -337,8 +325,7 @@ Inferred Inference::doesNotFit() {
     --fits;
   for (Diagnostic &d : messages) {
     d.helps.clear();
-    d.helps.push_back(fits ? "num_stages = " + std::to_string(fits) +
-                                 " is the largest that fits"
+    d.helps.push_back(fits ? "num_stages = " + std::to_string(fits) + " is the largest that fits"
                            : "not even num_stages = 1 fits; use smaller tiles");
     d.facts.emplace_back("num-stages-that-fit", std::to_string(fits));
   }
@@ -349,8 +336,8 @@ Inferred Inference::doesNotFit() {
 
 Inferred Inference::shallower() {
   // The first violation of the plan that was asked for is the reason to give.
-  Diagnostic reason = toDiagnostic(problem, *result.schedule, result.verdict,
-                                   result.verdict.violations.front());
+  Diagnostic reason =
+      toDiagnostic(problem, *result.schedule, result.verdict, result.verdict.violations.front());
   Planner::Leads lead = planner.leads(numStages);
   auto leadOf = [&](StatementId s) {
     return s != none && planner.isAhead(s) ? lead.steps[planner.unitOf(s)] : 0;
@@ -368,8 +355,7 @@ Inferred Inference::shallower() {
     bool moved = false;
     for (const Violation &v : verdict.violations) {
       StatementId end = v.third == none ? v.first : v.third;
-      if (moved || v.second == none || leadOf(v.second) == 0 ||
-          leadOf(end) > 0 || end == none ||
+      if (moved || v.second == none || leadOf(v.second) == 0 || leadOf(end) > 0 || end == none ||
           planner.anchor(v.second, lead) >= end)
         continue;
       lead.notBefore[planner.unitOf(v.second)] = end;
@@ -404,10 +390,8 @@ Inferred Inference::shallower() {
   std::string asked = "num_stages = " + std::to_string(numStages);
   Diagnostic answer;
   answer.place = problem.place.known() ? problem.place : reason.place;
-  answer.notes.push_back(
-      {reason.place, "with " + asked + ", " + reason.message, reason.label});
-  answer.notes.insert(answer.notes.end(), reason.notes.begin(),
-                      reason.notes.end());
+  answer.notes.push_back({reason.place, "with " + asked + ", " + reason.message, reason.label});
+  answer.notes.insert(answer.notes.end(), reason.notes.begin(), reason.notes.end());
   answer.facts = reason.facts;
   if (stages == 1) {
     answer.code = NothingToPipeline;

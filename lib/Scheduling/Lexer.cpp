@@ -14,9 +14,7 @@ constexpr int64_t maxNumber = int64_t(1) << 40;
 
 // The C locale functions take the locale of the process into account.
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
-bool isWordStart(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+bool isWordStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool isWordPart(char c) { return isWordStart(c) || isDigit(c) || c == '.'; }
 
 } // namespace
@@ -102,8 +100,7 @@ Token Lexer::next() {
     token.kind = Token::Kind::Bad;
     token.text = c >= 0x20 && c < 0x7f
                      ? "unexpected character `" + token.text + "`"
-                     : "unexpected byte " +
-                           std::to_string(static_cast<unsigned char>(c));
+                     : "unexpected byte " + std::to_string(static_cast<unsigned char>(c));
   }
   advance();
   return token;

@@ -33,9 +33,7 @@ public:
   Token next();
 
 private:
-  char peek(size_t ahead = 0) const {
-    return at + ahead < text.size() ? text[at + ahead] : '\0';
-  }
+  char peek(size_t ahead = 0) const { return at + ahead < text.size() ? text[at + ahead] : '\0'; }
   void advance() {
     ++at;
     ++column;

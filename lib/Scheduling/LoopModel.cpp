@@ -42,8 +42,7 @@ struct GuardedWrite {
 };
 
 /// Is \p read covered whenever \p guard holds, whatever the other conditions?
-bool coveredUnder(const Region &read, const Guard &guard,
-                  const std::vector<GuardedWrite> &writes) {
+bool coveredUnder(const Region &read, const Guard &guard, const std::vector<GuardedWrite> &writes) {
   std::set<std::string> open;
   for (const GuardedWrite &w : writes)
     for (const Literal &literal : w.guard)
@@ -69,8 +68,7 @@ bool coveredUnder(const Region &read, const Guard &guard,
 
 } // namespace
 
-LoopModel::LoopModel(const Problem &problem, RuleSet rules)
-    : problem(problem), rules(rules) {
+LoopModel::LoopModel(const Problem &problem, RuleSet rules) : problem(problem), rules(rules) {
   findPairs();
   bindWaits();
   findVersionable();
@@ -94,16 +92,13 @@ void LoopModel::findPairs() {
       for (const Use &y : uses[b]) {
         if (!x.access->write && !y.access->write)
           continue;
-        DistanceSet distances =
-            overlapDistances(x.access->region, y.access->region);
+        DistanceSet distances = overlapDistances(x.access->region, y.access->region);
         // A pair that overlaps only the other way round still counts when
         // versions are computed: it overlaps for some pair of iterations.
-        if (distances.empty() &&
-            overlapDistances(y.access->region, x.access->region).empty())
+        if (distances.empty() && overlapDistances(y.access->region, x.access->region).empty())
           continue;
-        pairs.push_back({x.statement, y.statement, b, x.access->write,
-                         y.access->write, x.access->proxy, y.access->proxy,
-                         std::move(distances),
+        pairs.push_back({x.statement, y.statement, b, x.access->write, y.access->write,
+                         x.access->proxy, y.access->proxy, std::move(distances),
                          guardsExclude(x.statement, y.statement)});
       }
   for (const GivenConflict &c : problem.conflicts) {
@@ -114,21 +109,17 @@ void LoopModel::findPairs() {
       return Proxy::Generic;
     };
     pairs.push_back({c.first, c.second, c.buffer, c.firstWrites, c.secondWrites,
-                     proxyOf(c.first, c.firstWrites),
-                     proxyOf(c.second, c.secondWrites), c.distances,
-                     guardsExclude(c.first, c.second)});
-    bool reverseGiven = std::any_of(
-        problem.conflicts.begin(), problem.conflicts.end(), [&](auto &other) {
-          return other.first == c.second && other.second == c.first &&
-                 other.buffer == c.buffer &&
-                 other.firstWrites == c.secondWrites &&
-                 other.secondWrites == c.firstWrites;
+                     proxyOf(c.first, c.firstWrites), proxyOf(c.second, c.secondWrites),
+                     c.distances, guardsExclude(c.first, c.second)});
+    bool reverseGiven =
+        std::any_of(problem.conflicts.begin(), problem.conflicts.end(), [&](auto &other) {
+          return other.first == c.second && other.second == c.first && other.buffer == c.buffer &&
+                 other.firstWrites == c.secondWrites && other.secondWrites == c.firstWrites;
         });
     if (!reverseGiven)
-      pairs.push_back({c.second, c.first, c.buffer, c.secondWrites,
-                       c.firstWrites, proxyOf(c.second, c.secondWrites),
-                       proxyOf(c.first, c.firstWrites), DistanceSet(),
-                       guardsExclude(c.first, c.second)});
+      pairs.push_back({c.second, c.first, c.buffer, c.secondWrites, c.firstWrites,
+                       proxyOf(c.second, c.secondWrites), proxyOf(c.first, c.firstWrites),
+                       DistanceSet(), guardsExclude(c.first, c.second)});
   }
 }
 
@@ -177,8 +168,7 @@ void LoopModel::bindCountedWait(StatementId w) {
       commits.push_back(c);
   int64_t perIteration = int64_t(commits.size());
   auto before = [&](StatementId s) {
-    return std::lower_bound(commits.begin(), commits.end(), s) -
-           commits.begin();
+    return std::lower_bound(commits.begin(), commits.end(), s) - commits.begin();
   };
   for (int64_t index = 0; index < perIteration; ++index) {
     StatementId c = commits[index];
@@ -202,8 +192,7 @@ void LoopModel::bindCountedWait(StatementId w) {
 void LoopModel::findVersionable() {
   for (BufferId b = 0; b < problem.buffers.size(); ++b) {
     std::string why = whyNotVersionable(b);
-    if (!rules.has(Rule::Versionable) &&
-        problem.buffers[b].space != Space::Global)
+    if (!rules.has(Rule::Versionable) && problem.buffers[b].space != Space::Global)
       why.clear();
     versionable.push_back(why.empty());
     fixedBecause.push_back(std::move(why));
@@ -215,8 +204,7 @@ std::string LoopModel::whyNotVersionable(BufferId b) const {
   if (buffer.versioning == Buffer::Versioning::Allowed)
     return "";
   if (buffer.versioning == Buffer::Versioning::Fixed)
-    return buffer.fixedBecause.empty() ? "its versions are fixed"
-                                       : buffer.fixedBecause;
+    return buffer.fixedBecause.empty() ? "its versions are fixed" : buffer.fixedBecause;
   if (buffer.space == Space::Global)
     return "the kernel does not allocate it";
   if (buffer.conflictsGiven)
@@ -226,8 +214,7 @@ std::string LoopModel::whyNotVersionable(BufferId b) const {
     for (const Access &read : statement.accesses)
       if (read.buffer == b && !read.write &&
           !coveredUnder(asRead(read.region, buffer), statement.guard, writes))
-        return "`" + statement.name + "` reads " + buffer.name +
-               " as an earlier iteration left it";
+        return "`" + statement.name + "` reads " + buffer.name + " as an earlier iteration left it";
     for (const Access &write : statement.accesses)
       if (write.buffer == b && write.write && !write.maybe)
         writes.push_back({statement.guard, asWrite(write.region, buffer)});

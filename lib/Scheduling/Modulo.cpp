@@ -14,9 +14,7 @@ namespace {
 
 int64_t modulo(int64_t a, int64_t m) { return ((a % m) + m) % m; }
 
-int64_t ceilDiv(int64_t a, int64_t b) {
-  return a >= 0 ? (a + b - 1) / b : -((-a) / b);
-}
+int64_t ceilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -((-a) / b); }
 
 } // namespace
 
@@ -35,8 +33,7 @@ std::vector<Diagnostic> check(const ModuloProblem &problem) {
       bad("`" + op.name + "` keeps its engine for less than a cycle");
   }
   for (const ModuloDependence &d : problem.dependences) {
-    if (d.from >= problem.operations.size() ||
-        d.to >= problem.operations.size() ||
+    if (d.from >= problem.operations.size() || d.to >= problem.operations.size() ||
         (d.storage != none && d.storage >= problem.storages.size()))
       bad("a dependence names an unknown operation or storage");
     if (d.distance < 0 || d.latency < 0)
@@ -65,21 +62,16 @@ std::vector<Diagnostic> check(const ModuloProblem &problem) {
   return found;
 }
 
-std::vector<std::string> verify(const ModuloProblem &problem,
-                                const ModuloSchedule &schedule) {
+std::vector<std::string> verify(const ModuloProblem &problem, const ModuloSchedule &schedule) {
   std::vector<std::string> broken;
-  if (schedule.interval < 1 ||
-      schedule.start.size() != problem.operations.size() ||
+  if (schedule.interval < 1 || schedule.start.size() != problem.operations.size() ||
       schedule.versions.size() != problem.storages.size())
     return {"the schedule has the wrong form"};
   for (const ModuloDependence &d : problem.dependences) {
-    int64_t distance =
-        d.distance + (d.storage == none ? 0 : schedule.versions[d.storage]);
-    if (schedule.start[d.to] + distance * schedule.interval <
-        schedule.start[d.from] + d.latency)
-      broken.push_back("`" + problem.operations[d.to].name +
-                       "` starts before `" + problem.operations[d.from].name +
-                       "` is done");
+    int64_t distance = d.distance + (d.storage == none ? 0 : schedule.versions[d.storage]);
+    if (schedule.start[d.to] + distance * schedule.interval < schedule.start[d.from] + d.latency)
+      broken.push_back("`" + problem.operations[d.to].name + "` starts before `" +
+                       problem.operations[d.from].name + "` is done");
   }
   for (size_t i = 0; i < problem.operations.size(); ++i) {
     const ModuloOperation &a = problem.operations[i];
@@ -93,29 +85,24 @@ std::vector<std::string> verify(const ModuloProblem &problem,
       const ModuloOperation &b = problem.operations[j];
       if (b.resource != a.resource)
         continue;
-      int64_t gap =
-          modulo(schedule.start[j] - schedule.start[i], schedule.interval);
+      int64_t gap = modulo(schedule.start[j] - schedule.start[i], schedule.interval);
       if (gap < a.busy || schedule.interval - gap < b.busy)
-        broken.push_back("`" + a.name + "` and `" + b.name +
-                         "` use their engine at the same time");
+        broken.push_back("`" + a.name + "` and `" + b.name + "` use their engine at the same time");
     }
   }
   for (size_t s = 0; s < problem.storages.size(); ++s)
     if (schedule.versions[s] < problem.storages[s].minVersions ||
         schedule.versions[s] > problem.storages[s].maxVersions)
-      broken.push_back("`" + problem.storages[s].name +
-                       "` has too few or too many versions");
+      broken.push_back("`" + problem.storages[s].name + "` has too few or too many versions");
   if (!versionsFit(problem, schedule.versions))
     broken.push_back("the versions do not fit in memory");
   return broken;
 }
 
-bool versionsFit(const ModuloProblem &problem,
-                 const std::vector<unsigned> &versions) {
+bool versionsFit(const ModuloProblem &problem, const std::vector<unsigned> &versions) {
   std::array<__int128, numSpaces> used = {};
   for (size_t s = 0; s < problem.storages.size(); ++s)
-    used[size_t(problem.storages[s].space)] +=
-        __int128(problem.storages[s].bytes) * versions[s];
+    used[size_t(problem.storages[s].space)] += __int128(problem.storages[s].bytes) * versions[s];
   for (size_t space = 0; space < numSpaces; ++space)
     if (problem.capacity[space] && used[space] > problem.capacity[space])
       return false;
@@ -141,8 +128,7 @@ std::vector<unsigned> generousVersions(const ModuloProblem &problem) {
   return versions;
 }
 
-std::vector<unsigned> neededVersions(const ModuloProblem &problem,
-                                     const ModuloSchedule &schedule) {
+std::vector<unsigned> neededVersions(const ModuloProblem &problem, const ModuloSchedule &schedule) {
   std::vector<unsigned> versions;
   for (const ModuloStorage &s : problem.storages)
     versions.push_back(s.minVersions);
@@ -150,8 +136,7 @@ std::vector<unsigned> neededVersions(const ModuloProblem &problem,
     if (d.storage != none)
       versions[d.storage] = std::max<int64_t>(
           versions[d.storage],
-          ceilDiv(schedule.start[d.from] + d.latency - schedule.start[d.to],
-                  schedule.interval) -
+          ceilDiv(schedule.start[d.from] + d.latency - schedule.start[d.to], schedule.interval) -
               d.distance);
   return versions;
 }
@@ -173,20 +158,16 @@ ModuloBounds lowerBounds(const ModuloProblem &problem) {
     graph.add(op.name);
   for (const ModuloDependence &d : problem.dependences)
     graph.edge(d.from, d.to,
-               d.distance + (d.storage == none
-                                 ? 0
-                                 : problem.storages[d.storage].maxVersions),
+               d.distance + (d.storage == none ? 0 : problem.storages[d.storage].maxVersions),
                d.latency);
   if (auto critical = maximumCycleRatio(graph))
     bounds.recurrence = std::max<int64_t>(1, critical->ratio.ceil());
   return bounds;
 }
 
-std::vector<DepthStep> depthTable(const ModuloProblem &problem,
-                                  const ModuloOptions &options) {
+std::vector<DepthStep> depthTable(const ModuloProblem &problem, const ModuloOptions &options) {
   auto solve = [&](const ModuloProblem &p) {
-    return exactSolverBuilt() ? solveExact(p, options)
-                              : solveHeuristic(p, options);
+    return exactSolverBuilt() ? solveExact(p, options) : solveHeuristic(p, options);
   };
   std::vector<DepthStep> steps;
   ModuloResult best = solve(problem);

@@ -59,8 +59,7 @@ struct ModuloSchedule {
   int64_t interval = 0;
   std::vector<int64_t> start;
   std::vector<unsigned> versions; ///< per storage
-  friend bool operator==(const ModuloSchedule &,
-                         const ModuloSchedule &) = default;
+  friend bool operator==(const ModuloSchedule &, const ModuloSchedule &) = default;
 };
 
 /// What no schedule can beat.
@@ -109,8 +108,7 @@ struct DepthStep {
 };
 /// Steps from one version up to the first cap that reaches the interval of the
 /// problem without a cap. Exact if the exact solver is built.
-std::vector<DepthStep> depthTable(const ModuloProblem &,
-                                  const ModuloOptions & = {});
+std::vector<DepthStep> depthTable(const ModuloProblem &, const ModuloOptions & = {});
 
 /// The modulo problem of a loop, with the engines and times of its statements,
 /// or why it has none: explicit waits, commits, fences and scheduled scalars
@@ -125,8 +123,7 @@ ModuloFromLoop moduloProblem(const Problem &);
 /// The loop with the versions of a solution stated. A schedule alone would get
 /// fewer: asynchronous statements without a written wait count as complete when
 /// they are issued, and then wait for the slot.
-Problem withVersions(const Problem &, const ModuloFromLoop &,
-                     const ModuloSchedule &);
+Problem withVersions(const Problem &, const ModuloFromLoop &, const ModuloSchedule &);
 
 /// Stage and order of a modulo schedule: start = stage * interval + offset.
 Schedule toSchedule(const ModuloSchedule &);
@@ -140,8 +137,7 @@ struct RoleAssignment {
 RoleAssignment assignRoles(const Problem &, const ModuloSchedule &);
 
 /// Shared by solvers: the smallest versions that these start times allow.
-std::vector<unsigned> neededVersions(const ModuloProblem &,
-                                     const ModuloSchedule &);
+std::vector<unsigned> neededVersions(const ModuloProblem &, const ModuloSchedule &);
 /// Do so many versions of each storage fit?
 bool versionsFit(const ModuloProblem &, const std::vector<unsigned> &versions);
 /// Versions to plan with: as many as fit, the same for all as far as possible.

@@ -51,8 +51,7 @@ class Formula {
 public:
   Formula(const ModuloProblem &problem, int64_t lowest, int64_t timeout)
       : problem(problem), solver(context), interval(context.int_const("ii")),
-        deadline(std::chrono::steady_clock::now() +
-                 std::chrono::milliseconds(timeout)) {
+        deadline(std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout)) {
     turns = mostTurns(lowest);
     solver.add(interval >= number(lowest));
     for (size_t i = 0; i < problem.operations.size(); ++i) {
@@ -101,8 +100,7 @@ public:
     solver.add(sum <= number(bytes));
   }
   /// A schedule with fewer versions of one storage.
-  z3::check_result fewerVersions(size_t storage, unsigned than,
-                                 ModuloSchedule &found) {
+  z3::check_result fewerVersions(size_t storage, unsigned than, ModuloSchedule &found) {
     solver.push();
     solver.add(versions[storage] < number(than));
     z3::check_result answer = ask(found);
@@ -134,10 +132,8 @@ private:
     for (const ModuloDependence &d : problem.dependences)
       if (d.from != d.to)
         most[d.from] = std::max(
-            most[d.from],
-            d.latency / lowest + 2 - d.distance -
-                (d.storage == none ? 0
-                                   : problem.storages[d.storage].minVersions));
+            most[d.from], d.latency / lowest + 2 - d.distance -
+                              (d.storage == none ? 0 : problem.storages[d.storage].minVersions));
     int64_t sum = 1;
     for (int64_t m : most)
       sum += std::max<int64_t>(m, 0);
@@ -178,8 +174,7 @@ private:
         z3::expr_vector choices(context);
         for (int64_t q = -turns; q <= turns; ++q) {
           z3::expr gap = start[j] - start[i] + number(q) * interval;
-          choices.push_back(gap >= number(a.busy) &&
-                            gap <= interval - number(b.busy));
+          choices.push_back(gap >= number(a.busy) && gap <= interval - number(b.busy));
         }
         solver.add(z3::mk_or(choices));
       }
@@ -199,9 +194,7 @@ private:
     if (answer != z3::sat)
       return answer;
     z3::model model = solver.get_model();
-    auto value = [&](const z3::expr &e) {
-      return model.eval(e, true).get_numeral_int64();
-    };
+    auto value = [&](const z3::expr &e) { return model.eval(e, true).get_numeral_int64(); };
     found.interval = value(interval);
     found.start.clear();
     found.versions.clear();
@@ -233,20 +226,16 @@ void compact(const ModuloProblem &problem, ModuloSchedule &schedule) {
   for (const ModuloDependence &d : problem.dependences)
     edges.push_back(
         {d.from, d.to,
-         d.latency -
-             schedule.interval *
-                 (d.distance +
-                  (d.storage == none ? 0 : schedule.versions[d.storage]))});
+         d.latency - schedule.interval *
+                         (d.distance + (d.storage == none ? 0 : schedule.versions[d.storage]))});
   for (size_t i = 0; i < count; ++i)
     for (size_t j = 0; j < count; ++j) {
       const ModuloOperation &a = problem.operations[i];
-      if (i == j || a.resource == none ||
-          a.resource != problem.operations[j].resource)
+      if (i == j || a.resource == none || a.resource != problem.operations[j].resource)
         continue;
       int64_t ii = schedule.interval;
       int64_t difference = schedule.start[j] - schedule.start[i];
-      int64_t turns =
-          difference >= 0 ? difference / ii : -((-difference + ii - 1) / ii);
+      int64_t turns = difference >= 0 ? difference / ii : -((-difference + ii - 1) / ii);
       edges.push_back({i, j, a.busy + turns * ii});
     }
   std::vector<int64_t> earliest(count, 0);
@@ -278,13 +267,11 @@ void note(ModuloResult &result, std::string message) {
 
 bool exactSolverBuilt() { return true; }
 
-ModuloResult solveExact(const ModuloProblem &problem,
-                        const ModuloOptions &options) {
+ModuloResult solveExact(const ModuloProblem &problem, const ModuloOptions &options) {
   // The heuristic gives something to beat, and the answer if it meets the
   // bound.
   ModuloResult result = solveHeuristic(problem, options);
-  if (result.bounds.busiest == none && !result.schedule &&
-      !check(problem).empty())
+  if (result.bounds.busiest == none && !result.schedule && !check(problem).empty())
     return result;
   result.diagnostics.clear();
   try {
@@ -302,10 +289,9 @@ ModuloResult solveExact(const ModuloProblem &problem,
       }
       z3::check_result answer = formula.atMost(most, found);
       if (answer != z3::sat) {
-        note(result, answer == z3::unsat
-                         ? "no schedule exists with an interval of up to " +
-                               std::to_string(most) + " cycles"
-                         : "the exact solver ran out of time");
+        note(result, answer == z3::unsat ? "no schedule exists with an interval of up to " +
+                                               std::to_string(most) + " cycles"
+                                         : "the exact solver ran out of time");
         return result;
       }
       result.schedule = found;
@@ -326,20 +312,17 @@ ModuloResult solveExact(const ModuloProblem &problem,
     }
     result.optimal = certain;
     if (!certain)
-      note(result,
-           "the exact solver ran out of time; a smaller interval than " +
-               std::to_string(result.schedule->interval) + " may be possible");
+      note(result, "the exact solver ran out of time; a smaller interval than " +
+                       std::to_string(result.schedule->interval) + " may be possible");
     formula.fixInterval(result.schedule->interval);
     // Versions need not be unique: the fewest bytes, then the smallest numbers
     // from the first storage on.
     if (!problem.storages.empty()) {
-      while (formula.fewerBytes(formula.bytesOf(*result.schedule), found) ==
-             z3::sat)
+      while (formula.fewerBytes(formula.bytesOf(*result.schedule), found) == z3::sat)
         result.schedule = found;
       formula.fixBytes(formula.bytesOf(*result.schedule));
       for (size_t s = 0; s + 1 < problem.storages.size(); ++s) {
-        while (formula.fewerVersions(s, result.schedule->versions[s], found) ==
-               z3::sat)
+        while (formula.fewerVersions(s, result.schedule->versions[s], found) == z3::sat)
           result.schedule = found;
         formula.fixVersions(s, result.schedule->versions[s]);
       }

@@ -25,8 +25,7 @@ constexpr unsigned maxUsefulVersions = 8;
 int64_t latencyOf(const Problem &problem, const Pair &pair) {
   const Statement &first = problem.statements[pair.first];
   const Statement &second = problem.statements[pair.second];
-  bool queued = first.async && second.async && first.queue != none &&
-                first.queue == second.queue &&
+  bool queued = first.async && second.async && first.queue != none && first.queue == second.queue &&
                 problem.queues[first.queue].inOrder;
   if (queued) {
     const auto &orders = problem.queues[first.queue].orders;
@@ -48,8 +47,7 @@ ModuloFromLoop moduloProblem(const Problem &problem) {
       d.message = "`" + s.name + "` is a " + kindName(s.kind) +
                   " statement, which fixes more of the order than a solver "
                   "that works with times can express";
-      d.helps.push_back(
-          "state stage and order, or leave waits to the compiler");
+      d.helps.push_back("state stage and order, or leave waits to the compiler");
       result.diagnostics.push_back(std::move(d));
       return result;
     }
@@ -60,8 +58,7 @@ ModuloFromLoop moduloProblem(const Problem &problem) {
   for (const Statement &s : problem.statements) {
     ModuloOperation op{s.name, none, 0};
     if (!s.engine.empty()) {
-      auto [at, fresh] =
-          resources.emplace(s.engine, unsigned(modulo.resources.size()));
+      auto [at, fresh] = resources.emplace(s.engine, unsigned(modulo.resources.size()));
       if (fresh)
         modulo.resources.push_back(s.engine);
       op.resource = at->second;
@@ -78,13 +75,12 @@ ModuloFromLoop moduloProblem(const Problem &problem) {
         capacity = std::max<int64_t>(1, capacity - buffer.bytes);
       continue;
     }
-    ModuloStorage storage{buffer.name, buffer.space, buffer.bytes, 1,
-                          maxUsefulVersions};
+    ModuloStorage storage{buffer.name, buffer.space, buffer.bytes, 1, maxUsefulVersions};
     if (buffer.statedVersions)
       storage.minVersions = storage.maxVersions = buffer.statedVersions;
     else if (capacity && buffer.bytes)
-      storage.maxVersions = unsigned(
-          std::clamp<int64_t>(capacity / buffer.bytes, 1, maxUsefulVersions));
+      storage.maxVersions =
+          unsigned(std::clamp<int64_t>(capacity / buffer.bytes, 1, maxUsefulVersions));
     storageOf[b] = unsigned(modulo.storages.size());
     modulo.storages.push_back(std::move(storage));
     result.bufferOf.push_back(b);
@@ -125,21 +121,16 @@ Problem withVersions(const Problem &problem, const ModuloFromLoop &from,
   return stated;
 }
 
-RoleAssignment assignRoles(const Problem &problem,
-                           const ModuloSchedule &schedule) {
+RoleAssignment assignRoles(const Problem &problem, const ModuloSchedule &schedule) {
   size_t count = problem.statements.size();
   int64_t interval = schedule.interval;
   // How long a statement keeps the warps that issue it.
   auto holds = [&](size_t s) {
     const Statement &statement = problem.statements[s];
-    return statement.async
-               ? int64_t(1)
-               : std::max({int64_t(1), statement.busy, statement.latency});
+    return statement.async ? int64_t(1) : std::max({int64_t(1), statement.busy, statement.latency});
   };
   auto overlap = [&](size_t a, size_t b) {
-    int64_t gap =
-        (((schedule.start[b] - schedule.start[a]) % interval) + interval) %
-        interval;
+    int64_t gap = (((schedule.start[b] - schedule.start[a]) % interval) + interval) % interval;
     return gap < holds(a) || interval - gap < holds(b);
   };
   std::vector<std::string> engines;
@@ -171,8 +162,8 @@ RoleAssignment assignRoles(const Problem &problem,
       members[role].push_back(s);
       result.roleOf[s] = unsigned(role);
     }
-    result.names[role] += (result.names[role].empty() ? "" : "+") +
-                          (engine.empty() ? std::string("other") : engine);
+    result.names[role] +=
+        (result.names[role].empty() ? "" : "+") + (engine.empty() ? std::string("other") : engine);
   }
   return result;
 }

@@ -21,15 +21,12 @@ namespace {
 
 class Attempt {
 public:
-  Attempt(const ModuloProblem &problem, const std::vector<unsigned> &versions,
-          int64_t interval)
+  Attempt(const ModuloProblem &problem, const std::vector<unsigned> &versions, int64_t interval)
       : problem(problem), interval(interval), count(problem.operations.size()) {
     for (const ModuloDependence &d : problem.dependences)
       edges.push_back(
           {d.from, d.to,
-           d.latency -
-               interval * (d.distance +
-                           (d.storage == none ? 0 : versions[d.storage]))});
+           d.latency - interval * (d.distance + (d.storage == none ? 0 : versions[d.storage]))});
   }
 
   std::optional<std::vector<int64_t>> run() {
@@ -88,11 +85,9 @@ private:
     std::vector<int64_t> candidates = {earliest};
     for (unsigned other = 0; other < count; ++other)
       if (other != op && start[other] >= 0 &&
-          problem.operations[other].resource ==
-              problem.operations[op].resource) {
+          problem.operations[other].resource == problem.operations[op].resource) {
         int64_t end = start[other] + problem.operations[other].busy;
-        candidates.push_back(
-            earliest + (((end - earliest) % interval) + interval) % interval);
+        candidates.push_back(earliest + (((end - earliest) % interval) + interval) % interval);
       }
     std::sort(candidates.begin(), candidates.end());
     int64_t chosen = -1;
@@ -112,8 +107,7 @@ private:
       if (other != op && start[other] >= 0 && clash(op, chosen, other))
         start[other] = -1;
     for (const Edge &e : edges)
-      if (e.from == op && e.to != op && start[e.to] >= 0 &&
-          start[e.to] < chosen + e.weight)
+      if (e.from == op && e.to != op && start[e.to] >= 0 && start[e.to] < chosen + e.weight)
         start[e.to] = -1;
   }
 
@@ -126,8 +120,7 @@ private:
 
 } // namespace
 
-ModuloResult solveHeuristic(const ModuloProblem &problem,
-                            const ModuloOptions &options) {
+ModuloResult solveHeuristic(const ModuloProblem &problem, const ModuloOptions &options) {
   ModuloResult result;
   result.diagnostics = check(problem);
   if (!result.diagnostics.empty())
@@ -146,8 +139,7 @@ ModuloResult solveHeuristic(const ModuloProblem &problem,
   std::vector<unsigned> versions = generousVersions(problem);
   // Far above the bound single cycles no longer matter.
   for (int64_t interval = result.bounds.best(); interval <= most;
-       interval +=
-       std::max<int64_t>(1, (interval - result.bounds.best()) / 32)) {
+       interval += std::max<int64_t>(1, (interval - result.bounds.best()) / 32)) {
     auto start = Attempt(problem, versions, interval).run();
     if (!start)
       continue;
@@ -161,8 +153,7 @@ ModuloResult solveHeuristic(const ModuloProblem &problem,
   }
   Diagnostic d;
   d.code = NoModuloSchedule;
-  d.message = "no schedule was found with an interval of up to " +
-              std::to_string(most) + " cycles";
+  d.message = "no schedule was found with an interval of up to " + std::to_string(most) + " cycles";
   result.diagnostics.push_back(std::move(d));
   return result;
 }

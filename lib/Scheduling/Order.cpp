@@ -10,8 +10,7 @@
 
 namespace penstock::sched {
 
-Order::Order(const LoopModel &model, const Schedule &schedule)
-    : model(model), schedule(schedule) {
+Order::Order(const LoopModel &model, const Schedule &schedule) : model(model), schedule(schedule) {
   const Problem &problem = model.problem;
   members.resize(problem.queues.size());
   for (StatementId s = 0; s < problem.statements.size(); ++s) {
@@ -35,22 +34,20 @@ Order::Done Order::earliest(StatementId s, bool writes) const {
   return done;
 }
 
-bool Order::existsWithPair(StatementId s, int64_t e, StatementId first,
-                           StatementId second, int64_t d) const {
+bool Order::existsWithPair(StatementId s, int64_t e, StatementId first, StatementId second,
+                           int64_t d) const {
   const auto &statements = model.problem.statements;
   Guard known;
   if (e == 0)
     known = statements[first].guard;
   if (e == d)
-    known.insert(known.end(), statements[second].guard.begin(),
-                 statements[second].guard.end());
+    known.insert(known.end(), statements[second].guard.begin(), statements[second].guard.end());
   return implies(known, statements[s].guard);
 }
 
 /// Where a wait for a later member of the queue of `pair.first` ends it before
 /// (pair.second, d), if there is one.
-std::optional<Position> Order::laterMember(StatementId member, const Pair &pair,
-                                           int64_t d) const {
+std::optional<Position> Order::laterMember(StatementId member, const Pair &pair, int64_t d) const {
   // Without a written wait there is nothing that ends the member.
   if (completedBy(member, pair.firstWrites).wait == none)
     return std::nullopt;
@@ -72,8 +69,7 @@ std::optional<Position> Order::laterMember(StatementId member, const Pair &pair,
 bool Order::queueInOrder(StatementId s) const {
   const Statement &statement = model.problem.statements[s];
   return statement.async && statement.queue != none &&
-         (model.problem.queues[statement.queue].inOrder ||
-          !model.rules.has(Rule::QueueInOrder));
+         (model.problem.queues[statement.queue].inOrder || !model.rules.has(Rule::QueueInOrder));
 }
 
 bool Order::accumulatorInOrder(const Pair &pair, int64_t d) const {
@@ -81,10 +77,8 @@ bool Order::accumulatorInOrder(const Pair &pair, int64_t d) const {
   const Statement &second = model.problem.statements[pair.second];
   if (!second.async || second.queue != first.queue)
     return false;
-  const std::vector<BufferId> &ordered =
-      model.problem.queues[first.queue].orders;
-  return (std::find(ordered.begin(), ordered.end(), pair.buffer) !=
-              ordered.end() ||
+  const std::vector<BufferId> &ordered = model.problem.queues[first.queue].orders;
+  return (std::find(ordered.begin(), ordered.end(), pair.buffer) != ordered.end() ||
           !model.rules.has(Rule::QueueBuffers)) &&
          (issue(pair.first) < issue(pair.second).later(d) ||
           !model.rules.has(Rule::QueueIssueOrder));
@@ -96,9 +90,8 @@ bool Order::inOrderByQueue(const Pair &pair, int64_t d) const {
   if (accumulatorInOrder(pair, d))
     return true;
   const auto &queue = members[model.problem.statements[pair.first].queue];
-  return std::any_of(queue.begin(), queue.end(), [&](StatementId m) {
-    return laterMember(m, pair, d).has_value();
-  });
+  return std::any_of(queue.begin(), queue.end(),
+                     [&](StatementId m) { return laterMember(m, pair, d).has_value(); });
 }
 
 Position Order::completionFor(const Pair &pair, int64_t d) const {
@@ -114,8 +107,7 @@ Position Order::completionFor(const Pair &pair, int64_t d) const {
 }
 
 bool Order::inOrder(const Pair &pair, int64_t d) const {
-  return completion(pair.first, pair.firstWrites) <
-             issue(pair.second).later(d) ||
+  return completion(pair.first, pair.firstWrites) < issue(pair.second).later(d) ||
          inOrderByQueue(pair, d);
 }
 

@@ -25,9 +25,7 @@ struct Position {
   int64_t step = 0;
   int64_t order = 0;
   friend auto operator<=>(const Position &, const Position &) = default;
-  Position later(int64_t iterations) const {
-    return {step + iterations, order};
-  }
+  Position later(int64_t iterations) const { return {step + iterations, order}; }
 };
 
 class Order {
@@ -38,9 +36,7 @@ public:
   const LoopModel &model;
   const Schedule &schedule;
 
-  Position issue(StatementId s) const {
-    return {schedule.stage[s], schedule.order[s]};
-  }
+  Position issue(StatementId s) const { return {schedule.stage[s], schedule.order[s]}; }
   /// Where the reads or writes of iteration 0 of \p s have ended. Asynchronous
   /// statements without a written wait count as synchronous.
   Position completion(StatementId s, bool writes) const {
@@ -64,8 +60,8 @@ public:
 
   /// Does iteration \p e of \p s exist whenever iteration 0 of \p first and
   /// iteration \p d of \p second do?
-  bool existsWithPair(StatementId s, int64_t e, StatementId first,
-                      StatementId second, int64_t d) const;
+  bool existsWithPair(StatementId s, int64_t e, StatementId first, StatementId second,
+                      int64_t d) const;
 
 private:
   struct Done {
@@ -73,8 +69,7 @@ private:
     Completion by;
   };
   Done earliest(StatementId s, bool writes) const;
-  std::optional<Position> laterMember(StatementId member, const Pair &pair,
-                                      int64_t d) const;
+  std::optional<Position> laterMember(StatementId member, const Pair &pair, int64_t d) const;
   bool accumulatorInOrder(const Pair &pair, int64_t d) const;
   bool queueInOrder(StatementId s) const;
 

@@ -31,8 +31,8 @@ bool keepsDiscipline(const RoleSystem &system) {
   for (const Role &role : system.roles) {
     std::vector<RoleEvent> events = unrolled(role);
     for (unsigned r = 0; r < system.rings.size(); ++r)
-      for (auto [waits, arrives] : {std::pair(Kind::Acquire, Kind::Commit),
-                                    std::pair(Kind::Wait, Kind::Release)}) {
+      for (auto [waits, arrives] :
+           {std::pair(Kind::Acquire, Kind::Commit), std::pair(Kind::Wait, Kind::Release)}) {
         using Place = std::pair<int64_t, size_t>; // stage, position in the step
         std::map<int64_t, Place> wait, arrive;
         for (size_t i = 0; i < events.size(); ++i)
@@ -98,9 +98,7 @@ private:
 
   void layOut(const Role &role, int64_t n);
   void closeOrder();
-  bool before(size_t a, size_t b) const {
-    return a == b || (ancestors[b][a / 64] >> (a % 64) & 1);
-  }
+  bool before(size_t a, size_t b) const { return a == b || (ancestors[b][a / 64] >> (a % 64) & 1); }
 
   const RoleSystem &system;
   std::vector<Node> nodes;
@@ -126,13 +124,11 @@ void Instances::layOut(const Role &role, int64_t n) {
       nodes.back().before.push_back(last);
     return last = nodes.size() - 1;
   };
-  int64_t trips = std::max(n, role.leastTrips) +
-                  role.extra / std::max<int64_t>(role.factor, 1);
+  int64_t trips = std::max(n, role.leastTrips) + role.extra / std::max<int64_t>(role.factor, 1);
   for (auto [i, k] : executionOrder(events, trips)) {
     const RoleEvent &e = events[i];
     int64_t token = k * perIteration[{e.ring, e.kind}] + e.token;
-    std::string name = role.name + ": " + roleEventName(e.kind) + " token " +
-                       std::to_string(token);
+    std::string name = role.name + ": " + roleEventName(e.kind) + " token " + std::to_string(token);
     if (e.kind == Kind::Signal) {
       signals[{e.ring, token}].push_back(node(name));
       continue;
@@ -207,26 +203,23 @@ std::string Instances::firstMistake() const {
       const auto &earlier = arrivals(m - 1), &later = arrivals(m + 1);
       for (size_t a : phase.arrivals) {
         if (m > 0 && earlier.size() < count)
-          return "`" + nodes[a].name +
-                 "` arrives for a phase whose predecessor never completes";
+          return "`" + nodes[a].name + "` arrives for a phase whose predecessor never completes";
         for (size_t b : earlier)
           if (!before(b, a))
-            return "`" + nodes[a].name + "` can arrive before `" +
-                   nodes[b].name + "`, one phase too early";
+            return "`" + nodes[a].name + "` can arrive before `" + nodes[b].name +
+                   "`, one phase too early";
       }
       for (const Waiting &w : phase.waits) {
         for (size_t b : earlier)
           if (!before(b, w.start))
-            return "`" + nodes[w.returns].name +
-                   "` can start while the phase before is open (`" +
+            return "`" + nodes[w.returns].name + "` can start while the phase before is open (`" +
                    nodes[b].name + "`) and return at once";
         if (later.size() < count || count == 0)
           continue;
-        bool held = std::any_of(later.begin(), later.end(),
-                                [&](size_t a) { return before(w.returns, a); });
+        bool held =
+            std::any_of(later.begin(), later.end(), [&](size_t a) { return before(w.returns, a); });
         if (!held)
-          return "`" + nodes[w.returns].name +
-                 "` can miss its phase: nothing makes `" +
+          return "`" + nodes[w.returns].name + "` can miss its phase: nothing makes `" +
                  nodes[later.front()].name + "` wait for it";
       }
     }
@@ -269,8 +262,7 @@ ParityVerdict checkParity(const RoleSystem &system) {
   for (const Ring &ring : system.rings)
     most += ring.slots;
   for (int64_t n = 0; n <= most; ++n)
-    if (std::string mistake = Instances(system, n).firstMistake();
-        !mistake.empty()) {
+    if (std::string mistake = Instances(system, n).firstMistake(); !mistake.empty()) {
       verdict.exact = false;
       verdict.reason.code = PhaseNotExact;
       verdict.reason.message = mistake;

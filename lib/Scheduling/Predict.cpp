@@ -20,8 +20,7 @@ struct Need {
   bool queued;
 };
 
-std::vector<std::vector<Need>> findNeeds(const Order &order,
-                                         const Verdict &verdict) {
+std::vector<std::vector<Need>> findNeeds(const Order &order, const Verdict &verdict) {
   const LoopModel &model = order.model;
   std::vector<std::vector<Need>> needs(model.problem.statements.size());
   std::map<std::pair<StatementId, StatementId>, std::map<int64_t, bool>> best;
@@ -29,12 +28,10 @@ std::vector<std::vector<Need>> findNeeds(const Order &order,
     const Statement &first = model.problem.statements[pair.first];
     const Statement &second = model.problem.statements[pair.second];
     bool queued = false;
-    if (first.async && second.async && first.queue != none &&
-        first.queue == second.queue &&
+    if (first.async && second.async && first.queue != none && first.queue == second.queue &&
         model.problem.queues[first.queue].inOrder) {
       const auto &orders = model.problem.queues[first.queue].orders;
-      queued =
-          std::find(orders.begin(), orders.end(), pair.buffer) != orders.end();
+      queued = std::find(orders.begin(), orders.end(), pair.buffer) != orders.end();
     }
     int64_t versions = verdict.versions[pair.buffer].count;
     auto add = [&](int64_t d) {
@@ -87,11 +84,9 @@ private:
 
 class Simulation {
 public:
-  Simulation(const Problem &problem, const Schedule &schedule,
-             const RoleAssignment &roles)
-      : problem(problem), schedule(schedule), roles(roles), model(problem),
-        order(model, schedule), verdict(verify(model, schedule)),
-        needs(findNeeds(order, verdict)) {}
+  Simulation(const Problem &problem, const Schedule &schedule, const RoleAssignment &roles)
+      : problem(problem), schedule(schedule), roles(roles), model(problem), order(model, schedule),
+        verdict(verify(model, schedule)), needs(findNeeds(order, verdict)) {}
 
   struct Times {
     int64_t waitFrom = 0, issue = 0, start = 0, done = 0;
@@ -102,8 +97,7 @@ public:
   /// Times of all instances; (statement, iteration) in [s][k].
   std::vector<std::vector<Times>> run(int64_t iterations) {
     size_t count = problem.statements.size();
-    std::vector<std::vector<Times>> times(count,
-                                          std::vector<Times>(iterations));
+    std::vector<std::vector<Times>> times(count, std::vector<Times>(iterations));
     std::vector<int64_t> roleFree(roles.names.size(), 0);
     std::map<std::string, EngineTime> engines;
     // An engine serves each role in the order of issue.
@@ -111,9 +105,8 @@ public:
     std::vector<StatementId> byOrder(count);
     for (StatementId s = 0; s < count; ++s)
       byOrder[s] = s;
-    std::sort(byOrder.begin(), byOrder.end(), [&](auto a, auto b) {
-      return schedule.order[a] < schedule.order[b];
-    });
+    std::sort(byOrder.begin(), byOrder.end(),
+              [&](auto a, auto b) { return schedule.order[a] < schedule.order[b]; });
     for (int64_t step = 0; step < iterations + schedule.numStages(); ++step)
       for (StatementId s : byOrder) {
         int64_t k = step - schedule.stage[s];
@@ -128,9 +121,7 @@ public:
           if (from < 0 || from >= iterations)
             continue;
           const Times &other = times[need.first][from];
-          int64_t at = need.queued
-                           ? other.start + problem.statements[need.first].busy
-                           : other.done;
+          int64_t at = need.queued ? other.start + problem.statements[need.first].busy : other.done;
           // An in-order queue takes the statement at once and starts it later.
           if (need.queued) {
             t.start = std::max(t.start, at);
@@ -146,8 +137,7 @@ public:
         int64_t busy = statement.engine.empty() ? 0 : statement.busy;
         if (!statement.engine.empty()) {
           int64_t &last = served[{roles.roleOf[s], statement.engine}];
-          t.start =
-              engines[statement.engine].reserve(std::max(t.start, last), busy);
+          t.start = engines[statement.engine].reserve(std::max(t.start, last), busy);
           last = t.start + busy;
         }
         t.done = t.start + std::max(statement.busy, statement.latency);
@@ -180,8 +170,7 @@ Rational predictedInterval(const Problem &problem, const Schedule &schedule,
   if (times.empty())
     return {};
   auto repeats = [&](int64_t period) {
-    int64_t gain = times[0][iterations - 1].start -
-                   times[0][iterations - 1 - period].start;
+    int64_t gain = times[0][iterations - 1].start - times[0][iterations - 1 - period].start;
     for (auto &of : times)
       for (int64_t k = iterations - 2 * period; k < iterations; ++k)
         if (of[k].start - of[k - period].start != gain)
@@ -191,8 +180,7 @@ Rational predictedInterval(const Problem &problem, const Schedule &schedule,
   int64_t period = 1;
   while (period < longestPeriod && !repeats(period))
     ++period;
-  return Rational::of(times[0][iterations - 1].start -
-                          times[0][iterations - 1 - period].start,
+  return Rational::of(times[0][iterations - 1].start - times[0][iterations - 1 - period].start,
                       period);
 }
 
@@ -201,8 +189,7 @@ draw::Timeline predictTimeline(const Problem &problem, const Schedule &schedule,
   return predictTimeline(problem, schedule, iterations, oneRole(problem));
 }
 
-draw::Timeline predictTimeline(const Problem &problem, const Schedule &schedule,
-                               int64_t iterations,
+draw::Timeline predictTimeline(const Problem &problem, const Schedule &schedule, int64_t iterations,
                                const RoleAssignment &roles) {
   draw::Timeline timeline;
   timeline.title = problem.name;
@@ -224,8 +211,7 @@ draw::Timeline predictTimeline(const Problem &problem, const Schedule &schedule,
   for (size_t r = 0; r < load.size(); ++r)
     if (interval.num > 0)
       timeline.rows[r].note =
-          std::to_string(load[r] * interval.den * 100 / interval.num) +
-          " % busy";
+          std::to_string(load[r] * interval.den * 100 / interval.num) + " % busy";
   std::map<unsigned, unsigned> waitRows;
   auto waitRow = [&](unsigned role) {
     auto [at, fresh] = waitRows.emplace(role, unsigned(timeline.rows.size()));
@@ -238,20 +224,18 @@ draw::Timeline predictTimeline(const Problem &problem, const Schedule &schedule,
       const Statement &statement = problem.statements[s];
       const auto &t = times[s][k];
       if (t.issue > t.waitFrom)
-        timeline.slices.push_back(
-            {draw::Slice::Kind::Wait, waitRow(roles.roleOf[s]), statement.name,
-             k, t.waitFrom, t.issue,
-             "for " + problem.statements[t.waitFor].name + " " +
-                 std::to_string(t.waitForIteration)});
+        timeline.slices.push_back({draw::Slice::Kind::Wait, waitRow(roles.roleOf[s]),
+                                   statement.name, k, t.waitFrom, t.issue,
+                                   "for " + problem.statements[t.waitFor].name + " " +
+                                       std::to_string(t.waitForIteration)});
       if (statement.engine.empty())
         continue;
       unsigned row = rows[statement.engine];
-      timeline.slices.push_back({draw::Slice::Kind::Work, row, statement.name,
-                                 k, t.start, t.start + statement.busy, ""});
+      timeline.slices.push_back(
+          {draw::Slice::Kind::Work, row, statement.name, k, t.start, t.start + statement.busy, ""});
       if (t.done > t.start + statement.busy)
-        timeline.slices.push_back({draw::Slice::Kind::Flight, row,
-                                   statement.name, k, t.start + statement.busy,
-                                   t.done, ""});
+        timeline.slices.push_back({draw::Slice::Kind::Flight, row, statement.name, k,
+                                   t.start + statement.busy, t.done, ""});
     }
   std::sort(timeline.slices.begin(), timeline.slices.end(),
             [](const draw::Slice &a, const draw::Slice &b) {
@@ -271,8 +255,8 @@ draw::Timeline predictTimeline(const Problem &problem, const Schedule &schedule,
         break;
       }
   }
-  timeline.subtitle = std::to_string(schedule.numStages()) + " stages, " +
-                      interval.str() + " cycles per iteration";
+  timeline.subtitle =
+      std::to_string(schedule.numStages()) + " stages, " + interval.str() + " cycles per iteration";
   return timeline;
 }
 
@@ -287,30 +271,27 @@ EventGraph scheduleGraph(const Problem &problem, const Schedule &schedule,
   for (StatementId s = 0; s < count; ++s) {
     const Statement &statement = problem.statements[s];
     graph.add(statement.name + " done", statement.place);
-    graph.edge(s, unsigned(count + s), 0,
-               std::max(statement.busy, statement.latency));
+    graph.edge(s, unsigned(count + s), 0, std::max(statement.busy, statement.latency));
   }
   for (size_t role = 0; role < roles.names.size(); ++role) {
     std::vector<StatementId> mine;
     for (StatementId s = 0; s < count; ++s)
       if (roles.roleOf[s] == role)
         mine.push_back(s);
-    std::sort(mine.begin(), mine.end(), [&](auto a, auto b) {
-      return schedule.order[a] < schedule.order[b];
-    });
+    std::sort(mine.begin(), mine.end(),
+              [&](auto a, auto b) { return schedule.order[a] < schedule.order[b]; });
     for (size_t i = 0; i < mine.size(); ++i) {
       bool last = i + 1 == mine.size();
       StatementId u = mine[i], v = mine[last ? 0 : i + 1];
       const Statement &statement = problem.statements[u];
       graph.edge(u, v, schedule.stage[u] - schedule.stage[v] + (last ? 1 : 0),
-                 statement.async ? 0
-                                 : std::max(statement.busy, statement.latency));
+                 statement.async ? 0 : std::max(statement.busy, statement.latency));
     }
   }
   for (StatementId s = 0; s < count; ++s)
     for (const Need &need : simulation.needs[s])
-      graph.edge(need.queued ? need.first : unsigned(count + need.first), s,
-                 need.distance, 0, true);
+      graph.edge(need.queued ? need.first : unsigned(count + need.first), s, need.distance, 0,
+                 true);
   return graph;
 }
 

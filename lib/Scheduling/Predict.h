@@ -28,20 +28,17 @@ RoleAssignment oneRole(const Problem &);
 
 /// \p schedule must be legal. Engines are rows; each role that ever waits has a
 /// row for its waits.
-draw::Timeline predictTimeline(const Problem &, const Schedule &,
-                               int64_t iterations, const RoleAssignment &roles);
-draw::Timeline predictTimeline(const Problem &, const Schedule &,
-                               int64_t iterations);
+draw::Timeline predictTimeline(const Problem &, const Schedule &, int64_t iterations,
+                               const RoleAssignment &roles);
+draw::Timeline predictTimeline(const Problem &, const Schedule &, int64_t iterations);
 
 /// Cycles per iteration in the long run, by running the model until it repeats.
-Rational predictedInterval(const Problem &, const Schedule &,
-                           const RoleAssignment &roles);
+Rational predictedInterval(const Problem &, const Schedule &, const RoleAssignment &roles);
 
 /// The event graph of a schedule: issue and completion of every statement, the
 /// order within each role, waits and slots. Its maximum cycle ratio is a lower
 /// bound of the interval, and equal to it where no engine is shared.
-EventGraph scheduleGraph(const Problem &, const Schedule &,
-                         const RoleAssignment &roles);
+EventGraph scheduleGraph(const Problem &, const Schedule &, const RoleAssignment &roles);
 
 } // namespace penstock::sched
 

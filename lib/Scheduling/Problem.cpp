@@ -12,8 +12,7 @@
 namespace penstock::sched {
 namespace {
 
-template <typename T>
-unsigned findNamed(const std::vector<T> &all, const std::string &name) {
+template <typename T> unsigned findNamed(const std::vector<T> &all, const std::string &name) {
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i].name == name)
       return unsigned(i);
@@ -36,15 +35,9 @@ bool exclusive(const Guard &a, const Guard &b) {
   });
 }
 
-BufferId Problem::findBuffer(const std::string &n) const {
-  return findNamed(buffers, n);
-}
-QueueId Problem::findQueue(const std::string &n) const {
-  return findNamed(queues, n);
-}
-StatementId Problem::findStatement(const std::string &n) const {
-  return findNamed(statements, n);
-}
+BufferId Problem::findBuffer(const std::string &n) const { return findNamed(buffers, n); }
+QueueId Problem::findQueue(const std::string &n) const { return findNamed(queues, n); }
+StatementId Problem::findStatement(const std::string &n) const { return findNamed(statements, n); }
 
 int64_t Schedule::numStages() const {
   return stage.empty() ? 1 : *std::max_element(stage.begin(), stage.end()) + 1;

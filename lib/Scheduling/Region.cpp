@@ -48,8 +48,7 @@ std::vector<DistanceSet::Range> runsOf(const std::vector<bool> &member) {
 }
 
 /// Does \p first of iteration \p k meet \p second of some iteration >= \p from?
-bool meetsFrom(const Region &first, int64_t k, const Region &second,
-               int64_t from) {
+bool meetsFrom(const Region &first, int64_t k, const Region &second, int64_t from) {
   Wide lo = from, hi = std::numeric_limits<int64_t>::max();
   for (size_t i = 0; i < first.box.size(); ++i) {
     const AffineInterval &a = first.box[i], &b = second.box[i];

@@ -32,8 +32,7 @@ struct AffineInterval {
   int64_t scale = 0;
   int64_t offset = 0;
   int64_t length = 1;
-  friend bool operator==(const AffineInterval &,
-                         const AffineInterval &) = default;
+  friend bool operator==(const AffineInterval &, const AffineInterval &) = default;
 };
 
 /// A box that moves with the loop index k, a whole buffer, or something that

@@ -16,8 +16,8 @@ std::string quoted(const std::string &name) { return "`" + name + "`"; }
 
 class Reporter {
 public:
-  Reporter(const Problem &problem, const Schedule &schedule,
-           const Verdict &verdict, const Violation &violation)
+  Reporter(const Problem &problem, const Schedule &schedule, const Verdict &verdict,
+           const Violation &violation)
       : problem(problem), schedule(schedule), verdict(verdict), v(violation) {
     d.code = v.code;
     d.place = problem.place;
@@ -27,24 +27,21 @@ public:
     facts();
     switch (v.code) {
     case ScheduleLength:
-      d.message = "stage has " + std::to_string(schedule.stage.size()) +
-                  " entries and order " +
+      d.message = "stage has " + std::to_string(schedule.stage.size()) + " entries and order " +
                   std::to_string(schedule.order.size()) + "; the loop has " +
-                  std::to_string(problem.statements.size()) +
-                  " scheduled statements";
+                  std::to_string(problem.statements.size()) + " scheduled statements";
       d.helps.push_back("give one entry per scheduled statement, in source "
                         "order; scalars that can be recomputed take none");
       break;
     case StageOutOfRange:
       at(v.first);
-      d.message = "stage " + std::to_string(schedule.stage[v.first]) + " of " +
-                  name(v.first) + " is not between 0 and " +
-                  std::to_string(maxStage);
+      d.message = "stage " + std::to_string(schedule.stage[v.first]) + " of " + name(v.first) +
+                  " is not between 0 and " + std::to_string(maxStage);
       break;
     case OrderTwice:
       at(v.second);
-      d.message = name(v.first) + " and " + name(v.second) +
-                  " both have order " + std::to_string(schedule.order[v.first]);
+      d.message = name(v.first) + " and " + name(v.second) + " both have order " +
+                  std::to_string(schedule.order[v.first]);
       note(v.first, name(v.first) + " is here", slot(v.first));
       d.helps.push_back("orders say what runs first within a step; give each "
                         "statement its own");
@@ -56,20 +53,18 @@ public:
       break;
     case WaitBeforeIssue:
       at(v.second);
-      d.message = "this schedule lets " + name(v.second) + " wait for " +
-                  name(v.first) + " before it has been issued";
-      d.label = "awaits " + name(v.first) + " of iteration k at " +
-                slot(v.second) + ", in iteration " + iterationName(v.distance);
-      note(v.first, "issued only later, for iteration k",
-           "at " + slot(v.first));
+      d.message = "this schedule lets " + name(v.second) + " wait for " + name(v.first) +
+                  " before it has been issued";
+      d.label = "awaits " + name(v.first) + " of iteration k at " + slot(v.second) +
+                ", in iteration " + iterationName(v.distance);
+      note(v.first, "issued only later, for iteration k", "at " + slot(v.first));
       d.helps.push_back("order the wait after " + name(v.first) +
                         " or give it a later stage; such a wait is refused "
                         "even where the values would be right");
       break;
     case ScalarOtherStage:
       at(v.second);
-      d.message = name(v.second) + " uses the scalar " + name(v.first) +
-                  " from another stage";
+      d.message = name(v.second) + " uses the scalar " + name(v.first) + " from another stage";
       d.label = "at " + slot(v.second);
       note(v.first, "defined here", "at " + slot(v.first));
       d.helps.push_back("give both the same stage, or write the value to a "
@@ -77,8 +72,8 @@ public:
       break;
     case ScalarBeforeUse:
       at(v.second);
-      d.message = name(v.second) + " is ordered before the scalar " +
-                  name(v.first) + " that it uses";
+      d.message =
+          name(v.second) + " is ordered before the scalar " + name(v.first) + " that it uses";
       d.label = "at " + slot(v.second);
       note(v.first, "defined here", "at " + slot(v.first));
       d.helps.push_back("give " + name(v.first) + " a smaller order than " +
@@ -88,8 +83,7 @@ public:
       commit(" has another stage than ", "give both the same stage");
       break;
     case CommitBeforeGroup:
-      commit(" commits a group before ",
-             "order the commit after all statements of its group");
+      commit(" commits a group before ", "order the commit after all statements of its group");
       break;
     case CommitNotAlone:
       at(v.second);
@@ -97,42 +91,35 @@ public:
                   " and the commit of its group, and would join that group";
       d.label = "at " + slot(v.second);
       note(v.third, "the group is closed here", "at " + slot(v.third));
-      d.helps.push_back("order " + name(v.second) + " before " + name(v.first) +
-                        " or after " + name(v.third));
+      d.helps.push_back("order " + name(v.second) + " before " + name(v.first) + " or after " +
+                        name(v.third));
       break;
     case FenceMoved:
       at(v.third);
-      d.message = name(v.third) + " no longer stands between " + name(v.first) +
-                  " and " + name(v.second) + " on " + buffer();
+      d.message = name(v.third) + " no longer stands between " + name(v.first) + " and " +
+                  name(v.second) + " on " + buffer();
       d.label = "at " + slot(v.third);
-      note(v.first, "touches " + bufferName() + " for iteration k",
-           slot(v.first));
-      note(v.second,
-           "touches " + bufferName() + " for iteration " +
-               iterationName(v.distance),
+      note(v.first, "touches " + bufferName() + " for iteration k", slot(v.first));
+      note(v.second, "touches " + bufferName() + " for iteration " + iterationName(v.distance),
            slot(v.second));
       d.helps.push_back("give the fence the stage of " + name(v.first) +
                         " and order it right after");
       break;
     case VersionsTooFew:
       d.place = problem.buffers[v.buffer].place;
-      d.message = buffer() + " is declared with " +
-                  std::to_string(v.versionsHave) + " versions and needs " +
-                  std::to_string(v.versionsNeeded);
-      note(v.first, name(v.first) + " of iteration k must have ended",
-           slot(v.first));
+      d.message = buffer() + " is declared with " + std::to_string(v.versionsHave) +
+                  " versions and needs " + std::to_string(v.versionsNeeded);
+      note(v.first, name(v.first) + " of iteration k must have ended", slot(v.first));
       note(v.second,
-           "before " + name(v.second) + " of iteration " +
-               iterationName(v.distance) + " begins",
+           "before " + name(v.second) + " of iteration " + iterationName(v.distance) + " begins",
            slot(v.second));
       versionsHelp();
       break;
     case VersionsOnFixed: {
       d.place = problem.buffers[v.buffer].place;
       LoopModel model(problem);
-      d.message =
-          buffer() + " is declared with " + std::to_string(v.versionsHave) +
-          " versions and can have only one: " + model.fixedBecause[v.buffer];
+      d.message = buffer() + " is declared with " + std::to_string(v.versionsHave) +
+                  " versions and can have only one: " + model.fixedBecause[v.buffer];
       d.helps.push_back("remove the number of versions");
       break;
     }
@@ -146,9 +133,7 @@ public:
   }
 
 private:
-  std::string name(StatementId s) const {
-    return quoted(problem.statements[s].name);
-  }
+  std::string name(StatementId s) const { return quoted(problem.statements[s].name); }
   std::string bufferName() const { return problem.buffers[v.buffer].name; }
   std::string buffer() const { return quoted(bufferName()); }
   std::string slot(StatementId s) const {
@@ -158,8 +143,7 @@ private:
   void at(StatementId s) { d.place = problem.statements[s].place; }
   void note(StatementId s, std::string message, std::string label) {
     if (s != none)
-      d.notes.push_back(
-          {problem.statements[s].place, std::move(message), std::move(label)});
+      d.notes.push_back({problem.statements[s].place, std::move(message), std::move(label)});
   }
   void facts() {
     auto fact = [&](const char *key, std::string value) {
@@ -206,13 +190,13 @@ void Reporter::hazard() {
   bool dead = false;
   std::string doing;
   if (v.code == WriteBeforeRead) {
-    d.message = "this schedule lets " + name(v.second) + " overwrite " +
-                buffer() + " while " + name(v.first) + " still reads it";
+    d.message = "this schedule lets " + name(v.second) + " overwrite " + buffer() + " while " +
+                name(v.first) + " still reads it";
     d.label = "writes " + bufferName() + " for iteration " + then;
     doing = "still reading ";
   } else if (v.code == ReadBeforeWrite) {
-    d.message = "this schedule lets " + name(v.second) + " read " + buffer() +
-                " before " + name(v.first) + " has written it";
+    d.message = "this schedule lets " + name(v.second) + " read " + buffer() + " before " +
+                name(v.first) + " has written it";
     d.label = "reads " + bufferName() + " for iteration " + then;
     doing = "still writing ";
   } else {
@@ -226,9 +210,8 @@ void Reporter::hazard() {
   std::string ends = "at " + slot(v.first);
   if (v.third != none) {
     const SourcePlace &place = problem.statements[v.third].place;
-    ends = place.line
-               ? "completes at the wait on line " + std::to_string(place.line)
-               : "completes at " + name(v.third);
+    ends = place.line ? "completes at the wait on line " + std::to_string(place.line)
+                      : "completes at " + name(v.third);
     ends += " (" + slot(v.third) + ")";
   }
   note(v.first, doing + bufferName() + " for iteration k", ends);
@@ -246,37 +229,32 @@ void Reporter::hazardHelp() {
   Order order(model, schedule);
   bool writes = v.code != WriteBeforeRead;
   Position done = order.completion(v.first, writes);
-  int64_t stage =
-      done.step - v.distance + (schedule.order[v.second] > done.order ? 0 : 1);
-  std::string help = "give " + name(v.second) + " stage " +
-                     std::to_string(stage) + " or later";
+  int64_t stage = done.step - v.distance + (schedule.order[v.second] > done.order ? 0 : 1);
+  std::string help = "give " + name(v.second) + " stage " + std::to_string(stage) + " or later";
   // Within the same step the order alone can cure it.
   if (order.issue(v.second).later(v.distance).step == done.step)
     help += ", or order it after " + name(end);
   d.helps.push_back(std::move(help));
   if (v.distance > 0 && !model.versionable[v.buffer])
-    d.helps.push_back(buffer() +
-                      " has one version: " + model.fixedBecause[v.buffer]);
+    d.helps.push_back(buffer() + " has one version: " + model.fixedBecause[v.buffer]);
 }
 
 void Reporter::versionsHelp() {
   const Buffer &b = problem.buffers[v.buffer];
-  std::string help =
-      bufferName() + " needs " + std::to_string(v.versionsNeeded) +
-      " versions and is declared with " + std::to_string(v.versionsHave);
+  std::string help = bufferName() + " needs " + std::to_string(v.versionsNeeded) +
+                     " versions and is declared with " + std::to_string(v.versionsHave);
   int64_t more = b.bytes * int64_t(v.versionsNeeded - v.versionsHave);
   int64_t capacity = problem.capacityOf(b.space);
   if (b.bytes) {
-    help += " (" + std::to_string(more) +
-            (b.space == Space::Tensor ? " more columns" : " more bytes");
+    help +=
+        " (" + std::to_string(more) + (b.space == Space::Tensor ? " more columns" : " more bytes");
     if (capacity) {
       int64_t used = 0;
       for (BufferId i = 0; i < problem.buffers.size(); ++i)
         if (problem.buffers[i].space == b.space)
           used += problem.buffers[i].bytes * verdict.versions[i].count;
-      help += "; " + sizeText(b.space, used) + " of " +
-              sizeText(b.space, capacity) + " of " + spaceName(b.space) +
-              " memory are used";
+      help += "; " + sizeText(b.space, used) + " of " + sizeText(b.space, capacity) + " of " +
+              spaceName(b.space) + " memory are used";
     }
     help += ")";
   }
@@ -293,9 +271,8 @@ void Reporter::versionsHelp() {
 
 void Reporter::overflow() {
   const Overflow &o = v.overflow;
-  d.message = "the versions of this loop need " + sizeText(o.space, o.needed) +
-              " of " + spaceName(o.space) + " memory; there are " +
-              sizeText(o.space, o.capacity);
+  d.message = "the versions of this loop need " + sizeText(o.space, o.needed) + " of " +
+              spaceName(o.space) + " memory; there are " + sizeText(o.space, o.capacity);
   for (BufferId b = 0; b < problem.buffers.size(); ++b)
     if (problem.buffers[b].space == o.space && problem.buffers[b].bytes)
       d.notes.push_back({problem.buffers[b].place,
@@ -303,11 +280,9 @@ void Reporter::overflow() {
                              std::to_string(verdict.versions[b].count) + " x " +
                              std::to_string(problem.buffers[b].bytes),
                          ""});
-  d.helps.push_back(
-      o.fits
-          ? "at most " + std::to_string(o.fits) +
-                (o.fits == 1 ? " version" : " versions") + " of each buffer fit"
-          : "not even one version of each buffer fits; use smaller tiles");
+  d.helps.push_back(o.fits ? "at most " + std::to_string(o.fits) +
+                                 (o.fits == 1 ? " version" : " versions") + " of each buffer fit"
+                           : "not even one version of each buffer fits; use smaller tiles");
   d.facts.emplace_back("fits", std::to_string(o.fits));
 }
 
@@ -325,13 +300,12 @@ std::string sizeText(Space space, int64_t size) {
   return std::to_string(size) + " bytes";
 }
 
-Diagnostic toDiagnostic(const Problem &problem, const Schedule &schedule,
-                        const Verdict &verdict, const Violation &violation) {
+Diagnostic toDiagnostic(const Problem &problem, const Schedule &schedule, const Verdict &verdict,
+                        const Violation &violation) {
   return Reporter(problem, schedule, verdict, violation).run();
 }
 
-std::vector<Diagnostic> toDiagnostics(const Problem &problem,
-                                      const Schedule &schedule,
+std::vector<Diagnostic> toDiagnostics(const Problem &problem, const Schedule &schedule,
                                       const Verdict &verdict) {
   std::vector<Diagnostic> result;
   for (const Violation &violation : verdict.violations)

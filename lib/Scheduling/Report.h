@@ -17,10 +17,8 @@
 
 namespace penstock::sched {
 
-Diagnostic toDiagnostic(const Problem &, const Schedule &, const Verdict &,
-                        const Violation &);
-std::vector<Diagnostic> toDiagnostics(const Problem &, const Schedule &,
-                                      const Verdict &);
+Diagnostic toDiagnostic(const Problem &, const Schedule &, const Verdict &, const Violation &);
+std::vector<Diagnostic> toDiagnostics(const Problem &, const Schedule &, const Verdict &);
 
 /// "k", "k+2".
 std::string iterationName(int64_t distance);

@@ -21,8 +21,8 @@ std::vector<RoleEvent> unrolled(const Role &role);
 
 /// The instances (event, iteration) of a loop of \p n iterations in the order
 /// in which they run.
-std::vector<std::pair<size_t, int64_t>>
-executionOrder(const std::vector<RoleEvent> &events, int64_t n);
+std::vector<std::pair<size_t, int64_t>> executionOrder(const std::vector<RoleEvent> &events,
+                                                       int64_t n);
 
 const char *roleEventName(RoleEventKind kind);
 /// Signals and awaits are on links, all others on rings.

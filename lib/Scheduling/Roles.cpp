@@ -38,23 +38,21 @@ std::vector<RoleEvent> unrolled(const Role &role) {
       e.stage = step / role.factor;
       placed.push_back({step % role.factor, i, e});
     }
-  std::sort(placed.begin(), placed.end(), [](auto &a, auto &b) {
-    return std::pair(a.sub, a.index) < std::pair(b.sub, b.index);
-  });
+  std::sort(placed.begin(), placed.end(),
+            [](auto &a, auto &b) { return std::pair(a.sub, a.index) < std::pair(b.sub, b.index); });
   std::vector<RoleEvent> events;
   for (Placed &p : placed)
     events.push_back(std::move(p.event));
   return events;
 }
 
-std::vector<std::pair<size_t, int64_t>>
-executionOrder(const std::vector<RoleEvent> &events, int64_t n) {
+std::vector<std::pair<size_t, int64_t>> executionOrder(const std::vector<RoleEvent> &events,
+                                                       int64_t n) {
   std::vector<std::pair<size_t, int64_t>> instances;
   if (events.empty())
     return instances;
-  auto [low, high] =
-      std::minmax_element(events.begin(), events.end(),
-                          [](auto &a, auto &b) { return a.stage < b.stage; });
+  auto [low, high] = std::minmax_element(events.begin(), events.end(),
+                                         [](auto &a, auto &b) { return a.stage < b.stage; });
   for (int64_t step = low->stage; step < n + high->stage; ++step)
     for (size_t i = 0; i < events.size(); ++i)
       if (int64_t k = step - events[i].stage; k >= 0 && k < n)
@@ -99,8 +97,7 @@ RoleSystem flattened(const RoleSystem &system, int64_t innerTrips) {
       instances.push_back(std::move(e));
     }
     size_t at = std::min(role.innerAt, role.events.size());
-    role.events.insert(role.events.begin() + at, instances.begin(),
-                       instances.end());
+    role.events.insert(role.events.begin() + at, instances.begin(), instances.end());
     role.inner.clear();
   }
   return flat;
@@ -118,8 +115,8 @@ EventGraph eventGraph(const RoleSystem &system) {
     std::vector<RoleEvent> events = unrolled(role);
     std::vector<unsigned> ids;
     for (const RoleEvent &e : events) {
-      const std::string &on = onLink(e.kind) ? system.links[e.ring].name
-                                             : system.rings[e.ring].name;
+      const std::string &on =
+          onLink(e.kind) ? system.links[e.ring].name : system.rings[e.ring].name;
       std::string name = role.name + ": " + roleEventName(e.kind) + " " + on;
       if (e.token)
         name += " #" + std::to_string(e.token);
@@ -130,15 +127,13 @@ EventGraph eventGraph(const RoleSystem &system) {
     for (size_t i = 0; i < ids.size(); ++i) {
       bool last = i + 1 == ids.size();
       size_t next = last ? 0 : i + 1;
-      graph.edge(ids[i], ids[next],
-                 events[i].stage - events[next].stage + (last ? 1 : 0),
+      graph.edge(ids[i], ids[next], events[i].stage - events[next].stage + (last ? 1 : 0),
                  events[i].latency);
     }
   }
   // Waiting event a of iteration k asks for arrival k*c + a - back, so the edge
   // comes from arrival b = (a - back) mod c.
-  auto connect = [&](unsigned index, RoleEventKind arrive, RoleEventKind wait,
-                     int64_t back) {
+  auto connect = [&](unsigned index, RoleEventKind arrive, RoleEventKind wait, int64_t back) {
     int64_t c = 0;
     for (const Use &arrival : uses[{index, arrive}])
       c = std::max(c, arrival.token + 1);
@@ -146,18 +141,15 @@ EventGraph eventGraph(const RoleSystem &system) {
       for (const Use &arrival : uses[{index, arrive}]) {
         int64_t b = ((waiting.token - back) % c + c) % c;
         if (arrival.token == b)
-          graph.edge(arrival.event, waiting.event,
-                     (b + back - waiting.token) / c, 0, true);
+          graph.edge(arrival.event, waiting.event, (b + back - waiting.token) / c, 0, true);
       }
   };
   for (unsigned r = 0; r < system.rings.size(); ++r) {
     connect(r, RoleEventKind::Commit, RoleEventKind::Wait, 0);
-    connect(r, RoleEventKind::Release, RoleEventKind::Acquire,
-            system.rings[r].slots);
+    connect(r, RoleEventKind::Release, RoleEventKind::Acquire, system.rings[r].slots);
   }
   for (unsigned l = 0; l < system.links.size(); ++l)
-    connect(l, RoleEventKind::Signal, RoleEventKind::Await,
-            system.links[l].distance);
+    connect(l, RoleEventKind::Signal, RoleEventKind::Await, system.links[l].distance);
   return graph;
 }
 

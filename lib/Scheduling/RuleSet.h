@@ -20,33 +20,33 @@
 namespace penstock::sched {
 
 // PENSTOCK_RULE(name, what the weakened checker does instead)
-#define PENSTOCK_RULES(RULE)                                                   \
-  RULE(ReadAfterWrite, "reads may run before the write they need")             \
-  RULE(WriteAfterRead, "writes may run before earlier reads")                  \
-  RULE(WriteAfterWrite, "writes may be exchanged")                             \
-  RULE(SameIteration, "pairs of one iteration are not looked at")              \
-  RULE(CarriedPairs, "pairs of different iterations are not looked at")        \
-  RULE(SelfPairs, "a statement never conflicts with itself")                   \
-  RULE(Completion, "issue counts as completion")                               \
-  RULE(ReadCompletion, "a wait for reads ends the writes too")                 \
-  RULE(WaitDistance, "waits count as if they awaited their own iteration")     \
-  RULE(WaitAfterIssue, "a wait may run before what it awaits is issued")       \
-  RULE(CountedBinding, "a counted wait awaits all groups")                     \
-  RULE(QueueIssueOrder, "members of a queue are in order whatever the issue")  \
-  RULE(QueueBuffers, "a queue orders all buffers, not its accumulators only")  \
-  RULE(QueueInOrder, "every queue is taken to be in order")                    \
-  RULE(QueueRange, "any later member of a queue completes an earlier one")     \
-  RULE(QueueGuard, "a member that may not exist completes an earlier one")     \
-  RULE(CommitStage, "a commit may have another stage than its group")          \
-  RULE(CommitOrder, "a commit may come before its group")                      \
-  RULE(CommitAlone, "other groups may stand between a group and its commit")   \
-  RULE(FenceKept, "a fence may leave the pair that it separates")              \
-  RULE(ScalarStage, "a scheduled scalar may be used from another stage")       \
-  RULE(ScalarOrder, "a scheduled scalar may be used before it is defined")     \
-  RULE(Versionable, "every allocated buffer may be versioned")                 \
-  RULE(VersionOrder, "the order inside a step adds no version")                \
-  RULE(StatedVersions, "a stated number of versions is believed")              \
-  RULE(GuardDistance, "opposite conditions exclude other iterations too")      \
+#define PENSTOCK_RULES(RULE)                                                                       \
+  RULE(ReadAfterWrite, "reads may run before the write they need")                                 \
+  RULE(WriteAfterRead, "writes may run before earlier reads")                                      \
+  RULE(WriteAfterWrite, "writes may be exchanged")                                                 \
+  RULE(SameIteration, "pairs of one iteration are not looked at")                                  \
+  RULE(CarriedPairs, "pairs of different iterations are not looked at")                            \
+  RULE(SelfPairs, "a statement never conflicts with itself")                                       \
+  RULE(Completion, "issue counts as completion")                                                   \
+  RULE(ReadCompletion, "a wait for reads ends the writes too")                                     \
+  RULE(WaitDistance, "waits count as if they awaited their own iteration")                         \
+  RULE(WaitAfterIssue, "a wait may run before what it awaits is issued")                           \
+  RULE(CountedBinding, "a counted wait awaits all groups")                                         \
+  RULE(QueueIssueOrder, "members of a queue are in order whatever the issue")                      \
+  RULE(QueueBuffers, "a queue orders all buffers, not its accumulators only")                      \
+  RULE(QueueInOrder, "every queue is taken to be in order")                                        \
+  RULE(QueueRange, "any later member of a queue completes an earlier one")                         \
+  RULE(QueueGuard, "a member that may not exist completes an earlier one")                         \
+  RULE(CommitStage, "a commit may have another stage than its group")                              \
+  RULE(CommitOrder, "a commit may come before its group")                                          \
+  RULE(CommitAlone, "other groups may stand between a group and its commit")                       \
+  RULE(FenceKept, "a fence may leave the pair that it separates")                                  \
+  RULE(ScalarStage, "a scheduled scalar may be used from another stage")                           \
+  RULE(ScalarOrder, "a scheduled scalar may be used before it is defined")                         \
+  RULE(Versionable, "every allocated buffer may be versioned")                                     \
+  RULE(VersionOrder, "the order inside a step adds no version")                                    \
+  RULE(StatedVersions, "a stated number of versions is believed")                                  \
+  RULE(GuardDistance, "opposite conditions exclude other iterations too")                          \
   RULE(OrderUnique, "two statements may share an order")
 
 enum class Rule : unsigned {

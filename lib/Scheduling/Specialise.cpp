@@ -16,10 +16,9 @@ namespace {
 
 class Specialiser {
 public:
-  Specialiser(const Problem &problem, const Schedule &schedule,
-              const RoleAssignment &roles)
-      : problem(problem), schedule(schedule), roles(roles), model(problem),
-        order(model, schedule), verdict(verify(model, schedule)) {}
+  Specialiser(const Problem &problem, const Schedule &schedule, const RoleAssignment &roles)
+      : problem(problem), schedule(schedule), roles(roles), model(problem), order(model, schedule),
+        verdict(verify(model, schedule)) {}
 
   Specialised run() {
     checkDivision();
@@ -82,8 +81,8 @@ void Specialiser::checkDivision() {
     Diagnostic d;
     d.code = RolesOutsideModel;
     d.place = problem.statements[b].place;
-    d.message = "`" + problem.statements[a].name + "` and `" +
-                problem.statements[b].name + "` must share a role: " + why;
+    d.message = "`" + problem.statements[a].name + "` and `" + problem.statements[b].name +
+                "` must share a role: " + why;
     d.notes.push_back({problem.statements[a].place, "the other one", ""});
     result.diagnostics.push_back(std::move(d));
   };
@@ -91,8 +90,7 @@ void Specialiser::checkDivision() {
   for (StatementId s = 0; s < problem.statements.size(); ++s) {
     const Statement &statement = problem.statements[s];
     if (statement.queue != none)
-      together(first.emplace(statement.queue, s).first->second, s,
-               "they use one queue");
+      together(first.emplace(statement.queue, s).first->second, s, "they use one queue");
     for (const Await &a : statement.awaits)
       together(a.statement, s, "a written wait serves its own role");
     for (StatementId user : statement.users)
@@ -133,12 +131,10 @@ bool Specialiser::makeRing(BufferId b) {
   if (producer == none || consumers.empty())
     return true; // nothing crosses roles
   unsigned ring = unsigned(result.system.rings.size());
-  result.system.rings.push_back(
-      {problem.buffers[b].name, int64_t(verdict.versions[b].count)});
+  result.system.rings.push_back({problem.buffers[b].name, int64_t(verdict.versions[b].count)});
   result.ringBuffer.push_back(b);
   // First use and last end of the tile in a role, in the order of the schedule.
-  auto bracket = [&](unsigned role, bool writes, RoleEventKind before,
-                     RoleEventKind after) {
+  auto bracket = [&](unsigned role, bool writes, RoleEventKind before, RoleEventKind after) {
     BarrierPlace first, last;
     for (const Use &use : uses) {
       if (roleOf(use.statement) != role)
@@ -173,8 +169,7 @@ void Specialiser::makeLinks(BufferId b) {
         return;
       unsigned index = unsigned(result.system.links.size());
       result.system.links.push_back({problem.buffers[b].name + ": " +
-                                         problem.statements[pair.first].name +
-                                         " to " +
+                                         problem.statements[pair.first].name + " to " +
                                          problem.statements[pair.second].name,
                                      d});
       add(RoleEventKind::Signal, index, end);
@@ -200,8 +195,7 @@ void Specialiser::finish(size_t role) {
     index[i] = i;
   std::sort(index.begin(), index.end(), [&](size_t a, size_t b) {
     auto key = [&](size_t i) {
-      return std::tuple(schedule.order[events[i].place.anchor],
-                        events[i].place.after, i);
+      return std::tuple(schedule.order[events[i].place.anchor], events[i].place.after, i);
     };
     return key(a) < key(b);
   });

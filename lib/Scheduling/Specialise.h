@@ -42,8 +42,7 @@ struct Specialised {
 
 /// \p schedule must be legal. Members of a queue, its commits and its waits
 /// must share a role, and so must a scheduled scalar and its users.
-Specialised specialise(const Problem &, const Schedule &,
-                       const RoleAssignment &roles);
+Specialised specialise(const Problem &, const Schedule &, const RoleAssignment &roles);
 
 } // namespace penstock::sched
 

@@ -36,8 +36,7 @@ std::string versionList(const Problem &problem, const Verdict &verdict) {
   if (!verdict.versions.empty())
     out = " versions";
   for (BufferId b = 0; b < verdict.versions.size(); ++b)
-    out += " " + problem.buffers[b].name + "=" +
-           std::to_string(verdict.versions[b].needed);
+    out += " " + problem.buffers[b].name + "=" + std::to_string(verdict.versions[b].needed);
   return out;
 }
 
@@ -57,17 +56,14 @@ Summary summarise(const Instance &instance, RuleSet rules) {
       summary.line += "refused" + codes(summary.messages);
       return summary;
     }
-    summary.line += "legal stage " + numbers(inferred.schedule->stage) +
-                    " order " + numbers(inferred.schedule->order) +
-                    versionList(problem, inferred.verdict);
+    summary.line += "legal stage " + numbers(inferred.schedule->stage) + " order " +
+                    numbers(inferred.schedule->order) + versionList(problem, inferred.verdict);
     return summary;
   }
-  Schedule schedule =
-      instance.schedule ? *instance.schedule : identitySchedule(problem);
+  Schedule schedule = instance.schedule ? *instance.schedule : identitySchedule(problem);
   Verdict verdict = verify(problem, schedule, rules);
   summary.messages = toDiagnostics(problem, schedule, verdict);
-  summary.line +=
-      verdict.legal() ? "legal" : "illegal" + codes(summary.messages);
+  summary.line += verdict.legal() ? "legal" : "illegal" + codes(summary.messages);
   summary.line += versionList(problem, verdict);
   return summary;
 }

@@ -35,8 +35,7 @@ struct ParsedInstances {
 };
 
 /// \p file is the name to use in messages.
-ParsedInstances parseInstances(std::string_view text,
-                               const std::string &file = "");
+ParsedInstances parseInstances(std::string_view text, const std::string &file = "");
 
 std::string printInstance(const Instance &);
 /// One access, box or set of distances in the text form, for messages.

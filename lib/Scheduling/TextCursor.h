@@ -27,17 +27,14 @@ struct TextMistake {
 
 class TextCursor {
 public:
-  TextCursor(std::string_view text, std::string file)
-      : lexer(text), file(std::move(file)) {
+  TextCursor(std::string_view text, std::string file) : lexer(text), file(std::move(file)) {
     take();
   }
 
-  [[noreturn]] void fail(const std::string &message,
-                         unsigned code = InstanceSyntax) {
+  [[noreturn]] void fail(const std::string &message, unsigned code = InstanceSyntax) {
     TextMistake mistake;
     mistake.diagnostic.code = code;
-    mistake.diagnostic.place = {file.empty() ? "<text>" : file, token.line,
-                                token.column};
+    mistake.diagnostic.place = {file.empty() ? "<text>" : file, token.line, token.column};
     mistake.diagnostic.message = message;
     throw mistake;
   }
@@ -78,8 +75,7 @@ protected:
   }
   std::string name(const char *what) {
     if (token.kind != Token::Kind::Word && token.kind != Token::Kind::String)
-      fail(std::string("expected the name of a ") + what + ", found " +
-           found());
+      fail(std::string("expected the name of a ") + what + ", found " + found());
     if (token.text.empty())
       fail(std::string("the name of a ") + what + " is empty");
     std::string text = token.text;
@@ -94,8 +90,7 @@ protected:
     take();
     return minus ? -value : value;
   }
-  template <typename T>
-  void limit(const std::vector<T> &items, const char *what, size_t most) {
+  template <typename T> void limit(const std::vector<T> &items, const char *what, size_t most) {
     if (items.size() >= most)
       fail("more than " + std::to_string(most) + " " + what, InstanceTooLarge);
   }

@@ -186,8 +186,7 @@ void Parser::buffer() {
     if (accept("bytes"))
       b.bytes = number("a size");
     else if (accept("versions"))
-      b.statedVersions =
-          unsigned(std::min<int64_t>(number("a number of versions"), 1 << 30));
+      b.statedVersions = unsigned(std::min<int64_t>(number("a number of versions"), 1 << 30));
     else if (accept("versionable"))
       b.versioning = Buffer::Versioning::Allowed;
     else if (accept("fixed")) {
@@ -301,9 +300,7 @@ bool Parser::clause(Statement &s, StatementId id) {
     s.countReadsOnly = accept("reads");
   } else if (accept("users")) {
     do
-      later([this, id](StatementId user) {
-        result.problem.statements[id].users.push_back(user);
-      });
+      later([this, id](StatementId user) { result.problem.statements[id].users.push_back(user); });
     while (accept(","));
   } else if (accept("from"))
     s.fenceFrom.push_back(proxy());
@@ -336,16 +333,14 @@ void Parser::statement() {
   result.problem.statements.emplace_back();
   result.problem.statements[id].name = std::move(text);
   bool known = false;
-  for (StatementKind kind :
-       {StatementKind::Compute, StatementKind::Copy, StatementKind::Wait,
-        StatementKind::Commit, StatementKind::Fence, StatementKind::Scalar})
+  for (StatementKind kind : {StatementKind::Compute, StatementKind::Copy, StatementKind::Wait,
+                             StatementKind::Commit, StatementKind::Fence, StatementKind::Scalar})
     if (!known && accept(kindName(kind))) {
       result.problem.statements[id].kind = kind;
       known = true;
     }
   if (!known)
-    fail("expected compute, copy, wait, commit, fence or scalar, found " +
-         found());
+    fail("expected compute, copy, wait, commit, fence or scalar, found " + found());
   while (token.kind != Token::Kind::Newline && token.kind != Token::Kind::End)
     if (!clause(result.problem.statements[id], id))
       fail("expected a clause of a statement, found " + found());

@@ -23,13 +23,10 @@ std::string quote(const std::string &text) {
 
 /// Names that could be read as something else are quoted.
 std::string printName(const std::string &name) {
-  auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   bool plain = !name.empty() && letter(name[0]) &&
-               std::all_of(name.begin(), name.end(), [&](char c) {
-                 return letter(c) || (c >= '0' && c <= '9') || c == '.';
-               });
+               std::all_of(name.begin(), name.end(),
+                           [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '.'; });
   return plain ? name : quote(name);
 }
 
@@ -50,9 +47,7 @@ std::string list(const Range &range, const char *separator, Fn fn) {
 std::string printBuffer(const Buffer &b) {
   std::string out = "  buffer " + printName(b.name) + " " + spaceName(b.space);
   if (!b.shape.empty())
-    out += " [" +
-           list(b.shape, ", ", [](int64_t x) { return std::to_string(x); }) +
-           "]";
+    out += " [" + list(b.shape, ", ", [](int64_t x) { return std::to_string(x); }) + "]";
   if (b.bytes)
     out += " bytes " + std::to_string(b.bytes);
   if (b.statedVersions)
@@ -60,20 +55,15 @@ std::string printBuffer(const Buffer &b) {
   if (b.versioning == Buffer::Versioning::Allowed)
     out += " versionable";
   if (b.versioning == Buffer::Versioning::Fixed)
-    out +=
-        " fixed" + (b.fixedBecause.empty() ? "" : " " + quote(b.fixedBecause));
+    out += " fixed" + (b.fixedBecause.empty() ? "" : " " + quote(b.fixedBecause));
   for (const Region &region : b.readAfter)
-    out +=
-        " after" +
-        (region.kind == Region::Kind::Whole ? "" : " " + printRegion(region));
+    out += " after" + (region.kind == Region::Kind::Whole ? "" : " " + printRegion(region));
   if (b.conflictsGiven)
     out += " given";
   return out + printPlace(b.place) + "\n";
 }
 
-const char *proxyName(Proxy proxy) {
-  return proxy == Proxy::Async ? "async" : "generic";
-}
+const char *proxyName(Proxy proxy) { return proxy == Proxy::Async ? "async" : "generic"; }
 
 std::string printStatement(const Problem &problem, const Statement &s) {
   std::string out = "  statement " + printName(s.name) + " " + kindName(s.kind);
@@ -105,8 +95,7 @@ std::string printStatement(const Problem &problem, const Statement &s) {
                                 : "");
            });
   if (s.count >= 0)
-    out += " count " + std::to_string(s.count) +
-           (s.countReadsOnly ? " reads" : "");
+    out += " count " + std::to_string(s.count) + (s.countReadsOnly ? " reads" : "");
   for (Proxy p : s.fenceFrom)
     out += std::string(" from ") + proxyName(p);
   for (Proxy p : s.fenceTo)
@@ -114,9 +103,8 @@ std::string printStatement(const Problem &problem, const Statement &s) {
   for (Space space : s.fenceSpaces)
     out += std::string(" in ") + spaceName(space);
   if (!s.users.empty())
-    out += " users " + list(s.users, ", ", [&](StatementId u) {
-             return printName(problem.statements[u].name);
-           });
+    out += " users " + list(s.users, ", ",
+                            [&](StatementId u) { return printName(problem.statements[u].name); });
   if (!s.engine.empty())
     out += " engine " + printName(s.engine);
   if (s.busy)
@@ -144,8 +132,7 @@ std::string printRegion(const Region &region) {
                 else if (x.scale)
                   out = std::to_string(x.scale) + "*k";
                 if (x.offset || out.empty())
-                  out += (x.offset >= 0 && !out.empty() ? "+" : "") +
-                         std::to_string(x.offset);
+                  out += (x.offset >= 0 && !out.empty() ? "+" : "") + std::to_string(x.offset);
                 return out + ":" + std::to_string(x.length);
               }) +
          "]";
@@ -179,9 +166,8 @@ std::string printInstance(const Instance &instance) {
   for (const Queue &q : problem.queues) {
     out += "  queue " + printName(q.name) + (q.inOrder ? " inorder" : "");
     if (q.inOrder && !q.orders.empty())
-      out += " " + list(q.orders, ", ", [&](BufferId b) {
-               return printName(problem.buffers[b].name);
-             });
+      out += " " +
+             list(q.orders, ", ", [&](BufferId b) { return printName(problem.buffers[b].name); });
     out += "\n";
   }
   for (const Statement &s : problem.statements)

@@ -42,8 +42,7 @@ public:
   }
 
 private:
-  Violation &add(unsigned code, StatementId first, StatementId second,
-                 StatementId third = none) {
+  Violation &add(unsigned code, StatementId first, StatementId second, StatementId third = none) {
     Violation violation;
     violation.code = code;
     violation.first = first;
@@ -102,8 +101,7 @@ void Verifier::checkStatedVersions() {
       violation.buffer = b;
       violation.versionsNeeded = 1;
       violation.versionsHave = stated;
-    } else if (model.versionable[b] && stated && stated < v.needed &&
-               has(Rule::StatedVersions)) {
+    } else if (model.versionable[b] && stated && stated < v.needed && has(Rule::StatedVersions)) {
       // checkHazards names the pair if it really goes wrong; where regions
       // move, a smaller number may give right values and is refused all the
       // same.
@@ -172,8 +170,7 @@ void Verifier::checkWaits() {
   if (!has(Rule::WaitAfterIssue))
     return;
   for (StatementId s = 0; s < problem.statements.size(); ++s)
-    for (auto *waits :
-         {&model.readWaits[s], &model.writeWaits[s], &model.commitWaits[s]})
+    for (auto *waits : {&model.readWaits[s], &model.writeWaits[s], &model.commitWaits[s]})
       for (const Completion &by : *waits) {
         if (order->issue(s) < order->issue(by.wait).later(by.distance) ||
             !said.insert({WaitBeforeIssue, s, by.wait, none}).second)
@@ -208,8 +205,8 @@ void Verifier::checkCommits() {
       const Statement &other = problem.statements[s];
       bool inQueue = other.queue == problem.statements[c].queue &&
                      (other.async || other.kind == StatementKind::Commit);
-      if (s != c && inQueue && model.commitOf[s] != c &&
-          schedule.order[s] > first && schedule.order[s] < schedule.order[c])
+      if (s != c && inQueue && model.commitOf[s] != c && schedule.order[s] > first &&
+          schedule.order[s] < schedule.order[c])
         add(CommitNotAlone, firstMember, s, c);
     }
   }
@@ -224,13 +221,12 @@ void Verifier::checkGroups() {
     if (problem.statements[s].group >= 0)
       groups[problem.statements[s].group].push_back(s);
   for (auto &[number, members] : groups) {
-    auto [first, last] = std::minmax_element(
-        members.begin(), members.end(), [&](StatementId a, StatementId b) {
+    auto [first, last] =
+        std::minmax_element(members.begin(), members.end(), [&](StatementId a, StatementId b) {
           return schedule.order[a] < schedule.order[b];
         });
     for (StatementId s : members)
-      if (schedule.stage[s] != schedule.stage[members.front()] &&
-          has(Rule::CommitStage))
+      if (schedule.stage[s] != schedule.stage[members.front()] && has(Rule::CommitStage))
         add(CommitOtherStage, members.front(), s);
     for (auto &[other, strangers] : groups)
       for (StatementId s : strangers)
@@ -247,16 +243,13 @@ bool Verifier::fenced(const Pair &pair, int64_t d, StatementId &moved) const {
   std::vector<StatementId> fences;
   auto orders = [&](const Statement &fence) {
     auto has = [](const auto &list, auto x) {
-      return list.empty() ||
-             std::find(list.begin(), list.end(), x) != list.end();
+      return list.empty() || std::find(list.begin(), list.end(), x) != list.end();
     };
-    return has(fence.fenceFrom, pair.firstProxy) &&
-           has(fence.fenceTo, pair.secondProxy) &&
+    return has(fence.fenceFrom, pair.firstProxy) && has(fence.fenceTo, pair.secondProxy) &&
            has(fence.fenceSpaces, problem.buffers[pair.buffer].space);
   };
   for (StatementId f = 0; f < problem.statements.size(); ++f)
-    if (problem.statements[f].kind == StatementKind::Fence &&
-        orders(problem.statements[f]))
+    if (problem.statements[f].kind == StatementKind::Fence && orders(problem.statements[f]))
       fences.push_back(f);
   Position start = order->completionFor(pair, d);
   Position stop = order->issue(pair.second).later(d);
@@ -309,9 +302,8 @@ bool Verifier::fenced(const Pair &pair, int64_t d, StatementId &moved) const {
 }
 
 void Verifier::checkFences() {
-  bool any = std::any_of(
-      problem.statements.begin(), problem.statements.end(),
-      [](const Statement &s) { return s.kind == StatementKind::Fence; });
+  bool any = std::any_of(problem.statements.begin(), problem.statements.end(),
+                         [](const Statement &s) { return s.kind == StatementKind::Fence; });
   if (!any || !has(Rule::FenceKept))
     return;
   int64_t spread = schedule.numStages();
@@ -321,15 +313,12 @@ void Verifier::checkFences() {
     // and every fence has an instance there.
     int64_t done = order->completion(pair.first, pair.firstWrites).step;
     int64_t beyond = std::min(done + 2 * spread + 2, maxDistance);
-    for (int64_t d = 0; d <= beyond;
-         d += versioned ? verdict.versions[pair.buffer].count : 1) {
+    for (int64_t d = 0; d <= beyond; d += versioned ? verdict.versions[pair.buffer].count : 1) {
       StatementId moved = none;
       // Where the pair itself is out of order, that is the message.
-      if (!pair.occursAt(d) || !order->inOrder(pair, d) ||
-          fenced(pair, d, moved))
+      if (!pair.occursAt(d) || !order->inOrder(pair, d) || fenced(pair, d, moved))
         continue;
-      if (said.insert({FenceMoved, pair.first, pair.second, pair.buffer})
-              .second) {
+      if (said.insert({FenceMoved, pair.first, pair.second, pair.buffer}).second) {
         Violation &v = add(FenceMoved, pair.first, pair.second, moved);
         v.buffer = pair.buffer;
         v.distance = d;
@@ -345,8 +334,7 @@ void Verifier::checkScalars() {
       if (schedule.stage[s] != schedule.stage[user]) {
         if (has(Rule::ScalarStage))
           add(ScalarOtherStage, s, user);
-      } else if (schedule.order[s] > schedule.order[user] &&
-                 has(Rule::ScalarOrder)) {
+      } else if (schedule.order[s] > schedule.order[user] && has(Rule::ScalarOrder)) {
         add(ScalarBeforeUse, s, user);
       }
     }
@@ -358,8 +346,7 @@ Verdict verify(const LoopModel &model, const Schedule &schedule) {
   return Verifier(model, schedule).run();
 }
 
-Verdict verify(const Problem &problem, const Schedule &schedule,
-               RuleSet rules) {
+Verdict verify(const Problem &problem, const Schedule &schedule, RuleSet rules) {
   LoopModel model(problem, rules);
   return verify(model, schedule);
 }

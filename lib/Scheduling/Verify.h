@@ -42,8 +42,7 @@ struct Verdict {
 };
 
 /// \p problem must pass check().
-Verdict verify(const Problem &problem, const Schedule &schedule,
-               RuleSet rules = {});
+Verdict verify(const Problem &problem, const Schedule &schedule, RuleSet rules = {});
 /// The same on a model that is already there: solvers ask many times.
 Verdict verify(const LoopModel &model, const Schedule &schedule);
 

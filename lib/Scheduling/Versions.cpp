@@ -16,14 +16,12 @@ bool inOrderAfter(const Order &order, const Pair &pair, int64_t v) {
   if (order.inOrder(pair, v))
     return true;
   return !order.model.rules.has(Rule::VersionOrder) &&
-         order.completion(pair.first, pair.firstWrites).step <=
-             order.issue(pair.second).step + v;
+         order.completion(pair.first, pair.firstWrites).step <= order.issue(pair.second).step + v;
 }
 
 /// The first place, in the order P, at which a conflict needs `statement` to
 /// have ended its reads or writes.
-ImplicitWait place(const Order &order,
-                   const std::vector<BufferVersions> &versions,
+ImplicitWait place(const Order &order, const std::vector<BufferVersions> &versions,
                    StatementId statement, bool writes) {
   ImplicitWait wait{statement, none, 0, !writes, writes};
   std::optional<Position> at;
@@ -57,8 +55,7 @@ std::vector<BufferVersions> versions(const Order &order) {
     if (pair.first == pair.second && !model.rules.has(Rule::SelfPairs))
       continue;
     BufferVersions &buffer = result[pair.buffer];
-    while (buffer.needed <= maxDistance &&
-           !inOrderAfter(order, pair, buffer.needed)) {
+    while (buffer.needed <= maxDistance && !inOrderAfter(order, pair, buffer.needed)) {
       ++buffer.needed;
       buffer.first = pair.first;
       buffer.second = pair.second;
@@ -66,20 +63,18 @@ std::vector<BufferVersions> versions(const Order &order) {
   }
   for (BufferId b = 0; b < result.size(); ++b) {
     unsigned stated = model.problem.buffers[b].statedVersions;
-    result[b].count =
-        model.versionable[b] && stated ? stated : result[b].needed;
+    result[b].count = model.versionable[b] && stated ? stated : result[b].needed;
   }
   return result;
 }
 
-std::vector<BufferVersions> versions(const Problem &problem,
-                                     const Schedule &schedule) {
+std::vector<BufferVersions> versions(const Problem &problem, const Schedule &schedule) {
   LoopModel model(problem);
   return versions(Order(model, schedule));
 }
 
-std::vector<ImplicitWait>
-implicitWaits(const Order &order, const std::vector<BufferVersions> &versions) {
+std::vector<ImplicitWait> implicitWaits(const Order &order,
+                                        const std::vector<BufferVersions> &versions) {
   const Problem &problem = order.model.problem;
   std::vector<ImplicitWait> result;
   for (StatementId s = 0; s < problem.statements.size(); ++s) {
@@ -88,20 +83,16 @@ implicitWaits(const Order &order, const std::vector<BufferVersions> &versions) {
       continue;
     std::optional<ImplicitWait> parts[2];
     for (bool writes : {false, true}) {
-      bool has =
-          std::any_of(statement.accesses.begin(), statement.accesses.end(),
-                      [&](const Access &a) { return a.write == writes; });
+      bool has = std::any_of(statement.accesses.begin(), statement.accesses.end(),
+                             [&](const Access &a) { return a.write == writes; });
       if (has && order.model.waits(s, writes).empty())
         parts[writes] = place(order, versions, s, writes);
     }
     // One wait ends both, so it goes where the first of the two is needed.
     if (parts[0] && parts[1]) {
-      auto at = [&](const ImplicitWait &w) {
-        return order.issue(w.before).later(w.distance);
-      };
+      auto at = [&](const ImplicitWait &w) { return order.issue(w.before).later(w.distance); };
       bool readsFirst =
-          parts[1]->before == none ||
-          (parts[0]->before != none && at(*parts[0]) < at(*parts[1]));
+          parts[1]->before == none || (parts[0]->before != none && at(*parts[0]) < at(*parts[1]));
       parts[!readsFirst]->reads = parts[!readsFirst]->writes = true;
       parts[readsFirst].reset();
     }
@@ -152,8 +143,7 @@ std::vector<ImplicitWait> emittedWaits(const Order &order,
   return result;
 }
 
-std::optional<int64_t> emittedCount(const Order &order, StatementId wait,
-                                    int64_t k, int64_t n) {
+std::optional<int64_t> emittedCount(const Order &order, StatementId wait, int64_t k, int64_t n) {
   const Problem &problem = order.model.problem;
   Position here = order.issue(wait).later(k);
   // The latest awaited group, in the order of issue, decides: everything issued
@@ -202,8 +192,7 @@ std::vector<Overflow> overflows(const Problem &problem,
       __int128 sum = 0;
       for (BufferId b = 0; b < problem.buffers.size(); ++b)
         if (size_t(problem.buffers[b].space) == space)
-          sum += __int128(problem.buffers[b].bytes) *
-                 std::min(most, versions[b].count);
+          sum += __int128(problem.buffers[b].bytes) * std::min(most, versions[b].count);
       return int64_t(std::min<__int128>(sum, INT64_MAX));
     };
     Overflow overflow{Space(space), total(~0u), capacity, 0, none};
@@ -215,8 +204,7 @@ std::vector<Overflow> overflows(const Problem &problem,
       if (size_t(problem.buffers[b].space) == space &&
           (overflow.largest == none ||
            problem.buffers[b].bytes * versions[b].count >
-               problem.buffers[overflow.largest].bytes *
-                   versions[overflow.largest].count))
+               problem.buffers[overflow.largest].bytes * versions[overflow.largest].count))
         overflow.largest = b;
     result.push_back(overflow);
   }

@@ -41,8 +41,8 @@ struct ImplicitWait {
 
 /// The waits of asynchronous statements whose reads or writes no written wait
 /// ends. Where a statement has no written wait at all, one wait ends both.
-std::vector<ImplicitWait>
-implicitWaits(const Order &order, const std::vector<BufferVersions> &versions);
+std::vector<ImplicitWait> implicitWaits(const Order &order,
+                                        const std::vector<BufferVersions> &versions);
 
 /// The same waits as a loop that is written out needs them: the statement before
 /// which an implicit wait belongs may not exist in an iteration, at the end of
@@ -57,8 +57,7 @@ std::vector<ImplicitWait> emittedWaits(const Order &order,
 /// commits of its queue, and all that it is bound to must have ended. Negative
 /// \p k counts waits before the loop; k >= n waits of the tail. No value if
 /// nothing that it awaits exists there.
-std::optional<int64_t> emittedCount(const Order &order, StatementId wait,
-                                    int64_t k, int64_t n);
+std::optional<int64_t> emittedCount(const Order &order, StatementId wait, int64_t k, int64_t n);
 
 /// A space in which the versions do not fit.
 struct Overflow {
@@ -71,8 +70,7 @@ struct Overflow {
   /// The buffer with the most bytes in that space.
   BufferId largest = none;
 };
-std::vector<Overflow> overflows(const Problem &,
-                                const std::vector<BufferVersions> &);
+std::vector<Overflow> overflows(const Problem &, const std::vector<BufferVersions> &);
 
 } // namespace penstock::sched
 

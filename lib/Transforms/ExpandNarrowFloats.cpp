@@ -19,9 +19,7 @@ using namespace penstock;
 
 namespace {
 
-bool isF8(Type type) {
-  return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type));
-}
+bool isF8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type)); }
 
 /// Arithmetic on scalars and vectors alike.
 class Bits {
@@ -45,8 +43,8 @@ public:
     if (element.isF32())
       attr = b.getF32FloatAttr(llvm::bit_cast<float>(static_cast<uint32_t>(value)));
     else
-      attr = b.getIntegerAttr(element, APInt(element.getIntOrFloatBitWidth(), value,
-                                             false, /*implicitTrunc=*/true));
+      attr = b.getIntegerAttr(
+          element, APInt(element.getIntOrFloatBitWidth(), value, false, /*implicitTrunc=*/true));
     if (auto vector = dyn_cast<VectorType>(type))
       attr = DenseElementsAttr::get(vector, Attribute(attr));
     return arith::ConstantOp::create(b, loc, attr);
@@ -90,15 +88,14 @@ struct ExtendF8 : OpRewritePattern<arith::ExtFOp> {
     } else {
       Value magnitude = bits.And(raw, bits.constant(bits.i16(), 0x7f));
       Value half = bits.shl(magnitude, bits.constant(bits.i16(), 7));
-      Value scaled = arith::MulFOp::create(
-          rewriter, op.getLoc(), extend(bits.cast(bits.f16(), half)),
-          bits.constant(bits.f32(), 0x43800000)); // 256
-      Value isNaN = bits.compare(arith::CmpIPredicate::eq, magnitude,
-                                 bits.constant(bits.i16(), 0x7f));
-      Value word = bits.select(isNaN, bits.number(0x7fc00000),
-                               bits.cast(bits.i32(), scaled));
-      Value sign = bits.shl(bits.And(bits.widen(bits.i32(), raw), bits.number(0x80)),
-                            bits.number(24));
+      Value scaled =
+          arith::MulFOp::create(rewriter, op.getLoc(), extend(bits.cast(bits.f16(), half)),
+                                bits.constant(bits.f32(), 0x43800000)); // 256
+      Value isNaN =
+          bits.compare(arith::CmpIPredicate::eq, magnitude, bits.constant(bits.i16(), 0x7f));
+      Value word = bits.select(isNaN, bits.number(0x7fc00000), bits.cast(bits.i32(), scaled));
+      Value sign =
+          bits.shl(bits.And(bits.widen(bits.i32(), raw), bits.number(0x80)), bits.number(24));
       result = bits.cast(bits.f32(), bits.Or(word, sign));
     }
     convertFromF32(op, result, rewriter);
@@ -144,18 +141,18 @@ struct TruncateToF8 : OpRewritePattern<arith::TruncFOp> {
     Value magnitude = bits.And(word, bits.number(0x7fffffff));
     Value odd = bits.And(bits.shr(magnitude, bits.number(shift)), bits.number(1));
     Value rounded = bits.add(bits.add(magnitude, bits.number((1u << (shift - 1)) - 1)), odd);
-    Value normal = bits.sub(bits.shr(rounded, bits.number(shift)),
-                            bits.number((127 - bias) << mantissa));
+    Value normal =
+        bits.sub(bits.shr(rounded, bits.number(shift)), bits.number((127 - bias) << mantissa));
     Value shifted = arith::AddFOp::create(rewriter, loc, bits.cast(bits.f32(), magnitude),
                                           bits.constant(bits.f32(), magic));
     Value subnormal = bits.sub(bits.cast(bits.i32(), shifted), bits.number(magic));
     using P = arith::CmpIPredicate;
     Value small = bits.compare(P::ult, magnitude, bits.number(smallestNormal));
     Value result = bits.select(small, subnormal, normal);
-    result = bits.select(bits.compare(P::ugt, result, bits.number(largest)),
-                         bits.number(overflow), result);
-    result = bits.select(bits.compare(P::ugt, magnitude, bits.number(0x7f800000)),
-                         bits.number(nan), result);
+    result = bits.select(bits.compare(P::ugt, result, bits.number(largest)), bits.number(overflow),
+                         result);
+    result = bits.select(bits.compare(P::ugt, magnitude, bits.number(0x7f800000)), bits.number(nan),
+                         result);
     Value sign = bits.And(bits.shr(word, bits.number(24)), bits.number(0x80));
     Value byte = arith::TruncIOp::create(rewriter, loc, bits.i8(), bits.Or(result, sign));
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
@@ -209,8 +206,7 @@ struct ExpandNarrowFloats : penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowF
     getOperation()->walk([](arith::ArithFastMathInterface op) {
       if (isa<arith::TruncFOp, arith::ExtFOp>(op))
         op->setAttr(op.getFastMathAttrName(),
-                    arith::FastMathFlagsAttr::get(op->getContext(),
-                                                  arith::FastMathFlags::none));
+                    arith::FastMathFlagsAttr::get(op->getContext(), arith::FastMathFlags::none));
     });
     RewritePatternSet patterns(context);
     patterns.add<ExtendF8, TruncateToF8, TruncateInSteps, ExtendInSteps>(context);

@@ -41,8 +41,7 @@ public:
     countIterations();
     sequence.resize(body.statements.size());
     std::iota(sequence.begin(), sequence.end(), 0);
-    llvm::sort(sequence,
-               [&](size_t x, size_t y) { return schedule.order[x] < schedule.order[y]; });
+    llvm::sort(sequence, [&](size_t x, size_t y) { return schedule.order[x] < schedule.order[y]; });
     int64_t depth = schedule.numStages() - 1, tail = depth;
     for (size_t i = 0; i < body.statements.size(); ++i)
       tail = std::max(tail, schedule.stage[i] + lagOf(i));
@@ -160,9 +159,8 @@ private:
     for (PipelineStatement &statement : body.statements)
       for (Value value : statement.op->getResults())
         if (!value.use_empty())
-          slots[value] =
-              allocate(tile::tileType({}, storable(value.getType()), tile::Space::Local),
-                       StringAttr());
+          slots[value] = allocate(tile::tileType({}, storable(value.getType()), tile::Space::Local),
+                                  StringAttr());
   }
   Type storable(Type type) { return type.isIndex() ? b.getI64Type() : type; }
 
@@ -391,8 +389,8 @@ private:
       Operation *op = work.pop_back_val().getDefiningOp();
       if (!op || !loop->isProperAncestor(op))
         continue;
-      auto statement = llvm::find_if(body.statements,
-                                     [&](const PipelineStatement &s) { return s.op == op; });
+      auto statement =
+          llvm::find_if(body.statements, [&](const PipelineStatement &s) { return s.op == op; });
       if (statement != body.statements.end()) {
         if (from)
           from->push_back(static_cast<size_t>(statement - body.statements.begin()));
@@ -467,8 +465,8 @@ private:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
       Value last = arith::SubIOp::create(b, loc, trips, index(1));
-      tile::CopyOp::create(b, loc, slotView(i, last), ValueRange(), body.buffers[i],
-                           ValueRange(), Value(), Value(), DenseI64ArrayAttr(), StringAttr());
+      tile::CopyOp::create(b, loc, slotView(i, last), ValueRange(), body.buffers[i], ValueRange(),
+                           Value(), Value(), DenseI64ArrayAttr(), StringAttr());
     }
   }
 
@@ -480,7 +478,7 @@ private:
   std::vector<sched::BufferVersions> versions;
   std::vector<sched::ImplicitWait> implicitWaits;
   std::vector<StringAttr> completions; ///< by statement
-  std::vector<Value> rings; ///< by buffer; null if it has one version
+  std::vector<Value> rings;            ///< by buffer; null if it has one version
   llvm::DenseMap<Value, Value> slots;
   std::vector<size_t> sequence;
   std::vector<Check> checks;

@@ -39,10 +39,9 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
           .Case<tile::AssertOp>([&](auto check) { lowerAssert(check); })
           .Case<memref::SubViewOp>([&](auto view) { guardSlice(view); })
           .Case<scf::ForOp>([&](auto loop) { guardStep(loop); })
-          .Case<arith::DivSIOp, arith::RemSIOp, arith::CeilDivSIOp,
-                arith::FloorDivSIOp>([&](auto) { guardDivision(op, true); })
-          .Case<arith::DivUIOp, arith::RemUIOp>(
-              [&](auto) { guardDivision(op, false); })
+          .Case<arith::DivSIOp, arith::RemSIOp, arith::CeilDivSIOp, arith::FloorDivSIOp>(
+              [&](auto) { guardDivision(op, true); })
+          .Case<arith::DivUIOp, arith::RemUIOp>([&](auto) { guardDivision(op, false); })
           .Case<arith::ShLIOp, arith::ShRUIOp>([&](auto) { guardShift(op, false); })
           .Case<arith::ShRSIOp>([&](auto) { guardShift(op, true); })
           .Case<arith::FPToSIOp>([&](auto cast) { saturate(cast, true); })
@@ -60,13 +59,12 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
   /// faults.
   void report(OpBuilder &b, Location loc, DiagnosticCode code, const Twine &message) {
     Value id = arith::ConstantIntOp::create(b, loc, faults.size(), 32);
-    faults.push_back(b.getArrayAttr(
-        {b.getI64IntegerAttr(code), LocationAttr(loc), b.getStringAttr(message)}));
+    faults.push_back(
+        b.getArrayAttr({b.getI64IntegerAttr(code), LocationAttr(loc), b.getStringAttr(message)}));
     callRuntime(b, loc, abi::faultFn, id);
   }
 
-  void reportIf(OpBuilder &b, Location loc, Value bad, DiagnosticCode code,
-                const Twine &message) {
+  void reportIf(OpBuilder &b, Location loc, Value bad, DiagnosticCode code, const Twine &message) {
     auto branch = scf::IfOp::create(b, loc, TypeRange(), bad, true, false);
     OpBuilder inner = OpBuilder::atBlockBegin(branch.thenBlock());
     report(inner, loc, code, message);
@@ -86,13 +84,11 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
     Value inside;
     for (auto [dim, index] : llvm::enumerate(indices)) {
       auto constant = getConstantIntValue(index);
-      if (constant && *constant >= 0 && !type.isDynamicDim(dim) &&
-          *constant < type.getDimSize(dim))
+      if (constant && *constant >= 0 && !type.isDynamicDim(dim) && *constant < type.getDimSize(dim))
         continue;
-      Value size =
-          type.isDynamicDim(dim)
-              ? Value(memref::DimOp::create(b, loc, memref, dim))
-              : Value(arith::ConstantIndexOp::create(b, loc, type.getDimSize(dim)));
+      Value size = type.isDynamicDim(dim)
+                       ? Value(memref::DimOp::create(b, loc, memref, dim))
+                       : Value(arith::ConstantIndexOp::create(b, loc, type.getDimSize(dim)));
       // Negative indices are large as unsigned numbers.
       Value ok = arith::CmpIOp::create(b, loc, Predicate::ult, index, size);
       inside = inside ? Value(arith::AndIOp::create(b, loc, inside, ok)) : ok;
@@ -105,9 +101,8 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
   }
 
   template <typename Access>
-  Value guardElement(OpBuilder &b, Operation *op, Value memref,
-                     ValueRange indices, Type result, StringRef what,
-                     Access access) {
+  Value guardElement(OpBuilder &b, Operation *op, Value memref, ValueRange indices, Type result,
+                     StringRef what, Access access) {
     Location loc = op->getLoc();
     Value inside = insideOf(b, loc, memref, indices);
     if (!inside)
@@ -127,8 +122,8 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
     fillBranch(branch.thenBlock(), access);
     fillBranch(branch.elseBlock(), [&](OpBuilder &inner) -> Value {
       report(inner, loc, FaultBounds, outsideMessage(what, memref));
-      return result ? Value(arith::ConstantOp::create(
-                          inner, loc, cast<TypedAttr>(inner.getZeroAttr(result))))
+      return result ? Value(arith::ConstantOp::create(inner, loc,
+                                                      cast<TypedAttr>(inner.getZeroAttr(result))))
                     : Value();
     });
     return result ? branch.getResult(0) : Value();
@@ -136,11 +131,11 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
 
   void guardLoad(tile::LoadOp op) {
     OpBuilder b(op);
-    Value value = guardElement(
-        b, op, op.getSource(), op.getIndices(), op.getResult().getType(), "read",
-        [&](OpBuilder &inner) -> Value {
-          return memref::LoadOp::create(inner, op.getLoc(), op.getSource(), op.getIndices());
-        });
+    Value value = guardElement(b, op, op.getSource(), op.getIndices(), op.getResult().getType(),
+                               "read", [&](OpBuilder &inner) -> Value {
+                                 return memref::LoadOp::create(inner, op.getLoc(), op.getSource(),
+                                                               op.getIndices());
+                               });
     op.replaceAllUsesWith(value);
     op.erase();
   }
@@ -149,8 +144,8 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
     OpBuilder b(op);
     guardElement(b, op, op.getTarget(), op.getIndices(), Type(), "written",
                  [&](OpBuilder &inner) -> Value {
-                   memref::StoreOp::create(inner, op.getLoc(), op.getValue(),
-                                           op.getTarget(), op.getIndices());
+                   memref::StoreOp::create(inner, op.getLoc(), op.getValue(), op.getTarget(),
+                                           op.getIndices());
                    return {};
                  });
     op.erase();
@@ -174,12 +169,12 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
       break;
     }
     OpBuilder b(op);
-    Value old = guardElement(
-        b, op, op.getTarget(), op.getIndices(), op.getOld().getType(), "updated",
-        [&](OpBuilder &inner) -> Value {
-          return memref::AtomicRMWOp::create(inner, op.getLoc(), kind, op.getValue(),
-                                             op.getTarget(), op.getIndices());
-        });
+    Value old =
+        guardElement(b, op, op.getTarget(), op.getIndices(), op.getOld().getType(), "updated",
+                     [&](OpBuilder &inner) -> Value {
+                       return memref::AtomicRMWOp::create(inner, op.getLoc(), kind, op.getValue(),
+                                                          op.getTarget(), op.getIndices());
+                     });
     op.replaceAllUsesWith(old);
     op.erase();
   }
@@ -188,8 +183,7 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
     OpBuilder b(op);
     Value one = arith::ConstantIntOp::create(b, op.getLoc(), 1, 1);
     Value bad = arith::XOrIOp::create(b, op.getLoc(), op.getCondition(), one);
-    reportIf(b, op.getLoc(), bad, FaultAssert,
-             "assertion failed: " + op.getMessage());
+    reportIf(b, op.getLoc(), bad, FaultAssert, "assertion failed: " + op.getMessage());
     op.erase();
   }
 
@@ -231,8 +225,7 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
     Value bad = arith::CmpIOp::create(b, loc, Predicate::sle, op.getStep(), zero);
     reportIf(b, loc, bad, FaultStep, "the step of a loop is not positive");
     op.setStep(arith::SelectOp::create(b, loc, bad, one, op.getStep()));
-    op.setUpperBound(arith::SelectOp::create(b, loc, bad, op.getLowerBound(),
-                                             op.getUpperBound()));
+    op.setUpperBound(arith::SelectOp::create(b, loc, bad, op.getLowerBound(), op.getUpperBound()));
   }
 
   //===------------------------------------------------------------------===//
@@ -257,8 +250,8 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
     if (isSigned) {
       Value smallest = arith::CmpIOp::create(b, loc, Predicate::eq, op->getOperand(0),
                                              number(APInt::getSignedMinValue(width)));
-      Value minusOne = arith::CmpIOp::create(b, loc, Predicate::eq, divisor,
-                                             number(APInt::getAllOnes(width)));
+      Value minusOne =
+          arith::CmpIOp::create(b, loc, Predicate::eq, divisor, number(APInt::getAllOnes(width)));
       Value overflow = arith::AndIOp::create(b, loc, smallest, minusOne);
       reportIf(b, loc, overflow, FaultDivision,
                "the smallest integer is divided by -1; the result does not fit");
@@ -302,9 +295,8 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
       value = arith::ExtFOp::create(b, loc, b.getF32Type(), value);
     Type type = op->getResult(0).getType();
     StringRef name = isSigned ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
-    Value result = LLVM::CallIntrinsicOp::create(b, loc, type,
-                                                 b.getStringAttr(name), value)
-                       .getResult(0);
+    Value result =
+        LLVM::CallIntrinsicOp::create(b, loc, type, b.getStringAttr(name), value).getResult(0);
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
   }

@@ -48,8 +48,8 @@ public:
     if (stridesOf(acc).back() != 1) {
       acc = allocate(shape);
       if (!gemm.getOverwrite())
-        tile::CopyOp::create(b, loc, view, ValueRange(), acc, ValueRange(), Value(),
-                             Value(), DenseI64ArrayAttr(), StringAttr());
+        tile::CopyOp::create(b, loc, view, ValueRange(), acc, ValueRange(), Value(), Value(),
+                             DenseI64ArrayAttr(), StringAttr());
     }
     // Four vectors wide leaves room for six rows in 32 registers.
     int64_t wide = std::min<int64_t>(4, std::max<int64_t>(1, n / lanes));
@@ -65,8 +65,8 @@ public:
     if (vectorEnd < n)
       blocks(vectorEnd, n, n - vectorEnd, {n - vectorEnd}, m, rows, a, bt, acc);
     if (acc != view)
-      tile::CopyOp::create(b, loc, acc, ValueRange(), view, ValueRange(), Value(),
-                           Value(), DenseI64ArrayAttr(), StringAttr());
+      tile::CopyOp::create(b, loc, acc, ValueRange(), view, ValueRange(), Value(), Value(),
+                           DenseI64ArrayAttr(), StringAttr());
     gemm.erase();
   }
 
@@ -126,14 +126,14 @@ private:
       return arith::ConstantOp::create(b, loc, attr);
     };
     Value bits = arith::BitcastOp::create(b, loc, bitsType, value);
-    Value last = arith::AndIOp::create(
-        b, loc, arith::ShRUIOp::create(b, loc, bits, number(13)), number(1));
+    Value last =
+        arith::AndIOp::create(b, loc, arith::ShRUIOp::create(b, loc, bits, number(13)), number(1));
     Value up = arith::AddIOp::create(b, loc, last, number(0xfff));
-    Value rounded = arith::AndIOp::create(b, loc, arith::AddIOp::create(b, loc, bits, up),
-                                          number(0xffffe000));
+    Value rounded =
+        arith::AndIOp::create(b, loc, arith::AddIOp::create(b, loc, bits, up), number(0xffffe000));
     Value exponent = arith::AndIOp::create(b, loc, bits, number(0x7f800000));
-    Value special = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, exponent,
-                                          number(0x7f800000));
+    Value special =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, exponent, number(0x7f800000));
     Value result = arith::SelectOp::create(b, loc, special, bits, rounded);
     return arith::BitcastOp::create(b, loc, value.getType(), result);
   }
@@ -163,8 +163,8 @@ private:
     int64_t end = columns / lanes * lanes;
     loop(0, rows, 1, [&](Value i) {
       loop(0, end, lanes, [&](Value j) {
-        Value row = vector::LoadOp::create(b, loc, vectorOf(lanes, elementOf(source)),
-                                           source, ValueRange{i, j});
+        Value row = vector::LoadOp::create(b, loc, vectorOf(lanes, elementOf(source)), source,
+                                           ValueRange{i, j});
         vector::StoreOp::create(b, loc, widen(row), packed, ValueRange{i, j});
       });
       loop(end, columns, 1, [&](Value j) { packElement(source, packed, i, j); });
@@ -179,8 +179,8 @@ private:
     auto shape = cast<MemRefType>(source.getType()).getShape();
     Value kind = arith::ConstantIntOp::create(b, loc, static_cast<int64_t>(type), 32);
     callRuntime(b, loc, abi::packTransposedFn,
-                {kind, from, metadata.getOffset(), metadata.getStrides()[1], to,
-                 index(shape[0]), index(shape[1])});
+                {kind, from, metadata.getOffset(), metadata.getStrides()[1], to, index(shape[0]),
+                 index(shape[1])});
   }
 
   std::optional<PackFrom> packType(Value source) {
@@ -197,8 +197,8 @@ private:
   // Blocks of the accumulator
   //===------------------------------------------------------------------===//
 
-  void blocks(int64_t begin, int64_t end, int64_t step, SmallVector<int64_t> widths,
-              int64_t m, int64_t rows, Value a, Value bt, Value acc) {
+  void blocks(int64_t begin, int64_t end, int64_t step, SmallVector<int64_t> widths, int64_t m,
+              int64_t rows, Value a, Value bt, Value acc) {
     loop(begin, end, step, [&](Value j) {
       int64_t rowsEnd = m / rows * rows;
       loop(0, rowsEnd, rows, [&](Value i) { block(i, j, rows, widths, a, bt, acc); });
@@ -207,8 +207,8 @@ private:
     });
   }
 
-  void block(Value i, Value j, int64_t rows, ArrayRef<int64_t> widths, Value a,
-             Value bt, Value acc) {
+  void block(Value i, Value j, int64_t rows, ArrayRef<int64_t> widths, Value a, Value bt,
+             Value acc) {
     int64_t k = cast<MemRefType>(a.getType()).getDimSize(1);
     SmallVector<Value> rowIndices, columnIndices, sums;
     for (int64_t r = 0; r < rows; ++r)
@@ -221,10 +221,10 @@ private:
     for (Value row : rowIndices)
       for (auto [column, width] : llvm::zip(columnIndices, widths)) {
         VectorType type = vectorOf(width, compute);
-        sums.push_back(gemm.getOverwrite()
-                           ? Value(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)))
-                           : Value(vector::LoadOp::create(b, loc, type, acc,
-                                                          ValueRange{row, column})));
+        sums.push_back(
+            gemm.getOverwrite()
+                ? Value(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)))
+                : Value(vector::LoadOp::create(b, loc, type, acc, ValueRange{row, column})));
       }
     auto op = scf::ForOp::create(b, loc, index(0), index(k), index(1), sums);
     {
@@ -233,8 +233,8 @@ private:
       Value kk = op.getInductionVar();
       SmallVector<Value> bRows, next;
       for (auto [column, width] : llvm::zip(columnIndices, widths))
-        bRows.push_back(vector::LoadOp::create(b, loc, vectorOf(width, compute), bt,
-                                               ValueRange{kk, column}));
+        bRows.push_back(
+            vector::LoadOp::create(b, loc, vectorOf(width, compute), bt, ValueRange{kk, column}));
       unsigned at = 0;
       for (Value row : rowIndices) {
         Value element = memref::LoadOp::create(b, loc, a, ValueRange{row, kk});
@@ -245,8 +245,8 @@ private:
           if (isa<FloatType>(compute))
             next.push_back(vector::FMAOp::create(b, loc, spread, bRow, sum));
           else
-            next.push_back(arith::AddIOp::create(
-                b, loc, sum, arith::MulIOp::create(b, loc, spread, bRow)));
+            next.push_back(
+                arith::AddIOp::create(b, loc, sum, arith::MulIOp::create(b, loc, spread, bRow)));
         }
       }
       scf::YieldOp::create(b, loc, next);

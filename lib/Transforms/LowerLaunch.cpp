@@ -29,9 +29,9 @@ public:
     SmallVector<Type> types(kernel.getArgumentTypes());
     types.push_back(arrayType(builder));
     types.push_back(LLVM::LLVMPointerType::get(kernel.getContext()));
-    launch = func::FuncOp::create(
-        builder, kernel.getLoc(), (kernel.getName() + abi::launchSuffix).str(),
-        builder.getFunctionType(types, {}));
+    launch =
+        func::FuncOp::create(builder, kernel.getLoc(), (kernel.getName() + abi::launchSuffix).str(),
+                             builder.getFunctionType(types, {}));
     Block *body = launch.addEntryBlock();
     for (auto [from, to] : llvm::zip(kernel.getArguments(), body->getArguments()))
       mapping.map(from, to);
@@ -60,8 +60,7 @@ public:
     if (value.getType().isIndex())
       value = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
     Value index = arith::ConstantIndexOp::create(builder, loc, entry);
-    memref::StoreOp::create(builder, loc, value,
-                            launch.getArgument(launch.getNumArguments() - 2),
+    memref::StoreOp::create(builder, loc, value, launch.getArgument(launch.getNumArguments() - 2),
                             ValueRange{index});
     numEntries = std::max(numEntries, entry + 1);
   }
@@ -76,8 +75,7 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
   using LowerLaunchBase::LowerLaunchBase;
 
   void runOnOperation() override {
-    for (auto kernel :
-         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
       if (kernel->hasAttr(tile::TileDialect::kernelAttr) && failed(lower(kernel)))
         return signalPassFailure();
   }
@@ -139,8 +137,7 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
       lowerDivMod(op, launch, magic);
     kernel->setAttr(abi::packAttr, builder.getUnitAttr());
     launch.launch->setAttr(abi::packAttr, builder.getUnitAttr());
-    kernel->setAttr(abi::launchSizeAttr,
-                    builder.getI64IntegerAttr(launch.numEntries));
+    kernel->setAttr(abi::launchSizeAttr, builder.getI64IntegerAttr(launch.numEntries));
     return success();
   }
 
@@ -150,8 +147,7 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
     return value;
   }
   Value loadIndex(OpBuilder &b, Location loc, unsigned entry) {
-    return arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                      loadEntry(b, loc, entry));
+    return arith::IndexCastOp::create(b, loc, b.getIndexType(), loadEntry(b, loc, entry));
   }
 
   /// Block numbers to coordinates; every extent is at least 1 when a block
@@ -204,22 +200,22 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
       Value divisor = launch.clone(op.getDivisor());
       Value d = arith::IndexCastOp::create(b, loc, b.getI64Type(), divisor);
       Value low = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, d, i64(1));
-      Value high = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, d,
-                                         i64(int64_t(1) << 31));
+      Value high =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, d, i64(int64_t(1) << 31));
       Value fits = arith::AndIOp::create(b, loc, low, high);
       Value safe = arith::SelectOp::create(b, loc, fits, d, i64(1));
       // ceil(log2 d) by comparing with the powers of two.
       Value log = i64(0);
       for (int bit = 0; bit < 31; ++bit) {
-        Value above = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, safe,
-                                            i64(int64_t(1) << bit));
-        log = arith::AddIOp::create(
-            b, loc, log, arith::ExtUIOp::create(b, loc, b.getI64Type(), above));
+        Value above =
+            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, safe, i64(int64_t(1) << bit));
+        log = arith::AddIOp::create(b, loc, log,
+                                    arith::ExtUIOp::create(b, loc, b.getI64Type(), above));
       }
       Value shift = arith::AddIOp::create(b, loc, log, i64(31));
       Value power = arith::ShLIOp::create(b, loc, i64(1), shift);
-      Value rounded = arith::AddIOp::create(
-          b, loc, power, arith::SubIOp::create(b, loc, safe, i64(1)));
+      Value rounded =
+          arith::AddIOp::create(b, loc, power, arith::SubIOp::create(b, loc, safe, i64(1)));
       Value multiplier = arith::DivUIOp::create(b, loc, rounded, safe);
       // A multiplier of zero tells the block to divide.
       multiplier = arith::SelectOp::create(b, loc, fits, multiplier, i64(0));

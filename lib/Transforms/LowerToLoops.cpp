@@ -32,8 +32,7 @@ public:
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
 
   /// A nest of loops, the last dimension innermost.
-  template <typename Body>
-  void nest(ArrayRef<Value> begins, ArrayRef<Value> ends, Body body) {
+  template <typename Body> void nest(ArrayRef<Value> begins, ArrayRef<Value> ends, Body body) {
     SmallVector<Value> indices;
     OpBuilder::InsertionGuard guard(b);
     for (auto [begin, end] : llvm::zip(begins, ends)) {
@@ -106,9 +105,8 @@ private:
   static Type elementOf(Value memref) { return typeOf(memref).getElementType(); }
 
   void tileToTile(Value source, Value target) {
-    nest(op.getTileShape(), [&](ValueRange at) {
-      store(convert(load(source, at), elementOf(target)), target, at);
-    });
+    nest(op.getTileShape(),
+         [&](ValueRange at) { store(convert(load(source, at), elementOf(target)), target, at); });
   }
 
   Value temporary() {
@@ -217,8 +215,8 @@ public:
       // One running value for each element of the target.
       nest(kept, [&](ValueRange at) {
         Value start = op.getAccumulate() ? load(op.getTarget(), at) : neutral();
-        auto loop = scf::ForOp::create(b, loc, index(0), index(source.getDimSize(dim)),
-                                       index(1), ValueRange{start});
+        auto loop = scf::ForOp::create(b, loc, index(0), index(source.getDimSize(dim)), index(1),
+                                       ValueRange{start});
         {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPointToStart(loop.getBody());
@@ -416,8 +414,8 @@ private:
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
-      Value later = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
-                                          loop.getInductionVar(), index(0));
+      Value later =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), index(0));
       auto comma = scf::IfOp::create(b, loc, TypeRange(), later, true, false);
       {
         OpBuilder::InsertionGuard inner(b);

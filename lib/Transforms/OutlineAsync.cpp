@@ -92,8 +92,7 @@ struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
     operands.push_back(runtimeHandle(at));
 
     OpBuilder b(kernel);
-    std::string symbol =
-        (kernel.getName() + ".async." + Twine(functions++)).str();
+    std::string symbol = (kernel.getName() + ".async." + Twine(functions++)).str();
     auto function = func::FuncOp::create(b, loc, symbol,
                                          b.getFunctionType(ValueRange(operands).getTypes(), {}));
     function.setPrivate();

@@ -45,8 +45,7 @@ void dropSpaces(func::FuncOp function) {
   });
   SmallVector<Type> types;
   for (Type type : function.getArgumentTypes())
-    types.push_back(isa<MemRefType>(type) ? Type(withoutSpace(cast<MemRefType>(type)))
-                                          : type);
+    types.push_back(isa<MemRefType>(type) ? Type(withoutSpace(cast<MemRefType>(type))) : type);
   function.setFunctionType(FunctionType::get(function.getContext(), types, {}));
 }
 

@@ -17,18 +17,15 @@ Value penstock::runtimeHandle(OpBuilder &builder) {
   return function.getArguments().back();
 }
 
-void penstock::callRuntime(OpBuilder &builder, Location loc, StringRef name,
-                           ValueRange arguments) {
+void penstock::callRuntime(OpBuilder &builder, Location loc, StringRef name, ValueRange arguments) {
   SmallVector<Value> operands = {runtimeHandle(builder)};
   llvm::append_range(operands, arguments);
-  auto module =
-      builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   if (!module.lookupSymbol(name)) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(module.getBody());
     auto declaration = func::FuncOp::create(
-        builder, loc, name,
-        builder.getFunctionType(ValueRange(operands).getTypes(), {}));
+        builder, loc, name, builder.getFunctionType(ValueRange(operands).getTypes(), {}));
     declaration.setPrivate();
   }
   func::CallOp::create(builder, loc, name, TypeRange(), operands);

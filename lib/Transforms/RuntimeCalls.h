@@ -16,8 +16,8 @@ namespace penstock {
 /// Calls \p name with the runtime's handle and \p arguments, and declares it in
 /// the module if needed. The handle is the last argument of the enclosing
 /// function.
-void callRuntime(mlir::OpBuilder &builder, mlir::Location loc,
-                 llvm::StringRef name, mlir::ValueRange arguments);
+void callRuntime(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
+                 mlir::ValueRange arguments);
 
 /// The handle of the runtime in the function around the insertion point.
 mlir::Value runtimeHandle(mlir::OpBuilder &builder);

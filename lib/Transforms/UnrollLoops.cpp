@@ -68,8 +68,8 @@ struct UnrollLoops : penstock::impl::UnrollLoopsBase<UnrollLoops> {
     if (!loop.getStaticTripCount() || !getConstantIntValue(loop.getLowerBound()) ||
         !getConstantIntValue(loop.getUpperBound())) {
       OpBuilder b(loop);
-      loop.setUpperBound(arith::MaxSIOp::create(b, loop.getLoc(), loop.getLowerBound(),
-                                                loop.getUpperBound()));
+      loop.setUpperBound(
+          arith::MaxSIOp::create(b, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound()));
     }
     return loopUnrollByFactor(loop, static_cast<uint64_t>(factor));
   }

@@ -26,8 +26,7 @@ int runCommand(const Arguments &arguments);
 
 bool readFile(const std::string &path, std::string &text);
 /// Prints findings in the format that --format asks for: text, json or sarif.
-void printFindings(const std::vector<Diagnostic> &findings,
-                   const std::string &format);
+void printFindings(const std::vector<Diagnostic> &findings, const std::string &format);
 /// eager, lazy, random:SEED, delay:N.
 bool parseTiming(const std::string &text, LaunchOptions &options);
 

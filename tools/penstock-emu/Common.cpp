@@ -19,13 +19,11 @@ bool readFile(const std::string &path, std::string &text) {
   std::ifstream in(path, std::ios::binary);
   if (!in)
     return false;
-  text.assign(std::istreambuf_iterator<char>(in),
-              std::istreambuf_iterator<char>());
+  text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
   return true;
 }
 
-void printFindings(const std::vector<Diagnostic> &findings,
-                   const std::string &format) {
+void printFindings(const std::vector<Diagnostic> &findings, const std::string &format) {
   std::string text = format == "json"    ? toJson(findings)
                      : format == "sarif" ? toSarif(findings, "penstock-emu")
                                          : render(findings);

@@ -49,8 +49,7 @@ int runCommand(const Arguments &args) {
   }
   // Installed, the libraries lie beside the tool; in a build, where CMake says.
   std::error_code error;
-  std::filesystem::path self =
-      std::filesystem::read_symlink("/proc/self/exe", error);
+  std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   std::filesystem::path shim = self.parent_path() / ".." / "lib" / "cuda-shim";
   if (!std::filesystem::exists(shim / "libcudart.so.13", error))
     shim = PENSTOCK_SHIM_DIR;

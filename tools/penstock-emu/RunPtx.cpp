@@ -152,8 +152,7 @@ int runPtxCommand(const Arguments &args) {
     else if (arg == "--format")
       format = value;
     else if (arg == "--dump" && value.find('=') != std::string::npos)
-      dumps.emplace_back(strtoul(value.c_str(), nullptr, 0),
-                         value.substr(value.find('=') + 1));
+      dumps.emplace_back(strtoul(value.c_str(), nullptr, 0), value.substr(value.find('=') + 1));
     else
       ok = false;
     if (!ok) {
@@ -174,9 +173,7 @@ int runPtxCommand(const Arguments &args) {
   int exitCode = 0;
   for (unsigned run = 0; run < std::max(1u, timings); ++run) {
     if (timings) {
-      options.timing = run == 0   ? Timing::Eager
-                       : run == 1 ? Timing::Lazy
-                                  : Timing::Random;
+      options.timing = run == 0 ? Timing::Eager : run == 1 ? Timing::Lazy : Timing::Random;
       options.seed = run;
     }
     Device device;
@@ -190,20 +187,18 @@ int runPtxCommand(const Arguments &args) {
     ParamPacker packer;
     for (const Argument &argument : arguments) {
       if (argument.buffer < 0) {
-        packer.addBytes(argument.bytes.data(), argument.bytes.size(),
-                        argument.bytes.size());
+        packer.addBytes(argument.bytes.data(), argument.bytes.size(), argument.bytes.size());
         continue;
       }
       Buffer &buffer = buffers[size_t(argument.buffer)];
-      buffer.address = device.memory.allocate(
-          buffer.size, "buffer " + std::to_string(argument.buffer));
+      buffer.address =
+          device.memory.allocate(buffer.size, "buffer " + std::to_string(argument.buffer));
       if (!buffer.address) {
         fprintf(stderr, "penstock-emu: no memory for a buffer\n");
         return 2;
       }
       if (!buffer.content.empty())
-        device.write(buffer.address, buffer.content.data(),
-                     buffer.content.size());
+        device.write(buffer.address, buffer.content.data(), buffer.content.size());
       packer.add(buffer.address);
     }
     config.params = packer.bytes;
@@ -216,16 +211,14 @@ int runPtxCommand(const Arguments &args) {
         continue;
       std::vector<char> content(buffers[index].size);
       device.read(buffers[index].address, content.data(), content.size());
-      std::ofstream(path, std::ios::binary)
-          .write(content.data(), std::streamsize(content.size()));
+      std::ofstream(path, std::ios::binary).write(content.data(), std::streamsize(content.size()));
     }
     if (format == "text" && run + 1 >= std::max(1u, timings))
       printf("%llu blocks, %llu warp instructions, %llu asynchronous "
              "operations, %.3f s, %u timings, %s\n",
-             (unsigned long long)report.stats.blocks,
-             (unsigned long long)report.stats.instructions,
-             (unsigned long long)report.stats.asyncOps, report.stats.seconds,
-             run + 1, exitCode ? "findings above" : "no findings");
+             (unsigned long long)report.stats.blocks, (unsigned long long)report.stats.instructions,
+             (unsigned long long)report.stats.asyncOps, report.stats.seconds, run + 1,
+             exitCode ? "findings above" : "no findings");
     if (exitCode)
       break;
   }
@@ -253,8 +246,7 @@ int parseCommand(const Arguments &args) {
         }
     }
     printFindings(diagnostics, "text");
-    printf("%s: %zu kernels, %zu problems\n", path.c_str(), kernels,
-           diagnostics.size());
+    printf("%s: %zu kernels, %zu problems\n", path.c_str(), kernels, diagnostics.size());
     exitCode |= !diagnostics.empty();
   }
   return exitCode;
@@ -271,8 +263,7 @@ int coverageCommand(const Arguments &args) {
     if (isExecuted(form))
       ++executed;
     else
-      printf("not executed: %s %s\n", form.name.c_str(),
-             form.modifierText.c_str());
+      printf("not executed: %s %s\n", form.name.c_str(), form.modifierText.c_str());
   }
   printf("forms=%zu executed=%zu\n", total, executed);
   return 0;

@@ -31,8 +31,8 @@ struct Shared {
 class SharedPage {
 public:
   SharedPage() {
-    void *memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *memory =
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     page = memory == MAP_FAILED ? nullptr : new (memory) Shared;
   }
   ~SharedPage() {
@@ -87,7 +87,8 @@ Ended await(pid_t child, Shared &shared, double caseSeconds) {
                secondsSince(progress) > 10 * caseSeconds) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
-      return {Failure::Hang, "no end within " + std::to_string(int(caseSeconds)) + " s of processor time"};
+      return {Failure::Hang,
+              "no end within " + std::to_string(int(caseSeconds)) + " s of processor time"};
     }
     usleep(2000);
   }

@@ -64,8 +64,7 @@ struct Kept {
 
 class Caller {
 public:
-  Caller(uint64_t seed, bool careless, Kept &kept)
-      : random(seed), kept(kept), careless(careless) {}
+  Caller(uint64_t seed, bool careless, Kept &kept) : random(seed), kept(kept), careless(careless) {}
 
   void operator()(Block &b, In<f32, 2> in, InOut<f32, 2> out, InOut<i32, 1> count, Index n) {
     if (!careless && random.chance(40))
@@ -102,7 +101,8 @@ private:
     if (all.empty() || (careless && random.chance(2)))
       return T();
     // Mostly recent ones: older ones belong to other kernels.
-    size_t back = static_cast<size_t>(careless && random.chance(10) ? random.below(64) : random.below(4));
+    size_t back =
+        static_cast<size_t>(careless && random.chance(10) ? random.below(64) : random.below(4));
     return all[all.size() - 1 - std::min(back, all.size() - 1)];
   }
   Index index() {
@@ -120,12 +120,10 @@ private:
   }
   Tile<f32, 1> row() { return any(kept.rows); }
   Bool condition() {
-    return kept.conditions.empty() || random.chance(30) ? index() < index()
-                                                        : any(kept.conditions);
+    return kept.conditions.empty() || random.chance(30) ? index() < index() : any(kept.conditions);
   }
   Expr<f32> expr() {
-    Expr<f32> start = kept.exprs.empty() || random.chance(60) ? tile() + 1.0f
-                                                              : kept.exprs.back();
+    Expr<f32> start = kept.exprs.empty() || random.chance(60) ? tile() + 1.0f : kept.exprs.back();
     switch (random.below(8)) {
     case 0:
       return start * rows(row());
@@ -178,7 +176,8 @@ private:
       kept.halves.push_back(b.local<f16>(mild(), mild()));
       return;
     case 3:
-      return b.copy(in.at(index(), index()), tile(), {.fill = double(odd()), .async = careless && random.chance(40) ? name() : ""});
+      return b.copy(in.at(index(), index()), tile(),
+                    {.fill = double(odd()), .async = careless && random.chance(40) ? name() : ""});
     case 4:
       return b.copy(in.at(index(), index()).dims(dimension(2)), row());
     case 5:
@@ -234,8 +233,9 @@ private:
         return b.wait("waited");
       }
     case 24:
-      for (Index k : b.range(index(), index(), careless ? index() : Index(random.between(1, 3)),
-                             {.unroll = int(wrong() ? random.between(-2, 66) : random.between(1, 4))})) {
+      for (Index k :
+           b.range(index(), index(), careless ? index() : Index(random.between(1, 3)),
+                   {.unroll = int(wrong() ? random.between(-2, 66) : random.between(1, 4))})) {
         kept.indices.push_back(k);
         nest(b, in, out, count, depth);
         if (!careless) // it is unknown after its loop
@@ -252,18 +252,22 @@ private:
         }
         return;
       }
-      for (Index k : b.pipelined(index(), {.num_stages = int(random.between(-1, 4)),
-                                           .stage = std::vector<int>(size_t(random.below(3)), int(random.between(-1, 2))),
-                                           .order = std::vector<int>(size_t(random.below(3)), 1)})) {
+      for (Index k : b.pipelined(
+               index(),
+               {.num_stages = int(random.between(-1, 4)),
+                .stage = std::vector<int>(size_t(random.below(3)), int(random.between(-1, 2))),
+                .order = std::vector<int>(size_t(random.below(3)), 1)})) {
         kept.indices.push_back(k);
         nest(b, in, out, count, depth);
       }
       return;
     case 26:
-      return b.when(condition(), [&] { nest(b, in, out, count, depth); },
-                    [&] { nest(b, in, out, count, depth); });
+      return b.when(
+          condition(), [&] { nest(b, in, out, count, depth); },
+          [&] { nest(b, in, out, count, depth); });
     case 27:
-      return b.statement(careless ? name() : "group" + std::to_string(random.next()), [&] { nest(b, in, out, count, depth); });
+      return b.statement(careless ? name() : "group" + std::to_string(random.next()),
+                         [&] { nest(b, in, out, count, depth); });
     case 28:
       return b.parallel(mild(), [&](Index i) {
         kept.indices.push_back(i);
@@ -319,10 +323,12 @@ private:
     default:
       if (wrong()) { // a kernel inside a kernel
         Kept inner;
-        (void)try_compile([&](Block &other, Out<f32, 2> o) {
-          other.copy(tile(), o.at(0, 0));
-          b.fill(tile(), 1.0f);
-        }, Target::interpreter());
+        (void)try_compile(
+            [&](Block &other, Out<f32, 2> o) {
+              other.copy(tile(), o.at(0, 0));
+              b.fill(tile(), 1.0f);
+            },
+            Target::interpreter());
       }
       b.store(out.at(index(), index()), any(kept.floats));
       return;
@@ -357,11 +363,10 @@ CaseResult callOne(uint64_t seed, Counters &counters) {
     options.fix = {{"N", -1}};
   Kept kept;
   auto record = [&](uint64_t part, const Target &to) {
-    return try_compile(
-        [caller = Caller(derive(seed, part), careless, kept)](
-            Block &b, In<f32, 2> in, InOut<f32, 2> out, InOut<i32, 1> count,
-            Index n) mutable { caller(b, in, out, count, n); },
-        to, options);
+    return try_compile([caller = Caller(derive(seed, part), careless, kept)](
+                           Block &b, In<f32, 2> in, InOut<f32, 2> out, InOut<i32, 1> count,
+                           Index n) mutable { caller(b, in, out, count, n); },
+                       to, options);
   };
   if (careless) // values of another kernel
     (void)record(11, Target::interpreter());
@@ -372,8 +377,14 @@ CaseResult callOne(uint64_t seed, Counters &counters) {
     if (d.code == 100)
       return {true, to_text(compiled.diagnostics).substr(0, 4000)};
   ++counters[compiled ? Kernels : Refused];
-  static const char *signatures[] = {"A[M,N] -> B[M]", "A[M,N], B[M]", "A[", "->", "A[M,N] -> B[M] ->",
-                                     "A[1,99999999999999999999] -> B[-1]", "A[M,,N] -> B[]", ""};
+  static const char *signatures[] = {"A[M,N] -> B[M]",
+                                     "A[M,N], B[M]",
+                                     "A[",
+                                     "->",
+                                     "A[M,N] -> B[M] ->",
+                                     "A[1,99999999999999999999] -> B[-1]",
+                                     "A[M,,N] -> B[]",
+                                     ""};
   Signed::signature = signatures[random.below(8)];
   if (random.chance(20))
     for (int i = 0; i < 3; ++i)
@@ -398,13 +409,12 @@ int penstock::fuzz::runCalls(const BatchOptions &options) {
     std::printf("%s with --api 1 --seed %llu: %s\n", nameOf(failed.failure),
                 static_cast<unsigned long long>(failed.seed), failed.message.c_str());
   Counters &c = result.counters;
-  std::printf("sequences=%llu kernels=%llu refused=%llu hardware=%llu hardware-kernels=%llu "
-              "signatures-launched=%llu failures=%zu\n",
-              static_cast<unsigned long long>(result.cases),
-              static_cast<unsigned long long>(c[Kernels]),
-              static_cast<unsigned long long>(c[Refused]),
-              static_cast<unsigned long long>(c[Hardware]),
-              static_cast<unsigned long long>(c[HardwareKernels]),
-              static_cast<unsigned long long>(c[Launched]), result.failures.size());
+  std::printf(
+      "sequences=%llu kernels=%llu refused=%llu hardware=%llu hardware-kernels=%llu "
+      "signatures-launched=%llu failures=%zu\n",
+      static_cast<unsigned long long>(result.cases), static_cast<unsigned long long>(c[Kernels]),
+      static_cast<unsigned long long>(c[Refused]), static_cast<unsigned long long>(c[Hardware]),
+      static_cast<unsigned long long>(c[HardwareKernels]),
+      static_cast<unsigned long long>(c[Launched]), result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }

@@ -80,8 +80,7 @@ int Emitter::pickTensor(bool written, Class holds, Element element) {
     const TensorDecl &tensor = program.tensors[i];
     bool access = written ? tensor.access != Access::In : readable(tensor);
     bool type = tensor.element == element || (isFloat(tensor.element) && isFloat(element));
-    bool kind = written                ? tensor.holds == (holds == Class::Rounded ? Class::Rounded
-                                                                                  : Class::Wild)
+    bool kind = written ? tensor.holds == (holds == Class::Rounded ? Class::Rounded : Class::Wild)
                 : holds == Class::Wild ? tensor.holds == Class::Wild || tensor.holds == Class::Small
                                        : tensor.holds == Class::Small;
     if (access && type && kind && !lockedTensors[i])
@@ -93,9 +92,8 @@ int Emitter::pickTensor(bool written, Class holds, Element element) {
 std::vector<Ref> Emitter::ownBox(const TensorDecl &tensor) {
   std::vector<Ref> offsets;
   for (size_t d = 0; d < tensor.sizes.size(); ++d)
-    offsets.push_back(d < coordinates.size()
-                          ? binary(Op::Mul, coordinates[d], index(tensor.box[d]))
-                          : index(random.below(2)));
+    offsets.push_back(d < coordinates.size() ? binary(Op::Mul, coordinates[d], index(tensor.box[d]))
+                                             : index(random.below(2)));
   for (size_t d = tensor.sizes.size(); d < program.grid.size(); ++d)
     if (program.grid[d] > 1)
       return {};
@@ -210,9 +208,8 @@ void Emitter::copyTile() {
   const TileDecl &source = program.tiles[from];
   int to = pickTile([&](const TileDecl &t) {
     bool type = t.element == source.element || (isFloat(t.element) && isFloat(source.element));
-    bool kind = t.holds == source.holds
-                    ? t.holds != Class::Counter && t.holds != Class::Sum
-                    : t.holds == Class::Wild && source.holds != Class::Rounded;
+    bool kind = t.holds == source.holds ? t.holds != Class::Counter && t.holds != Class::Sum
+                                        : t.holds == Class::Wild && source.holds != Class::Rounded;
     return type && kind && t.shape.size() == source.shape.size();
   });
   if (to < 0)
@@ -291,8 +288,7 @@ void Emitter::reduce() {
   int to = pickTile([&](const TileDecl &t) {
     bool exact = !floating || !adds || t.element == Element::f32 || t.element == Element::f64;
     return (t.holds == Class::Wild || (t.holds == Class::Sum && floating && kind == Kind::Sum)) &&
-           exact &&
-           (t.element == program.tiles[from].element || (isFloat(t.element) && floating));
+           exact && (t.element == program.tiles[from].element || (isFloat(t.element) && floating));
   });
   if (to < 0 || to == from)
     return;
@@ -301,8 +297,8 @@ void Emitter::reduce() {
   TileView result = partOf(to, shape);
   if (!result)
     return;
-  bool accumulate = random.chance(40) && (!floating || !adds ||
-                                          program.tiles[to].holds == Class::Sum);
+  bool accumulate =
+      random.chance(40) && (!floating || !adds || program.tiles[to].holds == Class::Sum);
   detail::reduce(kind, source.ref, static_cast<int>(dim), result.ref, accumulate, at);
 }
 
@@ -385,8 +381,8 @@ void Emitter::ring(const Statement &statement) {
       offsets.push_back(index(0));
     return detail::slice(tiles[tile], offsets, sizes, true, at);
   };
-  detail::LoopArguments arguments{.begin = index(0), .end = index(random.between(0, 6)),
-                                  .step = index(1)};
+  detail::LoopArguments arguments{
+      .begin = index(0), .end = index(random.between(0, 6)), .step = index(1)};
   Ref k;
   detail::Scope scope = detail::openLoop(arguments, k, at);
   ++lockedTiles[tile];

@@ -17,8 +17,11 @@ Ref Emitter::number(Element element, int64_t value) {
 
 Ref Emitter::literal(Element element) {
   if (isFloat(element))
-    return detail::literal(element, random.chance(5) ? 1.0 / 0.0 : random.chance(5) ? 1e30
-                                    : random.between(-32, 32) / 4.0, at);
+    return detail::literal(element,
+                           random.chance(5)   ? 1.0 / 0.0
+                           : random.chance(5) ? 1e30
+                                              : random.between(-32, 32) / 4.0,
+                           at);
   if (element == Element::i1)
     return detail::literal(element, random.below(2), at);
   if (element != Element::index && random.chance(15))
@@ -30,8 +33,9 @@ Ref Emitter::combine(Element element, Ref a, Ref b) {
   if (element == Element::i1)
     return binary(random.of({Op::And, Op::Or, Op::Xor, Op::Eq, Op::Ne}), a, b);
   if (isFloat(element))
-    return binary(random.of({Op::Add, Op::Add, Op::Sub, Op::Mul, Op::Mul, Op::Div, Op::Rem,
-                             Op::Min, Op::Max}), a, b);
+    return binary(random.of({Op::Add, Op::Add, Op::Sub, Op::Mul, Op::Mul, Op::Div, Op::Rem, Op::Min,
+                             Op::Max}),
+                  a, b);
   Op op = random.of({Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem, Op::CeilDiv, Op::Min, Op::Max,
                      Op::And, Op::Or, Op::Xor, Op::Shl, Op::Shr});
   if (op == Op::CeilDiv && element != Element::index)
@@ -51,16 +55,16 @@ Ref Emitter::decorate(Element element, Ref a) {
     return detail::unary(Op::Not, a, at);
   if (!isFloat(element))
     return detail::unary(random.of({Op::Neg, Op::Abs}), a, at);
-  return detail::unary(
-      random.of({Op::Neg, Op::Abs, Op::Sqrt, Op::Floor, Op::Ceil, Op::Round}), a, at);
+  return detail::unary(random.of({Op::Neg, Op::Abs, Op::Sqrt, Op::Floor, Op::Ceil, Op::Round}), a,
+                       at);
 }
 
 Ref Emitter::value(Element element, int depth) {
   if (depth <= 0 || random.chance(15))
     return leaf(element);
   if (element == Element::i1 && random.chance(70)) {
-    Element of = random.of({Element::i32, Element::f32, Element::index, Element::i64,
-                            Element::f16, Element::i8});
+    Element of = random.of(
+        {Element::i32, Element::f32, Element::index, Element::i64, Element::f16, Element::i8});
     Ref a = value(of, depth - 1), b = value(of, depth - 1);
     return binary(random.of({Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge}), a, b,
                   !isFloat(of) && random.chance(25));
@@ -75,9 +79,9 @@ Ref Emitter::value(Element element, int depth) {
   case 2: {
     if (element == Element::i1)
       break;
-    Element from = random.of({Element::i32, Element::f32, Element::i64, Element::f64,
-                              Element::f16, Element::bf16, Element::f8e4m3, Element::f8e5m2,
-                              Element::i8, Element::i16, Element::i1, Element::index});
+    Element from = random.of({Element::i32, Element::f32, Element::i64, Element::f64, Element::f16,
+                              Element::bf16, Element::f8e4m3, Element::f8e5m2, Element::i8,
+                              Element::i16, Element::i1, Element::index});
     return detail::convert(value(from, depth - 1), element,
                            !isFloat(from) && from != Element::index && random.chance(25), at);
   }
@@ -121,10 +125,11 @@ Ref Emitter::indexInto(int64_t size) {
     return binary(Op::Add, index(random.of<int64_t>({-1, size, size + 2})), index(0));
   if (random.chance(40) || size <= 1)
     return index(random.below(size));
-  Ref any = target && random.chance(70)
-                ? detail::elementIndex(static_cast<int>(random.below(
-                                           static_cast<int64_t>(target->shape.size()))), at)
-                : value(Element::index, 1);
+  Ref any =
+      target && random.chance(70)
+          ? detail::elementIndex(
+                static_cast<int>(random.below(static_cast<int64_t>(target->shape.size()))), at)
+          : value(Element::index, 1);
   // ((any % size) + size) % size
   Ref wrapped = binary(Op::Rem, any, index(size));
   return binary(Op::Rem, binary(Op::Add, wrapped, index(size)), index(size));
@@ -207,8 +212,8 @@ Ref Emitter::small(Element element, Ref value) {
 
 Ref Emitter::mathematical(Element element, Ref value) {
   Ref bounded = binary(Op::Max, binary(Op::Min, value, number(element, 4)), number(element, -4));
-  Op op = random.of({Op::Exp, Op::Exp2, Op::Log, Op::Log2, Op::Rsqrt, Op::Tanh, Op::Erf, Op::Sin,
-                     Op::Cos});
+  Op op = random.of(
+      {Op::Exp, Op::Exp2, Op::Log, Op::Log2, Op::Rsqrt, Op::Tanh, Op::Erf, Op::Sin, Op::Cos});
   if (op == Op::Log || op == Op::Log2 || op == Op::Rsqrt)
     bounded = binary(Op::Max, bounded, detail::literal(element, 0.0625, at));
   return detail::unary(op, bounded, at);

@@ -158,8 +158,8 @@ private:
     // Properties as a dictionary: an entry of a wrong kind is refused there.
     DictionaryAttr all = op->getAttrDictionary();
     if (all.empty() || random.chance(5)) {
-      op->setAttr(random.of<StringRef>({"tile.unroll", "tile.schedule", "tile.kernel", "async",
-                                        "lag", "foo"}),
+      op->setAttr(random.of<StringRef>(
+                      {"tile.unroll", "tile.schedule", "tile.kernel", "async", "lag", "foo"}),
                   builder.getI64IntegerAttr(odd()));
       return;
     }
@@ -173,9 +173,8 @@ private:
           list.set(one.getName(), value);
         else
           list.erase(one.getName());
-        (void)op->setPropertiesFromAttribute(list.getDictionary(context), [&] {
-          return mlir::emitError(op->getLoc());
-        });
+        (void)op->setPropertiesFromAttribute(list.getDictionary(context),
+                                             [&] { return mlir::emitError(op->getLoc()); });
         return;
       }
     }
@@ -186,12 +185,11 @@ private:
   }
 
   Type scalarType() {
-    return random.of<Type>({builder.getF16Type(), builder.getBF16Type(), builder.getF32Type(),
-                            builder.getF64Type(), builder.getI1Type(), builder.getI8Type(),
-                            builder.getIntegerType(16), builder.getI32Type(),
-                            builder.getI64Type(), builder.getIndexType(),
-                            Float8E4M3FNType::get(context), Float8E5M2Type::get(context),
-                            builder.getIntegerType(7), builder.getIntegerType(128)});
+    return random.of<Type>(
+        {builder.getF16Type(), builder.getBF16Type(), builder.getF32Type(), builder.getF64Type(),
+         builder.getI1Type(), builder.getI8Type(), builder.getIntegerType(16), builder.getI32Type(),
+         builder.getI64Type(), builder.getIndexType(), Float8E4M3FNType::get(context),
+         Float8E5M2Type::get(context), builder.getIntegerType(7), builder.getIntegerType(128)});
   }
   Type changed(Type type) {
     auto memref = dyn_cast<MemRefType>(type);
@@ -224,8 +222,8 @@ private:
       break;
     }
     default:
-      space = tile::SpaceAttr::get(context, random.of({tile::Space::Global, tile::Space::Shared,
-                                                       tile::Space::Local}));
+      space = tile::SpaceAttr::get(
+          context, random.of({tile::Space::Global, tile::Space::Shared, tile::Space::Local}));
     }
     if (auto strided = dyn_cast_or_null<StridedLayoutAttr>(layout);
         strided && strided.getStrides().size() != shape.size())
@@ -267,8 +265,8 @@ private:
     bool used = false;
     op->walk([&](Operation *inner) {
       for (Value result : inner->getResults())
-        used |= llvm::any_of(result.getUsers(),
-                             [&](Operation *user) { return !op->isAncestor(user); });
+        used |=
+            llvm::any_of(result.getUsers(), [&](Operation *user) { return !op->isAncestor(user); });
     });
     if (!used)
       op->erase();
@@ -298,11 +296,11 @@ private:
       kernel.getArgument(at).setType(changed(kernel.getArgument(at).getType()));
       kernel.setType(builder.getFunctionType(kernel.getBody().getArgumentTypes(), {}));
     } else {
-      kernel.setArgAttr(at, random.of<StringRef>({"tile.access", "tile.name", "tile.overlaps"}),
-                        random.of<Attribute>({builder.getStringAttr("in"),
-                                              builder.getStringAttr("out"),
-                                              builder.getStringAttr(""), builder.getUnitAttr(),
-                                              builder.getI64IntegerAttr(1)}));
+      kernel.setArgAttr(
+          at, random.of<StringRef>({"tile.access", "tile.name", "tile.overlaps"}),
+          random.of<Attribute>({builder.getStringAttr("in"), builder.getStringAttr("out"),
+                                builder.getStringAttr(""), builder.getUnitAttr(),
+                                builder.getI64IntegerAttr(1)}));
     }
   }
   void constant() {
@@ -362,12 +360,11 @@ static CaseResult mutateOne(uint64_t seed, Counters &counters) {
   options.lateCompletion = seed & 1;
   std::string text;
   llvm::raw_string_ostream(text) << *module;
-  auto executable = compileProgram(std::move(context), std::move(module), info.name, options,
-                                   diagnostics);
+  auto executable =
+      compileProgram(std::move(context), std::move(module), info.name, options, diagnostics);
   if (!executable) {
-    bool internal = llvm::any_of(diagnostics, [](const penstock::Diagnostic &d) {
-      return d.code == InternalError;
-    });
+    bool internal = llvm::any_of(
+        diagnostics, [](const penstock::Diagnostic &d) { return d.code == InternalError; });
     if (internal)
       return {true, to_text(diagnostics).substr(0, 2000) + "\n" + text};
     return {};
@@ -390,13 +387,12 @@ int penstock::fuzz::runMutations(const BatchOptions &options) {
     std::printf("%s with --mutate 1 --seed %llu: %s\n", nameOf(failed.failure),
                 static_cast<unsigned long long>(failed.seed), failed.message.c_str());
   Counters &c = result.counters;
-  std::printf("mutants=%llu refused=%llu accepted=%llu interpreted=%llu bounded=%llu "
-              "native=%llu failures=%zu\n",
-              static_cast<unsigned long long>(result.cases),
-              static_cast<unsigned long long>(c[Refused]),
-              static_cast<unsigned long long>(c[Accepted]),
-              static_cast<unsigned long long>(c[Interpreted]),
-              static_cast<unsigned long long>(c[Bounded]),
-              static_cast<unsigned long long>(c[Native]), result.failures.size());
+  std::printf(
+      "mutants=%llu refused=%llu accepted=%llu interpreted=%llu bounded=%llu "
+      "native=%llu failures=%zu\n",
+      static_cast<unsigned long long>(result.cases), static_cast<unsigned long long>(c[Refused]),
+      static_cast<unsigned long long>(c[Accepted]), static_cast<unsigned long long>(c[Interpreted]),
+      static_cast<unsigned long long>(c[Bounded]), static_cast<unsigned long long>(c[Native]),
+      result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }

@@ -67,7 +67,9 @@ private:
   }
   /// The bounds of a word, number or single character around a place.
   std::pair<size_t, size_t> token() {
-    auto inWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
+    auto inWord = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+    };
     size_t at = anywhere(), from = at, to = at + 1;
     if (inWord(text[at])) {
       while (from > 0 && inWord(text[from - 1]))
@@ -100,22 +102,57 @@ private:
       if (at == std::string::npos)
         return;
       size_t end = text.find_first_not_of("0123456789", at);
-      text.replace(at, (end == std::string::npos ? text.size() : end) - at,
-                   random.of<std::string>({"0", "1", "2", "63", "64", "65", "128", "4294967296",
-                                           "9223372036854775807", "18446744073709551616",
-                                           "99999999999999999999999999", "16777215", "0x7fff",
-                                           "67108864"}));
+      text.replace(
+          at, (end == std::string::npos ? text.size() : end) - at,
+          random.of<std::string>({"0", "1", "2", "63", "64", "65", "128", "4294967296",
+                                  "9223372036854775807", "18446744073709551616",
+                                  "99999999999999999999999999", "16777215", "0x7fff", "67108864"}));
       return;
     }
     case 4: {
-      static const std::vector<std::string> words = {
-          "i1", "i8", "i64", "f16", "f8E5M2", "index", "?", "*", "-1", "tile.copy", "tile.map",
-          "tile.gemm", "scf.if", "scf.for", "scf.while", "memref.subview", "memref.transpose",
-          "arith.divsi", "arith.shli", "arith.trunci", "arith.bitcast", "math.erf", "async \"a\"",
-          "tile.wait [\"a\"]", "vector<4xf32>", "tensor<4xf32>", "i16777215", "none", "loc(unknown)",
-          "memref<*xf32>", "memref<4xf32>", "complex<f32>", "tuple<>", "dense<0>", "fastmath<fast>",
-          "overflow<nsw>", "attributes {tile.unroll = 3}", "private", "nested", "@\"\\01a\"",
-          "#tile.schedule<num_stages = 3>", "strided<[?, 1], offset: ?>", "affine_map<(d0) -> (d0)>"};
+      static const std::vector<std::string> words = {"i1",
+                                                     "i8",
+                                                     "i64",
+                                                     "f16",
+                                                     "f8E5M2",
+                                                     "index",
+                                                     "?",
+                                                     "*",
+                                                     "-1",
+                                                     "tile.copy",
+                                                     "tile.map",
+                                                     "tile.gemm",
+                                                     "scf.if",
+                                                     "scf.for",
+                                                     "scf.while",
+                                                     "memref.subview",
+                                                     "memref.transpose",
+                                                     "arith.divsi",
+                                                     "arith.shli",
+                                                     "arith.trunci",
+                                                     "arith.bitcast",
+                                                     "math.erf",
+                                                     "async \"a\"",
+                                                     "tile.wait [\"a\"]",
+                                                     "vector<4xf32>",
+                                                     "tensor<4xf32>",
+                                                     "i16777215",
+                                                     "none",
+                                                     "loc(unknown)",
+                                                     "memref<*xf32>",
+                                                     "memref<4xf32>",
+                                                     "complex<f32>",
+                                                     "tuple<>",
+                                                     "dense<0>",
+                                                     "fastmath<fast>",
+                                                     "overflow<nsw>",
+                                                     "attributes {tile.unroll = 3}",
+                                                     "private",
+                                                     "nested",
+                                                     "@\"\\01a\"",
+                                                     "#tile.schedule<num_stages = 3>",
+                                                     "strided<[?, 1], offset: ?>",
+                                                     "affine_map<(d0) -> (d0)>"};
       text.insert(anywhere(), " " + random.of(words) + " ");
       return;
     }
@@ -225,16 +262,16 @@ CaseResult textOne(const std::vector<std::string> &corpus, uint64_t seed, Counte
 
 int penstock::fuzz::runTexts(const BatchOptions &options, const std::string &directory) {
   std::vector<std::string> corpus = readCorpus(directory);
-  BatchResult result = runBatches(options, [&](uint64_t seed, Counters &counters) {
-    return textOne(corpus, seed, counters);
-  });
+  BatchResult result = runBatches(
+      options, [&](uint64_t seed, Counters &counters) { return textOne(corpus, seed, counters); });
   for (const FailedCase &failed : result.failures)
     std::printf("%s with --text 1 --seed %llu: %s\n", nameOf(failed.failure),
                 static_cast<unsigned long long>(failed.seed), failed.message.c_str());
   Counters &c = result.counters;
   std::printf("texts=%llu corpus=%zu bombs=%llu kernels-read=%llu compiled=%llu failures=%zu\n",
               static_cast<unsigned long long>(result.cases), corpus.size(),
-              static_cast<unsigned long long>(c[Bombs]), static_cast<unsigned long long>(c[KernelsRead]),
+              static_cast<unsigned long long>(c[Bombs]),
+              static_cast<unsigned long long>(c[KernelsRead]),
               static_cast<unsigned long long>(c[KernelsCompiled]), result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }

@@ -18,8 +18,7 @@ bool Program::manyBlocks() const {
   return blocks > 1;
 }
 
-static bool anyAsynchronous(const std::vector<Statement> &body,
-                            const std::set<unsigned> &dropped) {
+static bool anyAsynchronous(const std::vector<Statement> &body, const std::set<unsigned> &dropped) {
   for (const Statement &statement : body)
     if (!dropped.count(statement.id) &&
         (statement.kind >= Statement::AsyncCopy || anyAsynchronous(statement.body, dropped) ||
@@ -84,7 +83,7 @@ private:
     TensorDecl tensor{element, access, {}, 0, holds};
     int64_t rank = random.of<int64_t>({1, 2, 2, 2, 3, 4});
     for (int64_t d = 0; d < rank; ++d)
-      tensor.sizes.push_back(random.chance(4) ? 0
+      tensor.sizes.push_back(random.chance(4)    ? 0
                              : random.chance(30) ? random.of(extents) * random.between(1, 2)
                                                  : random.between(1, rank > 2 ? 9 : 40));
     if (random.chance(30))
@@ -109,8 +108,8 @@ private:
       addTensor(random.of({Element::i32, Element::i64}), Access::InOut, Class::Counter);
     int64_t scalars = random.below(4);
     for (int64_t i = 0; i < scalars; ++i) {
-      Element type = random.of({Element::index, Element::index, Element::i32, Element::i64,
-                                Element::f32, Element::i8});
+      Element type = random.of(
+          {Element::index, Element::index, Element::i32, Element::i64, Element::f32, Element::i8});
       program.scalars.push_back({type, random.between(-2, 5)});
     }
   }
@@ -135,14 +134,13 @@ private:
         addTile(type == Element::i8 ? Element::i32 : Element::f32, {n}, Class::Sum);
     }
     if (random.chance(30))
-      addTile(random.of({Element::f32, Element::f64}), shape(random.between(1, 2)),
-              Class::Rounded);
+      addTile(random.of({Element::f32, Element::f64}), shape(random.between(1, 2)), Class::Rounded);
     if (random.chance(30))
       addTile(random.of({Element::i32, Element::i64}), shape(1), Class::Counter);
     int64_t vars = random.below(3);
     for (int64_t i = 0; i < vars; ++i)
-      addTile(random.of({Element::i32, Element::i64, Element::f32, Element::i1, Element::f16}),
-              {}, Class::Wild);
+      addTile(random.of({Element::i32, Element::i64, Element::f32, Element::i1, Element::f16}), {},
+              Class::Wild);
   }
 
   Statement statement(int depth) {
@@ -150,10 +148,10 @@ private:
     S result{S::Fill, ++nextId, random.next(), {}, {}};
     bool leaf = depth >= 3 || random.chance(65);
     result.kind =
-        leaf ? random.of({S::Fill, S::CopyIn, S::CopyIn, S::CopyOut, S::CopyOut, S::CopyTile,
-                          S::Gemm, S::Gemm, S::Reduce, S::Reduce, S::Map, S::Map, S::Map, S::Map,
-                          S::Store, S::Scalar, S::Scalar, S::SetVar, S::Atomic, S::Print,
-                          S::Assert})
+        leaf ? random.of({S::Fill,   S::CopyIn, S::CopyIn, S::CopyOut, S::CopyOut, S::CopyTile,
+                          S::Gemm,   S::Gemm,   S::Reduce, S::Reduce,  S::Map,     S::Map,
+                          S::Map,    S::Map,    S::Store,  S::Scalar,  S::Scalar,  S::SetVar,
+                          S::Atomic, S::Print,  S::Assert})
              : random.of({S::Loop, S::Loop, S::Pipeline, S::Condition, S::Group, S::Parallel,
                           S::AsyncCopy, S::AsyncGemm, S::Ring});
     if (!leaf && result.kind != S::Parallel) {

@@ -61,9 +61,27 @@ struct ScalarDecl {
 
 struct Statement {
   enum Kind : uint8_t {
-    Fill, CopyIn, CopyOut, CopyTile, Gemm, Reduce, Map, Store, Scalar, SetVar,
-    Atomic, Print, Assert, Loop, Pipeline, Condition, Group, Parallel,
-    AsyncCopy, AsyncGemm, Ring
+    Fill,
+    CopyIn,
+    CopyOut,
+    CopyTile,
+    Gemm,
+    Reduce,
+    Map,
+    Store,
+    Scalar,
+    SetVar,
+    Atomic,
+    Print,
+    Assert,
+    Loop,
+    Pipeline,
+    Condition,
+    Group,
+    Parallel,
+    AsyncCopy,
+    AsyncGemm,
+    Ring
   };
   Kind kind;
   unsigned id; ///< also its line in messages

@@ -80,8 +80,7 @@ CaseResult refused(const std::vector<Diagnostic> &diagnostics, const char *targe
 
 } // namespace
 
-CaseResult penstock::fuzz::compareTargets(const Program &program,
-                                          const std::set<unsigned> &dropped,
+CaseResult penstock::fuzz::compareTargets(const Program &program, const std::set<unsigned> &dropped,
                                           Counters &counters) {
   detail::KernelSource source = sourceOf(program, dropped);
   auto reference = detail::compile(source, Target::interpreter(), {});
@@ -104,8 +103,8 @@ CaseResult penstock::fuzz::compareTargets(const Program &program,
     std::string text = difference(program, expected, actual);
     if (text.empty())
       return {};
-    return {true, std::string("interpreter, eager / ") + target + ", " + completionOf(options) + ": " +
-                      text};
+    return {true, std::string("interpreter, eager / ") + target + ", " + completionOf(options) +
+                      ": " + text};
   };
   CaseResult result = compare(*native.executable, "native", {});
   if (result.failed)
@@ -199,14 +198,13 @@ int penstock::fuzz::runPrograms(const BatchOptions &options) {
     });
   }
   Counters &c = result.counters;
-  std::printf("programs=%llu compared=%llu exact=%llu faults=%llu asynchronous=%llu "
-              "launches=%llu unscheduled=%llu mismatches=%zu\n",
-              static_cast<unsigned long long>(result.cases),
-              static_cast<unsigned long long>(c[Compared]),
-              static_cast<unsigned long long>(c[Exact]),
-              static_cast<unsigned long long>(c[Faulted]),
-              static_cast<unsigned long long>(c[Asynchronous]),
-              static_cast<unsigned long long>(c[Launches]),
-              static_cast<unsigned long long>(c[Unscheduled]), result.failures.size());
+  std::printf(
+      "programs=%llu compared=%llu exact=%llu faults=%llu asynchronous=%llu "
+      "launches=%llu unscheduled=%llu mismatches=%zu\n",
+      static_cast<unsigned long long>(result.cases), static_cast<unsigned long long>(c[Compared]),
+      static_cast<unsigned long long>(c[Exact]), static_cast<unsigned long long>(c[Faulted]),
+      static_cast<unsigned long long>(c[Asynchronous]),
+      static_cast<unsigned long long>(c[Launches]), static_cast<unsigned long long>(c[Unscheduled]),
+      result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }

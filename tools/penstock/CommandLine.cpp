@@ -47,8 +47,8 @@ CommandLine parseCommandLine(const CommandSpec &command, int argc, char **argv) 
 }
 
 std::string helpOf(const CommandSpec &command) {
-  std::string text = std::string(command.summary) + "\n\nusage: penstock " + command.usage +
-                     "\n\noptions:\n";
+  std::string text =
+      std::string(command.summary) + "\n\nusage: penstock " + command.usage + "\n\noptions:\n";
   for (const OptionSpec &option : command.options) {
     std::string left = std::string("  --") + option.name;
     if (option.value)

@@ -44,8 +44,7 @@ CommandLine parseCommandLine(const CommandSpec &command, int argc, char **argv);
 std::string helpOf(const CommandSpec &command);
 
 /// "M=512,N=512" as pairs; no value if the text is not of that form.
-std::optional<std::vector<std::pair<std::string, std::string>>>
-parsePairs(const std::string &text);
+std::optional<std::vector<std::pair<std::string, std::string>>> parsePairs(const std::string &text);
 std::optional<int64_t> parseInteger(const std::string &text);
 
 #endif // PENSTOCK_TOOLS_COMMANDLINE_H

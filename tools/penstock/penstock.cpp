@@ -48,19 +48,14 @@ const CommandSpec commands[] = {
      "list LIBRARY|TEXT",
      "penstock list libexample_kernels.so",
      {{"json", nullptr, "prints diagnostics as JSON"}}},
-    {"print",
-     "Prints a kernel as a tile program.",
-     "print LIBRARY|TEXT KERNEL [options]",
-     "penstock print libexample_kernels.so Matmul --set stages=4",
-     compileOptions},
-    {"compile",
-     "Compiles a kernel and writes what it became.",
+    {"print", "Prints a kernel as a tile program.", "print LIBRARY|TEXT KERNEL [options]",
+     "penstock print libexample_kernels.so Matmul --set stages=4", compileOptions},
+    {"compile", "Compiles a kernel and writes what it became.",
      "compile LIBRARY|TEXT KERNEL [options]",
      "penstock compile libexample_kernels.so Matmul --emit asm -o matmul.s",
      with({{"emit", "tile|llvm|asm|ptx", "what to write (asm, or ptx for a GPU)"},
            {"output", "FILE", "where to (standard output); also -o FILE"}})},
-    {"explain",
-     "Says what became of each pipelined loop of a kernel, and why.",
+    {"explain", "Says what became of each pipelined loop of a kernel, and why.",
      "explain LIBRARY|TEXT KERNEL [options]",
      "penstock explain libexample_kernels.so FlashAttention --arch sm_90a",
      with({{"arch", "sm_90a|sm_100a|x86", "whose costs and limits to use (sm_90a)"}})},
@@ -73,8 +68,7 @@ const CommandSpec commands[] = {
            {"iterations", "NUMBER", "how many iterations to draw (8)"},
            {"shape", "SIZE=NUMBER,..", "draws a run on the emulator with these sizes"},
            {"output", "PREFIX", "start of the file names (the kernel's name); also -o PREFIX"}})},
-    {"run",
-     "Runs a kernel on small integers and says how long it took.",
+    {"run", "Runs a kernel on small integers and says how long it took.",
      "run LIBRARY|TEXT KERNEL --shape SIZE=NUMBER,.. [options]",
      "penstock run libexample_kernels.so Matmul --shape M=512,N=512,K=256 --check",
      with({{"shape", "SIZE=NUMBER,..", "sizes of the signature, and scalars by name"},
@@ -90,8 +84,7 @@ const CommandSpec commands[] = {
 
 class Tool {
 public:
-  Tool(const CommandSpec &command, CommandLine line)
-      : command(command), line(std::move(line)) {}
+  Tool(const CommandSpec &command, CommandLine line) : command(command), line(std::move(line)) {}
 
   int run() {
     std::string name = command.name;
@@ -221,8 +214,8 @@ private:
   }
 
   int list() {
-    auto kernels = isText() ? kernels_of_text(text, line.words[0], diagnostics)
-                            : registered_kernels();
+    auto kernels =
+        isText() ? kernels_of_text(text, line.words[0], diagnostics) : registered_kernels();
     for (const KernelDescription &kernel : kernels) {
       std::printf("%s", kernel.name.c_str());
       if (!kernel.signature.empty())
@@ -235,9 +228,8 @@ private:
   }
 
   AnyKernel compiled() {
-    return isText()
-               ? compile_text(text, line.words[0], line.words[1], options, diagnostics)
-               : compile_registered(line.words[1], options, diagnostics);
+    return isText() ? compile_text(text, line.words[0], line.words[1], options, diagnostics)
+                    : compile_registered(line.words[1], options, diagnostics);
   }
 
   int print() {
@@ -294,16 +286,15 @@ private:
     }
     const std::string &arch = architecture;
     int count = static_cast<int>(*iterations);
-    auto traces = isText() ? trace_text(text, line.words[0], line.words[1], arch, count,
-                                        diagnostics)
-                           : trace_registered(line.words[1], arch, count, options, diagnostics);
+    auto traces = isText()
+                      ? trace_text(text, line.words[0], line.words[1], arch, count, diagnostics)
+                      : trace_registered(line.words[1], arch, count, options, diagnostics);
     std::string prefix = line.get("output", line.words[1]);
     for (size_t i = 0; i < traces.size(); ++i) {
       std::string name = prefix + "-" + std::to_string(i);
       if (!write(name + ".svg", traces[i].svg) || !write(name + ".json", traces[i].trace))
         return 1;
-      std::printf("loop %s: %s.svg, %s.json\n", traces[i].loop.c_str(), name.c_str(),
-                  name.c_str());
+      std::printf("loop %s: %s.svg, %s.json\n", traces[i].loop.c_str(), name.c_str(), name.c_str());
     }
     return 0;
   }

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "penstock/assemble.h"
 #include "attention/blackwell.h"
 #include "attention/hopper.h"
 #include "blackwell_matmul/v0.h"
@@ -15,7 +16,6 @@
 #include "blackwell_matmul/v6.h"
 #include "hopper_matmul/steps.h"
 #include "matmul/kernel.h"
-#include "penstock/assemble.h"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,9 @@ protected:
     ASSERT_TRUE(compiled) << to_text(compiled.diagnostics);
     Assembled code = assemble(compiled.kernel.ptx(), target);
     EXPECT_TRUE(code.diagnostics.empty()) << name << ": " << to_text(code.diagnostics);
-    EXPECT_TRUE(code.cubin.starts_with("\x7f" "ELF")) << name;
+    EXPECT_TRUE(code.cubin.starts_with("\x7f"
+                                       "ELF"))
+        << name;
     EXPECT_GT(code.registers, 0) << name;
     RecordProperty(name, code.registers);
     std::printf("%-24s %3d registers\n", name, code.registers);
@@ -61,8 +63,7 @@ TEST_F(Assembler, TakesTheHopperSteps) {
   Target target = Target::sm_90a();
   expectGoodCode(hopper::Matmul{}, target, "hopper");
   expectGoodCode(hopper::Matmul{.in_flight = 1}, target, "hopper_in_flight");
-  expectGoodCode(hopper::Matmul{.block_m = 256, .stages = 3, .in_flight = 1}, target,
-                 "hopper_256");
+  expectGoodCode(hopper::Matmul{.block_m = 256, .stages = 3, .in_flight = 1}, target, "hopper_256");
   expectGoodCode(attention::HopperAttention{}, target, "attention_sm90");
   expectGoodCode(examples::Matmul{}, target, "automatic_sm90");
 }

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Diagnostics/Codes.h"
 #include "Diagnostics/Render.h"
+#include "Diagnostics/Codes.h"
 #include "Diagnostics/SourceText.h"
 #include "gtest/gtest.h"
 
@@ -135,8 +135,8 @@ TEST(SourceText, ReadsLinesOfFiles) {
 
 TEST(Codes, EveryCodeHasItsOwnNumberAndSummary) {
   std::map<unsigned, std::string> seen;
-#define PENSTOCK_CODE(NAME, NUMBER, SUMMARY)                                   \
-  EXPECT_TRUE(seen.emplace(NUMBER, #NAME).second) << #NAME;                    \
+#define PENSTOCK_CODE(NAME, NUMBER, SUMMARY)                                                       \
+  EXPECT_TRUE(seen.emplace(NUMBER, #NAME).second) << #NAME;                                        \
   EXPECT_EQ(std::string(codeSummary(NUMBER)), SUMMARY);
 #include "Diagnostics/Codes.def"
   EXPECT_GT(seen.size(), 40u);

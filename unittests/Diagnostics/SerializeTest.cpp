@@ -41,9 +41,11 @@ std::optional<std::vector<uint32_t>> decodeUtf8(const std::string &text) {
   std::vector<uint32_t> points;
   for (size_t i = 0; i < text.size();) {
     unsigned char lead = text[i++];
-    int more = lead < 0x80 ? 0 : (lead & 0xE0) == 0xC0 ? 1 : (lead & 0xF0) == 0xE0 ? 2
-               : (lead & 0xF8) == 0xF0                 ? 3
-                                                       : -1;
+    int more = lead < 0x80             ? 0
+               : (lead & 0xE0) == 0xC0 ? 1
+               : (lead & 0xF0) == 0xE0 ? 2
+               : (lead & 0xF8) == 0xF0 ? 3
+                                       : -1;
     if (more < 0)
       return std::nullopt;
     uint32_t point = more == 0 ? lead : lead & (0x3F >> more);
@@ -229,7 +231,12 @@ TEST(JsonString, InvalidUtf8) {
       "\xF0\x80\x80\x80", // zero in four
       "\xED\xA0\x80",     // half of a surrogate pair
       "\xF4\x90\x80\x80", // above U+10FFFF
-      "\xF8\x88\x80\x80\x80", "\xE2\x82", "\xF0\x9F\x98", "\x80", "a\xFFz", "\xE2\x28\xA1",
+      "\xF8\x88\x80\x80\x80",
+      "\xE2\x82",
+      "\xF0\x9F\x98",
+      "\x80",
+      "a\xFFz",
+      "\xE2\x28\xA1",
   };
   for (const char *text : texts)
     EXPECT_EQ(parsed(jsonString(text)).text, repaired(text));
@@ -346,14 +353,16 @@ TEST(ToSarif, FileNamesAreUris) {
   d.place.file = "my kernels/100%/a#b?\xC3\xA9.cpp";
   std::vector<Diagnostic> all = {d};
   Json json = parsed(toSarif(all, "penstock"));
-  EXPECT_EQ(json["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
-                ["uri"].text,
-            "my%20kernels/100%25/a%23b%3F%C3%A9.cpp");
+  EXPECT_EQ(
+      json["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+          .text,
+      "my%20kernels/100%25/a%23b%3F%C3%A9.cpp");
   all[0].place.file = "/abs/x_y-z.~1/a+b.cpp";
   json = parsed(toSarif(all, "penstock"));
-  EXPECT_EQ(json["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
-                ["uri"].text,
-            "/abs/x_y-z.~1/a%2Bb.cpp");
+  EXPECT_EQ(
+      json["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+          .text,
+      "/abs/x_y-z.~1/a%2Bb.cpp");
 }
 
 } // namespace

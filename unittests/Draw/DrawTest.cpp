@@ -21,18 +21,18 @@ using namespace penstock::draw;
 
 namespace {
 
-using Shown = std::multiset<std::tuple<std::string, std::string, int64_t,
-                                       int64_t, int64_t>>; // kind, name, k, ...
+using Shown =
+    std::multiset<std::tuple<std::string, std::string, int64_t, int64_t, int64_t>>; // kind, name,
+                                                                                    // k, ...
 
 Shown slicesOfSvg(const std::string &svg) {
   Shown shown;
   static const std::regex rect(
       "<rect class=\"(work|flight|wait)\" data-name=\"([^\"]*)\" "
       "data-iteration=\"(\\d+)\" data-start=\"(\\d+)\" data-end=\"(\\d+)\"");
-  for (std::sregex_iterator at(svg.begin(), svg.end(), rect), end; at != end;
-       ++at)
-    shown.emplace((*at)[1], (*at)[2], std::stoll((*at)[3]),
-                  std::stoll((*at)[4]), std::stoll((*at)[5]));
+  for (std::sregex_iterator at(svg.begin(), svg.end(), rect), end; at != end; ++at)
+    shown.emplace((*at)[1], (*at)[2], std::stoll((*at)[3]), std::stoll((*at)[4]),
+                  std::stoll((*at)[5]));
   return shown;
 }
 
@@ -43,10 +43,8 @@ Shown slicesOfTrace(const std::string &trace) {
       "\\w+)"
       "\",\"ts\":(\\d+),\"dur\":(\\d+),\"cname\":\"\\w+\",\"args\":\\{"
       "\"iteration\":(\\d+)");
-  for (std::sregex_iterator at(trace.begin(), trace.end(), event), end;
-       at != end; ++at)
-    shown.emplace((*at)[2], (*at)[1], std::stoll((*at)[5]),
-                  std::stoll((*at)[3]),
+  for (std::sregex_iterator at(trace.begin(), trace.end(), event), end; at != end; ++at)
+    shown.emplace((*at)[2], (*at)[1], std::stoll((*at)[5]), std::stoll((*at)[3]),
                   std::stoll((*at)[3]) + std::stoll((*at)[4]));
   return shown;
 }
@@ -82,8 +80,8 @@ Timeline attention(bool ownRescale, bool solved) {
 }
 
 TEST(Draw, TraceAndSvgShowTheSameSlices) {
-  for (const Timeline &t : {gemm(2), gemm(3), gemm(4), attention(false, false),
-                            attention(true, true)}) {
+  for (const Timeline &t :
+       {gemm(2), gemm(3), gemm(4), attention(false, false), attention(true, true)}) {
     Shown svg = slicesOfSvg(toSvg(t)), trace = slicesOfTrace(toTrace(t));
     EXPECT_EQ(svg.size(), t.slices.size());
     EXPECT_EQ(svg, trace);
@@ -119,10 +117,9 @@ TEST(Draw, LanesOfTheTraceDoNotOverlap) {
   static const std::regex event(
       "\"ph\":\"X\",\"pid\":1,\"tid\":(\\d+),.*?\"ts\":(\\d+),\"dur\":(\\d+)");
   std::map<int, std::vector<std::pair<int64_t, int64_t>>> threads;
-  for (std::sregex_iterator at(trace.begin(), trace.end(), event), end;
-       at != end; ++at)
-    threads[std::stoi((*at)[1])].emplace_back(
-        std::stoll((*at)[2]), std::stoll((*at)[2]) + std::stoll((*at)[3]));
+  for (std::sregex_iterator at(trace.begin(), trace.end(), event), end; at != end; ++at)
+    threads[std::stoi((*at)[1])].emplace_back(std::stoll((*at)[2]),
+                                              std::stoll((*at)[2]) + std::stoll((*at)[3]));
   EXPECT_GE(threads.size(), 3u);
   for (auto &[thread, spans] : threads) {
     std::sort(spans.begin(), spans.end());
@@ -141,8 +138,7 @@ std::string stored(const std::string &file) {
 bool update(const std::string &file, const Timeline &timeline) {
   if (!std::getenv("PENSTOCK_UPDATE_PICTURES"))
     return false;
-  std::ofstream(PENSTOCK_SOURCE_DIR "/docs/pictures/" + file)
-      << toSvg(timeline);
+  std::ofstream(PENSTOCK_SOURCE_DIR "/docs/pictures/" + file) << toSvg(timeline);
   return true;
 }
 
@@ -168,9 +164,8 @@ TEST(Draw, PicturesOfTheExactSolver) {
     // Another release of the solver may choose other start times of the same
     // interval.
     std::string svg = stored(file);
-    EXPECT_NE(
-        svg.find(std::to_string(timeline.interval) + " cycles per iteration"),
-        std::string::npos);
+    EXPECT_NE(svg.find(std::to_string(timeline.interval) + " cycles per iteration"),
+              std::string::npos);
     EXPECT_FALSE(slicesOfSvg(svg).empty());
   }
 }

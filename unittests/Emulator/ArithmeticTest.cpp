@@ -18,22 +18,20 @@ namespace {
 /// the result.
 template <class D, class T>
 std::vector<D> apply(const std::string &instruction, const std::string &typeD,
-                     const std::string &typeT, std::vector<T> a,
-                     std::vector<T> b = {}, std::vector<T> c = {}) {
+                     const std::string &typeT, std::vector<T> a, std::vector<T> b = {},
+                     std::vector<T> c = {}) {
   a.resize(32);
   b.resize(32);
   c.resize(32);
-  std::string body = ".reg .b64 %x<9>; .reg .b32 %t; .reg ." + typeD +
-                     " %d; .reg ." + typeT + " %a, %b, %c; .reg .pred %p;\n";
+  std::string body = ".reg .b64 %x<9>; .reg .b32 %t; .reg ." + typeD + " %d; .reg ." + typeT +
+                     " %a, %b, %c; .reg .pred %p;\n";
   body += "mov.u32 %t, %tid.x;\n";
   const char *names[] = {"%a", "%b", "%c"};
   for (int i = 0; i < 3; ++i)
-    body += "ld.param.u64 %x0, [p" + std::to_string(i) +
-            "]; mad.wide.u32 %x0, %t, " + std::to_string(sizeof(T)) +
-            ", %x0; ld.global." + typeT + " " + names[i] + ", [%x0];\n";
+    body += "ld.param.u64 %x0, [p" + std::to_string(i) + "]; mad.wide.u32 %x0, %t, " +
+            std::to_string(sizeof(T)) + ", %x0; ld.global." + typeT + " " + names[i] + ", [%x0];\n";
   body += instruction + "\nld.param.u64 %x0, [p3]; mad.wide.u32 %x0, %t, " +
-          std::to_string(sizeof(D)) + ", %x0; st.global." + typeD +
-          " [%x0], %d;\nret;\n";
+          std::to_string(sizeof(D)) + ", %x0; st.global." + typeD + " [%x0], %d;\nret;\n";
   TestKernel kernel(TestKernel::wrap(body, 4));
   kernel.buffer(a);
   kernel.buffer(b);
@@ -44,23 +42,10 @@ std::vector<D> apply(const std::string &instruction, const std::string &typeD,
   return kernel.read<D>(out, 32);
 }
 
-const std::vector<int32_t> ints = {0,
-                                   1,
-                                   -1,
-                                   7,
-                                   -7,
-                                   123456,
-                                   INT32_MAX,
-                                   INT32_MIN,
-                                   100,
-                                   -100,
-                                   3,
-                                   0x12345678,
-                                   int32_t(0x80000001),
-                                   42,
-                                   -42};
-const std::vector<int32_t> others = {5,  -1, 3,  -3, 2, 1000, -1, -1,
-                                     10, 7,  31, 4,  9, -6,   6};
+const std::vector<int32_t> ints = {
+    0,  1,  -1, 7, -7, 123456, INT32_MAX, INT32_MIN, 100, -100, 3, 0x12345678, int32_t(0x80000001),
+    42, -42};
+const std::vector<int32_t> others = {5, -1, 3, -3, 2, 1000, -1, -1, 10, 7, 31, 4, 9, -6, 6};
 
 TEST(Arithmetic, SignedIntegers) {
   auto each = [&](const std::string &op, auto expected) {
@@ -68,26 +53,17 @@ TEST(Arithmetic, SignedIntegers) {
     for (size_t i = 0; i < ints.size(); ++i)
       EXPECT_EQ(got[i], expected(ints[i], others[i])) << op << " " << i;
   };
-  each("add.s32 %d, %a, %b;",
-       [](int64_t a, int64_t b) { return int32_t(uint32_t(a + b)); });
-  each("sub.s32 %d, %a, %b;",
-       [](int64_t a, int64_t b) { return int32_t(uint32_t(a - b)); });
-  each("mul.lo.s32 %d, %a, %b;",
-       [](int64_t a, int64_t b) { return int32_t(uint32_t(a * b)); });
-  each("mul.hi.s32 %d, %a, %b;",
-       [](int64_t a, int64_t b) { return int32_t((a * b) >> 32); });
-  each("div.s32 %d, %a, %b;",
-       [](int64_t a, int64_t b) { return int32_t(a / b); });
-  each("rem.s32 %d, %a, %b;",
-       [](int64_t a, int64_t b) { return int32_t(a % b); });
-  each("min.s32 %d, %a, %b;",
-       [](int64_t a, int64_t b) { return int32_t(a < b ? a : b); });
+  each("add.s32 %d, %a, %b;", [](int64_t a, int64_t b) { return int32_t(uint32_t(a + b)); });
+  each("sub.s32 %d, %a, %b;", [](int64_t a, int64_t b) { return int32_t(uint32_t(a - b)); });
+  each("mul.lo.s32 %d, %a, %b;", [](int64_t a, int64_t b) { return int32_t(uint32_t(a * b)); });
+  each("mul.hi.s32 %d, %a, %b;", [](int64_t a, int64_t b) { return int32_t((a * b) >> 32); });
+  each("div.s32 %d, %a, %b;", [](int64_t a, int64_t b) { return int32_t(a / b); });
+  each("rem.s32 %d, %a, %b;", [](int64_t a, int64_t b) { return int32_t(a % b); });
+  each("min.s32 %d, %a, %b;", [](int64_t a, int64_t b) { return int32_t(a < b ? a : b); });
   each("add.sat.s32 %d, %a, %b;", [](int64_t a, int64_t b) {
-    return int32_t(
-        std::min<int64_t>(INT32_MAX, std::max<int64_t>(INT32_MIN, a + b)));
+    return int32_t(std::min<int64_t>(INT32_MAX, std::max<int64_t>(INT32_MIN, a + b)));
   });
-  each("shr.s32 %d, %a, 3;",
-       [](int64_t a, int64_t) { return int32_t(a >> 3); });
+  each("shr.s32 %d, %a, 3;", [](int64_t a, int64_t) { return int32_t(a >> 3); });
   each("mad.lo.s32 %d, %a, %b, 17;",
        [](int64_t a, int64_t b) { return int32_t(uint32_t(a * b + 17)); });
 }
@@ -96,30 +72,21 @@ TEST(Arithmetic, BitOperations) {
   auto each = [&](const std::string &op, auto expected) {
     auto got = apply<int32_t, int32_t>(op, "s32", "s32", ints, others);
     for (size_t i = 0; i < ints.size(); ++i)
-      EXPECT_EQ(uint32_t(got[i]),
-                uint32_t(expected(uint32_t(ints[i]), uint32_t(others[i]))))
+      EXPECT_EQ(uint32_t(got[i]), uint32_t(expected(uint32_t(ints[i]), uint32_t(others[i]))))
           << op << " " << i;
   };
-  each("popc.b32 %d, %a;",
-       [](uint32_t a, uint32_t) { return __builtin_popcount(a); });
-  each("clz.b32 %d, %a;",
-       [](uint32_t a, uint32_t) { return a ? __builtin_clz(a) : 32; });
-  each("bfe.u32 %d, %a, 4, 8;",
-       [](uint32_t a, uint32_t) { return a >> 4 & 0xff; });
-  each("bfe.s32 %d, %a, 4, 8;", [](uint32_t a, uint32_t) {
-    return uint32_t(int32_t(int8_t(a >> 4 & 0xff)));
-  });
-  each("bfi.b32 %d, %a, %b, 8, 12;", [](uint32_t a, uint32_t b) {
-    return (b & ~0xfff00u) | (a & 0xfff) << 8;
-  });
-  each("lop3.b32 %d, %a, %b, 255, 0x96;",
-       [](uint32_t a, uint32_t b) { return a ^ b ^ 255; });
+  each("popc.b32 %d, %a;", [](uint32_t a, uint32_t) { return __builtin_popcount(a); });
+  each("clz.b32 %d, %a;", [](uint32_t a, uint32_t) { return a ? __builtin_clz(a) : 32; });
+  each("bfe.u32 %d, %a, 4, 8;", [](uint32_t a, uint32_t) { return a >> 4 & 0xff; });
+  each("bfe.s32 %d, %a, 4, 8;",
+       [](uint32_t a, uint32_t) { return uint32_t(int32_t(int8_t(a >> 4 & 0xff))); });
+  each("bfi.b32 %d, %a, %b, 8, 12;",
+       [](uint32_t a, uint32_t b) { return (b & ~0xfff00u) | (a & 0xfff) << 8; });
+  each("lop3.b32 %d, %a, %b, 255, 0x96;", [](uint32_t a, uint32_t b) { return a ^ b ^ 255; });
   each("prmt.b32 %d, %a, %b, 0x5410;",
        [](uint32_t a, uint32_t b) { return (a & 0xffff) | b << 16; });
-  each("shf.l.wrap.b32 %d, %a, %b, 8;",
-       [](uint32_t a, uint32_t b) { return b << 8 | a >> 24; });
-  each("shf.r.clamp.b32 %d, %a, %b, 40;",
-       [](uint32_t, uint32_t b) { return b; });
+  each("shf.l.wrap.b32 %d, %a, %b, 8;", [](uint32_t a, uint32_t b) { return b << 8 | a >> 24; });
+  each("shf.r.clamp.b32 %d, %a, %b, 40;", [](uint32_t, uint32_t b) { return b; });
   each("mad24.lo.u32 %d, %a, %b, 5;", [](uint32_t a, uint32_t b) {
     return uint32_t(uint64_t(a & 0xffffff) * (b & 0xffffff) + 5);
   });
@@ -141,8 +108,7 @@ TEST(Arithmetic, BitOperations) {
 }
 
 TEST(Arithmetic, WideAndCarry) {
-  auto got = apply<int64_t, int32_t>("mul.wide.s32 %d, %a, %b;", "s64", "s32",
-                                     ints, others);
+  auto got = apply<int64_t, int32_t>("mul.wide.s32 %d, %a, %b;", "s64", "s32", ints, others);
   for (size_t i = 0; i < ints.size(); ++i)
     EXPECT_EQ(got[i], int64_t(ints[i]) * others[i]);
   // A 64-bit sum from 32-bit halves.
@@ -150,8 +116,7 @@ TEST(Arithmetic, WideAndCarry) {
       ".reg .b32 %l<9>; mov.b64 {%l0, %l1}, %a; mov.b64 {%l2, %l3}, %b;\n"
       "add.cc.u32 %l4, %l0, %l2; addc.u32 %l5, %l1, %l3;\n"
       "mov.b64 %d, {%l4, %l5};",
-      "u64", "u64", {0xffffffffull, 0x123456789abcdefull},
-      {1ull, 0xfedcba9876543210ull});
+      "u64", "u64", {0xffffffffull, 0x123456789abcdefull}, {1ull, 0xfedcba9876543210ull});
   EXPECT_EQ(sum[0], 0x100000000ull);
   EXPECT_EQ(sum[1], 0x123456789abcdefull + 0xfedcba9876543210ull);
 }
@@ -161,20 +126,19 @@ TEST(Arithmetic, Floats) {
                      b = {2.0f, 3.0f, 1e30f, 0.0f, 0.0f, 1.0f, 0.2f},
                      c = {1.0f, -1.0f, 0.0f, 5.0f, 0.0f, 0.0f, -0.02f};
   auto add = apply<float, float>("add.f32 %d, %a, %b;", "f32", "f32", a, b);
-  auto fma =
-      apply<float, float>("fma.rn.f32 %d, %a, %b, %c;", "f32", "f32", a, b, c);
+  auto fma = apply<float, float>("fma.rn.f32 %d, %a, %b, %c;", "f32", "f32", a, b, c);
   auto ftz = apply<float, float>("mul.ftz.f32 %d, %a, %b;", "f32", "f32", a, b);
   for (size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(add[i], a[i] + b[i]);
     EXPECT_EQ(fma[i], std::fma(a[i], b[i], c[i]));
   }
   EXPECT_EQ(ftz[5], 0.0f);
-  auto down = apply<float, float>("add.rm.f32 %d, %a, %b;", "f32", "f32",
-                                  {1.0f, -1.0f}, {1e-10f, -1e-10f});
+  auto down =
+      apply<float, float>("add.rm.f32 %d, %a, %b;", "f32", "f32", {1.0f, -1.0f}, {1e-10f, -1e-10f});
   EXPECT_EQ(down[0], 1.0f);
   EXPECT_EQ(down[1], std::nextafter(-1.0f, -2.0f));
-  auto sat = apply<float, float>("add.sat.f32 %d, %a, %b;", "f32", "f32",
-                                 {0.75f, -3.0f, NAN}, {0.5f, 1.0f, 1.0f});
+  auto sat = apply<float, float>("add.sat.f32 %d, %a, %b;", "f32", "f32", {0.75f, -3.0f, NAN},
+                                 {0.5f, 1.0f, 1.0f});
   EXPECT_EQ(sat[0], 1.0f);
   EXPECT_EQ(sat[1], 0.0f);
   EXPECT_EQ(sat[2], 0.0f);
@@ -188,56 +152,51 @@ TEST(Arithmetic, Conversions) {
   EXPECT_EQ(toInt[2], INT32_MAX);
   EXPECT_EQ(toInt[3], INT32_MIN);
   EXPECT_EQ(toInt[4], 0);
-  auto nearest = apply<int32_t, float>("cvt.rni.s32.f32 %d, %a;", "s32", "f32",
-                                       {0.5f, 1.5f, 2.5f, -0.5f});
+  auto nearest =
+      apply<int32_t, float>("cvt.rni.s32.f32 %d, %a;", "s32", "f32", {0.5f, 1.5f, 2.5f, -0.5f});
   EXPECT_EQ(nearest[0], 0);
   EXPECT_EQ(nearest[1], 2);
   EXPECT_EQ(nearest[2], 2);
   EXPECT_EQ(nearest[3], 0);
-  auto narrow = apply<int32_t, int32_t>("cvt.s32.s8 %d, %a;", "s32", "s32",
-                                        {0x7f, 0x80, 0x1ff});
+  auto narrow = apply<int32_t, int32_t>("cvt.s32.s8 %d, %a;", "s32", "s32", {0x7f, 0x80, 0x1ff});
   EXPECT_EQ(narrow[0], 127);
   EXPECT_EQ(narrow[1], -128);
   EXPECT_EQ(narrow[2], -1);
-  auto clamp = apply<int32_t, int32_t>("cvt.sat.u8.s32 %d, %a;", "s32", "s32",
-                                       {-5, 300, 17});
+  auto clamp = apply<int32_t, int32_t>("cvt.sat.u8.s32 %d, %a;", "s32", "s32", {-5, 300, 17});
   EXPECT_EQ(clamp[0], 0);
   EXPECT_EQ(clamp[1], 255);
   EXPECT_EQ(clamp[2], 17);
   // 1.0 and 2.0 packed: the first source is the upper half.
-  auto packed = apply<uint32_t, float>("cvt.rn.bf16x2.f32 %d, %a, %b;", "b32",
-                                       "f32", {1.0f}, {2.0f});
+  auto packed =
+      apply<uint32_t, float>("cvt.rn.bf16x2.f32 %d, %a, %b;", "b32", "f32", {1.0f}, {2.0f});
   EXPECT_EQ(packed[0], 0x3f804000u);
-  auto half = apply<uint32_t, float>("cvt.rn.f16x2.f32 %d, %a, %b;", "b32",
-                                     "f32", {1.0f}, {65504.0f});
+  auto half =
+      apply<uint32_t, float>("cvt.rn.f16x2.f32 %d, %a, %b;", "b32", "f32", {1.0f}, {65504.0f});
   EXPECT_EQ(half[0], 0x3c007bffu);
 }
 
 TEST(Arithmetic, HalfPrecision) {
   // 1 + 2^-11 is a tie in f16 and goes to even; fma sees the exact product.
-  auto sum = apply<uint16_t, uint16_t>("add.f16 %d, %a, %b;", "b16", "b16",
-                                       {0x3c00, 0x3c01}, {0x1000, 0x1000});
+  auto sum = apply<uint16_t, uint16_t>("add.f16 %d, %a, %b;", "b16", "b16", {0x3c00, 0x3c01},
+                                       {0x1000, 0x1000});
   EXPECT_EQ(sum[0], 0x3c00);
   EXPECT_EQ(sum[1], 0x3c02);
-  auto bf = apply<uint16_t, uint16_t>("fma.rn.bf16 %d, %a, %b, %c;", "b16",
-                                      "b16", {0x3f80}, {0x4000}, {0x3f80});
+  auto bf = apply<uint16_t, uint16_t>("fma.rn.bf16 %d, %a, %b, %c;", "b16", "b16", {0x3f80},
+                                      {0x4000}, {0x3f80});
   EXPECT_EQ(bf[0], 0x4040); // 1 * 2 + 1
 }
 
 TEST(Arithmetic, PredicatesAndSelection) {
-  auto got =
-      apply<int32_t, int32_t>("setp.lt.s32 %p, %a, %b; selp.s32 %d, 1, 2, %p;",
-                              "s32", "s32", ints, others);
-  auto unsignedLess =
-      apply<int32_t, int32_t>("setp.lo.s32 %p, %a, %b; selp.s32 %d, 1, 2, %p;",
-                              "s32", "s32", ints, others);
+  auto got = apply<int32_t, int32_t>("setp.lt.s32 %p, %a, %b; selp.s32 %d, 1, 2, %p;", "s32", "s32",
+                                     ints, others);
+  auto unsignedLess = apply<int32_t, int32_t>("setp.lo.s32 %p, %a, %b; selp.s32 %d, 1, 2, %p;",
+                                              "s32", "s32", ints, others);
   for (size_t i = 0; i < ints.size(); ++i) {
     EXPECT_EQ(got[i], ints[i] < others[i] ? 1 : 2);
     EXPECT_EQ(unsignedLess[i], uint32_t(ints[i]) < uint32_t(others[i]) ? 1 : 2);
   }
-  auto nan = apply<int32_t, float>(
-      "setp.ltu.f32 %p, %a, %b; selp.s32 %d, 1, 0, %p;", "s32", "f32",
-      {NAN, 1.0f, 2.0f}, {1.0f, 2.0f, 1.0f});
+  auto nan = apply<int32_t, float>("setp.ltu.f32 %p, %a, %b; selp.s32 %d, 1, 0, %p;", "s32", "f32",
+                                   {NAN, 1.0f, 2.0f}, {1.0f, 2.0f, 1.0f});
   EXPECT_EQ(nan[0], 1);
   EXPECT_EQ(nan[1], 1);
   EXPECT_EQ(nan[2], 0);

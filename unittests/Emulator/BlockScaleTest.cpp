@@ -18,8 +18,7 @@ namespace {
 /// bytes), scales as 32 rows of 16 bytes: byte (r % 32) * 16 + (r / 32) * 4 +
 /// s. A single warp copies everything, so plain stores and one fence suffice.
 std::vector<float> runScaled(const std::string &kind, uint32_t instruction,
-                             const std::vector<uint8_t> &a,
-                             const std::vector<uint8_t> &b,
+                             const std::vector<uint8_t> &a, const std::vector<uint8_t> &b,
                              const std::vector<uint8_t> &scales) {
   std::string body = R"(
 .reg .b32 %t, %w, %l, %r<60>; .reg .b64 %x<20>; .reg .pred %p<9>;
@@ -87,12 +86,8 @@ C: ret;)";
 }
 
 /// Where byte \p k of row \p r lies in the layout of the operands.
-size_t place(unsigned r, unsigned k) {
-  return r / 8 * 256 + k / 16 * 128 + r % 8 * 16 + k % 16;
-}
-size_t scalePlace(unsigned r, unsigned s) {
-  return r % 32 * 16 + r / 32 * 4 + s;
-}
+size_t place(unsigned r, unsigned k) { return r / 8 * 256 + k / 16 * 128 + r % 8 * 16 + k % 16; }
+size_t scalePlace(unsigned r, unsigned s) { return r % 32 * 16 + r / 32 * 4 + s; }
 
 struct Random {
   uint32_t state = 7;
@@ -106,14 +101,12 @@ TEST(BlockScale, Mxf8) {
   Random random;
   std::vector<uint8_t> a(4096), b(512), scales(1024);
   std::vector<float> fa(128 * 32), fb(16 * 32), sa(128), sb(16);
-  auto fill = [&](std::vector<uint8_t> &bytes, std::vector<float> &values,
-                  unsigned rows) {
+  auto fill = [&](std::vector<uint8_t> &bytes, std::vector<float> &values, unsigned rows) {
     for (unsigned r = 0; r < rows; ++r)
       for (unsigned k = 0; k < 32; ++k) {
         float value = float(int(random.next(9)) - 4);
         values[r * 32 + k] = value;
-        bytes[place(r, k)] =
-            uint8_t(encodeFloat(value, formatE4M3, Round::Nearest, true));
+        bytes[place(r, k)] = uint8_t(encodeFloat(value, formatE4M3, Round::Nearest, true));
       }
   };
   fill(a, fa, 128);
@@ -130,8 +123,7 @@ TEST(BlockScale, Mxf8) {
   }
   // E4M3 both, N 16, M 128, UE8M0.
   uint32_t instruction = 2u << 17 | 1u << 23 | 1u << 27;
-  auto got = runScaled("kind::mxf8f6f4.block_scale.scale_vec::1X", instruction,
-                       a, b, scales);
+  auto got = runScaled("kind::mxf8f6f4.block_scale.scale_vec::1X", instruction, a, b, scales);
   for (unsigned m = 0; m < 128; ++m)
     for (unsigned n = 0; n < 16; ++n) {
       float sum = 0;
@@ -146,8 +138,7 @@ TEST(BlockScale, Nvfp4) {
   std::vector<uint8_t> a(4096), b(512), scales(1024);
   std::vector<float> fa(128 * 64), fb(16 * 64), sa(128 * 4), sb(16 * 4);
   static constexpr float fp4[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-  auto fill = [&](std::vector<uint8_t> &bytes, std::vector<float> &values,
-                  unsigned rows) {
+  auto fill = [&](std::vector<uint8_t> &bytes, std::vector<float> &values, unsigned rows) {
     for (unsigned r = 0; r < rows; ++r)
       for (unsigned k = 0; k < 64; ++k) {
         unsigned code = random.next(8), sign = random.next(2);
@@ -170,16 +161,13 @@ TEST(BlockScale, Nvfp4) {
   scale(512, sb, 16);
   // E2M1 both (1 at bits 7 and 10), N 16, M 128, UE4M3.
   uint32_t instruction = 1u << 7 | 1u << 10 | 2u << 17 | 1u << 27;
-  auto got = runScaled("kind::mxf4nvf4.block_scale.scale_vec::4X", instruction,
-                       a, b, scales);
+  auto got = runScaled("kind::mxf4nvf4.block_scale.scale_vec::4X", instruction, a, b, scales);
   for (unsigned m = 0; m < 128; ++m)
     for (unsigned n = 0; n < 16; ++n) {
       float sum = 0;
       for (unsigned k = 0; k < 64; ++k)
-        sum += fa[m * 64 + k] * sa[m * 4 + k / 16] * fb[n * 64 + k] *
-               sb[n * 4 + k / 16];
-      EXPECT_NEAR(got[m * 16 + n], sum, 1e-3f * std::fabs(sum) + 1e-3f)
-          << m << " " << n;
+        sum += fa[m * 64 + k] * sa[m * 4 + k / 16] * fb[n * 64 + k] * sb[n * 4 + k / 16];
+      EXPECT_NEAR(got[m * 16 + n], sum, 1e-3f * std::fabs(sum) + 1e-3f) << m << " " << n;
     }
 }
 

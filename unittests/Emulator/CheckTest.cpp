@@ -19,8 +19,7 @@ mov.u32 %t, %tid.x; ld.param.u64 %x0, [p0]; mad.wide.u32 %x1, %t, 4, %x0;
 mov.u32 %r19, smem; shl.b32 %r18, %t, 2; add.u32 %r17, %r19, %r18;
 )";
 
-Report check(const std::string &body, uint32_t block = 64,
-             LaunchOptions options = {}) {
+Report check(const std::string &body, uint32_t block = 64, LaunchOptions options = {}) {
   TestKernel kernel(TestKernel::wrap(prologue + body, 1));
   kernel.emptyBuffer(4096);
   return kernel.run(1, block, options);
@@ -59,8 +58,7 @@ TEST(Check, DifferentBytesAreNoRace) {
 }
 
 TEST(Check, BlocksRaceOnGlobalMemory) {
-  TestKernel kernel(TestKernel::wrap(
-      std::string(prologue) + "st.global.u32 [%x1], %t; ret;", 1));
+  TestKernel kernel(TestKernel::wrap(std::string(prologue) + "st.global.u32 [%x1], %t; ret;", 1));
   kernel.emptyBuffer(4096);
   EXPECT_FINDING(kernel.run(2, 32), EmuDataRace);
 }
@@ -85,29 +83,25 @@ ld.global.u32 %r3, [%x0]; st.global.u32 [%x0+8], %r3; ret;)",
     EXPECT_EQ(kernel.read<uint32_t>(out, 3)[2], 42u);
     return report;
   };
-  EXPECT_CLEAN(run("st.release.gpu.global.u32 [%x0+4], 1;",
-                   "ld.acquire.gpu.global.u32 %r2, [%x0+4];"));
   EXPECT_CLEAN(
-      run("fence.acq_rel.gpu; red.relaxed.gpu.global.add.u32 [%x0+4], 1;",
-          "ld.relaxed.gpu.global.u32 %r2, [%x0+4]; fence.acq_rel.gpu;"));
-  EXPECT_FINDING(run("st.relaxed.gpu.global.u32 [%x0+4], 1;",
-                     "ld.acquire.gpu.global.u32 %r2, [%x0+4];"),
-                 EmuDataRace);
-  EXPECT_FINDING(run("st.release.gpu.global.u32 [%x0+4], 1;",
-                     "ld.relaxed.gpu.global.u32 %r2, [%x0+4];"),
-                 EmuDataRace);
+      run("st.release.gpu.global.u32 [%x0+4], 1;", "ld.acquire.gpu.global.u32 %r2, [%x0+4];"));
+  EXPECT_CLEAN(run("fence.acq_rel.gpu; red.relaxed.gpu.global.add.u32 [%x0+4], 1;",
+                   "ld.relaxed.gpu.global.u32 %r2, [%x0+4]; fence.acq_rel.gpu;"));
+  EXPECT_FINDING(
+      run("st.relaxed.gpu.global.u32 [%x0+4], 1;", "ld.acquire.gpu.global.u32 %r2, [%x0+4];"),
+      EmuDataRace);
+  EXPECT_FINDING(
+      run("st.release.gpu.global.u32 [%x0+4], 1;", "ld.relaxed.gpu.global.u32 %r2, [%x0+4];"),
+      EmuDataRace);
 }
 
 TEST(Check, UninitialisedBoundsAlignment) {
   EXPECT_FINDING(check("ld.shared.u32 %r1, [%r17]; ret;"), EmuUninitialized);
   EXPECT_FINDING(check("ld.global.u32 %r1, [%x1]; ret;"), EmuUninitialized);
-  EXPECT_FINDING(check("st.shared.u32 [%r19+4096], %t; ret;", 1),
-                 EmuOutOfBounds);
-  EXPECT_FINDING(check("st.global.u32 [%x0+4096], %t; ret;", 1),
-                 EmuOutOfBounds);
+  EXPECT_FINDING(check("st.shared.u32 [%r19+4096], %t; ret;", 1), EmuOutOfBounds);
+  EXPECT_FINDING(check("st.global.u32 [%x0+4096], %t; ret;", 1), EmuOutOfBounds);
   EXPECT_FINDING(check("st.shared.u32 [%r19+2], %t; ret;", 1), EmuMisaligned);
-  EXPECT_FINDING(check("mov.b64 %s, 0; st.u32 [%s], %t; ret;", 1),
-                 EmuOutOfBounds);
+  EXPECT_FINDING(check("mov.b64 %s, 0; st.u32 [%s], %t; ret;", 1), EmuOutOfBounds);
 }
 
 TEST(Check, MbarrierOrdersAndCounts) {
@@ -135,17 +129,14 @@ ld.shared.u32 %r2, [%r17+-64]; ret;)";
   EXPECT_FINDING(missing, EmuDeadlock);
   EXPECT_NE(text(missing).find("1 of 33 arrivals"), std::string::npos);
   EXPECT_FINDING(check(program("31", arrive, "0")), EmuDataRace);
-  EXPECT_FINDING(
-      check(program("32", "mbarrier.arrive.relaxed.cta.shared.b64 _, [smem];",
-                    "0")),
-      EmuDataRace);
+  EXPECT_FINDING(check(program("32", "mbarrier.arrive.relaxed.cta.shared.b64 _, [smem];", "0")),
+                 EmuDataRace);
   EXPECT_FINDING(check(program("32", arrive, "1")), EmuDataRace);
   EXPECT_FINDING(check(program("32", "", "0")), EmuDeadlock);
 }
 
 TEST(Check, MbarrierMisuse) {
-  EXPECT_FINDING(check("mbarrier.arrive.shared.b64 _, [smem]; ret;", 1),
-                 EmuMbarrierMisuse);
+  EXPECT_FINDING(check("mbarrier.arrive.shared.b64 _, [smem]; ret;", 1), EmuMbarrierMisuse);
   EXPECT_FINDING(check("mbarrier.init.shared.b64 [smem], 1;"
                        "mbarrier.init.shared.b64 [smem], 1; ret;",
                        1),
@@ -162,8 +153,7 @@ TEST(Check, MbarrierMisuse) {
                        "ld.shared.u32 %r1, [smem]; ret;",
                        1),
                  EmuMbarrierMisuse);
-  EXPECT_FINDING(check("mbarrier.init.shared.b64 [smem], 0; ret;", 1),
-                 EmuMbarrierMisuse);
+  EXPECT_FINDING(check("mbarrier.init.shared.b64 [smem], 0; ret;", 1), EmuMbarrierMisuse);
   // Not synchronised with the initialisation.
   EXPECT_FINDING(check("setp.ne.u32 %p0, %t, 0;"
                        "@!%p0 mbarrier.init.shared.b64 [smem], 64;"
@@ -176,8 +166,7 @@ TEST(Check, BarriersThatCannotComplete) {
   Report report = check("setp.lt.u32 %p0, %t, 32; @%p0 bra A; bar.sync 1, 64; "
                         "A: bar.sync 2, 64; ret;");
   EXPECT_FINDING(report, EmuDeadlock);
-  EXPECT_FINDING(check("setp.eq.u32 %p0, %t, 0; @%p0 bar.sync 0; ret;"),
-                 EmuDivergentAligned);
+  EXPECT_FINDING(check("setp.eq.u32 %p0, %t, 0; @%p0 bar.sync 0; ret;"), EmuDivergentAligned);
   EXPECT_FINDING(check("bar.sync 16; ret;"), EmuBarrierMisuse);
   EXPECT_FINDING(check("L: bra L;"), EmuNoProgress);
   EXPECT_FINDING(check("trap;"), EmuTrap);

@@ -35,10 +35,8 @@ TEST(Float, HalfRoundTripAndHostAgree) {
       continue;
     _Float16 host = _Float16(value);
     ASSERT_EQ(floatToHalf(value), std::bit_cast<uint16_t>(host)) << value;
-    ASSERT_EQ(encodeFloat(value, formatF16, Round::Nearest, false),
-              std::bit_cast<uint16_t>(host));
-    ASSERT_EQ(encodeFloat(value, formatBF16, Round::Nearest, false),
-              floatToBf16(value));
+    ASSERT_EQ(encodeFloat(value, formatF16, Round::Nearest, false), std::bit_cast<uint16_t>(host));
+    ASSERT_EQ(encodeFloat(value, formatBF16, Round::Nearest, false), floatToBf16(value));
   }
 }
 
@@ -59,10 +57,8 @@ TEST(Float, NarrowFormats) {
   EXPECT_EQ(decodeUE8M0(127), 1.0f);
   EXPECT_EQ(encodeUE8M0(3.0f, true), 129);
   EXPECT_EQ(encodeUE8M0(3.0f, false), 128);
-  for (const FloatFormat &format :
-       {formatE4M3, formatE5M2, formatE2M1, formatE2M3, formatE3M2})
-    for (uint32_t bits = 0;
-         bits < 1u << (1 + format.exponentBits + format.mantissaBits); ++bits) {
+  for (const FloatFormat &format : {formatE4M3, formatE5M2, formatE2M1, formatE2M3, formatE3M2})
+    for (uint32_t bits = 0; bits < 1u << (1 + format.exponentBits + format.mantissaBits); ++bits) {
       float value = decodeFloat(bits, format);
       if (!std::isnan(value))
         EXPECT_EQ(encodeFloat(value, format, Round::Nearest, false), bits);

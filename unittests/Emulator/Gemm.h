@@ -18,8 +18,7 @@ namespace penstock::emu {
 
 inline std::string readText(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(in),
-                     std::istreambuf_iterator<char>());
+  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }
 
 /// Small integers, so that every sum is exact whatever the order.
@@ -53,8 +52,7 @@ struct GemmProblem {
 };
 
 /// A row-major matrix of f16, in boxes of 64 columns with the 128-byte swizzle.
-inline std::vector<uint8_t> matrixMap(uint64_t base, int rows, int columns,
-                                      unsigned boxRows) {
+inline std::vector<uint8_t> matrixMap(uint64_t base, int rows, int columns, unsigned boxRows) {
   TensorMap map;
   map.dataType = 6;
   map.rank = 2;
@@ -71,10 +69,8 @@ inline std::vector<uint8_t> matrixMap(uint64_t base, int rows, int columns,
 }
 
 /// The tcgen05 kernel on \p problem; the result goes to \p out as f16.
-inline Report runBlackwellGemm(const std::string &ptx,
-                               const GemmProblem &problem,
-                               const LaunchOptions &options,
-                               std::vector<uint16_t> &out) {
+inline Report runBlackwellGemm(const std::string &ptx, const GemmProblem &problem,
+                               const LaunchOptions &options, std::vector<uint16_t> &out) {
   Device device;
   Report report;
   auto module = device.load(ptx, "gemm_tcgen05.ptx", report.findings);
@@ -88,9 +84,9 @@ inline Report runBlackwellGemm(const std::string &ptx,
   uint64_t a = upload(problem.a, "A"), b = upload(problem.b, "B");
   uint64_t c = device.memory.allocate(problem.c.size() * 2, "C");
   ParamPacker params;
-  for (auto &map : {matrixMap(a, problem.m, problem.k, 128),
-                    matrixMap(b, problem.n, problem.k, 128),
-                    matrixMap(c, problem.m, problem.n, 128)})
+  for (auto &map :
+       {matrixMap(a, problem.m, problem.k, 128), matrixMap(b, problem.n, problem.k, 128),
+        matrixMap(c, problem.m, problem.n, 128)})
     params.addBytes(map.data(), map.size(), 64);
   params.add(problem.k);
   LaunchConfig config;
@@ -106,8 +102,7 @@ inline Report runBlackwellGemm(const std::string &ptx,
 
 /// The wgmma kernel; the result is f32.
 inline Report runHopperGemm(const std::string &ptx, const GemmProblem &problem,
-                            const LaunchOptions &options,
-                            std::vector<float> &out) {
+                            const LaunchOptions &options, std::vector<float> &out) {
   Device device;
   Report report;
   auto module = device.load(ptx, "gemm_wgmma.ptx", report.findings);
@@ -121,8 +116,8 @@ inline Report runHopperGemm(const std::string &ptx, const GemmProblem &problem,
   uint64_t a = upload(problem.a, "A"), b = upload(problem.b, "B");
   uint64_t c = device.memory.allocate(problem.c.size() * 4, "C");
   ParamPacker params;
-  for (auto &map : {matrixMap(a, problem.m, problem.k, 128),
-                    matrixMap(b, problem.n, problem.k, 64)})
+  for (auto &map :
+       {matrixMap(a, problem.m, problem.k, 128), matrixMap(b, problem.n, problem.k, 64)})
     params.addBytes(map.data(), map.size(), 64);
   params.add(c);
   params.add(problem.n);

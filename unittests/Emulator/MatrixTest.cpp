@@ -67,8 +67,7 @@ ret;)";
     for (int n = 0; n < 8; ++n) {
       float sum = 1;
       for (int k = 0; k < 16; ++k)
-        sum += halfToFloat(a[size_t(m * 16 + k)]) *
-               halfToFloat(b[size_t(n * 16 + k)]);
+        sum += halfToFloat(a[size_t(m * 16 + k)]) * halfToFloat(b[size_t(n * 16 + k)]);
       EXPECT_EQ(got[size_t(m * 8 + n)], sum) << m << " " << n;
     }
 }
@@ -105,8 +104,7 @@ mad.wide.u32 %x2, %t, 4, %x1; st.global.u32 [%x2], %r9; ret;)";
                     ldt = "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16",
                     st = "stmatrix.sync.aligned.m8n8.x1.shared.b16",
                     stt = "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16";
-  auto plain = run(ld, st), both = run(ldt, stt), one = run(ldt, st),
-       other = run(ld, stt);
+  auto plain = run(ld, st), both = run(ldt, stt), one = run(ldt, st), other = run(ld, stt);
   for (uint16_t r = 0; r < 8; ++r)
     for (uint16_t c = 0; c < 8; ++c) {
       EXPECT_EQ(plain[size_t(r * 8 + c)], r * 8 + c);
@@ -128,14 +126,11 @@ TEST(Matrix, TensorMemoryShapes) {
   const Shape shapes[] = {
       {".32x32b.x4", 4, [](unsigned t, unsigned) { return t; },
        [](unsigned, unsigned r) { return r; }},
-      {".16x64b.x4", 4,
-       [](unsigned t, unsigned) { return t / 4 + 8 * (t % 2); },
+      {".16x64b.x4", 4, [](unsigned t, unsigned) { return t / 4 + 8 * (t % 2); },
        [](unsigned t, unsigned r) { return 2 * r + t / 2 % 2; }},
-      {".16x128b.x2", 4,
-       [](unsigned t, unsigned r) { return t / 4 + 8 * (r % 2); },
+      {".16x128b.x2", 4, [](unsigned t, unsigned r) { return t / 4 + 8 * (r % 2); },
        [](unsigned t, unsigned r) { return 4 * (r / 2) + t % 4; }},
-      {".16x256b.x1", 4,
-       [](unsigned t, unsigned r) { return t / 4 + 8 * (r / 2); },
+      {".16x256b.x1", 4, [](unsigned t, unsigned r) { return t / 4 + 8 * (r / 2); },
        [](unsigned t, unsigned r) { return 2 * (t % 4) + r % 2; }},
   };
   for (const Shape &shape : shapes) {
@@ -181,8 +176,7 @@ bar.warp.sync -1; ld.shared.u32 %r0, [base];
     kernel.emptyBuffer(16);
     return kernel.run(1, block);
   };
-  const std::string free =
-      "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r0, 32;";
+  const std::string free = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r0, 32;";
   EXPECT_CLEAN(run(free));
   EXPECT_FINDING(run(""), EmuTensorMemoryMisuse);
   EXPECT_FINDING(run(free + free), EmuTensorMemoryMisuse);
@@ -193,9 +187,8 @@ bar.warp.sync -1; ld.shared.u32 %r0, [base];
                      "[%r0+2097152];" +
                      free),
                  EmuTensorMemoryMisuse);
-  EXPECT_FINDING(
-      run("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%r0+32];" + free),
-      EmuTensorMemoryMisuse);
+  EXPECT_FINDING(run("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%r0+32];" + free),
+                 EmuTensorMemoryMisuse);
   EXPECT_FINDING(run("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%r0];"
                      "tcgen05.wait::ld.sync.aligned;" +
                      free),

@@ -68,8 +68,7 @@ TEST(TensorMap, RoundTrip) {
 /// those of the whole box.
 TEST(TensorMap, LoadsFillOutside) {
   for (unsigned swizzle : {0u, 2u}) {
-    for (auto [x, y] : {std::pair(0, 0), std::pair(-3, -2), std::pair(90, 46),
-                        std::pair(200, 0)}) {
+    for (auto [x, y] : {std::pair(0, 0), std::pair(-3, -2), std::pair(90, 46), std::pair(200, 0)}) {
       std::string body = R"(
 .reg .b32 %t, %r<20>; .reg .b64 %x<9>; .reg .pred %p<4>;
 .shared .align 1024 .b8 tile[512]; .shared .align 8 .b64 bar;

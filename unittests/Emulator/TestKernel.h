@@ -25,10 +25,9 @@ public:
   }
   /// `.entry k(.param .u64 p0, ...)` with \p params pointers around \p body.
   static std::string wrap(const std::string &body, unsigned params = 2,
-                          const std::string &head = "",
-                          const std::string &target = "sm_100a") {
-    std::string text = ".version 9.0\n.target " + target +
-                       "\n.address_size 64\n" + head + ".visible .entry k(";
+                          const std::string &head = "", const std::string &target = "sm_100a") {
+    std::string text =
+        ".version 9.0\n.target " + target + "\n.address_size 64\n" + head + ".visible .entry k(";
     for (unsigned i = 0; i < params; ++i)
       text += (i ? ", .param .u64 p" : ".param .u64 p") + std::to_string(i);
     return text + ")\n{\n" + body + "\n}\n";
@@ -68,14 +67,10 @@ public:
   ParamPacker params;
 };
 
-inline std::string text(const Report &report) {
-  return render(report.findings);
-}
+inline std::string text(const Report &report) { return render(report.findings); }
 
-#define EXPECT_CLEAN(REPORT)                                                   \
-  EXPECT_TRUE((REPORT).findings.empty()) << text(REPORT)
-#define EXPECT_FINDING(REPORT, CODE)                                           \
-  EXPECT_TRUE((REPORT).has(CODE)) << text(REPORT)
+#define EXPECT_CLEAN(REPORT) EXPECT_TRUE((REPORT).findings.empty()) << text(REPORT)
+#define EXPECT_FINDING(REPORT, CODE) EXPECT_TRUE((REPORT).has(CODE)) << text(REPORT)
 
 } // namespace penstock::emu
 

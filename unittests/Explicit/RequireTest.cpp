@@ -64,8 +64,8 @@ struct Tensors {
     return kernel.try_launch({}, view(from, {rows, columns}), view(to, {rows, columns}));
   }
   bool copied() const {
-    return std::ranges::equal(from, to, {}, [](f16 x) { return float(x); },
-                              [](f16 x) { return float(x); });
+    return std::ranges::equal(
+        from, to, {}, [](f16 x) { return float(x); }, [](f16 x) { return float(x); });
   }
   bool untouched() const {
     return std::ranges::all_of(to, [](f16 x) { return float(x) == -77; });

@@ -35,8 +35,7 @@ TEST(Architecture, TensorCores) {
   // One MMA, issue to commit: 136 + N/2, and 12 for a batch.
   EXPECT_EQ(b.gemm(128, 256, 16, 2).latency, 264 + 12);
   // AMX: 1024 flop per cycle.
-  EXPECT_EQ(findArchitecture("x86")->gemm(32, 32, 32, 2).busy,
-            2 * 32 * 32 * 32 / 1024);
+  EXPECT_EQ(findArchitecture("x86")->gemm(32, 32, 32, 2).busy, 2 * 32 * 32 * 32 / 1024);
 }
 
 TEST(Architecture, LoadsAndSpecialFunctions) {
@@ -52,10 +51,8 @@ TEST(Architecture, InOrderTable) {
   EXPECT_TRUE(executesInOrder(AsyncKind::Wgmma, AsyncKind::Wgmma));
   EXPECT_TRUE(executesInOrder(AsyncKind::Wgmma, AsyncKind::Wgmma, false));
   EXPECT_TRUE(executesInOrder(AsyncKind::Tcgen05Mma, AsyncKind::Tcgen05Mma));
-  EXPECT_FALSE(
-      executesInOrder(AsyncKind::Tcgen05Mma, AsyncKind::Tcgen05Mma, false));
-  for (AsyncKind kind :
-       {AsyncKind::Tma, AsyncKind::CpAsync, AsyncKind::TmaStore})
+  EXPECT_FALSE(executesInOrder(AsyncKind::Tcgen05Mma, AsyncKind::Tcgen05Mma, false));
+  for (AsyncKind kind : {AsyncKind::Tma, AsyncKind::CpAsync, AsyncKind::TmaStore})
     EXPECT_FALSE(executesInOrder(kind, kind));
 }
 

@@ -31,16 +31,14 @@ template <class T> void pairs(Tensor<T> &a, Tensor<T> &b) {
 }
 
 template <class T>
-void testInteger(const char *op,
-                 const std::function<std::optional<T>(T, T)> &expected,
+void testInteger(const char *op, const std::function<std::optional<T>(T, T)> &expected,
                  bool faults = false) {
   SCOPED_TRACE(op);
   constexpr Element element = detail::ElementOf<T>::value;
   Tensor<T> A({0}), B({0});
   pairs(A, B);
   Tensor<T> C({A.length}, T(99));
-  InterpretResult result =
-      run(binaryText(op, element, element, mlirName(element)), {A, B, C});
+  InterpretResult result = run(binaryText(op, element, element, mlirName(element)), {A, B, C});
   if (faults) {
     ASSERT_EQ(result.faults.size(), 1u) << summary(result);
     EXPECT_EQ(result.faults[0].code, FaultDivision);
@@ -58,15 +56,13 @@ template <class T> void testIntegers() {
   using Wide = __int128;
   constexpr int width = sizeof(T) * 8;
   auto fits = [](Wide value) -> std::optional<T> {
-    if (value < std::numeric_limits<T>::min() ||
-        value > std::numeric_limits<T>::max())
+    if (value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max())
       return std::nullopt;
     return T(value);
   };
   testInteger<T>("arith.addi", [](T a, T b) { return T(Wide(a) + b); });
   testInteger<T>("arith.subi", [](T a, T b) { return T(Wide(a) - b); });
-  testInteger<T>("arith.muli",
-                 [](T a, T b) { return T(U((unsigned __int128)(a)*b)); });
+  testInteger<T>("arith.muli", [](T a, T b) { return T(U((unsigned __int128)(a)*b)); });
   testInteger<T>("arith.andi", [](T a, T b) { return T(a & b); });
   testInteger<T>("arith.ori", [](T a, T b) { return T(a | b); });
   testInteger<T>("arith.xori", [](T a, T b) { return T(a ^ b); });
@@ -74,15 +70,11 @@ template <class T> void testIntegers() {
   testInteger<T>("arith.maxsi", [](T a, T b) { return a < b ? b : a; });
   testInteger<T>("arith.minui", [](T a, T b) { return U(a) < U(b) ? a : b; });
   testInteger<T>("arith.maxui", [](T a, T b) { return U(a) < U(b) ? b : a; });
-  testInteger<T>("arith.shli", [](T a, T b) {
-    return U(b) >= width ? T(0) : T(Wide(U(a)) << int(b));
-  });
-  testInteger<T>("arith.shrui", [](T a, T b) {
-    return U(b) >= width ? T(0) : T(U(a) >> int(b));
-  });
-  testInteger<T>("arith.shrsi", [](T a, T b) {
-    return U(b) >= width ? T(a < 0 ? -1 : 0) : T(a >> int(b));
-  });
+  testInteger<T>("arith.shli",
+                 [](T a, T b) { return U(b) >= width ? T(0) : T(Wide(U(a)) << int(b)); });
+  testInteger<T>("arith.shrui", [](T a, T b) { return U(b) >= width ? T(0) : T(U(a) >> int(b)); });
+  testInteger<T>("arith.shrsi",
+                 [](T a, T b) { return U(b) >= width ? T(a < 0 ? -1 : 0) : T(a >> int(b)); });
   // Where the result does not exist or does not fit, it is 0.
   auto divide = [&](auto function) {
     return [=](T a, T b) -> std::optional<T> {
@@ -91,10 +83,8 @@ template <class T> void testIntegers() {
       return T(function(Wide(a), Wide(b)));
     };
   };
-  testInteger<T>("arith.divsi", divide([](Wide a, Wide b) { return a / b; }),
-                 true);
-  testInteger<T>("arith.remsi", divide([](Wide a, Wide b) { return a % b; }),
-                 true);
+  testInteger<T>("arith.divsi", divide([](Wide a, Wide b) { return a / b; }), true);
+  testInteger<T>("arith.remsi", divide([](Wide a, Wide b) { return a % b; }), true);
   testInteger<T>("arith.floordivsi", divide([](Wide a, Wide b) {
                    Wide q = a / b;
                    return q * b > a != b < 0 && q * b != a ? q - 1 : q;
@@ -110,15 +100,11 @@ template <class T> void testIntegers() {
                  true);
   testInteger<T>(
       "arith.divui",
-      [](T a, T b) -> std::optional<T> {
-        return b ? std::optional(T(U(a) / U(b))) : std::nullopt;
-      },
+      [](T a, T b) -> std::optional<T> { return b ? std::optional(T(U(a) / U(b))) : std::nullopt; },
       true);
   testInteger<T>(
       "arith.remui",
-      [](T a, T b) -> std::optional<T> {
-        return b ? std::optional(T(U(a) % U(b))) : std::nullopt;
-      },
+      [](T a, T b) -> std::optional<T> { return b ? std::optional(T(U(a) % U(b))) : std::nullopt; },
       true);
 }
 
@@ -155,23 +141,22 @@ TEST(Arith, Booleans) {
 template <class T> void testCompare() {
   using U = std::make_unsigned_t<T>;
   constexpr Element element = detail::ElementOf<T>::value;
-  std::pair<const char *, bool (*)(T, T)> predicates[] = {
-      {"eq", [](T a, T b) { return a == b; }},
-      {"ne", [](T a, T b) { return a != b; }},
-      {"slt", [](T a, T b) { return a < b; }},
-      {"sle", [](T a, T b) { return a <= b; }},
-      {"sgt", [](T a, T b) { return a > b; }},
-      {"sge", [](T a, T b) { return a >= b; }},
-      {"ult", [](T a, T b) { return U(a) < U(b); }},
-      {"ule", [](T a, T b) { return U(a) <= U(b); }},
-      {"ugt", [](T a, T b) { return U(a) > U(b); }},
-      {"uge", [](T a, T b) { return U(a) >= U(b); }}};
+  std::pair<const char *, bool (*)(T, T)> predicates[] = {{"eq", [](T a, T b) { return a == b; }},
+                                                          {"ne", [](T a, T b) { return a != b; }},
+                                                          {"slt", [](T a, T b) { return a < b; }},
+                                                          {"sle", [](T a, T b) { return a <= b; }},
+                                                          {"sgt", [](T a, T b) { return a > b; }},
+                                                          {"sge", [](T a, T b) { return a >= b; }},
+                                                          {"ult", [](T a, T b) { return U(a) < U(b); }},
+                                                          {"ule", [](T a, T b) { return U(a) <= U(b); }},
+                                                          {"ugt", [](T a, T b) { return U(a) > U(b); }},
+                                                          {"uge", [](T a, T b) { return U(a) >= U(b); }}};
   Tensor<T> A({0}), B({0});
   pairs(A, B);
   for (auto [name, expected] : predicates) {
     Tensor<bool> C({A.length});
-    runClean(binaryText(std::string("arith.cmpi ") + name + ",", element,
-                        Element::i1, mlirName(element)),
+    runClean(binaryText(std::string("arith.cmpi ") + name + ",", element, Element::i1,
+                        mlirName(element)),
              {A, B, C});
     for (int64_t i = 0; i < A.length; ++i)
       ASSERT_EQ(C(i), expected(A(i), B(i))) << name << " " << i;

@@ -57,8 +57,7 @@ func.func @sum(%A: !g2i32, %C: !g1i32) attributes {tile.kernel} {
 })";
 
 TEST(Async, RightWaitsGiveTheSameUnderAllCompletions) {
-  for (const char *wait :
-       {"tile.wait [\"load\"]", "tile.wait [\"load\"] lag 1"}) {
+  for (const char *wait : {"tile.wait [\"load\"]", "tile.wait [\"load\"] lag 1"}) {
     Program program(replaceAll(pipeline, "WAIT", wait));
     Tensor<i32> A({9, 4});
     A.randomize(1, 0, 100);
@@ -82,8 +81,7 @@ TEST(Async, ALagThatIsTooLargeShows) {
   A.randomize(1, 1, 100);
   Tensor<i32> eager({4}), late({4});
   program.runClean({A, eager});
-  InterpretResult result =
-      program.run({A, late}, {.completion = Completion::Latest});
+  InterpretResult result = program.run({A, late}, {.completion = Completion::Latest});
   for (int j = 0; j < 4; ++j) {
     i32 sum = 0;
     for (int i = 0; i < 9; ++i)
@@ -163,8 +161,7 @@ func.func @store(%C: !g1i32) attributes {tile.kernel} {
 })";
   for (const InterpretOptions &options : allCompletions()) {
     Tensor<i32> waited({4}), raced({4});
-    runClean(replaceAll(text, "WAIT", "tile.wait [\"store\"]"), {waited},
-             options);
+    runClean(replaceAll(text, "WAIT", "tile.wait [\"store\"]"), {waited}, options);
     EXPECT_EQ(waited(3), 1);
     runClean(replaceAll(text, "WAIT", ""), {raced}, options);
     if (options.completion == Completion::Latest)

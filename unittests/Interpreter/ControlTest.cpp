@@ -31,13 +31,12 @@ func.func @fibonacci(%C: !g1i64, %from: index, %to: index, %step: index) attribu
   return
 })";
   Program program(text);
-  for (auto [from, to, step] :
-       std::vector<std::array<int64_t, 3>>{{0, 10, 1},
-                                           {0, 0, 1},
-                                           {5, 3, 1},
-                                           {-7, 8, 4},
-                                           {INT64_MAX - 5, INT64_MAX, 4},
-                                           {INT64_MIN, INT64_MIN + 3, 2}}) {
+  for (auto [from, to, step] : std::vector<std::array<int64_t, 3>>{{0, 10, 1},
+                                                                   {0, 0, 1},
+                                                                   {5, 3, 1},
+                                                                   {-7, 8, 4},
+                                                                   {INT64_MAX - 5, INT64_MAX, 4},
+                                                                   {INT64_MIN, INT64_MIN + 3, 2}}) {
     Tensor<i64> C({2});
     program.runClean({C, index(from), index(to), index(step)});
     i64 a = 0, b = 1;

@@ -28,8 +28,7 @@ template <class T> void testRead() {
   constexpr Element element = detail::ElementOf<T>::value;
   SCOPED_TRACE(mlirName(element));
   Program plain(withElement(replaceAll(readBox, "FILL", ""), element));
-  Program filled(
-      withElement(replaceAll(readBox, "FILL", "fill %x : T"), element));
+  Program filled(withElement(replaceAll(readBox, "FILL", "fill %x : T"), element));
   Tensor<T> A({5, 6}, T(), /*row=*/8);
   A.randomize(1, 1, 5);
   for (int64_t r : {-5, -4, -1, 0, 1, 2, 4, 5, 9})
@@ -111,9 +110,8 @@ func.func @dims(%A: !g3i32, %C: !g2i32, %x: index, %y: index, %z: index) attribu
     A.data[i] = static_cast<i32>(i + 1);
   int64_t runs[][2] = {{0, 1}, {0, 2}, {1, 2}};
   for (auto [first, second] : runs) {
-    Program program(replaceAll(text, "DIMS",
-                               "dims [" + std::to_string(first) + ", " +
-                                   std::to_string(second) + "]"));
+    Program program(replaceAll(
+        text, "DIMS", "dims [" + std::to_string(first) + ", " + std::to_string(second) + "]"));
     for (int64_t x : {-1, 0, 3, 4})
       for (int64_t y : {-2, 1, 4})
         for (int64_t z : {0, 5, 7}) {
@@ -124,8 +122,8 @@ func.func @dims(%A: !g3i32, %C: !g2i32, %x: index, %y: index, %z: index) attribu
               int64_t at[3] = {x, y, z};
               at[first] += i;
               at[second] += j;
-              bool inside = at[0] >= 0 && at[0] < 4 && at[1] >= 0 &&
-                            at[1] < 5 && at[2] >= 0 && at[2] < 6;
+              bool inside =
+                  at[0] >= 0 && at[0] < 4 && at[1] >= 0 && at[1] < 5 && at[2] >= 0 && at[2] < 6;
               ASSERT_EQ(C(i, j), inside ? A(at[0], at[1], at[2]) : 0);
             }
         }
@@ -172,8 +170,8 @@ func.func @convert(%A: !g1f64, %H: !g1f16, %Q: !g1e4m3, %D: !g1f64) attributes {
 })";
   // 1 + 2^-11 is a tie in f16; with a little more it is not, though it is again
   // one after rounding to f32.
-  Tensor<f64> A = Tensor<f64>::with({1.0 + 0x1p-11, 1.0 + 0x1p-11 + 0x1p-40,
-                                     1.0 + 0x3p-11, 65520.0, 464.0, -1e-9}),
+  Tensor<f64> A = Tensor<f64>::with(
+                  {1.0 + 0x1p-11, 1.0 + 0x1p-11 + 0x1p-40, 1.0 + 0x3p-11, 65520.0, 464.0, -1e-9}),
               D({6});
   Tensor<f16> H({6});
   Tensor<f8e4m3> Q({6});
@@ -228,8 +226,7 @@ func.func @overlap(%A: !g1i32) attributes {tile.kernel} {
 }
 
 TEST(Copy, EmptyTensors) {
-  Program program(
-      withElement(replaceAll(readBox, "FILL", "fill %x : T"), Element::f32));
+  Program program(withElement(replaceAll(readBox, "FILL", "fill %x : T"), Element::f32));
   Tensor<f32> A({0, 6}), C({4, 3}, 1.0f), none({4, 0});
   program.runClean({A, C, index(0), index(0), scalar(2.5f)});
   for (int64_t i = 0; i < 12; ++i)

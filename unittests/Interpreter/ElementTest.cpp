@@ -157,8 +157,7 @@ TEST(Elements, ParallelRunsEachElementOnce) {
   for (uint64_t seed = 0; seed < 8; ++seed)
     for (Completion completion : {Completion::Eager, Completion::Random}) {
       Tensor<i32> A({3, 4}, -99), order({12}), count({1});
-      program.runClean({A, order, count},
-                       {.completion = completion, .seed = seed});
+      program.runClean({A, order, count}, {.completion = completion, .seed = seed});
       EXPECT_EQ(count(0), 12);
       for (int i = 0; i < 12; ++i)
         EXPECT_EQ(A.data[i], i % 2 ? -i : i);

@@ -98,8 +98,7 @@ func.func @slice(%A: !g1i32, %C: !g1i32, %i: index) attributes {tile.kernel} {
 })";
   Program program(text);
   Tensor<i32> A = Tensor<i32>::with({1, 2, 3, 4, 5});
-  for (int64_t at : {INT64_MIN, int64_t(-1), int64_t(0), int64_t(3), int64_t(4),
-                     INT64_MAX}) {
+  for (int64_t at : {INT64_MIN, int64_t(-1), int64_t(0), int64_t(3), int64_t(4), INT64_MAX}) {
     Tensor<i32> C({2});
     InterpretResult result = program.run({A, C, index(at)});
     bool inside = at >= 0 && at <= 3;
@@ -182,12 +181,11 @@ func.func @divmod(%a: index, %n: index) attributes {tile.kernel} {
   return
 })";
   Program program(text);
-  for (auto [a, n] : std::vector<std::pair<int64_t, int64_t>>{
-           {5, 0}, {5, -1}, {-5, 2}, {INT64_MIN, -1}}) {
+  for (auto [a, n] :
+       std::vector<std::pair<int64_t, int64_t>>{{5, 0}, {5, -1}, {-5, 2}, {INT64_MIN, -1}}) {
     std::string printed;
-    InterpretResult result =
-        program.run({index(a), index(n)},
-                    {.print = [&](std::string_view line) { printed += line; }});
+    InterpretResult result = program.run(
+        {index(a), index(n)}, {.print = [&](std::string_view line) { printed += line; }});
     ASSERT_EQ(result.faults.size(), 1u);
     EXPECT_EQ(result.faults[0].code, FaultDivision);
     EXPECT_EQ(result.faults[0].place.line, 3u);
@@ -227,10 +225,8 @@ TEST(Fault, ReadingWhatNothingWrote) {
   struct {
     const char *use, *fault;
   } cases[] = {
-      {"tile.copy %t to %C[%c0] : memref<4xf32, #s> to !g1f32",
-       "`copy` reads `t` at [0]"},
-      {"%x = tile.load %t[%c2] : memref<4xf32, #s> -> f32",
-       "`load` reads `t` at [2]"},
+      {"tile.copy %t to %C[%c0] : memref<4xf32, #s> to !g1f32", "`copy` reads `t` at [0]"},
+      {"%x = tile.load %t[%c2] : memref<4xf32, #s> -> f32", "`load` reads `t` at [2]"},
       {"%x = tile.atomic add %one, %t[%c1] : f32, memref<4xf32, #s> -> f32",
        "`atomic` reads `t` at [1]"},
       {"tile.reduce max %t along 0 into %r : memref<4xf32, #s>, memref<f32, "
@@ -269,8 +265,7 @@ func.func @undefined(%C: !g1f32) attributes {tile.kernel} {
                                   "USE", use);
     Tensor<f32> C({4});
     EXPECT_EQ(summary(run(text, {C}, {.print = [](std::string_view) {}})),
-              std::string("PS1406 at 15: ") + fault +
-                  ", which nothing has written\n");
+              std::string("PS1406 at 15: ") + fault + ", which nothing has written\n");
   }
 }
 
@@ -400,18 +395,17 @@ func.func @many(%n: index) attributes {tile.kernel} {
   %b = tile.grid %n : index
   return
 })";
-  InterpretResult result =
-      run(text, {index((int64_t(1) << 31) - 1)}, {.maxSteps = 100000});
+  InterpretResult result = run(text, {index((int64_t(1) << 31) - 1)}, {.maxSteps = 100000});
   ASSERT_EQ(result.faults.size(), 1u);
   EXPECT_EQ(result.faults[0].code, FaultSteps);
 }
 
 TEST(Fault, ContextsWithoutModels) {
   for (const char *grid : {"", "%b = tile.grid %c4 : index"}) {
-    InterpretResult result = runWithoutModels(
-        std::string("\nfunc.func @kernel() attributes {tile.kernel} {\n"
-                    "  %c4 = arith.constant 4 : index\n") +
-        grid + "\n  return\n}");
+    InterpretResult result =
+        runWithoutModels(std::string("\nfunc.func @kernel() attributes {tile.kernel} {\n"
+                                     "  %c4 = arith.constant 4 : index\n") +
+                         grid + "\n  return\n}");
     ASSERT_EQ(result.faults.size(), 1u);
     EXPECT_EQ(result.faults[0].code, InternalError);
     EXPECT_EQ(result.faults[0].place.line, 3u);
@@ -419,9 +413,8 @@ TEST(Fault, ContextsWithoutModels) {
 }
 
 TEST(Fault, AtMostAHundred) {
-  std::string text =
-      "\nfunc.func @many(%C: !g1i32, %i: index) attributes {tile.kernel} {\n"
-      "  %x = arith.constant 1 : i32\n";
+  std::string text = "\nfunc.func @many(%C: !g1i32, %i: index) attributes {tile.kernel} {\n"
+                     "  %x = arith.constant 1 : i32\n";
   for (int i = 0; i < 150; ++i)
     text += "  tile.store %x, %C[%i] : i32, !g1i32\n";
   text += "  return\n}";
@@ -479,9 +472,8 @@ func.func @async(%C: !g1i32) attributes {tile.kernel} {
 })";
   for (Completion completion : {Completion::Eager, Completion::Latest}) {
     Tensor<i32> C({2});
-    EXPECT_EQ(
-        summary(run(text, {C}, {.completion = completion})),
-        "PS1406 at 4: `copy` reads `t` at [0], which nothing has written\n");
+    EXPECT_EQ(summary(run(text, {C}, {.completion = completion})),
+              "PS1406 at 4: `copy` reads `t` at [0], which nothing has written\n");
   }
 }
 

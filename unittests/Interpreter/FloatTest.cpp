@@ -20,12 +20,10 @@ namespace {
 
 /// Bits of a type and its numbers, with LLVM's arithmetic as the judge.
 template <class T> struct Floating;
-#define FLOATING(TYPE, BITS, SEMANTICS)                                        \
-  template <> struct Floating<TYPE> {                                          \
-    using Bits = BITS;                                                         \
-    static const llvm::fltSemantics &semantics() {                             \
-      return APFloat::SEMANTICS();                                             \
-    }                                                                          \
+#define FLOATING(TYPE, BITS, SEMANTICS)                                                            \
+  template <> struct Floating<TYPE> {                                                              \
+    using Bits = BITS;                                                                             \
+    static const llvm::fltSemantics &semantics() { return APFloat::SEMANTICS(); }                  \
   };
 FLOATING(f16, uint16_t, IEEEhalf)
 FLOATING(bf16, uint16_t, BFloat)
@@ -46,8 +44,7 @@ template <class T> T withBits(uint64_t bits) {
   return value;
 }
 template <class T> APFloat exact(T value) {
-  return APFloat(Floating<T>::semantics(),
-                 llvm::APInt(sizeof(T) * 8, bitsOf(value)));
+  return APFloat(Floating<T>::semantics(), llvm::APInt(sizeof(T) * 8, bitsOf(value)));
 }
 template <class T> void expectNumber(T actual, APFloat expected) {
   if (expected.isNaN())
@@ -62,17 +59,15 @@ template <class T> std::vector<T> numbers() {
   std::vector<T> values;
   for (bool negative : {false, true})
     for (const APFloat &value :
-         {APFloat::getZero(semantics, negative),
-          APFloat::getLargest(semantics, negative),
+         {APFloat::getZero(semantics, negative), APFloat::getLargest(semantics, negative),
           APFloat::getSmallest(semantics, negative),
           APFloat::getSmallestNormalized(semantics, negative),
           APFloat::getNaN(semantics, negative)})
       values.push_back(withBits<T>(value.bitcastToAPInt().getZExtValue()));
   if (APFloat::semanticsHasInf(semantics))
     for (bool negative : {false, true})
-      values.push_back(withBits<T>(APFloat::getInf(semantics, negative)
-                                       .bitcastToAPInt()
-                                       .getZExtValue()));
+      values.push_back(
+          withBits<T>(APFloat::getInf(semantics, negative).bitcastToAPInt().getZExtValue()));
   for (float value : {1.0f, -1.0f, 0.5f, 1.5f, 2.5f, 3.0f, -7.0f, 100.0f})
     values.push_back(T(value));
   std::mt19937_64 random(5);
@@ -134,8 +129,7 @@ template <class T> void testFloats() {
     Tensor<T> C({A.length});
     runClean(binaryText(op, element, element, mlirName(element)), {A, B, C});
     for (int64_t i = 0; i < A.length; ++i) {
-      SCOPED_TRACE(std::to_string(double(A(i))) + ", " +
-                   std::to_string(double(B(i))));
+      SCOPED_TRACE(std::to_string(double(A(i))) + ", " + std::to_string(double(B(i))));
       expectNumber(C(i), expected(exact(A(i)), exact(B(i))));
       if (testing::Test::HasFatalFailure())
         return;
@@ -143,8 +137,7 @@ template <class T> void testFloats() {
   }
   // Negation flips the sign of everything.
   Tensor<T> C({A.length});
-  runClean(unaryText("arith.negf", element, element, mlirName(element)),
-           {A, B, C});
+  runClean(unaryText("arith.negf", element, element, mlirName(element)), {A, B, C});
   for (int64_t i = 0; i < A.length; ++i)
     expectNumber(C(i), neg(exact(A(i))));
 }
@@ -174,21 +167,17 @@ TEST(Arith, CompareFloats) {
   for (auto [name, function] : ordered) {
     Ord plain = function;
     all.emplace_back(std::string("o") + name, plain);
-    all.emplace_back(std::string("u") + name, [=](float a, float b) {
-      return nan(a, b) || plain(a, b);
-    });
+    all.emplace_back(std::string("u") + name,
+                     [=](float a, float b) { return nan(a, b) || plain(a, b); });
   }
   ASSERT_EQ(all.size(), 16u);
   Tensor<float> A({0}), B({0});
   pairsOfNumbers(A, B);
   for (auto &[name, expected] : all) {
     Tensor<bool> C({A.length});
-    runClean(binaryText("arith.cmpf " + name + ",", Element::f32, Element::i1,
-                        "f32"),
-             {A, B, C});
+    runClean(binaryText("arith.cmpf " + name + ",", Element::f32, Element::i1, "f32"), {A, B, C});
     for (int64_t i = 0; i < A.length; ++i)
-      ASSERT_EQ(C(i), expected(A(i), B(i)))
-          << name << " " << A(i) << ", " << B(i);
+      ASSERT_EQ(C(i), expected(A(i), B(i))) << name << " " << A(i) << ", " << B(i);
   }
 }
 
@@ -221,9 +210,7 @@ void testConversion(const char *op, const std::vector<From> &values,
   SCOPED_TRACE(std::string(op) + " " + mlirName(from) + " to " + mlirName(to));
   Tensor<From> A = Tensor<From>::with(values);
   Tensor<To> C({A.length});
-  runClean(unaryText(op, from, to,
-                     std::string(mlirName(from)) + " to " + mlirName(to)),
-           {A, A, C});
+  runClean(unaryText(op, from, to, std::string(mlirName(from)) + " to " + mlirName(to)), {A, A, C});
   for (int64_t i = 0; i < A.length; ++i) {
     check(A(i), C(i));
     if (testing::Test::HasFatalFailure())
@@ -235,8 +222,7 @@ template <class From, class To> void testFloatToFloat(const char *op) {
   testConversion<From, To>(op, numbers<From>(), [](From in, To out) {
     APFloat expected = exact(in);
     bool lost;
-    expected.convert(Floating<To>::semantics(), APFloat::rmNearestTiesToEven,
-                     &lost);
+    expected.convert(Floating<To>::semantics(), APFloat::rmNearestTiesToEven, &lost);
     expectNumber(out, expected);
   });
 }
@@ -284,34 +270,30 @@ TEST(Arith, IntegersToFloats) {
   testIntegerToFloat<int16_t>();
   testIntegerToFloat<int32_t>();
   testIntegerToFloat<int64_t>();
-  auto is = [](float yes) {
-    return [=](bool in, float out) { ASSERT_EQ(out, in ? yes : 0.0f); };
-  };
+  auto is = [](float yes) { return [=](bool in, float out) { ASSERT_EQ(out, in ? yes : 0.0f); }; };
   testConversion<bool, float>("arith.sitofp", {false, true}, is(-1.0f));
   testConversion<bool, float>("arith.uitofp", {false, true}, is(1.0f));
 }
 
 template <class From, class To> void testFloatToInteger() {
   using U = std::make_unsigned_t<To>;
-  testConversion<From, To>(
-      "arith.fptosi", numbers<From>(), [](From in, To out) {
-        double value = std::trunc(double(in));
-        double limit = std::ldexp(1.0, sizeof(To) * 8 - 1);
-        To expected = std::isnan(value) ? To(0)
-                      : value >= limit  ? std::numeric_limits<To>::max()
-                      : value < -limit  ? std::numeric_limits<To>::min()
-                                        : To(value);
-        ASSERT_EQ(out, expected) << value;
-      });
-  testConversion<From, To>(
-      "arith.fptoui", numbers<From>(), [](From in, To out) {
-        double value = std::trunc(double(in));
-        double limit = std::ldexp(1.0, sizeof(To) * 8);
-        U expected = std::isnan(value) || value <= 0 ? U(0)
-                     : value >= limit ? std::numeric_limits<U>::max()
-                                      : U(value);
-        ASSERT_EQ(U(out), expected) << value;
-      });
+  testConversion<From, To>("arith.fptosi", numbers<From>(), [](From in, To out) {
+    double value = std::trunc(double(in));
+    double limit = std::ldexp(1.0, sizeof(To) * 8 - 1);
+    To expected = std::isnan(value) ? To(0)
+                  : value >= limit  ? std::numeric_limits<To>::max()
+                  : value < -limit  ? std::numeric_limits<To>::min()
+                                    : To(value);
+    ASSERT_EQ(out, expected) << value;
+  });
+  testConversion<From, To>("arith.fptoui", numbers<From>(), [](From in, To out) {
+    double value = std::trunc(double(in));
+    double limit = std::ldexp(1.0, sizeof(To) * 8);
+    U expected = std::isnan(value) || value <= 0 ? U(0)
+                 : value >= limit                ? std::numeric_limits<U>::max()
+                                                 : U(value);
+    ASSERT_EQ(U(out), expected) << value;
+  });
 }
 
 TEST(Arith, FloatsToIntegers) {
@@ -331,9 +313,8 @@ template <class From, class To> void testWiden() {
   using UFrom = std::make_unsigned_t<From>;
   testConversion<From, To>("arith.extsi", interesting<From>(),
                            [](From in, To out) { ASSERT_EQ(out, To(in)); });
-  testConversion<From, To>(
-      "arith.extui", interesting<From>(),
-      [](From in, To out) { ASSERT_EQ(out, To(UFrom(in))); });
+  testConversion<From, To>("arith.extui", interesting<From>(),
+                           [](From in, To out) { ASSERT_EQ(out, To(UFrom(in))); });
   testConversion<To, From>("arith.trunci", interesting<To>(),
                            [](To in, From out) { ASSERT_EQ(out, From(in)); });
 }
@@ -343,25 +324,18 @@ TEST(Arith, WidenAndNarrowIntegers) {
   testWiden<int8_t, int64_t>();
   testWiden<int16_t, int32_t>();
   testWiden<int32_t, int64_t>();
-  testConversion<bool, int32_t>(
-      "arith.extsi", {false, true},
-      [](bool in, int32_t out) { ASSERT_EQ(out, in ? -1 : 0); });
-  testConversion<bool, int32_t>(
-      "arith.extui", {false, true},
-      [](bool in, int32_t out) { ASSERT_EQ(out, in ? 1 : 0); });
-  testConversion<int32_t, bool>(
-      "arith.trunci", {0, 1, 2, 3, -1},
-      [](int32_t in, bool out) { ASSERT_EQ(out, (in & 1) != 0); });
+  testConversion<bool, int32_t>("arith.extsi", {false, true},
+                                [](bool in, int32_t out) { ASSERT_EQ(out, in ? -1 : 0); });
+  testConversion<bool, int32_t>("arith.extui", {false, true},
+                                [](bool in, int32_t out) { ASSERT_EQ(out, in ? 1 : 0); });
+  testConversion<int32_t, bool>("arith.trunci", {0, 1, 2, 3, -1},
+                                [](int32_t in, bool out) { ASSERT_EQ(out, (in & 1) != 0); });
 }
 
 TEST(Arith, Bitcasts) {
-  auto same = [](auto in, auto out) {
-    ASSERT_EQ(std::memcmp(&in, &out, sizeof in), 0);
-  };
-  testConversion<int32_t, float>(
-      "arith.bitcast", {0, 1, -1 << 31, 0x3f800000, 0x7f800000}, same);
-  testConversion<float, int32_t>("arith.bitcast", {0.0f, -0.0f, 1.5f, -3e38f},
-                                 same);
+  auto same = [](auto in, auto out) { ASSERT_EQ(std::memcmp(&in, &out, sizeof in), 0); };
+  testConversion<int32_t, float>("arith.bitcast", {0, 1, -1 << 31, 0x3f800000, 0x7f800000}, same);
+  testConversion<float, int32_t>("arith.bitcast", {0.0f, -0.0f, 1.5f, -3e38f}, same);
   testConversion<f16, int16_t>("arith.bitcast", {f16(1.5f), f16(-2.0f)}, same);
   testConversion<int8_t, f8e4m3>("arith.bitcast", {0, 1, -2, 100}, same);
   testConversion<int64_t, double>("arith.bitcast", {0, 1, 1ll << 62}, same);
@@ -400,8 +374,7 @@ func.func @casts(%x: i8, %C: !g1i64) attributes {tile.kernel} {
 /// The functions are computed in more precision than the type has, so the
 /// judge may do the same with the C library's long double.
 template <class T>
-void testFunction(const char *op, long double (*function)(long double),
-                  double from, double to) {
+void testFunction(const char *op, long double (*function)(long double), double from, double to) {
   constexpr Element element = detail::ElementOf<T>::value;
   SCOPED_TRACE(op);
   std::vector<T> values;
@@ -434,15 +407,12 @@ template <class T> void testFunctions() {
   testFunction<T>("math.log", std::log, -all, all);
   testFunction<T>("math.log2", std::log2, -all, all);
   testFunction<T>("math.sqrt", std::sqrt, -all, all);
-  testFunction<T>(
-      "math.rsqrt", [](long double x) { return 1.0L / std::sqrt(x); }, -all,
-      all);
+  testFunction<T>("math.rsqrt", [](long double x) { return 1.0L / std::sqrt(x); }, -all, all);
   testFunction<T>("math.tanh", std::tanh, -all, all);
   testFunction<T>("math.erf", std::erf, -all, all);
   testFunction<T>("math.sin", std::sin, -trig, trig);
   testFunction<T>("math.cos", std::cos, -trig, trig);
-  testFunction<T>(
-      "math.absf", [](long double x) { return x < 0 ? -x : x; }, -all, all);
+  testFunction<T>("math.absf", [](long double x) { return x < 0 ? -x : x; }, -all, all);
   testFunction<T>("math.floor", std::floor, -all, all);
   testFunction<T>("math.ceil", std::ceil, -all, all);
   testFunction<T>(
@@ -465,8 +435,7 @@ TEST(Math, FunctionsBF16) { testFunctions<bf16>(); }
 
 TEST(Math, AbsoluteIntegers) {
   Tensor<i32> A = Tensor<i32>::with({0, 5, -5, INT32_MAX, INT32_MIN}), C({5});
-  runClean(unaryText("math.absi", Element::i32, Element::i32, "i32"),
-           {A, A, C});
+  runClean(unaryText("math.absi", Element::i32, Element::i32, "i32"), {A, A, C});
   i32 expected[] = {0, 5, 5, INT32_MAX, INT32_MIN};
   for (int i = 0; i < 5; ++i)
     EXPECT_EQ(C(i), expected[i]);
@@ -495,8 +464,7 @@ func.func @fma(%A: !g1f32, %B: !g1f32, %C: !g1f32) attributes {tile.kernel} {
   runClean(text, {A, B, C});
   for (int64_t i = 0; i < A.length; ++i) {
     APFloat expected = exact(A(i));
-    expected.fusedMultiplyAdd(exact(B(i)), exact(before(i)),
-                              APFloat::rmNearestTiesToEven);
+    expected.fusedMultiplyAdd(exact(B(i)), exact(before(i)), APFloat::rmNearestTiesToEven);
     expectNumber(C(i), expected);
   }
 }

@@ -55,8 +55,7 @@ std::string matmulText(Element in, Element out, const char *loop = "") {
 }
 
 template <class In, class Out, class Sum> void testMatmul() {
-  Program program(
-      matmulText(detail::ElementOf<In>::value, detail::ElementOf<Out>::value));
+  Program program(matmulText(detail::ElementOf<In>::value, detail::ElementOf<Out>::value));
   for (int64_t size : {0, 1, 5, 8, 13, 24}) {
     int64_t M = size, N = 11, K = 9;
     Tensor<In> A({M, K}), B({N, K}, In(), /*row=*/16);
@@ -126,8 +125,7 @@ void testSingle(const char *form, bool overwrite, float (*operand)(float)) {
   Tensor<f32> A({2, 5}), B({5, 3}), C({2, 3});
   std::mt19937 random(7);
   auto next = [&] {
-    return std::ldexp(float(int(random() % 20001) - 10000) / 777.0f,
-                      int(random() % 8) - 4);
+    return std::ldexp(float(int(random() % 20001) - 10000) / 777.0f, int(random() % 8) - 4);
   };
   for (auto *tensor : {&A, &B, &C})
     for (int64_t i = 0; i < tensor->length; ++i)

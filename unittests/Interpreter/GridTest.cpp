@@ -29,11 +29,10 @@ std::vector<Coordinates> blocksOf(const Coordinates &extents, int64_t swizzle) {
     arguments += comma + "%g" + digit + ": index";
     launch.push_back(index(extents[i]));
   }
-  std::string text =
-      "\nfunc.func @grid(" + arguments + ") attributes {tile.kernel} {\n" +
-      names + " = tile.grid " + values +
-      (swizzle ? " swizzle " + std::to_string(swizzle) : "") + " : " + types +
-      "\ntile.print \"" + holes + "\" " + names + " : " + types + "\nreturn\n}";
+  std::string text = "\nfunc.func @grid(" + arguments + ") attributes {tile.kernel} {\n" + names +
+                     " = tile.grid " + values +
+                     (swizzle ? " swizzle " + std::to_string(swizzle) : "") + " : " + types +
+                     "\ntile.print \"" + holes + "\" " + names + " : " + types + "\nreturn\n}";
   std::vector<Coordinates> blocks;
   InterpretOptions options;
   options.print = [&](std::string_view line) {
@@ -108,20 +107,18 @@ func.func @grid(%C: !g1i32, %x: index, %y: index) attributes {tile.kernel} {
   return
 })";
   Program program(text);
-  for (auto [x, y] :
-       std::vector<std::pair<int64_t, int64_t>>{{-1, 1},
-                                                {1, -5},
-                                                {int64_t(1) << 31, 1},
-                                                {1 << 16, 1 << 16},
-                                                {INT64_MAX, INT64_MAX},
-                                                {INT64_MIN, 0}}) {
+  for (auto [x, y] : std::vector<std::pair<int64_t, int64_t>>{{-1, 1},
+                                                              {1, -5},
+                                                              {int64_t(1) << 31, 1},
+                                                              {1 << 16, 1 << 16},
+                                                              {INT64_MAX, INT64_MAX},
+                                                              {INT64_MIN, 0}}) {
     Tensor<i32> C({1});
     InterpretResult result = program.run({C, index(x), index(y)});
     ASSERT_EQ(result.faults.size(), 1u);
     EXPECT_EQ(result.faults[0].code, LaunchGrid);
     EXPECT_EQ(result.faults[0].place.line, 5u);
-    EXPECT_NE(result.faults[0].message.find(std::to_string(x)),
-              std::string::npos);
+    EXPECT_NE(result.faults[0].message.find(std::to_string(x)), std::string::npos);
     EXPECT_EQ(C(0), 0) << "no block may run";
   }
 }

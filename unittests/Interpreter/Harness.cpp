@@ -62,9 +62,8 @@ static std::string preamble() {
     std::string sizes, strides = "1";
     for (int rank = 1; rank <= 3; ++rank) {
       sizes += "?x";
-      text += "!g" + std::to_string(rank) + shortName(Element(element)) +
-              " = memref<" + sizes + mlirName(Element(element)) +
-              ", strided<[" + strides + "]>, #tile.space<global>> ";
+      text += "!g" + std::to_string(rank) + shortName(Element(element)) + " = memref<" + sizes +
+              mlirName(Element(element)) + ", strided<[" + strides + "]>, #tile.space<global>> ";
       strides = "?, " + strides;
     }
   }
@@ -72,17 +71,16 @@ static std::string preamble() {
 }
 
 /// Null if the text is not a program.
-static OwningOpRef<ModuleOp>
-parse(MLIRContext &context, const std::string &text, bool models = true) {
+static OwningOpRef<ModuleOp> parse(MLIRContext &context, const std::string &text,
+                                   bool models = true) {
   DialectRegistry registry;
-  registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect, tile::TileDialect>();
+  registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, memref::MemRefDialect,
+                  scf::SCFDialect, tile::TileDialect>();
   if (models)
     registerInterpreterModels(registry);
   context.appendDialectRegistry(registry);
   ParserConfig config(&context);
-  auto module =
-      parseSourceString<ModuleOp>(preamble() + text, config, "kernel.mlir");
+  auto module = parseSourceString<ModuleOp>(preamble() + text, config, "kernel.mlir");
   if (module && failed(tile::verifyLanguage(*module)))
     module = nullptr;
   return module;
@@ -121,8 +119,7 @@ InterpretResult Program::run(std::vector<detail::Argument> arguments,
   return interpret(*module->getOps<func::FuncOp>().begin(), arguments, options);
 }
 
-void Program::runClean(std::vector<detail::Argument> arguments,
-                       const InterpretOptions &options) {
+void Program::runClean(std::vector<detail::Argument> arguments, const InterpretOptions &options) {
   EXPECT_EQ(summary(run(std::move(arguments), options)), "");
 }
 
@@ -136,24 +133,20 @@ InterpretResult run(std::string text, std::vector<detail::Argument> arguments,
   return Program(std::move(text)).run(std::move(arguments), options);
 }
 
-std::string replaceAll(std::string text, std::string_view from,
-                       std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;
-       at += to.size())
+std::string replaceAll(std::string text, std::string_view from, std::string_view to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
     text.replace(at, from.size(), to);
   return text;
 }
 
 std::string withElement(std::string text, Element element) {
   for (const char *rank : {"!g1", "!g2", "!g3"})
-    text = replaceAll(text, std::string(rank) + "T",
-                      rank + std::string(shortName(element)));
+    text = replaceAll(text, std::string(rank) + "T", rank + std::string(shortName(element)));
   text = replaceAll(text, "xT,", "x" + std::string(mlirName(element)) + ",");
   return replaceAll(text, ": T", ": " + std::string(mlirName(element)));
 }
 
-std::string binaryText(const std::string &op, Element in, Element out,
-                       const std::string &suffix) {
+std::string binaryText(const std::string &op, Element in, Element out, const std::string &suffix) {
   std::string text = R"(
 func.func @binary(%A: !g1IN, %B: !g1IN, %C: !g1OUT) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
@@ -175,8 +168,7 @@ func.func @binary(%A: !g1IN, %B: !g1IN, %C: !g1OUT) attributes {tile.kernel} {
   return replaceAll(text, "OP", op);
 }
 
-std::string unaryText(const std::string &op, Element in, Element out,
-                      const std::string &suffix) {
+std::string unaryText(const std::string &op, Element in, Element out, const std::string &suffix) {
   std::string text = binaryText(op, in, out, suffix);
   return replaceAll(text, "%a, %b", "%a");
 }
@@ -185,8 +177,8 @@ std::string summary(const InterpretResult &result) {
   std::string text;
   for (const penstock::Diagnostic &fault : result.faults)
     text += codeName(fault.code) + " at " +
-            (fault.place.known() ? std::to_string(fault.place.line - 1) : "?") +
-            ": " + fault.message + "\n";
+            (fault.place.known() ? std::to_string(fault.place.line - 1) : "?") + ": " +
+            fault.message + "\n";
   return text;
 }
 

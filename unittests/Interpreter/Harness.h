@@ -33,8 +33,7 @@ template <class T> struct Tensor {
   explicit Tensor(std::vector<int64_t> sizes, T value = T(), int64_t row = 0)
       : sizes(sizes), strides(sizes.size(), 1) {
     for (size_t dim = sizes.size(); dim-- > 1;)
-      strides[dim - 1] =
-          dim + 1 == sizes.size() && row ? row : strides[dim] * sizes[dim];
+      strides[dim - 1] = dim + 1 == sizes.size() && row ? row : strides[dim] * sizes[dim];
     length = sizes.empty() ? 1 : sizes[0] * strides[0];
     data = std::make_unique<T[]>(length ? length : 1);
     std::fill_n(data.get(), length, value);
@@ -53,16 +52,15 @@ template <class T> struct Tensor {
   }
 
   operator detail::Argument() {
-    return {true, detail::ElementOf<T>::value, length ? data.get() : nullptr,
-            sizes, strides};
+    return {true, detail::ElementOf<T>::value, length ? data.get() : nullptr, sizes, strides};
   }
 
   /// Small integers, exact in every element type.
   void randomize(uint64_t seed, int from = -4, int to = 4) {
     std::mt19937_64 random(seed);
     for (int64_t i = 0; i < length; ++i)
-      data[i] = static_cast<T>(static_cast<float>(
-          from + static_cast<int>(random() % (to - from + 1))));
+      data[i] =
+          static_cast<T>(static_cast<float>(from + static_cast<int>(random() % (to - from + 1))));
   }
 };
 
@@ -86,8 +84,7 @@ public:
   InterpretResult run(std::vector<detail::Argument> arguments,
                       const InterpretOptions &options = {});
   /// Runs, and fails the test if there are faults.
-  void runClean(std::vector<detail::Argument> arguments,
-                const InterpretOptions &options = {});
+  void runClean(std::vector<detail::Argument> arguments, const InterpretOptions &options = {});
 
 private:
   mlir::MLIRContext context;
@@ -107,8 +104,7 @@ InterpretResult runWithoutModels(std::string text);
 std::string refusal(std::string text);
 
 /// Replaces every occurrence of \p from.
-std::string replaceAll(std::string text, std::string_view from,
-                       std::string_view to);
+std::string replaceAll(std::string text, std::string_view from, std::string_view to);
 
 /// "PS1402 at 3: message", one line for each fault.
 std::string summary(const InterpretResult &result);

@@ -49,8 +49,7 @@ TEST(Language, TilesFitIntoMemory) {
   std::string tiles;
   for (int i = 0; i < 4; ++i) // of 512 MiB each; `t` and `u` are too much, then
     tiles += "%m" + std::to_string(i) + " = tile.alloc : memref<8192x8192xf64, #l>\n";
-  EXPECT_NE(complaint(tiles).find("the tiles of a block need more than 2 GiB"),
-            std::string::npos);
+  EXPECT_NE(complaint(tiles).find("the tiles of a block need more than 2 GiB"), std::string::npos);
   EXPECT_EQ(complaint(tiles.substr(0, tiles.rfind("%m"))), "");
 }
 
@@ -74,15 +73,13 @@ TEST(Language, LagsCountIterationsOfOneLoop) {
   EXPECT_EQ(complaint(loop + copy + wait + "}"), "");
   EXPECT_NE(complaint(copy + wait).find("outside of loops"), std::string::npos);
   // The second place that issues under the name counts as well.
-  EXPECT_NE(complaint(loop + copy + wait + "}\n" + copy)
-                .find("issued in another loop"),
+  EXPECT_NE(complaint(loop + copy + wait + "}\n" + copy).find("issued in another loop"),
             std::string::npos);
 }
 
 TEST(Language, ConversionsRoundToNearestEven) {
   EXPECT_EQ(complaint("%y = arith.truncf %x to_nearest_even : f64 to f32"), "");
-  EXPECT_NE(complaint("%y = arith.truncf %x upward : f64 to f32")
-                .find("round to nearest even"),
+  EXPECT_NE(complaint("%y = arith.truncf %x upward : f64 to f32").find("round to nearest even"),
             std::string::npos);
 }
 

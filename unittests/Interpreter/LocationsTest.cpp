@@ -23,18 +23,14 @@ protected:
   Location at(StringRef file, unsigned line, unsigned column = 0) {
     return FileLineColLoc::get(&context, file, line, column);
   }
-  Location named(Location child) {
-    return NameLoc::get(builder.getStringAttr("name"), child);
-  }
+  Location named(Location child) { return NameLoc::get(builder.getStringAttr("name"), child); }
   Location unknown() { return UnknownLoc::get(&context); }
 };
 
 TEST_F(Locations, FilesAndNames) {
   EXPECT_EQ(placeOf(at("a.cpp", 3, 7)), (SourcePlace{"a.cpp", 3, 7}));
-  EXPECT_EQ(placeOf(named(named(at("a.cpp", 3)))),
-            (SourcePlace{"a.cpp", 3, 0}));
-  EXPECT_EQ(placeOf(FileLineColRange::get(builder.getStringAttr("r.cpp"), 4, 5,
-                                          6, 7)),
+  EXPECT_EQ(placeOf(named(named(at("a.cpp", 3)))), (SourcePlace{"a.cpp", 3, 0}));
+  EXPECT_EQ(placeOf(FileLineColRange::get(builder.getStringAttr("r.cpp"), 4, 5, 6, 7)),
             (SourcePlace{"r.cpp", 4, 5}));
   EXPECT_FALSE(placeOf(unknown()).known());
   EXPECT_FALSE(placeOf(named(unknown())).known());
@@ -45,9 +41,8 @@ TEST_F(Locations, TheOutermostCallerComesFirst) {
   Location outer = CallSiteLoc::get(inner, named(at("kernel.cpp", 3)));
   EXPECT_EQ(placeOf(outer), (SourcePlace{"kernel.cpp", 3, 0}));
   // The same nested on the caller's side.
-  Location deep = CallSiteLoc::get(
-      at("helper.h", 1),
-      CallSiteLoc::get(at("middle.h", 2), at("kernel.cpp", 3)));
+  Location deep =
+      CallSiteLoc::get(at("helper.h", 1), CallSiteLoc::get(at("middle.h", 2), at("kernel.cpp", 3)));
   EXPECT_EQ(placeOf(deep), (SourcePlace{"kernel.cpp", 3, 0}));
   // An unknown caller is of no use to anyone.
   EXPECT_EQ(placeOf(CallSiteLoc::get(at("helper.h", 1), unknown())),
@@ -55,8 +50,7 @@ TEST_F(Locations, TheOutermostCallerComesFirst) {
 }
 
 TEST_F(Locations, FusedTakesTheFirstThatIsKnown) {
-  Location fused = FusedLoc::get(
-      &context, {named(unknown()), at("b.cpp", 5), at("c.cpp", 6)});
+  Location fused = FusedLoc::get(&context, {named(unknown()), at("b.cpp", 5), at("c.cpp", 6)});
   EXPECT_EQ(placeOf(fused), (SourcePlace{"b.cpp", 5, 0}));
 }
 

@@ -55,8 +55,7 @@ func.func @map(%A: !g2f32, %R: !g1f32, %Q: !g1f32, %C: !g2f32) attributes {tile.
   runClean(text, {A, R, Q, C});
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 4; ++j)
-      EXPECT_EQ(C(i, j),
-                i <= j ? A(j, i) * R(i) + Q(j) - float(i) * 0.5f : float(j));
+      EXPECT_EQ(C(i, j), i <= j ? A(j, i) * R(i) + Q(j) - float(i) * 0.5f : float(j));
 }
 
 TEST(Map, ReadsTheTargetBeforeWritingAndLoadsOtherTiles) {

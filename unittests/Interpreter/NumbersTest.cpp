@@ -62,10 +62,8 @@ TEST(Numbers, EveryPatternDecodesAndEncodes) {
   for (const Type &type : types) {
     if (type.element == Element::f32)
       continue;
-    for (uint64_t bits = 0; bits < uint64_t(1) << widthOf(type.element);
-         ++bits) {
-      double expected = toDouble(
-          APFloat(type.semantics, llvm::APInt(widthOf(type.element), bits)));
+    for (uint64_t bits = 0; bits < uint64_t(1) << widthOf(type.element); ++bits) {
+      double expected = toDouble(APFloat(type.semantics, llvm::APInt(widthOf(type.element), bits)));
       Scalar value = decode(type.element, bits);
       expectSame(value.real, expected, "decode", double(bits));
       if (!std::isnan(expected))
@@ -87,11 +85,9 @@ TEST(Numbers, RoundsOnceToNearestEven) {
       double low = decode(type.element, pattern).real;
       double high = decode(type.element, pattern + 1).real;
       double tie = low + (high - low) / 2;
-      for (double value :
-           {low, tie, std::nextafter(tie, low), std::nextafter(tie, high),
-            low * 1.0e3, low / 3.0, std::ldexp(low, int(random() % 600) - 300)})
-        expectSame(roundTo(type.element, value), reference(type, value),
-                   "round", value);
+      for (double value : {low, tie, std::nextafter(tie, low), std::nextafter(tie, high),
+                           low * 1.0e3, low / 3.0, std::ldexp(low, int(random() % 600) - 300)})
+        expectSame(roundTo(type.element, value), reference(type, value), "round", value);
     }
   }
 }
@@ -119,19 +115,17 @@ TEST(Numbers, IntegersRoundOnce) {
 }
 
 TEST(Numbers, ToIntegersSaturates) {
-  double inputs[] = {
-      0.0,     -0.0,     0.5,    -0.5,  -0.99,  1.5,      -1.5,      126.9,
-      127.0,   127.9,    128.0,  255.9, 256.0,  -128.0,   -128.9,    -129.0,
-      32767.,  -32768.5, 65536,  2.1e9, -2.2e9, 4.3e9,    9.2e18,    9.3e18,
-      -9.3e18, 1.8e19,   1.9e19, 1e300, -1e300, INFINITY, -INFINITY, NAN};
+  double inputs[] = {0.0,     -0.0,     0.5,    -0.5,  -0.99,  1.5,      -1.5,      126.9,
+                     127.0,   127.9,    128.0,  255.9, 256.0,  -128.0,   -128.9,    -129.0,
+                     32767.,  -32768.5, 65536,  2.1e9, -2.2e9, 4.3e9,    9.2e18,    9.3e18,
+                     -9.3e18, 1.8e19,   1.9e19, 1e300, -1e300, INFINITY, -INFINITY, NAN};
   for (double value : inputs)
     for (unsigned width : {1u, 8u, 16u, 32u, 64u}) {
       bool exact;
       for (bool isSigned : {true, false}) {
         llvm::APSInt expected(width, !isSigned);
         // APFloat saturates too, and gives 0 for NaN.
-        APFloat(value).convertToInteger(expected, APFloat::rmTowardZero,
-                                        &exact);
+        APFloat(value).convertToInteger(expected, APFloat::rmTowardZero, &exact);
         EXPECT_EQ(isSigned ? toSigned(value, width) : toUnsigned(value, width),
                   llvm::APInt(expected).getSExtValue())
             << value << " to " << (isSigned ? "i" : "u") << width;
@@ -153,22 +147,20 @@ TEST(Numbers, FusedMultiplyAddRoundsOnce) {
       }
       APFloat expected = numbers[0];
       expected.fusedMultiplyAdd(numbers[1], numbers[2], nearest);
-      expectSame(
-          fusedMultiplyAdd(type.element, values[0], values[1], values[2]),
-          toDouble(expected), "fma", values[0]);
+      expectSame(fusedMultiplyAdd(type.element, values[0], values[1], values[2]),
+                 toDouble(expected), "fma", values[0]);
     }
   // Ties that a second rounding would get wrong: 1 + 2^-8 + a little, in bf16.
   double tiny = std::ldexp(1.0, -100);
-  EXPECT_EQ(fusedMultiplyAdd(Element::bf16, 1.0 + std::ldexp(1.0, -4),
-                             1.0 + std::ldexp(1.0, -4), tiny),
-            reference(types[1], 1.12890625 + 1e-9));
+  EXPECT_EQ(
+      fusedMultiplyAdd(Element::bf16, 1.0 + std::ldexp(1.0, -4), 1.0 + std::ldexp(1.0, -4), tiny),
+      reference(types[1], 1.12890625 + 1e-9));
 }
 
 TEST(Numbers, Wraps) {
   for (unsigned width : {1u, 8u, 16u, 32u, 64u})
-    for (int64_t value :
-         {int64_t(0), int64_t(1), int64_t(-1), int64_t(127), int64_t(128),
-          int64_t(255), int64_t(256), int64_t(-129), INT64_MAX, INT64_MIN}) {
+    for (int64_t value : {int64_t(0), int64_t(1), int64_t(-1), int64_t(127), int64_t(128),
+                          int64_t(255), int64_t(256), int64_t(-129), INT64_MAX, INT64_MIN}) {
       llvm::APInt bits = llvm::APInt(64, uint64_t(value)).trunc(width);
       EXPECT_EQ(wrap(uint64_t(value), width), bits.getSExtValue());
       EXPECT_EQ(unsignedOf(value, width), bits.getZExtValue());

@@ -15,8 +15,7 @@ namespace {
 
 std::string printed(const char *text, std::vector<detail::Argument> arguments) {
   std::string out;
-  runClean(text, std::move(arguments),
-           {.print = [&](std::string_view line) { out += line; }});
+  runClean(text, std::move(arguments), {.print = [&](std::string_view line) { out += line; }});
   return out;
 }
 
@@ -28,18 +27,16 @@ func.func @print(%a: i32, %b: f32, %c: f16, %d: i1, %e: index, %f: f64, %g: i8) 
   tile.print "{} {} {}%s %d" %e, %f, %g : index, f64, i8
   return
 })";
-  EXPECT_EQ(printed(text, {scalar(i32(-5)), scalar(0.1f), scalar(f16(2.5f)),
-                           scalar(true), index(INT64_MIN), scalar(1e-300),
-                           scalar(i8(-128))}),
+  EXPECT_EQ(printed(text, {scalar(i32(-5)), scalar(0.1f), scalar(f16(2.5f)), scalar(true),
+                           index(INT64_MIN), scalar(1e-300), scalar(i8(-128))}),
             "nothing\n"
             "a=-5, b=0.1; 2.51\n"
             "-9223372036854775808 1e-300 -128%s %d\n");
-  EXPECT_EQ(
-      printed(text, {scalar(i32(0)), scalar(-NAN), scalar(f16(INFINITY)),
-                     scalar(false), index(7), scalar(-0.0), scalar(i8(0))}),
-      "nothing\n"
-      "a=0, b=nan; inf0\n"
-      "7 -0 0%s %d\n");
+  EXPECT_EQ(printed(text, {scalar(i32(0)), scalar(-NAN), scalar(f16(INFINITY)), scalar(false),
+                           index(7), scalar(-0.0), scalar(i8(0))}),
+            "nothing\n"
+            "a=0, b=nan; inf0\n"
+            "7 -0 0%s %d\n");
 }
 
 TEST(Print, Tiles) {
@@ -64,10 +61,9 @@ func.func @print(%A: !g3i32) attributes {tile.kernel} {
   Tensor<i32> A({2, 2, 3});
   for (int i = 0; i < 12; ++i)
     A.data[i] = i;
-  EXPECT_EQ(printed(text, {A}),
-            "t = [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [9, 10, 11]]]!\n"
-            "[[[0, 6], [3, 9]], [[1, 7], [4, 10]], [[2, 8], [5, 11]]]\n"
-            "[1.5, 1.5] 1.5 [[1.5]]\n");
+  EXPECT_EQ(printed(text, {A}), "t = [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [9, 10, 11]]]!\n"
+                                "[[[0, 6], [3, 9]], [[1, 7], [4, 10]], [[2, 8], [5, 11]]]\n"
+                                "[1.5, 1.5] 1.5 [[1.5]]\n");
 }
 
 TEST(Print, GoesToStandardOutputByDefault) {

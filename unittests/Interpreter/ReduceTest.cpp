@@ -27,8 +27,7 @@ func.func @reduce(%A: !g3T, %C: !g2T) attributes {tile.kernel} {
   return
 })";
 
-template <class T>
-void testReduction(const char *kind, double (*combine)(double, double)) {
+template <class T> void testReduction(const char *kind, double (*combine)(double, double)) {
   constexpr Element element = detail::ElementOf<T>::value;
   const char *shapes[] = {"3x4", "2x4", "2x3"};
   int64_t sizes[] = {2, 3, 4};
@@ -52,9 +51,7 @@ void testReduction(const char *kind, double (*combine)(double, double)) {
         for (int64_t j = 0; j < kept[1]; ++j) {
           double expected = double(before(i, j));
           for (int64_t k = 0; k < sizes[dim]; ++k) {
-            double value = double(dim == 0   ? A(k, i, j)
-                                  : dim == 1 ? A(i, k, j)
-                                             : A(i, j, k));
+            double value = double(dim == 0 ? A(k, i, j) : dim == 1 ? A(i, k, j) : A(i, j, k));
             expected = k == 0 && !accumulate ? value : combine(expected, value);
           }
           ASSERT_EQ(double(C(i, j)), expected);

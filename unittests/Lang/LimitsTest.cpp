@@ -42,17 +42,13 @@ TEST(Limits, ExpressionsAreNotEndless) {
     };
   };
   EXPECT_EQ(complaint(kernel(900)), "");
-  EXPECT_EQ(complaint(kernel(300000)),
-            "PS1010: an expression is nested more than 1000 deep");
+  EXPECT_EQ(complaint(kernel(300000)), "PS1010: an expression is nested more than 1000 deep");
 }
 
 TEST(Limits, ScopesAreNotEndless) {
-  auto kernel = [](int depth) {
-    return [depth](Block &b, Index n) { nest(b, n, depth); };
-  };
+  auto kernel = [](int depth) { return [depth](Block &b, Index n) { nest(b, n, depth); }; };
   EXPECT_EQ(complaint(kernel(60)), "");
-  EXPECT_EQ(complaint(kernel(20000)),
-            "PS1010: loops and conditions are nested more than 64 deep");
+  EXPECT_EQ(complaint(kernel(20000)), "PS1010: loops and conditions are nested more than 64 deep");
 }
 
 TEST(Limits, AScopeThatAnExceptionLeftIsReported) {

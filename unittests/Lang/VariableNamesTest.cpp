@@ -35,10 +35,10 @@ TEST(VariableNames, BarriersAndTensorMemory) {
   EXPECT_EQ(variableName("auto r = b.tcgen05.load(slice(acc, {0, n}, {128, 16}));", 0), "r");
   EXPECT_EQ(variableName("auto full = b.mbarrier.alloc(3), empty = b.mbarrier.alloc(3);", 1),
             "empty");
-  EXPECT_EQ(variableName("auto [loaded, done] = b.mbarrier.alloc<2>({1, 1});", 0),
-            "loaded, done");
-  EXPECT_EQ(variableName("      : full(b.mbarrier.alloc(stages)), empty(b.mbarrier.alloc(n)) {}", 1),
-            "empty");
+  EXPECT_EQ(variableName("auto [loaded, done] = b.mbarrier.alloc<2>({1, 1});", 0), "loaded, done");
+  EXPECT_EQ(
+      variableName("      : full(b.mbarrier.alloc(stages)), empty(b.mbarrier.alloc(n)) {}", 1),
+      "empty");
 }
 
 // A helper class that is used twice runs the same line twice.

@@ -27,21 +27,18 @@ const std::vector<f32> &sweep() {
     // Every 4099th pattern of bits: about a million, 2046 for each exponent.
     for (uint64_t bits = 0; bits < uint64_t(1) << 32; bits += 4099)
       x.push_back(detail::bits<f32>(static_cast<uint32_t>(bits)));
-    for (int i = -400000; i <= 400000;
-         ++i) // where exp and tanh do not saturate
+    for (int i = -400000; i <= 400000; ++i) // where exp and tanh do not saturate
       x.push_back(static_cast<f32>(i) * 4e-4f);
     for (int i = -200000; i <= 200000; ++i) // tanh and erf bend here
       x.push_back(static_cast<f32>(i) * 2e-5f);
     for (int i = -50000; i <= 50000; ++i) // log is near zero around one
       x.push_back(1 + static_cast<f32>(i) * 0x1p-23f);
-    for (uint32_t bits = 0; bits < 1000;
-         ++bits) // the smallest subnormal numbers
+    for (uint32_t bits = 0; bits < 1000; ++bits) // the smallest subnormal numbers
       for (uint32_t sign : {0u, 0x80000000u})
         x.push_back(detail::bits<f32>(sign | bits));
-    for (f32 edge : {INFINITY, 88.72283f, 87.33655f, 103.97208f, 104.0f,
-                     127.99999f, 128.0f, 126.0f, 149.0f, 149.5f, 150.0f})
-      for (f32 near :
-           {std::nextafter(edge, 0.0f), edge, std::nextafter(edge, INFINITY)})
+    for (f32 edge : {INFINITY, 88.72283f, 87.33655f, 103.97208f, 104.0f, 127.99999f, 128.0f, 126.0f,
+                     149.0f, 149.5f, 150.0f})
+      for (f32 near : {std::nextafter(edge, 0.0f), edge, std::nextafter(edge, INFINITY)})
         x.insert(x.end(), {near, -near});
     x.push_back(NAN);
     return x;
@@ -84,13 +81,11 @@ void expectWithin(double bound, Function function, double (*exact)(double)) {
   for (size_t i = 0; i < x.size(); ++i) {
     double want = exact(x[i]);
     if (std::isnan(want) || std::isinf(static_cast<f32>(want))) {
-      ASSERT_TRUE(std::isnan(want) ? std::isnan(y[i])
-                                   : y[i] == static_cast<f32>(want))
+      ASSERT_TRUE(std::isnan(want) ? std::isnan(y[i]) : y[i] == static_cast<f32>(want))
           << "at " << x[i] << ": " << y[i] << " instead of " << want;
       continue;
     }
-    ASSERT_EQ(std::signbit(want), std::signbit(y[i]))
-        << "at " << x[i] << ": " << y[i];
+    ASSERT_EQ(std::signbit(want), std::signbit(y[i])) << "at " << x[i] << ": " << y[i];
     double error = std::fabs(y[i] - want) / unitInLastPlace(want);
     if (!(error <= worst)) { // NaN too
       worst = error;
@@ -99,8 +94,7 @@ void expectWithin(double bound, Function function, double (*exact)(double)) {
   }
   EXPECT_LE(worst, bound) << "at " << worstAt;
   testing::Test::RecordProperty("worst_ulp", std::to_string(worst));
-  std::printf("  largest error %.3f units in the last place, at %.9g\n", worst,
-              worstAt);
+  std::printf("  largest error %.3f units in the last place, at %.9g\n", worst, worstAt);
 }
 
 } // namespace
@@ -129,7 +123,5 @@ TEST(ExpAccuracy, Sqrt) {
   expectWithin(0.5, [](auto x) { return sqrt(x); }, std::sqrt);
 }
 TEST(ExpAccuracy, Rsqrt) {
-  expectWithin(
-      1.5, [](auto x) { return rsqrt(x); },
-      [](double x) { return 1 / std::sqrt(x); });
+  expectWithin(1.5, [](auto x) { return rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); });
 }

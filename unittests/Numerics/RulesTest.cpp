@@ -40,15 +40,13 @@ protected:
     kernel(view(x, {n}), view(y, {n}));
     return y;
   }
-  template <class B, class A>
-  std::vector<B> convert(const std::vector<A> &x) const {
+  template <class B, class A> std::vector<B> convert(const std::vector<A> &x) const {
     return map<B>(x, [](auto x) { return cast<B>(x); });
   }
 
   /// The product of a 1 x K and a K x 1 matrix.
   template <class A, class C>
-  C dot(const std::vector<A> &a, const std::vector<A> &b,
-        GemmOptions options = {}) const {
+  C dot(const std::vector<A> &a, const std::vector<A> &b, GemmOptions options = {}) const {
     auto kernel = compile(
         [=](Block &block, In<A, 2> X, In<A, 2> Y, Out<C, 2> Z) {
           auto x = block.shared<A>(16, 16);
@@ -67,8 +65,7 @@ protected:
     return c[0];
   }
 
-  template <class T>
-  T reduced(Reduction kind, const std::vector<T> &x, double fill) const {
+  template <class T> T reduced(Reduction kind, const std::vector<T> &x, double fill) const {
     auto kernel = compile(
         [=](Block &b, In<T, 2> X, Out<T, 1> Y) {
           auto x = b.local<T>(1, 64);
@@ -179,17 +176,14 @@ TEST_P(Rules, ResultsDoNotDependOnThreads) {
 TEST_P(Rules, ProductsAreNotFusedWithSums) {
   // x * x - 1 - 2^-11 is 2^-24 if the product is not rounded, else 0.
   f32 x = 1 + 0x1p-12f;
-  EXPECT_EQ((wide(map<f32>(std::vector<f32>{x},
-                           [](auto x) { return x * x - (1 + 0x1p-11f); }))),
+  EXPECT_EQ((wide(map<f32>(std::vector<f32>{x}, [](auto x) { return x * x - (1 + 0x1p-11f); }))),
             Values{0});
 }
 
 TEST_P(Rules, SumsAreNotReordered) {
-  EXPECT_EQ((wide(map<f32>(std::vector<f32>{1},
-                           [](auto x) { return (x + 1e8f) - 1e8f; }))),
+  EXPECT_EQ((wide(map<f32>(std::vector<f32>{1}, [](auto x) { return (x + 1e8f) - 1e8f; }))),
             Values{0});
-  EXPECT_EQ((wide(map<f32>(std::vector<f32>{3},
-                           [](auto x) { return x * (1.0f / 3) * 3; }))),
+  EXPECT_EQ((wide(map<f32>(std::vector<f32>{3}, [](auto x) { return x * (1.0f / 3) * 3; }))),
             (Values{3.0f * (1.0f / 3) * 3}));
 }
 
@@ -201,16 +195,15 @@ TEST_P(Rules, DivisionIsCorrectlyRounded) {
 }
 
 TEST_P(Rules, HalfArithmeticRoundsToHalf) {
-  EXPECT_EQ((wide(map<f16>(std::vector<f16>{2048.0f, 2050.0f},
-                           [](auto x) { return (x + 1) - x; }))),
-            (Values{0, 2})); // 2051 is halfway and goes to 2052
+  EXPECT_EQ(
+      (wide(map<f16>(std::vector<f16>{2048.0f, 2050.0f}, [](auto x) { return (x + 1) - x; }))),
+      (Values{0, 2})); // 2051 is halfway and goes to 2052
 }
 
 TEST_P(Rules, FunctionsOfHalfRoundToHalf) {
   std::vector<f16> x = {1.0f, -3.0f, 12.0f, -20.0f};
   auto y = map<f16>(x, [](auto x) { return exp(x); });
-  auto z =
-      map<bf16>(std::vector<bf16>{1.0f, 2.5f}, [](auto x) { return erf(x); });
+  auto z = map<bf16>(std::vector<bf16>{1.0f, 2.5f}, [](auto x) { return erf(x); });
   for (size_t i = 0; i < x.size(); ++i)
     EXPECT_EQ(float(y[i]), float(f16(std::exp(float(x[i])))));
   EXPECT_EQ(float(z[0]), float(bf16(std::erf(1.0f))));
@@ -219,16 +212,14 @@ TEST_P(Rules, FunctionsOfHalfRoundToHalf) {
 
 TEST_P(Rules, SubnormalNumbersAreKept) {
   EXPECT_EQ(
-      (wide(map<f32>(std::vector<f32>{0x1p-149f, 0x1p-126f},
-                     [](auto x) { return x * 0.5f + x; }))),
+      (wide(map<f32>(std::vector<f32>{0x1p-149f, 0x1p-126f}, [](auto x) { return x * 0.5f + x; }))),
       (Values{0x1p-149, 0x1.8p-126})); // half of the smallest rounds to zero
 }
 
 // NaN, infinity and zero.
 
 TEST_P(Rules, NaNAndInfinityFollowIeee) {
-  auto y = map<f32>(std::vector<f32>{0, 1, -1, infinity},
-                    [](auto x) { return x / (x * 0); });
+  auto y = map<f32>(std::vector<f32>{0, 1, -1, infinity}, [](auto x) { return x / (x * 0); });
   EXPECT_TRUE(std::isnan(y[0]));
   EXPECT_EQ(y[1], infinity);
   EXPECT_EQ(y[2], infinity); // -1 / -0
@@ -236,8 +227,7 @@ TEST_P(Rules, NaNAndInfinityFollowIeee) {
 }
 
 TEST_P(Rules, MaxAndMinPassNaNOn) {
-  auto y =
-      map<f32>(std::vector<f32>{NAN, 1, -2}, [](auto x) { return max(x, 0); });
+  auto y = map<f32>(std::vector<f32>{NAN, 1, -2}, [](auto x) { return max(x, 0); });
   EXPECT_TRUE(std::isnan(y[0]));
   EXPECT_EQ(y[1], 1);
   EXPECT_EQ(y[2], 0);
@@ -254,21 +244,17 @@ TEST_P(Rules, CopiesKeepTheBitsOfNaN) {
         b.copy(x, Y.at(0));
       },
       target());
-  std::vector<f32> x = {detail::bits<f32>(0x7fc12345u),
-                        detail::bits<f32>(0xffabcdefu)},
-                   y(2);
+  std::vector<f32> x = {detail::bits<f32>(0x7fc12345u), detail::bits<f32>(0xffabcdefu)}, y(2);
   kernel(view(x, {2}), view(y, {2}));
   EXPECT_EQ(detail::bits<uint32_t>(y[0]), 0x7fc12345u);
   EXPECT_EQ(detail::bits<uint32_t>(y[1]), 0xffabcdefu);
 }
 
 TEST_P(Rules, MaxOrdersZeros) {
-  auto up = map<f32>(std::vector<f32>{-0.0f, 0.0f},
-                     [](auto x) { return max(x, -0.0f); });
+  auto up = map<f32>(std::vector<f32>{-0.0f, 0.0f}, [](auto x) { return max(x, -0.0f); });
   EXPECT_TRUE(std::signbit(up[0]));
   EXPECT_FALSE(std::signbit(up[1]));
-  auto down = map<f32>(std::vector<f32>{-0.0f, 0.0f},
-                       [](auto x) { return min(x, 0.0f); });
+  auto down = map<f32>(std::vector<f32>{-0.0f, 0.0f}, [](auto x) { return min(x, 0.0f); });
   EXPECT_TRUE(std::signbit(down[0]));
   EXPECT_FALSE(std::signbit(down[1]));
 }
@@ -276,13 +262,12 @@ TEST_P(Rules, MaxOrdersZeros) {
 TEST_P(Rules, ComparisonsWithNaNAreFalseExceptUnequal) {
   std::vector<f32> x = {NAN, 1};
   auto chosen = [&](auto condition) {
-    return wide(
-        map<f32>(x, [=](auto x) { return where(condition(x), x * 0 + 1, 0); }));
+    return wide(map<f32>(x, [=](auto x) { return where(condition(x), x * 0 + 1, 0); }));
   };
   // x * 0 is NaN in the first place, so a condition that holds there shows.
-  for (double first : {chosen([](auto x) { return x < 2; })[0],
-                       chosen([](auto x) { return x >= 2; })[0],
-                       chosen([](auto x) { return x == x; })[0]})
+  for (double first :
+       {chosen([](auto x) { return x < 2; })[0], chosen([](auto x) { return x >= 2; })[0],
+        chosen([](auto x) { return x == x; })[0]})
     EXPECT_EQ(first, 0);
   EXPECT_TRUE(std::isnan(chosen([](auto x) { return x != x; })[0]));
   EXPECT_EQ(chosen([](auto x) { return x == x; })[1], 1);
@@ -295,8 +280,7 @@ TEST_P(Rules, NarrowingRoundsToNearestEven) {
   EXPECT_EQ(wide(convert<f16>(x)), (Values{1, 1 + 0x1p-9, 0, 0x1p-24, 0}));
   EXPECT_EQ(wide(convert<bf16>(std::vector<f32>{1 + 0x1p-8f, 1 + 0x3p-8f})),
             (Values{1, 1 + 0x1p-6}));
-  EXPECT_EQ(wide(convert<f8e4m3>(
-                std::vector<f32>{1.0625f, 1.1875f, 0x1p-9f, 0x1p-10f})),
+  EXPECT_EQ(wide(convert<f8e4m3>(std::vector<f32>{1.0625f, 1.1875f, 0x1p-9f, 0x1p-10f})),
             (Values{1, 1.25, 0x1p-9, 0}));
 }
 
@@ -314,8 +298,7 @@ TEST_P(Rules, OverflowIsInfinityOrNaNAndNeverSaturates) {
 TEST_P(Rules, IntegersRoundOnceToFloats) {
   std::vector<i32> x = {16777217, -16777217, 2049, 70000};
   EXPECT_EQ(wide(convert<f32>(x)), (Values{16777216, -16777216, 2049, 70000}));
-  EXPECT_EQ(wide(convert<f16>(x)),
-            (Values{INFINITY, -INFINITY, 2048, INFINITY}));
+  EXPECT_EQ(wide(convert<f16>(x)), (Values{INFINITY, -INFINITY, 2048, INFINITY}));
 }
 
 TEST_P(Rules, NarrowIntegersWrap) {
@@ -324,20 +307,17 @@ TEST_P(Rules, NarrowIntegersWrap) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, Rules,
-                         testing::Values(Target::Kind::Native,
-                                         Target::Kind::Interpreter),
+                         testing::Values(Target::Kind::Native, Target::Kind::Interpreter),
                          [](const auto &info) {
-                           return info.param == Target::Kind::Native
-                                      ? "Native"
-                                      : "Interpreter";
+                           return info.param == Target::Kind::Native ? "Native" : "Interpreter";
                          });
 
 // A double is rounded to f32 on its way to a narrower type in native code; the
 // interpreter rounds once. They differ by one unit in the last place, and only
 // for values that lie within 2^-25 of the middle between two numbers.
 TEST(RulesOfDouble, NarrowingGoesThroughFloatInNativeCode) {
-  for (auto [target, want] : {std::pair(Target::native(), 1.0),
-                              std::pair(Target::interpreter(), 1 + 0x1p-10)}) {
+  for (auto [target, want] :
+       {std::pair(Target::native(), 1.0), std::pair(Target::interpreter(), 1 + 0x1p-10)}) {
     auto kernel = compile(
         [](Block &b, In<f64, 1> X, Out<f16, 1> Y) {
           auto x = b.local<f64>(1);

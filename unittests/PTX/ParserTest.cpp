@@ -15,8 +15,7 @@ using namespace penstock::ptx;
 
 namespace {
 
-ParseResult kernel(const std::string &body,
-                   const std::string &target = "sm_100a") {
+ParseResult kernel(const std::string &body, const std::string &target = "sm_100a") {
   return parse(".version 9.0\n.target " + target +
                    "\n.address_size 64\n.visible .entry k(.param .u64 p, "
                    ".param .align 64 .b8 q[128]) {\n" +
@@ -53,11 +52,10 @@ ret;
 .file 3 "x.cu")");
   // .file is not a statement of a body.
   EXPECT_EQ(firstCode(r), unsigned(PtxDirective));
-  r = parse(
-      ".version 9.0\n.target sm_90a\n.entry k()\n{\n.loc 3 42 7, "
-      "function_name $L__info_string0, inlined_at 3 5 1\nret;\n}\n.file 3 "
-      "\"x.cu\"\n",
-      "t.ptx");
+  r = parse(".version 9.0\n.target sm_90a\n.entry k()\n{\n.loc 3 42 7, "
+            "function_name $L__info_string0, inlined_at 3 5 1\nret;\n}\n.file 3 "
+            "\"x.cu\"\n",
+            "t.ptx");
   ASSERT_TRUE(r.module);
   EXPECT_EQ(r.module->functions[0]->body[0]->loc.line, 42u);
   EXPECT_EQ(r.module->files.at(3), "x.cu");
@@ -96,10 +94,8 @@ TEST(Parser, OperandsAreChecked) {
   EXPECT_EQ(firstCode(kernel(".reg .b32 %r<2>; .reg .b64 %d<2>;\n"
                              "add.s32 %r0, %r1, %d1;")),
             unsigned(PtxOperands));
-  EXPECT_EQ(firstCode(kernel(".reg .b32 %r<2>;\nadd.s32 %r0, %r1;")),
-            unsigned(PtxOperands));
-  EXPECT_EQ(firstCode(kernel(".reg .b32 %r<2>;\nbra nowhere;")),
-            unsigned(PtxUnknownName));
+  EXPECT_EQ(firstCode(kernel(".reg .b32 %r<2>;\nadd.s32 %r0, %r1;")), unsigned(PtxOperands));
+  EXPECT_EQ(firstCode(kernel(".reg .b32 %r<2>;\nbra nowhere;")), unsigned(PtxUnknownName));
 }
 
 TEST(Parser, TargetsAreChecked) {
@@ -111,10 +107,9 @@ TEST(Parser, TargetsAreChecked) {
 
 TEST(Parser, ModifiersInAnyOrder) {
   // Both orders are found in shipped kernels.
-  ParseResult r = kernel(
-      ".reg .b32 %r<4>;\n"
-      "stmatrix.sync.aligned.x2.m8n8.shared.b16 [%r0], {%r1, %r2};\n"
-      "stmatrix.sync.aligned.m8n8.x2.shared::cta.b16 [%r0], {%r1, %r2};\n");
+  ParseResult r = kernel(".reg .b32 %r<4>;\n"
+                         "stmatrix.sync.aligned.x2.m8n8.shared.b16 [%r0], {%r1, %r2};\n"
+                         "stmatrix.sync.aligned.m8n8.x2.shared::cta.b16 [%r0], {%r1, %r2};\n");
   EXPECT_TRUE(r.module);
   // But types keep their order.
   EXPECT_EQ(firstCode(kernel(".reg .b32 %r<4>; .reg .b16 %h;\n"
@@ -123,13 +118,12 @@ TEST(Parser, ModifiersInAnyOrder) {
 }
 
 TEST(Parser, SurvivesBrokenText) {
-  for (const char *text :
-       {"", "{", "}", ".version", ".version 9.0 .target", "/*", "\"",
-        ".version 9.0\n.target sm_90a\n.entry k(", ".version 9.0\n.entry k() {",
-        ".version 9.0\n.entry k() { @", ".version 9.0\n.entry k() { {{{{",
-        ".version 9.0\n.global .b8 x[99999999999999999999];",
-        ".version 9.0\n.entry k() { .reg .b32 %r<99999999>; }",
-        ".version 9.0\n.entry k() { ld.u32 %r0, [[[[[[[[; }"}) {
+  for (const char *text : {"", "{", "}", ".version", ".version 9.0 .target", "/*", "\"",
+                           ".version 9.0\n.target sm_90a\n.entry k(", ".version 9.0\n.entry k() {",
+                           ".version 9.0\n.entry k() { @", ".version 9.0\n.entry k() { {{{{",
+                           ".version 9.0\n.global .b8 x[99999999999999999999];",
+                           ".version 9.0\n.entry k() { .reg .b32 %r<99999999>; }",
+                           ".version 9.0\n.entry k() { ld.u32 %r0, [[[[[[[[; }"}) {
     ParseResult r = parse(text, "t.ptx");
     EXPECT_FALSE(r.module) << text;
     EXPECT_FALSE(r.diagnostics.empty()) << text;

@@ -132,8 +132,7 @@ TEST(RunPipelines, AMissingWaitIsSeen) {
   auto a = numbers(n * width);
   std::vector<float> eager(width), latest(width);
   kernel.launch({}, view(a, {n * width}), n, view(eager, {width}));
-  kernel.launch({.completion = Completion::Latest}, view(a, {n * width}), n,
-                view(latest, {width}));
+  kernel.launch({.completion = Completion::Latest}, view(a, {n * width}), n, view(latest, {width}));
   EXPECT_NE(eager, latest);
   EXPECT_EQ(latest, std::vector<float>(width, 0));
 }

@@ -96,9 +96,9 @@ TEST(CheckArguments, WhereItIsReported) {
 }
 
 TEST(CheckArguments, SizesOfTheSignature) {
-  KernelInfo info = infoOf({tensorInfo("A", 2, false, {"M", "K"}),
-                            tensorInfo("B", 2, false, {"K", "3"}),
-                            tensorInfo("C", 2, true, {"M", "3"})});
+  KernelInfo info =
+      infoOf({tensorInfo("A", 2, false, {"M", "K"}), tensorInfo("B", 2, false, {"K", "3"}),
+              tensorInfo("C", 2, true, {"M", "3"})});
   auto run = [&](int64_t m, int64_t k, int64_t k2, int64_t n, int64_t m2, int64_t n2) {
     return findings(info,
                     {tensor(0x10000, {m, k}), tensor(0x20000, {k2, n}), tensor(0x30000, {m2, n2})});

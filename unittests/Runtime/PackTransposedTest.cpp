@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Runtime/PackTransposed.h"
-#include "gtest/gtest.h"
 #include "penstock/elements.h"
+#include "gtest/gtest.h"
 
 #include <cmath>
 #include <cstring>

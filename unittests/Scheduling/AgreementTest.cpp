@@ -63,13 +63,11 @@ TEST(Agreement, WithConcreteIterations) {
     Answer mine = ask(i), expected = judge(i);
     ASSERT_EQ(mine.codes, expected.codes)
         << "trial " << trial << "\n"
-        << printInstance(i) << "library: " << show(mine)
-        << "\nconcrete: " << show(expected);
+        << printInstance(i) << "library: " << show(mine) << "\nconcrete: " << show(expected);
     if (!mine.versions.empty())
       ASSERT_EQ(mine.versions, expected.versions)
           << "trial " << trial << "\n"
-          << printInstance(i) << "library: " << show(mine)
-          << "\nconcrete: " << show(expected);
+          << printInstance(i) << "library: " << show(mine) << "\nconcrete: " << show(expected);
     for (unsigned c : mine.codes)
       ++seen[c];
     if (mine.codes.empty()) {
@@ -82,19 +80,17 @@ TEST(Agreement, WithConcreteIterations) {
         }
     }
   }
-  std::cout << "legal=" << legal << " staged=" << staged
-            << " versioned=" << versioned << " malformed=" << malformed << " ";
+  std::cout << "legal=" << legal << " staged=" << staged << " versioned=" << versioned
+            << " malformed=" << malformed << " ";
   for (auto [code, times] : seen)
     std::cout << codeName(code) << "=" << times << " ";
   std::cout << "\n";
   EXPECT_GT(legal, trials / 5);
   EXPECT_GT(staged, trials / 10);
   EXPECT_GT(versioned, trials / 20);
-  for (unsigned code :
-       {ReadBeforeWrite, WriteBeforeWrite, WriteBeforeRead, WaitBeforeIssue,
-        ScalarOtherStage, ScalarBeforeUse, CommitOtherStage, CommitBeforeGroup,
-        CommitNotAlone, FenceMoved, OrderTwice, VersionsTooFew,
-        VersionsOnFixed})
+  for (unsigned code : {ReadBeforeWrite, WriteBeforeWrite, WriteBeforeRead, WaitBeforeIssue,
+                        ScalarOtherStage, ScalarBeforeUse, CommitOtherStage, CommitBeforeGroup,
+                        CommitNotAlone, FenceMoved, OrderTwice, VersionsTooFew, VersionsOnFixed})
     EXPECT_GT(seen[code], 5) << codeName(code);
 }
 
@@ -125,9 +121,8 @@ TEST(Agreement, LargeBodyIsCheckedQuickly) {
     text += "  buffer b" + std::to_string(b) + " shared bytes 128\n";
   for (int s = 0; s < 100; ++s) {
     auto buffer = [&](int x) { return "b" + std::to_string(x % 30); };
-    text += "  statement s" + std::to_string(s) + " compute reads " +
-            buffer(s + 29) + ", " + buffer(s + 17) + "[4*k:4] writes " +
-            buffer(s) + "\n";
+    text += "  statement s" + std::to_string(s) + " compute reads " + buffer(s + 29) + ", " +
+            buffer(s + 17) + "[4*k:4] writes " + buffer(s) + "\n";
   }
   text += "  schedule stage";
   for (int s = 0; s < 100; ++s)
@@ -139,16 +134,13 @@ TEST(Agreement, LargeBodyIsCheckedQuickly) {
   auto start = std::chrono::steady_clock::now();
   LoopModel model(i.problem);
   Verdict verdict = verify(model, *i.schedule);
-  double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (size_t s = 0; s < i.problem.statements.size(); s += 10)
     i.problem.statements[s].kind = StatementKind::Copy;
   start = std::chrono::steady_clock::now();
   Inferred plan = infer(i.problem, 3);
   double inferring =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_TRUE(plan.schedule || !plan.diagnostics.empty());
   EXPECT_LT(inferring, 1.0);
   std::cout << "inference seconds=" << inferring << "\n";

@@ -148,8 +148,7 @@ TEST(Annotations, GroupsStayTogether) {
   EXPECT_THAT(with("stage 0 0 0 1 order 0 1 2 3"), IsEmpty());
   EXPECT_THAT(with("stage 0 0 1 2 order 1 2 0 3"), IsEmpty());
   EXPECT_THAT(with("stage 0 0 0 1 order 0 2 1 3"), ElementsAre(CommitNotAlone));
-  EXPECT_THAT(with("stage 0 1 0 2 order 0 1 2 3"),
-              ElementsAre(CommitOtherStage));
+  EXPECT_THAT(with("stage 0 1 0 2 order 0 1 2 3"), ElementsAre(CommitOtherStage));
 }
 
 TEST(Annotations, IllegalSchedulesComeWithTheirReasons) {

@@ -94,8 +94,7 @@ private:
             for (Instance member : all[g].members)
               note(member, {i, k}, true, !x.countReadsOnly);
             // The first iteration of the wait that ends the group.
-            if (!all[g].members.empty() &&
-                committed.insert({all[g].commit, i}).second &&
+            if (!all[g].members.empty() && committed.insert({all[g].commit, i}).second &&
                 at(all[g].commit) >= at({i, k}))
               waitsBeforeCommit = true;
           }
@@ -125,9 +124,7 @@ private:
           endOf[write].push_back(end);
         }
   }
-  const End &endAt(Instance x, bool write) const {
-    return endOf[write][x.i * (horizon + 8) + x.k];
-  }
+  const End &endAt(Instance x, bool write) const { return endOf[write][x.i * (horizon + 8) + x.k]; }
   bool awaited(Instance x, bool write) const { return endAt(x, write).awaited; }
   Time completion(Instance x, bool write) const { return endAt(x, write).at; }
 
@@ -175,8 +172,7 @@ private:
   }
 
   /// Where `a` has ended as far as `b` is concerned, if before `b`.
-  std::optional<Time> endedBefore(Instance a, bool write, Instance b,
-                                  unsigned buffer) const {
+  std::optional<Time> endedBefore(Instance a, bool write, Instance b, unsigned buffer) const {
     std::optional<Time> best;
     auto consider = [&](Time t) {
       if (t < at(b) && (!best || t < *best))
@@ -193,8 +189,8 @@ private:
     for (unsigned m = 0; m < count(); ++m)
       for (int64_t k = a.k; k <= b.k; ++k) {
         Instance later{m, k};
-        if (st(m).async && st(m).queue == x.queue && at(later) > at(a) &&
-            awaited(later, write) && holds(known(k, {a, b}), st(m).guard))
+        if (st(m).async && st(m).queue == x.queue && at(later) > at(a) && awaited(later, write) &&
+            holds(known(k, {a, b}), st(m).guard))
           consider(completion(later, write));
       }
     return best;
@@ -209,21 +205,17 @@ private:
       codes.insert(VersionsOnFixed);
     int64_t v = may && stated ? stated : needed;
     bool carriedHazard = false;
-    forPairs(b,
-             [&](Instance x, const Access &ax, Instance y, const Access &ay) {
-               if ((may && (y.k - x.k) % v != 0) || !coexist(x, y) ||
-                   !meet(ax.region, x.k, ay.region, y.k))
-                 return;
-               if (!endedBefore(x, ax.write, y, b)) {
-                 codes.insert(!ay.write  ? ReadBeforeWrite
-                              : ax.write ? WriteBeforeWrite
-                                         : WriteBeforeRead);
-                 carriedHazard |= y.k > x.k;
-                 return;
-               }
-               if (!fenced(x, ax, y, ay, b))
-                 codes.insert(FenceMoved);
-             });
+    forPairs(b, [&](Instance x, const Access &ax, Instance y, const Access &ay) {
+      if ((may && (y.k - x.k) % v != 0) || !coexist(x, y) || !meet(ax.region, x.k, ay.region, y.k))
+        return;
+      if (!endedBefore(x, ax.write, y, b)) {
+        codes.insert(!ay.write ? ReadBeforeWrite : ax.write ? WriteBeforeWrite : WriteBeforeRead);
+        carriedHazard |= y.k > x.k;
+        return;
+      }
+      if (!fenced(x, ax, y, ay, b))
+        codes.insert(FenceMoved);
+    });
     if (may && stated && stated < needed && !carriedHazard)
       codes.insert(VersionsTooFew);
   }
@@ -284,8 +276,7 @@ private:
               wanted.insert(c);
           else
             wanted = cells(r, k);
-          return std::includes(written.begin(), written.end(), wanted.begin(),
-                               wanted.end());
+          return std::includes(written.begin(), written.end(), wanted.begin(), wanted.end());
         };
         for (unsigned i = 0; i < count(); ++i) {
           if (!holds(now, st(i).guard))
@@ -301,8 +292,7 @@ private:
             if (box) {
               written.merge(cells(a.region, k));
               all |= !buffer.shape.empty() && a.region.box[0].scale == 0 &&
-                     a.region.box[0].offset == 0 &&
-                     a.region.box[0].length == buffer.shape[0];
+                     a.region.box[0].offset == 0 && a.region.box[0].length == buffer.shape[0];
             }
           }
         }
@@ -314,16 +304,13 @@ private:
     return true;
   }
 
-  bool fenced(Instance x, const Access &ax, Instance y, const Access &ay,
-              unsigned b) const {
+  bool fenced(Instance x, const Access &ax, Instance y, const Access &ay, unsigned b) const {
     auto matches = [&](unsigned f) {
       auto in = [](const auto &list, auto value) {
-        return list.empty() ||
-               std::find(list.begin(), list.end(), value) != list.end();
+        return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
       };
-      return st(f).kind == StatementKind::Fence &&
-             in(st(f).fenceFrom, ax.proxy) && in(st(f).fenceTo, ay.proxy) &&
-             in(st(f).fenceSpaces, p.buffers[b].space);
+      return st(f).kind == StatementKind::Fence && in(st(f).fenceFrom, ax.proxy) &&
+             in(st(f).fenceTo, ay.proxy) && in(st(f).fenceSpaces, p.buffers[b].space);
     };
     Time ended = *endedBefore(x, ax.write, y, b);
     for (unsigned f = 0; f < count(); ++f)
@@ -381,10 +368,9 @@ private:
           codes.insert(CommitBeforeGroup);
         for (unsigned o = 0; o < count(); ++o) {
           bool member = std::find(group.begin(), group.end(), o) != group.end();
-          bool queued = st(o).queue == st(c).queue &&
-                        (st(o).async || st(o).kind == StatementKind::Commit);
-          if (o != c && !member && queued && s.order[o] > s.order[i] &&
-              s.order[o] < s.order[c])
+          bool queued =
+              st(o).queue == st(c).queue && (st(o).async || st(o).kind == StatementKind::Commit);
+          if (o != c && !member && queued && s.order[o] > s.order[i] && s.order[o] < s.order[c])
             codes.insert(CommitNotAlone);
         }
       }

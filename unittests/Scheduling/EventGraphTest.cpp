@@ -15,26 +15,25 @@ using namespace penstock::sched;
 namespace {
 
 /// All simple cycles by depth-first search, each from its smallest event.
-void forEachCycle(
-    const EventGraph &graph,
-    const std::function<void(int64_t distance, int64_t latency)> &visit) {
+void forEachCycle(const EventGraph &graph,
+                  const std::function<void(int64_t distance, int64_t latency)> &visit) {
   size_t count = graph.events.size();
   std::vector<bool> on(count);
   for (unsigned root = 0; root < count; ++root) {
-    std::function<void(unsigned, int64_t, int64_t)> walk =
-        [&](unsigned at, int64_t distance, int64_t latency) {
-          for (const GraphEdge &e : graph.edges) {
-            if (e.from != at || e.to < root)
-              continue;
-            if (e.to == root)
-              visit(distance + e.distance, latency + e.latency);
-            else if (!on[e.to]) {
-              on[e.to] = true;
-              walk(e.to, distance + e.distance, latency + e.latency);
-              on[e.to] = false;
-            }
-          }
-        };
+    std::function<void(unsigned, int64_t, int64_t)> walk = [&](unsigned at, int64_t distance,
+                                                               int64_t latency) {
+      for (const GraphEdge &e : graph.edges) {
+        if (e.from != at || e.to < root)
+          continue;
+        if (e.to == root)
+          visit(distance + e.distance, latency + e.latency);
+        else if (!on[e.to]) {
+          on[e.to] = true;
+          walk(e.to, distance + e.distance, latency + e.latency);
+          on[e.to] = false;
+        }
+      }
+    };
     on[root] = true;
     walk(root, 0, 0);
     on[root] = false;
@@ -51,8 +50,7 @@ TEST(EventGraph, CyclesEqualEnumeration) {
       graph.add("e" + std::to_string(i));
     int edges = events + rng() % 5;
     for (int i = 0; i < edges; ++i)
-      graph.edge(rng() % events, rng() % events, int64_t(rng() % 6) - 1,
-                 rng() % 30);
+      graph.edge(rng() % events, rng() % events, int64_t(rng() % 6) - 1, rng() % 30);
     bool tokenless = false;
     Rational best{-1, 1};
     forEachCycle(graph, [&](int64_t distance, int64_t latency) {
@@ -66,9 +64,8 @@ TEST(EventGraph, CyclesEqualEnumeration) {
       ++without;
       EXPECT_LE(cycle->distance, 0);
       for (size_t i = 0; i < cycle->edges.size(); ++i)
-        EXPECT_EQ(
-            graph.edges[cycle->edges[i]].to,
-            graph.edges[cycle->edges[(i + 1) % cycle->edges.size()]].from);
+        EXPECT_EQ(graph.edges[cycle->edges[i]].to,
+                  graph.edges[cycle->edges[(i + 1) % cycle->edges.size()]].from);
       continue;
     }
     auto critical = maximumCycleRatio(graph);
@@ -78,8 +75,7 @@ TEST(EventGraph, CyclesEqualEnumeration) {
     ++ratios;
     fractions += critical->ratio.den > 1;
     EXPECT_EQ(critical->ratio, best) << trial;
-    EXPECT_EQ(Rational::of(critical->cycle.latency, critical->cycle.distance),
-              best);
+    EXPECT_EQ(Rational::of(critical->cycle.latency, critical->cycle.distance), best);
   }
   EXPECT_GT(without, 300);
   EXPECT_GT(ratios, 300);

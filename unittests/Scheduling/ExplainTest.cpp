@@ -45,8 +45,7 @@ TEST(Explain, BoundByTheSlotUntilTheEngineIsFull) {
 
   Explanation four = explain(p, *infer(p, 4).schedule);
   EXPECT_EQ(four.interval, (Rational{40, 1}));
-  EXPECT_THAT(four.boundBy,
-              HasSubstr("bound by the cuda engine: 40 of 40 cycles"));
+  EXPECT_THAT(four.boundBy, HasSubstr("bound by the cuda engine: 40 of 40 cycles"));
   for (const DeeperPlan &d : four.deeper)
     EXPECT_EQ(d.interval, (Rational{40, 1}));
   EXPECT_THAT(renderExplanation(four), HasSubstr("would fit and gain nothing"));
@@ -83,21 +82,20 @@ TEST(Explain, StatementsAndBuffers) {
 
 TEST(Explain, Text) {
   Problem p = loadAndUse(3500);
-  EXPECT_EQ(
-      renderExplanation(explain(p, *infer(p, 3).schedule)),
-      "loop l kernel.cpp:18  3 stages\n"
-      "  #  statement  stage  order  engine    cycles       completes\n"
-      "  0  load       0      0      tma       10 / 100     before `use` of k\n"
-      "  1  use        2      1      cuda      40 / 40      at once\n"
-      "  buffer S: 3 versions x 1000 bytes of shared memory; `use` of k must "
-      "end before `load` of k+3 reuses the slot\n"
-      "  shared memory: 3000 bytes of 3500 bytes\n"
-      "  bound by a circle of dependences over 3 iterations: 140/3 cycles per "
-      "iteration (load -> load done -> use)\n"
-      "  one more version of S does not fit: 500 bytes of shared memory are "
-      "missing\n"
-      "  one more stage does not fit: 500 bytes of shared memory are "
-      "missing\n");
+  EXPECT_EQ(renderExplanation(explain(p, *infer(p, 3).schedule)),
+            "loop l kernel.cpp:18  3 stages\n"
+            "  #  statement  stage  order  engine    cycles       completes\n"
+            "  0  load       0      0      tma       10 / 100     before `use` of k\n"
+            "  1  use        2      1      cuda      40 / 40      at once\n"
+            "  buffer S: 3 versions x 1000 bytes of shared memory; `use` of k must "
+            "end before `load` of k+3 reuses the slot\n"
+            "  shared memory: 3000 bytes of 3500 bytes\n"
+            "  bound by a circle of dependences over 3 iterations: 140/3 cycles per "
+            "iteration (load -> load done -> use)\n"
+            "  one more version of S does not fit: 500 bytes of shared memory are "
+            "missing\n"
+            "  one more stage does not fit: 500 bytes of shared memory are "
+            "missing\n");
 }
 
 TEST(Explain, WithoutTimesThereIsNoInterval) {

@@ -52,15 +52,15 @@ struct Row {
 
 /// The table of the documentation, row by row.
 TEST(Infer, CheckValues) {
-  for (const Row &row : std::vector<Row>{
-           {gemmBody, 1, {0, 0, 1}, {1, 2, 0}, {{"As", 1}, {"Bs", 1}}},
-           {gemmBody, 2, {0, 0, 1}, {0, 1, 2}, {{"As", 2}, {"Bs", 2}}},
-           {gemmBody, 3, {0, 0, 2}, {0, 1, 2}, {{"As", 3}, {"Bs", 3}}},
-           {attentionBody,
-            2,
-            {0, 2, 2, 0, 2},
-            {1, 0, 2, 4, 3},
-            {{"Ks", 2}, {"Vs", 2}, {"S", 1}, {"P", 1}, {"out", 1}}}}) {
+  for (const Row &row :
+       std::vector<Row>{{gemmBody, 1, {0, 0, 1}, {1, 2, 0}, {{"As", 1}, {"Bs", 1}}},
+                        {gemmBody, 2, {0, 0, 1}, {0, 1, 2}, {{"As", 2}, {"Bs", 2}}},
+                        {gemmBody, 3, {0, 0, 2}, {0, 1, 2}, {{"As", 3}, {"Bs", 3}}},
+                        {attentionBody,
+                         2,
+                         {0, 2, 2, 0, 2},
+                         {1, 0, 2, 4, 3},
+                         {{"Ks", 2}, {"Vs", 2}, {"S", 1}, {"P", 1}, {"out", 1}}}}) {
     Instance i = parseOne(row.body);
     Inferred plan = infer(i.problem, row.numStages);
     ASSERT_TRUE(plan.schedule) << render(plan.diagnostics);
@@ -169,9 +169,7 @@ TEST(Infer, FallbackIsDeepest) {
 /// make the pipeline deeper than the plan.
 TEST(Infer, FallbackEqualsExhaustiveSearch) {
   std::mt19937 rng(12);
-  auto pick = [&](int lo, int hi) {
-    return std::uniform_int_distribution<int>(lo, hi)(rng);
-  };
+  auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng); };
   int shallower = 0, refused = 0;
   for (int trial = 0; trial < 2000; ++trial) {
     int consumers = pick(1, 4), place = pick(0, consumers);
@@ -299,8 +297,7 @@ TEST(Infer, NamesTheLargestNumberThatFits) {
   EXPECT_FALSE(plan.schedule);
   ASSERT_EQ(plan.diagnostics.size(), 1u);
   EXPECT_EQ(plan.diagnostics[0].code, VersionsDoNotFit);
-  EXPECT_THAT(plan.diagnostics[0].helps,
-              ElementsAre("num_stages = 7 is the largest that fits"));
+  EXPECT_THAT(plan.diagnostics[0].helps, ElementsAre("num_stages = 7 is the largest that fits"));
 }
 
 /// The schedules that other systems accept and get wrong: each is refused or

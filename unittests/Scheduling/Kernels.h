@@ -12,8 +12,8 @@
 
 namespace penstock::sched {
 
-inline void setCost(Problem &p, const std::string &statement,
-                    const std::string &engine, hw::Cost cost) {
+inline void setCost(Problem &p, const std::string &statement, const std::string &engine,
+                    hw::Cost cost) {
   Statement &s = p.statements.at(p.findStatement(statement));
   s.engine = engine;
   s.busy = cost.busy;
@@ -44,16 +44,14 @@ inline Problem gemmProblem(const hw::Architecture &arch) {
 /// One step of attention forward, 128 queries x 128 keys, head dimension 128.
 /// With \p ownRescale the old output is scaled by a statement of its own.
 inline Problem attentionProblem(const hw::Architecture &arch, bool ownRescale) {
-  std::string softmax =
-      ownRescale ? "  statement softmax compute reads S, top, sum writes P, "
-                   "factor, top, sum at \"attention.cpp\" 34\n"
-                   "  statement rescale compute reads factor, out writes out "
-                   "at \"attention.cpp\" 41\n"
-                 : "  statement softmax compute reads S, top, sum, out writes "
-                   "P, top, sum, out at \"attention.cpp\" 34\n";
-  Problem p =
-      parseOne(
-          R"(loop attention {
+  std::string softmax = ownRescale ? "  statement softmax compute reads S, top, sum writes P, "
+                                     "factor, top, sum at \"attention.cpp\" 34\n"
+                                     "  statement rescale compute reads factor, out writes out "
+                                     "at \"attention.cpp\" 41\n"
+                                   : "  statement softmax compute reads S, top, sum, out writes "
+                                     "P, top, sum, out at \"attention.cpp\" 34\n";
+  Problem p = parseOne(
+                  R"(loop attention {
   buffer K global
   buffer V global
   buffer Ks shared bytes 32768
@@ -68,10 +66,10 @@ inline Problem attentionProblem(const hw::Architecture &arch, bool ownRescale) {
   statement copyK copy async reads K[k] writes Ks at "attention.cpp" 32
   statement QK compute async queue mma reads Ks writes S at "attention.cpp" 33
 )" + softmax +
-          R"(  statement copyV copy async reads V[k] writes Vs at "attention.cpp" 43
+                  R"(  statement copyV copy async reads V[k] writes Vs at "attention.cpp" 43
   statement PV compute async queue mma reads P, Vs, out writes out at "attention.cpp" 44
 })")
-          .problem;
+                  .problem;
   p.capacity[size_t(Space::Shared)] = arch.limits.sharedBytesPerBlock;
   setCost(p, "copyK", "tma", arch.load(32768, 128));
   setCost(p, "copyV", "tma", arch.load(32768, 128));
@@ -81,8 +79,7 @@ inline Problem attentionProblem(const hw::Architecture &arch, bool ownRescale) {
   // function units make the exponentials.
   hw::Cost exp = arch.exponentials(128 * 128);
   hw::Cost rest = arch.elementwise(4 * 128 * 128);
-  setCost(p, "softmax", "cuda",
-          {exp.busy + rest.busy, exp.busy + rest.latency});
+  setCost(p, "softmax", "cuda", {exp.busy + rest.busy, exp.busy + rest.latency});
   if (ownRescale)
     setCost(p, "rescale", "cuda", arch.elementwise(128 * 128));
   return p;

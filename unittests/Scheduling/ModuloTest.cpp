@@ -72,8 +72,7 @@ private:
         // turn_to * ii + offset_to + distance * ii >= turn_from * ii +
         // offset_from + latency
         int64_t least = turn[d.from] - d.distance;
-        while (least * interval + offset[d.to] - turn[d.from] * interval +
-                   d.distance * interval <
+        while (least * interval + offset[d.to] - turn[d.from] * interval + d.distance * interval <
                offset[d.from] + d.latency)
           ++least;
         if (turn[d.to] < least) {
@@ -93,24 +92,20 @@ private:
 };
 
 ModuloProblem randomProblem(std::mt19937 &rng) {
-  auto pick = [&](int lo, int hi) {
-    return std::uniform_int_distribution<int>(lo, hi)(rng);
-  };
+  auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng); };
   ModuloProblem p;
   p.resources = {"x", "y"};
   int count = pick(4, 7);
   for (int i = 0; i < count; ++i)
     // Both engines have at least two operations.
-    p.operations.push_back({"op" + std::to_string(i),
-                            unsigned(i < 4 ? i % 2 : pick(0, 1)), pick(1, 3)});
+    p.operations.push_back(
+        {"op" + std::to_string(i), unsigned(i < 4 ? i % 2 : pick(0, 1)), pick(1, 3)});
   for (int i = 1; i < count; ++i)
-    p.dependences.push_back(
-        {unsigned(pick(0, i - 1)), unsigned(i), pick(1, 4), 0, none});
+    p.dependences.push_back({unsigned(pick(0, i - 1)), unsigned(i), pick(1, 4), 0, none});
   // A recurrence, and perhaps more of them.
   for (int extra = pick(1, 3); extra > 0; --extra) {
     int from = pick(1, count - 1), to = pick(0, from - 1);
-    p.dependences.push_back(
-        {unsigned(from), unsigned(to), pick(1, 4), pick(1, 2), none});
+    p.dependences.push_back({unsigned(from), unsigned(to), pick(1, 4), pick(1, 2), none});
   }
   return p;
 }
@@ -198,8 +193,7 @@ TEST(Modulo, MemoryLimitsTheInterval) {
     EXPECT_EQ(result.schedule->interval, expected) << versions;
     EXPECT_TRUE(result.optimal);
     // No more than are needed for that interval.
-    EXPECT_EQ(result.schedule->versions[0],
-              unsigned((110 + expected - 1) / expected));
+    EXPECT_EQ(result.schedule->versions[0], unsigned((110 + expected - 1) / expected));
   }
 }
 
@@ -216,9 +210,8 @@ TEST(Modulo, DepthSaysWhatEachVersionGains) {
   for (const DepthStep &step : depthTable(p))
     found.emplace_back(step.schedule.interval, step.bytes);
   // ceil(110/1), ceil(110/2), ceil(110/3), ceil(110/4), then the engine: 25.
-  EXPECT_EQ(found,
-            (std::vector<std::pair<int64_t, int64_t>>{
-                {110, 1000}, {55, 2000}, {37, 3000}, {28, 4000}, {25, 5000}}));
+  EXPECT_EQ(found, (std::vector<std::pair<int64_t, int64_t>>{
+                       {110, 1000}, {55, 2000}, {37, 3000}, {28, 4000}, {25, 5000}}));
 }
 
 TEST(Modulo, FewestBytesThenSmallestVersions) {
@@ -231,8 +224,7 @@ TEST(Modulo, FewestBytesThenSmallestVersions) {
   p.operations = {{"a", none, 0}, {"b", none, 0}, {"c", 0, 10}, {"d", 0, 10}};
   p.dependences = {{0, 1, 5, 0, none}, {1, 2, 5, 0, none}, {0, 2, 45, 0, none},
                    {1, 0, 1, 0, 0},    {2, 1, 1, 0, 1},    {2, 3, 10, 0, none}};
-  p.storages = {{"dear", Space::Shared, 100, 1, 8},
-                {"cheap", Space::Shared, 10, 1, 8}};
+  p.storages = {{"dear", Space::Shared, 100, 1, 8}, {"cheap", Space::Shared, 10, 1, 8}};
   ModuloResult result = solveExact(p);
   ASSERT_TRUE(result.schedule);
   EXPECT_EQ(result.schedule->interval, 20);

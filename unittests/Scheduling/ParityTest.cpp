@@ -25,14 +25,12 @@ namespace {
 class Explorer {
 public:
   Explorer(const RoleSystem &system, int64_t n)
-      : system(system),
-        programs(Layout(system).programs(std::vector<int64_t>(n), 0)) {
+      : system(system), programs(Layout(system).programs(std::vector<int64_t>(n), 0)) {
     for (unsigned r = 0; r < system.rings.size(); ++r)
       for (const Role &role : system.roles) {
         auto has = [&](Kind kind) {
-          return std::any_of(
-              role.events.begin(), role.events.end(),
-              [&](auto &e) { return e.kind == kind && e.ring == r; });
+          return std::any_of(role.events.begin(), role.events.end(),
+                             [&](auto &e) { return e.kind == kind && e.ring == r; });
         };
         full[r] += has(Kind::Commit);
         empty[r] += has(Kind::Release);
@@ -40,8 +38,7 @@ public:
   }
 
   bool exact() {
-    std::vector<std::vector<uint16_t>> open = {
-        std::vector<uint16_t>(programs.size(), 0)};
+    std::vector<std::vector<uint16_t>> open = {std::vector<uint16_t>(programs.size(), 0)};
     std::set<std::vector<uint16_t>> seen(open.begin(), open.end());
     while (!open.empty()) {
       auto state = open.back();
@@ -67,14 +64,12 @@ public:
 
 private:
   /// The phase in which a barrier is: arrivals so far over arrivals per phase.
-  int64_t phase(const std::vector<uint16_t> &state, Kind arrive, unsigned ring,
-                int64_t slot) {
+  int64_t phase(const std::vector<uint16_t> &state, Kind arrive, unsigned ring, int64_t slot) {
     int64_t arrivals = 0;
     for (size_t r = 0; r < programs.size(); ++r)
       for (size_t i = 0; i < state[r]; ++i) {
         const Action &a = programs[r][i];
-        arrivals += a.kind == arrive && a.on == ring &&
-                    a.token % system.rings[ring].slots == slot;
+        arrivals += a.kind == arrive && a.on == ring && a.token % system.rings[ring].slots == slot;
       }
     int64_t count = arrive == Kind::Commit ? full[ring] : empty[ring];
     return count ? arrivals / count : 0;
@@ -84,8 +79,7 @@ private:
     int64_t slots = system.rings[a.on].slots;
     int64_t slot = a.token % slots, own = a.token / slots;
     bool onFull = a.kind == Kind::Commit || a.kind == Kind::Wait;
-    int64_t now =
-        phase(state, onFull ? Kind::Commit : Kind::Release, a.on, slot);
+    int64_t now = phase(state, onFull ? Kind::Commit : Kind::Release, a.on, slot);
     if (a.kind == Kind::Commit || a.kind == Kind::Release)
       return now == own ? 1 : -1;
     int64_t awaited = a.kind == Kind::Acquire ? own - 1 : own;
@@ -198,20 +192,18 @@ TEST(Parity, AgreesWithExhaustiveInterleaving) {
     for (const Role &r : s.roles) {
       text += r.name + ":";
       for (const RoleEvent &e : r.events)
-        text += " " + std::to_string(int(e.kind)) + "/" +
-                std::to_string(e.ring) + "." + std::to_string(e.token) + "@" +
-                std::to_string(e.stage);
+        text += " " + std::to_string(int(e.kind)) + "/" + std::to_string(e.ring) + "." +
+                std::to_string(e.token) + "@" + std::to_string(e.stage);
       text += "\n";
     }
     ASSERT_EQ(verdict.exact, expected)
         << "trial " << trial << " n " << n - 1 << "\n"
-        << text << render(verdict.reason)
-        << testing::PrintToString(verdict.reason.facts);
+        << text << render(verdict.reason) << testing::PrintToString(verdict.reason.facts);
     (expected ? exact : inexact)++;
     byDiscipline += verdict.byDiscipline;
   }
-  std::cout << "exact=" << exact << " inexact=" << inexact
-            << " by-discipline=" << byDiscipline << "\n";
+  std::cout << "exact=" << exact << " inexact=" << inexact << " by-discipline=" << byDiscipline
+            << "\n";
   EXPECT_GE(exact, 300);
   EXPECT_GE(inexact, 300);
   EXPECT_GT(byDiscipline, 100);

@@ -18,8 +18,7 @@ namespace {
 
 const hw::Architecture &hopper() { return *hw::findArchitecture("sm_90a"); }
 
-const draw::Slice *find(const draw::Timeline &t, const std::string &name,
-                        int64_t k) {
+const draw::Slice *find(const draw::Timeline &t, const std::string &name, int64_t k) {
   for (const draw::Slice &s : t.slices)
     if (s.kind == draw::Slice::Kind::Work && s.name == name && s.iteration == k)
       return &s;
@@ -50,8 +49,7 @@ TEST(Predict, SequentialLoopTakesTheSumOfItsLatencies) {
   statement use compute reads S writes G[k] engine cuda busy 30 latency 40
 })");
   Schedule identity = identitySchedule(i.problem);
-  EXPECT_EQ(predictedInterval(i.problem, identity, oneRole(i.problem)),
-            (Rational{140, 1}));
+  EXPECT_EQ(predictedInterval(i.problem, identity, oneRole(i.problem)), (Rational{140, 1}));
 }
 
 TEST(Predict, PipelinedLoopIsBoundByItsVersionsThenByItsEngine) {
@@ -68,12 +66,10 @@ TEST(Predict, PipelinedLoopIsBoundByItsVersionsThenByItsEngine) {
   for (int64_t v : {1, 2, 3, 4, 6}) {
     Inferred plan = infer(p, v);
     ASSERT_TRUE(plan.schedule);
-    ASSERT_EQ(versions(p, *plan.schedule)[p.findBuffer("S")].count,
-              unsigned(v));
+    ASSERT_EQ(versions(p, *plan.schedule)[p.findBuffer("S")].count, unsigned(v));
     Rational expected = std::max(Rational::of(140, v), Rational{40, 1});
     EXPECT_EQ(predictedInterval(p, *plan.schedule, oneRole(p)), expected) << v;
-    auto critical =
-        maximumCycleRatio(scheduleGraph(p, *plan.schedule, oneRole(p)));
+    auto critical = maximumCycleRatio(scheduleGraph(p, *plan.schedule, oneRole(p)));
     ASSERT_TRUE(critical);
     EXPECT_EQ(critical->ratio, expected) << v;
   }
@@ -89,14 +85,12 @@ TEST(Predict, TimelineIsSound) {
     for (int64_t k = 0; k < 8; ++k) {
       ASSERT_TRUE(find(t, "gemm", k));
       EXPECT_GE(find(t, "gemm", k)->start,
-                find(t, "copyA", k)->start +
-                    p.statements[p.findStatement("copyA")].latency);
+                find(t, "copyA", k)->start + p.statements[p.findStatement("copyA")].latency);
       // The slot is filled again only after its reader is done.
       int64_t v = versions(p, *plan.schedule)[p.findBuffer("As")].count;
       if (k + v < 8)
         EXPECT_GE(find(t, "copyA", k + v)->start,
-                  find(t, "gemm", k)->start +
-                      p.statements[p.findStatement("gemm")].latency);
+                  find(t, "gemm", k)->start + p.statements[p.findStatement("gemm")].latency);
     }
   }
 }
@@ -120,23 +114,19 @@ Attention solveAttention(bool ownRescale) {
   EXPECT_TRUE(modulo.problem);
   auto start = std::chrono::steady_clock::now();
   a.solved = solveExact(*modulo.problem);
-  a.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
+  a.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_TRUE(a.solved.schedule);
   a.schedule = toSchedule(*a.solved.schedule);
   Problem plain = a.problem;
   a.problem = withVersions(plain, modulo, *a.solved.schedule);
   a.roles = assignRoles(a.problem, *a.solved.schedule);
-  a.twoStages =
-      std::min(predictedInterval(plain, *plan.schedule, oneRole(plain)),
-               predictedInterval(plain, *plan.schedule, a.roles));
+  a.twoStages = std::min(predictedInterval(plain, *plan.schedule, oneRole(plain)),
+                         predictedInterval(plain, *plan.schedule, a.roles));
   a.timeline = predictTimeline(a.problem, a.schedule, 10, a.roles);
-  std::cout << "two stages: " << a.twoStages.str()
-            << ", solver: " << a.solved.schedule->interval << " (bounds "
-            << a.solved.bounds.resource << ", " << a.solved.bounds.recurrence
-            << "), " << a.schedule.numStages() << " stages, "
-            << a.roles.names.size() << " roles, " << a.seconds << " s\n";
+  std::cout << "two stages: " << a.twoStages.str() << ", solver: " << a.solved.schedule->interval
+            << " (bounds " << a.solved.bounds.resource << ", " << a.solved.bounds.recurrence
+            << "), " << a.schedule.numStages() << " stages, " << a.roles.names.size() << " roles, "
+            << a.seconds << " s\n";
   return a;
 }
 
@@ -147,17 +137,14 @@ TEST(Predict, AttentionOverlapsSoftmaxWithTheNextProduct) {
   EXPECT_TRUE(a.solved.optimal);
   EXPECT_LT(a.seconds, 2.0);
   Verdict verdict = verify(a.problem, a.schedule);
-  EXPECT_TRUE(verdict.legal())
-      << render(toDiagnostics(a.problem, a.schedule, verdict));
+  EXPECT_TRUE(verdict.legal()) << render(toDiagnostics(a.problem, a.schedule, verdict));
   EXPECT_LT((Rational{a.solved.schedule->interval, 1}), a.twoStages);
   // The model runs the schedule at the interval that the solver promised.
   EXPECT_EQ(predictedInterval(a.problem, a.schedule, a.roles),
             (Rational{a.solved.schedule->interval, 1}));
   expectSound(a.problem, a.timeline);
   for (int64_t k = 3; k < 7; ++k)
-    EXPECT_TRUE(overlap(*find(a.timeline, "softmax", k),
-                        *find(a.timeline, "QK", k + 1)))
-        << k;
+    EXPECT_TRUE(overlap(*find(a.timeline, "softmax", k), *find(a.timeline, "QK", k + 1))) << k;
 }
 
 TEST(Predict, AttentionWithItsOwnRescaleOverlapsBothProducts) {

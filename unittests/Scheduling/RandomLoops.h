@@ -19,9 +19,7 @@ class RandomLoops {
 public:
   explicit RandomLoops(uint64_t seed) : rng(seed) {}
 
-  int pick(int lo, int hi) {
-    return std::uniform_int_distribution<int>(lo, hi)(rng);
-  }
+  int pick(int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng); }
   bool chance(int percent) { return pick(1, 100) <= percent; }
 
   /// A body of up to \p most statements, and a schedule for it.
@@ -215,12 +213,10 @@ private:
     if (chance(15) && !p.statements.empty()) {
       Statement scalar;
       scalar.kind = StatementKind::Scalar;
-      scalar.accesses.push_back(
-          access(pick(0, int(p.buffers.size()) - 1), false));
+      scalar.accesses.push_back(access(pick(0, int(p.buffers.size()) - 1), false));
       size_t at = pick(0, int(p.statements.size()) - 1);
       insert(p, at, scalar);
-      p.statements[at].users.push_back(
-          pick(int(at) + 1, int(p.statements.size()) - 1));
+      p.statements[at].users.push_back(pick(int(at) + 1, int(p.statements.size()) - 1));
     }
   }
 
@@ -241,8 +237,7 @@ private:
         s.stage[i] = pick(0, stages);
     }
     for (int swaps = chance(50) ? 0 : pick(1, 4); swaps > 0; --swaps)
-      std::swap(s.order[pick(0, int(count) - 1)],
-                s.order[pick(0, int(count) - 1)]);
+      std::swap(s.order[pick(0, int(count) - 1)], s.order[pick(0, int(count) - 1)]);
     if (chance(2))
       s.order[0] = s.order[count - 1];
     return s;

@@ -19,9 +19,7 @@ class RandomRoles {
 public:
   explicit RandomRoles(uint64_t seed) : rng(seed) {}
 
-  int pick(int lo, int hi) {
-    return std::uniform_int_distribution<int>(lo, hi)(rng);
-  }
+  int pick(int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng); }
   bool chance(int percent) { return pick(1, 100) <= percent; }
 
   struct Shape {
@@ -86,8 +84,8 @@ public:
 private:
   using Kind = RoleEventKind;
 
-  void side(std::vector<std::vector<RoleEvent>> &lists, unsigned ring,
-            int tokens, Kind waits, Kind arrives) {
+  void side(std::vector<std::vector<RoleEvent>> &lists, unsigned ring, int tokens, Kind waits,
+            Kind arrives) {
     std::vector<RoleEvent> list;
     int stage = chance(75) ? 0 : pick(1, 2);
     int lag = chance(75) ? 0 : pick(1, 2);
@@ -104,15 +102,14 @@ private:
       list.push_back(arrive);
     }
     // A side waits for all of its tokens or for none.
-    size_t waiting = std::count_if(list.begin(), list.end(),
-                                   [&](auto &e) { return e.kind == waits; });
+    size_t waiting =
+        std::count_if(list.begin(), list.end(), [&](auto &e) { return e.kind == waits; });
     if (waiting != size_t(tokens))
       std::erase_if(list, [&](auto &e) { return e.kind == waits; });
     lists.push_back(std::move(list));
   }
 
-  std::vector<RoleEvent> merge(std::vector<std::vector<RoleEvent>> lists,
-                               bool disorder) {
+  std::vector<RoleEvent> merge(std::vector<std::vector<RoleEvent>> lists, bool disorder) {
     std::vector<RoleEvent> out;
     std::vector<size_t> at(lists.size(), 0);
     while (true) {
@@ -138,13 +135,12 @@ private:
       std::map<std::pair<Kind, unsigned>, int> count;
       for (const RoleEvent &e : role.events)
         ++count[{e.kind, e.ring}];
-      bool even = std::all_of(count.begin(), count.end(),
-                              [](auto &c) { return c.second % 2 == 0; });
+      bool even =
+          std::all_of(count.begin(), count.end(), [](auto &c) { return c.second % 2 == 0; });
       if (!even)
         continue;
-      std::erase_if(role.events, [&](const RoleEvent &e) {
-        return e.token >= count[{e.kind, e.ring}] / 2;
-      });
+      std::erase_if(role.events,
+                    [&](const RoleEvent &e) { return e.token >= count[{e.kind, e.ring}] / 2; });
       role.factor = 2;
     }
   }

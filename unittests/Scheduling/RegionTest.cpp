@@ -14,9 +14,7 @@ using namespace penstock::sched;
 
 namespace {
 
-Region box(std::vector<AffineInterval> dims) {
-  return {Region::Kind::Box, std::move(dims)};
-}
+Region box(std::vector<AffineInterval> dims) { return {Region::Kind::Box, std::move(dims)}; }
 
 /// The cells of a box in iteration k, one by one.
 std::set<std::vector<int64_t>> cells(const Region &r, int64_t k) {
@@ -36,15 +34,12 @@ std::set<std::vector<int64_t>> cells(const Region &r, int64_t k) {
 
 bool meet(const Region &a, int64_t ka, const Region &b, int64_t kb) {
   auto x = cells(a, ka), y = cells(b, kb);
-  return std::any_of(x.begin(), x.end(),
-                     [&](const auto &cell) { return y.count(cell) != 0; });
+  return std::any_of(x.begin(), x.end(), [&](const auto &cell) { return y.count(cell) != 0; });
 }
 
 TEST(Region, OverlapEqualsEnumeration) {
   std::mt19937 rng(7);
-  auto random = [&](int lo, int hi) {
-    return std::uniform_int_distribution<int>(lo, hi)(rng);
-  };
+  auto random = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng); };
   int overlapping = 0;
   for (int trial = 0; trial < 1500; ++trial) {
     auto make = [&](size_t rank) {
@@ -72,9 +67,7 @@ TEST(Region, OverlapEqualsEnumeration) {
 
 TEST(Region, CoveredEqualsEnumeration) {
   std::mt19937 rng(11);
-  auto random = [&](int lo, int hi) {
-    return std::uniform_int_distribution<int>(lo, hi)(rng);
-  };
+  auto random = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng); };
   int yes = 0;
   for (int trial = 0; trial < 3000; ++trial) {
     auto make = [&](int longest) {

@@ -38,8 +38,7 @@ public:
   /// counts[t] is the number of inner iterations of outer iteration t; for a
   /// system without inner loops only the length matters.
   /// Tiles that only peeled code has run \p extra inner iterations.
-  std::vector<Program> programs(const std::vector<int64_t> &counts,
-                                int64_t extra) const {
+  std::vector<Program> programs(const std::vector<int64_t> &counts, int64_t extra) const {
     std::vector<Program> result;
     for (const Role &role : system.roles)
       result.push_back(program(role, counts, extra));
@@ -49,8 +48,7 @@ public:
 private:
   using Place = std::tuple<int64_t, size_t, int64_t>; // step, position, k
 
-  static std::vector<Place> places(const std::vector<RoleEvent> &events,
-                                   int64_t trips) {
+  static std::vector<Place> places(const std::vector<RoleEvent> &events, int64_t trips) {
     std::vector<Place> all;
     for (size_t i = 0; i < events.size(); ++i)
       for (int64_t k = 0; k < trips; ++k)
@@ -59,15 +57,12 @@ private:
     return all;
   }
   /// How many tokens of that kind one pass over the events handles.
-  static int64_t perPass(const std::vector<RoleEvent> &events, Kind kind,
-                         unsigned on) {
-    return std::count_if(events.begin(), events.end(), [&](auto &e) {
-      return e.kind == kind && e.ring == on;
-    });
+  static int64_t perPass(const std::vector<RoleEvent> &events, Kind kind, unsigned on) {
+    return std::count_if(events.begin(), events.end(),
+                         [&](auto &e) { return e.kind == kind && e.ring == on; });
   }
 
-  Program program(const Role &role, const std::vector<int64_t> &counts,
-                  int64_t extra) const {
+  Program program(const Role &role, const std::vector<int64_t> &counts, int64_t extra) const {
     int64_t n = int64_t(counts.size());
     int64_t outer = std::max(n, role.leastTrips) * role.factor + role.extra;
     Program out;
@@ -85,16 +80,13 @@ private:
     }
     for (int64_t step = low; step < outer + high; ++step)
       for (size_t i = 0; i <= role.events.size(); ++i) {
-        if (i == std::min(role.innerAt, role.events.size()) && step >= 0 &&
-            step < outer) {
-          int64_t count =
-              std::max(step < n ? counts[step] : extra, role.innerLeastTrips);
+        if (i == std::min(role.innerAt, role.events.size()) && step >= 0 && step < outer) {
+          int64_t count = std::max(step < n ? counts[step] : extra, role.innerLeastTrips);
           for (auto [s, j, q] : places(role.inner, count)) {
             const RoleEvent &e = role.inner[j];
-            out.push_back({e.kind, e.ring,
-                           innerBase[{e.kind, e.ring}] +
-                               q * perPass(role.inner, e.kind, e.ring) +
-                               e.token});
+            out.push_back(
+                {e.kind, e.ring,
+                 innerBase[{e.kind, e.ring}] + q * perPass(role.inner, e.kind, e.ring) + e.token});
           }
           for (const RoleEvent &e : role.inner)
             innerBase[{e.kind, e.ring}] += count;
@@ -107,10 +99,9 @@ private:
       }
     return out;
   }
-  static void push(Program &out, const std::vector<RoleEvent> &events,
-                   const RoleEvent &e, int64_t k) {
-    out.push_back(
-        {e.kind, e.ring, k * perPass(events, e.kind, e.ring) + e.token});
+  static void push(Program &out, const std::vector<RoleEvent> &events, const RoleEvent &e,
+                   int64_t k) {
+    out.push_back({e.kind, e.ring, k * perPass(events, e.kind, e.ring) + e.token});
   }
 
   const RoleSystem &system;
@@ -118,8 +109,8 @@ private:
 
 /// Do all roles end, and does every ring end with as many tokens acquired as
 /// committed, awaited and released?
-inline bool runsCleanly(const RoleSystem &system,
-                        const std::vector<int64_t> &counts, int64_t extra = 0) {
+inline bool runsCleanly(const RoleSystem &system, const std::vector<int64_t> &counts,
+                        int64_t extra = 0) {
   std::vector<Program> programs = Layout(system).programs(counts, extra);
   // Arrivals per (kind, ring): for each arriving role the set of tokens done.
   using Key = std::pair<Kind, unsigned>;

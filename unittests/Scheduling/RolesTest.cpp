@@ -19,8 +19,7 @@ using namespace penstock::sched::test;
 
 namespace {
 
-RoleEvent event(RoleEventKind kind, unsigned ring = 0, int64_t stage = 0,
-                int64_t token = 0) {
+RoleEvent event(RoleEventKind kind, unsigned ring = 0, int64_t stage = 0, int64_t token = 0) {
   RoleEvent e;
   e.kind = kind;
   e.ring = ring;
@@ -39,9 +38,8 @@ Role role(std::string name, std::vector<RoleEvent> events) {
 RoleSystem producerConsumer(int64_t slots, int64_t releaseLag) {
   RoleSystem s;
   s.rings = {{"tiles", slots}};
-  s.roles = {
-      role("load", {event(Kind::Acquire), event(Kind::Commit)}),
-      role("mma", {event(Kind::Wait), event(Kind::Release, 0, releaseLag)})};
+  s.roles = {role("load", {event(Kind::Acquire), event(Kind::Commit)}),
+             role("mma", {event(Kind::Wait), event(Kind::Release, 0, releaseLag)})};
   return s;
 }
 
@@ -52,12 +50,11 @@ std::string describe(const RoleSystem &s) {
   const char *names[] = {"acq", "com", "wait", "rel", "sig", "awt"};
   for (const Role &r : s.roles) {
     out += "\n" + r.name + " x" + std::to_string(r.factor) + " least " +
-           std::to_string(r.leastTrips) + "/" +
-           std::to_string(r.innerLeastTrips) + " extra " +
+           std::to_string(r.leastTrips) + "/" + std::to_string(r.innerLeastTrips) + " extra " +
            std::to_string(r.extra) + ":";
     auto print = [&](const RoleEvent &e) {
-      out += std::string(" ") + names[int(e.kind)] + std::to_string(e.ring) +
-             "." + std::to_string(e.token) + "@" + std::to_string(e.stage);
+      out += std::string(" ") + names[int(e.kind)] + std::to_string(e.ring) + "." +
+             std::to_string(e.token) + "@" + std::to_string(e.stage);
     };
     for (size_t i = 0; i <= r.events.size(); ++i) {
       if (i == r.innerAt && !r.inner.empty()) {
@@ -89,17 +86,16 @@ TEST(Roles, ReleaseThatTrailsNeedsAnotherSlot) {
 TEST(Roles, TwoRolesThatWaitForEachOther) {
   RoleSystem s;
   s.rings = {{"there", 2}, {"back", 2}};
-  s.roles = {role("a", {event(Kind::Wait, 1), event(Kind::Release, 1),
-                        event(Kind::Acquire, 0), event(Kind::Commit, 0)}),
-             role("b", {event(Kind::Wait, 0), event(Kind::Release, 0),
-                        event(Kind::Acquire, 1), event(Kind::Commit, 1)})};
+  s.roles = {role("a", {event(Kind::Wait, 1), event(Kind::Release, 1), event(Kind::Acquire, 0),
+                        event(Kind::Commit, 0)}),
+             role("b", {event(Kind::Wait, 0), event(Kind::Release, 0), event(Kind::Acquire, 1),
+                        event(Kind::Commit, 1)})};
   RolesVerdict verdict = checkRoles(s);
   EXPECT_FALSE(verdict.live);
   EXPECT_EQ(verdict.reason.code, Deadlock);
   EXPECT_GE(verdict.cycle.size(), 4u);
   // One of them sends before it receives.
-  std::rotate(s.roles[0].events.begin(), s.roles[0].events.begin() + 2,
-              s.roles[0].events.end());
+  std::rotate(s.roles[0].events.begin(), s.roles[0].events.begin() + 2, s.roles[0].events.end());
   EXPECT_TRUE(checkRoles(s).live);
 }
 
@@ -126,8 +122,7 @@ TEST(Roles, DifferentTripCountsWithEqualTokens) {
   RoleSystem s = producerConsumer(2, 0);
   // The consumer takes two tiles per iteration and runs half as often.
   s.roles[1].events = {event(Kind::Wait, 0, 0, 0), event(Kind::Wait, 0, 0, 1),
-                       event(Kind::Release, 0, 0, 0),
-                       event(Kind::Release, 0, 0, 1)};
+                       event(Kind::Release, 0, 0, 0), event(Kind::Release, 0, 0, 1)};
   EXPECT_EQ(checkRoles(s).reason.code, TokensUnequal);
   s.roles[0].factor = 2;
   EXPECT_TRUE(checkRoles(s).live);
@@ -193,10 +188,9 @@ TEST(Roles, AgreesWithSimulation) {
         for (int64_t n = 0; n <= slots + 2 && clean; ++n)
           attempt(std::vector<int64_t>(2 * slots + 10, n));
     }
-    ASSERT_EQ(verdict, clean)
-        << "trial " << trial << "\n"
-        << describe(s) << "\n"
-        << render(checkRoles(s).reason) << testing::PrintToString(witness);
+    ASSERT_EQ(verdict, clean) << "trial " << trial << "\n"
+                              << describe(s) << "\n"
+                              << render(checkRoles(s).reason) << testing::PrintToString(witness);
     (verdict ? live : dead)++;
     unequal += !verdict && checkRoles(s).reason.code == TokensUnequal;
     for (const Role &r : s.roles)

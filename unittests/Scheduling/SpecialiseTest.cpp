@@ -36,8 +36,7 @@ TEST(Specialise, QueuesAreNotDivided) {
   Problem p = attentionProblem(*hw::findArchitecture("sm_90a"), false);
   Schedule schedule = *infer(p, 2).schedule;
   // QK and PV use one queue.
-  Specialised s =
-      specialise(p, schedule, {{0, 1, 2, 0, 2}, {"load", "qk", "rest"}});
+  Specialised s = specialise(p, schedule, {{0, 1, 2, 0, 2}, {"load", "qk", "rest"}});
   EXPECT_EQ(s.diagnostics.size(), 1u);
 }
 
@@ -61,20 +60,15 @@ public:
         if (roles.roleOf[i] == r)
           for (int64_t k = 0; k < n + 4; ++k) // waits run past the end
             if (k < n || p.statements[i].kind == StatementKind::Wait)
-              all.emplace_back(k + s.stage[i], s.order[i], 1, 0,
-                               Step{false, i, k});
+              all.emplace_back(k + s.stage[i], s.order[i], 1, 0, Step{false, i, k});
       const auto &events = special.system.roles[r].events;
       for (size_t e = 0; e < events.size(); ++e)
         for (int64_t k = 0; k < n; ++k)
-          all.emplace_back(k + events[e].stage,
-                           s.order[special.places[r][e].anchor],
-                           special.places[r][e].after ? 2 : 0, e,
-                           Step{true, unsigned(e), k});
+          all.emplace_back(k + events[e].stage, s.order[special.places[r][e].anchor],
+                           special.places[r][e].after ? 2 : 0, e, Step{true, unsigned(e), k});
       std::sort(all.begin(), all.end(), [](auto &a, auto &b) {
-        return std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(a),
-                        std::get<3>(a)) <
-               std::tie(std::get<0>(b), std::get<1>(b), std::get<2>(b),
-                        std::get<3>(b));
+        return std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(a), std::get<3>(a)) <
+               std::tie(std::get<0>(b), std::get<1>(b), std::get<2>(b), std::get<3>(b));
       });
       std::vector<Step> program;
       for (auto &entry : all)
@@ -102,9 +96,7 @@ public:
       size_t r = able[random.pick(0, int(able.size()) - 1)];
       // Let one role run far ahead now and then.
       for (int burst = random.chance(30) ? 50 : 1;
-           burst > 0 && at[r] < programs[r].size() &&
-           may(r, programs[r][at[r]]);
-           --burst) {
+           burst > 0 && at[r] < programs[r].size() && may(r, programs[r][at[r]]); --burst) {
         Step step = programs[r][at[r]++];
         if (step.barrier) {
           const RoleEvent &e = special.system.roles[r].events[step.index];
@@ -134,13 +126,11 @@ private:
     };
     switch (e.kind) {
     case RoleEventKind::Acquire:
-      return arrived(RoleEventKind::Release,
-                     step.k - special.system.rings[e.ring].slots);
+      return arrived(RoleEventKind::Release, step.k - special.system.rings[e.ring].slots);
     case RoleEventKind::Wait:
       return arrived(RoleEventKind::Commit, step.k);
     case RoleEventKind::Await:
-      return arrived(RoleEventKind::Signal,
-                     step.k - special.system.links[e.ring].distance);
+      return arrived(RoleEventKind::Signal, step.k - special.system.links[e.ring].distance);
     default:
       return true;
     }
@@ -160,8 +150,7 @@ TEST(Specialise, RandomDivisionsAreLiveAndSound) {
     ASSERT_LT(trial, 200000);
     Instance i = random.instance();
     const Problem &p = i.problem;
-    if (!check(p).empty() || !verify(p, *i.schedule).legal() ||
-        p.statements.size() < 2)
+    if (!check(p).empty() || !verify(p, *i.schedule).legal() || p.statements.size() < 2)
       continue;
     RoleAssignment roles{{}, {"r0", "r1", "r2"}};
     for (size_t s = 0; s < p.statements.size(); ++s)
@@ -184,15 +173,14 @@ TEST(Specialise, RandomDivisionsAreLiveAndSound) {
         for (int64_t k = 0; k < n; ++k)
           for (int64_t d = 0; k + d < n; ++d) {
             if (roles.roleOf[pair.first] == roles.roleOf[pair.second] ||
-                d % int64_t(versionsOf[pair.buffer].count) != 0 ||
-                !pair.occursAt(d))
+                d % int64_t(versionsOf[pair.buffer].count) != 0 || !pair.occursAt(d))
               continue;
             Completion by = order.completedBy(pair.first, pair.firstWrites);
-            int64_t end = by.wait == none ? run.time[pair.first][k]
-                                          : run.time[by.wait][k + by.distance];
+            int64_t end =
+                by.wait == none ? run.time[pair.first][k] : run.time[by.wait][k + by.distance];
             EXPECT_LT(end, run.time[pair.second][k + d])
-                << printInstance(i) << p.statements[pair.first].name << " " << k
-                << " and " << p.statements[pair.second].name << " " << k + d;
+                << printInstance(i) << p.statements[pair.first].name << " " << k << " and "
+                << p.statements[pair.second].name << " " << k + d;
             ++checkedPairs;
           }
       if (testing::Test::HasFailure())

@@ -53,10 +53,8 @@ TEST(Text, RoundTrip) {
   EXPECT_EQ(p.statements[0].accesses[0].region.box[0].length, 128);
   EXPECT_EQ(p.statements[0].accesses[0].proxy, Proxy::Async);
   EXPECT_EQ(p.statements[7].accesses[0].region.box[0].scale, -1);
-  EXPECT_EQ(p.statements[3].awaits[0],
-            (Await{p.findStatement("gemm"), 1, true, true}));
-  EXPECT_EQ(p.statements[3].awaits[1],
-            (Await{p.findStatement("copy"), 0, true, false}));
+  EXPECT_EQ(p.statements[3].awaits[0], (Await{p.findStatement("gemm"), 1, true, true}));
+  EXPECT_EQ(p.statements[3].awaits[1], (Await{p.findStatement("copy"), 0, true, false}));
   EXPECT_TRUE(p.conflicts[0].distances.contains(9));
   EXPECT_FALSE(p.conflicts[0].distances.contains(8));
   EXPECT_TRUE(p.conflicts[0].distances.contains(1000));
@@ -70,8 +68,7 @@ TEST(Text, RoundTrip) {
 /// and after printing.
 TEST(Text, PrintingKeepsTheVerdict) {
   ParsedInstances parsed = parseInstances(everything, "all");
-  Instance again =
-      parseInstances(printInstance(parsed.instances.at(0))).instances.at(0);
+  Instance again = parseInstances(printInstance(parsed.instances.at(0))).instances.at(0);
   EXPECT_EQ(summarise(again).line, summarise(parsed.instances[0]).line);
 }
 
@@ -90,8 +87,7 @@ TEST(Text, MessagesNameThePlace) {
             "found the end of the line"},
            {"loop x {\n  buffer A shared\n  buffer A shared\n}",
             "t:3: error PS1251: a second buffer is named `A`"},
-           {"loop x {\n  statement s compute reads B\n}",
-            "t:2: error PS1251: unknown buffer `B`"},
+           {"loop x {\n  statement s compute reads B\n}", "t:2: error PS1251: unknown buffer `B`"},
            {"loop x {\n  statement w wait awaits z@1\n}",
             "t:2: error PS1251: unknown statement `z`"},
            {"loop x {\n  buffer A shared\n  statement s compute reads "
@@ -103,8 +99,7 @@ TEST(Text, MessagesNameThePlace) {
            {"loop x { }", "t:1: error PS1251: expected the end of the line"},
            {"loop x {\n  schedule stage 0 order 0\n  num_stages 2\n}",
             "t:3: error PS1251: a second schedule"},
-           {"loop x {\n  $\n}",
-            "t:2: error PS1251: unexpected character `$`"}}) {
+           {"loop x {\n  $\n}", "t:2: error PS1251: unexpected character `$`"}}) {
     ParsedInstances parsed = parseInstances(bad.text, "t");
     ASSERT_TRUE(parsed.error) << bad.text;
     std::string message = render(*parsed.error);
@@ -120,9 +115,7 @@ TEST(Text, BoundsWhatItReads) {
   ASSERT_TRUE(parsed.error);
   EXPECT_EQ(codeName(parsed.error->code), "PS1252");
   EXPECT_TRUE(parseInstances("loop " + std::string(300, 'x') + " {\n}").error);
-  EXPECT_TRUE(
-      parseInstances("loop x {\n  buffer A shared [1,1,1,1,1,1,1,1,1]\n}")
-          .error);
+  EXPECT_TRUE(parseInstances("loop x {\n  buffer A shared [1,1,1,1,1,1,1,1,1]\n}").error);
 }
 
 /// Hostile text costs bounded time: many accesses to one buffer, boxes of many
@@ -130,16 +123,16 @@ TEST(Text, BoundsWhatItReads) {
 TEST(Text, LargeInstancesAreBounded) {
   std::string many = "loop x {\n  buffer A shared\n";
   for (int s = 0; s < 1000; ++s)
-    many += "  statement s" + std::to_string(s) + " compute writes A[" +
-            std::to_string(s % 7) + "*k:1]\n";
+    many += "  statement s" + std::to_string(s) + " compute writes A[" + std::to_string(s % 7) +
+            "*k:1]\n";
   ParsedInstances parsed = parseInstances(many + "}\n");
   ASSERT_FALSE(parsed.error);
   EXPECT_EQ(summarise(parsed.instances[0]).line, "x: malformed PS1252");
   std::string pieces = "loop x {\n  buffer A shared\n";
   for (int s = 0; s < 200; ++s) {
     std::string at = std::to_string(s) + ":9";
-    pieces += "  statement s" + std::to_string(s) + " compute writes A[" + at +
-              "," + at + "," + at + "," + at + "]\n";
+    pieces += "  statement s" + std::to_string(s) + " compute writes A[" + at + "," + at + "," +
+              at + "," + at + "]\n";
   }
   pieces += "  statement r compute reads A[0:200,0:200,0:200,0:200]\n}\n";
   parsed = parseInstances(pieces);
@@ -155,8 +148,7 @@ TEST(Text, LargeInstancesAreBounded) {
   ASSERT_FALSE(parsed.error);
   // b of k comes after a of k+1; and the fence between a of k and a of k+1 has
   // moved far behind both.
-  EXPECT_EQ(summarise(parsed.instances[0]).line,
-            "x: illegal PS1203 PS1210 versions A=1");
+  EXPECT_EQ(summarise(parsed.instances[0]).line, "x: illegal PS1203 PS1210 versions A=1");
 }
 
 /// Damaged text is read or refused, never crashes, and whatever is read can be

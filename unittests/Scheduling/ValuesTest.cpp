@@ -51,8 +51,7 @@ public:
     auto [at, fresh] = memory.emplace(std::tuple(b, ((k % v) + v) % v, c), 0);
     // What was there before the loop; other slots than the last hold garbage.
     if (fresh)
-      at->second = mix(mix(b + 1, Value(c)),
-                       (k % v + v) % v == v - 1 ? 7 : 1000 + k % v);
+      at->second = mix(mix(b + 1, Value(c)), (k % v + v) % v == v - 1 ? 7 : 1000 + k % v);
     return at->second;
   }
   Value reads(StatementId s, int64_t k) {
@@ -105,11 +104,10 @@ private:
 };
 
 /// One execution of a schedule with random moments for asynchronous effects.
-std::vector<Value>
-runScheduled(const Problem &p, const Order &order,
-             const std::vector<BufferVersions> &versions, int64_t n,
-             RandomLoops &random,
-             const std::function<bool(StatementId, int64_t)> &exists) {
+std::vector<Value> runScheduled(const Problem &p, const Order &order,
+                                const std::vector<BufferVersions> &versions, int64_t n,
+                                RandomLoops &random,
+                                const std::function<bool(StatementId, int64_t)> &exists) {
   struct Effect {
     StatementId s;
     int64_t k;
@@ -122,8 +120,8 @@ runScheduled(const Problem &p, const Order &order,
         run.emplace_back(order.issue(s).later(k), s, k);
   std::sort(run.begin(), run.end());
   auto momentOf = [&](Position at) {
-    auto found = std::lower_bound(run.begin(), run.end(),
-                                  std::tuple(at, StatementId(0), int64_t(0)));
+    auto found =
+        std::lower_bound(run.begin(), run.end(), std::tuple(at, StatementId(0), int64_t(0)));
     return 2 * int64_t(found - run.begin());
   };
   auto implicit = implicitWaits(order, versions);
@@ -144,11 +142,9 @@ runScheduled(const Problem &p, const Order &order,
       if (order.completedBy(s, writes).wait != none)
         last[writes] = momentOf(order.completion(s, writes).later(k)) - 1;
       for (const ImplicitWait &w : implicit)
-        if (w.statement == s && (writes ? w.writes : w.reads) &&
-            w.before != none)
-          last[writes] = std::min(
-              last[writes],
-              momentOf(order.issue(w.before).later(k + w.distance)) - 1);
+        if (w.statement == s && (writes ? w.writes : w.reads) && w.before != none)
+          last[writes] =
+              std::min(last[writes], momentOf(order.issue(w.before).later(k + w.distance)) - 1);
     }
     auto pick = [&](int64_t from, int64_t to) {
       if (from >= to || random.chance(35))
@@ -156,10 +152,8 @@ runScheduled(const Problem &p, const Order &order,
       return random.chance(50) ? to : int64_t(random.pick(int(from), int(to)));
     };
     Effect e{s, k, issue, issue};
-    if (statement.async && statement.queue != none &&
-        p.queues[statement.queue].inOrder) {
-      auto [bound, fresh] =
-          nextInQueue.emplace(statement.queue, 2 * int64_t(run.size()) + 1);
+    if (statement.async && statement.queue != none && p.queues[statement.queue].inOrder) {
+      auto [bound, fresh] = nextInQueue.emplace(statement.queue, 2 * int64_t(run.size()) + 1);
       int64_t latest = std::min({bound->second, last[0], last[1]});
       e.read = e.write = pick(issue, std::max(issue, latest));
       bound->second = e.read;
@@ -193,8 +187,7 @@ runScheduled(const Problem &p, const Order &order,
 }
 
 /// Runs both ways for a few trip counts and conditions; empty if all agree.
-std::string firstDifference(const Instance &i,
-                            const std::vector<BufferVersions> &versions,
+std::string firstDifference(const Instance &i, const std::vector<BufferVersions> &versions,
                             RandomLoops &random, int &runs) {
   const Problem &p = i.problem;
   LoopModel model(p);
@@ -214,8 +207,7 @@ std::string firstDifference(const Instance &i,
           if (exists(s, k))
             sequential.writes(s, k, sequential.reads(s, k));
       ++runs;
-      if (runScheduled(p, order, versions, n, random, exists) !=
-          sequential.result(n))
+      if (runScheduled(p, order, versions, n, random, exists) != sequential.result(n))
         return printInstance(i) + "n=" + std::to_string(n);
     }
   return "";
@@ -239,20 +231,18 @@ TEST(Values, AcceptedSchedulesComputeTheSame) {
                                 [](const Statement &s) { return s.async; });
     ASSERT_EQ(firstDifference(i, verdict.versions, random, runs), "");
   }
-  std::cout << "loops=" << loops << " staged=" << staged
-            << " asynchronous=" << asynchronous << " runs=" << runs << "\n";
+  std::cout << "loops=" << loops << " staged=" << staged << " asynchronous=" << asynchronous
+            << " runs=" << runs << "\n";
   EXPECT_GT(staged, 300);
   EXPECT_GT(asynchronous, 200);
 }
 
 /// The comparison has teeth: with a rule weakened it finds wrong values.
 TEST(Values, WeakenedRulesComputeSomethingElse) {
-  for (Rule rule :
-       {Rule::ReadAfterWrite, Rule::WriteAfterRead, Rule::WriteAfterWrite,
-        Rule::SameIteration, Rule::CarriedPairs, Rule::Completion,
-        Rule::CountedBinding, Rule::Versionable, Rule::VersionOrder,
-        Rule::StatedVersions, Rule::ScalarStage, Rule::ScalarOrder,
-        Rule::GuardDistance}) {
+  for (Rule rule : {Rule::ReadAfterWrite, Rule::WriteAfterRead, Rule::WriteAfterWrite,
+                    Rule::SameIteration, Rule::CarriedPairs, Rule::Completion, Rule::CountedBinding,
+                    Rule::Versionable, Rule::VersionOrder, Rule::StatedVersions, Rule::ScalarStage,
+                    Rule::ScalarOrder, Rule::GuardDistance}) {
     RandomLoops random(31415);
     int runs = 0;
     bool found = false;

@@ -33,13 +33,10 @@ std::string gemm(const std::string &schedule, const std::string &more = "") {
 
 TEST(Verify, FormOfTheAnnotation) {
   EXPECT_THAT(verdictOf(gemm("stage 0 1 order 0 1")), IsEmpty());
-  EXPECT_THAT(verdictOf(gemm("stage 0 order 0 1")),
-              ElementsAre(ScheduleLength));
+  EXPECT_THAT(verdictOf(gemm("stage 0 order 0 1")), ElementsAre(ScheduleLength));
   EXPECT_THAT(verdictOf(gemm("stage 0 1 order")), ElementsAre(ScheduleLength));
-  EXPECT_THAT(verdictOf(gemm("stage -1 1 order 0 1")),
-              ElementsAre(StageOutOfRange));
-  EXPECT_THAT(verdictOf(gemm("stage 0 5000 order 0 1")),
-              ElementsAre(StageOutOfRange));
+  EXPECT_THAT(verdictOf(gemm("stage -1 1 order 0 1")), ElementsAre(StageOutOfRange));
+  EXPECT_THAT(verdictOf(gemm("stage 0 5000 order 0 1")), ElementsAre(StageOutOfRange));
   EXPECT_THAT(verdictOf(gemm("stage 0 1 order 7 7")), ElementsAre(OrderTwice));
   // Orders need be neither dense nor positive.
   EXPECT_THAT(verdictOf(gemm("stage 0 1 order -4 17")), IsEmpty());
@@ -47,10 +44,8 @@ TEST(Verify, FormOfTheAnnotation) {
 
 TEST(Verify, ReadAfterWrite) {
   EXPECT_THAT(verdictOf(gemm("stage 0 0 order 0 1")), IsEmpty());
-  EXPECT_THAT(verdictOf(gemm("stage 0 0 order 1 0")),
-              ElementsAre(ReadBeforeWrite));
-  EXPECT_THAT(verdictOf(gemm("stage 1 0 order 0 1")),
-              ElementsAre(ReadBeforeWrite));
+  EXPECT_THAT(verdictOf(gemm("stage 0 0 order 1 0")), ElementsAre(ReadBeforeWrite));
+  EXPECT_THAT(verdictOf(gemm("stage 1 0 order 0 1")), ElementsAre(ReadBeforeWrite));
 }
 
 TEST(Verify, WriteAfterReadWithinOneIteration) {
@@ -68,12 +63,9 @@ TEST(Verify, WriteAfterReadWithinOneIteration) {
     return verdictOf(text.replace(text.find('%'), 1, schedule));
   };
   EXPECT_THAT(with("stage 0 0 0 0 order 0 1 2 3"), IsEmpty());
-  EXPECT_THAT(with("stage 0 0 0 0 order 0 2 1 3"),
-              ElementsAre(WriteBeforeRead));
-  EXPECT_THAT(with("stage 0 1 0 1 order 0 1 2 3"),
-              ElementsAre(WriteBeforeRead));
-  EXPECT_THAT(with("stage 0 0 0 0 order 2 1 0 3"),
-              testing::Contains(WriteBeforeWrite));
+  EXPECT_THAT(with("stage 0 0 0 0 order 0 2 1 3"), ElementsAre(WriteBeforeRead));
+  EXPECT_THAT(with("stage 0 1 0 1 order 0 1 2 3"), ElementsAre(WriteBeforeRead));
+  EXPECT_THAT(with("stage 0 0 0 0 order 2 1 0 3"), testing::Contains(WriteBeforeWrite));
 }
 
 TEST(Verify, WriteAfterWriteOnly) {
@@ -155,18 +147,15 @@ TEST(Verify, CompletionCountsNotIssue) {
                      "\n}");
   };
   EXPECT_THAT(with("stage 0 2 3 order 0 1 2", "versions 4"), IsEmpty());
-  EXPECT_THAT(with("stage 0 2 3 order 0 1 2", "versions 3"),
-              ElementsAre(WriteBeforeRead));
+  EXPECT_THAT(with("stage 0 2 3 order 0 1 2", "versions 3"), ElementsAre(WriteBeforeRead));
   EXPECT_THAT(with("stage 0 2 2 order 0 1 2", "versions 3"), IsEmpty());
-  EXPECT_THAT(with("stage 0 2 2 order 0 2 1", "versions 5"),
-              ElementsAre(WaitBeforeIssue));
+  EXPECT_THAT(with("stage 0 2 2 order 0 2 1", "versions 5"), ElementsAre(WaitBeforeIssue));
 }
 
 TEST(Verify, VersionsStated) {
   EXPECT_THAT(verdictOf(gemm("stage 0 2 order 0 1", "versions 3")), IsEmpty());
   EXPECT_THAT(verdictOf(gemm("stage 0 2 order 0 1", "versions 5")), IsEmpty());
-  EXPECT_THAT(verdictOf(gemm("stage 0 2 order 0 1", "versions 2")),
-              ElementsAre(WriteBeforeRead));
+  EXPECT_THAT(verdictOf(gemm("stage 0 2 order 0 1", "versions 2")), ElementsAre(WriteBeforeRead));
   // Slices that move never meet, so two versions would do; the rule does not
   // look for that.
   EXPECT_THAT(verdictOf(R"(loop l {
@@ -202,8 +191,7 @@ TEST(Verify, ReadsAndWritesCompleteApart) {
   };
   EXPECT_THAT(with(":reads", "stage 0 0 0 0 order 0 1 2 3"), IsEmpty());
   EXPECT_THAT(with("", "stage 0 0 0 0 order 0 1 2 3"), IsEmpty());
-  EXPECT_THAT(with("", "stage 0 0 0 0 order 0 1 3 2"),
-              ElementsAre(WriteBeforeRead));
+  EXPECT_THAT(with("", "stage 0 0 0 0 order 0 1 3 2"), ElementsAre(WriteBeforeRead));
   // Without a wait for reads, the implicit wait goes before `reuse`.
   EXPECT_THAT(with(":writes", "stage 0 0 0 0 order 0 1 3 2"), IsEmpty());
 }
@@ -223,10 +211,8 @@ TEST(Verify, QueueKeepsItsAccumulatorInOrder) {
   };
   EXPECT_THAT(with("inorder acc", "stage 0 0 1 order 0 1 2"), IsEmpty());
   EXPECT_THAT(with("", "stage 0 0 1 order 0 1 2"), testing::Not(IsEmpty()));
-  EXPECT_THAT(with("inorder other", "stage 0 0 1 order 0 1 2"),
-              testing::Not(IsEmpty()));
-  EXPECT_THAT(with("inorder acc", "stage 0 0 1 order 1 0 2"),
-              testing::Not(IsEmpty()));
+  EXPECT_THAT(with("inorder other", "stage 0 0 1 order 0 1 2"), testing::Not(IsEmpty()));
+  EXPECT_THAT(with("inorder acc", "stage 0 0 1 order 1 0 2"), testing::Not(IsEmpty()));
 }
 
 TEST(Verify, WaitForALaterMemberCompletesAnEarlierOne) {
@@ -270,10 +256,8 @@ TEST(Verify, Commits) {
                      "\n}");
   };
   EXPECT_THAT(with("stage 0 0 0 0 1 1 order 0 1 2 3 4 5"), IsEmpty());
-  EXPECT_THAT(with("stage 0 1 0 0 1 1 order 0 1 2 3 4 5"),
-              ElementsAre(CommitOtherStage));
-  EXPECT_THAT(with("stage 0 0 0 0 1 1 order 1 0 2 3 4 5"),
-              ElementsAre(CommitBeforeGroup));
+  EXPECT_THAT(with("stage 0 1 0 0 1 1 order 0 1 2 3 4 5"), ElementsAre(CommitOtherStage));
+  EXPECT_THAT(with("stage 0 0 0 0 1 1 order 1 0 2 3 4 5"), ElementsAre(CommitBeforeGroup));
   EXPECT_THAT(with("stage 0 0 0 0 1 1 order 0 2 1 3 4 5"),
               ElementsAre(CommitNotAlone, CommitNotAlone));
   // Another stage does not help: all of a step is one instruction stream.
@@ -296,11 +280,9 @@ TEST(Verify, CountedWaitIsBoundBySourceOrder) {
                      count + "\n  schedule " + schedule + "\n}");
   };
   EXPECT_THAT(with("0", "stage 0 1 1 1 order 0 1 2 3"), IsEmpty());
-  EXPECT_THAT(with("1", "stage 0 1 1 1 order 0 1 2 3"),
-              ElementsAre(WriteBeforeRead));
+  EXPECT_THAT(with("1", "stage 0 1 1 1 order 0 1 2 3"), ElementsAre(WriteBeforeRead));
   EXPECT_THAT(with("1", "stage 0 0 0 0 order 0 1 2 3"), IsEmpty());
-  EXPECT_THAT(with("2", "stage 0 0 0 0 order 0 1 2 3"),
-              ElementsAre(WriteBeforeRead));
+  EXPECT_THAT(with("2", "stage 0 0 0 0 order 0 1 2 3"), ElementsAre(WriteBeforeRead));
 }
 
 TEST(Verify, CountedWaitFollowsTheCommit) {
@@ -319,8 +301,7 @@ TEST(Verify, CountedWaitFollowsTheCommit) {
   // One step later both come before the wait, or both after it, or only the
   // copy does.
   EXPECT_THAT(with("stage 0 1 1 order 2 0 1"), IsEmpty());
-  EXPECT_THAT(with("stage 0 1 1 order 0 1 2"),
-              ElementsAre(WaitBeforeIssue, WaitBeforeIssue));
+  EXPECT_THAT(with("stage 0 1 1 order 0 1 2"), ElementsAre(WaitBeforeIssue, WaitBeforeIssue));
   EXPECT_THAT(with("stage 0 1 1 order 1 0 2"), ElementsAre(WaitBeforeIssue));
 }
 
@@ -340,14 +321,10 @@ TEST(Verify, FenceStaysBetween) {
   EXPECT_THAT(with("", "stage 0 1 1 order 2 0 1"), IsEmpty());
   EXPECT_THAT(with("", "stage 0 0 0 order 1 0 2"), ElementsAre(FenceMoved));
   // fill -> store of one iteration, and fill -> fill of the next.
-  EXPECT_THAT(with("", "stage 0 1 0 order 0 2 1"),
-              ElementsAre(FenceMoved, FenceMoved));
-  EXPECT_THAT(with("to async", "stage 0 1 0 order 0 2 1"),
-              ElementsAre(FenceMoved));
-  EXPECT_THAT(with("from async to generic", "stage 0 0 0 order 1 0 2"),
-              IsEmpty());
-  EXPECT_THAT(with("from generic to async", "stage 0 0 0 order 1 0 2"),
-              ElementsAre(FenceMoved));
+  EXPECT_THAT(with("", "stage 0 1 0 order 0 2 1"), ElementsAre(FenceMoved, FenceMoved));
+  EXPECT_THAT(with("to async", "stage 0 1 0 order 0 2 1"), ElementsAre(FenceMoved));
+  EXPECT_THAT(with("from async to generic", "stage 0 0 0 order 1 0 2"), IsEmpty());
+  EXPECT_THAT(with("from generic to async", "stage 0 0 0 order 1 0 2"), ElementsAre(FenceMoved));
   EXPECT_THAT(with("in tensor", "stage 0 0 0 order 1 0 2"), IsEmpty());
 }
 
@@ -395,8 +372,7 @@ TEST(Verify, CapacityNamesWhatFits) {
   ASSERT_THAT(codesOf(verdict), ElementsAre(VersionsDoNotFit));
   EXPECT_EQ(versionsOf(i, verdict, "As"), 4u);
   EXPECT_EQ(verdict.violations[0].overflow.fits, 3u);
-  Diagnostic d =
-      toDiagnostic(i.problem, *i.schedule, verdict, verdict.violations[0]);
+  Diagnostic d = toDiagnostic(i.problem, *i.schedule, verdict, verdict.violations[0]);
   EXPECT_THAT(d.helps, ElementsAre("at most 3 versions of each buffer fit"));
 }
 
@@ -448,8 +424,7 @@ TEST(Check, Forms) {
   statement w wait queue q count 0
 })"),
               ElementsAre(AwaitsNothing));
-  EXPECT_THAT(checkCodes("loop l {\n  statement w wait\n}"),
-              ElementsAre(AwaitsNothing));
+  EXPECT_THAT(checkCodes("loop l {\n  statement w wait\n}"), ElementsAre(AwaitsNothing));
   EXPECT_THAT(checkCodes(R"(loop l {
   buffer B shared
   statement w wait awaits a@0
@@ -470,29 +445,26 @@ TEST(Check, Forms) {
 }
 
 TEST(Report, NamesLinesIterationsAndCure) {
-  Instance i =
-      parseOne(gemm("stage 0 2 order 0 1", "versions 2 at \"kernel.cpp\" 12"));
+  Instance i = parseOne(gemm("stage 0 2 order 0 1", "versions 2 at \"kernel.cpp\" 12"));
   i.problem.capacity[size_t(Space::Shared)] = 232448;
   Verdict verdict = verify(i.problem, *i.schedule);
   ASSERT_EQ(verdict.violations.size(), 1u);
   RenderOptions options;
   options.sourceLine = [](const std::string &, uint32_t line) {
-    return std::optional<std::string>(line == 31 ? "  b.copy(A.at(k), As);"
-                                                 : "  b.gemm(As, acc);");
+    return std::optional<std::string>(line == 31 ? "  b.copy(A.at(k), As);" : "  b.gemm(As, acc);");
   };
-  EXPECT_EQ(
-      render(toDiagnostics(i.problem, *i.schedule, verdict), options),
-      "kernel.cpp:31: error PS1203: this schedule lets `copy` overwrite `As` "
-      "while `gemm` still reads it\n"
-      "   31 |   b.copy(A.at(k), As);\n"
-      "      |   ^ writes As for iteration k+2 at stage 0, order 0\n"
-      "kernel.cpp:33: note: still reading As for iteration k\n"
-      "   33 |   b.gemm(As, acc);\n"
-      "      |   ^ at stage 2, order 1\n"
-      "  help: As needs 3 versions and is declared with 2 (16384 more bytes; "
-      "32 "
-      "KiB of 227 KiB of shared memory are used); or order `copy` after "
-      "`gemm`\n");
+  EXPECT_EQ(render(toDiagnostics(i.problem, *i.schedule, verdict), options),
+            "kernel.cpp:31: error PS1203: this schedule lets `copy` overwrite `As` "
+            "while `gemm` still reads it\n"
+            "   31 |   b.copy(A.at(k), As);\n"
+            "      |   ^ writes As for iteration k+2 at stage 0, order 0\n"
+            "kernel.cpp:33: note: still reading As for iteration k\n"
+            "   33 |   b.gemm(As, acc);\n"
+            "      |   ^ at stage 2, order 1\n"
+            "  help: As needs 3 versions and is declared with 2 (16384 more bytes; "
+            "32 "
+            "KiB of 227 KiB of shared memory are used); or order `copy` after "
+            "`gemm`\n");
 }
 
 /// Each violation that a test above provokes has a message of its own: both

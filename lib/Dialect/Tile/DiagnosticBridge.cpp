@@ -14,8 +14,7 @@ using namespace penstock::tile;
 /// and "custom op .." that upstream puts there.
 static unsigned takeCode(std::string &text, unsigned fallback) {
   size_t at = text.find("PS");
-  if (at == std::string::npos || at + 8 > text.size() ||
-      text.compare(at + 6, 2, ": ") != 0)
+  if (at == std::string::npos || at + 8 > text.size() || text.compare(at + 6, 2, ": ") != 0)
     return fallback;
   unsigned code = 0;
   for (size_t i = at + 2; i < at + 6; ++i) {
@@ -29,16 +28,13 @@ static unsigned takeCode(std::string &text, unsigned fallback) {
 
 Diagnostic tile::convert(const mlir::Diagnostic &from, DiagnosticCode fallback) {
   Diagnostic to;
-  to.severity = from.getSeverity() == mlir::DiagnosticSeverity::Error
-                    ? Severity::Error
-                : from.getSeverity() == mlir::DiagnosticSeverity::Warning
-                    ? Severity::Warning
-                    : Severity::Note;
+  to.severity = from.getSeverity() == mlir::DiagnosticSeverity::Error     ? Severity::Error
+                : from.getSeverity() == mlir::DiagnosticSeverity::Warning ? Severity::Warning
+                                                                          : Severity::Note;
   to.message = from.str();
   to.code = takeCode(to.message, fallback);
   to.place = placeOf(from.getLocation());
-  for (const mlir::Diagnostic &note :
-       const_cast<mlir::Diagnostic &>(from).getNotes()) {
+  for (const mlir::Diagnostic &note : const_cast<mlir::Diagnostic &>(from).getNotes()) {
     std::string text = note.str();
     if (llvm::StringRef(text).starts_with("help: "))
       to.helps.push_back(text.substr(6));
@@ -59,8 +55,8 @@ void tile::emit(mlir::Location loc, const Diagnostic &from) {
   };
   if (from.place.known())
     loc = locationOf(from.place);
-  auto diagnostic = from.severity == Severity::Error ? mlir::emitError(loc)
-                                                     : mlir::emitWarning(loc);
+  auto diagnostic =
+      from.severity == Severity::Error ? mlir::emitError(loc) : mlir::emitWarning(loc);
   diagnostic << codeName(from.code) << ": " << from.message;
   auto note = [&](const SourcePlace &place, const std::string &text) {
     diagnostic.attachNote(locationOf(place)) << text;

@@ -30,8 +30,7 @@ void emit(mlir::Location loc, const Diagnostic &diagnostic);
 /// Collects everything that is said in a context while it lives.
 class DiagnosticCollector {
 public:
-  DiagnosticCollector(mlir::MLIRContext *context,
-                      std::vector<Diagnostic> &diagnostics,
+  DiagnosticCollector(mlir::MLIRContext *context, std::vector<Diagnostic> &diagnostics,
                       DiagnosticCode fallback)
       : handler(context, [&diagnostics, fallback](mlir::Diagnostic &diagnostic) {
           diagnostics.push_back(convert(diagnostic, fallback));

@@ -27,9 +27,7 @@ constexpr unsigned maxArguments = 128;
 constexpr unsigned maxNesting = 64;
 constexpr size_t maxTextBytes = size_t(64) << 20;
 
-bool isScalar(Type type) {
-  return isElementType(type) || isa<IndexType>(type);
-}
+bool isScalar(Type type) { return isElementType(type) || isa<IndexType>(type); }
 
 /// The explicit level is a dialect of its own, above this one.
 bool isExplicit(const Dialect &dialect) { return dialect.getNamespace() == "nv"; }
@@ -37,10 +35,8 @@ bool isExplicit(const Dialect &dialect) { return dialect.getNamespace() == "nv";
 bool isLanguageType(Type type) {
   if (auto memref = dyn_cast<MemRefType>(type))
     return isElementType(memref.getElementType()) &&
-           isa_and_nonnull<SpaceAttr>(memref.getMemorySpace()) &&
-           memref.getRank() <= maxTileRank &&
-           (memref.getLayout().isIdentity() ||
-            isa<StridedLayoutAttr>(memref.getLayout()));
+           isa_and_nonnull<SpaceAttr>(memref.getMemorySpace()) && memref.getRank() <= maxTileRank &&
+           (memref.getLayout().isIdentity() || isa<StridedLayoutAttr>(memref.getLayout()));
   return isScalar(type) || isExplicit(type.getDialect());
 }
 
@@ -51,24 +47,19 @@ bool isLanguageOp(Operation *op) {
       (op->getDialect() && isExplicit(*op->getDialect())))
     return true;
   return isa<func::ReturnOp, scf::ForOp, scf::IfOp, scf::WhileOp, scf::ConditionOp, scf::YieldOp,
-             memref::DimOp, memref::SubViewOp, memref::TransposeOp,
-             arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
-             arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
-             arith::CeilDivSIOp, arith::FloorDivSIOp, arith::AndIOp,
-             arith::OrIOp, arith::XOrIOp, arith::ShLIOp, arith::ShRSIOp,
-             arith::ShRUIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp,
-             arith::MaxUIOp, arith::AddFOp, arith::SubFOp, arith::MulFOp,
-             arith::DivFOp, arith::RemFOp, arith::NegFOp, arith::MaximumFOp,
-             arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
-             arith::CmpIOp, arith::CmpFOp, arith::SelectOp, arith::ExtFOp,
-             arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
-             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp,
-             arith::FPToUIOp, arith::IndexCastOp, arith::IndexCastUIOp,
-             arith::BitcastOp, math::ExpOp, math::Exp2Op, math::LogOp,
-             math::Log2Op, math::SqrtOp, math::RsqrtOp, math::TanhOp,
-             math::ErfOp, math::SinOp, math::CosOp, math::AbsFOp,
-             math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundEvenOp,
-             math::FmaOp>(op);
+             memref::DimOp, memref::SubViewOp, memref::TransposeOp, arith::ConstantOp,
+             arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::DivUIOp,
+             arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp, arith::FloorDivSIOp, arith::AndIOp,
+             arith::OrIOp, arith::XOrIOp, arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp,
+             arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp, arith::AddFOp,
+             arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::RemFOp, arith::NegFOp,
+             arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
+             arith::CmpIOp, arith::CmpFOp, arith::SelectOp, arith::ExtFOp, arith::TruncFOp,
+             arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
+             arith::FPToSIOp, arith::FPToUIOp, arith::IndexCastOp, arith::IndexCastUIOp,
+             arith::BitcastOp, math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SqrtOp,
+             math::RsqrtOp, math::TanhOp, math::ErfOp, math::SinOp, math::CosOp, math::AbsFOp,
+             math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundEvenOp, math::FmaOp>(op);
 }
 
 LogicalResult verifyTypes(Operation *op) {
@@ -83,8 +74,7 @@ LogicalResult verifyTypes(Operation *op) {
       for (Type type : block.getArgumentTypes()) {
         if (!isLanguageType(type))
           return emitCoded(op, TextForeignType)
-                 << "a value of type " << type
-                 << " is not a tile, a tensor or a scalar";
+                 << "a value of type " << type << " is not a tile, a tensor or a scalar";
         types.push_back(type);
       }
   // A tile is known by the allocation or argument that its views lead back to.
@@ -112,24 +102,19 @@ LogicalResult verifyView(memref::SubViewOp view) {
   if (failed(verifyViewed(view, view.getSource(), "slice")))
     return failure();
   for (auto [dim, offset, size, stride] :
-       llvm::enumerate(view.getMixedOffsets(), view.getMixedSizes(),
-                       view.getMixedStrides())) {
+       llvm::enumerate(view.getMixedOffsets(), view.getMixedSizes(), view.getMixedStrides())) {
     auto constantSize = getConstantIntValue(size);
     auto constantOffset = getConstantIntValue(offset);
-    if (!constantSize || isa<Value>(size) || *constantSize < 1 ||
-        getConstantIntValue(stride) != 1)
-      return emitCoded(view, OutOfTile)
-             << "a slice of " << describe(view.getSource())
-             << " needs a constant size of at least 1 and unit steps";
+    if (!constantSize || isa<Value>(size) || *constantSize < 1 || getConstantIntValue(stride) != 1)
+      return emitCoded(view, OutOfTile) << "a slice of " << describe(view.getSource())
+                                        << " needs a constant size of at least 1 and unit steps";
     int64_t extent = view.getSourceType().getDimSize(dim);
     if (*constantSize > extent ||
-        (constantOffset &&
-         (*constantOffset < 0 || *constantOffset > extent - *constantSize)))
+        (constantOffset && (*constantOffset < 0 || *constantOffset > extent - *constantSize)))
       return emitCoded(view, OutOfTile)
              << "the slice " << (constantOffset ? *constantOffset : 0) << " to "
-             << (constantOffset ? *constantOffset : 0) + *constantSize - 1
-             << " of dimension " << dim << " lies outside of "
-             << describe(view.getSource());
+             << (constantOffset ? *constantOffset : 0) + *constantSize - 1 << " of dimension "
+             << dim << " lies outside of " << describe(view.getSource());
   }
   return success();
 }
@@ -142,8 +127,7 @@ LogicalResult verifyLoop(scf::ForOp loop) {
            << "the step of a loop is " << *step << "; it must be positive";
   if (loop->getAttrOfType<IntegerAttr>(TileDialect::unrollAttr) &&
       loop->hasAttr(TileDialect::scheduleAttr))
-    return emitCoded(loop, UnrollFactor)
-           << "a pipelined loop cannot be unrolled as well";
+    return emitCoded(loop, UnrollFactor) << "a pipelined loop cannot be unrolled as well";
   if (loop.getUnsignedCmp())
     return emitCoded(loop, OpForm) << "loops compare their index signed";
   return success();
@@ -151,15 +135,13 @@ LogicalResult verifyLoop(scf::ForOp loop) {
 
 LogicalResult verifyArguments(func::FuncOp kernel) {
   if (kernel.getNumArguments() > maxArguments)
-    return emitCoded(kernel, TooLarge)
-           << "a kernel has at most " << maxArguments << " arguments";
+    return emitCoded(kernel, TooLarge) << "a kernel has at most " << maxArguments << " arguments";
   for (BlockArgument argument : kernel.getArguments()) {
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type) {
       if (!isScalar(argument.getType()))
         return emitCoded(kernel, TextForeignType)
-               << "argument " << argument.getArgNumber()
-               << " is neither a tensor nor a scalar";
+               << "argument " << argument.getArgNumber() << " is neither a tensor nor a scalar";
       continue;
     }
     if (type.getRank() < 1 || type.getRank() > maxTileRank ||
@@ -187,9 +169,8 @@ LogicalResult verifyWaits(func::FuncOp kernel) {
     if (wait.getLag() > 0 && !loop) {
       auto diagnostic = emitCoded(wait, WaitUnknown)
                         << "`wait` has a lag but stands outside of loops";
-      diagnostic.attachNote()
-          << "help: a lag counts iterations of the loop around the wait; leave "
-             "it out to wait for everything of that name";
+      diagnostic.attachNote() << "help: a lag counts iterations of the loop around the wait; leave "
+                                 "it out to wait for everything of that name";
       result = failure();
       return;
     }
@@ -200,21 +181,18 @@ LogicalResult verifyWaits(func::FuncOp kernel) {
         auto diagnostic = emitCoded(wait, WaitUnknown)
                           << "`wait` names `" << text
                           << "`, but no asynchronous operation has that name";
-        diagnostic.attachNote()
-            << "help: give the copy or gemm {.async = \"" << text << "\"}";
+        diagnostic.attachNote() << "help: give the copy or gemm {.async = \"" << text << "\"}";
         result = failure();
         continue;
       }
       for (Operation *op : found->second) {
         if (wait.getLag() == 0 || op->getParentOfType<scf::ForOp>() == loop)
           continue;
-        auto diagnostic = emitCoded(wait, WaitUnknown)
-                          << "`wait` has a lag for `" << text
-                          << "`, which is issued in another loop";
+        auto diagnostic = emitCoded(wait, WaitUnknown) << "`wait` has a lag for `" << text
+                                                       << "`, which is issued in another loop";
         diagnostic.attachNote(op->getLoc()) << "it is issued here";
-        diagnostic.attachNote()
-            << "help: a lag counts iterations of the loop around both; leave "
-               "it out to wait for everything of that name";
+        diagnostic.attachNote() << "help: a lag counts iterations of the loop around both; leave "
+                                   "it out to wait for everything of that name";
         result = failure();
       }
     }
@@ -224,8 +202,7 @@ LogicalResult verifyWaits(func::FuncOp kernel) {
 
 /// Conversions round to nearest even; other modes exist in MLIR's text.
 LogicalResult verifyRounding(arith::TruncFOp op) {
-  if (!op.getRoundingmode() ||
-      *op.getRoundingmode() == arith::RoundingMode::to_nearest_even)
+  if (!op.getRoundingmode() || *op.getRoundingmode() == arith::RoundingMode::to_nearest_even)
     return success();
   return emitCoded(op, OpForm) << "conversions round to nearest even";
 }
@@ -235,8 +212,7 @@ LogicalResult verifyRounding(arith::TruncFOp op) {
 bool tile::isKernelName(StringRef name) {
   return !name.empty() && name.size() <= 200 && !llvm::isDigit(name[0]) &&
          !name.starts_with("penstock_") && // the runtime's own
-         llvm::all_of(name,
-                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 /// Tiles have constant shapes: how much memory they need is known here. Each is
@@ -246,8 +222,7 @@ static LogicalResult countBytes(AllocOp alloc, int64_t &bytes) {
   bytes += type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
   if (bytes <= limits::maxBlockBytes)
     return success();
-  auto diagnostic = emitCoded(alloc, MemoryLimit)
-                    << "the tiles of a block need more than 2 GiB";
+  auto diagnostic = emitCoded(alloc, MemoryLimit) << "the tiles of a block need more than 2 GiB";
   diagnostic.attachNote() << "help: let each block work on smaller tiles";
   return diagnostic;
 }
@@ -256,8 +231,7 @@ LogicalResult tile::verifyKernel(Operation *op) {
   auto kernel = dyn_cast<func::FuncOp>(op);
   if (!kernel || kernel.isDeclaration() || kernel.getNumResults() ||
       !kernel.getBody().hasOneBlock())
-    return emitCoded(op, OpForm)
-           << "a kernel is a `func.func` with one block and without results";
+    return emitCoded(op, OpForm) << "a kernel is a `func.func` with one block and without results";
   if (!kernel->hasAttr(TileDialect::kernelAttr)) {
     auto diagnostic = emitCoded(op, OpForm)
                       << "`" << kernel.getName() << "` is not marked as a kernel";
@@ -265,10 +239,9 @@ LogicalResult tile::verifyKernel(Operation *op) {
     return diagnostic;
   }
   if (!isKernelName(kernel.getName()))
-    return emitCoded(op, BadName)
-           << "`" << kernel.getName()
-           << "` cannot be the name of a kernel, which has letters, digits "
-              "and _";
+    return emitCoded(op, BadName) << "`" << kernel.getName()
+                                  << "` cannot be the name of a kernel, which has letters, digits "
+                                     "and _";
   if (failed(verifyArguments(kernel)))
     return failure();
   size_t operations = 0;
@@ -279,8 +252,7 @@ LogicalResult tile::verifyKernel(Operation *op) {
       return WalkResult::advance();
     if (++operations > maxOperations) {
       auto diagnostic = emitCoded(kernel, TooLarge)
-                        << "the kernel has more than " << maxOperations
-                        << " operations";
+                        << "the kernel has more than " << maxOperations << " operations";
       diagnostic.attachNote()
           << "help: a C++ loop is unrolled fully; use b.range(..) where that is "
              "too much";
@@ -291,9 +263,8 @@ LogicalResult tile::verifyKernel(Operation *op) {
          parent = parent->getParentOp())
       ++depth;
     if (depth > maxNesting) {
-      emitCoded(inner, TooLarge)
-          << "loops and conditions are nested more than " << maxNesting
-          << " deep";
+      emitCoded(inner, TooLarge) << "loops and conditions are nested more than " << maxNesting
+                                 << " deep";
       return WalkResult::interrupt();
     }
     if (!isLanguageOp(inner)) {
@@ -304,32 +275,26 @@ LogicalResult tile::verifyKernel(Operation *op) {
     LogicalResult ok = verifyTypes(inner);
     if (isa<MapOp>(inner->getParentOp()) && inner->getNumRegions())
       ok = emitCoded(inner, ParallelRace)
-           << "the body of `map` only computes values; `" << inner->getName()
-           << "` does more";
+           << "the body of `map` only computes values; `" << inner->getName() << "` does more";
     if (auto view = dyn_cast<memref::SubViewOp>(inner); view && succeeded(ok))
       ok = verifyView(view);
     else if (auto loop = dyn_cast<scf::ForOp>(inner); loop && succeeded(ok))
       ok = verifyLoop(loop);
-    else if (auto view = dyn_cast<memref::TransposeOp>(inner);
-             view && succeeded(ok))
+    else if (auto view = dyn_cast<memref::TransposeOp>(inner); view && succeeded(ok))
       ok = verifyViewed(view, view.getIn(), "transpose");
     else if (auto cut = dyn_cast<arith::TruncFOp>(inner); cut && succeeded(ok))
       ok = verifyRounding(cut);
-    else if (auto alloc = dyn_cast<AllocOp>(inner);
-             alloc && alloc->getParentOp() != kernel)
-      ok = emitCoded(alloc, OpForm)
-           << "a tile is allocated inside a loop, condition or statement; "
-              "allocate it at the start of the kernel";
+    else if (auto alloc = dyn_cast<AllocOp>(inner); alloc && alloc->getParentOp() != kernel)
+      ok = emitCoded(alloc, OpForm) << "a tile is allocated inside a loop, condition or statement; "
+                                       "allocate it at the start of the kernel";
     else if (auto alloc = dyn_cast<AllocOp>(inner); alloc && succeeded(ok))
       ok = countBytes(alloc, bytes);
     else if (isa<GridOp>(inner)) {
       if (grid) {
-        auto diagnostic = emitCoded(inner, GridForm)
-                          << "the grid is stated a second time";
+        auto diagnostic = emitCoded(inner, GridForm) << "the grid is stated a second time";
         diagnostic.attachNote(grid->getLoc()) << "the first time is here";
-        diagnostic.attachNote()
-            << "help: a kernel has one grid; state all its extents in one "
-               "call";
+        diagnostic.attachNote() << "help: a kernel has one grid; state all its extents in one "
+                                   "call";
         ok = diagnostic;
       }
       grid = inner;
@@ -399,8 +364,7 @@ private:
     while (at < text.size() && llvm::isAlnum(text[at]))
       ++at;
     StringRef name = text.slice(from, at);
-    return (name != "floordiv" && name != "ceildiv" && name != "mod") ||
-           countOperator();
+    return (name != "floordiv" && name != "ceildiv" && name != "mod") || countOperator();
   }
   bool countOperator() {
     if (++operators > maxDepth)
@@ -438,8 +402,7 @@ private:
   /// definition of an alias is taken to last until the next one.
   bool alias() {
     size_t from = at++;
-    while (at < text.size() && (llvm::isAlnum(text[at]) ||
-                                StringRef("_$.-").contains(text[at])))
+    while (at < text.size() && (llvm::isAlnum(text[at]) || StringRef("_$.-").contains(text[at])))
       ++at;
     StringRef name = text.slice(from, at);
     size_t next = text.find_first_not_of(" \t\r\n", at);
@@ -466,9 +429,8 @@ private:
     }
     if (depth <= maxDepth)
       return true;
-    return fail(depth == brackets.size()
-                    ? "brackets are nested more than 200 deep"
-                    : "aliases are nested more than 200 deep");
+    return fail(depth == brackets.size() ? "brackets are nested more than 200 deep"
+                                         : "aliases are nested more than 200 deep");
   }
   bool fail(const char *text) {
     message = text;

@@ -17,8 +17,7 @@ SourcePlace tile::placeOf(Location loc) {
   while (!work.empty()) {
     LocationAttr current = work.pop_back_val();
     if (auto range = dyn_cast<FileLineColRange>(current))
-      return {range.getFilename().str(), range.getStartLine(),
-              range.getStartColumn()};
+      return {range.getFilename().str(), range.getStartLine(), range.getStartColumn()};
     if (auto name = dyn_cast<NameLoc>(current)) {
       work.push_back(name.getChildLoc());
     } else if (auto call = dyn_cast<CallSiteLoc>(current)) {

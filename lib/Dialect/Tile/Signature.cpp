@@ -23,8 +23,7 @@ public:
       SignatureArgument argument;
       size_t begin = at;
       argument.name = word();
-      if (argument.name.empty() ||
-          std::isdigit(static_cast<unsigned char>(argument.name[0]))) {
+      if (argument.name.empty() || std::isdigit(static_cast<unsigned char>(argument.name[0]))) {
         signature.error = "a name is expected " + where(begin);
         break;
       }

@@ -44,10 +44,9 @@ std::string tile::nameOf(Value value) {
     if (auto label = op->getAttrOfType<StringAttr>("label"))
       return label.str();
   if (auto argument = dyn_cast<BlockArgument>(value))
-    if (auto function =
-            dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
-      if (auto name = function.getArgAttrOfType<StringAttr>(
-              argument.getArgNumber(), TileDialect::nameAttr))
+    if (auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
+      if (auto name =
+              function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), TileDialect::nameAttr))
         return name.str();
   return "";
 }
@@ -71,8 +70,7 @@ std::string tile::describe(Value memref) {
   else
     text = "a tile (";
   for (auto [i, size] : llvm::enumerate(type.getShape()))
-    text += (i ? "x" : "") +
-            (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
+    text += (i ? "x" : "") + (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
   text += (type.getRank() ? " " : "") + describe(type.getElementType());
   text += ", " + stringifySpace(spaceOf(type)).str() + ")";
   return text;
@@ -110,12 +108,10 @@ TileAccess box(TileAccess access, ValueRange offsets, CopyOp copy) {
 } // namespace
 
 void CopyOp::getAccesses(SmallVectorImpl<TileAccess> &accesses) {
-  accesses.push_back(
-      readsTensor() ? box(reading(getSource()), getSourceOffsets(), *this)
-                    : reading(getSource()));
-  accesses.push_back(
-      writesTensor() ? box(writing(getTarget()), getTargetOffsets(), *this)
-                     : writing(getTarget()));
+  accesses.push_back(readsTensor() ? box(reading(getSource()), getSourceOffsets(), *this)
+                                   : reading(getSource()));
+  accesses.push_back(writesTensor() ? box(writing(getTarget()), getTargetOffsets(), *this)
+                                    : writing(getTarget()));
 }
 
 void FillOp::getAccesses(SmallVectorImpl<TileAccess> &accesses) {
@@ -161,10 +157,9 @@ void AtomicOp::getAccesses(SmallVectorImpl<TileAccess> &accesses) {
 // Memory effects
 //===----------------------------------------------------------------------===//
 
-static void effectsOf(
-    TileAccessOpInterface op,
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
-        &effects) {
+static void
+effectsOf(TileAccessOpInterface op,
+          SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   SmallVector<TileAccess> accesses;
   op.getAccesses(accesses);
   for (const TileAccess &access : accesses)
@@ -178,11 +173,10 @@ static void effectsOf(
     }
 }
 
-#define TILE_EFFECTS(OP)                                                       \
-  void OP::getEffects(                                                         \
-      SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>      \
-          &effects) {                                                          \
-    effectsOf(cast<TileAccessOpInterface>(getOperation()), effects);           \
+#define TILE_EFFECTS(OP)                                                                           \
+  void OP::getEffects(                                                                             \
+      SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {              \
+    effectsOf(cast<TileAccessOpInterface>(getOperation()), effects);                               \
   }
 TILE_EFFECTS(CopyOp)
 TILE_EFFECTS(FillOp)

@@ -31,11 +31,9 @@ void TileDialect::registerAttributes() {
 // #tile.schedule
 //===----------------------------------------------------------------------===//
 
-static ParseResult parseIntegers(AsmParser &parser,
-                                 SmallVectorImpl<int64_t> &values) {
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-    return parser.parseInteger(values.emplace_back());
-  });
+static ParseResult parseIntegers(AsmParser &parser, SmallVectorImpl<int64_t> &values) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                        [&] { return parser.parseInteger(values.emplace_back()); });
 }
 
 namespace {
@@ -120,9 +118,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> stage, ArrayRef<int64_t> order,
                                    ArrayRef<int64_t> asyncStages, ArrayRef<int64_t> asyncProducers,
                                    ArrayRef<int64_t> asyncProducerGroups, bool resolved) {
-  auto error = [&](DiagnosticCode code) {
-    return emitError() << codeName(code) << ": ";
-  };
+  auto error = [&](DiagnosticCode code) { return emitError() << codeName(code) << ": "; };
   bool stated = !stage.empty() || !order.empty();
   if (numStages < 0 || (!stated && numStages == 0))
     return error(NumStagesTooSmall)
@@ -138,13 +134,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
            << "`" << (stage.empty() ? "order" : "stage") << "` is given without `"
            << (stage.empty() ? "stage" : "order") << "`; state both or neither";
   if (stage.size() != order.size())
-    return error(ScheduleLength)
-           << "`stage` has " << stage.size() << " entries and `order` has "
-           << order.size() << "; each needs one per scheduled statement";
+    return error(ScheduleLength) << "`stage` has " << stage.size() << " entries and `order` has "
+                                 << order.size() << "; each needs one per scheduled statement";
   for (int64_t value : stage)
     if (value < 0 || value > 1024)
-      return error(StageOutOfRange)
-             << "stage " << value << " is not between 0 and 1024";
+      return error(StageOutOfRange) << "stage " << value << " is not between 0 and 1024";
   SmallVector<int64_t> sorted(order);
   llvm::sort(sorted);
   for (size_t i = 1; i < sorted.size(); ++i)

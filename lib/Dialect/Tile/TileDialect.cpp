@@ -35,8 +35,7 @@ MemRefType tile::tensorType(Type element, int64_t rank) {
   if (rank)
     strides.back() = 1;
   MLIRContext *context = element.getContext();
-  return MemRefType::get(sizes, element,
-                         StridedLayoutAttr::get(context, 0, strides),
+  return MemRefType::get(sizes, element, StridedLayoutAttr::get(context, 0, strides),
                          SpaceAttr::get(context, Space::Global));
 }
 
@@ -46,11 +45,10 @@ MemRefType tile::tileType(ArrayRef<int64_t> shape, Type element, Space space) {
 }
 
 bool tile::isElementType(Type type) {
-  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type,
-             Float8E4M3FNType, Float8E5M2Type>(type) ||
-         type.isSignlessInteger(1) || type.isSignlessInteger(8) ||
-         type.isSignlessInteger(16) || type.isSignlessInteger(32) ||
-         type.isSignlessInteger(64);
+  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type, Float8E4M3FNType, Float8E5M2Type>(
+             type) ||
+         type.isSignlessInteger(1) || type.isSignlessInteger(8) || type.isSignlessInteger(16) ||
+         type.isSignlessInteger(32) || type.isSignlessInteger(64);
 }
 
 bool tile::convertsImplicitly(Type from, Type to) {
@@ -74,8 +72,7 @@ LaunchConstancy tile::isLaunchConstant(Value value) {
       continue;
     Operation *op = current.getDefiningOp();
     if (!op) {
-      if (isa<func::FuncOp>(
-              cast<BlockArgument>(current).getOwner()->getParentOp()))
+      if (isa<func::FuncOp>(cast<BlockArgument>(current).getOwner()->getParentOp()))
         continue;
       return {false, current};
     }
@@ -83,8 +80,7 @@ LaunchConstancy tile::isLaunchConstant(Value value) {
     // division is not pure unless its divisor is a constant, but it is as
     // constant as its operands.
     if (isa<memref::DimOp>(op) ||
-        (isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
-         !isa<GridOp, ElementIndexOp>(op))) {
+        (isMemoryEffectFree(op) && op->getNumRegions() == 0 && !isa<GridOp, ElementIndexOp>(op))) {
       for (Value operand : op->getOperands())
         if (!isa<MemRefType>(operand.getType()) || !isa<memref::DimOp>(op))
           work.push_back(operand);
@@ -101,17 +97,14 @@ LaunchConstancy tile::isLaunchConstant(Value value) {
 // Discardable attributes
 //===----------------------------------------------------------------------===//
 
-LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
-                                                    NamedAttribute named) {
+LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribute named) {
   StringRef name = named.getName().getValue();
   Attribute attr = named.getValue();
   if (name == kernelAttr || name == signatureAttr) {
     if (!isa<func::FuncOp>(op))
-      return emitCoded(op, MisplacedAttribute)
-             << "`" << name << "` belongs on a `func.func`";
+      return emitCoded(op, MisplacedAttribute) << "`" << name << "` belongs on a `func.func`";
     if (name == signatureAttr && !isa<StringAttr>(attr))
-      return emitCoded(op, MisplacedAttribute)
-             << "`" << name << "` must be a string";
+      return emitCoded(op, MisplacedAttribute) << "`" << name << "` must be a string";
     return success();
   }
   if (name == scheduleAttr) {
@@ -121,9 +114,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                 "#tile.schedule";
     auto loop = cast<scf::ForOp>(op);
     if (loop.getNumResults())
-      return emitCoded(op, OpForm)
-             << "a pipelined loop carries no values; keep them in tiles or "
-                "mutable scalars";
+      return emitCoded(op, OpForm) << "a pipelined loop carries no values; keep them in tiles or "
+                                      "mutable scalars";
     return success();
   }
   if (name == unrollAttr) {
@@ -134,31 +126,26 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     int64_t value = factor.getInt();
     if (value < 0 || value > 64)
       return emitCoded(op, UnrollFactor)
-             << "the unroll factor is " << value
-             << "; it must be between 0 (unroll fully) and 64";
+             << "the unroll factor is " << value << "; it must be between 0 (unroll fully) and 64";
     return success();
   }
   return emitCoded(op, MisplacedAttribute)
          << "`" << name << "` is not an attribute of the tile dialect";
 }
 
-LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op, unsigned,
-                                                    unsigned index,
+LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index,
                                                     NamedAttribute named) {
   StringRef name = named.getName().getValue();
   auto text = dyn_cast<StringAttr>(named.getValue());
   auto function = dyn_cast<func::FuncOp>(op);
-  bool tensor = function &&
-                isa<MemRefType>(function.getFunctionType().getInput(index));
+  bool tensor = function && isa<MemRefType>(function.getFunctionType().getInput(index));
   if (name == nameAttr && function && text)
     return success();
-  if (name == accessAttr && tensor && text &&
-      (text == "in" || text == "out" || text == "inout"))
+  if (name == accessAttr && tensor && text && (text == "in" || text == "out" || text == "inout"))
     return success();
   if (name == overlapsAttr && tensor && isa<UnitAttr>(named.getValue()))
     return success();
-  return emitCoded(op, MisplacedAttribute)
-         << "`" << name << "` on argument " << index
-         << " is not one of `tile.name = \"..\"`, `tile.access = "
-            "\"in|out|inout\"` or `tile.overlaps`";
+  return emitCoded(op, MisplacedAttribute) << "`" << name << "` on argument " << index
+                                           << " is not one of `tile.name = \"..\"`, `tile.access = "
+                                              "\"in|out|inout\"` or `tile.overlaps`";
 }

@@ -23,8 +23,7 @@ using namespace penstock::tile;
 // Shared checks
 //===----------------------------------------------------------------------===//
 
-static LogicalResult fail(InFlightDiagnostic diagnostic,
-                          const Twine &help = {}) {
+static LogicalResult fail(InFlightDiagnostic diagnostic, const Twine &help = {}) {
   if (!help.isTriviallyEmpty())
     diagnostic.attachNote() << "help: " << help;
   return diagnostic;
@@ -51,18 +50,15 @@ static bool areTransposed(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
   return a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0];
 }
 
-static MemRefType typeOf(Value memref) {
-  return cast<MemRefType>(memref.getType());
-}
+static MemRefType typeOf(Value memref) { return cast<MemRefType>(memref.getType()); }
 static Type elementOf(Value memref) { return typeOf(memref).getElementType(); }
 
 /// Operations on whole tiles need a constant shape.
 static LogicalResult verifyTile(Operation *op, Value memref, StringRef role) {
   if (isGlobal(memref))
     return fail(emitCoded(op, SpaceMismatch)
-                    << "the " << role << " of `" << spelled(op)
-                    << "` is the tensor " << describe(memref)
-                    << ", not a tile of the block",
+                    << "the " << role << " of `" << spelled(op) << "` is the tensor "
+                    << describe(memref) << ", not a tile of the block",
                 "copy the part you need into a shared or local tile first");
   return success();
 }
@@ -75,34 +71,31 @@ static LogicalResult verifyWritable(Operation *op, Value memref) {
   auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
   if (!function)
     return success();
-  auto access = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                      TileDialect::accessAttr);
+  auto access =
+      function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), TileDialect::accessAttr);
   if (access && access == "in")
     return fail(emitCoded(op, WriteToInput)
-                    << "`" << op->getName().stripDialect() << "` writes to "
-                    << describe(memref) << ", which the kernel declares as an "
+                    << "`" << op->getName().stripDialect() << "` writes to " << describe(memref)
+                    << ", which the kernel declares as an "
                     << "input",
                 "declare the argument as Out<..> or InOut<..>");
   return success();
 }
 
 /// Constant indices must lie inside constant extents.
-static LogicalResult verifyIndices(Operation *op, Value memref,
-                                   ValueRange indices) {
+static LogicalResult verifyIndices(Operation *op, Value memref, ValueRange indices) {
   MemRefType type = typeOf(memref);
   if (type.getRank() != static_cast<int64_t>(indices.size()))
-    return fail(emitCoded(op, OffsetCount)
-                << describe(memref) << " has rank " << type.getRank() << " and "
-                << indices.size() << " indices are given");
+    return fail(emitCoded(op, OffsetCount) << describe(memref) << " has rank " << type.getRank()
+                                           << " and " << indices.size() << " indices are given");
   for (auto [dim, index] : llvm::enumerate(indices)) {
     APInt value;
     if (!matchPattern(index, m_ConstantInt(&value)))
       continue;
     int64_t size = type.getDimSize(dim), at = value.getSExtValue();
     if (at < 0 || (!ShapedType::isDynamic(size) && at >= size))
-      return fail(emitCoded(op, OutOfTile)
-                  << "index " << at << " of dimension " << dim
-                  << " lies outside of " << describe(memref),
+      return fail(emitCoded(op, OutOfTile) << "index " << at << " of dimension " << dim
+                                           << " lies outside of " << describe(memref),
                   at < 0 ? Twine("indices are counted from 0")
                          : "the last index there is " + Twine(size - 1));
   }
@@ -112,9 +105,8 @@ static LogicalResult verifyIndices(Operation *op, Value memref,
 static LogicalResult verifyElement(Operation *op, Value memref, Type scalar) {
   if (elementOf(memref) != scalar)
     return fail(emitCoded(op, ElementMismatch)
-                << "`" << op->getName().stripDialect() << "` handles a "
-                << describe(scalar) << " but " << describe(memref)
-                << " holds " << describe(elementOf(memref)));
+                << "`" << op->getName().stripDialect() << "` handles a " << describe(scalar)
+                << " but " << describe(memref) << " holds " << describe(elementOf(memref)));
   return success();
 }
 
@@ -122,8 +114,7 @@ static LogicalResult verifyElement(Operation *op, Value memref, Type scalar) {
 // Grid
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyLaunchConstant(Operation *op, Value value,
-                                          const Twine &what,
+static LogicalResult verifyLaunchConstant(Operation *op, Value value, const Twine &what,
                                           StringRef otherwise = "") {
   if (isLaunchConstant(value).ok)
     return success();
@@ -131,49 +122,41 @@ static LogicalResult verifyLaunchConstant(Operation *op, Value value,
                   << what << " must be the same for the whole launch, but it "
                   << "is computed from values that only exist inside a block",
               "compute it from the kernel's arguments: sizes, scalar "
-              "arguments and constants" + Twine(otherwise));
+              "arguments and constants" +
+                  Twine(otherwise));
 }
 
 LogicalResult GridOp::verify() {
   if (getExtents().size() != getNumResults())
-    return fail(emitCoded(*this, GridForm)
-                << "a grid of " << getExtents().size() << " extents has "
-                << getNumResults() << " coordinates");
+    return fail(emitCoded(*this, GridForm) << "a grid of " << getExtents().size() << " extents has "
+                                           << getNumResults() << " coordinates");
   if (getExtents().empty() || getExtents().size() > 3)
     return fail(emitCoded(*this, GridForm)
-                << "a grid has one to three extents, not "
-                << getExtents().size());
+                << "a grid has one to three extents, not " << getExtents().size());
   if (auto swizzle = getSwizzle()) {
     if (getExtents().size() != 2)
       return fail(emitCoded(*this, GridForm)
-                  << "a swizzled grid has two extents, not "
-                  << getExtents().size());
+                  << "a swizzled grid has two extents, not " << getExtents().size());
     if (*swizzle < 1 || *swizzle > (1 << 20))
-      return fail(emitCoded(*this, GridForm)
-                      << "the groups of a swizzled grid are " << *swizzle
-                      << " wide; they must be at least 1 and at most 2^20",
+      return fail(emitCoded(*this, GridForm) << "the groups of a swizzled grid are " << *swizzle
+                                             << " wide; they must be at least 1 and at most 2^20",
                   "leave swizzled(..) out for a grid in plain order");
   }
   if (!isa<func::FuncOp>((*this)->getParentOp()))
-    return fail(emitCoded(*this, GridForm)
-                    << "the grid is stated inside a loop or condition",
+    return fail(emitCoded(*this, GridForm) << "the grid is stated inside a loop or condition",
                 "call `grid` once, at the start of the kernel");
   for (auto [dim, extent] : llvm::enumerate(getExtents()))
-    if (failed(verifyLaunchConstant(*this, extent,
-                                    "extent " + Twine(dim) + " of the grid")))
+    if (failed(verifyLaunchConstant(*this, extent, "extent " + Twine(dim) + " of the grid")))
       return failure();
   return success();
 }
 
 LogicalResult DivModOp::verify() {
   APInt value;
-  if (matchPattern(getDivisor(), m_ConstantInt(&value)) &&
-      value.getSExtValue() <= 0)
-    return fail(emitCoded(*this, DivisorForm)
-                << "`fast_divmod` divides by " << value.getSExtValue()
-                << "; the divisor must be positive");
-  return verifyLaunchConstant(*this, getDivisor(),
-                              "the divisor of `fast_divmod`",
+  if (matchPattern(getDivisor(), m_ConstantInt(&value)) && value.getSExtValue() <= 0)
+    return fail(emitCoded(*this, DivisorForm) << "`fast_divmod` divides by " << value.getSExtValue()
+                                              << "; the divisor must be positive");
+  return verifyLaunchConstant(*this, getDivisor(), "the divisor of `fast_divmod`",
                               "; or use / and %");
 }
 
@@ -188,43 +171,35 @@ void AllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 LogicalResult AllocOp::verify() {
   auto type = dyn_cast<MemRefType>(getResult().getType());
-  auto space =
-      type ? dyn_cast_or_null<SpaceAttr>(type.getMemorySpace()) : SpaceAttr();
+  auto space = type ? dyn_cast_or_null<SpaceAttr>(type.getMemorySpace()) : SpaceAttr();
   if (!space || space.getValue() == Space::Global || space.getValue() == Space::Tensor)
-    return fail(emitCoded(*this, TileShape)
-                << "a tile is allocated in the shared or local space");
+    return fail(emitCoded(*this, TileShape) << "a tile is allocated in the shared or local space");
   std::string name = getLabel() ? "`" + getLabel()->str() + "`" : "a tile";
   if (!isElementType(type.getElementType()))
     return fail(emitCoded(*this, TileShape)
-                << name << " cannot hold elements of type "
-                << describe(type.getElementType()));
+                << name << " cannot hold elements of type " << describe(type.getElementType()));
   if (!type.getLayout().isIdentity())
     return fail(emitCoded(*this, TileShape)
                 << name << " is allocated with a layout of its own; views "
                 << "have layouts, allocations are contiguous");
   if (type.getRank() > maxTileRank)
-    return fail(emitCoded(*this, TileShape)
-                << name << " has rank " << type.getRank() << "; at most "
-                << maxTileRank << " is supported");
+    return fail(emitCoded(*this, TileShape) << name << " has rank " << type.getRank()
+                                            << "; at most " << maxTileRank << " is supported");
   int64_t elements = 1;
   for (auto [dim, size] : llvm::enumerate(type.getShape())) {
     if (ShapedType::isDynamic(size) || size <= 0)
-      return fail(
-          emitCoded(*this, TileShape)
-              << "dimension " << dim << " of " << name << " is "
-              << (ShapedType::isDynamic(size) ? "not a constant"
-                                              : std::to_string(size)),
-          "the shape of a tile is known when the kernel is compiled, and "
-          "every extent is at least 1");
-    if (size > maxTileElements || (elements *= size) > maxTileElements)
       return fail(emitCoded(*this, TileShape)
-                      << name << " has more than 2^26 elements",
+                      << "dimension " << dim << " of " << name << " is "
+                      << (ShapedType::isDynamic(size) ? "not a constant" : std::to_string(size)),
+                  "the shape of a tile is known when the kernel is compiled, and "
+                  "every extent is at least 1");
+    if (size > maxTileElements || (elements *= size) > maxTileElements)
+      return fail(emitCoded(*this, TileShape) << name << " has more than 2^26 elements",
                   "let each block work on a smaller part");
   }
   if (auto versions = getVersions(); versions && (*versions < 1 || *versions > 1024))
-    return fail(emitCoded(*this, TileShape)
-                << name << " is declared with " << *versions
-                    << " versions; between 1 and 1024 are possible",
+    return fail(emitCoded(*this, TileShape) << name << " is declared with " << *versions
+                                            << " versions; between 1 and 1024 are possible",
                 "leave .versions out to have their number computed");
   return success();
 }
@@ -250,8 +225,8 @@ LogicalResult CopyOp::verify() {
   Value source = getSource(), target = getTarget();
   if (readsTensor() && writesTensor())
     return fail(emitCoded(*this, SpaceMismatch)
-                    << "`copy` goes from " << describe(source) << " to "
-                    << describe(target) << ": both are places in a tensor",
+                    << "`copy` goes from " << describe(source) << " to " << describe(target)
+                    << ": both are places in a tensor",
                 "copy into a tile first, then from the tile");
   if (!readsTensor() && failed(verifyTile(*this, source, "source")))
     return failure();
@@ -261,8 +236,7 @@ LogicalResult CopyOp::verify() {
     return failure();
   if (!convertsImplicitly(elementOf(source), elementOf(target)))
     return fail(emitCoded(*this, ElementMismatch)
-                    << "`copy` goes from " << describe(source) << " to "
-                    << describe(target),
+                    << "`copy` goes from " << describe(source) << " to " << describe(target),
                 "only floating-point elements are converted by a copy; use "
                 "`set` with a cast for others");
   if (readsTensor() || writesTensor()) {
@@ -272,26 +246,23 @@ LogicalResult CopyOp::verify() {
     int64_t rank = typeOf(tensor).getRank();
     if (static_cast<int64_t>(offsets.size()) != rank)
       return fail(emitCoded(*this, OffsetCount)
-                  << describe(tensor) << " has rank " << rank << " and "
-                  << offsets.size() << " offsets are given");
+                  << describe(tensor) << " has rank " << rank << " and " << offsets.size()
+                  << " offsets are given");
     if (!isGlobal(tensor))
       return fail(emitCoded(*this, SpaceMismatch)
-                      << "offsets are given for " << describe(tensor)
-                      << ", which is a tile",
+                      << "offsets are given for " << describe(tensor) << ", which is a tile",
                   "take a slice of the tile instead");
     if (typeOf(tile).getRank() > rank)
       return fail(emitCoded(*this, ShapeMismatch)
-                      << describe(tile) << " has a higher rank than "
-                      << describe(tensor),
+                      << describe(tile) << " has a higher rank than " << describe(tensor),
                   "copy into a tile of the tensor's rank, and use it with "
                   "rows(..) or cols(..)");
     if (auto dims = getDims()) {
       if (static_cast<int64_t>(dims->size()) != typeOf(tile).getRank())
         return fail(emitCoded(*this, ShapeMismatch)
                         << "`dims` names " << dims->size()
-                        << (dims->size() == 1 ? " dimension" : " dimensions")
-                        << " of " << describe(tensor) << " for "
-                        << describe(tile) << ", which has "
+                        << (dims->size() == 1 ? " dimension" : " dimensions") << " of "
+                        << describe(tensor) << " for " << describe(tile) << ", which has "
                         << typeOf(tile).getRank(),
                     "name one dimension of the tensor for each dimension of "
                     "the tile");
@@ -299,21 +270,18 @@ LogicalResult CopyOp::verify() {
       for (int64_t dim : *dims) {
         if (dim <= last || dim >= rank)
           return fail(emitCoded(*this, ShapeMismatch)
-                      << "`dims` must name increasing dimensions of "
-                      << describe(tensor));
+                      << "`dims` must name increasing dimensions of " << describe(tensor));
         last = dim;
       }
     }
   } else if (typeOf(source).getShape() != typeOf(target).getShape()) {
-    return fail(emitCoded(*this, ShapeMismatch)
-                    << "`copy` goes from " << describe(source) << " to "
-                    << describe(target) << ": the shapes differ",
+    return fail(emitCoded(*this, ShapeMismatch) << "`copy` goes from " << describe(source) << " to "
+                                                << describe(target) << ": the shapes differ",
                 areTransposed(typeOf(source).getShape(), typeOf(target).getShape())
                     ? "did you mean " + transposedName(source) + "?"
                     : std::string("use slice(..) to copy a part of the larger one"));
   } else if (getDims()) {
-    return fail(emitCoded(*this, ShapeMismatch)
-                << "`dims` is given for a copy between two tiles");
+    return fail(emitCoded(*this, ShapeMismatch) << "`dims` is given for a copy between two tiles");
   }
   if (Value fill = getFill()) {
     if (!readsTensor())
@@ -321,9 +289,8 @@ LogicalResult CopyOp::verify() {
                   << "`fill` is given, but nothing outside of a tensor is read");
     if (fill.getType() != elementOf(target))
       return fail(emitCoded(*this, ElementMismatch)
-                  << "`fill` is a " << describe(fill.getType()) << " and "
-                  << describe(target) << " holds "
-                  << describe(elementOf(target)));
+                  << "`fill` is a " << describe(fill.getType()) << " and " << describe(target)
+                  << " holds " << describe(elementOf(target)));
   }
   return success();
 }
@@ -348,43 +315,37 @@ LogicalResult GemmOp::verify() {
   ArrayRef<int64_t> a = typeOf(getA()).getShape(), b = typeOf(getB()).getShape(),
                     acc = typeOf(getAcc()).getShape();
   if (a[1] != b[0]) {
-    return fail(emitCoded(*this, ShapeMismatch)
-                    << "the inner sizes of `gemm` differ: " << describe(getA())
-                    << " times " << describe(getB()),
-                a[1] == b[1] ? "the second operand is K x N; did you mean " +
-                                   transposedName(getB()) + "?"
-                : a[0] == b[0]
-                    ? "the first operand is M x K; did you mean " +
-                          transposedName(getA()) + "?"
-                    : std::string("the first operand is M x K, the second K x N"));
+    return fail(
+        emitCoded(*this, ShapeMismatch) << "the inner sizes of `gemm` differ: " << describe(getA())
+                                        << " times " << describe(getB()),
+        a[1] == b[1]   ? "the second operand is K x N; did you mean " + transposedName(getB()) + "?"
+        : a[0] == b[0] ? "the first operand is M x K; did you mean " + transposedName(getA()) + "?"
+                       : std::string("the first operand is M x K, the second K x N"));
   }
   if (acc[0] != a[0] || acc[1] != b[1])
     return fail(emitCoded(*this, ShapeMismatch)
-                    << "the product of " << describe(getA()) << " and "
-                    << describe(getB()) << " is " << a[0] << "x" << b[1]
-                    << ", but the accumulator is " << describe(getAcc()),
+                    << "the product of " << describe(getA()) << " and " << describe(getB())
+                    << " is " << a[0] << "x" << b[1] << ", but the accumulator is "
+                    << describe(getAcc()),
                 "the first operand is M x K, the second K x N and the "
                 "accumulator M x N");
   Type ea = elementOf(getA()), eb = elementOf(getB()), ec = elementOf(getAcc());
-  bool f8 = isa<Float8E4M3FNType, Float8E5M2Type>(ea) &&
-            isa<Float8E4M3FNType, Float8E5M2Type>(eb);
+  bool f8 = isa<Float8E4M3FNType, Float8E5M2Type>(ea) && isa<Float8E4M3FNType, Float8E5M2Type>(eb);
   bool floats = (ea == eb && isa<Float16Type, BFloat16Type, Float32Type>(ea)) || f8;
   bool ints = ea == eb && ea.isSignlessInteger(8);
   if (!(floats && ec.isF32()) && !(ints && ec.isSignlessInteger(32)))
     return fail(emitCoded(*this, ElementMismatch)
-                    << "`gemm` cannot multiply " << describe(ea) << " by "
-                    << describe(eb) << " into " << describe(ec),
+                    << "`gemm` cannot multiply " << describe(ea) << " by " << describe(eb)
+                    << " into " << describe(ec),
                 "f16, bf16, f32 and the two f8 types accumulate in f32, i8 in "
                 "i32; both operands have one type (the f8 types may be mixed)");
   if (getPrecision() == Precision::TF32 && !ea.isF32())
     return fail(emitCoded(*this, ElementMismatch)
-                    << "precision tf32 applies to f32 operands, not to "
-                    << describe(ea),
+                    << "precision tf32 applies to f32 operands, not to " << describe(ea),
                 "leave .tf32 out; other types are multiplied as they are");
   if (rootOf(getAcc()) == rootOf(getA()) || rootOf(getAcc()) == rootOf(getB()))
     return fail(emitCoded(*this, ShapeMismatch)
-                    << "the accumulator " << describe(getAcc())
-                    << " is also an operand of `gemm`",
+                    << "the accumulator " << describe(getAcc()) << " is also an operand of `gemm`",
                 "copy the operand into a tile of its own first");
   return success();
 }
@@ -397,35 +358,30 @@ LogicalResult ReduceOp::verify() {
   int64_t dim = getDim();
   if (dim < 0 || dim >= source.getRank())
     return fail(emitCoded(*this, ReduceDim)
-                    << "`reduce` runs along dimension " << dim << " of "
-                    << describe(getSource()) << ", which has rank "
-                    << source.getRank(),
+                    << "`reduce` runs along dimension " << dim << " of " << describe(getSource())
+                    << ", which has rank " << source.getRank(),
                 "dimensions are counted from 0; along the last one, each row is "
                 "reduced to one element");
   SmallVector<int64_t> expected(source.getShape());
   expected.erase(expected.begin() + dim);
   if (ArrayRef<int64_t>(expected) != typeOf(getTarget()).getShape())
     return fail(emitCoded(*this, ShapeMismatch)
-                    << "`reduce` of " << describe(getSource())
-                    << " along dimension " << dim << " does not fit "
-                    << describe(getTarget()),
+                    << "`reduce` of " << describe(getSource()) << " along dimension " << dim
+                    << " does not fit " << describe(getTarget()),
                 "the target has the source's shape without the reduced "
                 "dimension");
   if (source.getElementType().isSignlessInteger(1))
-    return fail(emitCoded(*this, ElementMismatch)
-                    << "`reduce` combines numbers, and " << describe(getSource())
-                    << " holds conditions",
+    return fail(emitCoded(*this, ElementMismatch) << "`reduce` combines numbers, and "
+                                                  << describe(getSource()) << " holds conditions",
                 "`set` an i32 tile with cast<i32>(..) first");
   if (!convertsImplicitly(source.getElementType(), elementOf(getTarget())))
-    return fail(emitCoded(*this, ElementMismatch)
-                    << "`reduce` goes from " << describe(getSource()) << " to "
-                    << describe(getTarget()),
+    return fail(emitCoded(*this, ElementMismatch) << "`reduce` goes from " << describe(getSource())
+                                                  << " to " << describe(getTarget()),
                 "only floating-point elements are converted by a reduction; "
                 "`set` a tile with a cast first");
   if (rootOf(getSource()) == rootOf(getTarget()))
     return fail(emitCoded(*this, ShapeMismatch)
-                    << "`reduce` writes to the tile that it reads, "
-                    << describe(getTarget()),
+                    << "`reduce` writes to the tile that it reads, " << describe(getTarget()),
                 "reduce into a tile of its own");
   return success();
 }
@@ -444,8 +400,7 @@ static bool isSameView(Value a, Value b) {
     if (!left || !right || !isa<memref::SubViewOp, memref::TransposeOp>(left) ||
         left->getName() != right->getName() || a.getType() != b.getType() ||
         left->getAttrDictionary() != right->getAttrDictionary() ||
-        !llvm::equal(llvm::drop_begin(left->getOperands()),
-                     llvm::drop_begin(right->getOperands())))
+        !llvm::equal(llvm::drop_begin(left->getOperands()), llvm::drop_begin(right->getOperands())))
       return false;
     a = left->getOperand(0);
     b = right->getOperand(0);
@@ -458,8 +413,8 @@ LogicalResult MapOp::verify() {
     return failure();
   if (getDims().size() != getInputs().size())
     return fail(emitCoded(*this, BroadcastForm)
-                << "`map` has " << getInputs().size() << " inputs and `dims` "
-                << getDims().size() << " entries");
+                << "`map` has " << getInputs().size() << " inputs and `dims` " << getDims().size()
+                << " entries");
   ArrayRef<int64_t> shape = typeOf(getTarget()).getShape();
   for (auto [i, input] : llvm::enumerate(getInputs())) {
     if (failed(verifyTile(*this, input, "input")))
@@ -473,27 +428,24 @@ LogicalResult MapOp::verify() {
     bool fits = runs.size() == inputShape.size();
     for (size_t d = 0; fits && d < runs.size(); ++d)
       fits = runs[d] >= 0 && runs[d] < static_cast<int64_t>(shape.size()) &&
-             shape[runs[d]] == inputShape[d] &&
-             llvm::count(runs, runs[d]) == 1;
-    if (!fits && runs.size() == 1 && inputShape.size() == 1 &&
-        shape.size() == 2 && (runs[0] == 0 || runs[0] == 1)) {
+             shape[runs[d]] == inputShape[d] && llvm::count(runs, runs[d]) == 1;
+    if (!fits && runs.size() == 1 && inputShape.size() == 1 && shape.size() == 2 &&
+        (runs[0] == 0 || runs[0] == 1)) {
       std::string name = nameOf(input);
       bool rows = runs[0] == 0;
-      return fail(
-          emitCoded(*this, BroadcastForm)
-              << describe(input) << " has one value for each of "
-              << inputShape[0] << (rows ? " rows" : " columns") << ", but "
-              << describe(getTarget()) << " has " << shape[runs[0]],
-          shape[1 - runs[0]] == inputShape[0]
-              ? std::string("did you mean `") + (rows ? "cols(" : "rows(") +
-                    (name.empty() ? ".." : name) + ")`?"
-              : std::string("rows(..) takes one value for each row, cols(..) "
-                            "one for each column"));
+      return fail(emitCoded(*this, BroadcastForm)
+                      << describe(input) << " has one value for each of " << inputShape[0]
+                      << (rows ? " rows" : " columns") << ", but " << describe(getTarget())
+                      << " has " << shape[runs[0]],
+                  shape[1 - runs[0]] == inputShape[0]
+                      ? std::string("did you mean `") + (rows ? "cols(" : "rows(") +
+                            (name.empty() ? ".." : name) + ")`?"
+                      : std::string("rows(..) takes one value for each row, cols(..) "
+                                    "one for each column"));
     }
     if (!fits)
       return fail(emitCoded(*this, BroadcastForm)
-                      << describe(input) << " does not broadcast to "
-                      << describe(getTarget()),
+                      << describe(input) << " does not broadcast to " << describe(getTarget()),
                   "an operand has the target's shape, or is broadcast with "
                   "rows(..) or cols(..)");
   }
@@ -502,16 +454,14 @@ LogicalResult MapOp::verify() {
     // make the result depend on the order of elements.
     bool same = isSameView(input, getTarget());
     if (rootOf(input) == rootOf(getTarget()) && !same)
-      return fail(emitCoded(*this, BroadcastForm)
-                      << "`set` reads another view of the tile that it "
-                      << "writes, " << describe(getTarget()),
+      return fail(emitCoded(*this, BroadcastForm) << "`set` reads another view of the tile that it "
+                                                  << "writes, " << describe(getTarget()),
                   "copy what you read into a tile of its own first");
     if (same)
       for (auto [d, run] : llvm::enumerate(getInputDims(i)))
         if (run != static_cast<int64_t>(d))
           return fail(emitCoded(*this, BroadcastForm)
-                      << "`set` reads " << describe(input)
-                      << " transposed while it writes it");
+                      << "`set` reads " << describe(input) << " transposed while it writes it");
   }
   return success();
 }
@@ -520,29 +470,27 @@ LogicalResult MapOp::verifyRegions() {
   Block &block = getBody().front();
   if (block.getNumArguments() != getInputs().size())
     return fail(emitCoded(*this, BroadcastForm)
-                << "the body of `map` takes " << block.getNumArguments()
-                << " elements for " << getInputs().size() << " inputs");
+                << "the body of `map` takes " << block.getNumArguments() << " elements for "
+                << getInputs().size() << " inputs");
   for (auto [argument, input] : llvm::zip(block.getArguments(), getInputs()))
     if (argument.getType() != elementOf(input))
       return fail(emitCoded(*this, ElementMismatch)
                   << "the body of `map` takes a " << describe(argument.getType())
                   << " for an element of " << describe(input));
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (!yield || !yield.getValue() ||
-      yield.getValue().getType() != elementOf(getTarget()))
+  if (!yield || !yield.getValue() || yield.getValue().getType() != elementOf(getTarget()))
     return fail(emitCoded(*this, ElementMismatch)
-                << "the body of `map` must yield one "
-                << describe(elementOf(getTarget())) << " for "
-                << describe(getTarget()));
+                << "the body of `map` must yield one " << describe(elementOf(getTarget()))
+                << " for " << describe(getTarget()));
   WalkResult walk = getBody().walk([&](Operation *op) {
     // Not isPure: a division may not be executed speculatively, but it only
     // computes a value. Operations of other dialects are the language's
     // business: guards against faults are lowered before maps are.
-    if (isa<YieldOp, ElementIndexOp, LoadOp>(op) ||
-        !isa<TileDialect>(op->getDialect()) || isMemoryEffectFree(op))
+    if (isa<YieldOp, ElementIndexOp, LoadOp>(op) || !isa<TileDialect>(op->getDialect()) ||
+        isMemoryEffectFree(op))
       return WalkResult::advance();
-    emitCoded(op, ParallelRace) << "the body of `map` only computes values; `"
-                                << op->getName() << "` does more";
+    emitCoded(op, ParallelRace) << "the body of `map` only computes values; `" << op->getName()
+                                << "` does more";
     return WalkResult::interrupt();
   });
   if (walk.wasInterrupted())
@@ -562,13 +510,11 @@ LogicalResult MapOp::verifyRegions() {
 LogicalResult ElementIndexOp::verify() {
   auto map = (*this)->getParentOfType<MapOp>();
   if (!map)
-    return fail(emitCoded(*this, OpForm)
-                << "`element_index` stands in the body of a `map`");
+    return fail(emitCoded(*this, OpForm) << "`element_index` stands in the body of a `map`");
   int64_t rank = typeOf(map.getTarget()).getRank(), dim = getDim();
   if (dim < 0 || dim >= rank)
-    return fail(emitCoded(*this, BroadcastForm)
-                << "an element of " << describe(map.getTarget())
-                << " has no index along dimension " << dim);
+    return fail(emitCoded(*this, BroadcastForm) << "an element of " << describe(map.getTarget())
+                                                << " has no index along dimension " << dim);
   return success();
 }
 
@@ -597,13 +543,10 @@ LogicalResult AtomicOp::verify() {
   Type type = getValue().getType();
   if (getOld().getType() != type)
     return fail(emitCoded(*this, ElementMismatch)
-                << "`atomic` gives the old element as a "
-                << describe(getOld().getType()));
-  if (!type.isF32() && !type.isF64() && !type.isSignlessInteger(32) &&
-      !type.isSignlessInteger(64))
+                << "`atomic` gives the old element as a " << describe(getOld().getType()));
+  if (!type.isF32() && !type.isF64() && !type.isSignlessInteger(32) && !type.isSignlessInteger(64))
     return fail(emitCoded(*this, AtomicElement)
-                    << "`atomic` cannot update elements of type "
-                    << describe(type),
+                    << "`atomic` cannot update elements of type " << describe(type),
                 "use i32, i64, f32 or f64");
   return success();
 }
@@ -612,12 +555,10 @@ LogicalResult ParallelOp::verify() {
   ArrayRef<int64_t> extents = getExtents();
   if (extents.empty() || extents.size() > maxTileRank)
     return fail(emitCoded(*this, TileShape)
-                << "`parallel` runs over one to " << maxTileRank
-                << " dimensions");
+                << "`parallel` runs over one to " << maxTileRank << " dimensions");
   int64_t elements = 1;
   for (int64_t extent : extents)
-    if (extent < 1 || extent > maxTileElements ||
-        (elements *= extent) > maxTileElements)
+    if (extent < 1 || extent > maxTileElements || (elements *= extent) > maxTileElements)
       return fail(emitCoded(*this, TileShape)
                   << "`parallel` runs over an extent of " << extent
                   << "; extents are at least 1 and their product at most 2^26");
@@ -629,12 +570,10 @@ LogicalResult ParallelOp::verify() {
   WalkResult walk = getBody().walk([&](Operation *op) {
     // As in a map, other dialects are the language's business.
     if (isa<LoadOp, StoreOp, AtomicOp, YieldOp, AssertOp>(op) ||
-        !isa<TileDialect>(op->getDialect()) ||
-        (isMemoryEffectFree(op) && op->getNumRegions() == 0))
+        !isa<TileDialect>(op->getDialect()) || (isMemoryEffectFree(op) && op->getNumRegions() == 0))
       return WalkResult::advance();
     (void)fail(emitCoded(op, ParallelRace)
-                   << "`" << spelled(op)
-                   << "` stands in a parallel body, which works on single "
+                   << "`" << spelled(op) << "` stands in a parallel body, which works on single "
                    << "elements",
                "use load, store, atomic and scalars here; move operations on "
                "tiles out of it");
@@ -669,14 +608,11 @@ LogicalResult PrintOp::verify() {
   size_t holes = getText().count("{}");
   if (holes != getOperands().size())
     return fail(emitCoded(*this, PrintForm)
-                    << "the text of `print` has " << holes << " {}, and "
-                    << getOperands().size()
-                    << (getOperands().size() == 1 ? " value is given"
-                                                  : " values are given"),
+                    << "the text of `print` has " << holes << " {}, and " << getOperands().size()
+                    << (getOperands().size() == 1 ? " value is given" : " values are given"),
                 "write {} once for each value");
   for (Value operand : getOperands())
-    if (isa<MemRefType>(operand.getType()) &&
-        failed(verifyTile(*this, operand, "operand")))
+    if (isa<MemRefType>(operand.getType()) && failed(verifyTile(*this, operand, "operand")))
       return failure();
   return success();
 }

@@ -7,9 +7,9 @@
 #ifndef PENSTOCK_DIALECT_TILE_TILETYPES_H
 #define PENSTOCK_DIALECT_TILE_TILETYPES_H
 
-#include "Dialect/Tile/TileDialect.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Diagnostic.h"
+#include "Dialect/Tile/TileDialect.h"
 
 namespace penstock::tile {
 
@@ -24,15 +24,13 @@ inline Space spaceOf(mlir::MemRefType type) {
   return Space::Local;
 }
 inline bool isGlobal(mlir::Value memref) {
-  return spaceOf(mlir::cast<mlir::MemRefType>(memref.getType())) ==
-         Space::Global;
+  return spaceOf(mlir::cast<mlir::MemRefType>(memref.getType())) == Space::Global;
 }
 
 /// The type of a tensor argument: run-time sizes, contiguous last dimension.
 mlir::MemRefType tensorType(mlir::Type element, int64_t rank);
 /// The type of an allocated tile.
-mlir::MemRefType tileType(llvm::ArrayRef<int64_t> shape, mlir::Type element,
-                          Space space);
+mlir::MemRefType tileType(llvm::ArrayRef<int64_t> shape, mlir::Type element, Space space);
 
 /// Whether elements of this type can be stored in tiles.
 bool isElementType(mlir::Type type);

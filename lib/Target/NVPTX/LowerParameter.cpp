@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Target/NVPTX/Lowering.h"
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Lowering.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;

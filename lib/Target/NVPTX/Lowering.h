@@ -245,7 +245,7 @@ private:
   Location loc;
 
   llvm::DenseMap<int64_t, Value> constants; ///< of 32 bits
-  llvm::DenseMap<size_t, Value> parameters;  ///< by their place in the result's fields
+  llvm::DenseMap<size_t, Value> parameters; ///< by their place in the result's fields
   llvm::DenseMap<Value, SharedPlace> shared;
   llvm::DenseMap<Value, int64_t> barrierOffsets; ///< of nv.mbarrier.alloc
   llvm::DenseMap<Value, int64_t> tensorSlots;    ///< where alloc puts its address

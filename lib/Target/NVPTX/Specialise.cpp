@@ -91,7 +91,8 @@ private:
       } else if (auto copy = dyn_cast<tile::CopyOp>(op); copy && !parts.store && parts.loop) {
         parts.store = copy;
       } else if (isa<tile::TileDialect>(op.getDialect()) &&
-                 !isa<tile::AllocOp, tile::AssertOp, tile::GridOp, tile::DivModOp, tile::BindOp>(op)) {
+                 !isa<tile::AllocOp, tile::AssertOp, tile::GridOp, tile::DivModOp, tile::BindOp>(
+                     op)) {
         foreign = &op;
       }
     }

@@ -37,16 +37,16 @@ template <typename Op> struct ExpandExponential : OpRewritePattern<Op> {
     Value high = f32(base2 ? 129.0 : 89.5), low = f32(base2 ? -151.0 : -105.0);
     Value bounded = arith::MinimumFOp::create(b, loc, x, high);
     bounded = arith::MaximumFOp::create(b, loc, bounded, low);
-    Value scaled = base2 ? bounded
-                         : Value(arith::MulFOp::create(b, loc, bounded, f32(1.4426950408889634)));
+    Value scaled =
+        base2 ? bounded : Value(arith::MulFOp::create(b, loc, bounded, f32(1.4426950408889634)));
     Value n = math::RoundEvenOp::create(b, loc, scaled);
     Value r;
     if (base2) {
       r = arith::SubFOp::create(b, loc, bounded, n);
     } else {
       Value minus = arith::NegFOp::create(b, loc, n);
-      r = fma(minus, f32(0.693145751953125), bounded);        // upper bits of ln 2
-      r = fma(minus, f32(1.42860682030941723212e-6), r);      // the rest
+      r = fma(minus, f32(0.693145751953125), bounded);   // upper bits of ln 2
+      r = fma(minus, f32(1.42860682030941723212e-6), r); // the rest
     }
     double base = base2 ? 0.69314718055994530942 : 1.0;
     double coefficients[8] = {1};
@@ -56,8 +56,7 @@ template <typename Op> struct ExpandExponential : OpRewritePattern<Op> {
     for (int i = 6; i >= 0; --i)
       p = fma(p, r, f32(coefficients[i]));
     // 2^n in two factors, so that subnormal results are rounded only once.
-    Value whole = arith::FPToSIOp::create(b, loc, b.getI32Type(),
-                                          safeForInteger(b, loc, n));
+    Value whole = arith::FPToSIOp::create(b, loc, b.getI32Type(), safeForInteger(b, loc, n));
     Value half = arith::ShRSIOp::create(b, loc, whole, i32(1));
     Value rest = arith::SubIOp::create(b, loc, whole, half);
     auto power = [&](Value exponent) -> Value {

@@ -44,8 +44,7 @@ struct LowerToLLVM : penstock::impl::LowerToLLVMBase<LowerToLLVM> {
     OpPassManager toBranches(ModuleOp::getOperationName());
     toBranches.addPass(createLowerAffinePass());
     toBranches.addPass(createSCFToControlFlowPass());
-    if (failed(prepare()) || failed(runPipeline(toBranches, getOperation())) ||
-        failed(convert()))
+    if (failed(prepare()) || failed(runPipeline(toBranches, getOperation())) || failed(convert()))
       return signalPassFailure();
     markPointers();
   }

@@ -46,12 +46,13 @@ struct PackArguments : penstock::impl::PackArgumentsBase<PackArguments> {
     Location loc = function.getLoc();
     Type pointer = LLVM::LLVMPointerType::get(&getContext());
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()), {pointer});
-    auto packed = LLVM::LLVMFuncOp::create(b, loc, (function.getName() + abi::packedSuffix).str(), type);
+    auto packed =
+        LLVM::LLVMFuncOp::create(b, loc, (function.getName() + abi::packedSuffix).str(), type);
     b.setInsertionPointToStart(packed.addEntryBlock(b));
     SmallVector<Value> arguments;
     for (auto [i, argument] : llvm::enumerate(function.getArgumentTypes()))
-      arguments.push_back(LLVM::LoadOp::create(
-          b, loc, argument, slot(b, loc, packed.getArgument(0), i)));
+      arguments.push_back(
+          LLVM::LoadOp::create(b, loc, argument, slot(b, loc, packed.getArgument(0), i)));
     LLVM::CallOp::create(b, loc, function, arguments);
     LLVM::ReturnOp::create(b, loc, ValueRange());
   }
@@ -80,8 +81,8 @@ struct PackArguments : penstock::impl::PackArgumentsBase<PackArguments> {
     auto number = call->getAttrOfType<IntegerAttr>(abi::asyncAttr).getInt();
     Value name = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(number));
     Value countValue = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(count));
-    Value code = LLVM::AddressOfOp::create(
-        b, loc, pointer, (*call.getCallee() + abi::packedSuffix).str());
+    Value code =
+        LLVM::AddressOfOp::create(b, loc, pointer, (*call.getCallee() + abi::packedSuffix).str());
     Value iteration = call.getArgOperands()[0], chain = call.getArgOperands()[1];
     LLVM::CallOp::create(
         b, loc, issue,

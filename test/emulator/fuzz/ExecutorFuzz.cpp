@@ -22,8 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   device.memory.limit = 64 << 20;
   std::vector<Diagnostic> diagnostics;
   auto module =
-      device.load(std::string(reinterpret_cast<const char *>(data), size),
-                  "fuzz.ptx", diagnostics);
+      device.load(std::string(reinterpret_cast<const char *>(data), size), "fuzz.ptx", diagnostics);
   if (!module)
     return 0;
   uint64_t buffer = device.memory.allocate(1 << 16, "buffer");

@@ -11,8 +11,8 @@
 using namespace penstock;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  ptx::ParseResult result = ptx::parse(
-      std::string(reinterpret_cast<const char *>(data), size), "fuzz.ptx");
+  ptx::ParseResult result =
+      ptx::parse(std::string(reinterpret_cast<const char *>(data), size), "fuzz.ptx");
   if (result.module) {
     std::vector<Diagnostic> diagnostics;
     std::vector<uint64_t> globals(result.module->variables.size(), 4096);

@@ -18,8 +18,7 @@ namespace {
 constexpr unsigned race = EmuDataRace, deadlock = EmuDeadlock;
 
 /// 256 words in, 256 words out: out[i] = in[i ^ 32] + 1 in all of these.
-void finishExchange(Kernel &kernel, Builder &b, const std::string &name,
-                    unsigned threads = 256) {
+void finishExchange(Kernel &kernel, Builder &b, const std::string &name, unsigned threads = 256) {
   kernel.name = name;
   kernel.family = "threads";
   kernel.text = b.finish();
@@ -67,12 +66,9 @@ void simpleBarriers(std::vector<Kernel> &kernels) {
     const char *wrongAt;
   };
   const Variant variants[] = {
-      {"bar-sync", "bar.sync 0", "bar.sync 0", "bar.arrive 0, 256", race,
-       "read"},
-      {"barrier-sync-counted", "barrier.sync 1, 256", "256", "288", deadlock,
-       "sync"},
-      {"barrier-cta-aligned", "barrier.cta.sync.aligned 2, 256", "256", "512",
-       deadlock, "sync"},
+      {"bar-sync", "bar.sync 0", "bar.sync 0", "bar.arrive 0, 256", race, "read"},
+      {"barrier-sync-counted", "barrier.sync 1, 256", "256", "288", deadlock, "sync"},
+      {"barrier-cta-aligned", "barrier.cta.sync.aligned 2, 256", "256", "512", deadlock, "sync"},
   };
   for (const Variant &v : variants) {
     Exchange x;
@@ -83,12 +79,7 @@ void simpleBarriers(std::vector<Kernel> &kernels) {
     finishExchange(kernel, x.b, v.name);
     kernel.twins = {
         {"no barrier", "sync", "", "", {race}, {"read", "write"}},
-        {"wrong barrier",
-         "sync",
-         v.wrongFrom,
-         v.wrongTo,
-         {v.wrongCode},
-         {v.wrongAt}},
+        {"wrong barrier", "sync", v.wrongFrom, v.wrongTo, {v.wrongCode}, {v.wrongAt}},
     };
     kernels.push_back(std::move(kernel));
   }
@@ -141,12 +132,7 @@ void arriveAndSync(std::vector<Kernel> &kernels) {
   kernel.twins = {
       {"no arrive", "arrive", "", "", {deadlock}, {"sync"}},
       {"no sync", "sync", "", "", {race}, {"read", "write"}},
-      {"too few",
-       "sync",
-       "512",
-       "256",
-       {EmuBarrierMisuse, race},
-       {"sync", "arrive", "read"}},
+      {"too few", "sync", "512", "256", {EmuBarrierMisuse, race}, {"sync", "arrive", "read"}},
   };
   kernels.push_back(std::move(kernel));
 }
@@ -160,9 +146,7 @@ void mbarriers(std::vector<Kernel> &kernels) {
     Builder &b = x.b;
     b.shared("bar", 8, 8);
     std::string first = b.compare("eq", x.tid, "0");
-    b.op("@" + first + " mbarrier.init.shared::cta.b64 [bar], " +
-             (perWarp ? "8" : "256"),
-         "init");
+    b.op("@" + first + " mbarrier.init.shared::cta.b64 [bar], " + (perWarp ? "8" : "256"), "init");
     b.op("bar.sync 0", "published");
     x.write();
     std::string token = b.r64();
@@ -170,8 +154,7 @@ void mbarriers(std::vector<Kernel> &kernels) {
       b.op("bar.warp.sync 0xffffffff", "warpsync");
       std::string lane = b.mov("%laneid");
       std::string leader = b.compare("eq", lane, "0");
-      b.op("@" + leader + " mbarrier.arrive" + (drop ? "_drop" : "") +
-               ".shared::cta.b64 _, [bar]",
+      b.op("@" + leader + " mbarrier.arrive" + (drop ? "_drop" : "") + ".shared::cta.b64 _, [bar]",
            "arrive");
     } else {
       b.op("mbarrier.arrive.shared::cta.b64 " + token + ", [bar]", "arrive");
@@ -179,12 +162,10 @@ void mbarriers(std::vector<Kernel> &kernels) {
     if (byToken) {
       std::string p = b.pred(), top = b.freshLabel();
       b.label(top);
-      b.op("mbarrier.try_wait.shared::cta.b64 " + p + ", [bar], " + token,
-           "wait");
+      b.op("mbarrier.try_wait.shared::cta.b64 " + p + ", [bar], " + token, "wait");
       b.op("@!" + p + " bra " + top);
     } else {
-      b.wait("bar", "0", "wait",
-             variant == 2 ? Builder::Wait::Test : Builder::Wait::Try);
+      b.wait("bar", "0", "wait", variant == 2 ? Builder::Wait::Test : Builder::Wait::Try);
     }
     x.readAndStore();
     Kernel kernel;
@@ -193,14 +174,12 @@ void mbarriers(std::vector<Kernel> &kernels) {
                    : drop    ? "mbarrier-drop-per-warp"
                    : perWarp ? "mbarrier-test-per-warp"
                              : "mbarrier-parity");
-    std::string count = perWarp ? "], 8" : "], 256",
-                fewer = perWarp ? "], 7" : "], 255",
+    std::string count = perWarp ? "], 8" : "], 256", fewer = perWarp ? "], 7" : "], 255",
                 more = perWarp ? "], 9" : "], 257";
     // A polling wait never blocks: it runs out of its budget instead.
     std::vector<unsigned> stuck = {deadlock};
     if (variant != 2)
-      kernel.twins.push_back(
-          {"count too large", "init", count, more, stuck, {"wait"}});
+      kernel.twins.push_back({"count too large", "init", count, more, stuck, {"wait"}});
     kernel.twins.push_back({"count too small",
                             "init",
                             count,
@@ -213,22 +192,13 @@ void mbarriers(std::vector<Kernel> &kernels) {
                             "",
                             {EmuMbarrierMisuse},
                             {"arrive", "wait"}});
-    kernel.twins.push_back({"relaxed arrive",
-                            "arrive",
-                            ".shared",
-                            ".relaxed.cta.shared",
-                            {race},
-                            {"read", "write"}});
+    kernel.twins.push_back(
+        {"relaxed arrive", "arrive", ".shared", ".relaxed.cta.shared", {race}, {"read", "write"}});
     if (perWarp)
-      kernel.twins.push_back({"no warp synchronisation",
-                              "warpsync",
-                              "",
-                              "",
-                              {race},
-                              {"read", "write"}});
-    if (!byToken)
       kernel.twins.push_back(
-          {"wrong phase", "wait", "], 0", "], 1", {race}, {"read", "write"}});
+          {"no warp synchronisation", "warpsync", "", "", {race}, {"read", "write"}});
+    if (!byToken)
+      kernel.twins.push_back({"wrong phase", "wait", "], 0", "], 1", {race}, {"read", "write"}});
     kernels.push_back(std::move(kernel));
   }
 }
@@ -261,8 +231,7 @@ void asyncCopies(std::vector<Kernel> &kernels) {
     }
     std::string partner = b.r32(), r = b.r32();
     b.op("xor.b32 " + partner + ", " + tid + ", 32");
-    b.op("ld.shared.u32 " + r + ", [" + b.mad(partner, "4", base) + "]",
-         "read");
+    b.op("ld.shared.u32 " + r + ", [" + b.mad(partner, "4", base) + "]", "read");
     b.op("add.u32 " + r + ", " + r + ", 1");
     b.op("st.global.u32 [" + b.element(b.param64("out"), tid) + "], " + r);
     Kernel kernel;
@@ -271,27 +240,21 @@ void asyncCopies(std::vector<Kernel> &kernels) {
                    : variant == 1 ? "cp-async-wait-all"
                                   : "cp-async-mbarrier");
     if (variant == 0)
-      kernel.twins = {{"waits for one group less",
-                       "wait",
-                       "0",
-                       "1",
-                       {race},
-                       {"read", "copy"}},
+      kernel.twins = {{"waits for one group less", "wait", "0", "1", {race}, {"read", "copy"}},
                       {"no commit", "commit", "", "", {race}, {"read", "copy"}},
                       {"no barrier", "sync", "", "", {race}, {"read", "copy"}}};
     else if (variant == 1)
       kernel.twins = {{"no wait", "wait", "", "", {race}, {"read", "copy"}},
                       {"no barrier", "sync", "", "", {race}, {"read", "copy"}}};
     else
-      kernel.twins = {
-          {"counts itself", "arrive", ".noinc", "", {deadlock}, {"wait"}},
-          {"wrong count",
-           "init",
-           "256",
-           "200",
-           {race, EmuMbarrierMisuse},
-           {"read", "copy", "arrive"}},
-          {"wrong phase", "wait", "], 0", "], 1", {race}, {"read", "copy"}}};
+      kernel.twins = {{"counts itself", "arrive", ".noinc", "", {deadlock}, {"wait"}},
+                      {"wrong count",
+                       "init",
+                       "256",
+                       "200",
+                       {race, EmuMbarrierMisuse},
+                       {"read", "copy", "arrive"}},
+                      {"wrong phase", "wait", "], 0", "], 1", {race}, {"read", "copy"}}};
     kernels.push_back(std::move(kernel));
   }
 }
@@ -307,20 +270,17 @@ void lastBlock(std::vector<Kernel> &kernels) {
     std::string old = b.r32();
     if (variant == 0) {
       b.op("fence.acq_rel.gpu", "release");
-      b.op("atom.relaxed.gpu.global.add.u32 " + old + ", [" + out + "], 1",
-           "atom");
+      b.op("atom.relaxed.gpu.global.add.u32 " + old + ", [" + out + "], 1", "atom");
       b.op("fence.acq_rel.gpu", "acquire");
     } else {
-      b.op("atom.acq_rel.gpu.global.add.u32 " + old + ", [" + out + "], 1",
-           "atom");
+      b.op("atom.acq_rel.gpu.global.add.u32 " + old + ", [" + out + "], 1", "atom");
     }
     std::string last = b.compare("eq", old, "7");
     b.when(last, [&] {
       std::string sum = b.mov("0");
       b.loop("8", [&](const std::string &i) {
         std::string r = b.r32();
-        b.op("ld.global.u32 " + r + ", [" + b.element(out, b.add(i, "1")) + "]",
-             "read");
+        b.op("ld.global.u32 " + r + ", [" + b.element(out, b.add(i, "1")) + "]", "read");
         b.op("add.u32 " + sum + ", " + sum + ", " + r);
       });
       b.op("st.global.u32 [" + out + "+36], " + sum);
@@ -331,8 +291,7 @@ void lastBlock(std::vector<Kernel> &kernels) {
     kernel.text = b.finish();
     kernel.config.grid = {8, 1, 1};
     kernel.outputStartsAtZero = true;
-    kernel.expected = {8,  2,  7,  12, 17,
-                       22, 27, 32, 37, 2 + 7 + 12 + 17 + 22 + 27 + 32 + 37};
+    kernel.expected = {8, 2, 7, 12, 17, 22, 27, 32, 37, 2 + 7 + 12 + 17 + 22 + 27 + 32 + 37};
     if (variant == 0)
       kernel.twins = {
           {"no release fence", "release", "", "", {race}, {"read", "write"}},
@@ -368,9 +327,8 @@ void warpOnly(std::vector<Kernel> &kernels) {
   finishExchange(kernel, b, "warp-sync");
   for (uint32_t i = 0; i < 256; ++i)
     kernel.expected[i] = (i ^ 1) * 7 + 3 + 1;
-  kernel.twins = {
-      {"no synchronisation", "sync", "", "", {race}, {"read", "write"}},
-      {"half of the warp", "sync2", "", "", {race}, {"again", "read"}}};
+  kernel.twins = {{"no synchronisation", "sync", "", "", {race}, {"read", "write"}},
+                  {"half of the warp", "sync2", "", "", {race}, {"again", "read"}}};
   kernels.push_back(std::move(kernel));
 }
 

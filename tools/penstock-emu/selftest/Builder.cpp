@@ -25,8 +25,7 @@ std::string Builder::finish() const {
 namespace {
 
 /// Begin and end of the line that ends in "// @tag".
-bool findTag(const std::string &text, const std::string &tag, size_t &from,
-             size_t &to) {
+bool findTag(const std::string &text, const std::string &tag, size_t &from, size_t &to) {
   std::string mark = "// @" + tag + "\n";
   size_t at = text.find(mark);
   if (at == std::string::npos)
@@ -52,8 +51,7 @@ std::string mutate(const std::string &text, const Twin &twin) {
     size_t end = line.find(',', p);
     if (p == std::string::npos || end == std::string::npos)
       return "";
-    line =
-        "  mov.pred " + line.substr(p, end - p) + ", 1; // @" + twin.tag + "\n";
+    line = "  mov.pred " + line.substr(p, end - p) + ", 1; // @" + twin.tag + "\n";
   } else {
     size_t at = line.find(twin.from);
     if (at == std::string::npos)

@@ -44,8 +44,7 @@ struct Kernel {
   std::vector<uint32_t> expected; ///< of the output, as 32-bit words
   bool outputStartsAtZero = false;
   /// Makes the three tensor maps from the device addresses of the buffers.
-  std::function<void(uint64_t in, uint64_t in2, uint64_t out, TensorMap *maps)>
-      maps;
+  std::function<void(uint64_t in, uint64_t in2, uint64_t out, TensorMap *maps)> maps;
   std::vector<Twin> twins;
 };
 
@@ -69,8 +68,8 @@ public:
 
   /// A shared variable of \p bytes; its name is its address.
   void shared(const std::string &name, unsigned bytes, unsigned align) {
-    variables += "  .shared .align " + std::to_string(align) + " .b8 " + name +
-                 "[" + std::to_string(bytes) + "];\n";
+    variables += "  .shared .align " + std::to_string(align) + " .b8 " + name + "[" +
+                 std::to_string(bytes) + "];\n";
   }
 
   // Values.
@@ -84,14 +83,12 @@ public:
     op("add.u32 " + r + ", " + a + ", " + b);
     return r;
   }
-  std::string mad(const std::string &a, const std::string &b,
-                  const std::string &c) {
+  std::string mad(const std::string &a, const std::string &b, const std::string &c) {
     std::string r = r32();
     op("mad.lo.u32 " + r + ", " + a + ", " + b + ", " + c);
     return r;
   }
-  std::string compare(const std::string &how, const std::string &a,
-                      const std::string &b) {
+  std::string compare(const std::string &how, const std::string &a, const std::string &b) {
     std::string p = pred();
     op("setp." + how + ".u32 " + p + ", " + a + ", " + b);
     return p;
@@ -130,8 +127,7 @@ public:
     when(p, then);
   }
   /// for (i = 0; i < count; ++i)
-  void loop(const std::string &count,
-            const std::function<void(const std::string &)> &then) {
+  void loop(const std::string &count, const std::function<void(const std::string &)> &then) {
     std::string i = mov("0"), top = freshLabel(), end = freshLabel();
     label(top);
     std::string p = compare("ge", i, count);
@@ -144,8 +140,8 @@ public:
 
   // Synchronisation.
   enum class Wait { Try, Test, TryHint, Relaxed };
-  void wait(const std::string &bar, const std::string &parity,
-            const std::string &tag, Wait how = Wait::Try) {
+  void wait(const std::string &bar, const std::string &parity, const std::string &tag,
+            Wait how = Wait::Try) {
     std::string p = pred(), top = freshLabel();
     label(top);
     std::string kind = how == Wait::Test ? "test_wait" : "try_wait";

@@ -56,8 +56,7 @@ struct Exchange {
     rank = b.mov("%cluster_ctarank");
     std::string index = b.mad(rank, "128", tid);
     value = b.r32();
-    b.op("ld.global.u32 " + value + ", [" + b.element(b.param64("in"), index) +
-         "]");
+    b.op("ld.global.u32 " + value + ", [" + b.element(b.param64("in"), index) + "]");
     base = b.mov("buffer");
     mine = b.mad(tid, "4", base);
   }
@@ -66,8 +65,7 @@ struct Exchange {
     b.op("ld." + std::string(space) + ".u32 " + r + ", [" + from + "]", "read");
     std::string result = b.mad(r, "2", "1");
     std::string index = b.mad(rank, "128", tid);
-    b.op("st.global.u32 [" + b.element(b.param64("out"), index) + "], " +
-         result);
+    b.op("st.global.u32 [" + b.element(b.param64("out"), index) + "], " + result);
   }
 };
 
@@ -85,8 +83,7 @@ void remoteLoads(std::vector<Kernel> &kernels) {
     x.finish(peerOf(x.b, x.mine), "shared::cluster");
     clusterSync(x.b, "stay");
     Kernel kernel;
-    exchangeData(kernel, acquireOnly ? "cluster-loads-fenced" : "cluster-loads",
-                 x.b);
+    exchangeData(kernel, acquireOnly ? "cluster-loads-fenced" : "cluster-loads", x.b);
     if (acquireOnly)
       kernel.twins = {{"no fence", "fence", "", "", {race}, {"read", "write"}},
                       {"wrong barrier",
@@ -96,14 +93,8 @@ void remoteLoads(std::vector<Kernel> &kernels) {
                        {race, EmuBarrierMisuse},
                        {"read", "write", "stay"}}};
     else
-      kernel.twins = {
-          {"relaxed arrive",
-           "sync",
-           ".release",
-           ".relaxed",
-           {race},
-           {"read", "write"}},
-          {"never arrives", "sync", "", "", {EmuBarrierMisuse}, {"sync-wait"}}};
+      kernel.twins = {{"relaxed arrive", "sync", ".release", ".relaxed", {race}, {"read", "write"}},
+                      {"never arrives", "sync", "", "", {EmuBarrierMisuse}, {"sync-wait"}}};
     kernels.push_back(std::move(kernel));
   }
 }
@@ -121,14 +112,10 @@ void remoteArrivals(std::vector<Kernel> &kernels) {
   b.op("barrier.cluster.wait.acquire.aligned");
   b.op("st.shared.u32 [" + x.mine + "], " + x.value, "write");
   std::string bar = b.mov("bar");
-  b.op("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [" +
-           peerOf(b, bar) + "]",
-       "arrive");
+  b.op("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [" + peerOf(b, bar) + "]", "arrive");
   std::string p = b.pred(), top = b.freshLabel();
   b.label(top);
-  b.op("mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 " + p +
-           ", [bar], 0",
-       "wait");
+  b.op("mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 " + p + ", [bar], 0", "wait");
   b.op("@!" + p + " bra " + top);
   x.finish(peerOf(b, x.mine), "shared::cluster");
   clusterSync(b, "stay");
@@ -175,14 +162,13 @@ void remoteStores(std::vector<Kernel> &kernels) {
       b.when(b.compare("eq", x.tid, "0"), [&] {
         b.op("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::"
              "bytes [" +
-                 peerOf(b, inbox) + "], [" + x.base + "], 512, [" +
-                 peerOf(b, bar) + "]",
+                 peerOf(b, inbox) + "], [" + x.base + "], 512, [" + peerOf(b, bar) + "]",
              "send");
       });
     } else {
       std::string to = b.mad(x.tid, "4", inbox);
-      b.op("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [" +
-               peerOf(b, to) + "], " + x.value + ", [" + peerOf(b, bar) + "]",
+      b.op("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [" + peerOf(b, to) + "], " +
+               x.value + ", [" + peerOf(b, bar) + "]",
            "send");
     }
     b.wait("bar", "0", "wait");
@@ -190,33 +176,19 @@ void remoteStores(std::vector<Kernel> &kernels) {
     clusterSync(b, "stay");
     Kernel kernel;
     exchangeData(kernel, bulk ? "cluster-bulk-copy" : "cluster-st-async", b);
-    kernel.twins = {
-        {"expects too few bytes",
-         "expect",
-         "512",
-         "496",
-         {race, EmuMbarrierMisuse, deadlock},
-         {"read", "send", "wait"}},
-        {"expects too many bytes",
-         "expect",
-         "512",
-         "528",
-         {deadlock},
-         {"wait"}},
-        {"does not wait", "wait", "$wait", "", {race}, {"read", "send"}}};
+    kernel.twins = {{"expects too few bytes",
+                     "expect",
+                     "512",
+                     "496",
+                     {race, EmuMbarrierMisuse, deadlock},
+                     {"read", "send", "wait"}},
+                    {"expects too many bytes", "expect", "512", "528", {deadlock}, {"wait"}},
+                    {"does not wait", "wait", "$wait", "", {race}, {"read", "send"}}};
     if (bulk) {
-      kernel.twins.push_back({"no proxy fence",
-                              "fence",
-                              "",
-                              "",
-                              {EmuMissingProxyFence},
-                              {"send", "write"}});
-      kernel.twins.push_back({"sends before all is written",
-                              "written",
-                              "",
-                              "",
-                              {race},
-                              {"send", "write"}});
+      kernel.twins.push_back(
+          {"no proxy fence", "fence", "", "", {EmuMissingProxyFence}, {"send", "write"}});
+      kernel.twins.push_back(
+          {"sends before all is written", "written", "", "", {race}, {"send", "write"}});
     }
     kernels.push_back(std::move(kernel));
   }
@@ -231,16 +203,13 @@ void multicastRing(std::vector<Kernel> &kernels) {
     b.shared("ring", stages * 1024, 1024);
     b.shared("full", stages * 8, 8);
     b.shared("empty", stages * 8, 8);
-    std::string tid = b.mov("%tid.x"), rank = b.mov("%cluster_ctarank"),
-                n = b.r32(), base = b.mov("ring"), full = b.mov("full"),
-                empty = b.mov("empty");
+    std::string tid = b.mov("%tid.x"), rank = b.mov("%cluster_ctarank"), n = b.r32(),
+                base = b.mov("ring"), full = b.mov("full"), empty = b.mov("empty");
     b.op("ld.param.u32 " + n + ", [count]");
     b.when(b.compare("eq", tid, "0"), [&] {
       b.loop("2", [&](const std::string &s) {
-        b.op("mbarrier.init.shared::cta.b64 [" + b.mad(s, "8", full) + "], 1",
-             "init-full");
-        b.op("mbarrier.init.shared::cta.b64 [" + b.mad(s, "8", empty) + "], 2",
-             "init-empty");
+        b.op("mbarrier.init.shared::cta.b64 [" + b.mad(s, "8", full) + "], 1", "init-full");
+        b.op("mbarrier.init.shared::cta.b64 [" + b.mad(s, "8", empty) + "], 2", "init-empty");
       });
       b.op("fence.mbarrier_init.release.cluster", "init-fence");
     });
@@ -259,8 +228,7 @@ void multicastRing(std::vector<Kernel> &kernels) {
         // slot is free; who sends must know that of both.
         b.op("xor.b32 " + flipped + ", " + phase + ", 1", "producer-phase");
         b.wait(b.mad(slot, "8", empty), flipped, "wait-empty");
-        b.op("mbarrier.arrive.expect_tx.shared::cta.b64 _, [" + bar + "], 1024",
-             "expect");
+        b.op("mbarrier.arrive.expect_tx.shared::cta.b64 _, [" + bar + "], 1024", "expect");
         auto send = [&] {
           std::string y = b.mad(i, "8", both ? b.mad(rank, "4", "0") : "0");
           std::string at = b.mad(slot, "1024", base);
@@ -269,16 +237,14 @@ void multicastRing(std::vector<Kernel> &kernels) {
           std::string mask = b.mov("3");
           b.op("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::"
                "complete_tx::bytes.multicast::cluster [" +
-                   at + "], [" + b.map("map0") + ", {0, " + y + "}], [" + bar +
-                   "], mask",
+                   at + "], [" + b.map("map0") + ", {0, " + y + "}], [" + bar + "], mask",
                "send");
           // The mask operand has 16 bits.
           size_t p = b.body.rfind("], mask");
           std::string h = "%h" + mask.substr(2);
           b.body.replace(p + 3, 4, h);
           size_t line = b.body.rfind("  cp.async", p);
-          b.body.insert(line, "  .reg .b16 " + h + ";\n  cvt.u16.u32 " + h +
-                                  ", " + mask + ";\n");
+          b.body.insert(line, "  .reg .b16 " + h + ";\n  cvt.u16.u32 " + h + ", " + mask + ";\n");
         };
         if (both)
           send();
@@ -298,8 +264,7 @@ void multicastRing(std::vector<Kernel> &kernels) {
       std::string at = b.mad(slot, "1024", base);
       b.loop("8", [&](const std::string &j) {
         std::string word = b.mad(j, "32", t), value = b.r32();
-        b.op("ld.shared.u32 " + value + ", [" + b.mad(word, "4", at) + "]",
-             "read");
+        b.op("ld.shared.u32 " + value + ", [" + b.mad(word, "4", at) + "]", "read");
         std::string result = b.mad(value, "2", rank);
         std::string index = b.mad(i, "256", word);
         std::string block = b.mad(rank, n, "0");
@@ -311,9 +276,7 @@ void multicastRing(std::vector<Kernel> &kernels) {
       std::string bar = b.mad(slot, "8", empty), to = b.r32();
       b.when(b.compare("lt", lane, "2"), [&] {
         b.op("mapa.shared::cluster.u32 " + to + ", " + bar + ", " + lane);
-        b.op("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [" + to +
-                 "]",
-             "release");
+        b.op("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [" + to + "]", "release");
       });
     });
     b.label(end);
@@ -336,8 +299,7 @@ void multicastRing(std::vector<Kernel> &kernels) {
       kernel.expected[kernel.iterations * 256 + i] = value * 2 + 1;
     }
     uint32_t tiles = kernel.iterations;
-    kernel.maps = [tiles, both](uint64_t in, uint64_t, uint64_t,
-                                TensorMap *maps) {
+    kernel.maps = [tiles, both](uint64_t in, uint64_t, uint64_t, TensorMap *maps) {
       maps[0].dataType = 2;
       maps[0].rank = 2;
       maps[0].base = in;
@@ -347,42 +309,23 @@ void multicastRing(std::vector<Kernel> &kernels) {
       maps[0].box[0] = 32;
       maps[0].box[1] = both ? 4 : 8;
     };
-    kernel.twins = {{"knows its own slot only",
-                     "init-empty",
-                     "], 2",
-                     "], 1",
-                     {race, EmuMbarrierMisuse},
-                     {"read", "send", "release"}},
-                    {"sends without waiting",
-                     "wait-empty",
-                     "$wait",
-                     "",
-                     {race},
-                     {"read", "send"}},
-                    {"reads without waiting",
-                     "wait-full",
-                     "$wait",
-                     "",
-                     {race},
-                     {"read", "send"}},
-                    {"relaxed release",
-                     "release",
-                     ".release",
-                     ".relaxed",
-                     {race},
-                     {"read", "send"}},
-                    {"leader does not wait for the others",
-                     "gather",
-                     "",
-                     "",
-                     {race},
-                     {"read", "send"}},
-                    {"expects too many bytes",
-                     "expect",
-                     "1024",
-                     "1040",
-                     {deadlock},
-                     {"wait-full", "wait-empty"}}};
+    kernel.twins = {
+        {"knows its own slot only",
+         "init-empty",
+         "], 2",
+         "], 1",
+         {race, EmuMbarrierMisuse},
+         {"read", "send", "release"}},
+        {"sends without waiting", "wait-empty", "$wait", "", {race}, {"read", "send"}},
+        {"reads without waiting", "wait-full", "$wait", "", {race}, {"read", "send"}},
+        {"relaxed release", "release", ".release", ".relaxed", {race}, {"read", "send"}},
+        {"leader does not wait for the others", "gather", "", "", {race}, {"read", "send"}},
+        {"expects too many bytes",
+         "expect",
+         "1024",
+         "1040",
+         {deadlock},
+         {"wait-full", "wait-empty"}}};
     kernels.push_back(std::move(kernel));
   }
 }
@@ -408,8 +351,7 @@ void launchControl(std::vector<Kernel> &kernels) {
   });
   std::string index = b.mad(at, "32", tid);
   std::string result = b.mad(index, "3", "1");
-  b.op("st.global.u32 [" + b.element(b.param64("out"), index) + "], " + result,
-       "work");
+  b.op("st.global.u32 [" + b.element(b.param64("out"), index) + "], " + result, "work");
   b.wait("bar", round, "wait");
   b.op("ld.shared.b128 %q, [response]", "read");
   std::string p = b.pred();
@@ -432,20 +374,10 @@ void launchControl(std::vector<Kernel> &kernels) {
   for (uint32_t i = 0; i < 12 * 32; ++i)
     kernel.expected[i] = i * 3 + 1;
   kernel.twins = {
-      {"does not wait for the answer",
-       "wait",
-       "$wait",
-       "",
-       {race},
-       {"read", "ask"}},
+      {"does not wait for the answer", "wait", "$wait", "", {race}, {"read", "ask"}},
       {"asks while others read", "reuse", "", "", {race}, {"read", "ask"}},
       {"expects too many bytes", "expect", "16", "32", {deadlock}, {"wait"}},
-      {"stays in the first phase",
-       "phase",
-       "xor.b32",
-       "and.b32",
-       {race},
-       {"read", "ask"}}};
+      {"stays in the first phase", "phase", "xor.b32", "and.b32", {race}, {"read", "ask"}}};
   kernels.push_back(std::move(kernel));
 }
 

@@ -9,8 +9,8 @@
 
 namespace penstock::emu::selftest {
 
-void position(Builder &b, const std::string &i, unsigned stages,
-              std::string &slot, std::string &phase, const std::string &tag) {
+void position(Builder &b, const std::string &i, unsigned stages, std::string &slot,
+              std::string &phase, const std::string &tag) {
   slot = b.r32();
   std::string turn = b.r32();
   phase = b.r32();
@@ -19,55 +19,47 @@ void position(Builder &b, const std::string &i, unsigned stages,
   b.op("and.b32 " + phase + ", " + turn + ", 1", tag);
 }
 
-void Tiles::load(Builder &b, bool bulk, const std::string &i,
-                 const std::string &at, const std::string &bar) const {
-  b.op("mbarrier.arrive.expect_tx.shared::cta.b64 _, [" + bar + "], " +
-           std::to_string(bytes()),
+void Tiles::load(Builder &b, bool bulk, const std::string &i, const std::string &at,
+                 const std::string &bar) const {
+  b.op("mbarrier.arrive.expect_tx.shared::cta.b64 _, [" + bar + "], " + std::to_string(bytes()),
        "expect");
   std::string atB = b.add(at, std::to_string(bytesA()));
   if (bulk) {
     std::string from = b.r64();
-    b.op("mad.wide.u32 " + from + ", " + i + ", " + std::to_string(bytes()) +
-         ", " + b.param64("in"));
-    b.op("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [" +
-             at + "], [" + from + "], " + std::to_string(bytesA()) + ", [" +
-             bar + "]",
+    b.op("mad.wide.u32 " + from + ", " + i + ", " + std::to_string(bytes()) + ", " +
+         b.param64("in"));
+    b.op("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [" + at + "], [" +
+             from + "], " + std::to_string(bytesA()) + ", [" + bar + "]",
          "load-a");
-    b.op("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [" +
-             atB + "], [" + from + "+" + std::to_string(bytesA()) + "], " +
-             std::to_string(bytesB()) + ", [" + bar + "]",
+    b.op("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [" + atB + "], [" +
+             from + "+" + std::to_string(bytesA()) + "], " + std::to_string(bytesB()) + ", [" +
+             bar + "]",
          "load-b");
     return;
   }
   std::string x = b.mad(i, "64", "0");
   const std::string copy = "cp.async.bulk.tensor.2d.shared::cluster.global."
                            "mbarrier::complete_tx::bytes [";
-  b.op(copy + at + "], [" + b.map("map0") + ", {" + x + ", 0}], [" + bar + "]",
-       "load-a");
-  b.op(copy + atB + "], [" + b.map("map1") + ", {" + x + ", 0}], [" + bar + "]",
-       "load-b");
+  b.op(copy + at + "], [" + b.map("map0") + ", {" + x + ", 0}], [" + bar + "]", "load-a");
+  b.op(copy + atB + "], [" + b.map("map1") + ", {" + x + ", 0}], [" + bar + "]", "load-b");
 }
 
-void Tiles::copyByThreads(Builder &b, bool cpAsync, const std::string &i,
-                          const std::string &at, const std::string &tid,
-                          unsigned threads) const {
+void Tiles::copyByThreads(Builder &b, bool cpAsync, const std::string &i, const std::string &at,
+                          const std::string &tid, unsigned threads) const {
   std::string from = b.r64();
-  b.op("mad.wide.u32 " + from + ", " + i + ", " + std::to_string(bytes()) +
-       ", " + b.param64("in"));
+  b.op("mad.wide.u32 " + from + ", " + i + ", " + std::to_string(bytes()) + ", " + b.param64("in"));
   b.loop(std::to_string(bytes() / 16 / threads), [&](const std::string &j) {
     std::string piece = b.mad(j, std::to_string(threads), tid);
     std::string source = b.r64(), to = b.mad(piece, "16", at);
     b.op("mad.wide.u32 " + source + ", " + piece + ", 16, " + from);
     if (cpAsync) {
-      b.op("cp.async.cg.shared.global [" + to + "], [" + source + "], 16",
-           "fill");
+      b.op("cp.async.cg.shared.global [" + to + "], [" + source + "], 16", "fill");
       return;
     }
     std::string v[4];
     for (std::string &reg : v)
       reg = b.r32();
-    std::string list =
-        "{" + v[0] + ", " + v[1] + ", " + v[2] + ", " + v[3] + "}";
+    std::string list = "{" + v[0] + ", " + v[1] + ", " + v[2] + ", " + v[3] + "}";
     b.op("ld.global.v4.u32 " + list + ", [" + source + "]");
     b.op("st.shared.v4.u32 [" + to + "], " + list, "fill");
   });
@@ -77,18 +69,16 @@ void Tiles::copyByThreads(Builder &b, bool cpAsync, const std::string &i,
   }
 }
 
-std::string Tiles::descriptor(Builder &b, const std::string &address,
-                              unsigned kk, bool tcgen05) const {
+std::string Tiles::descriptor(Builder &b, const std::string &address, unsigned kk,
+                              bool tcgen05) const {
   uint64_t constant = uint64_t(1024 >> 4) << 32;
   if (swizzled)
-    constant |=
-        uint64_t(1) << 16 | (tcgen05 ? uint64_t(2) << 61 : uint64_t(1) << 62);
+    constant |= uint64_t(1) << 16 | (tcgen05 ? uint64_t(2) << 61 : uint64_t(1) << 62);
   else
     constant |= uint64_t(128 >> 4) << 16;
   if (tcgen05)
     constant |= uint64_t(1) << 46;
-  std::string start =
-      b.add(address, std::to_string(kk * (swizzled ? 32 : 256)));
+  std::string start = b.add(address, std::to_string(kk * (swizzled ? 32 : 256)));
   b.op("and.b32 " + start + ", " + start + ", 0x3ffff");
   b.op("shr.u32 " + start + ", " + start + ", 4");
   std::string d = b.r64();
@@ -97,8 +87,7 @@ std::string Tiles::descriptor(Builder &b, const std::string &address,
   return d;
 }
 
-void Tiles::loadFragments(Builder &b, const std::string &rowsA,
-                          const std::string &t, unsigned kk,
+void Tiles::loadFragments(Builder &b, const std::string &rowsA, const std::string &t, unsigned kk,
                           std::vector<std::string> &out) const {
   // Row t/4 % 8 + 16 * (t / 32), then + 8; k 2 * (t % 4), then + 8.
   std::string row = b.r32(), warp = b.r32(), quad = b.r32();
@@ -112,8 +101,7 @@ void Tiles::loadFragments(Builder &b, const std::string &rowsA,
     // Chunk of 16 bytes: 2 * kk + r / 2, swizzled by the row.
     std::string swizzle = b.r32(), chunk = b.r32(), value = b.r32();
     b.op("and.b32 " + swizzle + ", " + line + ", 7");
-    b.op("xor.b32 " + chunk + ", " + swizzle + ", " +
-         std::to_string(2 * kk + r / 2));
+    b.op("xor.b32 " + chunk + ", " + swizzle + ", " + std::to_string(2 * kk + r / 2));
     std::string at = b.mad(line, "128", rowsA);
     at = b.mad(chunk, "16", at);
     at = b.mad(quad, "4", at);
@@ -122,9 +110,8 @@ void Tiles::loadFragments(Builder &b, const std::string &rowsA,
   }
 }
 
-void Tiles::storeFragments(Builder &b, const std::vector<std::string> &d,
-                           const std::string &t, const std::string &row0,
-                           bool tmaStore, unsigned threads,
+void Tiles::storeFragments(Builder &b, const std::vector<std::string> &d, const std::string &t,
+                           const std::string &row0, bool tmaStore, unsigned threads,
                            const std::string &tid) const {
   std::string row = b.r32(), warp = b.r32(), column = b.r32();
   b.op("shr.u32 " + row + ", " + t + ", 2");
@@ -142,21 +129,19 @@ void Tiles::storeFragments(Builder &b, const std::vector<std::string> &d,
     std::string c = b.add(column, std::to_string(i % 2 + 8 * (i / 4)));
     std::string index = b.mad(r, std::to_string(columns), c);
     if (tmaStore)
-      b.op("st.shared.u32 [" + b.mad(index, "4", shared) + "], " + d[i],
-           i == 0   ? "result"
-           : i == 1 ? "write"
-                    : "");
+      b.op("st.shared.u32 [" + b.mad(index, "4", shared) + "], " + d[i], i == 0   ? "result"
+                                                                         : i == 1 ? "write"
+                                                                                  : "");
     else
-      b.op("st.global.u32 [" + b.element(out, index) + "], " + d[i],
-           i == 0 ? "result" : "");
+      b.op("st.global.u32 [" + b.element(out, index) + "], " + d[i], i == 0 ? "result" : "");
   }
   if (!tmaStore)
     return;
   b.op("fence.proxy.async.shared::cta", "store-fence");
   b.op("bar.sync 7, " + std::to_string(threads), "store-barrier");
   b.when(b.compare("eq", tid, "0"), [&] {
-    b.op("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [" +
-             b.map("map2") + ", {0, 0}], [" + shared + "]",
+    b.op("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [" + b.map("map2") +
+             ", {0, 0}], [" + shared + "]",
          "store");
     b.op("cp.async.bulk.commit_group", "store-commit");
     b.op("cp.async.bulk.wait_group.read 0", "store-wait");
@@ -200,16 +185,14 @@ void Tiles::data(Kernel &kernel) const {
       for (unsigned part = 0; part < 2; ++part)
         for (unsigned r = 0; r < (part ? columns : rows); ++r)
           for (unsigned x = 0; x < 64; ++x) {
-            size_t at = size_t(s) * bytes() + (part ? bytesA() : 0) +
-                        r / 8 * 1024 + x / 8 * 128 + r % 8 * 16 + x % 8 * 2;
-            half(part ? bt[size_t(r) * k + s * 64 + x]
-                      : a[size_t(r) * k + s * 64 + x],
+            size_t at = size_t(s) * bytes() + (part ? bytesA() : 0) + r / 8 * 1024 + x / 8 * 128 +
+                        r % 8 * 16 + x % 8 * 2;
+            half(part ? bt[size_t(r) * k + s * 64 + x] : a[size_t(r) * k + s * 64 + x],
                  kernel.input.data() + at);
           }
   }
   Tiles self = *this;
-  kernel.maps = [self, k](uint64_t in, uint64_t in2, uint64_t out,
-                          TensorMap *maps) {
+  kernel.maps = [self, k](uint64_t in, uint64_t in2, uint64_t out, TensorMap *maps) {
     for (int i = 0; i < 2; ++i) {
       TensorMap &map = maps[i];
       map.dataType = 6;

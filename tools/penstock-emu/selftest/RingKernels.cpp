@@ -43,55 +43,40 @@ struct Ring {
 };
 
 constexpr Ring rings[] = {
-    {"ring-tensor1-threads", Fill::Tensor1, Release::Threads,
-     Builder::Wait::Try, 2, 1},
-    {"ring-tensor2-threads", Fill::Tensor2, Release::Threads,
-     Builder::Wait::Try, 3, 2},
+    {"ring-tensor1-threads", Fill::Tensor1, Release::Threads, Builder::Wait::Try, 2, 1},
+    {"ring-tensor2-threads", Fill::Tensor2, Release::Threads, Builder::Wait::Try, 3, 2},
     {"ring-tensor2-swizzled-threads", Fill::Tensor2Swizzled, Release::Threads,
      Builder::Wait::TryHint, 4, 4},
-    {"ring-tensor3-warp", Fill::Tensor3, Release::WarpLeader,
-     Builder::Wait::Try, 2, 2},
-    {"ring-tensor5-warp", Fill::Tensor5, Release::WarpLeader,
-     Builder::Wait::Try, 3, 4},
-    {"ring-tensor2-swizzled-group", Fill::Tensor2Swizzled, Release::GroupLeader,
-     Builder::Wait::Try, 2, 4},
-    {"ring-tensor1-group", Fill::Tensor1, Release::GroupLeader,
-     Builder::Wait::Test, 3, 2},
-    {"ring-tensor2-expect-after", Fill::Tensor2, Release::WarpLeader,
-     Builder::Wait::TryHint, 2, 1, true},
-    {"ring-tensor3-cluster", Fill::Tensor3, Release::Threads,
-     Builder::Wait::Try, 4, 1, false, true},
-    {"ring-bulk-threads", Fill::Bulk, Release::Threads, Builder::Wait::Try, 2,
+    {"ring-tensor3-warp", Fill::Tensor3, Release::WarpLeader, Builder::Wait::Try, 2, 2},
+    {"ring-tensor5-warp", Fill::Tensor5, Release::WarpLeader, Builder::Wait::Try, 3, 4},
+    {"ring-tensor2-swizzled-group", Fill::Tensor2Swizzled, Release::GroupLeader, Builder::Wait::Try,
+     2, 4},
+    {"ring-tensor1-group", Fill::Tensor1, Release::GroupLeader, Builder::Wait::Test, 3, 2},
+    {"ring-tensor2-expect-after", Fill::Tensor2, Release::WarpLeader, Builder::Wait::TryHint, 2, 1,
+     true},
+    {"ring-tensor3-cluster", Fill::Tensor3, Release::Threads, Builder::Wait::Try, 4, 1, false,
+     true},
+    {"ring-bulk-threads", Fill::Bulk, Release::Threads, Builder::Wait::Try, 2, 2},
+    {"ring-bulk-warp", Fill::Bulk, Release::WarpLeader, Builder::Wait::Test, 3, 4},
+    {"ring-bulk-halves-group", Fill::BulkHalves, Release::GroupLeader, Builder::Wait::TryHint, 4,
      2},
-    {"ring-bulk-warp", Fill::Bulk, Release::WarpLeader, Builder::Wait::Test, 3,
-     4},
-    {"ring-bulk-halves-group", Fill::BulkHalves, Release::GroupLeader,
-     Builder::Wait::TryHint, 4, 2},
-    {"ring-bulk-halves-after", Fill::BulkHalves, Release::Threads,
-     Builder::Wait::Try, 2, 1, true},
-    {"ring-bulk-cluster", Fill::Bulk, Release::GroupLeader, Builder::Wait::Try,
-     3, 1, false, true},
-    {"ring-cp-async-threads", Fill::CpAsync, Release::Threads,
-     Builder::Wait::Try, 2, 1},
-    {"ring-cp-async-group", Fill::CpAsync, Release::GroupLeader,
-     Builder::Wait::Test, 4, 2},
-    {"ring-stores-threads", Fill::Stores, Release::Threads, Builder::Wait::Try,
-     2, 2},
-    {"ring-stores-warp", Fill::Stores, Release::WarpLeader,
-     Builder::Wait::TryHint, 3, 4},
+    {"ring-bulk-halves-after", Fill::BulkHalves, Release::Threads, Builder::Wait::Try, 2, 1, true},
+    {"ring-bulk-cluster", Fill::Bulk, Release::GroupLeader, Builder::Wait::Try, 3, 1, false, true},
+    {"ring-cp-async-threads", Fill::CpAsync, Release::Threads, Builder::Wait::Try, 2, 1},
+    {"ring-cp-async-group", Fill::CpAsync, Release::GroupLeader, Builder::Wait::Test, 4, 2},
+    {"ring-stores-threads", Fill::Stores, Release::Threads, Builder::Wait::Try, 2, 2},
+    {"ring-stores-warp", Fill::Stores, Release::WarpLeader, Builder::Wait::TryHint, 3, 4},
 };
 
 bool usesTensor(Fill fill) { return fill <= Fill::Tensor5; }
 bool countsBytes(Fill fill) { return fill <= Fill::BulkHalves; }
 
-void fillSlot(Builder &b, const Ring &ring, const std::string &i,
-              const std::string &slotAddress, const std::string &bar,
-              const std::string &lane) {
+void fillSlot(Builder &b, const Ring &ring, const std::string &i, const std::string &slotAddress,
+              const std::string &bar, const std::string &lane) {
   auto tensor = [&](const std::string &rank, const std::string &coordinates) {
     b.op("cp.async.bulk.tensor." + rank +
-             "d.shared::cluster.global.mbarrier::complete_tx::bytes [" +
-             slotAddress + "], [" + b.map("map0") + ", {" + coordinates +
-             "}], [" + bar + "]",
+             "d.shared::cluster.global.mbarrier::complete_tx::bytes [" + slotAddress + "], [" +
+             b.map("map0") + ", {" + coordinates + "}], [" + bar + "]",
          "load");
   };
   std::string from = b.r64();
@@ -120,8 +105,8 @@ void fillSlot(Builder &b, const Ring &ring, const std::string &i,
     b.op("mad.wide.u32 " + from + ", " + i + ", 1024, " + b.param64("in"));
     bool halves = ring.fill == Fill::BulkHalves;
     std::string bytes = halves ? "512" : "1024";
-    b.op("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [" +
-             slotAddress + "], [" + from + "], " + bytes + ", [" + bar + "]",
+    b.op("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [" + slotAddress +
+             "], [" + from + "], " + bytes + ", [" + bar + "]",
          "load");
     if (halves)
       b.op("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -149,8 +134,7 @@ void fillSlot(Builder &b, const Ring &ring, const std::string &i,
       std::string v = b.r32();
       std::string word = b.add(lane, std::to_string(j * 32));
       b.op("ld.global.u32 " + v + ", [" + b.element(from, word) + "]");
-      b.op("st.shared.u32 [" + b.mad(word, "4", slotAddress) + "], " + v,
-           j == 0 ? "load" : "");
+      b.op("st.shared.u32 [" + b.mad(word, "4", slotAddress) + "], " + v, j == 0 ? "load" : "");
     }
     b.op("mbarrier.arrive.shared::cta.b64 _, [" + bar + "]", "filled");
     break;
@@ -168,8 +152,7 @@ Kernel makeRing(const Ring &ring) {
   std::string tid = b.mov("%tid.x"), lane = b.mov("%laneid");
   std::string n = b.r32();
   b.op("ld.param.u32 " + n + ", [count]");
-  std::string base = b.mov("ring"), full = b.mov("full"),
-              empty = b.mov("empty");
+  std::string base = b.mov("ring"), full = b.mov("full"), empty = b.mov("empty");
   std::string warp = b.r32();
   b.op("shr.u32 " + warp + ", " + tid + ", 5");
   bool lanes = !countsBytes(ring.fill); // all lanes of the producer take part
@@ -180,10 +163,8 @@ Kernel makeRing(const Ring &ring) {
   b.when(b.compare("eq", tid, "0"), [&] {
     b.loop(stages, [&](const std::string &s) {
       std::string f = b.mad(s, "8", full), e = b.mad(s, "8", empty);
-      b.op("mbarrier.init.shared::cta.b64 [" + f + "], " + (lanes ? "32" : "1"),
-           "init-full");
-      b.op("mbarrier.init.shared::cta.b64 [" + e + "], " + emptyText,
-           "init-empty");
+      b.op("mbarrier.init.shared::cta.b64 [" + f + "], " + (lanes ? "32" : "1"), "init-full");
+      b.op("mbarrier.init.shared::cta.b64 [" + e + "], " + emptyText, "init-empty");
     });
     if (ring.cluster)
       b.op("fence.mbarrier_init.release.cluster", "init-fence");
@@ -208,8 +189,7 @@ Kernel makeRing(const Ring &ring) {
       std::string bar = b.mad(slot, "8", full);
       std::string at = b.mad(slot, "1024", base);
       auto expect = [&] {
-        b.op("mbarrier.arrive.expect_tx.shared::cta.b64 _, [" + bar + "], 1024",
-             "expect");
+        b.op("mbarrier.arrive.expect_tx.shared::cta.b64 _, [" + bar + "], 1024", "expect");
       };
       if (countsBytes(ring.fill) && !ring.expectAfter)
         expect();
@@ -280,8 +260,7 @@ Kernel makeRing(const Ring &ring) {
   }
   Fill fill = ring.fill;
   uint32_t tiles = kernel.iterations;
-  kernel.maps = [fill, tiles](uint64_t in, uint64_t, uint64_t,
-                              TensorMap *maps) {
+  kernel.maps = [fill, tiles](uint64_t in, uint64_t, uint64_t, TensorMap *maps) {
     if (!usesTensor(fill))
       return;
     TensorMap &map = maps[0];
@@ -335,18 +314,8 @@ Kernel makeRing(const Ring &ring) {
   const std::vector<std::string> access = {"read", "load", "load2"};
   twin({"reads without waiting", "wait-full", "$wait", "", {race}, access});
   twin({"fills without waiting", "wait-empty", "$wait", "", {race}, access});
-  twin({"consumer in the wrong phase",
-        "consumer-phase",
-        "and.b32",
-        "or.b32",
-        {race},
-        access});
-  twin({"relaxed release",
-        "release",
-        ".shared",
-        ".relaxed.cta.shared",
-        {race},
-        access});
+  twin({"consumer in the wrong phase", "consumer-phase", "and.b32", "or.b32", {race}, access});
+  twin({"relaxed release", "release", ".shared", ".relaxed.cta.shared", {race}, access});
   if (emptyCount > 1)
     twin({"one arrival too few is needed",
           "init-empty",
@@ -361,12 +330,8 @@ Kernel makeRing(const Ring &ring) {
           "], " + std::to_string(emptyCount + 1),
           {deadlock},
           {"wait-empty", "wait-full"}});
-    twin({"slots are never given back",
-          "release",
-          "",
-          "",
-          {deadlock},
-          {"wait-empty", "wait-full"}});
+    twin(
+        {"slots are never given back", "release", "", "", {deadlock}, {"wait-empty", "wait-full"}});
     twin({"producer in the wrong phase",
           "producer-phase",
           "xor.b32",
@@ -397,12 +362,7 @@ Kernel makeRing(const Ring &ring) {
           {"read", "load", "wait-full", "wait-empty"}});
   }
   if (ring.release != Release::Threads)
-    twin({"leader does not wait for the others",
-          "gather",
-          "",
-          "",
-          {race},
-          access});
+    twin({"leader does not wait for the others", "gather", "", "", {race}, access});
   if (ring.cluster)
     twin({"initialisation without fence",
           "init-fence",

@@ -29,16 +29,15 @@ struct Run {
   bool correct = false;
 };
 
-Run runKernel(const Kernel &kernel, const std::string &text,
-              const LaunchOptions &options, uint32_t iterations) {
+Run runKernel(const Kernel &kernel, const std::string &text, const LaunchOptions &options,
+              uint32_t iterations) {
   Run run;
   Device device;
   auto module = device.load(text, kernel.name + ".ptx", run.report.findings);
   if (!module)
     return run;
   auto upload = [&](const std::vector<uint8_t> &content, const char *name) {
-    uint64_t at =
-        device.memory.allocate(std::max<size_t>(content.size(), 16), name);
+    uint64_t at = device.memory.allocate(std::max<size_t>(content.size(), 16), name);
     device.write(at, content.data(), content.size());
     return at;
   };
@@ -127,11 +126,9 @@ std::string fact(const Diagnostic &d, const char *key) {
 
 /// Whether a finding has one of the twin's kinds and names one of its lines.
 bool matches(const Diagnostic &d, const Twin &twin, const std::string &text) {
-  if (std::find(twin.codes.begin(), twin.codes.end(), d.code) ==
-      twin.codes.end())
+  if (std::find(twin.codes.begin(), twin.codes.end(), d.code) == twin.codes.end())
     return false;
-  std::set<std::string> named = {fact(d, "ptx_line"),
-                                 fact(d, "other_ptx_line")};
+  std::set<std::string> named = {fact(d, "ptx_line"), fact(d, "other_ptx_line")};
   for (const std::string &tag : twin.at) {
     unsigned line = lineOf(text, tag);
     if (!line)
@@ -203,8 +200,7 @@ int selftestCommand(const Arguments &args) {
         continue;
       ++alarms;
       printf("FALSE ALARM: %s in timing %u%s\n%s", kernel.name.c_str(), t,
-             run.correct ? "" : ", wrong result",
-             render(run.report.findings).c_str());
+             run.correct ? "" : ", wrong result", render(run.report.findings).c_str());
       shrink(kernel, options);
       break;
     }
@@ -227,9 +223,8 @@ int selftestCommand(const Arguments &args) {
         continue;
       }
       misclassified += other;
-      printf("%s: %s, twin `%s`\n%s", other ? "MISCLASSIFIED" : "NOT CAUGHT",
-             kernel.name.c_str(), twin.name.c_str(),
-             verbose ? findings.c_str() : "");
+      printf("%s: %s, twin `%s`\n%s", other ? "MISCLASSIFIED" : "NOT CAUGHT", kernel.name.c_str(),
+             twin.name.c_str(), verbose ? findings.c_str() : "");
     }
   }
   if (!dump.empty())

@@ -51,8 +51,7 @@ Kernel makeKernel(const Variant &v) {
     position(b, i, v.buffers, slot, phase, "");
     std::string at = b.mad(slot, "1024", base);
     // The buffer is free when all but the youngest groups have been read.
-    b.op("@" + first + " cp.async.bulk.wait_group.read " + pending,
-         "wait-read");
+    b.op("@" + first + " cp.async.bulk.wait_group.read " + pending, "wait-read");
     b.op("bar.sync 0", "free");
     b.loop("2", [&](const std::string &j) {
       std::string word = b.mad(j, "128", tid);
@@ -77,25 +76,22 @@ Kernel makeKernel(const Variant &v) {
       if (v.copy == Copy::Bulk || v.copy == Copy::Reduce) {
         std::string to = b.r64();
         b.op("mad.wide.u32 " + to + ", " + i + ", 1024, " + out);
-        b.op(std::string(v.copy == Copy::Bulk
-                             ? "cp.async.bulk.global.shared::cta.bulk_group"
-                             : "cp.reduce.async.bulk.global.shared::cta.bulk_"
-                               "group.add.u32") +
+        b.op(std::string(v.copy == Copy::Bulk ? "cp.async.bulk.global.shared::cta.bulk_group"
+                                              : "cp.reduce.async.bulk.global.shared::cta.bulk_"
+                                                "group.add.u32") +
                  " [" + to + "], [" + at + "], 1024",
              "store");
       } else {
         std::string y = b.mad(i, "8", "0");
-        b.op("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [" +
-                 b.map("map2") + ", {0, " + y + "}], [" + at + "]",
+        b.op("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [" + b.map("map2") + ", {0, " +
+                 y + "}], [" + at + "]",
              "store");
       }
       b.op("cp.async.bulk.commit_group", "commit");
     });
   });
   b.when(first, [&] {
-    b.op(std::string("cp.async.bulk.wait_group") + (v.fullWait ? "" : ".read") +
-             " 0",
-         "wait-end");
+    b.op(std::string("cp.async.bulk.wait_group") + (v.fullWait ? "" : ".read") + " 0", "wait-end");
     if (v.fullWait) {
       // What this thread has waited for it may read.
       std::string value = b.r32();
@@ -122,8 +118,7 @@ Kernel makeKernel(const Variant &v) {
     ++kernel.expected[0];
   uint32_t tiles = kernel.iterations;
   bool swizzled = v.copy == Copy::TensorSwizzled;
-  kernel.maps = [tiles, swizzled](uint64_t, uint64_t, uint64_t out,
-                                  TensorMap *maps) {
+  kernel.maps = [tiles, swizzled](uint64_t, uint64_t, uint64_t out, TensorMap *maps) {
     maps[2].dataType = 2;
     maps[2].rank = 2;
     maps[2].base = out;
@@ -135,24 +130,9 @@ Kernel makeKernel(const Variant &v) {
     maps[2].swizzle = swizzled ? 3 : 0;
   };
   kernel.twins = {
-      {"no proxy fence",
-       "fence",
-       "",
-       "",
-       {EmuMissingProxyFence},
-       {"store", "write"}},
-      {"stores before all is written",
-       "written",
-       "",
-       "",
-       {race},
-       {"store", "write"}},
-      {"overwrites a buffer in use",
-       "wait-read",
-       "",
-       "",
-       {race},
-       {"store", "write"}},
+      {"no proxy fence", "fence", "", "", {EmuMissingProxyFence}, {"store", "write"}},
+      {"stores before all is written", "written", "", "", {race}, {"store", "write"}},
+      {"overwrites a buffer in use", "wait-read", "", "", {race}, {"store", "write"}},
       {"waits for one group less",
        "wait-read",
        "read " + pending,
@@ -168,19 +148,11 @@ Kernel makeKernel(const Variant &v) {
        {"store", "write", "read-back"}},
   };
   if (v.fullWait)
-    kernel.twins.push_back({"waits for reads only",
-                            "wait-end",
-                            " 0",
-                            ".read 0",
-                            {race},
-                            {"read-back", "store"}});
+    kernel.twins.push_back(
+        {"waits for reads only", "wait-end", " 0", ".read 0", {race}, {"read-back", "store"}});
   else
-    kernel.twins.push_back({"does not wait at the end",
-                            "wait-end",
-                            "",
-                            "",
-                            {EmuInFlightAtExit},
-                            {"store"}});
+    kernel.twins.push_back(
+        {"does not wait at the end", "wait-end", "", "", {EmuInFlightAtExit}, {"store"}});
   return kernel;
 }
 

@@ -75,15 +75,12 @@ private:
   void produce();
   void multiply();
   void multiplySteps(const std::string &tile);
-  void inner(const std::string &at, const std::string &i,
-             const std::string &accumulator);
+  void inner(const std::string &at, const std::string &i, const std::string &accumulator);
   void epilogue();
   void oneShot();
   void storeResult(const std::string &tile, const std::string &accumulator);
   void addTwins(Kernel &kernel);
-  Builder::Wait how() const {
-    return v.polls ? Builder::Wait::Test : Builder::Wait::Try;
-  }
+  Builder::Wait how() const { return v.polls ? Builder::Wait::Test : Builder::Wait::Try; }
   /// For barriers that order tensor memory alone.
   Builder::Wait handOver() const { return v.relaxed ? Builder::Wait::Relaxed : how(); }
 
@@ -118,24 +115,19 @@ void Writer::begin() {
   b.when(b.compare("eq", tid, "0"), [&] {
     for (unsigned s = 0; s < v.stages; ++s) {
       std::string at = "+" + std::to_string(8 * s);
-      b.op("mbarrier.init.shared::cta.b64 [" + full + at + "], 1",
-           s ? "" : "init-full");
-      b.op("mbarrier.init.shared::cta.b64 [" + empty + at + "], 1",
-           s ? "" : "init-empty");
+      b.op("mbarrier.init.shared::cta.b64 [" + full + at + "], 1", s ? "" : "init-full");
+      b.op("mbarrier.init.shared::cta.b64 [" + empty + at + "], 1", s ? "" : "init-empty");
     }
     for (unsigned s = 0; s < v.buffers; ++s) {
       std::string at = "+" + std::to_string(8 * s);
-      b.op("mbarrier.init.shared::cta.b64 [" + done + at + "], 1",
-           s ? "" : "init-done");
-      b.op("mbarrier.init.shared::cta.b64 [" + drained + at + "], 128",
-           s ? "" : "init-drained");
+      b.op("mbarrier.init.shared::cta.b64 [" + done + at + "], 1", s ? "" : "init-done");
+      b.op("mbarrier.init.shared::cta.b64 [" + drained + at + "], 128", s ? "" : "init-drained");
     }
     b.op("mbarrier.init.shared::cta.b64 [stepped], 1");
     b.op("fence.mbarrier_init.release.cluster");
   });
   b.when(b.compare("eq", warp, "4"), [&] {
-    b.op("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [tensor], 64",
-         "alloc");
+    b.op("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [tensor], 64", "alloc");
     b.op("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned");
   });
   b.op("tcgen05.fence::before_thread_sync");
@@ -156,16 +148,13 @@ void Writer::produce() {
     b.wait(b.mad(slot, "8", empty), flipped, "wait-empty", how());
     b.op("rem.u32 " + step + ", " + i + ", " + n); // every tile is the same
     tiles.load(b, v.source == Source::BulkRing, step,
-               b.mad(slot, std::to_string(tiles.bytes()), base),
-               b.mad(slot, "8", full));
+               b.mad(slot, std::to_string(tiles.bytes()), base), b.mad(slot, "8", full));
   });
 }
 
-void Writer::inner(const std::string &at, const std::string &i,
-                   const std::string &accumulator) {
+void Writer::inner(const std::string &at, const std::string &i, const std::string &accumulator) {
   std::string p = b.pred();
-  std::string instruction =
-      std::to_string(1u << 4 | columns / 8 << 17 | rows / 16 << 24);
+  std::string instruction = std::to_string(1u << 4 | columns / 8 << 17 | rows / 16 << 24);
   for (unsigned kk = 0; kk < 4; ++kk) {
     if (kk == 0)
       b.op("setp.ne.u32 " + p + ", " + i + ", 0");
@@ -178,8 +167,8 @@ void Writer::inner(const std::string &at, const std::string &i,
       a = tiles.descriptor(b, at, kk, true);
     std::string atB = b.add(at, std::to_string(tiles.bytesA()));
     std::string id = b.mov(instruction);
-    b.op("tcgen05.mma.cta_group::1.kind::f16 [" + accumulator + "], " + a +
-             ", " + tiles.descriptor(b, atB, kk, true) + ", " + id + ", " + p,
+    b.op("tcgen05.mma.cta_group::1.kind::f16 [" + accumulator + "], " + a + ", " +
+             tiles.descriptor(b, atB, kk, true) + ", " + id + ", " + p,
          kk ? "mma" + std::to_string(kk) : "mma");
   }
 }
@@ -211,8 +200,7 @@ void Writer::multiplySteps(const std::string &tile) {
         b.wait(b.mad(s, "8", empty), flipped, "wait-empty", how());
         b.op("rem.u32 " + k + ", " + next + ", " + n);
         tiles.load(b, v.source == Source::BulkRing, k,
-                   b.mad(s, std::to_string(tiles.bytes()), base),
-                   b.mad(s, "8", full));
+                   b.mad(s, std::to_string(tiles.bytes()), base), b.mad(s, "8", full));
       });
     }
     b.wait(b.mad(slot, "8", full), phase, "wait-full", how());
@@ -249,13 +237,11 @@ void Writer::multiply() {
   if (v.tiles == 1)
     multiplySteps("0");
   else
-    b.loop(std::to_string(v.tiles),
-           [&](const std::string &tile) { multiplySteps(tile); });
+    b.loop(std::to_string(v.tiles), [&](const std::string &tile) { multiplySteps(tile); });
 }
 
 /// Warps 0 to 3: from tensor memory to the output.
-void Writer::storeResult(const std::string &tile,
-                         const std::string &accumulator) {
+void Writer::storeResult(const std::string &tile, const std::string &accumulator) {
   std::string laneBase = b.r32(), at = b.r32(), lane = b.mov("%laneid");
   b.op("shl.b32 " + laneBase + ", " + warp + ", 21"); // 32 lanes a warp
   b.op("add.u32 " + at + ", " + accumulator + ", " + laneBase);
@@ -268,8 +254,8 @@ void Writer::storeResult(const std::string &tile,
   std::string out = b.param64("out"), shared;
   if (v.tmaStore)
     shared = b.mov("result");
-  auto put = [&](const std::string &row, const std::string &column,
-                 const std::string &value, const std::string &tag) {
+  auto put = [&](const std::string &row, const std::string &column, const std::string &value,
+                 const std::string &tag) {
     std::string index = b.mad(row, std::to_string(columns), column);
     if (v.tmaStore) {
       b.op("st.shared.u32 [" + b.mad(index, "4", shared) + "], " + value, tag);
@@ -283,8 +269,7 @@ void Writer::storeResult(const std::string &tile,
   if (v.tmaStore && v.tiles > 1)
     b.op("bar.sync 2, 128", "result-free");
   if (v.shape == 0) {
-    b.op("tcgen05.ld.sync.aligned.32x32b.x16.b32 {" + list + "}, [" + at + "]",
-         "load-d");
+    b.op("tcgen05.ld.sync.aligned.32x32b.x16.b32 {" + list + "}, [" + at + "]", "load-d");
     b.op("tcgen05.wait::ld.sync.aligned", "wait-load");
     std::string row = b.add(row0, lane);
     for (unsigned i = 0; i < columns; ++i)
@@ -305,10 +290,8 @@ void Writer::storeResult(const std::string &tile,
     b.op("and.b32 " + pair + ", " + lane + ", 3");
     for (unsigned half = 0; half < 2; ++half)
       for (unsigned i = 0; i < 8; ++i) {
-        std::string row =
-            b.add(b.add(row0, line), std::to_string(half * 16 + i / 2 % 2 * 8));
-        std::string column =
-            b.mad(pair, "2", std::to_string(8 * (i / 4) + i % 2));
+        std::string row = b.add(b.add(row0, line), std::to_string(half * 16 + i / 2 % 2 * 8));
+        std::string column = b.mad(pair, "2", std::to_string(8 * (i / 4) + i % 2));
         put(row, column, r[half * 8 + i], half || i ? "" : "write");
       }
   }
@@ -318,8 +301,8 @@ void Writer::storeResult(const std::string &tile,
   b.op("bar.sync 1, 128", "store-barrier");
   b.when(b.compare("eq", tid, "0"), [&] {
     std::string y = b.mad(tile, std::to_string(rows), "0");
-    b.op("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [" +
-             b.map("map2") + ", {0, " + y + "}], [" + shared + "]",
+    b.op("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [" + b.map("map2") + ", {0, " + y +
+             "}], [" + shared + "]",
          "store");
     b.op("cp.async.bulk.commit_group", "store-commit");
     b.op("cp.async.bulk.wait_group.read 0", "store-wait");
@@ -369,17 +352,14 @@ void Writer::oneShot() {
             reg = b.r32();
             each += (each.empty() ? "" : ", ") + reg;
           }
-          b.op("ld.shared.v4.u32 {" + each + "}, [" + at + "+" +
-                   std::to_string(128 * c) + "]",
+          b.op("ld.shared.v4.u32 {" + each + "}, [" + at + "+" + std::to_string(128 * c) + "]",
                "stage-" + std::to_string(c));
           list += (list.empty() ? "" : ", ") + each;
         }
         std::string to = b.r32();
         b.op("shl.b32 " + to + ", " + warp + ", 21");
         b.op("add.u32 " + to + ", " + to + ", " + tensor);
-        b.op("tcgen05.st.sync.aligned.32x32b.x32.b32 [" + to + "+32], {" +
-                 list + "}",
-             "store-a");
+        b.op("tcgen05.st.sync.aligned.32x32b.x32.b32 [" + to + "+32], {" + list + "}", "store-a");
         b.op("tcgen05.wait::st.sync.aligned", "wait-store");
       });
       b.op("tcgen05.fence::before_thread_sync");
@@ -416,10 +396,8 @@ Kernel Writer::make() {
   }
   b.op("tcgen05.fence::before_thread_sync");
   b.op("bar.sync 0", "finish");
-  b.when(b.compare("eq", warp, "4"), [&] {
-    b.op("tcgen05.dealloc.cta_group::1.sync.aligned.b32 " + tensor + ", 64",
-         "free");
-  });
+  b.when(b.compare("eq", warp, "4"),
+         [&] { b.op("tcgen05.dealloc.cta_group::1.sync.aligned.b32 " + tensor + ", 64", "free"); });
   Kernel kernel;
   kernel.name = v.name;
   kernel.family = "tcgen05";
@@ -433,8 +411,7 @@ Kernel Writer::make() {
   if (v.tiles > 1 && v.tmaStore) {
     auto maps = kernel.maps;
     unsigned total = v.tiles * rows;
-    kernel.maps = [maps, total](uint64_t in, uint64_t in2, uint64_t out,
-                                TensorMap *list) {
+    kernel.maps = [maps, total](uint64_t in, uint64_t in2, uint64_t out, TensorMap *list) {
       maps(in, in2, out, list);
       list[2].dims[1] = total;
     };
@@ -445,11 +422,10 @@ Kernel Writer::make() {
 
 void Writer::addTwins(Kernel &kernel) {
   auto twin = [&](Twin each) { kernel.twins.push_back(std::move(each)); };
-  std::vector<std::string> access = {"mma",     "mma1",   "mma2",    "mma3",
-                                     "load-a",  "load-b", "fill",    "load-d",
-                                     "load-d2", "write",  "store-a", "free"};
-  std::vector<std::string> waits = {"wait-full", "wait-empty", "wait-done",
-                                    "wait-drained", "wait-step"};
+  std::vector<std::string> access = {"mma",  "mma1",   "mma2",    "mma3",  "load-a",  "load-b",
+                                     "fill", "load-d", "load-d2", "write", "store-a", "free"};
+  std::vector<std::string> waits = {"wait-full", "wait-empty", "wait-done", "wait-drained",
+                                    "wait-step"};
   twin({"reads the accumulator too early",
         "wait-done",
         "$wait",
@@ -462,18 +438,8 @@ void Writer::addTwins(Kernel &kernel) {
         "",
         {deadlock},
         {"wait-done", "wait-step", "wait-drained", "finish"}});
-  twin({"tensor memory is not freed",
-        "free",
-        "",
-        "",
-        {EmuTensorMemoryMisuse},
-        {"alloc"}});
-  twin({"allocates an illegal size",
-        "alloc",
-        "64",
-        "48",
-        {EmuTensorMemoryMisuse},
-        {"alloc"}});
+  twin({"tensor memory is not freed", "free", "", "", {EmuTensorMemoryMisuse}, {"alloc"}});
+  twin({"allocates an illegal size", "alloc", "64", "48", {EmuTensorMemoryMisuse}, {"alloc"}});
   twin({"frees before all are done", "finish", "", "", {race}, {"free"}});
   twin({"uses registers before the load is over",
         "wait-load",
@@ -484,18 +450,8 @@ void Writer::addTwins(Kernel &kernel) {
   if (v.relaxed)
     twin({"no fence before the accumulator is read", "fence-done", "", "", {race}, access});
   if (v.tiles > 1) {
-    twin({"no wait for the load from tensor memory",
-          "wait-load",
-          "",
-          "",
-          {race},
-          access});
-    twin({"overwrites an accumulator in use",
-          "wait-drained",
-          "$wait",
-          "",
-          {race},
-          access});
+    twin({"no wait for the load from tensor memory", "wait-load", "", "", {race}, access});
+    twin({"overwrites an accumulator in use", "wait-drained", "$wait", "", {race}, access});
     twin({"accumulator never given back", "drain", "", "", {deadlock}, waits});
     if (v.relaxed) {
       twin({"no fence before giving back", "fence-drain", "", "", {race}, access});
@@ -522,25 +478,10 @@ void Writer::addTwins(Kernel &kernel) {
     twin({"no commit for the step", "commit-step", "", "", {deadlock}, waits});
   if (ring) {
     std::string bytes = "], " + std::to_string(tiles.bytes());
-    twin({"multiplies without waiting",
-          "wait-full",
-          "$wait",
-          "",
-          {race},
-          access});
+    twin({"multiplies without waiting", "wait-full", "$wait", "", {race}, access});
     twin({"fills without waiting", "wait-empty", "$wait", "", {race}, access});
-    twin({"slots are never given back",
-          "commit-slot",
-          "",
-          "",
-          {deadlock},
-          waits});
-    twin({"consumer in the wrong phase",
-          "consumer-phase",
-          "and.b32",
-          "or.b32",
-          {race},
-          access});
+    twin({"slots are never given back", "commit-slot", "", "", {deadlock}, waits});
+    twin({"consumer in the wrong phase", "consumer-phase", "and.b32", "or.b32", {race}, access});
     std::vector<std::string> either = access;
     either.insert(either.end(), waits.begin(), waits.end());
     either.push_back("expect");
@@ -556,26 +497,11 @@ void Writer::addTwins(Kernel &kernel) {
           "], " + std::to_string(tiles.bytesA()),
           {race, deadlock, EmuMbarrierMisuse},
           either});
-    twin({"slot needs two arrivals",
-          "init-empty",
-          "], 1",
-          "], 2",
-          {deadlock},
-          waits});
+    twin({"slot needs two arrivals", "init-empty", "], 1", "], 2", {deadlock}, waits});
   } else {
-    twin({"no proxy fence",
-          "proxy-fence",
-          "",
-          "",
-          {EmuMissingProxyFence},
-          access});
+    twin({"no proxy fence", "proxy-fence", "", "", {EmuMissingProxyFence}, access});
     twin({"no barrier after filling", "filled", "", "", {race}, access});
-    twin({"wrong phase of the step",
-          "step-phase",
-          "and.b32",
-          "or.b32",
-          {race},
-          access});
+    twin({"wrong phase of the step", "step-phase", "and.b32", "or.b32", {race}, access});
     if (v.tensorA) {
       twin({"no wait for the store to tensor memory",
             "wait-store",
@@ -588,8 +514,8 @@ void Writer::addTwins(Kernel &kernel) {
             "",
             "",
             {race},
-            {"fill", "stage-0", "stage-1", "stage-2", "stage-3", "stage-4",
-             "stage-5", "stage-6", "stage-7"}});
+            {"fill", "stage-0", "stage-1", "stage-2", "stage-3", "stage-4", "stage-5", "stage-6",
+             "stage-7"}});
     }
   }
   if (v.tmaStore) {

@@ -52,8 +52,7 @@ Kernel makeKernel(const Variant &v) {
   Builder b("sm_90a");
   unsigned rows = 64 * v.groups, threads = 128 * v.groups;
   bool ring = v.source == Source::TmaRing || v.source == Source::BulkRing;
-  Tiles tiles{rows, columns,
-              v.source == Source::TmaRing || v.source == Source::TmaOneRole};
+  Tiles tiles{rows, columns, v.source == Source::TmaRing || v.source == Source::TmaOneRole};
   unsigned slotBytes = tiles.bytes();
   std::string stages = std::to_string(v.stages);
   b.shared("ring", v.stages * slotBytes, 1024);
@@ -61,14 +60,13 @@ Kernel makeKernel(const Variant &v) {
     b.shared("result", rows * columns * 4, 1024);
   b.shared("full", v.stages * 8, 8);
   b.shared("empty", v.stages * 8, 8);
-  std::string tid = b.mov("%tid.x"), n = b.r32(), base = b.mov("ring"),
-              full = b.mov("full"), empty = b.mov("empty");
+  std::string tid = b.mov("%tid.x"), n = b.r32(), base = b.mov("ring"), full = b.mov("full"),
+              empty = b.mov("empty");
   b.op("ld.param.u32 " + n + ", [count]");
   unsigned emptyCount = v.leader ? v.groups : threads;
   b.when(b.compare("eq", tid, "0"), [&] {
     b.loop(stages, [&](const std::string &s) {
-      b.op("mbarrier.init.shared::cta.b64 [" + b.mad(s, "8", full) + "], 1",
-           "init-full");
+      b.op("mbarrier.init.shared::cta.b64 [" + b.mad(s, "8", full) + "], 1", "init-full");
       b.op("mbarrier.init.shared::cta.b64 [" + b.mad(s, "8", empty) + "], " +
                std::to_string(emptyCount),
            "init-empty");
@@ -89,8 +87,7 @@ Kernel makeKernel(const Variant &v) {
         std::string flipped = b.r32();
         b.op("xor.b32 " + flipped + ", " + phase + ", 1", "producer-phase");
         b.wait(b.mad(slot, "8", empty), flipped, "wait-empty");
-        tiles.load(b, v.source == Source::BulkRing, i,
-                   b.mad(slot, std::to_string(slotBytes), base),
+        tiles.load(b, v.source == Source::BulkRing, i, b.mad(slot, std::to_string(slotBytes), base),
                    b.mad(slot, "8", full));
       });
     });
@@ -122,8 +119,7 @@ Kernel makeKernel(const Variant &v) {
       b.when(more, [&] {
         std::string s, p;
         position(b, next, v.stages, s, p, "");
-        tiles.load(b, false, next, b.mad(s, std::to_string(slotBytes), base),
-                   b.mad(s, "8", full));
+        tiles.load(b, false, next, b.mad(s, std::to_string(slotBytes), base), b.mad(s, "8", full));
       });
     }
     if (ring || v.source == Source::TmaOneRole) {
@@ -149,15 +145,12 @@ Kernel makeKernel(const Variant &v) {
         b.op("setp.ne.u32 " + scale + ", " + i + ", 0");
       else if (kk == 1)
         b.op("setp.eq.u32 " + scale + ", 0, 0");
-      std::string descA = v.registersA
-                              ? "{" + a[kk * 4] + ", " + a[kk * 4 + 1] + ", " +
-                                    a[kk * 4 + 2] + ", " + a[kk * 4 + 3] + "}"
-                              : tiles.descriptor(b, rowsA, kk, false);
-      std::string descB = tiles.descriptor(
-          b, b.add(at, std::to_string(tiles.bytesA())), kk, false);
-      b.op("wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {" + list +
-               "}, " + descA + ", " + descB + ", " + scale + ", 1, 1, " +
-               (v.registersA ? "0" : "0, 0"),
+      std::string descA = v.registersA ? "{" + a[kk * 4] + ", " + a[kk * 4 + 1] + ", " +
+                                             a[kk * 4 + 2] + ", " + a[kk * 4 + 3] + "}"
+                                       : tiles.descriptor(b, rowsA, kk, false);
+      std::string descB = tiles.descriptor(b, b.add(at, std::to_string(tiles.bytesA())), kk, false);
+      b.op("wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {" + list + "}, " + descA + ", " +
+               descB + ", " + scale + ", 1, 1, " + (v.registersA ? "0" : "0, 0"),
            kk == 0 ? "mma" : "mma" + std::to_string(kk));
     }
     b.op("wgmma.commit_group.sync.aligned", "commit");
@@ -165,8 +158,8 @@ Kernel makeKernel(const Variant &v) {
     if (ring) {
       // With groups in flight the slot before this one has become free.
       auto release = [&](const std::string &freed) {
-        std::string arrive = "mbarrier.arrive.shared::cta.b64 _, [" +
-                             b.mad(freed, "8", empty) + "]";
+        std::string arrive =
+            "mbarrier.arrive.shared::cta.b64 _, [" + b.mad(freed, "8", empty) + "]";
         if (v.leader) {
           std::string id = b.add(group, "1");
           b.op("bar.sync " + id + ", 128", "gather");
@@ -191,8 +184,7 @@ Kernel makeKernel(const Variant &v) {
   });
   if (v.inFlight)
     b.op("wgmma.wait_group.sync.aligned 0", "wait-all");
-  tiles.storeFragments(b, d, t, b.mad(group, "64", "0"), v.tmaStore, threads,
-                       tid);
+  tiles.storeFragments(b, d, t, b.mad(group, "64", "0"), v.tmaStore, threads, tid);
   b.label(end);
 
   Kernel kernel;
@@ -224,18 +216,8 @@ Kernel makeKernel(const Variant &v) {
           {"result", "mma"}});
   twin({"no wgmma.fence", "fence", "", "", {EmuRegisterInFlight}, mmas});
   if (ring || v.source == Source::TmaOneRole) {
-    twin({"multiplies without waiting",
-          "wait-full",
-          "$wait",
-          "",
-          {race},
-          access});
-    twin({"consumer in the wrong phase",
-          "consumer-phase",
-          "and.b32",
-          "or.b32",
-          {race},
-          access});
+    twin({"multiplies without waiting", "wait-full", "$wait", "", {race}, access});
+    twin({"consumer in the wrong phase", "consumer-phase", "and.b32", "or.b32", {race}, access});
     twin({"expects too many bytes",
           "expect",
           std::to_string(slotBytes),
@@ -247,41 +229,21 @@ Kernel makeKernel(const Variant &v) {
           std::to_string(slotBytes),
           std::to_string(slotBytes - columns * 128),
           {race, deadlock, EmuMbarrierMisuse},
-          {"mma", "mma1", "mma2", "mma3", "load-a", "load-b", "wait-full",
-           "wait-empty", "fragment", "expect"}});
+          {"mma", "mma1", "mma2", "mma3", "load-a", "load-b", "wait-full", "wait-empty", "fragment",
+           "expect"}});
   } else {
-    twin({"no proxy fence",
-          "proxy-fence",
-          "",
-          "",
-          {EmuMissingProxyFence},
-          access});
+    twin({"no proxy fence", "proxy-fence", "", "", {EmuMissingProxyFence}, access});
     twin({"no barrier after filling", "filled", "", "", {race}, access});
     if (v.source == Source::CpAsync)
       twin({"no wait for cp.async", "wait-copies", "", "", {race}, access});
   }
   if (ring) {
     twin({"fills without waiting", "wait-empty", "$wait", "", {race}, access});
-    twin({"never released",
-          "release",
-          "",
-          "",
-          {deadlock},
-          {"wait-empty", "wait-full"}});
+    twin({"never released", "release", "", "", {deadlock}, {"wait-empty", "wait-full"}});
     if (v.leader)
-      twin({"leader does not wait for the others",
-            "gather",
-            "",
-            "",
-            {race},
-            access});
+      twin({"leader does not wait for the others", "gather", "", "", {race}, access});
     if (v.inFlight)
-      twin({"releases a slot in use",
-            "wait",
-            std::to_string(v.inFlight),
-            "2",
-            {race},
-            access});
+      twin({"releases a slot in use", "wait", std::to_string(v.inFlight), "2", {race}, access});
   } else {
     twin({"overwrites operands in use", "reusable", "", "", {race}, access});
   }
@@ -292,12 +254,7 @@ Kernel makeKernel(const Variant &v) {
           "",
           {EmuMissingProxyFence},
           {"store", "write"}});
-    twin({"no wait for the store",
-          "store-wait",
-          "",
-          "",
-          {EmuInFlightAtExit},
-          {"store"}});
+    twin({"no wait for the store", "store-wait", "", "", {EmuInFlightAtExit}, {"store"}});
   }
   return kernel;
 }
