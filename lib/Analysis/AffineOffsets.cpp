@@ -11,6 +11,18 @@
 using namespace mlir;
 using namespace penstock;
 
+std::optional<AffineOffset> penstock::sum(std::optional<AffineOffset> x,
+                                          std::optional<AffineOffset> y) {
+  if (!x || !y)
+    return std::nullopt;
+  x->scale += y->scale;
+  x->offset += y->offset;
+  for (auto [value, factor] : y->invariants)
+    if ((x->invariants[value] += factor) == 0)
+      x->invariants.erase(value);
+  return x;
+}
+
 namespace {
 
 /// Beyond this, products are not followed: sums of them stay far from overflow.
@@ -39,34 +51,26 @@ std::optional<AffineOffset> scaled(std::optional<AffineOffset> x, int64_t factor
   return x;
 }
 
-std::optional<AffineOffset> sum(std::optional<AffineOffset> x, std::optional<AffineOffset> y) {
-  if (!x || !y)
-    return std::nullopt;
-  x->scale += y->scale;
-  x->offset += y->offset;
-  for (auto [value, factor] : y->invariants)
-    if ((x->invariants[value] += factor) == 0)
-      x->invariants.erase(value);
-  return x;
-}
-
-std::optional<AffineOffset> follow(Value value, scf::ForOp loop, unsigned depth) {
+std::optional<AffineOffset> follow(Value value, scf::ForOp loop, const KnownValues &known,
+                                   unsigned depth) {
   if (depth > 32)
     return std::nullopt;
   if (value == loop.getInductionVar()) {
     auto step = getConstantIntValue(loop.getStep());
     if (!step)
       return std::nullopt;
-    return sum(AffineOffset{*step, 0, {}}, follow(loop.getLowerBound(), loop, depth + 1));
+    return sum(AffineOffset{*step, 0, {}}, follow(loop.getLowerBound(), loop, known, depth + 1));
   }
   if (auto number = getConstantIntValue(value))
     return constant(*number);
+  if (auto now = known.find(value); now != known.end())
+    return constant(now->second);
   if (loop.isDefinedOutsideOfLoop(value))
     return AffineOffset{0, 0, {{value.getAsOpaquePointer(), 1}}};
   Operation *op = value.getDefiningOp();
   if (!op)
     return std::nullopt;
-  auto operand = [&](unsigned i) { return follow(op->getOperand(i), loop, depth + 1); };
+  auto operand = [&](unsigned i) { return follow(op->getOperand(i), loop, known, depth + 1); };
   if (isa<tile::BindOp, arith::IndexCastOp>(op))
     return operand(0);
   if (isa<arith::AddIOp>(op))
@@ -84,8 +88,9 @@ std::optional<AffineOffset> follow(Value value, scf::ForOp loop, unsigned depth)
 
 } // namespace
 
-std::optional<AffineOffset> penstock::affineOffset(OpFoldResult value, scf::ForOp loop) {
+std::optional<AffineOffset> penstock::affineOffset(OpFoldResult value, scf::ForOp loop,
+                                                   const KnownValues &known) {
   if (auto number = getConstantIntValue(value))
     return constant(*number);
-  return follow(cast<Value>(value), loop, 0);
+  return follow(cast<Value>(value), loop, known, 0);
 }

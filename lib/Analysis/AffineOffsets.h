@@ -23,8 +23,16 @@ struct AffineOffset {
   std::map<void *, int64_t> invariants;
 };
 
+/// Values inside of the loop that are known, e.g. those of the variable of an inner
+/// loop in one of its rounds.
+using KnownValues = llvm::DenseMap<mlir::Value, int64_t>;
+
 /// No value if the offset is not of that form.
-std::optional<AffineOffset> affineOffset(mlir::OpFoldResult value, mlir::scf::ForOp loop);
+std::optional<AffineOffset> affineOffset(mlir::OpFoldResult value, mlir::scf::ForOp loop,
+                                         const KnownValues &known);
+
+/// No value if one of them has none.
+std::optional<AffineOffset> sum(std::optional<AffineOffset> x, std::optional<AffineOffset> y);
 
 } // namespace penstock
 

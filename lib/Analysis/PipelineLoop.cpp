@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/PipelineLoop.h"
-#include "Analysis/AffineOffsets.h"
+#include "Analysis/LoopAccesses.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
@@ -21,23 +21,9 @@ using namespace penstock;
 
 namespace {
 
-/// An access before the regions of its buffer have been compared.
-struct RawAccess {
-  sched::StatementId statement;
-  sched::BufferId buffer;
-  bool reads, writes;
-  bool maybe; ///< a write that need not happen when the statement runs
-  bool known; ///< false: anything of the buffer
-  SmallVector<std::optional<AffineOffset>> offsets;
-  SmallVector<int64_t> lengths;
-  Operation *by = nullptr;
-  bool inGroup = false; ///< `by` stands in a group itself
-  bool settles = false; ///< what follows in the group sees what this writes
-};
-
 class Analyzer {
 public:
-  explicit Analyzer(scf::ForOp loop) { result.loop = loop; }
+  explicit Analyzer(scf::ForOp loop) : accesses(loop) { result.loop = loop; }
 
   PipelineLoop run() {
     scf::ForOp loop = result.loop;
@@ -46,7 +32,7 @@ public:
     collect(*loop.getBody(), {});
     for (size_t i = 0; i < result.statements.size(); ++i)
       describe(i);
-    finishRegions();
+    accesses.finish(result.problem, result.buffers);
     finishWaits();
     finishScalars();
     readAnnotations();
@@ -164,22 +150,8 @@ private:
     if (auto gemm = dyn_cast<tile::GemmOp>(from.op); gemm && to.async)
       to.queue = productsInto(bufferOf(tile::rootOf(gemm.getAcc())));
     result.problem.statements.push_back(std::move(to));
-    from.op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-      auto access = dyn_cast<tile::TileAccessOpInterface>(inner);
-      if (!access)
-        return;
-      bool inGroup = isa<tile::StatementOp>(from.op) && inner->getParentOp() == from.op;
-      SmallVector<tile::TileAccess> accesses;
-      access.getAccesses(accesses);
-      for (const tile::TileAccess &touched : accesses) {
-        addAccess(static_cast<sched::StatementId>(i), touched, inner, from.op);
-        RawAccess &added = this->accesses.back();
-        added.by = inner;
-        added.inGroup = inGroup;
-        added.settles =
-            inGroup && !access.getAsyncName() && !tile::isGlobal(tile::rootOf(touched.memref));
-      }
-    });
+    accesses.add(static_cast<sched::StatementId>(i), from.op,
+                 [&](Value root) { return bufferOf(root); });
   }
 
   /// Products into one accumulator take effect in the order of issue.
@@ -191,47 +163,6 @@ private:
     queues.push_back(
         {"products into " + result.problem.buffers[accumulator].name, true, {accumulator}});
     return static_cast<sched::QueueId>(queues.size() - 1);
-  }
-
-  /// Does an operation inside of a statement run whenever the statement does?
-  static bool alwaysRuns(Operation *inner, Operation *statement) {
-    for (Operation *op = inner; op != statement;) {
-      op = op->getParentOp();
-      if (isa<scf::IfOp>(op))
-        return false;
-      if (auto loop = dyn_cast<scf::ForOp>(op)) {
-        auto begin = getConstantIntValue(loop.getLowerBound());
-        auto end = getConstantIntValue(loop.getUpperBound());
-        if (!begin || !end || *begin >= *end)
-          return false;
-      }
-    }
-    return true;
-  }
-
-  static bool isWholeWrite(const tile::TileAccess &access) {
-    return access.writes && access.isWhole() && access.memref == tile::rootOf(access.memref);
-  }
-
-  static bool writesWhole(Block &block, Value tile) {
-    return llvm::any_of(block.getOps<tile::TileAccessOpInterface>(), [&](auto op) {
-      SmallVector<tile::TileAccess> accesses;
-      op.getAccesses(accesses);
-      return llvm::any_of(accesses, [&](const tile::TileAccess &access) {
-        return isWholeWrite(access) && access.memref == tile;
-      });
-    });
-  }
-
-  /// The same for what it writes, which may be written in either branch of a
-  /// condition.
-  static bool alwaysWrites(const tile::TileAccess &access, Operation *inner, Operation *statement) {
-    if (alwaysRuns(inner, statement))
-      return true;
-    auto branch = dyn_cast<scf::IfOp>(inner->getParentOp());
-    return branch && branch.elseBlock() && isWholeWrite(access) &&
-           writesWhole(*branch.thenBlock(), access.memref) &&
-           writesWhole(*branch.elseBlock(), access.memref) && alwaysRuns(branch, statement);
   }
 
   std::string conditionName(Value condition) {
@@ -258,7 +189,7 @@ private:
   }
 
   //===------------------------------------------------------------------===//
-  // Buffers and regions
+  // Buffers
   //===------------------------------------------------------------------===//
 
   sched::BufferId bufferOf(Value root) {
@@ -296,152 +227,6 @@ private:
     result.problem.buffers.push_back(std::move(buffer));
     result.buffers.push_back(root);
     return found->second;
-  }
-
-  /// The box of the allocation or tensor that an access touches. Transposes
-  /// change no box; a slice of a slice is not followed.
-  void addAccess(sched::StatementId statement, const tile::TileAccess &access, Operation *inner,
-                 Operation *whole) {
-    Value root = tile::rootOf(access.memref);
-    bool nested = inner != whole;
-    RawAccess raw{statement,
-                  bufferOf(root),
-                  access.reads,
-                  access.writes,
-                  !alwaysWrites(access, inner, whole),
-                  true,
-                  {},
-                  {}};
-    Value view = access.memref;
-    while (auto transpose = view.getDefiningOp<memref::TransposeOp>())
-      view = transpose.getIn();
-    auto add = [&](OpFoldResult offset, OpFoldResult size) {
-      // Inside a nested loop or group an offset may change within one
-      // iteration.
-      auto affine = nested && !isa<Attribute>(offset) && !isReplayableValue(cast<Value>(offset))
-                        ? std::nullopt
-                        : affineOffset(offset, result.loop);
-      raw.offsets.push_back(affine);
-      raw.lengths.push_back(getConstantIntValue(size).value_or(-1));
-    };
-    if (!access.isWhole() && view == root) {
-      for (auto [offset, size] : llvm::zip(access.offsets, access.sizes))
-        add(offset, size);
-    } else if (auto slice = view.getDefiningOp<memref::SubViewOp>();
-               slice && slice.getSource() == root) {
-      for (auto [offset, size] : llvm::zip(slice.getMixedOffsets(), slice.getMixedSizes()))
-        add(offset, size);
-    } else if (view != root) {
-      raw.known = false;
-    }
-    accesses.push_back(std::move(raw));
-  }
-
-  using Invariants = std::map<void *, int64_t>;
-
-  /// Offsets of one dimension can be compared if the parts that do not change
-  /// in the loop are the same; then they cancel. These are the parts that most
-  /// likely are, for each dimension of a buffer.
-  SmallVector<Invariants> commonInvariants(sched::BufferId buffer, size_t rank) {
-    SmallVector<Invariants> common(rank);
-    std::vector<bool> found(rank, false);
-    bool wholes = !result.problem.buffers[buffer].readAfter.empty();
-    for (const RawAccess &access : accesses) {
-      if (access.buffer != buffer || !access.known)
-        continue;
-      wholes |= access.offsets.empty();
-      for (size_t d = 0; d < access.offsets.size(); ++d)
-        if (access.offsets[d] && !found[d]) {
-          found[d] = true;
-          common[d] = access.offsets[d]->invariants;
-        }
-    }
-    // A whole tile begins at zero.
-    if (wholes)
-      common.assign(rank, {});
-    return common;
-  }
-
-  /// Where a box lies that is not known along a dimension.
-  static constexpr sched::AffineInterval anywhere = {0, -(int64_t(1) << 30), int64_t(1) << 31};
-
-  sched::Region regionOf(const RawAccess &access, bool write, ArrayRef<Invariants> common) {
-    sched::Region region;
-    if (access.known && access.offsets.empty())
-      return region;
-    size_t known = 0;
-    for (size_t d = 0; access.known && d < common.size(); ++d) {
-      const auto &offset = access.offsets[d];
-      bool comparable = offset && access.lengths[d] >= 0 && offset->invariants == common[d];
-      known += comparable;
-      if (comparable)
-        region.box.push_back({offset->scale, offset->offset, access.lengths[d]});
-      else // anywhere along this dimension
-        region.box.push_back(anywhere);
-    }
-    region.kind = sched::Region::Kind::Box;
-    // A box that is too large would pretend that a tile is written where it is
-    // not; too large a read, or a write of a tensor, does no such harm.
-    bool exact = known == common.size();
-    if (known == 0 || (!exact && write && !tile::isGlobal(result.buffers[access.buffer])))
-      region = {sched::Region::Kind::Unknown, {}};
-    return region;
-  }
-
-  void finishRegions() {
-    for (sched::BufferId buffer = 0; buffer < result.buffers.size(); ++buffer) {
-      auto type = cast<MemRefType>(result.buffers[buffer].getType());
-      SmallVector<Invariants> common =
-          commonInvariants(buffer, static_cast<size_t>(type.getRank()));
-      // What a group writes before it reads it, it reads from no earlier
-      // iteration; the write alone then stands for both.
-      std::vector<sched::Region> written, writing; // by operations before, by this one
-      const RawAccess *last = nullptr;
-      for (const RawAccess &access : accesses) {
-        if (access.buffer != buffer)
-          continue;
-        if (last && last->by != access.by) {
-          written.insert(written.end(), writing.begin(), writing.end());
-          writing.clear();
-        }
-        if (last && last->statement != access.statement)
-          written.clear();
-        last = &access;
-        auto &to = result.problem.statements[access.statement].accesses;
-        if (access.reads)
-          for (const sched::Region &left : readBy(access, common, type, written))
-            to.push_back({buffer, false, left});
-        if (!access.writes)
-          continue;
-        sched::Region region = regionOf(access, true, common);
-        to.push_back({buffer, true, region, sched::Proxy::Generic, access.maybe});
-        if (access.settles && !access.maybe)
-          writing.push_back(region);
-      }
-    }
-  }
-
-  /// A whole tile as a box, so that parts of it can be taken away.
-  static sched::Region boxOf(sched::Region region, MemRefType type) {
-    if (region.kind != sched::Region::Kind::Whole || !type.hasStaticShape())
-      return region;
-    region.kind = sched::Region::Kind::Box;
-    for (int64_t size : type.getShape())
-      region.box.push_back({0, 0, size});
-    return region;
-  }
-
-  /// The parts of a read that see what others wrote.
-  std::vector<sched::Region> readBy(const RawAccess &access, ArrayRef<Invariants> common,
-                                    MemRefType type, const std::vector<sched::Region> &written) {
-    sched::Region region = regionOf(access, false, common);
-    if (!access.inGroup || written.empty())
-      return {region};
-    // Of a read whose place is not known, no part can be taken away.
-    sched::Region box = boxOf(region, type);
-    if (llvm::is_contained(box.box, anywhere))
-      return sched::covered(box, written) ? std::vector<sched::Region>() : std::vector{region};
-    return sched::uncovered(box, written);
   }
 
   //===------------------------------------------------------------------===//
@@ -541,7 +326,7 @@ private:
   llvm::DenseMap<Value, sched::BufferId> buffers;
   std::map<std::string, unsigned> bufferNames, statementNames;
   llvm::DenseMap<Value, size_t> conditions;
-  std::vector<RawAccess> accesses;
+  LoopAccesses accesses;
   std::vector<std::pair<tile::BindOp, size_t>> named;
 };
 

@@ -223,3 +223,95 @@ func.func @one_half(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access 
   } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   return
 }
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+!h = memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>
+
+// An inner loop that fills a tile part by part fills it: the tile has versions.
+// CHECK-LABEL: func.func @part_by_part
+// CHECK: order = [0, 1], resolved
+func.func @part_by_part(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    %o = arith.muli %k, %c8 : index
+    scf.for %r = %c0 to %c2 step %c1 {
+      %in = arith.muli %r, %c4 : index
+      %from = arith.addi %o, %in : index
+      %part = memref.subview %s[%in] [4] [1] : !s to !h
+      tile.copy %A[%from] to %part : !t to !h
+    }
+    tile.copy %s to %C[%o] : !s to !t
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
+  return
+}
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+!h = memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>
+
+// With one round less, half of it is what an earlier iteration left.
+func.func @one_part(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    %o = arith.muli %k, %c8 : index
+    // expected-error @+4 {{PS1203: this schedule lets `loop` overwrite `s`}}
+    // expected-note @+3 {{label: writes s for iteration k+1}}
+    // expected-note @+2 {{help: give `loop` stage 1 or later}}
+    // expected-note @+1 {{help: `s` has one version}}
+    scf.for %r = %c0 to %c1 step %c1 {
+      %in = arith.muli %r, %c4 : index
+      %from = arith.addi %o, %in : index
+      %part = memref.subview %s[%in] [4] [1] : !s to !h
+      tile.copy %A[%from] to %part : !t to !h
+    }
+    // expected-note @+2 {{still reading s}}
+    // expected-note @+1 {{label}}
+    tile.copy %s to %C[%o] : !s to !t
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
+  return
+}
+
+// -----
+
+!t = memref<?x?xi32, strided<[?, 1]>, #tile.space<global>>
+!s = memref<8x16xi32, #tile.space<shared>>
+!row = memref<8x4xi32, strided<[16, 1], offset: 4>, #tile.space<shared>>
+!turned = memref<4x8xi32, strided<[1, 16], offset: 4>, #tile.space<shared>>
+!first = memref<2x8xi32, strided<[1, 16], offset: 4>, #tile.space<shared>>
+!second = memref<2x8xi32, strided<[1, 16], offset: 6>, #tile.space<shared>>
+
+// Parts of a transposed part: columns 4, 5 and columns 6, 7 lie apart, so that the
+// two fills may change places.
+// CHECK-LABEL: func.func @part_of_a_part
+// CHECK: order = [1, 0, 2], resolved
+func.func @part_of_a_part(%n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i3 = arith.constant 3 : i32
+  %s = tile.alloc "s" : !s
+  tile.fill %s, %i3 : !s, i32
+  scf.for %k = %c0 to %n step %c1 {
+    %row = memref.subview %s[0, 4] [8, 4] [1, 1] : !s to !row
+    %turned = memref.transpose %row (i, j) -> (j, i) : !row to !turned
+    %first = memref.subview %turned[0, 0] [2, 8] [1, 1] : !turned to !first
+    %second = memref.subview %turned[2, 0] [2, 8] [1, 1] : !turned to !second
+    tile.fill %first, %i3 : !first, i32
+    tile.fill %second, %i3 : !second, i32
+    tile.copy %s to %C[%c0, %k] : !s to !t
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 0], order = [1, 0, 2]>}
+  return
+}

@@ -79,13 +79,14 @@ public:
       constants += "  " + integerName(value, narrow) + " = arith.constant " + number(value) +
                    (narrow ? " : i8\n" : " : i32\n");
     return "func.func @k(" + arguments + ") attributes {tile.kernel} {\n" + constants +
-           "  %true = arith.constant true\n" + before + "  scf.for %k = %x0 to %n step %x1 {\n" +
-           top + body + "  } {tile.schedule = #tile.schedule<" + annotation() + ">}\n" + after +
-           "  return\n}\n";
+           "  %true = arith.constant true\n" + before + header() + top + body +
+           "  } {tile.schedule = #tile.schedule<" + annotation() + ">}\n" + after + "  return\n}\n";
   }
 
 private:
-  static std::string indexName(int64_t value) { return "%x" + number(value); }
+  static std::string indexName(int64_t value) {
+    return "%x" + (value < 0 ? "m" + number(-value) : number(value));
+  }
   static std::string integerName(int64_t value, bool narrow) {
     return (narrow ? "%b" : "%i") + (value < 0 ? "m" + number(-value) : number(value));
   }
@@ -97,6 +98,8 @@ private:
     integers.insert({value, narrow});
     return integerName(value, narrow);
   }
+  /// The variable of the loop, which counts from `first` in steps.
+  static constexpr const char *variable = "%j";
   std::string fresh() { return "%v" + number(next++); }
 
   std::string nameOf(int b) const {
@@ -116,10 +119,22 @@ private:
     std::string type = "memref<";
     for (int64_t extent : buffer.extents)
       type += number(extent) + "x";
-    return type + elementOf(b) + ", #tile.space<" + (buffer.local ? "local" : "shared") + ">>";
+    return type + elementOf(b) + ", " + spaceOf(b) + ">";
   }
 
   void line(const std::string &text) { body += indent + text + "\n"; }
+
+  /// Where the loop begins at 0 with a step of 1, its variable is the iteration.
+  bool counts() const { return program.first == 0 && program.step == 1; }
+  std::string header() const {
+    if (counts())
+      return "  scf.for %k = %x0 to %n step %x1 {\n";
+    std::string first = indexName(program.first), step = indexName(program.step);
+    return "  %span = arith.muli %n, " + step + " : index\n  %end = arith.addi " + first +
+           ", %span : index\n  scf.for " + variable + " = " + first + " to %end step " + step +
+           " {\n    %passed = arith.subi " + variable + ", " + first +
+           " : index\n    %k = arith.divsi %passed, " + step + " : index\n";
+  }
 
   /// A scalar that is computed once for all statements, or again for each.
   std::string shared(const std::string &key, const std::string &operation,
@@ -148,8 +163,24 @@ private:
 
   /// The begin of a span; a number where it is constant.
   std::string begin(const Span &span, bool asAttribute) {
+    if (span.perRound) {
+      Span first = span;
+      first.perRound = 0;
+      std::string moved = fresh(), at = begin(first, false), total = fresh();
+      line(moved + " = arith.muli %r, " + index(span.perRound) + " : index");
+      line(total + " = arith.addi " + at + ", " + moved + " : index");
+      return total;
+    }
     if (span.motion == Span::Motion::Affine && span.scale == 0)
       return asAttribute ? number(span.offset) : index(span.offset);
+    if (span.motion == Span::Motion::Affine && !counts()) {
+      int64_t scale = span.scale / program.step;
+      std::string product = fresh(), total = fresh();
+      line(product + " = arith.muli " + variable + ", " + index(scale) + " : index");
+      line(total + " = arith.addi " + product + ", " + index(span.offset - scale * program.first) +
+           " : index");
+      return total;
+    }
     std::string at = "%k";
     if (span.motion == Span::Motion::Modulo) {
       at = shared("mod" + number(span.modulus),
@@ -183,35 +214,77 @@ private:
     return join(parts);
   }
 
-  /// A tile or a part of it.
-  View view(const Touch &touch) {
-    const ProgramBuffer &buffer = program.buffers[size_t(touch.buffer)];
-    if (touch.box.whole())
-      return {nameOf(touch.buffer), wholeType(touch.buffer)};
+  std::string spaceOf(int b) const {
+    return std::string("#tile.space<") + (program.buffers[size_t(b)].local ? "local" : "shared") +
+           ">";
+  }
+
+  /// A part of a view of a buffer, whose first element lies at \p base if that is known.
+  View slice(int b, const View &from, const std::vector<Span> &spans, std::optional<int64_t> base) {
+    const ProgramBuffer &buffer = program.buffers[size_t(b)];
     std::vector<std::string> begins, sizes, steps, strides;
     std::string type = "memref<";
-    int64_t offset = 0, stride = 1;
-    bool dynamic = false;
-    for (size_t d = 0; d < touch.box.spans.size(); ++d) {
-      const Span &span = touch.box.spans[d];
-      stride = d == 0 && buffer.extents.size() == 2 ? buffer.extents[1] : 1;
+    for (size_t d = 0; d < spans.size(); ++d) {
+      const Span &span = spans[d];
+      int64_t stride = d == 0 && buffer.extents.size() == 2 ? buffer.extents[1] : 1;
       begins.push_back(begin(span, true));
       sizes.push_back(number(span.length));
       steps.push_back("1");
       strides.push_back(number(stride));
       type += number(span.length) + "x";
-      dynamic |= span.scale != 0;
-      offset += stride * span.offset;
+      if (span.scale != 0 || span.perRound != 0)
+        base.reset();
+      if (base)
+        *base += stride * span.offset;
     }
-    type += elementOf(touch.buffer) + ", strided<[" + join(strides) + "]" +
-            (dynamic  ? ", offset: ?"
-             : offset ? ", offset: " + number(offset)
-                      : "") +
-            ">, #tile.space<" + (buffer.local ? "local" : "shared") + ">>";
+    type += elementOf(b) + ", strided<[" + join(strides) + "]" +
+            (!base   ? ", offset: ?"
+             : *base ? ", offset: " + number(*base)
+                     : "") +
+            ">, " + spaceOf(b) + ">";
     std::string name = fresh();
-    line(name + " = memref.subview " + nameOf(touch.buffer) + "[" + join(begins) + "] [" +
-         join(sizes) + "] [" + join(steps) + "] : " + wholeType(touch.buffer) + " to " + type);
+    line(name + " = memref.subview " + from.name + "[" + join(begins) + "] [" + join(sizes) +
+         "] [" + join(steps) + "] : " + from.type + " to " + type);
     return {name, type};
+  }
+
+  /// A tile or a part of it.
+  View view(const Touch &touch) {
+    View whole = {nameOf(touch.buffer), wholeType(touch.buffer)};
+    if (touch.box.whole())
+      return whole;
+    std::vector<Span> spans = touch.box.spans;
+    if (!program.sliceTwice)
+      return slice(touch.buffer, whole, spans, 0);
+    // First all from where the part begins at the least, then the part.
+    const ProgramBuffer &buffer = program.buffers[size_t(touch.buffer)];
+    std::vector<Span> rest;
+    int64_t base = 0;
+    for (size_t d = 0; d < spans.size(); ++d) {
+      int64_t stride = d == 0 && buffer.extents.size() == 2 ? buffer.extents[1] : 1;
+      rest.push_back(
+          {Span::Motion::Affine, 0, spans[d].offset, buffer.extents[d] - spans[d].offset, 1});
+      base += stride * spans[d].offset;
+      spans[d].offset = 0;
+    }
+    return slice(touch.buffer, slice(touch.buffer, whole, rest, 0), spans, base);
+  }
+
+  /// A source of an operation.
+  View source(const Operation &op, size_t i) {
+    View from = view(op.sources[i]);
+    if (!(op.transposed >> i & 1))
+      return from;
+    const ProgramBuffer &buffer = program.buffers[size_t(op.sources[i].buffer)];
+    std::string offset;
+    if (size_t at = from.type.find(", offset: "); at != std::string::npos)
+      offset = from.type.substr(at, from.type.find(">", at) - at);
+    View turned = {fresh(), "memref<4x4x" + elementOf(op.sources[i].buffer) + ", strided<[1, " +
+                                number(buffer.extents[1]) + "]" + offset + ">, " +
+                                spaceOf(op.sources[i].buffer) + ">"};
+    line(turned.name + " = memref.transpose " + from.name + " (a, b) -> (b, a) : " + from.type +
+         " to " + turned.type);
+    return turned;
   }
 
   bool isTensor(const Touch &touch) const {
@@ -254,7 +327,8 @@ private:
     bool narrow = op.kind != OpKind::Load && program.buffers[size_t(op.target.buffer)].narrow;
     switch (op.kind) {
     case OpKind::Copy: {
-      View from = end(op.sources[0]), to = end(op.target);
+      View from = isTensor(op.sources[0]) ? end(op.sources[0]) : source(op, 0);
+      View to = end(op.target);
       return line("tile.copy " + from.name + " to " + to.name + marked + " : " + from.type +
                   " to " + to.type);
     }
@@ -267,10 +341,15 @@ private:
     case OpKind::Map:
       return emitMap(op, narrow);
     case OpKind::Gemm: {
-      View a = view(op.sources[0]), b = view(op.sources[1]), c = view(op.target);
+      View a = source(op, 0), b = source(op, 1), c = view(op.target);
       return line("tile.gemm " + a.name + ", " + b.name + " into " + c.name +
                   (op.overwrite ? " overwrite" : "") + marked + " : " + a.type + ", " + b.type +
                   ", " + c.type);
+    }
+    case OpKind::Reduce: {
+      View from = source(op, 0), to = view(op.target);
+      return line("tile.reduce sum " + from.name + " along 1 into " + to.name +
+                  (op.overwrite ? "" : " accumulate") + " : " + from.type + ", " + to.type);
     }
     case OpKind::Load: {
       const Touch &from = op.sources[0];
@@ -302,7 +381,7 @@ private:
                                ? "[0, 1]"
                                : "[0]";
     for (size_t i = 0; i < op.sources.size(); ++i) {
-      View from = op.sources[i] == op.target ? to : view(op.sources[i]);
+      View from = op.sources[i] == op.target ? to : source(op, i);
       names.push_back(from.name);
       types.push_back(from.type);
       dims.push_back(identity);
@@ -357,6 +436,19 @@ private:
       for (const Operation &op : s.operations)
         emitInside(op, i);
       return line("}");
+    case Form::Repeat: {
+      std::string end = index(s.rounds);
+      if (s.roundsLoaded) {
+        std::string wide = fresh(), entry = tableEntry();
+        line(wide + " = arith.index_cast " + entry + " : i32 to index");
+        end = fresh();
+        line(end + " = arith.remsi " + wide + ", " + index(s.rounds + 1) + " : index");
+      }
+      line("scf.for %r = %x0 to " + end + " step %x1 {");
+      for (const Operation &op : s.operations)
+        emitInside(op, i);
+      return line("}");
+    }
     case Form::Choice: {
       std::string value;
       if (s.choice >= 0) {
@@ -387,8 +479,8 @@ private:
   }
 
   void emitBody() {
-    index(0);
-    index(1);
+    for (int64_t used : {int64_t(0), int64_t(1), program.first, program.step})
+      index(used);
     std::vector<Term> open;
     auto close = [&] {
       for (size_t i = 0; i < open.size(); ++i) {

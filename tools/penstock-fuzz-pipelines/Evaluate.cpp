@@ -32,8 +32,13 @@ public:
         if (s.form == ProgramStatement::Form::Wait || !world.holds(s.guard, k))
           continue;
         bool then = s.form != ProgramStatement::Form::Choice || decide(s, k);
-        for (const Operation &op : then ? s.operations : s.otherwise)
-          execute(op, k, scalars[i]);
+        for (int64_t round = 0; round < roundsOf(s, world, k); ++round)
+          for (Operation op : then ? s.operations : s.otherwise) {
+            op.target = inRound(op.target, round);
+            for (Touch &source : op.sources)
+              source = inRound(source, round);
+            execute(op, k, scalars[i]);
+          }
       }
   }
 
@@ -55,6 +60,15 @@ private:
     std::vector<uint32_t> values;
     for (int64_t cell : cellsOf(touch, k))
       values.push_back(uint32_t(memory.buffers[size_t(touch.buffer)][size_t(cell)]));
+    return values;
+  }
+  /// A source of an operation; those that are transposed have four rows and columns.
+  std::vector<uint32_t> source(const Operation &op, size_t i, int64_t k) const {
+    std::vector<uint32_t> values = read(op.sources[i], k);
+    if (op.transposed >> i & 1)
+      for (size_t row = 0; row < 4; ++row)
+        for (size_t column = 0; column < row; ++column)
+          std::swap(values[4 * row + column], values[4 * column + row]);
     return values;
   }
   void write(const Touch &touch, int64_t k, const std::vector<uint32_t> &values) {
@@ -80,15 +94,15 @@ private:
   void execute(const Operation &op, int64_t k, int32_t &result) {
     switch (op.kind) {
     case OpKind::Copy:
-      return write(op.target, k, read(op.sources[0], k));
+      return write(op.target, k, source(op, 0, k));
     case OpKind::Fill:
     case OpKind::Store:
       return write(op.target, k, std::vector<uint32_t>(cellsOf(op.target, k).size(), plain(op, k)));
     case OpKind::Map: {
       std::vector<uint32_t> values(cellsOf(op.target, k).size(), plain(op, k));
       uint32_t factor = 3;
-      for (const Touch &source : op.sources) {
-        std::vector<uint32_t> input = read(source, k);
+      for (size_t from = 0; from < op.sources.size(); ++from) {
+        std::vector<uint32_t> input = source(op, from, k);
         for (size_t i = 0; i < values.size(); ++i)
           values[i] += factor * input[i];
         factor += 2;
@@ -96,12 +110,19 @@ private:
       return write(op.target, k, values);
     }
     case OpKind::Gemm: {
-      std::vector<uint32_t> a = read(op.sources[0], k), b = read(op.sources[1], k);
+      std::vector<uint32_t> a = source(op, 0, k), b = source(op, 1, k);
       std::vector<uint32_t> sum = op.overwrite ? std::vector<uint32_t>(16, 0) : read(op.target, k);
       for (size_t i = 0; i < 4; ++i)
         for (size_t j = 0; j < 4; ++j)
           for (size_t l = 0; l < 4; ++l)
             sum[4 * i + j] += a[4 * i + l] * b[4 * l + j];
+      return write(op.target, k, sum);
+    }
+    case OpKind::Reduce: {
+      std::vector<uint32_t> square = source(op, 0, k);
+      std::vector<uint32_t> sum = op.overwrite ? std::vector<uint32_t>(4, 0) : read(op.target, k);
+      for (size_t i = 0; i < 16; ++i)
+        sum[i / 4] += square[i];
       return write(op.target, k, sum);
     }
     case OpKind::Load:

@@ -35,6 +35,7 @@ public:
     program.shareScalars = random.chance(60);
     program.bindScalars = random.chance(30);
     program.mergeConditions = random.chance(50);
+    program.sliceTwice = random.chance(15);
     program.conditions = random.chance(60) ? 0 : int(random.between(1, 2));
     makeBuffers();
     int64_t count = random.chance(15) ? random.between(1, 2) : random.between(3, 12);
@@ -42,6 +43,12 @@ public:
       addStatements(count);
     program.statements.resize(size_t(count));
     tidy();
+    if (random.chance(20)) {
+      program.first = random.of({0, 1, 5});
+      program.step = 2;
+      if (!wellFormed(program))
+        program.step = 1;
+    }
     fitTensors(program);
     annotate();
     return std::move(program);
@@ -210,6 +217,8 @@ private:
       shape = {4, 4};
     op.sources = {touch(from, shape)};
     op.target = touch(to, shape);
+    if (shape == std::vector<int64_t>{4, 4} && buffer(from).kind == BufferKind::Tile)
+      op.transposed = random.chance(20);
     return true;
   }
 
@@ -223,8 +232,11 @@ private:
       op.sources.push_back(op.target);
     for (int64_t i = random.between(0, 2); i > 0; --i) {
       int from = pickTile(shape.size(), buffer(to).narrow);
-      if (from >= 0 && from != to)
-        op.sources.push_back(touch(from, shape));
+      if (from < 0 || from == to)
+        continue;
+      if (shape == std::vector<int64_t>{4, 4} && random.chance(20))
+        op.transposed |= 1u << op.sources.size();
+      op.sources.push_back(touch(from, shape));
     }
     plainPart(op);
     return true;
@@ -240,7 +252,20 @@ private:
     op.kind = OpKind::Gemm;
     op.sources = {touch(a, {4, 4}), touch(b, {4, 4})};
     op.target = touch(c, {4, 4});
+    op.transposed = random.chance(70) ? 0 : unsigned(random.between(1, 3));
     op.overwrite = random.chance(20);
+    return true;
+  }
+
+  bool makeReduce(Operation &op) {
+    int from = pickTile(2, false), to = pickTile(1, false);
+    if (from < 0 || to < 0)
+      return false;
+    op.kind = OpKind::Reduce;
+    op.sources = {touch(from, {4, 4})};
+    op.transposed = random.chance(25);
+    op.target = touch(to, {4});
+    op.overwrite = random.chance(50);
     return true;
   }
 
@@ -266,8 +291,10 @@ private:
       plainPart(op);
       return true;
     }
-    if (kind < 68)
+    if (kind < 65)
       return makeGemm(op);
+    if (kind < 74)
+      return makeReduce(op);
     return makeMap(op, pickTile(rank, narrow));
   }
 
@@ -291,17 +318,19 @@ private:
   void addStatements(int64_t count) {
     int64_t kind = random.below(100);
     size_t before = program.statements.size();
-    if (kind < 42)
+    if (kind < 38)
       addTileInAndOut();
-    else if (kind < 52)
+    else if (kind < 48)
       addProduct();
-    else if (kind < 56)
+    else if (kind < 52)
       addTwoUses();
-    else if (kind < 61)
+    else if (kind < 57)
       addScalar();
-    else if (kind < 66)
+    else if (kind < 61)
       addGroup();
-    else if (kind < 70)
+    else if (kind < 69)
+      addRepeat();
+    else if (kind < 73)
       addChoice();
     else
       addPlain();
@@ -482,6 +511,59 @@ private:
     if (s.operations.empty())
       return;
     s.form = Form::Group;
+    if (program.conditions && random.chance(20))
+      s.guard = randomGuard();
+    program.statements.push_back(s);
+  }
+
+  /// A part of a buffer of rank 1 that moves on in each round, or stays.
+  Touch movingPart(int b, int64_t length, int64_t rounds) {
+    if (buffer(b).kind == BufferKind::Tensor) {
+      Span span = alongTensor(length);
+      span.perRound = random.of({int64_t(0), length, int64_t(8)});
+      return {b, {{span}}};
+    }
+    int64_t room = buffer(b).extents[0] - length;
+    int64_t move =
+        std::min(random.of({length, length, length / 2, int64_t(0)}), room / (rounds - 1));
+    Span span = still(random.between(0, (room - move * (rounds - 1)) / 2) * 2, length);
+    span.perRound = move;
+    return {b, {{span}}};
+  }
+
+  bool makeMovingPart(Operation &op, int64_t length, int64_t rounds) {
+    int tile = pickTile(1, false), tensor = pickTensor(1, false);
+    if (tile < 0 || tensor < 0)
+      return false;
+    int64_t kind = random.below(100);
+    op.kind = kind < 55 ? OpKind::Copy : kind < 70 ? OpKind::Fill : OpKind::Map;
+    op.target = movingPart(kind >= 35 && kind < 55 ? tensor : tile, length, rounds);
+    if (op.kind == OpKind::Copy)
+      op.sources = {movingPart(kind < 35 ? tensor : tile, length, rounds)};
+    else
+      plainPart(op);
+    if (op.kind == OpKind::Map && random.chance(50))
+      op.sources.push_back(op.target);
+    if (int from = pickTile(1, false); op.kind == OpKind::Map && from != tile)
+      op.sources.push_back(movingPart(from, length, rounds));
+    return true;
+  }
+
+  /// Operations on parts of tiles, which together are often the whole.
+  void addRepeat() {
+    ProgramStatement s;
+    s.form = Form::Repeat;
+    s.roundsLoaded = random.chance(20);
+    s.rounds = random.chance(60) ? 2 : random.between(3, 4);
+    int64_t length = s.rounds == 2 ? 4 : 2;
+    for (int64_t i = s.roundsLoaded ? 1 : random.between(1, 3); i > 0; --i) {
+      Operation op;
+      if (s.roundsLoaded || random.chance(15) ? makeSimple(op)
+                                              : makeMovingPart(op, length, s.rounds))
+        s.operations.push_back(op);
+    }
+    if (s.operations.empty())
+      return;
     if (program.conditions && random.chance(20))
       s.guard = randomGuard();
     program.statements.push_back(s);

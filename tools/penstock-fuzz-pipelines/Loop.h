@@ -33,6 +33,8 @@ struct Span {
   int64_t offset = 0;
   int64_t length = 1;
   int64_t modulus = 1;
+  /// Programs: is added in each round of a statement that is repeated.
+  int64_t perRound = 0;
   friend bool operator==(const Span &, const Span &) = default;
 };
 

@@ -491,20 +491,61 @@ std::vector<Touch> penstock::fuzz::visibleWrites(const Loop &loop, int statement
   return all;
 }
 
+/// Do two boxes keep their distance while the loop runs?
+static bool moveAlike(const Box &a, const Box &b) {
+  auto scaleOf = [](const Box &box, size_t d) { return box.whole() ? 0 : box.spans[d].scale; };
+  if (a.opaque() || b.opaque())
+    return false;
+  for (size_t d = 0; d < std::max(a.spans.size(), b.spans.size()); ++d)
+    if (scaleOf(a, d) != scaleOf(b, d))
+      return false;
+  return true;
+}
+
+/// A part of a box: one of its cells in iteration 0, and those that follow it.
+static Touch cellOf(const Touch &touch, const LoopBuffer &buffer, int64_t cell) {
+  Touch one = touch;
+  if (one.box.whole())
+    one.box.spans.resize(buffer.extents.size());
+  int64_t columns = buffer.extents.back();
+  for (Span &span : one.box.spans)
+    span.length = 1;
+  one.box.spans.back().offset = cell % columns;
+  if (one.box.spans.size() == 2)
+    one.box.spans[0].offset = cell / columns;
+  else
+    one.box.spans[0].offset = cell;
+  return one;
+}
+
 std::vector<Touch> penstock::fuzz::visibleReads(const Loop &loop, int statement) {
   std::vector<Touch> all;
   const auto &actions = loop.statements[size_t(statement)].actions;
   for (size_t a = 0; a < actions.size(); ++a)
     for (const Touch &touch : actions[a].reads) {
+      const LoopBuffer &buffer = loop.buffers[size_t(touch.buffer)];
       bool own = false;
+      std::set<int64_t> cells, before;
+      if (!touch.box.opaque())
+        forEachCell(buffer, touch.box, 0, World(), [&](int64_t cell) { cells.insert(cell); });
+      before = cells;
       for (size_t earlier = 0; earlier < a; ++earlier)
-        for (const Touch &write : actions[earlier].writes)
-          own |= write.buffer == touch.buffer &&
-                 sameTerms(actions[earlier].when, actions[a].when) &&
-                 (coversExtents(loop.buffers[size_t(write.buffer)], write.box) ||
-                  (write.box == touch.box && !write.box.opaque()));
-      if (!own)
+        for (const Touch &write : actions[earlier].writes) {
+          if (write.buffer != touch.buffer || !sameTerms(actions[earlier].when, actions[a].when))
+            continue;
+          own |= coversExtents(buffer, write.box);
+          if (moveAlike(write.box, touch.box))
+            forEachCell(buffer, write.box, 0, World(), [&](int64_t cell) { cells.erase(cell); });
+        }
+      own |= cells.empty() && !touch.box.opaque();
+      if (own)
+        continue;
+      if (cells.size() == before.size()) {
         all.push_back(touch);
+        continue;
+      }
+      for (int64_t cell : cells)
+        all.push_back(cellOf(touch, buffer, cell));
     }
   return all;
 }

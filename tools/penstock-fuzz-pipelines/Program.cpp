@@ -18,27 +18,29 @@ using OpKind = Operation::Kind;
 template <class Visit> void forEachOperation(const Program &program, Visit visit) {
   for (const ProgramStatement &statement : program.statements) {
     for (const Operation &op : statement.operations)
-      visit(op);
+      visit(op, statement.rounds);
     for (const Operation &op : statement.otherwise)
-      visit(op);
+      visit(op, statement.rounds);
   }
 }
 
 bool writes(const Operation &op) { return op.kind != OpKind::Load; }
 
-Action actionOf(const Operation &op) {
+Action actionOf(const Operation &op, int64_t round) {
+  bool accumulates = (op.kind == OpKind::Gemm || op.kind == OpKind::Reduce) && !op.overwrite;
   Action action;
-  action.reads = op.sources;
-  if (op.kind == OpKind::Atomic || (op.kind == OpKind::Gemm && !op.overwrite))
-    action.reads.push_back(op.target);
+  for (const Touch &source : op.sources)
+    action.reads.push_back(inRound(source, round));
+  if (op.kind == OpKind::Atomic || accumulates)
+    action.reads.push_back(inRound(op.target, round));
   if (writes(op))
-    action.writes.push_back(op.target);
+    action.writes.push_back(inRound(op.target, round));
   return action;
 }
 
 bool touched(const Program &program, int buffer) {
   bool found = false;
-  forEachOperation(program, [&](const Operation &op) {
+  forEachOperation(program, [&](const Operation &op, int64_t) {
     found |= writes(op) && op.target.buffer == buffer;
     for (const Touch &source : op.sources)
       found |= source.buffer == buffer;
@@ -67,13 +69,41 @@ std::vector<int> usedScalars(const ProgramStatement &s) {
 
 bool penstock::fuzz::written(const Program &program, int buffer) {
   bool found = false;
-  forEachOperation(program,
-                   [&](const Operation &op) { found |= writes(op) && op.target.buffer == buffer; });
+  forEachOperation(program, [&](const Operation &op, int64_t) {
+    found |= writes(op) && op.target.buffer == buffer;
+  });
   return found;
 }
 
+int64_t penstock::fuzz::roundsOf(const ProgramStatement &s, const World &world, int64_t k) {
+  return s.roundsLoaded ? world.table[size_t(k)] % (s.rounds + 1) : s.rounds;
+}
+
+Touch penstock::fuzz::inRound(Touch touch, int64_t round) {
+  for (Span &span : touch.box.spans) {
+    span.offset += round * span.perRound;
+    span.perRound = 0;
+  }
+  return touch;
+}
+
+/// Places that move are written with the loop's own variable.
+static bool fitsStep(const Program &program) {
+  bool fits = true;
+  auto look = [&](const Touch &touch) {
+    for (const Span &span : touch.box.spans)
+      fits &= span.motion != Span::Motion::Affine || span.scale % program.step == 0;
+  };
+  forEachOperation(program, [&](const Operation &op, int64_t) {
+    look(op.target);
+    for (const Touch &source : op.sources)
+      look(source);
+  });
+  return fits;
+}
+
 bool penstock::fuzz::wellFormed(const Program &program) {
-  if (program.statements.empty())
+  if (program.statements.empty() || !fitsStep(program))
     return false;
   for (size_t i = 0; i < program.statements.size(); ++i) {
     const ProgramStatement &s = program.statements[i];
@@ -106,22 +136,23 @@ void penstock::fuzz::fitTensors(Program &program) {
   for (ProgramBuffer &buffer : program.buffers)
     if (buffer.kind == LoopBuffer::Kind::Tensor)
       std::fill(buffer.extents.begin(), buffer.extents.end(), 1);
-  auto fit = [&](const Touch &touch) {
+  auto fit = [&](const Touch &touch, int64_t rounds) {
     ProgramBuffer &buffer = program.buffers[size_t(touch.buffer)];
     if (buffer.kind != LoopBuffer::Kind::Tensor)
       return;
     for (size_t d = 0; d < touch.box.spans.size(); ++d) {
       const Span &span = touch.box.spans[d];
       int64_t last = span.motion == Span::Motion::Affine ? maxTrips : span.modulus - 1;
-      int64_t end = std::max<int64_t>(span.scale, 0) * last + span.offset + span.length;
+      int64_t end = std::max<int64_t>(span.scale, 0) * last + span.offset + span.length +
+                    span.perRound * (rounds - 1);
       buffer.extents[d] = std::max(buffer.extents[d], end);
     }
   };
-  forEachOperation(program, [&](const Operation &op) {
+  forEachOperation(program, [&](const Operation &op, int64_t rounds) {
     for (const Touch &touch : op.sources)
-      fit(touch);
+      fit(touch, rounds);
     if (writes(op))
-      fit(op.target);
+      fit(op.target, rounds);
   });
 }
 
@@ -162,10 +193,14 @@ Loop penstock::fuzz::loopOf(const Program &program) {
       then.push_back({condition, false});
       otherwise.push_back({condition, true});
     }
-    for (const Operation &op : s.operations)
-      l.actions.push_back(actionOf(op)), l.actions.back().when = then;
+    for (int64_t round = 0; round < s.rounds; ++round) {
+      if (s.roundsLoaded)
+        then = {{loop.conditions++, false}};
+      for (const Operation &op : s.operations)
+        l.actions.push_back(actionOf(op, round)), l.actions.back().when = then;
+    }
     for (const Operation &op : s.otherwise)
-      l.actions.push_back(actionOf(op)), l.actions.back().when = otherwise;
+      l.actions.push_back(actionOf(op, 0)), l.actions.back().when = otherwise;
     if (s.form == Form::Plain) {
       const Operation &op = s.operations[0];
       if (isScalar(s))

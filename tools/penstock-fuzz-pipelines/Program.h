@@ -34,13 +34,15 @@ struct ProgramBuffer {
 
 /// One operation of the tile dialect.
 struct Operation {
-  enum class Kind { Copy, Fill, Map, Gemm, Load, Store, Atomic };
+  enum class Kind { Copy, Fill, Map, Gemm, Reduce, Load, Store, Atomic };
   Kind kind = Kind::Fill;
   Touch target = {};
   /// Copy: one. Map: any number; the target itself where it is updated. Gemm:
-  /// the two factors. Load: one cell.
+  /// the two factors. Reduce: a square, along its rows. Load: one cell.
   std::vector<Touch> sources = {};
-  bool overwrite = false; ///< Gemm: does not read its accumulator
+  /// The sources, a bit for each, whose dimensions are exchanged.
+  unsigned transposed = 0;
+  bool overwrite = false; ///< Gemm, Reduce: does not read its target
   /// The statement whose scalar is used, or -1.
   int scalar = -1;
   /// Which scalar that can be computed again is used; 0: none, 1: from the
@@ -53,6 +55,7 @@ struct ProgramStatement {
   enum class Form {
     Plain,
     Group,  ///< several operations as one statement
+    Repeat, ///< a loop around its operations
     Choice, ///< a condition with an else, or on a scheduled scalar
     Wait
   };
@@ -62,6 +65,9 @@ struct ProgramStatement {
   int choice = -1;
   int choiceScalar = -1;
   std::vector<Operation> otherwise = {};
+  /// Repeat: how often, or up to how often if the table of numbers decides.
+  int64_t rounds = 1;
+  bool roundsLoaded = false;
   std::vector<Term> guard = {};
   /// The name under which it completes, or -1; waits: the names.
   int async = -1;
@@ -77,6 +83,10 @@ struct Program {
   /// Ways of writing the same thing: shared scalars, names for them, conditions
   /// around several statements.
   bool shareScalars = false, bindScalars = false, mergeConditions = false;
+  /// Parts of tiles are parts of parts.
+  bool sliceTwice = false;
+  /// Where the loop begins, and its step; places are affine in its variable.
+  int64_t first = 0, step = 1;
   /// The annotation: one of the two.
   std::optional<Plan> plan;
   int64_t numStages = 0;
@@ -88,6 +98,12 @@ bool written(const Program &, int buffer);
 /// Does every reference lead somewhere, so that text can be made of it? Programs
 /// are made well formed; what shrinking makes of them may not be.
 bool wellFormed(const Program &);
+
+/// How often a statement is repeated in iteration \p k.
+int64_t roundsOf(const ProgramStatement &, const World &, int64_t k);
+
+/// The place of a touch in a round.
+Touch inRound(Touch, int64_t round);
 
 /// Sets the extents of tensors so that no access leaves them.
 void fitTensors(Program &);

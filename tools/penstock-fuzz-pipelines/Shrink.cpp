@@ -67,6 +67,9 @@ public:
     edit([](Program &p) { p.bindScalars = false; }, program.bindScalars);
     edit([](Program &p) { p.shareScalars = false; }, program.shareScalars);
     edit([](Program &p) { p.mergeConditions = false; }, program.mergeConditions);
+    edit([](Program &p) { p.sliceTwice = false; }, program.sliceTwice);
+    edit([](Program &p) { p.first = 0; }, program.first != 0);
+    edit([](Program &p) { p.step = 1; }, program.step != 1);
     if (program.plan) {
       std::vector<Plan> plans;
       planEdits(*program.plan, plans);
@@ -134,6 +137,18 @@ private:
     edit(on([](ProgramStatement &x) { x.names.pop_back(); }), s.names.size() > 1);
     edit(on([](ProgramStatement &x) { x.otherwise.clear(); }), !s.otherwise.empty());
     edit(on([](ProgramStatement &x) { x.async = -1; }), s.async >= 0);
+    edit(on([](ProgramStatement &x) { x.roundsLoaded = false; }), s.roundsLoaded);
+    edit(on([](ProgramStatement &x) { x.rounds -= 1; }), s.rounds > 1);
+    if (s.form == ProgramStatement::Form::Repeat && s.rounds == 1 && !s.roundsLoaded)
+      edit(on([](ProgramStatement &x) {
+             x.form = ProgramStatement::Form::Group;
+             for (Operation &op : x.operations) {
+               op.target = inRound(op.target, 0);
+               for (Touch &source : op.sources)
+                 source = inRound(source, 0);
+             }
+           }),
+           true);
     if (s.form == ProgramStatement::Form::Group && s.operations.size() == 1)
       edit(on([](ProgramStatement &x) { x.form = ProgramStatement::Form::Plain; }), true);
     for (size_t o = 0; o < s.operations.size(); ++o) {
@@ -141,11 +156,13 @@ private:
       edit(on([o](ProgramStatement &x) { x.operations.erase(x.operations.begin() + int64_t(o)); }),
            s.operations.size() > 1);
       edit(on([o](ProgramStatement &x) { x.operations[o].replayed = 0; }), op.replayed != 0);
+      edit(on([o](ProgramStatement &x) { x.operations[o].transposed = 0; }), op.transposed != 0);
       edit(on([o](ProgramStatement &x) { x.operations[o].scalar = -1; }), op.scalar >= 0);
       if (op.kind == Operation::Kind::Map)
         for (size_t source = 0; source < op.sources.size(); ++source)
           edit(on([o, source](ProgramStatement &x) {
                  x.operations[o].sources.erase(x.operations[o].sources.begin() + int64_t(source));
+                 x.operations[o].transposed = 0;
                }),
                true);
     }

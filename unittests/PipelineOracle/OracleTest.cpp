@@ -16,6 +16,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace penstock::fuzz;
 
 namespace {
@@ -130,6 +132,28 @@ TEST(PipelineOracle, WithoutAQueueProductsMustEndBeforeTheNext) {
   b.wait(2);
   EXPECT_EQ(b.judge({0, 0, 2, 3}, {0, 1, 2, 3}).codes, Codes({1201, 1202, 1203}));
   EXPECT_EQ(b.values({0, 0, 2, 3}, {0, 1, 2, 3}), Effect::Harmful);
+}
+
+TEST(PipelineOracle, PartsThatAStatementWritesAreItsOwn) {
+  auto half = [](int buffer, int64_t offset) {
+    return Touch{buffer, {{{Span::Motion::Affine, 0, offset, 2, 1}}}};
+  };
+  Builder b;
+  int A = b.tensor(), S = b.tile();
+  b.statement({moving(A)}, {half(S, 0)}).actions.push_back({{moving(A, 1)}, {half(S, 2)}, {}});
+  b.loop.statements[0].actions.push_back({{all(S)}, {all(S)}, {}});
+  b.statement({all(S)}, {moving(A, 32)});
+  OrderVerdict verdict = b.judge({0, 1}, {0, 1});
+  EXPECT_EQ(verdict.codes, Codes());
+  EXPECT_EQ(verdict.versions, (Numbers{1, 2}));
+  EXPECT_EQ(b.values({0, 1}, {0, 1}), Effect::Same);
+  EXPECT_TRUE(std::ranges::none_of(visibleReads(b.loop, 0),
+                                   [&](const Touch &touch) { return touch.buffer == S; }));
+  // Without the second half its two cells are those of the iteration before.
+  b.loop.statements[0].actions.erase(b.loop.statements[0].actions.begin() + 1);
+  EXPECT_EQ(std::ranges::count(visibleReads(b.loop, 0), S, &Touch::buffer), 2);
+  EXPECT_EQ(b.judge({0, 1}, {0, 1}).codes, Codes({1203}));
+  EXPECT_EQ(b.values({0, 1}, {0, 1}), Effect::Harmful);
 }
 
 TEST(PipelineOracle, ACarriedTileHasOneVersion) {

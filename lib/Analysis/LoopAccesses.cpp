@@ -1,0 +1,281 @@
+//===- LoopAccesses.cpp - What the statements of a loop touch -------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Analysis/LoopAccesses.h"
+#include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace penstock;
+
+/// Loops are taken round by round up to this number, nested ones together: each
+/// round is compared with all others.
+static constexpr int64_t mostRounds = 64;
+
+//===----------------------------------------------------------------------===//
+// What runs
+//===----------------------------------------------------------------------===//
+
+/// Does an operation inside of a statement run whenever the statement does?
+static bool alwaysRuns(Operation *inner, Operation *statement) {
+  for (Operation *op = inner; op != statement;) {
+    op = op->getParentOp();
+    if (isa<scf::IfOp>(op))
+      return false;
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      auto begin = getConstantIntValue(loop.getLowerBound());
+      auto end = getConstantIntValue(loop.getUpperBound());
+      if (!begin || !end || *begin >= *end)
+        return false;
+    }
+  }
+  return true;
+}
+
+static bool isWholeWrite(const tile::TileAccess &access) {
+  return access.writes && access.isWhole() && access.memref == tile::rootOf(access.memref);
+}
+
+static bool writesWhole(Block &block, Value tile) {
+  return llvm::any_of(block.getOps<tile::TileAccessOpInterface>(), [&](auto op) {
+    SmallVector<tile::TileAccess> accesses;
+    op.getAccesses(accesses);
+    return llvm::any_of(accesses, [&](const tile::TileAccess &access) {
+      return isWholeWrite(access) && access.memref == tile;
+    });
+  });
+}
+
+/// The same for what it writes, which may be written in either branch of a
+/// condition.
+static bool alwaysWrites(const tile::TileAccess &access, Operation *inner, Operation *statement) {
+  if (alwaysRuns(inner, statement))
+    return true;
+  auto branch = dyn_cast<scf::IfOp>(inner->getParentOp());
+  return branch && branch.elseBlock() && isWholeWrite(access) &&
+         writesWhole(*branch.thenBlock(), access.memref) &&
+         writesWhole(*branch.elseBlock(), access.memref) && alwaysRuns(branch, statement);
+}
+
+/// How often a loop inside of a statement runs; 0 if that is not known, or too often.
+static int64_t knownRounds(Operation *op, int64_t most) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop)
+    return 0;
+  auto begin = getConstantIntValue(loop.getLowerBound()),
+       end = getConstantIntValue(loop.getUpperBound()), step = getConstantIntValue(loop.getStep());
+  if (!begin || !end || !step || *step <= 0 || *begin >= *end)
+    return 0;
+  uint64_t span = uint64_t(*end) - uint64_t(*begin), rounds = (span - 1) / uint64_t(*step) + 1;
+  return rounds <= uint64_t(most) ? int64_t(rounds) : 0;
+}
+
+void LoopAccesses::add(sched::StatementId number, Operation *op,
+                       llvm::function_ref<sched::BufferId(Value)> bufferOf) {
+  visit({number, op, bufferOf}, op, /*inSequence=*/true);
+}
+
+void LoopAccesses::visit(const Statement &statement, Operation *op, bool inSequence) {
+  if (auto access = dyn_cast<tile::TileAccessOpInterface>(op)) {
+    SmallVector<tile::TileAccess> list;
+    access.getAccesses(list);
+    ++operations;
+    for (const tile::TileAccess &touched : list) {
+      Value root = tile::rootOf(touched.memref);
+      accesses.push_back({statement.number, statement.bufferOf(root), touched.reads, touched.writes,
+                          !alwaysWrites(touched, op, statement.op), operations, inSequence,
+                          inSequence && !access.getAsyncName() && !tile::isGlobal(root),
+                          boxOf(touched)});
+    }
+  }
+  int64_t count = knownRounds(op, mostRounds / repeated);
+  bool sequence = inSequence && (count || isa<tile::StatementOp>(op));
+  auto visitInside = [&] {
+    for (Region &region : op->getRegions())
+      for (Operation &inner : region.getOps())
+        visit(statement, &inner, sequence);
+  };
+  if (count == 0)
+    return visitInside();
+  auto inner = cast<scf::ForOp>(op);
+  int64_t begin = *getConstantIntValue(inner.getLowerBound());
+  int64_t step = *getConstantIntValue(inner.getStep());
+  repeated *= count;
+  for (int64_t round = 0; round < count; ++round) {
+    rounds[inner.getInductionVar()] = begin + round * step;
+    visitInside();
+  }
+  rounds.erase(inner.getInductionVar());
+  repeated /= count;
+}
+
+//===----------------------------------------------------------------------===//
+// Boxes
+//===----------------------------------------------------------------------===//
+
+/// The box of the allocation or tensor that an access touches, through slices of
+/// slices and transposes.
+std::vector<LoopAccesses::Extent> LoopAccesses::boxOf(const tile::TileAccess &access) const {
+  SmallVector<Operation *> views;
+  Value root = access.memref;
+  for (Operation *op = root.getDefiningOp();
+       isa_and_nonnull<memref::SubViewOp, memref::TransposeOp>(op); op = root.getDefiningOp()) {
+    views.push_back(op);
+    root = op->getOperand(0);
+  }
+  auto type = cast<MemRefType>(root.getType());
+  std::vector<Extent> box(size_t(type.getRank()));
+  if (root != tile::rootOf(access.memref))
+    return box; // anywhere
+  for (auto [extent, size] : llvm::zip(box, type.getShape()))
+    extent = {AffineOffset(), ShapedType::isDynamic(size) ? -1 : size};
+
+  // Which dimension of the root each dimension of the view runs along.
+  SmallVector<size_t> along(box.size());
+  std::iota(along.begin(), along.end(), 0);
+  bool whole = true;
+  auto narrow = [&](ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes) {
+    whole = false;
+    for (auto [dim, offset, size] : llvm::zip_equal(along, offsets, sizes)) {
+      box[dim].begin = sum(box[dim].begin, affineOffset(offset, loop, rounds));
+      box[dim].length = getConstantIntValue(size).value_or(-1);
+    }
+  };
+  for (Operation *op : llvm::reverse(views)) {
+    SmallVector<size_t> before = along;
+    along.clear();
+    if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
+      for (AffineExpr from : transpose.getPermutation().getResults())
+        along.push_back(before[cast<AffineDimExpr>(from).getPosition()]);
+      continue;
+    }
+    auto slice = cast<memref::SubViewOp>(op);
+    along = before;
+    narrow(slice.getMixedOffsets(), slice.getMixedSizes());
+    along.clear();
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    for (auto [i, dim] : llvm::enumerate(before))
+      if (!dropped[unsigned(i)])
+        along.push_back(dim);
+  }
+  if (!access.isWhole())
+    narrow(access.offsets, access.sizes);
+  return whole ? std::vector<Extent>() : box;
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+/// Offsets of one dimension can be compared if the parts that do not change
+/// in the loop are the same; then they cancel. These are the parts that most
+/// likely are, for each dimension of a buffer.
+std::vector<LoopAccesses::Invariants>
+LoopAccesses::commonInvariants(sched::BufferId buffer, size_t rank, bool readAfter) const {
+  std::vector<Invariants> common(rank);
+  std::vector<bool> found(rank, false);
+  bool wholes = readAfter;
+  for (const Access &access : accesses) {
+    if (access.buffer != buffer)
+      continue;
+    wholes |= access.box.empty();
+    for (size_t d = 0; d < access.box.size(); ++d)
+      if (access.box[d].begin && !found[d]) {
+        found[d] = true;
+        common[d] = access.box[d].begin->invariants;
+      }
+  }
+  // A whole tile begins at zero.
+  if (wholes)
+    common.assign(rank, {});
+  return common;
+}
+
+/// Where a box lies that is not known along a dimension.
+static constexpr sched::AffineInterval anywhere = {0, -(int64_t(1) << 30), int64_t(1) << 31};
+
+sched::Region LoopAccesses::regionOf(const Access &access, bool write, bool tensor,
+                                     ArrayRef<Invariants> common) {
+  sched::Region region;
+  if (access.box.empty())
+    return region;
+  size_t known = 0;
+  for (auto [extent, invariants] : llvm::zip_equal(access.box, common)) {
+    bool comparable = extent.begin && extent.length >= 0 && extent.begin->invariants == invariants;
+    known += comparable;
+    if (comparable)
+      region.box.push_back({extent.begin->scale, extent.begin->offset, extent.length});
+    else // anywhere along this dimension
+      region.box.push_back(anywhere);
+  }
+  region.kind = sched::Region::Kind::Box;
+  // A box that is too large would pretend that a tile is written where it is
+  // not; too large a read, or a write of a tensor, does no such harm.
+  bool exact = known == common.size();
+  if (known == 0 || (!exact && write && !tensor))
+    region = {sched::Region::Kind::Unknown, {}};
+  return region;
+}
+
+/// A whole tile as a box, so that parts of it can be taken away.
+static sched::Region asBox(sched::Region region, MemRefType type) {
+  if (region.kind != sched::Region::Kind::Whole || !type.hasStaticShape())
+    return region;
+  region.kind = sched::Region::Kind::Box;
+  for (int64_t size : type.getShape())
+    region.box.push_back({0, 0, size});
+  return region;
+}
+
+/// The parts of a read that see what others wrote.
+std::vector<sched::Region> LoopAccesses::readBy(const Access &access, sched::Region region,
+                                                MemRefType type,
+                                                const std::vector<sched::Region> &written) {
+  if (!access.inSequence || written.empty())
+    return {region};
+  // Of a read whose place is not known, no part can be taken away.
+  sched::Region box = asBox(region, type);
+  if (llvm::is_contained(box.box, anywhere))
+    return sched::covered(box, written) ? std::vector<sched::Region>() : std::vector{region};
+  return sched::uncovered(box, written);
+}
+
+void LoopAccesses::finish(sched::Problem &problem, ArrayRef<Value> buffers) const {
+  for (sched::BufferId buffer = 0; buffer < buffers.size(); ++buffer) {
+    auto type = cast<MemRefType>(buffers[buffer].getType());
+    bool tensor = tile::isGlobal(buffers[buffer]);
+    std::vector<Invariants> common = commonInvariants(buffer, static_cast<size_t>(type.getRank()),
+                                                      !problem.buffers[buffer].readAfter.empty());
+    // What a statement writes before it reads it, it reads from no earlier
+    // iteration; the write alone then stands for both.
+    std::vector<sched::Region> written, writing; // by operations before, by this one
+    const Access *last = nullptr;
+    for (const Access &access : accesses) {
+      if (access.buffer != buffer)
+        continue;
+      if (last && last->by != access.by) {
+        written.insert(written.end(), writing.begin(), writing.end());
+        writing.clear();
+      }
+      if (last && last->statement != access.statement)
+        written.clear();
+      last = &access;
+      auto &to = problem.statements[access.statement].accesses;
+      if (access.reads)
+        for (const sched::Region &left :
+             readBy(access, regionOf(access, false, tensor, common), type, written))
+          to.push_back({buffer, false, left});
+      if (!access.writes)
+        continue;
+      sched::Region region = regionOf(access, true, tensor, common);
+      to.push_back({buffer, true, region, sched::Proxy::Generic, access.maybe});
+      if (access.settles && !access.maybe)
+        writing.push_back(region);
+    }
+  }
+}
