@@ -60,8 +60,9 @@ bool sharesReached(BatchResult &result) {
                                             result.counters[Versioned] * 10 >= result.cases);
 }
 
-BatchOptions batchesOf(const CampaignOptions &options) {
+BatchOptions batchesOf(const CampaignOptions &options, const char *what) {
   BatchOptions batches;
+  batches.progress = what;
   batches.count = options.count;
   batches.seed = options.seed;
   batches.seconds = options.seconds;
@@ -79,8 +80,8 @@ CompareOptions compareOptions(uint64_t seed, int native) {
 } // namespace
 
 int penstock::fuzz::runPrograms(const CampaignOptions &options) {
-  BatchResult result =
-      runInParallel(batchesOf(options), options.jobs, [&](uint64_t seed, Counters &counters) {
+  BatchResult result = runInParallel(
+      batchesOf(options, "programs"), options.jobs, [&](uint64_t seed, Counters &counters) {
         return count(compareProgram(generateProgram(seed), compareOptions(seed, options.native)),
                      counters);
       });
@@ -102,8 +103,8 @@ int penstock::fuzz::runPrograms(const CampaignOptions &options) {
 }
 
 int penstock::fuzz::runInstances(const CampaignOptions &options) {
-  BatchResult result =
-      runInParallel(batchesOf(options), options.jobs, [&](uint64_t seed, Counters &counters) {
+  BatchResult result = runInParallel(
+      batchesOf(options, "instances"), options.jobs, [&](uint64_t seed, Counters &counters) {
         return count(compareInstance(generateInstance(seed), compareOptions(seed, 0)), counters);
       });
   for (size_t i = 0; i < result.failures.size() && i < shownFailures; ++i) {

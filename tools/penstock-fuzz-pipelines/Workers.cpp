@@ -98,6 +98,8 @@ BatchResult penstock::fuzz::runInParallel(const BatchOptions &options, int jobs,
     BatchOptions part = options;
     part.seed = next;
     part.count = left / uint64_t(jobs - j);
+    if (jobs > 1 && !options.progress.empty())
+      part.progress += " (part " + std::to_string(j + 1) + ")";
     next += part.count;
     left -= part.count;
     int ends[2];

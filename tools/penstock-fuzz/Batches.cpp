@@ -126,8 +126,43 @@ const char *penstock::fuzz::nameOf(Failure failure) {
   return "";
 }
 
+namespace {
+
+/// Tells people who wait how far a run is.
+class Progress {
+public:
+  explicit Progress(const BatchOptions &options) : options(options) {}
+
+  void report(const BatchResult &result) {
+    if (options.progress.empty())
+      return;
+    for (; toldFailures < result.failures.size(); ++toldFailures) {
+      const FailedCase &failed = result.failures[toldFailures];
+      std::fprintf(stderr, "%s: seed %llu fails: %s\n", options.progress.c_str(),
+                   (unsigned long long)failed.seed, nameOf(failed.failure));
+    }
+    if (secondsSince(told) < 10)
+      return;
+    told = Clock::now();
+    std::string until = options.seconds > 0
+                            ? "in " + std::to_string(int(secondsSince(start))) + " of " +
+                                  std::to_string(int(options.seconds)) + " seconds"
+                            : "of " + std::to_string(options.count);
+    std::fprintf(stderr, "%s: %llu %s, %zu failed\n", options.progress.c_str(),
+                 (unsigned long long)result.cases, until.c_str(), result.failures.size());
+  }
+
+private:
+  const BatchOptions &options;
+  Clock::time_point start = Clock::now(), told = start;
+  size_t toldFailures = 0;
+};
+
+} // namespace
+
 BatchResult penstock::fuzz::runBatches(const BatchOptions &options, const Case &one) {
   BatchResult result;
+  Progress progress(options);
   auto start = Clock::now();
   SharedPage shared;
   if (!shared.page)
@@ -158,6 +193,7 @@ BatchResult penstock::fuzz::runBatches(const BatchOptions &options, const Case &
     }
     result.cases += finished;
     next += finished;
+    progress.report(result);
   }
   return result;
 }

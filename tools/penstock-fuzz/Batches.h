@@ -44,6 +44,9 @@ struct BatchOptions {
   int batch = 25;
   /// A case that uses more processor time is a hang.
   double caseSeconds = 60;
+  /// What the cases are called on standard error, which is told how far the run is
+  /// and at once which seeds fail; empty: nothing is said.
+  std::string progress = {};
 };
 
 struct FailedCase {

@@ -45,6 +45,7 @@ int main(int argc, char **argv) {
     ++i;
     if (flag == "--programs" || flag == "--mutate" || flag == "--text" || flag == "--api") {
       mode = flag;
+      options.progress = flag.substr(2);
       options.count = std::strtoull(value, nullptr, 10);
     } else if (flag == "--seed") {
       options.seed = std::strtoull(value, nullptr, 10);
