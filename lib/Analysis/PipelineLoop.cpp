@@ -130,6 +130,21 @@ private:
     return verb;
   }
 
+  /// A copy from a tensor, which may run ahead, or a group or loop of such copies.
+  static bool onlyCopiesTensors(Operation *op) {
+    if (auto copy = dyn_cast<tile::CopyOp>(op))
+      return tile::isGlobal(copy.getSource());
+    if (!isa<tile::StatementOp, scf::ForOp>(op))
+      return false;
+    bool any = false, all = true;
+    for (Operation &inner : op->getRegion(0).front().without_terminator()) {
+      bool copies = onlyCopiesTensors(&inner);
+      any |= copies;
+      all &= copies || (inner.getNumRegions() == 0 && isMemoryEffectFree(&inner));
+    }
+    return any && all;
+  }
+
   void describe(size_t i) {
     PipelineStatement &from = result.statements[i];
     sched::Statement to;
@@ -139,7 +154,7 @@ private:
     to.place = tile::placeOf(from.op->getLoc());
     for (Value condition : from.conditions)
       addCondition(condition, to.guard);
-    if (isa<tile::CopyOp>(from.op) && tile::isGlobal(cast<tile::CopyOp>(from.op).getSource()))
+    if (onlyCopiesTensors(from.op))
       to.kind = sched::StatementKind::Copy;
     else if (isa<tile::WaitOp>(from.op))
       to.kind = sched::StatementKind::Wait;

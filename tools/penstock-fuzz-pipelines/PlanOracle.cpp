@@ -37,23 +37,25 @@ bool meets(const Loop &loop, const Touch &filled, const Touch &read) {
 
 /// The last statement that reads cells that a copy fills in its iteration, if
 /// the copy alone fills the tile, nothing of it is read before, and the places
-/// of all cells are known.
+/// of all cells are known. A copy may be several, as a group or a loop.
 std::optional<int> lastUse(const Loop &loop, int copy) {
-  const Touch &filled = loop.statements[size_t(copy)].actions[0].writes[0];
   std::optional<int> last;
-  for (int i = 0; i < loop.size(); ++i)
-    for (const Action &action : loop.statements[size_t(i)].actions) {
-      if (i != copy && touches(action.writes, filled.buffer))
-        return std::nullopt;
-      for (const Touch &read : action.reads) {
-        if (read.buffer != filled.buffer)
-          continue;
-        if (i < copy || read.box.opaque() || filled.box.opaque())
+  for (const Action &part : loop.statements[size_t(copy)].actions) {
+    const Touch &filled = part.writes[0];
+    for (int i = 0; i < loop.size(); ++i)
+      for (const Action &action : loop.statements[size_t(i)].actions) {
+        if (i != copy && touches(action.writes, filled.buffer))
           return std::nullopt;
-        if (meets(loop, filled, read))
-          last = i;
+        for (const Touch &read : action.reads) {
+          if (read.buffer != filled.buffer)
+            continue;
+          if (i <= copy || read.box.opaque() || filled.box.opaque())
+            return std::nullopt;
+          if (meets(loop, filled, read))
+            last = std::max(last.value_or(i), i);
+        }
       }
-    }
+  }
   return last;
 }
 

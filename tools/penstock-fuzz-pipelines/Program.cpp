@@ -201,13 +201,16 @@ Loop penstock::fuzz::loopOf(const Program &program) {
     }
     for (const Operation &op : s.otherwise)
       l.actions.push_back(actionOf(op, 0)), l.actions.back().when = otherwise;
+    if (s.form != Form::Choice &&
+        std::all_of(s.operations.begin(), s.operations.end(), [&](const Operation &op) {
+          return op.kind == OpKind::Copy &&
+                 program.buffers[size_t(op.sources[0].buffer)].kind == LoopBuffer::Kind::Tensor;
+        }))
+      l.kind = LoopStatement::Kind::Copy;
     if (s.form == Form::Plain) {
       const Operation &op = s.operations[0];
       if (isScalar(s))
         l.kind = LoopStatement::Kind::Scalar;
-      else if (op.kind == OpKind::Copy &&
-               program.buffers[size_t(op.sources[0].buffer)].kind == LoopBuffer::Kind::Tensor)
-        l.kind = LoopStatement::Kind::Copy;
       l.async = s.async >= 0;
       if (l.async && op.kind == OpKind::Gemm) {
         int &queue = queueOf[size_t(op.target.buffer)];

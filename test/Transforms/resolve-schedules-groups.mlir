@@ -1,0 +1,81 @@
+// RUN: penstock-opt %s --tile-resolve-schedules -split-input-file -verify-diagnostics | FileCheck %s
+
+// Groups and inner loops of copies from tensors run ahead as copies do.
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+
+// CHECK-LABEL: func.func @group
+// CHECK: stage = [0, 2, 2], order = [0, 1, 2], resolved
+func.func @group(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %s = tile.alloc "s" : !s
+  %u = tile.alloc "u" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    %o = arith.muli %k, %c8 : index
+    tile.statement "load" {
+      tile.copy %A[%o] to %s : !t to !s
+      tile.copy %A[%k] to %u : !t to !s
+    }
+    tile.copy %s to %C[%o] : !s to !t
+    tile.copy %u to %C[%o] : !s to !t
+  } {tile.schedule = #tile.schedule<num_stages = 3>}
+  return
+}
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+!h = memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>
+
+// CHECK-LABEL: func.func @loop
+// CHECK: stage = [0, 2], order = [0, 1], resolved
+func.func @loop(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    %o = arith.muli %k, %c8 : index
+    scf.for %r = %c0 to %c2 step %c1 {
+      %in = arith.muli %r, %c4 : index
+      %from = arith.addi %o, %in : index
+      %part = memref.subview %s[%in] [4] [1] : !s to !h
+      tile.copy %A[%from] to %part : !t to !h
+    }
+    tile.copy %s to %C[%o] : !s to !t
+  } {tile.schedule = #tile.schedule<num_stages = 3>}
+  return
+}
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+
+// With anything else in it, a group is no copy.
+func.func @more_than_copies(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %i3 = arith.constant 3 : i32
+  %s = tile.alloc "s" : !s
+  %u = tile.alloc "u" : !s
+  // expected-error @+2 {{PS1219: nothing in this loop can be pipelined}}
+  // expected-note @+1 {{help}}
+  scf.for %k = %c0 to %n step %c1 {
+    %o = arith.muli %k, %c8 : index
+    tile.statement "load" {
+      tile.copy %A[%o] to %s : !t to !s
+      tile.fill %u, %i3 : !s, i32
+    }
+    tile.copy %s to %C[%o] : !s to !t
+    tile.copy %u to %C[%o] : !s to !t
+  } {tile.schedule = #tile.schedule<num_stages = 3>}
+  return
+}
