@@ -15,8 +15,6 @@ using namespace mistakes;
 
 namespace {
 
-constexpr Timing eager = timings[0];
-
 /// Copies A to C through one tile, of which the first is loaded whether there is one
 /// or not.
 template <class Requirements> struct Through {
@@ -137,36 +135,6 @@ TEST(Require, ComesBeforeDivisions) {
   found = launch(1);
   EXPECT_TRUE(found.empty()) << to_text(found);
   EXPECT_EQ(float(c[7]), 3);
-}
-
-/// A tile program, for which the compiler writes roles and barriers.
-struct Automatic {
-  int block_m = 64, block_n = 64, block_k = 32;
-  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
-    auto [M, K] = A.sizes();
-    auto N = B.size(0);
-    b.require(K <= 64, "short sums"); // [short sums]
-    auto [bm, bn] = b.grid(ceil_div(M, block_m), ceil_div(N, block_n));
-    auto As = b.shared<f16>(block_m, block_k), Bs = b.shared<f16>(block_n, block_k);
-    auto acc = b.local<f32>(block_m, block_n);
-    b.fill(acc, 0);
-    for (Index k : b.pipelined(ceil_div(K, block_k), {.num_stages = 2})) {
-      b.copy(A.at(bm * block_m, k * block_k), As);
-      b.copy(B.at(bn * block_n, k * block_k), Bs);
-      b.gemm(As, transposed(Bs), acc);
-    }
-    b.copy(acc, C.at(bm * block_m, bn * block_n));
-  }
-};
-
-TEST(Require, HoldsForTilePrograms) {
-  auto compiled = try_compile(Automatic{}, Target::sm_90a().emulated());
-  ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
-  Product small(64, 64, 64), large(64, 64, 96);
-  auto found = small.launch(compiled.kernel, eager);
-  EXPECT_TRUE(found.empty()) << to_text(found);
-  EXPECT_EQ(small.wrong(), 0);
-  expectFinding(large.launch(compiled.kernel, eager), {1401, "short sums"}, __FILE__);
 }
 
 TEST(Require, MustFollowFromArguments) {

@@ -101,22 +101,9 @@ private:
     if (foreign)
       return refuse(foreign, "this operation belongs to no role");
     PipelineLoop body = analyzeLoop(parts.loop);
-    for (const PipelineStatement &statement : body.statements) {
-      if (auto copy = dyn_cast<tile::CopyOp>(statement.op);
-          copy && copy.readsTensor() && statement.conditions.empty() && !copy.getFill() &&
-          copy.getTarget().getDefiningOp<tile::AllocOp>() &&
-          copy.getSource().getType() ==
-              tile::tensorType(cast<MemRefType>(copy.getSource().getType()).getElementType(),
-                               cast<MemRefType>(copy.getSource().getType()).getRank())) {
-        parts.loads.push_back(copy);
-      } else if (auto gemm = dyn_cast<tile::GemmOp>(statement.op);
-                 gemm && !parts.gemm && statement.conditions.empty() && !gemm.getOverwrite()) {
-        parts.gemm = gemm;
-      } else {
-        return refuse(statement.op, "this statement is neither a copy into a shared tile nor the "
-                                    "loop's one gemm");
-      }
-    }
+    for (const PipelineStatement &statement : body.statements)
+      if (failed(findLoopParts(statement)))
+        return failure();
     if (!parts.gemm)
       return refuse(parts.loop, "the loop multiplies nothing");
     Value acc = parts.gemm.getAcc();
@@ -132,6 +119,36 @@ private:
       if (llvm::any_of(parts.loads,
                        [&](tile::CopyOp load) { return load.getTarget() == body.buffers[i]; }))
         parts.slots = std::max<int64_t>(parts.slots, versions[i].count);
+    return success();
+  }
+
+  LogicalResult findLoopParts(const PipelineStatement &statement) {
+    if (!statement.conditions.empty())
+      return refuse(statement.op, "this statement stands under a condition");
+    auto group = dyn_cast<tile::StatementOp>(statement.op);
+    if (!group)
+      return findLoopPart(statement.op);
+    for (Operation &op : group.getBody().front().without_terminator())
+      if (!isMemoryEffectFree(&op) && failed(findLoopPart(&op)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult findLoopPart(Operation *op) {
+    if (auto copy = dyn_cast<tile::CopyOp>(op);
+        copy && !parts.gemm && copy.readsTensor() && !copy.getFill() &&
+        copy.getTarget().getDefiningOp<tile::AllocOp>() &&
+        copy.getSource().getType() ==
+            tile::tensorType(cast<MemRefType>(copy.getSource().getType()).getElementType(),
+                             cast<MemRefType>(copy.getSource().getType()).getRank())) {
+      parts.loads.push_back(copy);
+    } else if (auto gemm = dyn_cast<tile::GemmOp>(op);
+               gemm && !parts.gemm && !gemm.getOverwrite()) {
+      parts.gemm = gemm;
+    } else {
+      return refuse(op, "this statement is neither the loop's one gemm nor a copy into a shared "
+                        "tile before it");
+    }
     return success();
   }
 
