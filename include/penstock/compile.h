@@ -140,19 +140,17 @@ template <class C, class... A> struct FunctionTraits<void (C::*)(Block &, A...)>
   using Arguments = std::tuple<std::remove_cvref_t<A>...>;
 };
 
-/// The unqualified name of a type, from what the compiler says of this function.
+/// The name of a kernel whose type is spelled so by a compiler.
+PENSTOCK_EXPORT std::string kernelNameOf(std::string_view type);
+
+/// The name of a kernel, from what the compiler says of this function.
 template <class K> std::string typeName() {
   std::string_view text = __PRETTY_FUNCTION__;
   size_t begin = text.find("K = ");
   if (begin == std::string_view::npos)
     return "kernel";
   text.remove_prefix(begin + 4);
-  text = text.substr(0, text.find_first_of("];"));
-  if (text.find("lambda") != std::string_view::npos || text.empty())
-    return "lambda";
-  if (size_t colon = text.rfind(':'); colon != std::string_view::npos)
-    text.remove_prefix(colon + 1);
-  return std::string(text);
+  return kernelNameOf(text.substr(0, text.find_first_of("];")));
 }
 
 template <class K> std::string signatureOf(const K &) {

@@ -114,7 +114,7 @@ OwningOpRef<ModuleOp> Recorder::record() {
   if (!tile::isKernelName(source.name)) {
     error(BadName, source.at, "`" + source.name + "` cannot be the name of a kernel",
           "use letters, digits and _, and another start than penstock_; give "
-          "{.name = \"..\"} when compiling a lambda or a template");
+          "{.name = \"..\"} when compiling");
     return {};
   }
   Location loc = locationOf(source.at);

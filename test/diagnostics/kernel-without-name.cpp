@@ -14,4 +14,4 @@ WRONG_PROGRAM {
 // EXPECT: kernel-without-name.cpp:11: error PS1009: `fill-one` cannot be the name of a kernel
 // EXPECT:    11 |   compile(kernel, Target::native(), {.name = "fill-one"});
 // EXPECT:       |   ^
-// EXPECT:   help: use letters, digits and _, and another start than penstock_; give {.name = ".."} when compiling a lambda or a template
+// EXPECT:   help: use letters, digits and _, and another start than penstock_; give {.name = ".."} when compiling

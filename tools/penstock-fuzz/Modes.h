@@ -16,6 +16,7 @@ namespace penstock::fuzz {
 int runMutations(const BatchOptions &options);
 int runTexts(const BatchOptions &options, const std::string &corpus);
 int runCalls(const BatchOptions &options);
+int runDivided(const BatchOptions &options);
 
 } // namespace penstock::fuzz
 

@@ -15,13 +15,15 @@
 using namespace penstock::fuzz;
 
 static const char *usage =
-    "usage: penstock-fuzz --programs|--mutate|--text|--api N [--seed S] [--seconds T]\n"
+    "usage: penstock-fuzz --programs|--mutate|--text|--api|--divided N [--seed S] [--seconds T]\n"
     "  --programs N  compare N random programs on the interpreter and natively\n"
     "  --mutate N    break N random programs in memory; what passes the verifier\n"
     "                is compiled and run\n"
     "  --text N      the same for programs as text; --corpus DIR adds the .mlir\n"
     "                files below DIR\n"
     "  --api N       record N random sequences of calls, wrong ones among them\n"
+    "  --divided N   compare N matmuls that GPUs' roles are made of, on the emulator\n"
+    "                and natively\n"
     "  --seed S      the first case; a report names the seed of its case\n"
     "  --seconds T   stop after T seconds\n"
     "example: penstock-fuzz --programs 1000 --seed 1\n";
@@ -43,7 +45,8 @@ int main(int argc, char **argv) {
       return flag == "--help" ? 0 : 2;
     }
     ++i;
-    if (flag == "--programs" || flag == "--mutate" || flag == "--text" || flag == "--api") {
+    if (flag == "--programs" || flag == "--mutate" || flag == "--text" || flag == "--api" ||
+        flag == "--divided") {
       mode = flag;
       options.progress = flag.substr(2);
       options.count = std::strtoull(value, nullptr, 10);
@@ -66,6 +69,8 @@ int main(int argc, char **argv) {
     return runTexts(options, corpus);
   if (mode == "--api")
     return runCalls(options);
+  if (mode == "--divided")
+    return runDivided(options);
   std::fputs(usage, stderr);
   return 2;
 }

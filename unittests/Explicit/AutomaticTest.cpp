@@ -16,10 +16,20 @@ using namespace mistakes;
 
 namespace {
 
-enum class Form { CopiesInAGroup, Requires, ProductBeforeCopy, Conditional };
+enum class Form {
+  Plain,
+  CopiesInAGroup,
+  Requires,
+  StoredBefore, ///< the first block's result begins before the tensor
+  ProductBeforeCopy,
+  Conditional,
+  LoadedTwice,
+  PartOfATile,
+};
 
 struct Divided {
   Form form;
+  int stages = 3;
   int block_m = 128, block_n = 64, block_k = 32;
   bool is(Form one) const { return form == one; }
 
@@ -32,7 +42,7 @@ struct Divided {
     if (is(Form::Requires))
       b.require(K <= 64, "short sums"); // [short sums]
     b.fill(acc, 0);
-    for (Index k : b.pipelined(ceil_div(K, block_k), {.num_stages = 3})) {
+    for (Index k : b.pipelined(ceil_div(K, block_k), {.num_stages = stages})) {
       auto load = [&] {
         b.copy(A.at(bm * block_m, k * block_k), As); // [load A]
         b.copy(B.at(bn * block_n, k * block_k), Bs);
@@ -47,13 +57,17 @@ struct Divided {
         b.copy(A.at(bm * block_m, k * block_k), As); // [load later]
       } else {
         load();
-        if (is(Form::Conditional))
+        if (is(Form::LoadedTwice))
+          b.copy(A.at(bm * block_m, k * block_k + 1), As); // [load twice]
+        if (is(Form::PartOfATile))
+          b.gemm(As, transposed(slice(Bs, {0, 0}, {block_n, block_k})), acc); // [part]
+        else if (is(Form::Conditional))
           b.when(k > 0, multiply);
         else
           multiply();
       }
     }
-    b.copy(acc, C.at(bm * block_m, bn * block_n));
+    b.copy(acc, C.at(bm * block_m - (is(Form::StoredBefore) ? 8 : 0), bn * block_n));
   }
 };
 
@@ -75,10 +89,76 @@ TEST(Automatic, RequirementsAreCheckedByTheLaunch) {
   expectFinding(large.launch(compiled.kernel, timings[0]), {1401, "short sums"}, __FILE__);
 }
 
+TEST(Automatic, OneSlotIsEnough) {
+  for (Target target : {Target::sm_90a().emulated(), Target::sm_100a().emulated()})
+    for (int64_t tiles : {1, 2, 5})
+      expectRight(Divided{Form::Plain, 1}, target, tiles);
+}
+
+TEST(Automatic, PlacesBeforeTheTensorAreClipped) {
+  // Engines store at no negative place.
+  for (Target target : {Target::sm_90a().emulated(), Target::sm_100a().emulated()}) {
+    auto compiled = try_compile(Divided{Form::StoredBefore}, target);
+    ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+    Product product(128, 64, 64), shifted = product;
+    auto found = product.launch(compiled.kernel, timings[0]);
+    EXPECT_TRUE(found.empty()) << to_text(found);
+    // Row i holds what belongs into row i + 8; the last ones are not written.
+    found = shifted.launch(try_compile(Divided{Form::Plain}, target).kernel, timings[0]);
+    EXPECT_TRUE(found.empty()) << to_text(found);
+    for (size_t i = 0; i < 128 * 64; ++i)
+      EXPECT_EQ(float(product.c[i]), i < 120 * 64 ? float(shifted.c[i + 8 * 64]) : -77) << i;
+  }
+}
+
+/// 8-bit elements: sums of small integers.
+struct Bytes {
+  void operator()(Block &b, In<f8e4m3, 2> A, In<f8e4m3, 2> B, Out<f32, 2> C) const {
+    auto [bm, bn] = b.grid(ceil_div(A.size(0), 128), ceil_div(B.size(0), 64));
+    auto As = b.shared<f8e4m3>(128, 64), Bs = b.shared<f8e4m3>(64, 64);
+    auto acc = b.local<f32>(128, 64);
+    b.fill(acc, 0);
+    for (Index k : b.pipelined(ceil_div(A.size(1), 64), {.num_stages = 2})) {
+      b.copy(A.at(bm * 128, k * 64), As);
+      b.copy(B.at(bn * 64, k * 64), Bs);
+      b.gemm(As, transposed(Bs), acc);
+    }
+    b.copy(acc, C.at(bm * 128, bn * 64));
+  }
+};
+
+TEST(Automatic, EightBitElements) {
+  // Rows that engines copy, and rows that threads do.
+  for (Target target : {Target::sm_90a().emulated(), Target::sm_100a().emulated()})
+    for (int64_t k : {128, 75}) {
+      auto compiled = try_compile(Bytes{}, target);
+      ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+      int64_t m = 130, n = 68;
+      std::vector<f8e4m3> a(size_t(m * k)), b(size_t(n * k));
+      for (size_t i = 0; i < a.size(); ++i)
+        a[i] = f8e4m3(float(int(i * 7 % 5) - 2));
+      for (size_t i = 0; i < b.size(); ++i)
+        b[i] = f8e4m3(float(int(i * 3 % 5) - 2));
+      std::vector<float> c(size_t(m * n), -77);
+      auto found =
+          compiled.kernel.try_launch({}, view(a, {m, k}), view(b, {n, k}), view(c, {m, n}));
+      EXPECT_TRUE(found.empty()) << to_text(found);
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+          float sum = 0;
+          for (int64_t l = 0; l < k; ++l)
+            sum += float(a[size_t(i * k + l)]) * float(b[size_t(j * k + l)]);
+          ASSERT_EQ(c[size_t(i * n + j)], sum) << i << ", " << j;
+        }
+    }
+}
+
 TEST(Automatic, OtherFormsAreRefused) {
   expectRefused(Divided{Form::ProductBeforeCopy}, Target::sm_100a(), {1601, "load later"},
                 __FILE__);
   expectRefused(Divided{Form::Conditional}, Target::sm_100a(), {1601, "multiply"}, __FILE__);
+  expectRefused(Divided{Form::LoadedTwice}, Target::sm_100a(), {1601, "load twice"}, __FILE__);
+  expectRefused(Divided{Form::PartOfATile}, Target::sm_100a(), {1601, "part"}, __FILE__);
 }
 
 } // namespace

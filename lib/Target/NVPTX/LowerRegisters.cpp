@@ -113,6 +113,9 @@ void Lowering::whenHeld(const layout::Fragment &fragment, Value row, Value col,
 }
 
 Value Lowering::converted(Value value, Type to) {
+  to = storedAs(to);
+  if (storedAs(value.getType()) != value.getType())
+    value = builder.createOrFold<arith::BitcastOp>(loc, storedAs(value.getType()), value);
   Type from = value.getType();
   if (from == to)
     return value;
@@ -141,6 +144,7 @@ int64_t Lowering::together(const layout::Fragment &fragment, Value tile) {
 }
 
 Value Lowering::loadShared(Value address, Type element, int64_t count) {
+  element = storedAs(element);
   if (count == 1)
     return LLVM::LoadOp::create(builder, loc, element, address);
   return LLVM::LoadOp::create(builder, loc, VectorType::get({count}, element), address,
@@ -310,7 +314,8 @@ LogicalResult Lowering::loadByThreads(tile::CopyOp op, const Executing &by) {
       Value value = loadInside(inside, address, stored);
       value = converted(value, type.getElementType());
       if (op.getFill())
-        value = arith::SelectOp::create(builder, loc, inside, value, op.getFill());
+        value = arith::SelectOp::create(builder, loc, inside, value,
+                                        converted(op.getFill(), type.getElementType()));
       storeShared(sharedElement(view, tileRow, runCol, offset.col), value);
     });
   });
@@ -388,7 +393,8 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const Executing &by) {
     }
     Value value = converted(loadInside(inside, address, stored), tile->element);
     if (op.getFill())
-      value = arith::SelectOp::create(builder, loc, inside, value, op.getFill());
+      value = arith::SelectOp::create(builder, loc, inside, value,
+                                      converted(op.getFill(), tile->element));
     writeRegister(*tile, reg, value);
   }
   return success();

@@ -39,6 +39,28 @@ LogicalResult Lowering::checkArchitecture() {
   return ok;
 }
 
+Type nvptx::storedAs(Type element) {
+  bool moved = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
+  return moved ? IntegerType::get(element.getContext(), 8) : element;
+}
+
+/// Elements that are only moved can be computed with nowhere.
+LogicalResult Lowering::checkElements(Operation *op) {
+  if (auto copy = dyn_cast<tile::CopyOp>(op)) {
+    Type from = cast<MemRefType>(copy.getSource().getType()).getElementType();
+    Type to = cast<MemRefType>(copy.getTarget().getType()).getElementType();
+    if (from != to && (storedAs(from) != from || storedAs(to) != to))
+      return refuse(op, "converts 8-bit floating-point numbers, which is not available");
+  }
+  if (!isa<tile::MapOp, tile::ReduceOp, tile::LoadOp, tile::StoreOp>(op))
+    return success();
+  for (Value operand : op->getOperands())
+    if (auto type = dyn_cast<MemRefType>(operand.getType());
+        type && storedAs(type.getElementType()) != type.getElementType())
+      return refuse(op, "computes with 8-bit floating-point numbers, which is not available");
+  return success();
+}
+
 LogicalResult Lowering::checkReach(Operation *op) {
   for (Value operand : op->getOperands())
     if (auto type = dyn_cast<MemRefType>(operand.getType());
@@ -172,6 +194,8 @@ LogicalResult Lowering::lowerScope(Operation *op, Value condition, Region &body,
 LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
   builder.setInsertionPoint(op);
   loc = op->getLoc();
+  if (failed(checkElements(op)))
+    return failure();
   if (auto warps = dyn_cast<nv::WarpsOp>(op)) {
     Value warp = shiftRight(thread, 5);
     Value from = arith::SubIOp::create(builder, loc, warp, i32(warps.getFirst()));
@@ -336,7 +360,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
 LogicalResult Lowering::checkScalar(Operation *op) {
   for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()),
                                       llvm::to_vector(op->getResultTypes())))
-    if (isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8)
+    if (storedAs(type) != type)
       return refuse(op, "computes with 8-bit floating-point numbers, which is not available");
   if (!isa<math::MathDialect>(op->getDialect()))
     return success();

@@ -53,6 +53,10 @@ struct SharedPlace {
 /// How tiles in registers are spread over the threads of a scope.
 enum class Spread : uint8_t { TensorRows, Accumulator, Coalesced };
 
+/// How memory and registers hold elements: 8-bit floating-point numbers are only moved,
+/// as integers.
+Type storedAs(Type element);
+
 /// A tile in registers.
 struct RegisterTile {
   Spread spread = Spread::Coalesced;
@@ -95,6 +99,7 @@ private:
   LogicalResult refuse(Operation *op, const llvm::Twine &why);
   /// Takes the next of the block's named barriers for an operation.
   LogicalResult takeBarrier(Operation *op);
+  LogicalResult checkElements(Operation *op);
   /// Threads reach whole tiles in registers and anything in shared memory.
   LogicalResult checkReach(Operation *op);
 
@@ -227,6 +232,7 @@ private:
                     llvm::function_ref<void(Value, Value, layout::Coordinate)> body);
   /// The thread's part of a fragment's coordinates.
   std::pair<Value, Value> baseOf(const layout::Fragment &fragment, const Executing &by);
+  /// The value as an element of memory or registers that hold \p to.
   Value converted(Value value, Type to);
   /// How many registers of a fragment can go to or come from a shared view at once.
   int64_t together(const layout::Fragment &fragment, Value tile);

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Analysis/NeverNegative.h"
 #include "Analysis/PipelineLoop.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/NV/Operands.h"
@@ -106,18 +107,23 @@ private:
         return failure();
     if (!parts.gemm)
       return refuse(parts.loop, "the loop multiplies nothing");
+    if (!isLoaded(tileOf(parts.gemm.getA())) || !isLoaded(tileOf(parts.gemm.getB())))
+      return refuse(parts.gemm, "it multiplies something else than whole tiles that the loop's "
+                                "copies fill");
     Value acc = parts.gemm.getAcc();
+    if (!isWholeTile(acc))
+      return refuse(parts.gemm, "its accumulator is no whole tile");
     if (!parts.fill || parts.fill.getTarget() != acc || !isZero(parts.fill.getValue()))
       return refuse(parts.gemm, "its accumulator is not filled with zeros before the loop");
-    if (!parts.store || parts.store.getSource() != acc || !parts.store.writesTensor())
+    if (!parts.store || parts.store.getSource() != acc || !parts.store.writesTensor() ||
+        !isAlongLastDims(parts.store))
       return refuse(parts.gemm, "its accumulator is not copied to a tensor after the loop");
     auto schedule = parts.loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
     sched::Schedule resolved{{schedule.getStage().begin(), schedule.getStage().end()},
                              {schedule.getOrder().begin(), schedule.getOrder().end()}};
     auto versions = sched::versions(body.problem, resolved);
     for (size_t i = 0; i < body.buffers.size(); ++i)
-      if (llvm::any_of(parts.loads,
-                       [&](tile::CopyOp load) { return load.getTarget() == body.buffers[i]; }))
+      if (isLoaded(body.buffers[i]))
         parts.slots = std::max<int64_t>(parts.slots, versions[i].count);
     return success();
   }
@@ -135,21 +141,43 @@ private:
   }
 
   LogicalResult findLoopPart(Operation *op) {
-    if (auto copy = dyn_cast<tile::CopyOp>(op);
-        copy && !parts.gemm && copy.readsTensor() && !copy.getFill() &&
-        copy.getTarget().getDefiningOp<tile::AllocOp>() &&
-        copy.getSource().getType() ==
-            tile::tensorType(cast<MemRefType>(copy.getSource().getType()).getElementType(),
-                             cast<MemRefType>(copy.getSource().getType()).getRank())) {
+    if (auto copy = dyn_cast<tile::CopyOp>(op); copy && isLoad(copy)) {
       parts.loads.push_back(copy);
     } else if (auto gemm = dyn_cast<tile::GemmOp>(op);
                gemm && !parts.gemm && !gemm.getOverwrite()) {
       parts.gemm = gemm;
     } else {
-      return refuse(op, "this statement is neither the loop's one gemm nor a copy into a shared "
-                        "tile before it");
+      return refuse(op, "this statement is neither the loop's one gemm nor a copy that fills a "
+                        "shared tile before it");
     }
     return success();
+  }
+
+  /// Fills a slot of a ring of its own: a tile that is multiplied before, or that two
+  /// copies fill, holds something else.
+  bool isLoad(tile::CopyOp copy) {
+    if (parts.gemm || !copy.readsTensor() || copy.getFill() || !isWholeTile(copy.getTarget()))
+      return false;
+    auto from = cast<MemRefType>(copy.getSource().getType());
+    return from == tile::tensorType(from.getElementType(), from.getRank()) &&
+           isAlongLastDims(copy) && !isLoaded(copy.getTarget());
+  }
+  /// Engines copy rows.
+  static bool isAlongLastDims(tile::CopyOp copy) {
+    Value tensor = copy.readsTensor() ? copy.getSource() : copy.getTarget();
+    int64_t rank = cast<MemRefType>(tensor.getType()).getRank();
+    return llvm::equal(copy.getTensorDims(), ArrayRef<int64_t>{rank - 2, rank - 1});
+  }
+  bool isLoaded(Value tile) {
+    return llvm::any_of(parts.loads, [&](tile::CopyOp load) { return load.getTarget() == tile; });
+  }
+  static bool isWholeTile(Value tile) {
+    return tile.getDefiningOp<tile::AllocOp>() && cast<MemRefType>(tile.getType()).getRank() == 2;
+  }
+  /// The tile that an operand of the gemm is, or is the transpose of.
+  static Value tileOf(Value operand) {
+    auto transpose = operand.getDefiningOp<memref::TransposeOp>();
+    return transpose ? transpose.getIn() : operand;
   }
 
   static bool isZero(Value value) {
@@ -231,12 +259,12 @@ private:
     return memref::SubViewOp::create(b, loc, result, ring, offsets, sizes, strides);
   }
   Value operandOf(Value operand, const llvm::DenseMap<Value, Value> &tiles) {
-    if (auto transpose = operand.getDefiningOp<memref::TransposeOp>()) {
-      auto map = AffineMapAttr::get(
-          AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext()));
-      return memref::TransposeOp::create(b, loc, tiles.lookup(transpose.getIn()), map);
-    }
-    return tiles.lookup(operand);
+    Value tile = tiles.lookup(tileOf(operand));
+    if (tileOf(operand) == operand)
+      return tile;
+    auto map =
+        AffineMapAttr::get(AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext()));
+    return memref::TransposeOp::create(b, loc, tile, map);
   }
 
   Value moreThanNone() {
@@ -339,6 +367,8 @@ private:
       nv::WaitOp::create(b, loc, done, index(0), i32(0), false, false);
     });
     nv::SyncOp::create(b, loc);
+    if (!isStoredByEngine())
+      return storeByThreads(acc);
     loc = parts.store.getLoc();
     auto type = cast<MemRefType>(acc.getType());
     Type stored = cast<MemRefType>(parts.store.getTarget().getType()).getElementType();
@@ -380,6 +410,8 @@ private:
                          DenseI64ArrayAttr(), StringAttr());
   }
 
+  bool isStoredByEngine() { return llvm::all_of(parts.store.getTargetOffsets(), isNeverNegative); }
+
   /// By TMA, to the place of the kernel's own copy, \p n columns further.
   void storeTile(Value tile, int64_t n, bool read) {
     SmallVector<Value> offsets(parts.store.getTargetOffsets());
@@ -392,14 +424,12 @@ private:
 
   template <class Slots> void emitWgmmaRole(Value full, Value empty, Slots slotsOf) {
     Value acc = parts.gemm.getAcc();
-    Type stored = cast<MemRefType>(parts.store.getTarget().getType()).getElementType();
-    Value result = allocate({rows, cast<MemRefType>(acc.getType()).getDimSize(1)}, stored,
-                            tile::Space::Shared, "result");
     inWarps(4, 4 * consumers, [&] {
       Value zero = arith::ConstantOp::create(
           b, loc, b.getZeroAttr(cast<MemRefType>(acc.getType()).getElementType()));
       tile::FillOp::create(b, loc, acc, zero);
-      // One product stays under way; the slot before it is given back.
+      // One product stays under way and the slot before it is given back, if there is
+      // another slot than its own.
       roleLoop(0, {index(0)},
                [&](Value k, Value slot, Value phase, ValueRange carried) -> SmallVector<Value> {
                  nv::WaitOp::create(b, loc, full, slot, phase, false, false);
@@ -409,6 +439,11 @@ private:
                  nv::WgmmaOp::create(b, loc, operandOf(parts.gemm.getA(), tiles),
                                      operandOf(parts.gemm.getB(), tiles), acc, yes);
                  nv::WgmmaCommitOp::create(b, loc);
+                 if (parts.slots == 1) {
+                   nv::WgmmaWaitOp::create(b, loc, 0);
+                   nv::ArriveOp::create(b, loc, empty, slot, Value());
+                   return {slot};
+                 }
                  nv::WgmmaWaitOp::create(b, loc, 1);
                  Value later = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, k,
                                                      parts.loop.getLowerBound());
@@ -419,12 +454,57 @@ private:
                  return {slot};
                });
       nv::WgmmaWaitOp::create(b, loc, 0);
+      if (!isStoredByEngine())
+        return storeByThreads(acc);
       loc = parts.store.getLoc();
+      Type stored = cast<MemRefType>(parts.store.getTarget().getType()).getElementType();
+      Value result = allocate({rows, cast<MemRefType>(acc.getType()).getDimSize(1)}, stored,
+                              tile::Space::Shared, "result");
       copyTile(acc, result);
       nv::ProxyFenceOp::create(b, loc);
       nv::SyncOp::create(b, loc);
       storeTile(result, 0, false);
     });
+  }
+
+  /// The accumulator, by all threads that hold it: engines take no place before the
+  /// first element, and only rows of 16 bytes.
+  void storeByThreads(Value acc) {
+    loc = parts.store.getLoc();
+    auto type = cast<MemRefType>(acc.getType());
+    auto storeRegisters = [&](Value registers, int64_t n) {
+      SmallVector<Value> offsets(parts.store.getTargetOffsets());
+      offsets.back() = arith::AddIOp::create(b, loc, offsets.back(), index(n));
+      tile::CopyOp::create(b, loc, registers, ValueRange{}, parts.store.getTarget(), offsets,
+                           Value(), Value(), DenseI64ArrayAttr(), StringAttr());
+    };
+    if (!blackwell)
+      return storeRegisters(acc, 0);
+    Value some = moreThanNone();
+    int64_t width = std::min<int64_t>(64, type.getDimSize(1));
+    while (type.getDimSize(1) % width)
+      width /= 2;
+    for (int64_t n = 0; n < type.getDimSize(1); n += width) {
+      Value registers =
+          allocate({rows, width}, type.getElementType(), tile::Space::Local, "columns");
+      either(
+          some,
+          [&] {
+            SmallVector<OpFoldResult> offsets = {b.getIndexAttr(0), b.getIndexAttr(n)};
+            SmallVector<OpFoldResult> sizes = {b.getIndexAttr(rows), b.getIndexAttr(width)};
+            SmallVector<OpFoldResult> strides(2, b.getIndexAttr(1));
+            Value slice = memref::SubViewOp::create(b, loc, acc, offsets, sizes, strides);
+            nv::TensorLoadOp::create(b, loc, slice, registers);
+            nv::TensorWaitLoadOp::create(b, loc);
+          },
+          [&] {
+            Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
+            tile::FillOp::create(b, loc, registers, zero);
+          });
+      storeRegisters(registers, n);
+    }
+    nv::SyncOp::create(b, loc);
+    nv::TensorDeallocOp::create(b, loc, acc);
   }
 
   //===------------------------------------------------------------------===//
@@ -477,41 +557,7 @@ private:
       Value flipped = arith::XOrIOp::create(b, loc, phase, i32(1));
       scf::YieldOp::create(b, loc, ValueRange{flipped});
     }
-    loc = parts.store.getLoc();
-    auto type = cast<MemRefType>(acc.getType());
-    auto storeRegisters = [&](Value registers, int64_t n) {
-      SmallVector<Value> offsets(parts.store.getTargetOffsets());
-      offsets.back() = arith::AddIOp::create(b, loc, offsets.back(), index(n));
-      tile::CopyOp::create(b, loc, registers, ValueRange{}, parts.store.getTarget(), offsets,
-                           Value(), Value(), DenseI64ArrayAttr(), StringAttr());
-    };
-    if (!blackwell)
-      return storeRegisters(acc, 0);
-    Value some = moreThanNone();
-    int64_t width = std::min<int64_t>(64, type.getDimSize(1));
-    while (type.getDimSize(1) % width)
-      width /= 2;
-    for (int64_t n = 0; n < type.getDimSize(1); n += width) {
-      Value registers =
-          allocate({rows, width}, type.getElementType(), tile::Space::Local, "columns");
-      either(
-          some,
-          [&] {
-            SmallVector<OpFoldResult> offsets = {b.getIndexAttr(0), b.getIndexAttr(n)};
-            SmallVector<OpFoldResult> sizes = {b.getIndexAttr(rows), b.getIndexAttr(width)};
-            SmallVector<OpFoldResult> strides(2, b.getIndexAttr(1));
-            Value slice = memref::SubViewOp::create(b, loc, acc, offsets, sizes, strides);
-            nv::TensorLoadOp::create(b, loc, slice, registers);
-            nv::TensorWaitLoadOp::create(b, loc);
-          },
-          [&] {
-            Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
-            tile::FillOp::create(b, loc, registers, zero);
-          });
-      storeRegisters(registers, n);
-    }
-    nv::SyncOp::create(b, loc);
-    nv::TensorDeallocOp::create(b, loc, acc);
+    storeByThreads(acc);
   }
 
   func::FuncOp kernel;

@@ -266,7 +266,7 @@ Value Lowering::globalElement(Value tensor, ArrayRef<Value> indices, int64_t inR
   }
   auto type = LLVM::LLVMPointerType::get(kernel.getContext(), 1);
   Value start = LLVM::IntToPtrOp::create(builder, loc, type, address);
-  Type stored = cast<MemRefType>(tensor.getType()).getElementType();
+  Type stored = storedAs(cast<MemRefType>(tensor.getType()).getElementType());
   Value first =
       LLVM::GEPOp::create(builder, loc, type, stored, start, ArrayRef<LLVM::GEPArg>{element});
   if (inRow == 0)
@@ -308,6 +308,7 @@ static std::pair<Type, const char *> movedAs(OpBuilder &builder, Type element) {
 // Predicates instead of branches: there is one for each element at an edge.
 
 Value Lowering::loadInside(Value inside, Value address, Type element) {
+  element = storedAs(element);
   auto [word, constraint] = movedAs(builder, element);
   unsigned bits = element.getIntOrFloatBitWidth();
   std::string width = std::to_string(bits), moved = std::to_string(std::max(bits, 16u));
@@ -451,7 +452,7 @@ LogicalResult Lowering::placeRegisters() {
   for (tile::AllocOp op : tiles) {
     auto type = cast<MemRefType>(op.getResult().getType());
     RegisterTile tile;
-    tile.element = type.getElementType();
+    tile.element = storedAs(type.getElementType());
     tile.rank = type.getRank();
     auto found = ofClass.find(together.getLeaderValue(op.getResult().getAsOpaquePointer()));
     Operation *user = op->use_empty() ? op : *op->getUsers().begin();

@@ -1,0 +1,291 @@
+//===- DividedMatmuls.cpp - Tile programs that GPUs' roles are made of ----===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Random programs close to the form that the compiler divides into roles: each has
+// some of the things that the form does not have, or has in another place. What is
+// not refused runs on the emulator under a random timing, without a finding, and gives
+// what the native program gives, bit by bit: elements are small integers, and all sums
+// are exact.
+//
+//===----------------------------------------------------------------------===//
+#include "Modes.h"
+#include "Random.h"
+#include "penstock/penstock.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+using namespace penstock;
+using namespace penstock::fuzz;
+
+namespace {
+
+enum Counter : int { Refused, Divided, Launched, Faulted };
+
+struct Sizes {
+  int64_t m = 0, n = 0, k = 0;
+};
+
+/// Operands E, sums S, results R.
+template <class E, class S, class R> struct Matmul {
+  uint64_t seed = 0;
+  bool blackwell = false;
+
+  void operator()(Block &b, In<E, 2> A, In<E, 2> At, In<E, 3> Aa, In<E, 2> B, In<E, 2> Bt,
+                  Out<R, 2> C) const {
+    Writer<In<E, 2>, In<E, 3>, Out<R, 2>>{b, A, At, Aa, B, Bt, C, blackwell, Random(seed)}.run();
+  }
+
+  /// Half of the programs have the form; the others depart from it, mostly once.
+  template <class Two, class Three, class Result> struct Writer {
+    Block &b;
+    const Two &A, &At;
+    const Three &Aa;
+    const Two &B, &Bt;
+    const Result &C;
+    bool blackwell;
+    Random random;
+    int64_t m = 0, n = 0, k = 0, body = 0;
+    bool departs = false;
+
+    bool odd(int percent = 12) { return departs && random.chance(percent); }
+
+    void run() {
+      departs = random.chance(60);
+      body = odd(35) ? random.between(3, 13) : random.below(3);
+      m = blackwell ? 128 : random.of({64, 128, 128, 256});
+      n = random.of({8, 16, 32, 64, 128});
+      k = random.of({32, 32, 64});
+      if (odd())
+        m = random.of({16, 32, 96, 192});
+      if (odd())
+        n = random.of({4, 24, 96, 7});
+      if (odd())
+        k = random.of({4, 8, 16, 48, 128});
+      auto [bm, bn] = b.grid(ceil_div(C.size(0), m), ceil_div(C.size(1), n));
+      Index m0 = bm * m + (odd() ? random.of({1, -8, 4}) : 0), n0 = bn * n;
+      bool narrow = sizeof(E) == 1; // which engines read along the sum only
+      bool turnedA = narrow ? odd() : random.chance(20), deepA = !turnedA && random.chance(15);
+      bool turnedB = narrow ? !odd() : random.chance(60);
+      auto As = turnedA ? b.shared<E>(k, m) : b.shared<E>(m, k);
+      auto Bs = turnedB ? b.shared<E>(n, k) : b.shared<E>(k, n);
+      auto acc = odd() ? b.shared<S>(m, n) : b.local<S>(m, n);
+      if (odd())
+        b.require(A.size(1) < 1000, "small sums");
+      if (odd())
+        b.copy(turnedB ? B.at(n0, 0) : Bt.at(0, n0), Bs);
+      b.fill(acc, odd() ? 1 : 0);
+      Index tiles = !odd()              ? ceil_div(A.size(1), k)
+                    : random.chance(50) ? Index(random.between(0, 4))
+                                        : A.size(1) / k;
+      for (Index i : b.pipelined(tiles, options())) {
+        Index k0 = !odd() ? i * k : random.chance(50) ? i * k + k : (tiles - 1 - i) * k;
+        auto loadA = [&] {
+          CopyOptions copying{.fill = odd() ? 1.0 : 0.0};
+          if (deepA)
+            b.copy(odd(30) ? Aa.at(m0, 1, k0).dims(0, 2) : Aa.at(1, m0, k0), As, copying);
+          else if (turnedA)
+            b.copy(At.at(k0, m0), As, copying);
+          else
+            b.copy(A.at(m0, k0), As, copying);
+        };
+        auto loadB = [&] { b.copy(turnedB ? B.at(n0, k0) : Bt.at(k0, n0), Bs); };
+        auto product = [&] {
+          auto left = turnedA ? transposed(As) : As;
+          auto right = turnedB ? transposed(Bs) : Bs;
+          if (odd(6) && m == k)
+            left = transposed(left);
+          if (odd(6) && k == n)
+            right = transposed(right);
+          b.gemm(left, right, acc, {.accumulate = !odd(6)});
+        };
+        loop(i, loadA, loadB, product, As, acc);
+      }
+      if (odd(8))
+        b.set(acc, acc + S(1));
+      b.copy(acc, C.at(m0, odd() ? n0 + random.of({1, 8, -8}) : n0));
+      if (odd(8))
+        b.copy(acc, C.at(m0, n0));
+    }
+
+    PipelineOptions options() {
+      if (body > 1 || random.chance(60))
+        return {.num_stages = int(random.between(1, 5))};
+      int ahead = int(random.between(1, 3));
+      return {.stage = {0, 0, ahead}, .order = {0, 1, 2}};
+    }
+
+    template <class Load, class Other, class Multiply, class Tile, class Acc>
+    void loop(const Index &i, Load loadA, Other loadB, Multiply product, const Tile &As,
+              const Acc &acc) {
+      switch (body) {
+      case 0:
+        loadA();
+        loadB();
+        return product();
+      case 1:
+        loadB();
+        loadA();
+        return product();
+      case 2:
+        b.statement("load", [&] {
+          loadA();
+          loadB();
+        });
+        return product();
+      case 3:
+        return b.statement("all", [&] {
+          loadA();
+          loadB();
+          product();
+        });
+      case 4:
+        product();
+        loadA();
+        return loadB();
+      case 5:
+        loadA();
+        product();
+        return loadB();
+      case 6:
+        loadA();
+        loadA();
+        loadB();
+        return product();
+      case 7:
+        loadA();
+        loadB();
+        product();
+        return product();
+      case 8:
+        loadA();
+        loadB();
+        return b.when(i > 0, product);
+      case 9:
+        b.when(i > 0, loadA);
+        loadB();
+        return product();
+      case 10:
+        loadA();
+        b.fill(As, 1);
+        loadB();
+        return product();
+      case 11: {
+        loadA();
+        loadB();
+        product();
+        auto more = b.local<S>(m, n);
+        b.copy(acc, more);
+        return;
+      }
+      case 12: {
+        loadA();
+        loadB();
+        auto half = b.shared<E>(m, k);
+        b.gemm(half, transposed(half), b.local<S>(m, m));
+        return product();
+      }
+      default:
+        b.statement("load", loadA);
+        b.statement("load", loadB);
+        return b.statement("multiply", product);
+      }
+    }
+  };
+};
+
+template <class T> std::vector<T> numbers(Random &random, int64_t count) {
+  std::vector<T> values(size_t(std::max<int64_t>(count, 0)));
+  for (T &value : values)
+    value = T(float(random.between(-2, 2)));
+  return values;
+}
+
+bool internal(const std::vector<Diagnostic> &diagnostics) {
+  return std::ranges::any_of(diagnostics, [](const Diagnostic &d) { return d.code == 100; });
+}
+
+template <class E, class S, class R> CaseResult divide(uint64_t seed, Counters &counters) {
+  Random random(derive(seed, 1));
+  bool blackwell = random.chance(50);
+  Matmul<E, S, R> kernel{derive(seed, 2), blackwell};
+  Target target = blackwell ? Target::sm_100a() : Target::sm_90a();
+  auto compiled = try_compile(kernel, target.emulated());
+  if (!compiled) {
+    ++counters[Refused];
+    return {internal(compiled.diagnostics), to_text(compiled.diagnostics).substr(0, 2000)};
+  }
+  ++counters[Divided];
+  auto native = try_compile(kernel, Target::native());
+  if (!native)
+    return {true, "natively it is refused: " + to_text(native.diagnostics)};
+  for (int run = 0; run < 2; ++run) {
+    int64_t grain = random.chance(70) ? 16 : 1;
+    Sizes s{random.between(1, 300 / grain) * grain, random.between(1, 150 / grain) * grain,
+            random.between(0, 200 / grain) * grain};
+    auto a = numbers<E>(random, s.m * s.k), at = numbers<E>(random, s.m * s.k),
+         aa = numbers<E>(random, 2 * s.m * s.k), b = numbers<E>(random, s.n * s.k),
+         bt = numbers<E>(random, s.n * s.k);
+    std::vector<R> ours(size_t(s.m * s.n), R(7)), theirs = ours;
+    // Sized so that `Aa.at(m0, 1, k0).dims(0, 2)` has rows to copy as well.
+    auto launch = [&](const auto &built, const LaunchOptions &options, std::vector<R> &c) {
+      return built.try_launch(options, view(a, {s.m, s.k}), view(at, {s.k, s.m}),
+                              view(aa, {2, s.m, s.k}), view(b, {s.n, s.k}), view(bt, {s.k, s.n}),
+                              view(c, {s.m, s.n}));
+    };
+    auto faults = launch(native.kernel, {}, theirs);
+    LaunchOptions timing{.completion = random.of({Completion::Eager, Completion::Latest,
+                                                  Completion::Random, Completion::Random}),
+                         .seed = random.next()};
+    auto found = launch(compiled.kernel, timing, ours);
+    if (faults.empty() != found.empty())
+      return {true, "native: " + to_text(faults) + "\nemulated: " + to_text(found)};
+    ++counters[faults.empty() ? Launched : Faulted];
+    if (faults.empty() && std::memcmp(ours.data(), theirs.data(), ours.size() * sizeof(R)) != 0) {
+      size_t i = 0;
+      while (std::memcmp(&ours[i], &theirs[i], sizeof(R)) == 0)
+        ++i;
+      return {true, "M=" + std::to_string(s.m) + ", N=" + std::to_string(s.n) +
+                        ", K=" + std::to_string(s.k) + ": element " + std::to_string(i) + " is " +
+                        std::to_string(float(ours[i])) + " and natively " +
+                        std::to_string(float(theirs[i])) + "\n" + compiled.kernel.tile_program()};
+    }
+  }
+  return {};
+}
+
+CaseResult divideOne(uint64_t seed, Counters &counters) {
+  switch (seed % 5) {
+  case 0:
+    return divide<bf16, f32, bf16>(seed, counters);
+  case 1:
+    return divide<f16, f32, f32>(seed, counters);
+  case 2:
+    return divide<i8, i32, i32>(seed, counters);
+  case 3:
+    return divide<f8e4m3, f32, f16>(seed, counters);
+  default:
+    return divide<f16, f32, f16>(seed, counters);
+  }
+}
+
+} // namespace
+
+int penstock::fuzz::runDivided(const BatchOptions &options) {
+  BatchResult result = runBatches(options, divideOne);
+  for (const FailedCase &failed : result.failures)
+    std::printf("%s with --divided 1 --seed %llu: %s\n", nameOf(failed.failure),
+                static_cast<unsigned long long>(failed.seed), failed.message.c_str());
+  Counters &c = result.counters;
+  std::printf(
+      "matmuls=%llu refused=%llu compiled=%llu launches=%llu faults=%llu failures=%zu\n",
+      static_cast<unsigned long long>(result.cases), static_cast<unsigned long long>(c[Refused]),
+      static_cast<unsigned long long>(c[Divided]), static_cast<unsigned long long>(c[Launched]),
+      static_cast<unsigned long long>(c[Faulted]), result.failures.size());
+  return result.failures.empty() ? 0 : 1;
+}
