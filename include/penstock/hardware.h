@@ -58,12 +58,20 @@ PENSTOCK_EXPORT void wait(BarrierRef, Ref phase, Meeting, Loc);
 /// \p nanoseconds is 0 if nothing is said of the time.
 PENSTOCK_EXPORT Ref tryWait(BarrierRef, Ref phase, Meeting, int64_t nanoseconds, Loc);
 /// \p multicast is empty if only the own block is meant.
-PENSTOCK_EXPORT void tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef, Ref multicast, Cache,
-                             Loc);
+/// Where a box of a tensor begins, and along which of its dimensions it lies.
+struct BoxRef {
+  Ref tensor;
+  Refs offsets;
+  Ints dims;
+};
+template <class T, int R, Access A> BoxRef boxAt(const Place<T, R, A> &place) {
+  return {place.tensor, place.offsets, {place.dimensions.data(), size_t(place.count)}};
+}
+PENSTOCK_EXPORT void tmaLoad(const BoxRef &, Ref tile, BarrierRef, Ref multicast, Cache, Loc);
 /// \p combined says how with what is there, if it is not overwritten.
-PENSTOCK_EXPORT void tmaStore(Ref tile, Ref tensor, Refs offsets, std::optional<Reduction> combined,
-                              Cache, Loc);
-PENSTOCK_EXPORT void asyncCopy(Ref tensor, Refs offsets, Ref tile, int64_t bytes, bool l1, Loc);
+PENSTOCK_EXPORT void tmaStore(Ref tile, const BoxRef &, std::optional<Reduction> combined, Cache,
+                              Loc);
+PENSTOCK_EXPORT void asyncCopy(const BoxRef &, Ref tile, int64_t bytes, bool l1, Loc);
 PENSTOCK_EXPORT void asyncArrive(BarrierRef, Loc);
 enum class Group : uint8_t {
   TmaCommit,
@@ -229,14 +237,14 @@ struct TmaCalls {
   void load(const Place<T, RT, A> &source, const Tile<T, 2> &target, Barrier barrier,
             TmaLoadOptions o = {}, Loc at = here()) const {
     static_assert(A != Access::Out, "this tensor is an Out<..>: it is only written");
-    nv::tmaLoad(source.tensor, source.offsets, target.ref, barrier.ref,
-                o.multicast ? o.multicast->ref : Ref(), o.cache, at);
+    nv::tmaLoad(nv::boxAt(source), target.ref, barrier.ref, o.multicast ? o.multicast->ref : Ref(),
+                o.cache, at);
   }
   template <class T, int RT, Access A>
   void store(const Tile<T, 2> &source, const Place<T, RT, A> &target, TmaStoreOptions o = {},
              Loc at = here()) const {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
-    nv::tmaStore(source.ref, target.tensor, target.offsets, {}, o.cache, at);
+    nv::tmaStore(source.ref, nv::boxAt(target), {}, o.cache, at);
   }
   /// A store that combines each element with what the tensor holds: the Sum, or of
   /// f16 and bf16 the Max or Min. Other blocks may do the same at the same time.
@@ -244,7 +252,7 @@ struct TmaCalls {
   void reduce(Reduction kind, const Tile<T, 2> &source, const Place<T, RT, A> &target,
               TmaStoreOptions o = {}, Loc at = here()) const {
     static_assert(A == Access::InOut, "what this tensor holds is read: it is an InOut<..>");
-    nv::tmaStore(source.ref, target.tensor, target.offsets, kind, o.cache, at);
+    nv::tmaStore(source.ref, nv::boxAt(target), kind, o.cache, at);
   }
   void commit_group(Loc at = here()) const { nv::group(nv::Group::TmaCommit, at); }
   void wait_group(int64_t pending, GroupWaitOptions o = {}, Loc at = here()) const {
@@ -257,7 +265,7 @@ struct AsyncCopyCalls {
   void load(const Place<T, RT, A> &source, const Tile<T, 2> &target, AsyncCopyOptions o = {},
             Loc at = here()) const {
     static_assert(A != Access::Out, "this tensor is an Out<..>: it is only written");
-    nv::asyncCopy(source.tensor, source.offsets, target.ref, o.bytes, o.l1, at);
+    nv::asyncCopy(nv::boxAt(source), target.ref, o.bytes, o.l1, at);
   }
   /// Every thread of the scope arrives when its copies so far are there.
   void arrive(Barrier barrier, Loc at = here()) const { nv::asyncArrive(barrier.ref, at); }

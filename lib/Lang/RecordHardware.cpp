@@ -66,6 +66,10 @@ public:
     static constexpr const char *names[] = {"add", "mul", "max", "min"};
     return kind ? r->builder.getStringAttr(names[*kind]) : StringAttr();
   }
+  DenseI64ArrayAttr dimsOf(const seam::BoxRef &box) {
+    return box.dims.size() ? r->builder.getDenseI64ArrayAttr({box.dims.begin(), box.dims.end()})
+                           : DenseI64ArrayAttr();
+  }
   /// The number of this block in its cluster.
   Ref rank() {
     auto op = make<penstock::nv::ClusterRankOp>(r->builder.getIndexType());
@@ -260,28 +264,28 @@ Ref seam::tryWait(BarrierRef ref, Ref phase, Meeting how, int64_t nanoseconds, L
   return call.r ? call.r->poison() : Ref();
 }
 
-void seam::tmaLoad(Ref tensor, Refs offsets, Ref tile, BarrierRef ref, Ref multicast, Cache cache,
+void seam::tmaLoad(const BoxRef &box, Ref tile, BarrierRef ref, Ref multicast, Cache cache,
                    Loc at) {
   Call call(at);
-  mlir::Value source = call.use(tensor, "tensor");
-  auto places = call.useAll(offsets, "offset");
+  mlir::Value source = call.use(box.tensor, "tensor");
+  auto places = call.useAll(box.offsets, "offset");
   mlir::Value target = call.use(tile, "tile");
   auto [barriers, index] = call.barrier(ref);
   mlir::Value blocks = call.useIfThere(multicast, "mask of blocks");
   if (call.ok)
     call.make<penstock::nv::TmaLoadOp>(source, places, target, barriers, index, blocks,
-                                       call.nameOf(cache));
+                                       call.dimsOf(box), call.nameOf(cache));
 }
 
-void seam::tmaStore(Ref tile, Ref tensor, Refs offsets, std::optional<Reduction> combined,
-                    Cache cache, Loc at) {
+void seam::tmaStore(Ref tile, const BoxRef &box, std::optional<Reduction> combined, Cache cache,
+                    Loc at) {
   Call call(at);
   mlir::Value source = call.use(tile, "tile");
-  mlir::Value target = call.use(tensor, "tensor");
-  auto places = call.useAll(offsets, "offset");
+  mlir::Value target = call.use(box.tensor, "tensor");
+  auto places = call.useAll(box.offsets, "offset");
   if (call.ok)
-    call.make<penstock::nv::TmaStoreOp>(source, target, places, call.nameOf(combined),
-                                        call.nameOf(cache));
+    call.make<penstock::nv::TmaStoreOp>(source, target, places, call.dimsOf(box),
+                                        call.nameOf(combined), call.nameOf(cache));
 }
 
 void seam::asyncArrive(BarrierRef ref, Loc at) {
@@ -291,13 +295,14 @@ void seam::asyncArrive(BarrierRef ref, Loc at) {
     call.make<penstock::nv::AsyncArriveOp>(barriers, index);
 }
 
-void seam::asyncCopy(Ref tensor, Refs offsets, Ref tile, int64_t bytes, bool l1, Loc at) {
+void seam::asyncCopy(const BoxRef &box, Ref tile, int64_t bytes, bool l1, Loc at) {
   Call call(at);
-  mlir::Value source = call.use(tensor, "tensor");
-  auto places = call.useAll(offsets, "offset");
+  mlir::Value source = call.use(box.tensor, "tensor");
+  auto places = call.useAll(box.offsets, "offset");
   mlir::Value target = call.use(tile, "tile");
   if (call.ok)
-    call.make<penstock::nv::AsyncCopyOp>(source, places, target, uint64_t(bytes), l1);
+    call.make<penstock::nv::AsyncCopyOp>(source, places, target, call.dimsOf(box), uint64_t(bytes),
+                                         l1);
 }
 
 void seam::group(Group group, Loc at) {

@@ -145,7 +145,8 @@ static LogicalResult verifyCache(Operation *op, std::optional<StringRef> cache) 
 /// A box of a tensor and a shared tile, as an engine copies them, or threads some
 /// bytes at a time.
 static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, Value tile,
-                               bool byTma, int64_t bytes = 16) {
+                               std::optional<ArrayRef<int64_t>> dims, bool byTma,
+                               int64_t bytes = 16) {
   if (failed(verifySpace(op, tensor, tile::Space::Global, "tensor")) ||
       failed(verifySpace(op, tile, tile::Space::Shared, "tile")))
     return failure();
@@ -169,6 +170,15 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
     return fail(emitCoded(op, HardwareShape)
                 << describe(tensor) << " has rank " << tensorType.getRank()
                 << "; tensors of rank 2 to 5 are copied");
+  int64_t last = tensorType.getRank() - 1;
+  if (dims &&
+      (dims->size() != 2 || dims->front() < 0 || dims->front() >= last || dims->back() != last))
+    return fail(emitCoded(op, HardwareShape)
+                    << "`" << op->getName().stripDialect()
+                    << "` copies rows, whose elements lie along the last dimension of "
+                    << describe(tensor),
+                "name two dimensions, the second of them " + std::to_string(last) +
+                    "; or copy with b.copy");
   if (tileType.getDimSize(1) * tileType.getElementTypeBitWidth() % (8 * bytes))
     return fail(emitCoded(op, HardwareShape) << "the rows of " << describe(tile)
                                              << " are not multiples of " << bytes << " bytes",
@@ -364,7 +374,7 @@ LogicalResult WaitOp::verify() { return verifyIndex(*this, getBarriers(), getInd
 //===----------------------------------------------------------------------===//
 
 LogicalResult TmaLoadOp::verify() {
-  if (failed(verifyBox(*this, getSource(), getOffsets(), getTarget(), true)) ||
+  if (failed(verifyBox(*this, getSource(), getOffsets(), getTarget(), getDims(), true)) ||
       failed(verifyMulticast(*this, getMulticast())) || failed(verifyCache(*this, getCache())))
     return failure();
   return verifyIndex(*this, getBarriers(), getIndex());
@@ -400,7 +410,7 @@ LogicalResult TmaStoreOp::verify() {
                 "declare the argument as Out<..> or InOut<..>");
   if (failed(verifyCache(*this, getCache())) || failed(verifyCombination(*this)))
     return failure();
-  return verifyBox(*this, getTarget(), getOffsets(), getSource(), true);
+  return verifyBox(*this, getTarget(), getOffsets(), getSource(), getDims(), true);
 }
 
 LogicalResult TmaWaitOp::verify() { return verifyGroups(*this, getPending(), 63); }
@@ -414,7 +424,7 @@ LogicalResult AsyncCopyOp::verify() {
     return fail(emitCoded(*this, HardwareShape) << "`cp_async` of " << bytes << " bytes of "
                                                 << describe(getTarget()) << " at a time",
                 "4, 8 or 16 bytes are copied, and at least one element");
-  return verifyBox(*this, getSource(), getOffsets(), getTarget(), false, bytes);
+  return verifyBox(*this, getSource(), getOffsets(), getTarget(), getDims(), false, bytes);
 }
 
 LogicalResult AsyncArriveOp::verify() { return verifyIndex(*this, getBarriers(), getIndex()); }

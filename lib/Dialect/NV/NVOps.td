@@ -264,6 +264,9 @@ def NV_TmaLoadOp : NV_BarrierOp<"tma.load", [AttrSizedOperandSegments]> {
     barrier; what lies outside of the tensor reads as zero. Rows of the tensor
     are multiples of 16 bytes, which the launch checks.
 
+    Rows of the tile lie along the tensor's last but one dimension, or along the
+    first of `dims`; columns along its last.
+
     With `multicast` the box is read once and arrives in every block of the
     cluster whose bit is set: in the same tile, and on the same barrier there.
     `cache` says what the second-level cache keeps: "evict_first",
@@ -277,16 +280,16 @@ def NV_TmaLoadOp : NV_BarrierOp<"tma.load", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$offsets, AnyMemRef:$target,
                        NV_Barriers:$barriers, Index:$index, Optional<I32>:$multicast,
-                       OptionalAttr<StrAttr>:$cache);
+                       OptionalAttr<DenseI64ArrayAttr>:$dims, OptionalAttr<StrAttr>:$cache);
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$offsets,
                                  "::mlir::Value":$target, "::mlir::Value":$barriers,
-                                 "::mlir::Value":$index), [{
+                                 "::mlir::Value":$index, "::mlir::DenseI64ArrayAttr":$dims), [{
     build($_builder, $_state, source, offsets, target, barriers, index,
-          /*multicast=*/::mlir::Value(), /*cache=*/::mlir::StringAttr());
+          /*multicast=*/::mlir::Value(), dims, /*cache=*/::mlir::StringAttr());
   }]>];
   let assemblyFormat = [{
     $source `[` $offsets `]` `to` $target `,` $barriers `[` $index `]`
-    (`multicast` $multicast^)? (`cache` $cache^)? attr-dict
+    (`dims` $dims^)? (`multicast` $multicast^)? (`cache` $cache^)? attr-dict
     `:` type($source) `,` type($target) `,` qualified(type($barriers))
   }];
 }
@@ -295,7 +298,8 @@ def NV_TmaStoreOp : NV_EffectOp<"tma.store"> {
   let summary = "copies a shared tile to a box of a tensor, by TMA";
   let description = [{
     Issued by one thread, as part of its next group. What lies outside of the
-    tensor is not written. With `combine` each element is combined with what the
+    tensor is not written; the offsets are not negative. `dims` is that of
+    `nv.tma.load`. With `combine` each element is combined with what the
     tensor holds, as a whole even if other blocks do the same: "add", "min" or
     "max".
 
@@ -305,14 +309,16 @@ def NV_TmaStoreOp : NV_EffectOp<"tma.store"> {
     ```
   }];
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target, Variadic<Index>:$offsets,
-                       OptionalAttr<StrAttr>:$combine, OptionalAttr<StrAttr>:$cache);
+                       OptionalAttr<DenseI64ArrayAttr>:$dims, OptionalAttr<StrAttr>:$combine,
+                       OptionalAttr<StrAttr>:$cache);
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::Value":$target,
-                                 "::mlir::ValueRange":$offsets), [{
-    build($_builder, $_state, source, target, offsets, /*combine=*/::mlir::StringAttr(),
+                                 "::mlir::ValueRange":$offsets,
+                                 "::mlir::DenseI64ArrayAttr":$dims), [{
+    build($_builder, $_state, source, target, offsets, dims, /*combine=*/::mlir::StringAttr(),
           /*cache=*/::mlir::StringAttr());
   }]>];
   let assemblyFormat = [{
-    $source `to` $target `[` $offsets `]` (`combine` $combine^)? (`cache` $cache^)?
+    $source `to` $target `[` $offsets `]` (`dims` $dims^)? (`combine` $combine^)? (`cache` $cache^)?
     attr-dict `:` type($source) `,` type($target)
   }];
   let hasVerifier = 1;
@@ -339,7 +345,7 @@ def NV_AsyncCopyOp : NV_EffectOp<"cp_async"> {
     All threads of the scope copy 16 bytes at a time, or 8 or 4, which rows of
     tensor and tile must be multiples of. What lies outside of the tensor reads as
     zero. Complete after `nv.cp_async.wait_group` and a synchronisation, or when
-    the barrier of `nv.cp_async.arrive` is. With `l1`, and always with fewer than
+    the barrier of `nv.cp_async.arrive` is. `dims` is that of `nv.tma.load`. With `l1`, and always with fewer than
     16 bytes, the first-level cache is used as well.
 
     ```mlir
@@ -347,13 +353,10 @@ def NV_AsyncCopyOp : NV_EffectOp<"cp_async"> {
     ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$offsets, AnyMemRef:$target,
+                       OptionalAttr<DenseI64ArrayAttr>:$dims,
                        DefaultValuedAttr<I64Attr, "16">:$bytes, UnitAttr:$l1);
-  let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$offsets,
-                                 "::mlir::Value":$target), [{
-    build($_builder, $_state, source, offsets, target, /*bytes=*/16);
-  }]>];
   let assemblyFormat = [{
-    $source `[` $offsets `]` `to` $target (`bytes` $bytes^)? (`l1` $l1^)? attr-dict
+    $source `[` $offsets `]` `to` $target (`dims` $dims^)? (`bytes` $bytes^)? (`l1` $l1^)? attr-dict
     `:` type($source) `,` type($target)
   }];
   let hasVerifier = 1;

@@ -23,7 +23,7 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const Executing &) {
   View view = viewOf(op.getTarget());
   const layout::SharedTile &tile = shared.lookup(view.root).layout;
   unsigned rank = op.getOffsets().size();
-  Value map = tensorMap(op.getSource(), op.getTarget());
+  Value map = tensorMap(op.getSource(), op.getTarget(), op.getDims());
   Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
   if (pair) // of the first block: the rank is bit 24 of an address
     barrier = andBits(barrier, 0xfeffffff);
@@ -62,7 +62,7 @@ void Lowering::lowerTmaStore(nv::TmaStoreOp op, const Executing &) {
   View view = viewOf(op.getSource());
   const layout::SharedTile &tile = shared.lookup(view.root).layout;
   unsigned rank = op.getOffsets().size();
-  Value map = tensorMap(op.getTarget(), op.getSource());
+  Value map = tensorMap(op.getTarget(), op.getSource(), op.getDims());
   Value first = engineAddress(view);
   for (int64_t chunk = 0; chunk < tile.chunks(); ++chunk) {
     SmallVector<Value> operands = {map};
@@ -135,28 +135,29 @@ LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by) 
   layout::Fragment fragment = layout::spread(rows, cols, threads, vector);
   auto [row, col] = baseOf(fragment, by);
   unsigned rank = op.getOffsets().size();
+  size_t alongRows = rowDim(rank, op.getDims());
   needRows(op.getSource(), unsigned(piece));
-  Value height = asI32(tensorSize(op.getSource(), rank - 2));
   Value width = asI32(tensorSize(op.getSource(), rank - 1));
   SmallVector<Value> indices;
   for (Value offset : op.getOffsets())
     indices.push_back(asI32(offset));
-  Value firstRow = indices[rank - 2], firstCol = indices[rank - 1];
+  Value firstRow = indices[alongRows], firstCol = indices[rank - 1];
   for (int64_t reg = 0; reg < fragment.registers; reg += vector) {
     layout::Coordinate offset = fragment.offsetOf(reg);
     Value tileRow = add(row, offset.row), tileCol = add(col, offset.col);
     auto copy = [&] {
-      indices[rank - 2] = add(firstRow, tileRow);
+      indices[alongRows] = add(firstRow, tileRow);
       indices[rank - 1] = add(firstCol, tileCol);
       // Bytes of the piece that lie in the tensor.
       Value left = arith::SubIOp::create(builder, loc, width, indices[rank - 1]);
       left = arith::MinSIOp::create(builder, loc, left, i32(vector));
       left = arith::MaxSIOp::create(builder, loc, left, i32(0));
-      Value inside = cmp(arith::CmpIPredicate::ult, indices[rank - 2], height);
-      for (unsigned dim = 0; dim + 2 < rank; ++dim)
-        inside = arith::AndIOp::create(
-            builder, loc, inside,
-            cmp(arith::CmpIPredicate::ult, indices[dim], asI32(tensorSize(op.getSource(), dim))));
+      Value inside;
+      for (unsigned dim = 0; dim + 1 < rank; ++dim) {
+        Value here =
+            cmp(arith::CmpIPredicate::ult, indices[dim], asI32(tensorSize(op.getSource(), dim)));
+        inside = inside ? arith::AndIOp::create(builder, loc, inside, here).getResult() : here;
+      }
       Value present = arith::SelectOp::create(builder, loc, inside, mul(left, bytes), i32(0));
       // An address outside is not read, but must still be an address.
       Value any = cmp(arith::CmpIPredicate::ne, present, i32(0));

@@ -57,6 +57,11 @@ enum class Spread : uint8_t { TensorRows, Accumulator, Coalesced };
 /// as integers.
 Type storedAs(Type element);
 
+/// The dimension of a tensor along which the rows of a box lie.
+inline size_t rowDim(size_t rank, std::optional<llvm::ArrayRef<int64_t>> dims) {
+  return dims ? size_t(dims->front()) : rank - 2;
+}
+
 /// A tile in registers.
 struct RegisterTile {
   Spread spread = Spread::Coalesced;
@@ -167,7 +172,7 @@ private:
   /// Tells the launch that rows of a tensor are multiples of so many bytes.
   void needRows(Value tensor, unsigned bytes);
   /// The tensor map for boxes of this tile, and its address.
-  Value tensorMap(Value tensor, Value tile);
+  Value tensorMap(Value tensor, Value tile, std::optional<llvm::ArrayRef<int64_t>> dims);
 
   // LowerBarriers.cpp
   void initialise();

@@ -116,7 +116,7 @@ private:
     if (!parts.fill || parts.fill.getTarget() != acc || !isZero(parts.fill.getValue()))
       return refuse(parts.gemm, "its accumulator is not filled with zeros before the loop");
     if (!parts.store || parts.store.getSource() != acc || !parts.store.writesTensor() ||
-        !isAlongLastDims(parts.store))
+        !copiesRows(parts.store))
       return refuse(parts.gemm, "its accumulator is not copied to a tensor after the loop");
     auto schedule = parts.loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
     sched::Schedule resolved{{schedule.getStage().begin(), schedule.getStage().end()},
@@ -159,14 +159,15 @@ private:
     if (parts.gemm || !copy.readsTensor() || copy.getFill() || !isWholeTile(copy.getTarget()))
       return false;
     auto from = cast<MemRefType>(copy.getSource().getType());
-    return from == tile::tensorType(from.getElementType(), from.getRank()) &&
-           isAlongLastDims(copy) && !isLoaded(copy.getTarget());
+    return from == tile::tensorType(from.getElementType(), from.getRank()) && copiesRows(copy) &&
+           !isLoaded(copy.getTarget());
   }
-  /// Engines copy rows.
-  static bool isAlongLastDims(tile::CopyOp copy) {
+  /// Engines copy rows, whose elements lie along the last dimension.
+  static bool copiesRows(tile::CopyOp copy) {
     Value tensor = copy.readsTensor() ? copy.getSource() : copy.getTarget();
-    int64_t rank = cast<MemRefType>(tensor.getType()).getRank();
-    return llvm::equal(copy.getTensorDims(), ArrayRef<int64_t>{rank - 2, rank - 1});
+    int64_t last = cast<MemRefType>(tensor.getType()).getRank() - 1;
+    SmallVector<int64_t> dims = copy.getTensorDims();
+    return dims.size() == 2 && dims[0] < last && dims[1] == last;
   }
   bool isLoaded(Value tile) {
     return llvm::any_of(parts.loads, [&](tile::CopyOp load) { return load.getTarget() == tile; });
@@ -338,7 +339,7 @@ private:
         for (tile::CopyOp load : parts.loads) {
           loc = load.getLoc();
           nv::TmaLoadOp::create(b, loc, load.getSource(), offsetsOf(load, mapping),
-                                tiles.lookup(load.getTarget()), full, slot);
+                                tiles.lookup(load.getTarget()), full, slot, load.getDimsAttr());
         }
         return {};
       });
@@ -417,7 +418,8 @@ private:
     SmallVector<Value> offsets(parts.store.getTargetOffsets());
     if (n)
       offsets.back() = arith::AddIOp::create(b, loc, offsets.back(), index(n));
-    nv::TmaStoreOp::create(b, loc, tile, parts.store.getTarget(), offsets);
+    nv::TmaStoreOp::create(b, loc, tile, parts.store.getTarget(), offsets,
+                           parts.store.getDimsAttr());
     nv::TmaCommitOp::create(b, loc);
     nv::TmaWaitOp::create(b, loc, 0, read);
   }
@@ -476,7 +478,7 @@ private:
       SmallVector<Value> offsets(parts.store.getTargetOffsets());
       offsets.back() = arith::AddIOp::create(b, loc, offsets.back(), index(n));
       tile::CopyOp::create(b, loc, registers, ValueRange{}, parts.store.getTarget(), offsets,
-                           Value(), Value(), DenseI64ArrayAttr(), StringAttr());
+                           Value(), Value(), parts.store.getDimsAttr(), StringAttr());
     };
     if (!blackwell)
       return storeRegisters(acc, 0);

@@ -362,15 +362,17 @@ void Lowering::needRows(Value tensor, unsigned bytes) {
     result.rowAligned.push_back(rule);
 }
 
-Value Lowering::tensorMap(Value tensor, Value tile) {
+Value Lowering::tensorMap(Value tensor, Value tile, std::optional<ArrayRef<int64_t>> dims) {
   View view = viewOf(tile);
   const layout::SharedTile &layout = shared.find(view.root)->second.layout;
   auto type = cast<MemRefType>(tensor.getType());
   TensorMapRecipe recipe;
   recipe.argument = cast<BlockArgument>(tensor).getArgNumber() - 1;
   recipe.dataType = mapType(type.getElementType());
-  recipe.box = {uint32_t(layout.chunkCols()), uint32_t(view.shape[0])};
-  recipe.box.resize(size_t(type.getRank()), 1);
+  size_t rank = size_t(type.getRank());
+  recipe.box.resize(rank, 1);
+  recipe.box[0] = uint32_t(layout.chunkCols());
+  recipe.box[rank - 1 - rowDim(rank, dims)] = uint32_t(view.shape[0]);
   recipe.swizzle = layout::tensorMapCode(layout.swizzle);
   needRows(tensor, 16);
   unsigned number = unsigned(llvm::find(result.maps, recipe) - result.maps.begin());
