@@ -10,6 +10,7 @@
 #include "PTX/Parser.h"
 #include "penstock/limits.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace penstock;
@@ -120,8 +121,12 @@ private:
         error(LaunchNull, "the emulator has no memory for `" + info.arguments[i].name + "`");
         return false;
       }
+      // What stands for an empty tensor is one element, zero.
+      static constexpr uint8_t zeros[16] = {};
       if (bytes)
         device.write(addresses.back(), tensor.data, bytes);
+      else
+        device.write(addresses.back(), zeros, sizeof zeros);
     }
     return true;
   }
@@ -171,15 +176,16 @@ private:
     map.base = addresses[recipe.argument];
     map.swizzle = recipe.swizzle;
     map.strides[0] = bytes;
+    // A map cannot be empty.
+    bool empty = std::ranges::count(tensor.sizes, 0) != 0;
     for (size_t d = 0; d < rank; ++d) {
       size_t from = rank - 1 - d;
-      // A map cannot be empty; nothing is copied through this one.
-      map.dims[d] = uint64_t(std::max<int64_t>(1, tensor.sizes[from]));
+      map.dims[d] = empty ? 1 : uint64_t(tensor.sizes[from]);
       map.box[d] = recipe.box[d];
       if (d)
         map.strides[d] = uint64_t(tensor.strides[from]) * bytes;
       // The stride of a dimension of one element is never used, but checked.
-      if (d && (tensor.sizes[from] <= 1 || map.strides[d] == 0))
+      if (d && (map.dims[d] == 1 || map.strides[d] == 0))
         map.strides[d] = (map.strides[d] + 15) / 16 * 16 + (map.strides[d] == 0 ? 16 : 0);
     }
     if (std::string rule = emu::checkTensorMap(map); !rule.empty()) {

@@ -21,7 +21,8 @@
 namespace penstock {
 
 /// What cuTensorMapEncodeTiled is called with, beside address, sizes and strides
-/// of the tensor argument. Dimensions are innermost first, as it wants them.
+/// of the tensor argument. Dimensions are innermost first, as it wants them. The map
+/// of an empty tensor is that of one element, zero.
 struct TensorMapRecipe {
   unsigned argument = 0;
   unsigned dataType = 0; ///< CUtensorMapDataType

@@ -153,6 +153,35 @@ TEST(Automatic, EightBitElements) {
     }
 }
 
+/// Always three tiles, whether there are any or not.
+struct ThreeTiles {
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f32, 2> C) const {
+    auto [bm, bn] = b.grid(ceil_div(C.size(0), 128), ceil_div(C.size(1), 64));
+    auto As = b.shared<f16>(128, 32), Bs = b.shared<f16>(64, 32);
+    auto acc = b.local<f32>(128, 64);
+    b.fill(acc, 0);
+    for (Index k : b.pipelined(3, {.num_stages = 2})) {
+      b.copy(A.at(bm * 128, k * 32), As);
+      b.copy(B.at(bn * 64, k * 32), Bs);
+      b.gemm(As, transposed(Bs), acc);
+    }
+    b.copy(acc, C.at(bm * 128, bn * 64));
+  }
+};
+
+TEST(Automatic, EmptyTensorsReadAsZero) {
+  for (Target target : {Target::sm_90a().emulated(), Target::sm_100a().emulated()}) {
+    auto compiled = try_compile(ThreeTiles{}, target);
+    ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+    std::vector<f16> none;
+    std::vector<float> c(128 * 64, -77);
+    auto found = compiled.kernel.try_launch({}, view(none, {128, 0}), view(none, {64, 0}),
+                                            view(c, {128, 64}));
+    EXPECT_TRUE(found.empty()) << to_text(found);
+    EXPECT_TRUE(std::ranges::all_of(c, [](float x) { return x == 0; }));
+  }
+}
+
 TEST(Automatic, OtherFormsAreRefused) {
   expectRefused(Divided{Form::ProductBeforeCopy}, Target::sm_100a(), {1601, "load later"},
                 __FILE__);
