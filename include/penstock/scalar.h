@@ -32,8 +32,16 @@ inline constexpr bool isUnsigned = std::is_unsigned_v<T> && !std::is_same_v<T, b
 template <class From, class To>
 inline constexpr bool convertsUnsigned = isUnsigned<From> || (isFloating<From> && isUnsigned<To>);
 
+/// Numbers of the host that stand for a Scalar<T>: those of C++, and elements.
+template <class V, class T>
+inline constexpr bool isLiteralOf =
+    (std::is_arithmetic_v<V> && (isFloating<T> || std::is_integral_v<V>)) ||
+    (std::is_same_v<V, T> && isFloating<T>);
+
 template <class T, class V> Ref literalOf(V value, Loc at) {
-  if constexpr (isFloating<T>)
+  if constexpr (!std::is_arithmetic_v<V>)
+    return literal(ElementOf<T>::value, static_cast<double>(static_cast<float>(value)), at);
+  else if constexpr (isFloating<T>)
     return literal(ElementOf<T>::value, static_cast<double>(value), at);
   else
     return literal(ElementOf<T>::value, static_cast<int64_t>(value), at);
@@ -62,7 +70,7 @@ template <class T> struct ScalarArg {
   ScalarArg(const Scalar<T> &value, Loc at = here());
   ScalarArg(const Var<T> &value, Loc at = here());
   template <class A>
-    requires(std::is_arithmetic_v<A> && (isFloating<T> || std::is_integral_v<A>))
+    requires isLiteralOf<A, T>
   ScalarArg(A value, Loc at = here()) : ref(literalOf<T>(value, at)), at(at) {}
   template <class U>
     requires convertsTo<U, T>
@@ -142,7 +150,7 @@ public:
   Scalar &operator=(const Scalar &) = delete;
   explicit Scalar(detail::Ref ref) : ref(ref) {}
   template <class A>
-    requires(std::is_arithmetic_v<A> && (detail::isFloating<T> || std::is_integral_v<A>))
+    requires detail::isLiteralOf<A, T>
   Scalar(A value, Loc at = here()) : ref(detail::literalOf<T>(value, at)) {}
   template <class U>
     requires detail::convertsTo<U, T>

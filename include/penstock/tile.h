@@ -34,7 +34,7 @@ template <class T> struct ExprArg {
   ExprArg(const Scalar<T> &value, Loc at = here()) : ref(value.ref), at(at) {}
   ExprArg(const Var<T> &value, Loc at = here()) : ref(ScalarArg<T>(value, at).ref), at(at) {}
   template <class A>
-    requires(std::is_arithmetic_v<A> && (isFloating<T> || std::is_integral_v<A>))
+    requires isLiteralOf<A, T>
   ExprArg(A value, Loc at = here()) : ref(literalOf<T>(value, at)), at(at) {}
   template <class U>
     requires convertsTo<U, T>

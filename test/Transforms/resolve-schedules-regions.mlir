@@ -315,3 +315,30 @@ func.func @part_of_a_part(%n: index, %C: !t {tile.access = "inout"}) attributes 
   } {tile.schedule = #tile.schedule<stage = [0, 0, 0], order = [1, 0, 2]>}
   return
 }
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+!l = memref<4xi32, strided<[1]>, #tile.space<shared>>
+
+// Who prints a tile reads it, and sees the half that no iteration writes.
+func.func @printed(%A: !t {tile.access = "in"}, %n: index) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i3 = arith.constant 3 : i32
+  %s = tile.alloc "s" : !s
+  tile.fill %s, %i3 : !s, i32
+  scf.for %k = %c0 to %n step %c1 {
+    %low = memref.subview %s[0] [4] [1] : !s to !l
+    // expected-error @+4 {{PS1203: this schedule lets `copy a tile -> s` overwrite `s`}}
+    // expected-note @+3 {{label: writes s for iteration k+1}}
+    // expected-note @+2 {{help: give `copy a tile -> s` stage 1 or later}}
+    // expected-note @+1 {{help: `s` has one version}}
+    tile.copy %A[%k] to %low : !t to !l
+    // expected-note @+2 {{still reading s}}
+    // expected-note @+1 {{label}}
+    tile.print "{}" %s : !s
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
+  return
+}

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 using namespace penstock::fuzz;
@@ -439,11 +440,34 @@ public:
   }
 
 private:
-  /// Makes both instances of a broken pair exist somewhere.
+  /// Does the pair touch a common cell in iterations \p k and that of its distance, as
+  /// far as places are known?
+  bool meets(const BrokenPair &pair, int64_t k) const {
+    auto cellsOf = [&](int statement, int64_t iteration) {
+      std::set<int64_t> cells;
+      for (const Action &action : loop.statements[size_t(statement)].actions)
+        for (const auto *side : {&action.reads, &action.writes})
+          for (const Touch &touch : *side)
+            if (touch.buffer == pair.buffer && !touch.box.opaque())
+              forEachCell(loop.buffers[size_t(touch.buffer)], touch.box, iteration, World(),
+                          [&](int64_t cell) { cells.insert(cell); });
+      return cells;
+    };
+    std::set<int64_t> earlier = cellsOf(pair.first, k),
+                      later = cellsOf(pair.second, k + pair.distance);
+    return std::any_of(later.begin(), later.end(),
+                       [&](int64_t cell) { return earlier.contains(cell); });
+  }
+
+  /// Makes both instances of a broken pair exist, where they meet if that is known.
   void showPair(World &world, const BrokenPair &pair) {
     if (world.trips <= pair.distance)
       return;
-    int64_t k = random.below(world.trips - pair.distance);
+    std::vector<int64_t> places;
+    for (int64_t at = 0; at < world.trips - pair.distance; ++at)
+      if (meets(pair, at))
+        places.push_back(at);
+    int64_t k = places.empty() ? random.below(world.trips - pair.distance) : random.of(places);
     auto force = [&](int statement, int64_t iteration) {
       const LoopStatement &s = loop.statements[size_t(statement)];
       for (const Term &term : s.guard)

@@ -25,6 +25,7 @@ enum class Form {
   Conditional,
   LoadedTwice,
   PartOfATile,
+  ConditionBehind,
 };
 
 struct Divided {
@@ -68,6 +69,8 @@ struct Divided {
       }
     }
     b.copy(acc, C.at(bm * block_m - (is(Form::StoredBefore) ? 8 : 0), bn * block_n));
+    if (is(Form::ConditionBehind))
+      b.when(bm == 0, [&] { b.store(C.at(0, 0), 1); }); // [condition]
   }
 };
 
@@ -182,12 +185,39 @@ TEST(Automatic, EmptyTensorsReadAsZero) {
   }
 }
 
+/// Elements of 32 bits, which tensor cores round.
+struct Single {
+  bool tf32;
+  int block_m = 128, block_n = 64, block_k = 32;
+  void operator()(Block &b, In<f32, 2> A, In<f32, 2> B, Out<f32, 2> C) const {
+    auto [bm, bn] = b.grid(ceil_div(A.size(0), 128), ceil_div(B.size(0), 64));
+    auto As = b.shared<f32>(128, 32), Bs = b.shared<f32>(64, 32);
+    auto acc = b.local<f32>(128, 64);
+    b.fill(acc, 0);
+    for (Index k : b.pipelined(ceil_div(A.size(1), 32), {.num_stages = 2})) {
+      b.copy(A.at(bm * 128, k * 32), As);
+      b.copy(B.at(bn * 64, k * 32), Bs);
+      b.gemm(As, transposed(Bs), acc, {.tf32 = tf32}); // [single]
+    }
+    b.copy(acc, C.at(bm * 128, bn * 64));
+  }
+};
+
+TEST(Automatic, RoundingOfOperandsIsAskedFor) {
+  for (Target target : {Target::sm_90a(), Target::sm_100a()}) {
+    expectRefused(Single{false}, target, {1601, "single"}, __FILE__);
+    auto compiled = try_compile(Single{true}, target);
+    EXPECT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+  }
+}
+
 TEST(Automatic, OtherFormsAreRefused) {
   expectRefused(Divided{Form::ProductBeforeCopy}, Target::sm_100a(), {1601, "load later"},
                 __FILE__);
   expectRefused(Divided{Form::Conditional}, Target::sm_100a(), {1601, "multiply"}, __FILE__);
   expectRefused(Divided{Form::LoadedTwice}, Target::sm_100a(), {1601, "load twice"}, __FILE__);
   expectRefused(Divided{Form::PartOfATile}, Target::sm_100a(), {1601, "part"}, __FILE__);
+  expectRefused(Divided{Form::ConditionBehind}, Target::sm_100a(), {1601, "condition"}, __FILE__);
 }
 
 } // namespace

@@ -91,7 +91,7 @@ TEST_P(PrefetchMistakes, AreCaught) {
 constexpr Case<Prefetch> cases[] = {
     {Prefetch::BeyondTheEnd, "BeyondTheEnd", {2111, "load A"}, {1615, "load A"}},
     {Prefetch::UnusedPrologue, "UnusedPrologueOfOneTile", {2111, "load A"}, {1615, "load A"}, 1},
-    {Prefetch::UnusedPrologue, "UnusedPrologueOfNoTile", {2104, "load A"}, {1615, "load A"}, 0},
+    {Prefetch::UnusedPrologue, "UnusedPrologueOfNoTile", {2111, "load A"}, {1615, "load A"}, 0},
     {Prefetch::IntoTheSlotInUse,
      "IntoTheSlotInUse",
      {2101, "load A", "load A"},

@@ -139,6 +139,12 @@ void MapOp::getAccesses(SmallVectorImpl<TileAccess> &accesses) {
   accesses.push_back(writing(getTarget()));
 }
 
+void PrintOp::getAccesses(SmallVectorImpl<TileAccess> &accesses) {
+  for (Value printed : getOperands())
+    if (isa<MemRefType>(printed.getType()))
+      accesses.push_back(reading(printed));
+}
+
 void LoadOp::getAccesses(SmallVectorImpl<TileAccess> &accesses) {
   accesses.push_back(element(reading(getSource()), getIndices()));
 }

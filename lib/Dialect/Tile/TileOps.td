@@ -402,7 +402,8 @@ def Tile_WaitOp : Tile_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
 // Looking inside
 //===----------------------------------------------------------------------===//
 
-def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_PrintOp : Tile_Op<"print", [DeclareOpInterfaceMethods<Tile_AccessOpInterface>,
+                                     MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "prints a text with scalars or a whole tile";
   let description = [{
     Each `{}` of the text stands for one operand. The lines of one block come

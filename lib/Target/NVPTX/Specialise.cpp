@@ -91,9 +91,10 @@ private:
         parts.fill = fill;
       } else if (auto copy = dyn_cast<tile::CopyOp>(op); copy && !parts.store && parts.loop) {
         parts.store = copy;
-      } else if (isa<tile::TileDialect>(op.getDialect()) &&
-                 !isa<tile::AllocOp, tile::AssertOp, tile::GridOp, tile::DivModOp, tile::BindOp>(
-                     op)) {
+      } else if (op.getNumRegions() ||
+                 (isa<tile::TileDialect>(op.getDialect()) &&
+                  !isa<tile::AllocOp, tile::AssertOp, tile::GridOp, tile::DivModOp, tile::BindOp>(
+                      op))) {
         foreign = &op;
       }
     }
@@ -110,6 +111,9 @@ private:
     if (!isLoaded(tileOf(parts.gemm.getA())) || !isLoaded(tileOf(parts.gemm.getB())))
       return refuse(parts.gemm, "it multiplies something else than whole tiles that the loop's "
                                 "copies fill");
+    bool single = cast<MemRefType>(parts.gemm.getA().getType()).getElementType().isF32();
+    if (single && parts.gemm.getPrecision() == tile::Precision::Full)
+      return refuse(parts.gemm, "tensor cores multiply f32 as TF32, which {.tf32 = true} allows");
     Value acc = parts.gemm.getAcc();
     if (!isWholeTile(acc))
       return refuse(parts.gemm, "its accumulator is no whole tile");
