@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace penstock;
 
-/// Loops are taken round by round up to this number, nested ones together: each
-/// round is compared with all others.
-static constexpr int64_t mostRounds = 64;
-
 //===----------------------------------------------------------------------===//
 // What runs
 //===----------------------------------------------------------------------===//
@@ -199,27 +195,36 @@ LoopAccesses::commonInvariants(sched::BufferId buffer, size_t rank, bool readAft
 /// Where a box lies that is not known along a dimension.
 static constexpr sched::AffineInterval anywhere = {0, -(int64_t(1) << 30), int64_t(1) << 31};
 
-sched::Region LoopAccesses::regionOf(const Access &access, bool write, bool tensor,
+sched::Region LoopAccesses::regionOf(const Access &access, bool write, MemRefType type,
                                      ArrayRef<Invariants> common) {
   sched::Region region;
   if (access.box.empty())
     return region;
   size_t known = 0;
-  for (auto [extent, invariants] : llvm::zip_equal(access.box, common)) {
+  for (auto [extent, invariants, size] : llvm::zip_equal(access.box, common, type.getShape())) {
     bool comparable = extent.begin && extent.length >= 0 && extent.begin->invariants == invariants;
     known += comparable;
     if (comparable)
       region.box.push_back({extent.begin->scale, extent.begin->offset, extent.length});
     else // anywhere along this dimension
-      region.box.push_back(anywhere);
+      region.box.push_back(ShapedType::isDynamic(size) ? anywhere
+                                                       : sched::AffineInterval{0, 0, size});
   }
   region.kind = sched::Region::Kind::Box;
   // A box that is too large would pretend that a tile is written where it is
   // not; too large a read, or a write of a tensor, does no such harm.
-  bool exact = known == common.size();
-  if (known == 0 || (!exact && write && !tensor))
+  bool exact = known == common.size(), tile = type.hasStaticShape();
+  if (tile ? write && !exact : known == 0)
     region = {sched::Region::Kind::Unknown, {}};
   return region;
+}
+
+/// Whether a read is at a place that nobody knows.
+bool LoopAccesses::isAnywhere(const Access &access, ArrayRef<Invariants> common) {
+  return llvm::any_of(llvm::zip(access.box, common), [](auto pair) {
+    auto &[extent, invariants] = pair;
+    return !extent.begin || extent.length < 0 || extent.begin->invariants != invariants;
+  });
 }
 
 /// A whole tile as a box, so that parts of it can be taken away.
@@ -233,22 +238,53 @@ static sched::Region asBox(sched::Region region, MemRefType type) {
 }
 
 /// The parts of a read that see what others wrote.
-std::vector<sched::Region> LoopAccesses::readBy(const Access &access, sched::Region region,
-                                                MemRefType type,
-                                                const std::vector<sched::Region> &written) {
-  if (!access.inSequence || written.empty())
+static std::vector<sched::Region> seenBy(sched::Region region, bool isAnywhere, MemRefType type,
+                                         const std::vector<sched::Region> &written) {
+  if (written.empty())
     return {region};
   // Of a read whose place is not known, no part can be taken away.
   sched::Region box = asBox(region, type);
-  if (llvm::is_contained(box.box, anywhere))
+  if (isAnywhere)
     return sched::covered(box, written) ? std::vector<sched::Region>() : std::vector{region};
   return sched::uncovered(box, written);
+}
+
+/// Makes a box of two that lie side by side, or one on the other.
+static bool join(sched::Region &known, const sched::Region &more) {
+  if (known == more)
+    return true;
+  if (known.kind != sched::Region::Kind::Box || more.kind != sched::Region::Kind::Box)
+    return false;
+  sched::AffineInterval *differs = nullptr;
+  const sched::AffineInterval *other = nullptr;
+  for (auto [mine, theirs] : llvm::zip_equal(known.box, more.box)) {
+    if (mine == theirs)
+      continue;
+    if (differs || mine.scale != theirs.scale)
+      return false;
+    differs = &mine;
+    other = &theirs;
+  }
+  int64_t end = differs->offset + differs->length, otherEnd = other->offset + other->length;
+  if (other->offset > end || differs->offset > otherEnd)
+    return false;
+  differs->offset = std::min(differs->offset, other->offset);
+  differs->length = std::max(end, otherEnd) - differs->offset;
+  return true;
+}
+
+/// Rounds of a loop often touch parts that are one part together.
+static void addTo(std::vector<sched::Access> &accesses, sched::Access access) {
+  for (sched::Access &known : llvm::reverse(accesses))
+    if (known.buffer == access.buffer && known.write == access.write &&
+        known.maybe == access.maybe && join(known.region, access.region))
+      return;
+  accesses.push_back(std::move(access));
 }
 
 void LoopAccesses::finish(sched::Problem &problem, ArrayRef<Value> buffers) const {
   for (sched::BufferId buffer = 0; buffer < buffers.size(); ++buffer) {
     auto type = cast<MemRefType>(buffers[buffer].getType());
-    bool tensor = tile::isGlobal(buffers[buffer]);
     std::vector<Invariants> common = commonInvariants(buffer, static_cast<size_t>(type.getRank()),
                                                       !problem.buffers[buffer].readAfter.empty());
     // What a statement writes before it reads it, it reads from no earlier
@@ -266,14 +302,16 @@ void LoopAccesses::finish(sched::Problem &problem, ArrayRef<Value> buffers) cons
         written.clear();
       last = &access;
       auto &to = problem.statements[access.statement].accesses;
-      if (access.reads)
-        for (const sched::Region &left :
-             readBy(access, regionOf(access, false, tensor, common), type, written))
-          to.push_back({buffer, false, left});
+      if (access.reads && !access.inSequence)
+        addTo(to, {buffer, false, regionOf(access, false, type, common)});
+      else if (access.reads)
+        for (const sched::Region &left : seenBy(regionOf(access, false, type, common),
+                                                isAnywhere(access, common), type, written))
+          addTo(to, {buffer, false, left});
       if (!access.writes)
         continue;
-      sched::Region region = regionOf(access, true, tensor, common);
-      to.push_back({buffer, true, region, sched::Proxy::Generic, access.maybe});
+      sched::Region region = regionOf(access, true, type, common);
+      addTo(to, {buffer, true, region, sched::Proxy::Generic, access.maybe});
       if (access.settles && !access.maybe)
         writing.push_back(region);
     }

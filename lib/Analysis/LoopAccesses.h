@@ -21,7 +21,9 @@ namespace penstock {
 
 class LoopAccesses {
 public:
-  explicit LoopAccesses(mlir::scf::ForOp loop) : loop(loop) {}
+  /// Loops inside of a statement are taken round by round up to \p mostRounds, nested
+  /// ones together.
+  LoopAccesses(mlir::scf::ForOp loop, int64_t mostRounds) : loop(loop), mostRounds(mostRounds) {}
 
   /// All that a statement touches. \p bufferOf numbers allocations and tensors.
   void add(sched::StatementId statement, mlir::Operation *op,
@@ -64,13 +66,12 @@ private:
   std::vector<Extent> boxOf(const tile::TileAccess &access) const;
   std::vector<Invariants> commonInvariants(sched::BufferId buffer, size_t rank,
                                            bool readAfter) const;
-  static sched::Region regionOf(const Access &access, bool write, bool tensor,
+  static sched::Region regionOf(const Access &access, bool write, mlir::MemRefType type,
                                 llvm::ArrayRef<Invariants> common);
-  static std::vector<sched::Region> readBy(const Access &access, sched::Region region,
-                                           mlir::MemRefType type,
-                                           const std::vector<sched::Region> &written);
+  static bool isAnywhere(const Access &access, llvm::ArrayRef<Invariants> common);
 
   mlir::scf::ForOp loop;
+  int64_t mostRounds;
   KnownValues rounds; ///< of the loops around what is visited
   int64_t repeated = 1;
   size_t operations = 0;

@@ -21,9 +21,13 @@ using namespace penstock;
 
 namespace {
 
+/// Loops inside of a statement that are taken round by round; each round is compared
+/// with all others.
+constexpr int64_t mostRounds = 64;
+
 class Analyzer {
 public:
-  explicit Analyzer(scf::ForOp loop) : accesses(loop) { result.loop = loop; }
+  explicit Analyzer(scf::ForOp loop) : accesses(loop, mostRounds) { result.loop = loop; }
 
   PipelineLoop run() {
     scf::ForOp loop = result.loop;
@@ -33,6 +37,8 @@ public:
     for (size_t i = 0; i < result.statements.size(); ++i)
       describe(i);
     accesses.finish(result.problem, result.buffers);
+    if (sched::comparedPairs(result.problem) > sched::maxPairs / 2)
+      takeLoopsAsAWhole();
     finishWaits();
     finishScalars();
     readAnnotations();
@@ -201,6 +207,17 @@ private:
       literal = {literal.condition + ".again", false};
     if (!llvm::is_contained(guard, literal))
       guard.push_back(literal);
+  }
+
+  /// Where rounds are too many to compare, nothing is known of the parts they touch.
+  void takeLoopsAsAWhole() {
+    LoopAccesses coarse(result.loop, 0);
+    for (size_t i = 0; i < result.statements.size(); ++i) {
+      result.problem.statements[i].accesses.clear();
+      coarse.add(static_cast<sched::StatementId>(i), result.statements[i].op,
+                 [&](Value root) { return bufferOf(root); });
+    }
+    coarse.finish(result.problem, result.buffers);
   }
 
   //===------------------------------------------------------------------===//

@@ -11,11 +11,20 @@
 #include <set>
 
 namespace penstock::sched {
-namespace {
 
-/// More pairs of accesses than this are refused: no kernel has them, and the
-/// time to compare them all should not depend on the kindness of the input.
-constexpr size_t maxPairs = size_t(1) << 18;
+size_t comparedPairs(const Problem &problem) {
+  std::vector<size_t> accesses(problem.buffers.size(), 0);
+  for (const Statement &s : problem.statements)
+    for (const Access &a : s.accesses)
+      if (a.buffer < accesses.size() && !problem.buffers[a.buffer].conflictsGiven)
+        ++accesses[a.buffer];
+  size_t pairs = problem.conflicts.size();
+  for (size_t n : accesses)
+    pairs += n * n;
+  return pairs;
+}
+
+namespace {
 
 /// Coordinates and sizes beyond this are mistakes, and would not leave room for
 /// sums in 64 bits.
@@ -255,14 +264,7 @@ void Checker::checkConflict(const GivenConflict &c) {
 }
 
 void Checker::checkSize() {
-  std::vector<size_t> accesses(problem.buffers.size(), 0);
-  for (const Statement &s : problem.statements)
-    for (const Access &a : s.accesses)
-      if (a.buffer < accesses.size() && !problem.buffers[a.buffer].conflictsGiven)
-        ++accesses[a.buffer];
-  size_t pairs = problem.conflicts.size();
-  for (size_t n : accesses)
-    pairs += n * n;
+  size_t pairs = comparedPairs(problem);
   if (pairs > maxPairs)
     error(InstanceTooLarge, problem.place,
           "the loop has " + std::to_string(pairs) +

@@ -196,6 +196,11 @@ Schedule identitySchedule(const Problem &);
 const char *spaceName(Space);
 const char *kindName(StatementKind);
 
+/// How many pairs of accesses are compared, and how many may be: no kernel has more,
+/// and the time to compare them all should not depend on the kindness of the input.
+size_t comparedPairs(const Problem &);
+constexpr size_t maxPairs = size_t(1) << 18;
+
 /// Is the problem well formed? Violations are mistakes of the caller that
 /// built it, or of the user where a loop has a form that no schedule can carry
 /// (a commit under a condition, say). Everything else here may be called only

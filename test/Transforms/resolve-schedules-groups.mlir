@@ -79,3 +79,54 @@ func.func @more_than_copies(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile
   } {tile.schedule = #tile.schedule<num_stages = 3>}
   return
 }
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<1024xi32, #tile.space<shared>>
+!h = memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>
+
+// Rounds that are too many to be compared with each other are no mistake.
+// CHECK-LABEL: func.func @many_rounds
+// CHECK: order = [0, 1, 2, 3, 4], resolved
+func.func @many_rounds(%n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %i3 = arith.constant 3 : i32
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    scf.for %r = %c0 to %c64 step %c1 {
+      %o = arith.muli %r, %c8 : index
+      %part = memref.subview %s[%o] [4] [1] : !s to !h
+      tile.fill %part, %i3 : !h, i32
+      tile.copy %part to %C[%o] : !h to !t
+    }
+    scf.for %r = %c0 to %c64 step %c1 {
+      %o = arith.muli %r, %c8 : index
+      %part = memref.subview %s[%o] [4] [1] : !s to !h
+      tile.fill %part, %i3 : !h, i32
+      tile.copy %part to %C[%o] : !h to !t
+    }
+    scf.for %r = %c0 to %c64 step %c1 {
+      %o = arith.muli %r, %c8 : index
+      %part = memref.subview %s[%o] [4] [1] : !s to !h
+      tile.fill %part, %i3 : !h, i32
+      tile.copy %part to %C[%o] : !h to !t
+    }
+    scf.for %r = %c0 to %c64 step %c1 {
+      %o = arith.muli %r, %c8 : index
+      %part = memref.subview %s[%o] [4] [1] : !s to !h
+      tile.fill %part, %i3 : !h, i32
+      tile.copy %part to %C[%o] : !h to !t
+    }
+    scf.for %r = %c0 to %c64 step %c1 {
+      %o = arith.muli %r, %c8 : index
+      %part = memref.subview %s[%o] [4] [1] : !s to !h
+      tile.fill %part, %i3 : !h, i32
+      tile.copy %part to %C[%o] : !h to !t
+    }
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 0, 0, 0], order = [0, 1, 2, 3, 4]>}
+  return
+}

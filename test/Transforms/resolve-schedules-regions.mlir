@@ -342,3 +342,33 @@ func.func @printed(%A: !t {tile.access = "in"}, %n: index) attributes {tile.kern
   } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   return
 }
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+!l = memref<4xi32, strided<[1]>, #tile.space<shared>>
+!u = memref<4xi32, strided<[1], offset: 4>, #tile.space<shared>>
+!h = memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>
+
+// Two halves are the whole, also for who reads at a place that nobody knows.
+// CHECK-LABEL: func.func @two_halves
+// CHECK: order = [0, 1, 2], resolved
+func.func @two_halves(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    %low = memref.subview %s[0] [4] [1] : !s to !l
+    %high = memref.subview %s[4] [4] [1] : !s to !u
+    tile.copy %A[%k] to %low : !t to !l
+    tile.copy %A[%k] to %high : !t to !u
+    %r = arith.remsi %k, %c2 : index
+    %o = arith.muli %r, %c4 : index
+    %part = memref.subview %s[%o] [4] [1] : !s to !h
+    tile.copy %part to %C[%k] : !h to !t
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2]>}
+  return
+}

@@ -396,7 +396,9 @@ bool ownWrites(const Loop &loop, int b, const World &world, int64_t k) {
       for (const Touch &touch : action.reads) {
         if (touch.buffer != b)
           continue;
-        if (touch.box.opaque() ? !written.all() : (cellsOf(buffer, touch.box, k) & ~written).any())
+        // Of a place that nobody knows, any cell may be read.
+        Box box = touch.box.opaque() ? Box() : touch.box;
+        if ((cellsOf(buffer, box, k) & ~written).any())
           return false;
       }
       for (const Touch &touch : action.writes) {
@@ -524,23 +526,23 @@ std::vector<Touch> penstock::fuzz::visibleReads(const Loop &loop, int statement)
   for (size_t a = 0; a < actions.size(); ++a)
     for (const Touch &touch : actions[a].reads) {
       const LoopBuffer &buffer = loop.buffers[size_t(touch.buffer)];
-      bool own = false;
-      std::set<int64_t> cells, before;
-      if (!touch.box.opaque())
-        forEachCell(buffer, touch.box, 0, World(), [&](int64_t cell) { cells.insert(cell); });
-      before = cells;
+      // Of a place that nobody knows, any cell may be read.
+      Box box = touch.box.opaque() ? Box() : touch.box;
+      std::set<int64_t> cells;
+      forEachCell(buffer, box, 0, World(), [&](int64_t cell) { cells.insert(cell); });
+      size_t before = cells.size();
       for (size_t earlier = 0; earlier < a; ++earlier)
         for (const Touch &write : actions[earlier].writes) {
           if (write.buffer != touch.buffer || !sameTerms(actions[earlier].when, actions[a].when))
             continue;
-          own |= coversExtents(buffer, write.box);
-          if (moveAlike(write.box, touch.box))
+          if (coversExtents(buffer, write.box))
+            cells.clear();
+          else if (moveAlike(write.box, box))
             forEachCell(buffer, write.box, 0, World(), [&](int64_t cell) { cells.erase(cell); });
         }
-      own |= cells.empty() && !touch.box.opaque();
-      if (own)
+      if (cells.empty())
         continue;
-      if (cells.size() == before.size()) {
+      if (cells.size() == before || touch.box.opaque()) {
         all.push_back(touch);
         continue;
       }
