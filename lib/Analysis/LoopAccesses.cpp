@@ -85,8 +85,7 @@ void LoopAccesses::visit(const Statement &statement, Operation *op, bool inSeque
       Value root = tile::rootOf(touched.memref);
       accesses.push_back({statement.number, statement.bufferOf(root), touched.reads, touched.writes,
                           !alwaysWrites(touched, op, statement.op), operations, inSequence,
-                          inSequence && !access.getAsyncName() && !tile::isGlobal(root),
-                          boxOf(touched)});
+                          inSequence && !access.getAsyncName(), boxOf(touched)});
     }
   }
   int64_t count = knownRounds(op, mostRounds / repeated);
@@ -219,7 +218,7 @@ sched::Region LoopAccesses::regionOf(const Access &access, bool write, MemRefTyp
   return region;
 }
 
-/// Whether a read is at a place that nobody knows.
+/// Whether an access is at a place that nobody knows.
 bool LoopAccesses::isAnywhere(const Access &access, ArrayRef<Invariants> common) {
   return llvm::any_of(llvm::zip(access.box, common), [](auto pair) {
     auto &[extent, invariants] = pair;
@@ -312,7 +311,8 @@ void LoopAccesses::finish(sched::Problem &problem, ArrayRef<Value> buffers) cons
         continue;
       sched::Region region = regionOf(access, true, type, common);
       addTo(to, {buffer, true, region, sched::Proxy::Generic, access.maybe});
-      if (access.settles && !access.maybe)
+      // A box that is too large, as those of tensors may be, covers nothing.
+      if (access.settles && !access.maybe && !isAnywhere(access, common))
         writing.push_back(region);
     }
   }

@@ -372,3 +372,37 @@ func.func @two_halves(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.acces
   } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2]>}
   return
 }
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+
+// What a group stores in a tensor and loads again is its own: the store that comes
+// late is written over, and not missed by the load.
+func.func @through_a_tensor(%n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %i3 = arith.constant 3 : i32
+  %s = tile.alloc "s" : !s
+  %u = tile.alloc "u" : !s
+  tile.fill %s, %i3 : !s, i32
+  scf.for %k = %c0 to %n step %c1 {
+    %o = arith.muli %k, %c8 : index
+    %next = arith.addi %o, %c8 : index
+    // expected-error @+5 {{PS1202: this schedule lets `g` write `a tensor` before the earlier write}}
+    // expected-note @+4 {{label: writes a tensor for iteration k+1}}
+    // expected-note @+3 {{help: give `g` stage 1 or later}}
+    // expected-note @+2 {{help: `a tensor` has one version}}
+    // expected-note @+1 {{help: exchanged writes are refused}}
+    tile.statement "g" {
+      tile.copy %s to %C[%o] : !s to !t
+      tile.copy %C[%o] to %u : !t to !s
+    }
+    // expected-note @+2 {{still writing a tensor}}
+    // expected-note @+1 {{label}}
+    tile.copy %u to %C[%next] : !s to !t
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
+  return
+}
