@@ -199,21 +199,23 @@ sched::Region LoopAccesses::regionOf(const Access &access, bool write, MemRefTyp
   sched::Region region;
   if (access.box.empty())
     return region;
-  size_t known = 0;
+  bool exact = true, placed = false;
   for (auto [extent, invariants, size] : llvm::zip_equal(access.box, common, type.getShape())) {
-    bool comparable = extent.begin && extent.length >= 0 && extent.begin->invariants == invariants;
-    known += comparable;
+    bool comparable = extent.comparesWith(invariants);
+    // Boxes are relative to the invariants: without any, a tile lies from zero on.
+    bool bounded = invariants.empty() && !ShapedType::isDynamic(size);
+    exact &= comparable;
+    placed |= comparable || bounded;
     if (comparable)
       region.box.push_back({extent.begin->scale, extent.begin->offset, extent.length});
     else // anywhere along this dimension
-      region.box.push_back(ShapedType::isDynamic(size) ? anywhere
-                                                       : sched::AffineInterval{0, 0, size});
+      region.box.push_back(bounded ? sched::AffineInterval{0, 0, size} : anywhere);
   }
   region.kind = sched::Region::Kind::Box;
   // A box that is too large would pretend that a tile is written where it is
   // not; too large a read, or a write of a tensor, does no such harm.
-  bool exact = known == common.size(), tile = type.hasStaticShape();
-  if (tile ? write && !exact : known == 0)
+  bool tile = type.hasStaticShape();
+  if (!placed || (!exact && write && tile))
     region = {sched::Region::Kind::Unknown, {}};
   return region;
 }
@@ -222,7 +224,7 @@ sched::Region LoopAccesses::regionOf(const Access &access, bool write, MemRefTyp
 bool LoopAccesses::isAnywhere(const Access &access, ArrayRef<Invariants> common) {
   return llvm::any_of(llvm::zip(access.box, common), [](auto pair) {
     auto &[extent, invariants] = pair;
-    return !extent.begin || extent.length < 0 || extent.begin->invariants != invariants;
+    return !extent.comparesWith(invariants);
   });
 }
 

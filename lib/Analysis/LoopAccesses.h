@@ -34,11 +34,18 @@ public:
   void finish(sched::Problem &problem, llvm::ArrayRef<mlir::Value> buffers) const;
 
 private:
+  using Invariants = std::map<void *, int64_t>;
+
   /// Of one dimension: where an access begins, if that is known, and its length, or
   /// -1.
   struct Extent {
     std::optional<AffineOffset> begin;
     int64_t length = -1;
+
+    /// Whether its place is known relative to these.
+    bool comparesWith(const Invariants &invariants) const {
+      return begin && length >= 0 && begin->invariants == invariants;
+    }
   };
 
   /// An access before the regions of its buffer have been compared.
@@ -59,8 +66,6 @@ private:
     mlir::Operation *op;
     llvm::function_ref<sched::BufferId(mlir::Value)> bufferOf;
   };
-
-  using Invariants = std::map<void *, int64_t>;
 
   void visit(const Statement &statement, mlir::Operation *op, bool inSequence);
   std::vector<Extent> boxOf(const tile::TileAccess &access) const;

@@ -406,3 +406,37 @@ func.func @through_a_tensor(%n: index, %C: !t {tile.access = "inout"}) attribute
   } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   return
 }
+
+// -----
+
+!t = memref<?xi32, strided<[1]>, #tile.space<global>>
+!s = memref<8xi32, #tile.space<shared>>
+!h = memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>
+
+// Places that follow from one number, and a place that nobody knows, which may lie
+// before them.
+func.func @before_an_offset(%A: !t {tile.access = "in"}, %n: index, %m: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %s = tile.alloc "s" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    %high = memref.subview %s[%m] [4] [1] : !s to !h
+    tile.copy %A[%k] to %high : !t to !h
+    %before = arith.subi %m, %c4 : index
+    %low = memref.subview %s[%before] [4] [1] : !s to !h
+    // expected-error @+4 {{PS1203: this schedule lets `copy a tile -> s (2)` overwrite `s`}}
+    // expected-note @+3 {{label: writes s for iteration k+1}}
+    // expected-note @+2 {{help: give `copy a tile -> s (2)` stage 1 or later}}
+    // expected-note @+1 {{help: `s` has one version}}
+    tile.copy %A[%k] to %low : !t to !h
+    %r = arith.remsi %k, %c2 : index
+    %o = arith.muli %r, %c4 : index
+    %part = memref.subview %s[%o] [4] [1] : !s to !h
+    // expected-note @+2 {{still reading s}}
+    // expected-note @+1 {{label}}
+    tile.copy %part to %C[%k] : !h to !t
+  } {tile.schedule = #tile.schedule<stage = [1, 0, 1], order = [0, 1, 2]>}
+  return
+}

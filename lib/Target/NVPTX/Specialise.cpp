@@ -252,7 +252,7 @@ private:
     scf::YieldOp::create(b, loc, yielded);
   }
 
-  /// A slot of a ring, transposed if the gemm reads the tile so.
+  /// A slot of a ring.
   Value slotOf(Value ring, Value slot) {
     auto type = cast<MemRefType>(ring.getType());
     SmallVector<OpFoldResult> offsets = {slot, b.getIndexAttr(0), b.getIndexAttr(0)};
@@ -263,6 +263,7 @@ private:
         type.getShape().drop_front(), type, offsets, sizes, strides));
     return memref::SubViewOp::create(b, loc, result, ring, offsets, sizes, strides);
   }
+  /// An operand of the gemm in these tiles, transposed if it reads its tile so.
   Value operandOf(Value operand, const llvm::DenseMap<Value, Value> &tiles) {
     Value tile = tiles.lookup(tileOf(operand));
     if (tileOf(operand) == operand)
