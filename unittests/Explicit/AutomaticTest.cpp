@@ -114,17 +114,20 @@ TEST(Automatic, PlacesBeforeTheTensorAreClipped) {
   }
 }
 
-/// 8-bit elements: sums of small integers.
-struct Bytes {
-  void operator()(Block &b, In<f8e4m3, 2> A, In<f8e4m3, 2> B, Out<f32, 2> C) const {
-    auto [bm, bn] = b.grid(ceil_div(A.size(0), 128), ceil_div(B.size(0), 64));
-    auto As = b.shared<f8e4m3>(128, 64), Bs = b.shared<f8e4m3>(64, 64);
+/// Products of other elements.
+template <class E> struct Tiles {
+  bool tf32 = false;
+  bool three = false; ///< always three tiles, whether there are any or not
+  void operator()(Block &b, In<E, 2> A, In<E, 2> B, Out<f32, 2> C) const {
+    auto [bm, bn] = b.grid(ceil_div(C.size(0), 128), ceil_div(C.size(1), 64));
+    auto As = b.shared<E>(128, 32), Bs = b.shared<E>(64, 32);
     auto acc = b.local<f32>(128, 64);
     b.fill(acc, 0);
-    for (Index k : b.pipelined(ceil_div(A.size(1), 64), {.num_stages = 2})) {
-      b.copy(A.at(bm * 128, k * 64), As);
-      b.copy(B.at(bn * 64, k * 64), Bs);
-      b.gemm(As, transposed(Bs), acc);
+    Index tiles = three ? Index(3) : ceil_div(A.size(1), 32);
+    for (Index k : b.pipelined(tiles, {.num_stages = 2})) {
+      b.copy(A.at(bm * 128, k * 32), As);
+      b.copy(B.at(bn * 64, k * 32), Bs);
+      b.gemm(As, transposed(Bs), acc, {.tf32 = tf32}); // [product]
     }
     b.copy(acc, C.at(bm * 128, bn * 64));
   }
@@ -134,7 +137,7 @@ TEST(Automatic, EightBitElements) {
   // Rows that engines copy, and rows that threads do.
   for (Target target : {Target::sm_90a().emulated(), Target::sm_100a().emulated()})
     for (int64_t k : {128, 75}) {
-      auto compiled = try_compile(Bytes{}, target);
+      auto compiled = try_compile(Tiles<f8e4m3>{}, target);
       ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
       int64_t m = 130, n = 68;
       std::vector<f8e4m3> a(size_t(m * k)), b(size_t(n * k));
@@ -156,25 +159,9 @@ TEST(Automatic, EightBitElements) {
     }
 }
 
-/// Always three tiles, whether there are any or not.
-struct ThreeTiles {
-  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f32, 2> C) const {
-    auto [bm, bn] = b.grid(ceil_div(C.size(0), 128), ceil_div(C.size(1), 64));
-    auto As = b.shared<f16>(128, 32), Bs = b.shared<f16>(64, 32);
-    auto acc = b.local<f32>(128, 64);
-    b.fill(acc, 0);
-    for (Index k : b.pipelined(3, {.num_stages = 2})) {
-      b.copy(A.at(bm * 128, k * 32), As);
-      b.copy(B.at(bn * 64, k * 32), Bs);
-      b.gemm(As, transposed(Bs), acc);
-    }
-    b.copy(acc, C.at(bm * 128, bn * 64));
-  }
-};
-
 TEST(Automatic, EmptyTensorsReadAsZero) {
   for (Target target : {Target::sm_90a().emulated(), Target::sm_100a().emulated()}) {
-    auto compiled = try_compile(ThreeTiles{}, target);
+    auto compiled = try_compile(Tiles<f16>{.three = true}, target);
     ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
     std::vector<f16> none;
     std::vector<float> c(128 * 64, -77);
@@ -185,28 +172,10 @@ TEST(Automatic, EmptyTensorsReadAsZero) {
   }
 }
 
-/// Elements of 32 bits, which tensor cores round.
-struct Single {
-  bool tf32;
-  int block_m = 128, block_n = 64, block_k = 32;
-  void operator()(Block &b, In<f32, 2> A, In<f32, 2> B, Out<f32, 2> C) const {
-    auto [bm, bn] = b.grid(ceil_div(A.size(0), 128), ceil_div(B.size(0), 64));
-    auto As = b.shared<f32>(128, 32), Bs = b.shared<f32>(64, 32);
-    auto acc = b.local<f32>(128, 64);
-    b.fill(acc, 0);
-    for (Index k : b.pipelined(ceil_div(A.size(1), 32), {.num_stages = 2})) {
-      b.copy(A.at(bm * 128, k * 32), As);
-      b.copy(B.at(bn * 64, k * 32), Bs);
-      b.gemm(As, transposed(Bs), acc, {.tf32 = tf32}); // [single]
-    }
-    b.copy(acc, C.at(bm * 128, bn * 64));
-  }
-};
-
 TEST(Automatic, RoundingOfOperandsIsAskedFor) {
   for (Target target : {Target::sm_90a(), Target::sm_100a()}) {
-    expectRefused(Single{false}, target, {1601, "single"}, __FILE__);
-    auto compiled = try_compile(Single{true}, target);
+    expectRefused(Tiles<f32>{}, target, {1601, "product"}, __FILE__);
+    auto compiled = try_compile(Tiles<f32>{.tf32 = true}, target);
     EXPECT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
   }
 }
