@@ -12,6 +12,7 @@
 #ifndef PENSTOCK_FUZZ_PIPELINES_CELLS_H
 #define PENSTOCK_FUZZ_PIPELINES_CELLS_H
 
+#include "../penstock-fuzz/Random.h"
 #include "Loop.h"
 
 namespace penstock::fuzz {
@@ -23,6 +24,8 @@ struct World {
   std::vector<std::vector<bool>> conditions;
   /// What `Loaded` spans read, by iteration.
   std::vector<int64_t> table;
+  /// The numbers that are fixed before the loop. Where they do not matter, 0.
+  Origin origin = {};
 
   bool holds(const std::vector<Term> &terms, int64_t k) const {
     for (const Term &term : terms)
@@ -32,20 +35,36 @@ struct World {
   }
 };
 
-/// Where an affine span begins in iteration \p k.
+/// What the numbers that are fixed before the loop may be, from the least on. Where
+/// one is never 0, a place may be that many cells before it.
+constexpr int64_t originChoices[origins][3] = {{0, 1, 2}, {4, 6, 8}, {0, 8, 20}};
+
+inline Origin drawOrigin(Random &random) {
+  Origin drawn;
+  for (size_t i = 0; i < origins; ++i)
+    drawn[i] = originChoices[i][random.below(3)];
+  return drawn;
+}
+
+/// What the origin of a span comes to.
+inline int64_t originOf(const Span &span, const Origin &numbers) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < origins; ++i)
+    sum += span.origin[i] * numbers[i];
+  return sum;
+}
+
+/// Where an affine span begins in iteration \p k, from its origin on.
 inline int64_t beginOf(const Span &span, int64_t k) { return span.scale * k + span.offset; }
 
 /// Where any span begins in iteration \p k.
 inline int64_t beginIn(const Span &span, int64_t k, const World &world) {
-  switch (span.motion) {
-  case Span::Motion::Affine:
-    return beginOf(span, k);
-  case Span::Motion::Modulo:
-    return span.scale * (k % span.modulus) + span.offset;
-  case Span::Motion::Loaded:
-    return span.scale * (world.table[size_t(k)] % span.modulus) + span.offset;
-  }
-  return 0;
+  int64_t x = k;
+  if (span.motion == Span::Motion::Modulo)
+    x = k % span.modulus;
+  else if (span.motion == Span::Motion::Loaded)
+    x = world.table[size_t(k)] % span.modulus;
+  return beginOf(span, x) + originOf(span, world.origin);
 }
 
 /// Calls \p visit with the row-major number of each cell.

@@ -142,10 +142,9 @@ public:
     values.assign(world.table.begin(), world.table.end());
     table.extents = {int64_t(values.size())};
     addTensor(-1, table, values);
-    detail::Argument trips;
-    trips.element = Element::index;
-    trips.scalar = uint64_t(world.trips);
-    arguments.push_back(trips);
+    addNumber(world.trips);
+    for (int64_t value : world.origin)
+      addNumber(value);
     for (size_t b = 0; b < program.buffers.size(); ++b)
       if (program.buffers[b].readAfter) {
         ProgramBuffer out = program.buffers[b];
@@ -189,6 +188,13 @@ private:
     std::vector<char> bytes;
   };
 
+  void addNumber(int64_t value) {
+    detail::Argument number;
+    number.element = Element::index;
+    number.scalar = uint64_t(value);
+    arguments.push_back(number);
+  }
+
   void addTensor(int b, const ProgramBuffer &buffer, const std::vector<int32_t> &values) {
     Storage s{b, buffer.narrow, std::vector<char>(values.size() * (buffer.narrow ? 1 : 4))};
     for (size_t i = 0; i < values.size(); ++i)
@@ -225,6 +231,7 @@ std::string CompiledProgram::run(int64_t most, uint64_t seed, uint64_t &runs) {
   for (int64_t trips = 0; trips <= most; ++trips) {
     World world;
     world.trips = trips;
+    world.origin = drawOrigin(random);
     for (int64_t k = 0; k <= maxTrips; ++k)
       world.table.push_back(random.below(64));
     for (int c = 0; c < program.conditions; ++c) {

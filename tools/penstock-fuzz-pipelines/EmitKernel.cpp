@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Arguments of the kernel: the tensors in order, the table of conditions, the
-// table of numbers, the trip count, and a tensor for each tile that is read
-// after the loop.
+// table of numbers, the trip count, the other numbers that are fixed before the
+// loop, and a tensor for each tile that is read after the loop.
 //
 //===----------------------------------------------------------------------===//
 #include "Program.h"
@@ -67,6 +67,8 @@ public:
     arguments += "%flags: " + tensorType(1, false) +
                  " {tile.access = \"in\"}, %table: " + tensorType(1, false) +
                  " {tile.access = \"in\"}, %n: index";
+    for (size_t i = 0; i < origins; ++i)
+      arguments += ", " + originName(i) + ": index";
     for (size_t b = 0; b < program.buffers.size(); ++b)
       if (program.buffers[b].readAfter)
         arguments += ", %out" + number(int64_t(b)) + ": " +
@@ -79,8 +81,10 @@ public:
       constants += "  " + integerName(value, narrow) + " = arith.constant " + number(value) +
                    (narrow ? " : i8\n" : " : i32\n");
     return "func.func @k(" + arguments + ") attributes {tile.kernel} {\n" + constants +
-           "  %true = arith.constant true\n" + before + header() + top + body +
-           "  } {tile.schedule = #tile.schedule<" + annotation() + ">}\n" + after + "  return\n}\n";
+           "  %true = arith.constant true\n" + before +
+           (program.again ? "  scf.for %again = %x0 to %x2 step %x1 {\n" : "") + header() + top +
+           body + "  } {tile.schedule = #tile.schedule<" + annotation() + ">}\n" +
+           (program.again ? "  }\n" : "") + after + "  return\n}\n";
   }
 
 private:
@@ -100,6 +104,7 @@ private:
   }
   /// The variable of the loop, which counts from `first` in steps.
   static constexpr const char *variable = "%j";
+  static std::string originName(size_t i) { return "%o" + number(int64_t(i)); }
   std::string fresh() { return "%v" + number(next++); }
 
   std::string nameOf(int b) const {
@@ -125,11 +130,12 @@ private:
   void line(const std::string &text) { body += indent + text + "\n"; }
 
   /// Where the loop begins at 0 with a step of 1, its variable is the iteration.
-  bool counts() const { return program.first == 0 && program.step == 1; }
+  bool counts() const { return program.first == 0 && program.step == 1 && !program.firstAtRunTime; }
   std::string header() const {
     if (counts())
       return "  scf.for %k = %x0 to %n step %x1 {\n";
-    std::string first = indexName(program.first), step = indexName(program.step);
+    std::string first = program.firstAtRunTime ? originName(0) : indexName(program.first),
+                step = indexName(program.step);
     return "  %span = arith.muli %n, " + step + " : index\n  %end = arith.addi " + first +
            ", %span : index\n  scf.for " + variable + " = " + first + " to %end step " + step +
            " {\n    %passed = arith.subi " + variable + ", " + first +
@@ -171,14 +177,27 @@ private:
       line(total + " = arith.addi " + at + ", " + moved + " : index");
       return total;
     }
+    for (size_t i = 1; i < origins; ++i)
+      if (span.origin[i]) {
+        Span rest = span;
+        rest.origin[i] = 0;
+        std::string at = begin(rest, false), from = originName(i), total = fresh();
+        if (span.origin[i] != 1) {
+          std::string product = fresh();
+          line(product + " = arith.muli " + from + ", " + index(span.origin[i]) + " : index");
+          from = product;
+        }
+        line(total + " = arith.addi " + at + ", " + from + " : index");
+        return total;
+      }
     if (span.motion == Span::Motion::Affine && span.scale == 0)
       return asAttribute ? number(span.offset) : index(span.offset);
     if (span.motion == Span::Motion::Affine && !counts()) {
       int64_t scale = span.scale / program.step;
       std::string product = fresh(), total = fresh();
       line(product + " = arith.muli " + variable + ", " + index(scale) + " : index");
-      line(total + " = arith.addi " + product + ", " + index(span.offset - scale * program.first) +
-           " : index");
+      int64_t passed = program.firstAtRunTime ? 0 : scale * program.first;
+      line(total + " = arith.addi " + product + ", " + index(span.offset - passed) + " : index");
       return total;
     }
     std::string at = "%k";
@@ -232,7 +251,7 @@ private:
       steps.push_back("1");
       strides.push_back(number(stride));
       type += number(span.length) + "x";
-      if (span.scale != 0 || span.perRound != 0)
+      if (span.scale != 0 || span.perRound != 0 || span.origin != Origin())
         base.reset();
       if (base)
         *base += stride * span.offset;
@@ -256,16 +275,16 @@ private:
     std::vector<Span> spans = touch.box.spans;
     if (!program.sliceTwice)
       return slice(touch.buffer, whole, spans, 0);
-    // First all from where the part begins at the least, then the part.
+    // First all from where the part begins at the least, if that is known, then the part.
     const ProgramBuffer &buffer = program.buffers[size_t(touch.buffer)];
     std::vector<Span> rest;
     int64_t base = 0;
     for (size_t d = 0; d < spans.size(); ++d) {
       int64_t stride = d == 0 && buffer.extents.size() == 2 ? buffer.extents[1] : 1;
-      rest.push_back(
-          {Span::Motion::Affine, 0, spans[d].offset, buffer.extents[d] - spans[d].offset, 1});
-      base += stride * spans[d].offset;
-      spans[d].offset = 0;
+      int64_t least = std::max<int64_t>(spans[d].offset, 0);
+      rest.push_back({Span::Motion::Affine, 0, least, buffer.extents[d] - least, 1});
+      base += stride * least;
+      spans[d].offset -= least;
     }
     return slice(touch.buffer, slice(touch.buffer, whole, rest, 0), spans, base);
   }
@@ -479,7 +498,7 @@ private:
   }
 
   void emitBody() {
-    for (int64_t used : {int64_t(0), int64_t(1), program.first, program.step})
+    for (int64_t used : {int64_t(0), int64_t(1), int64_t(2), program.first, program.step})
       index(used);
     std::vector<Term> open;
     auto close = [&] {

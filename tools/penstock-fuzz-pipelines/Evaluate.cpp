@@ -26,6 +26,13 @@ public:
       : program(program), world(world), memory(memory), scalars(program.statements.size()) {}
 
   void run() {
+    runLoop();
+    if (program.again)
+      runLoop();
+  }
+
+private:
+  void runLoop() {
     for (int64_t k = 0; k < world.trips; ++k)
       for (size_t i = 0; i < program.statements.size(); ++i) {
         const ProgramStatement &s = program.statements[i];
@@ -42,7 +49,6 @@ public:
       }
   }
 
-private:
   bool decide(const ProgramStatement &s, int64_t k) const {
     return s.choice >= 0 ? bool(world.conditions[size_t(s.choice)][size_t(k)])
                          : (scalars[size_t(s.choiceScalar)] & 1) != 0;

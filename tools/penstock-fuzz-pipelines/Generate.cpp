@@ -37,6 +37,8 @@ public:
     program.mergeConditions = random.chance(50);
     program.sliceTwice = random.chance(15);
     program.conditions = random.chance(60) ? 0 : int(random.between(1, 2));
+    relative = random.chance(25);
+    program.again = random.chance(15);
     makeBuffers();
     int64_t count = random.chance(15) ? random.between(1, 2) : random.between(3, 12);
     while (int64_t(program.statements.size()) < count)
@@ -49,7 +51,9 @@ public:
       if (!wellFormed(program))
         program.step = 1;
     }
-    fitTensors(program);
+    if (relative)
+      addOrigins();
+    settle(program);
     annotate();
     return std::move(program);
   }
@@ -83,7 +87,7 @@ private:
       if (kind < 25)
         addBuffer(BufferKind::Tensor, {1}, false);
       else if (kind < 75)
-        addBuffer(BufferKind::Tile, {8}, false);
+        addBuffer(BufferKind::Tile, {relative && random.chance(70) ? 64 : 8}, false);
       else if (kind < 82)
         addBuffer(BufferKind::Tile, {64}, false);
       else if (kind < 90 && products)
@@ -151,7 +155,7 @@ private:
     if (extent == 64 && length <= 8 && random.chance(60)) {
       int64_t scale = random.of({2, 3});
       box.spans.push_back({Motion::Affine, scale, random.of({0, 0, 2, 4, 6}), length, 1});
-    } else if (extent >= 2 * length && random.chance(extent == 12 ? 50 : 12)) {
+    } else if (extent >= 2 * length && random.chance(extent == 12 ? 50 : relative ? 25 : 12)) {
       int64_t parts = std::min<int64_t>(extent / length, 3);
       Motion motion = random.chance(70) ? Motion::Modulo : Motion::Loaded;
       box.spans.push_back({motion, length, 0, length, parts});
@@ -635,6 +639,53 @@ private:
     }
   }
 
+  /// Lets places, and where the loop begins, depend on numbers that are not known
+  /// before the kernel is launched; those of one buffer often on the same.
+  void addOrigins() {
+    std::vector<Origin> usual;
+    auto draw = [&] {
+      return random.of(
+          {Origin{0, 1, 0}, Origin{0, 1, 0}, Origin{0, 0, 1}, Origin{0, 1, 1}, Origin{0, 2, 0}});
+    };
+    for (size_t b = 0; b < program.buffers.size(); ++b)
+      usual.push_back(random.chance(60) ? draw() : Origin());
+    for (ProgramStatement &s : program.statements)
+      for (auto *list : {&s.operations, &s.otherwise})
+        for (Operation &op : *list) {
+          auto move = [&](Touch &touch) {
+            if (touch.box.whole())
+              return;
+            Touch moved = touch;
+            Span &span = moved.box.spans[0];
+            span.origin = random.chance(85)   ? usual[size_t(touch.buffer)]
+                          : random.chance(50) ? draw()
+                                              : Origin();
+            for (size_t i = 0; i < origins; ++i)
+              if (random.chance(70))
+                span.offset -= span.origin[i] * originChoices[i][0];
+            if (staysInside(program, moved, s.rounds))
+              touch = moved;
+          };
+          Touch target = op.target;
+          move(op.target);
+          for (Touch &source : op.sources)
+            if (source == target)
+              source = op.target; // it is updated
+            else
+              move(source);
+        }
+    if (random.chance(40)) {
+      int64_t first = program.first;
+      program.first = 0;
+      program.firstAtRunTime = true;
+      settle(program);
+      if (!wellFormed(program)) {
+        program.first = first;
+        program.firstAtRunTime = false;
+      }
+    }
+  }
+
   void annotate() {
     Loop loop = loopOf(program);
     for (size_t b = 0; b < program.buffers.size(); ++b)
@@ -664,6 +715,7 @@ private:
 
   Random random;
   Program program;
+  bool relative = false; ///< places depend on numbers that are fixed before the loop
   int names = 0;
   int twoUses = -1; ///< where a tile is filled and used, and again
 };

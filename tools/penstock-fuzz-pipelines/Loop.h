@@ -14,19 +14,27 @@
 #ifndef PENSTOCK_FUZZ_PIPELINES_LOOP_H
 #define PENSTOCK_FUZZ_PIPELINES_LOOP_H
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace penstock::fuzz {
 
+/// Numbers that are fixed before the loop, when the kernel is launched: where the
+/// loop begins, and two others.
+constexpr size_t origins = 3;
+using Origin = std::array<int64_t, origins>;
+
 /// The cells of one dimension that an access touches: `length` of them from
-/// scale * x + offset on, where x follows the motion.
+/// scale * x + offset on, where x follows the motion, and a multiple of each
+/// number that is fixed before the loop.
 struct Span {
   enum class Motion {
-    Affine, ///< x is the iteration
-    Modulo, ///< x is the iteration modulo `modulus`: no affine function
-    Loaded  ///< x comes from a table in memory, in 0 .. modulus-1
+    Affine,    ///< x is the iteration
+    Modulo,    ///< x is the iteration modulo `modulus`: no affine function
+    Loaded,    ///< x comes from a table in memory, in 0 .. modulus-1
+    Unrelated, ///< x is the iteration; its origin is not that of the buffer
   };
   Motion motion = Motion::Affine;
   int64_t scale = 0;
@@ -35,6 +43,9 @@ struct Span {
   int64_t modulus = 1;
   /// Programs: is added in each round of a statement that is repeated.
   int64_t perRound = 0;
+  /// The multiples. All affine spans of one dimension of a buffer have the same,
+  /// so that they can be compared without knowing the numbers.
+  Origin origin = {};
   friend bool operator==(const Span &, const Span &) = default;
 };
 
@@ -42,7 +53,7 @@ struct Span {
 struct Box {
   std::vector<Span> spans;
   bool whole() const { return spans.empty(); }
-  /// Is its place a function of the iteration that is not affine?
+  /// Is its place not to be compared with others?
   bool opaque() const {
     for (const Span &span : spans)
       if (span.motion != Span::Motion::Affine)
@@ -112,6 +123,8 @@ struct LoopBuffer {
   std::vector<int64_t> extents = {};
   int64_t statedVersions = 0;
   bool readAfter = false;
+  /// Is it known where affine spans lie, and not only relative to each other?
+  bool absolute = true;
 };
 
 struct LoopQueue {

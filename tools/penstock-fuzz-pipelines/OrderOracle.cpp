@@ -358,8 +358,10 @@ private:
   int64_t reach = 0;
 };
 
-/// Cells of a tile in an unbounded row-major numbering.
+/// Cells of a tile in an unbounded row-major numbering. Relative to an origin some
+/// have negative numbers.
 using CellSet = std::bitset<1024>;
+constexpr int64_t firstCell = -128;
 
 bool coversExtents(const LoopBuffer &buffer, const Box &box) {
   if (box.whole())
@@ -376,8 +378,8 @@ bool coversExtents(const LoopBuffer &buffer, const Box &box) {
 CellSet cellsOf(const LoopBuffer &buffer, const Box &box, int64_t k) {
   CellSet cells;
   forEachCell(buffer, box, k, World(), [&](int64_t cell) {
-    if (cell >= 0 && cell < int64_t(cells.size()))
-      cells.set(size_t(cell));
+    if (cell >= firstCell && cell < int64_t(cells.size()) + firstCell)
+      cells.set(size_t(cell - firstCell));
   });
   return cells;
 }
@@ -397,6 +399,8 @@ bool ownWrites(const Loop &loop, int b, const World &world, int64_t k) {
         if (touch.buffer != b)
           continue;
         // Of a place that nobody knows, any cell may be read.
+        if (touch.box.opaque() && !buffer.absolute)
+          return false;
         Box box = touch.box.opaque() ? Box() : touch.box;
         if ((cellsOf(buffer, box, k) & ~written).any())
           return false;
@@ -509,14 +513,14 @@ static Touch cellOf(const Touch &touch, const LoopBuffer &buffer, int64_t cell) 
   Touch one = touch;
   if (one.box.whole())
     one.box.spans.resize(buffer.extents.size());
-  int64_t columns = buffer.extents.back();
   for (Span &span : one.box.spans)
     span.length = 1;
-  one.box.spans.back().offset = cell % columns;
-  if (one.box.spans.size() == 2)
-    one.box.spans[0].offset = cell / columns;
-  else
-    one.box.spans[0].offset = cell;
+  one.box.spans[0].offset = cell;
+  if (one.box.spans.size() == 2) {
+    int64_t columns = buffer.extents[1], column = (cell % columns + columns) % columns;
+    one.box.spans[0].offset = (cell - column) / columns;
+    one.box.spans[1].offset = column;
+  }
   return one;
 }
 
@@ -527,6 +531,10 @@ std::vector<Touch> penstock::fuzz::visibleReads(const Loop &loop, int statement)
     for (const Touch &touch : actions[a].reads) {
       const LoopBuffer &buffer = loop.buffers[size_t(touch.buffer)];
       // Of a place that nobody knows, any cell may be read.
+      if (touch.box.opaque() && !buffer.absolute) {
+        all.push_back(touch);
+        continue;
+      }
       Box box = touch.box.opaque() ? Box() : touch.box;
       std::set<int64_t> cells;
       forEachCell(buffer, box, 0, World(), [&](int64_t cell) { cells.insert(cell); });

@@ -15,17 +15,6 @@ namespace {
 using Form = ProgramStatement::Form;
 using OpKind = Operation::Kind;
 
-template <class Visit> void forEachOperation(const Program &program, Visit visit) {
-  for (const ProgramStatement &statement : program.statements) {
-    for (const Operation &op : statement.operations)
-      visit(op, statement.rounds);
-    for (const Operation &op : statement.otherwise)
-      visit(op, statement.rounds);
-  }
-}
-
-bool writes(const Operation &op) { return op.kind != OpKind::Load; }
-
 Action actionOf(const Operation &op, int64_t round) {
   bool accumulates = (op.kind == OpKind::Gemm || op.kind == OpKind::Reduce) && !op.overwrite;
   Action action;
@@ -33,18 +22,14 @@ Action actionOf(const Operation &op, int64_t round) {
     action.reads.push_back(inRound(source, round));
   if (op.kind == OpKind::Atomic || accumulates)
     action.reads.push_back(inRound(op.target, round));
-  if (writes(op))
+  if (hasTarget(op))
     action.writes.push_back(inRound(op.target, round));
   return action;
 }
 
 bool touched(const Program &program, int buffer) {
   bool found = false;
-  forEachOperation(program, [&](const Operation &op, int64_t) {
-    found |= writes(op) && op.target.buffer == buffer;
-    for (const Touch &source : op.sources)
-      found |= source.buffer == buffer;
-  });
+  forEachTouch(program, [&](const Touch &touch, int64_t) { found |= touch.buffer == buffer; });
   return found;
 }
 
@@ -68,11 +53,12 @@ std::vector<int> usedScalars(const ProgramStatement &s) {
 } // namespace
 
 bool penstock::fuzz::written(const Program &program, int buffer) {
-  bool found = false;
-  forEachOperation(program, [&](const Operation &op, int64_t) {
-    found |= writes(op) && op.target.buffer == buffer;
-  });
-  return found;
+  auto writes = [&](const Operation &op) { return hasTarget(op) && op.target.buffer == buffer; };
+  return std::any_of(program.statements.begin(), program.statements.end(),
+                     [&](const ProgramStatement &s) {
+                       return std::any_of(s.operations.begin(), s.operations.end(), writes) ||
+                              std::any_of(s.otherwise.begin(), s.otherwise.end(), writes);
+                     });
 }
 
 int64_t penstock::fuzz::roundsOf(const ProgramStatement &s, const World &world, int64_t k) {
@@ -87,23 +73,76 @@ Touch penstock::fuzz::inRound(Touch touch, int64_t round) {
   return touch;
 }
 
+namespace {
+
+/// The least and the greatest cell that a span touches, and one more.
+struct Reach {
+  int64_t from, to;
+};
+Reach reachOf(const Span &span, int64_t rounds) {
+  int64_t last = span.motion == Span::Motion::Affine ? maxTrips - 1 : span.modulus - 1;
+  Reach reach = {span.offset, span.offset + span.length};
+  auto add = [&](int64_t factor, int64_t least, int64_t most) {
+    reach.from += factor * (factor < 0 ? most : least);
+    reach.to += factor * (factor < 0 ? least : most);
+  };
+  add(span.scale, 0, last);
+  add(span.perRound, 0, rounds - 1);
+  for (size_t i = 0; i < origins; ++i)
+    add(span.origin[i], originChoices[i][0], originChoices[i][2]);
+  return reach;
+}
+
 /// Places that move are written with the loop's own variable.
-static bool fitsStep(const Program &program) {
+bool fitsStep(const Program &program) {
   bool fits = true;
-  auto look = [&](const Touch &touch) {
+  forEachTouch(program, [&](const Touch &touch, int64_t) {
     for (const Span &span : touch.box.spans)
       fits &= span.motion != Span::Motion::Affine || span.scale % program.step == 0;
-  };
-  forEachOperation(program, [&](const Operation &op, int64_t) {
-    look(op.target);
-    for (const Touch &source : op.sources)
-      look(source);
   });
   return fits;
 }
 
+/// For each dimension of a buffer the origin to which its places are compared: none
+/// where all of it is touched at once, else that of the first access.
+std::vector<Origin> originsOf(const Program &program, int buffer) {
+  const ProgramBuffer &b = program.buffers[size_t(buffer)];
+  std::vector<std::optional<Origin>> found(b.extents.size());
+  bool whole = b.readAfter;
+  forEachTouch(program, [&](const Touch &touch, int64_t) {
+    if (touch.buffer != buffer)
+      return;
+    whole |= touch.box.whole();
+    for (size_t d = 0; d < touch.box.spans.size(); ++d)
+      if (touch.box.spans[d].motion == Span::Motion::Affine && !found[d])
+        found[d] = touch.box.spans[d].origin;
+  });
+  std::vector<Origin> chosen;
+  for (const auto &origin : found)
+    chosen.push_back(whole ? Origin() : origin.value_or(Origin()));
+  return chosen;
+}
+
+} // namespace
+
+bool penstock::fuzz::staysInside(const Program &program, const Touch &touch, int64_t rounds) {
+  const ProgramBuffer &buffer = program.buffers[size_t(touch.buffer)];
+  for (size_t d = 0; d < touch.box.spans.size(); ++d) {
+    Reach reach = reachOf(touch.box.spans[d], rounds);
+    if (reach.from < 0 || (buffer.kind == LoopBuffer::Kind::Tile && reach.to > buffer.extents[d]))
+      return false;
+  }
+  return true;
+}
+
 bool penstock::fuzz::wellFormed(const Program &program) {
   if (program.statements.empty() || !fitsStep(program))
+    return false;
+  bool inside = true;
+  forEachTouch(program, [&](const Touch &touch, int64_t rounds) {
+    inside &= staysInside(program, touch, rounds);
+  });
+  if (!inside)
     return false;
   for (size_t i = 0; i < program.statements.size(); ++i) {
     const ProgramStatement &s = program.statements[i];
@@ -132,27 +171,20 @@ bool penstock::fuzz::wellFormed(const Program &program) {
   return true;
 }
 
-void penstock::fuzz::fitTensors(Program &program) {
+void penstock::fuzz::settle(Program &program) {
   for (ProgramBuffer &buffer : program.buffers)
     if (buffer.kind == LoopBuffer::Kind::Tensor)
       std::fill(buffer.extents.begin(), buffer.extents.end(), 1);
-  auto fit = [&](const Touch &touch, int64_t rounds) {
+  forEachTouch(program, [&](Touch &touch, int64_t rounds) {
     ProgramBuffer &buffer = program.buffers[size_t(touch.buffer)];
-    if (buffer.kind != LoopBuffer::Kind::Tensor)
-      return;
     for (size_t d = 0; d < touch.box.spans.size(); ++d) {
-      const Span &span = touch.box.spans[d];
-      int64_t last = span.motion == Span::Motion::Affine ? maxTrips : span.modulus - 1;
-      int64_t end = std::max<int64_t>(span.scale, 0) * last + span.offset + span.length +
-                    span.perRound * (rounds - 1);
-      buffer.extents[d] = std::max(buffer.extents[d], end);
+      Span &span = touch.box.spans[d];
+      span.origin[0] = program.firstAtRunTime && span.motion == Span::Motion::Affine
+                           ? span.scale / program.step
+                           : 0;
+      if (buffer.kind == LoopBuffer::Kind::Tensor)
+        buffer.extents[d] = std::max(buffer.extents[d], reachOf(span, rounds).to);
     }
-  };
-  forEachOperation(program, [&](const Operation &op, int64_t rounds) {
-    for (const Touch &touch : op.sources)
-      fit(touch, rounds);
-    if (writes(op))
-      fit(op.target, rounds);
   });
 }
 
@@ -170,6 +202,12 @@ Loop penstock::fuzz::loopOf(const Program &program) {
   for (size_t b = 0; b < program.buffers.size(); ++b)
     if (!touched(program, int(b)))
       loop.buffers[b].statedVersions = 0;
+  std::vector<std::vector<Origin>> compared;
+  for (size_t b = 0; b < program.buffers.size(); ++b) {
+    compared.push_back(originsOf(program, int(b)));
+    loop.buffers[b].absolute = std::all_of(compared[b].begin(), compared[b].end(),
+                                           [](const Origin &origin) { return origin == Origin(); });
+  }
   // Products into one accumulator are issued to one queue, which executes them
   // in order.
   std::vector<int> queueOf(program.buffers.size(), -1);
@@ -227,5 +265,13 @@ Loop penstock::fuzz::loopOf(const Program &program) {
         users.push_back(int(i));
     }
   }
+  for (LoopStatement &statement : loop.statements)
+    for (Action &action : statement.actions)
+      for (auto *side : {&action.reads, &action.writes})
+        for (Touch &touch : *side)
+          for (size_t d = 0; d < touch.box.spans.size(); ++d)
+            if (Span &span = touch.box.spans[d]; span.motion == Span::Motion::Affine &&
+                                                 span.origin != compared[size_t(touch.buffer)][d])
+              span.motion = Span::Motion::Unrelated;
   return loop;
 }

@@ -25,7 +25,7 @@ struct ProgramBuffer {
   LoopBuffer::Kind kind = LoopBuffer::Kind::Tile;
   bool narrow = false; ///< i8 instead of i32
   bool local = false;  ///< tiles: the local space instead of the shared one
-  /// Tiles: constant. Tensors: follow from the accesses (fitTensors).
+  /// Tiles: constant. Tensors: follow from the accesses (settle).
   std::vector<int64_t> extents = {};
   int64_t statedVersions = 0;
   bool readAfter = false;
@@ -87,6 +87,10 @@ struct Program {
   bool sliceTwice = false;
   /// Where the loop begins, and its step; places are affine in its variable.
   int64_t first = 0, step = 1;
+  /// It begins at the first of the numbers that are fixed before it instead.
+  bool firstAtRunTime = false;
+  /// All of the loop is run a second time, as in kernels that loop over their work.
+  bool again = false;
   /// The annotation: one of the two.
   std::optional<Plan> plan;
   int64_t numStages = 0;
@@ -105,8 +109,33 @@ int64_t roundsOf(const ProgramStatement &, const World &, int64_t k);
 /// The place of a touch in a round.
 Touch inRound(Touch, int64_t round);
 
-/// Sets the extents of tensors so that no access leaves them.
-void fitTensors(Program &);
+/// Sets what follows from the rest: how places depend on where the loop begins, and
+/// the extents of tensors, so that no access leaves them.
+void settle(Program &);
+
+/// Loads write nothing: they have no target.
+inline bool hasTarget(const Operation &op) { return op.kind != Operation::Kind::Load; }
+
+/// Calls \p visit with all that a statement touches, in the order in which it does.
+template <class AnyStatement, class Visit>
+void forEachTouchIn(AnyStatement &statement, Visit visit) {
+  for (auto *list : {&statement.operations, &statement.otherwise})
+    for (auto &op : *list) {
+      for (auto &source : op.sources)
+        visit(source);
+      if (hasTarget(op))
+        visit(op.target);
+    }
+}
+
+/// The same for all statements, with how often each is repeated.
+template <class AnyProgram, class Visit> void forEachTouch(AnyProgram &program, Visit visit) {
+  for (auto &statement : program.statements)
+    forEachTouchIn(statement, [&](auto &touch) { visit(touch, statement.rounds); });
+}
+
+/// Does a touch of a tile stay inside, and one of a tensor behind its begin?
+bool staysInside(const Program &, const Touch &, int64_t rounds);
 
 /// The loop as the design defines it. What is decided inside of a statement is a
 /// condition of its own, after those of the program, whatever it depends on.

@@ -69,6 +69,8 @@ public:
     edit([](Program &p) { p.mergeConditions = false; }, program.mergeConditions);
     edit([](Program &p) { p.sliceTwice = false; }, program.sliceTwice);
     edit([](Program &p) { p.first = 0; }, program.first != 0);
+    edit([](Program &p) { p.again = false; }, program.again);
+    edit([](Program &p) { p.firstAtRunTime = false; }, program.firstAtRunTime);
     edit([](Program &p) { p.step = 1; }, program.step != 1);
     if (program.plan) {
       std::vector<Plan> plans;
@@ -85,9 +87,9 @@ private:
       return;
     Program next = program;
     change(next);
+    settle(next);
     if (!wellFormed(next))
       return;
-    fitTensors(next);
     // What is no longer written must have been before the loop.
     Loop loop = loopOf(next);
     for (size_t b = 0; b < next.buffers.size(); ++b)
@@ -142,13 +144,21 @@ private:
     if (s.form == ProgramStatement::Form::Repeat && s.rounds == 1 && !s.roundsLoaded)
       edit(on([](ProgramStatement &x) {
              x.form = ProgramStatement::Form::Group;
-             for (Operation &op : x.operations) {
-               op.target = inRound(op.target, 0);
-               for (Touch &source : op.sources)
-                 source = inRound(source, 0);
-             }
+             forEachTouchIn(x, [](Touch &touch) { touch = inRound(touch, 0); });
            }),
            true);
+    bool relative = false;
+    forEachTouchIn(s, [&](const Touch &touch) {
+      for (const Span &span : touch.box.spans)
+        relative |= span.origin != Origin();
+    });
+    edit(on([](ProgramStatement &x) {
+           forEachTouchIn(x, [](Touch &touch) {
+             for (Span &span : touch.box.spans)
+               span.origin = {};
+           });
+         }),
+         relative);
     if (s.form == ProgramStatement::Form::Group && s.operations.size() == 1)
       edit(on([](ProgramStatement &x) { x.form = ProgramStatement::Form::Plain; }), true);
     for (size_t o = 0; o < s.operations.size(); ++o) {

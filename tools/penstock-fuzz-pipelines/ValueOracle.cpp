@@ -409,21 +409,23 @@ public:
       : loop(loop), verdict(verdict), random(seed) {}
 
   int perTripCount() const {
-    bool loaded = false;
+    bool anywhere = false;
     for (const LoopStatement &s : loop.statements)
       for (const Action &action : s.actions)
         for (const auto *side : {&action.reads, &action.writes})
           for (const Touch &touch : *side)
             for (const Span &span : touch.box.spans)
-              loaded |= span.motion == Span::Motion::Loaded;
+              anywhere |=
+                  span.motion == Span::Motion::Loaded || span.motion == Span::Motion::Unrelated;
     if (!loop.conditions)
-      return loaded ? 4 : 1;
+      return anywhere ? 4 : 1;
     return verdict.legal() ? 4 : 12;
   }
 
   World make(int64_t trips, int number) {
     World world;
     world.trips = trips;
+    world.origin = drawOrigin(random);
     for (int64_t k = 0; k < maxTrips + 1; ++k)
       world.table.push_back(random.below(64));
     for (int c = 0; c < loop.conditions; ++c) {

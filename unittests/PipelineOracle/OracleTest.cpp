@@ -134,6 +134,42 @@ TEST(PipelineOracle, WithoutAQueueProductsMustEndBeforeTheNext) {
   EXPECT_EQ(b.values({0, 0, 2, 3}, {0, 1, 2, 3}), Effect::Harmful);
 }
 
+/// Four cells from a number on that is fixed before the loop.
+Touch from(size_t number, int buffer, int64_t offset) {
+  Span span{Span::Motion::Affine, 0, offset, 4, 1};
+  span.origin[number] = 1;
+  return {buffer, {{span}}};
+}
+
+TEST(PipelineOracle, PlacesAreComparedFromOneOrigin) {
+  Builder b;
+  int A = b.tensor(), T = b.tensor(), U = b.tensor();
+  b.statement({moving(A)}, {from(1, T, 0)});
+  b.statement({from(1, T, 4)}, {moving(U)});
+  // Wherever they lie, they lie apart.
+  EXPECT_EQ(b.judge({0, 0}, {1, 0}).codes, Codes());
+  EXPECT_EQ(b.values({0, 0}, {1, 0}), Effect::Same);
+  // From another number on, nobody knows: with 6 and 0 they meet.
+  Touch &read = b.loop.statements[1].actions[0].reads[0];
+  read = from(2, T, 4);
+  read.box.spans[0].motion = Span::Motion::Unrelated;
+  EXPECT_EQ(b.judge({0, 0}, {1, 0}).codes, Codes({1201}));
+  EXPECT_EQ(b.values({0, 0}, {1, 0}), Effect::Harmful);
+}
+
+TEST(PipelineOracle, WhatLiesFromAnOriginOnFillsNoTile) {
+  Builder b;
+  int A = b.tensor(), tile = b.tile(), U = b.tensor();
+  b.statement({moving(A)}, {from(1, tile, 0)});
+  b.statement({{tile, {{{Span::Motion::Modulo, 1, 0, 1, 4}}}}}, {moving(U)});
+  b.loop.buffers[size_t(tile)].absolute = false;
+  EXPECT_FALSE(mayHaveVersions(b.loop, tile));
+  // Four cells from 0 on are all of it.
+  b.loop.statements[0].actions[0].writes[0].box.spans[0].origin = {};
+  b.loop.buffers[size_t(tile)].absolute = true;
+  EXPECT_TRUE(mayHaveVersions(b.loop, tile));
+}
+
 TEST(PipelineOracle, PartsThatAStatementWritesAreItsOwn) {
   auto half = [](int buffer, int64_t offset) {
     return Touch{buffer, {{{Span::Motion::Affine, 0, offset, 2, 1}}}};
