@@ -58,10 +58,13 @@ function(penstock_library name)
   target_link_libraries(Penstock${name} PUBLIC ${ARG_LINK})
 endfunction()
 
-# penstock_unittest(Name SOURCES a.cpp ... [LINK lib ...] [LABEL label])
-# A GoogleTest binary whose cases ctest knows one by one.
+# penstock_unittest(Name SOURCES a.cpp ... [LINK lib ...] [LABEL label] [HEADER h]
+#                   [OPTIMIZED])
+# A GoogleTest binary whose cases ctest knows one by one. Compiling tests is a good
+# part of a build: GoogleTest's headers and HEADER are compiled once for all files,
+# and only tests that compute much themselves are worth optimizing.
 function(penstock_unittest name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED" "LABEL;HEADER" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -69,6 +72,13 @@ function(penstock_unittest name)
   include(GoogleTest)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
+  list(LENGTH ARG_SOURCES files)
+  if(files GREATER 2)
+    target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${ARG_HEADER})
+  endif()
+  if(NOT ARG_OPTIMIZED)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   gtest_discover_tests(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 600
                        DISCOVERY_TIMEOUT 60)
 endfunction()

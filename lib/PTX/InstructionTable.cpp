@@ -85,17 +85,32 @@ std::string expand(std::string word) {
   return out;
 }
 
-InstructionForm makeForm(const char *family, const char *name, const char *modifiers,
-                         const char *operands, unsigned version, unsigned arch) {
+/// A row of the table, or the name of the family of those that follow.
+struct Row {
+  const char *name, *modifiers = nullptr, *operands = nullptr;
+  unsigned version = 0, arch = 0;
+
+  bool isFamily() const { return !modifiers; }
+};
+
+/// Data and not code, which would take long to compile.
+constexpr Row rows[] = {
+#define PTX_FAMILY(NAME) {NAME},
+#define PTX_FORM(NAME, MODIFIERS, OPERANDS, VERSION, ARCH)                                         \
+  {NAME, MODIFIERS, OPERANDS, VERSION, ARCH},
+#include "PTX/Instructions.def"
+};
+
+InstructionForm makeForm(const char *family, const Row &row) {
   InstructionForm form;
   form.family = family;
-  form.name = name;
-  form.modifierText = modifiers;
-  form.operandText = operands;
-  form.version = version;
-  form.archSpecific = arch == 901 || arch == 1001;
-  form.arch = form.archSpecific ? arch / 10 : arch;
-  for (std::string word : split(modifiers, ' ')) {
+  form.name = row.name;
+  form.modifierText = row.modifiers;
+  form.operandText = row.operands;
+  form.version = row.version;
+  form.archSpecific = row.arch == 901 || row.arch == 1001;
+  form.arch = form.archSpecific ? row.arch / 10 : row.arch;
+  for (std::string word : split(row.modifiers, ' ')) {
     ModifierSlot slot;
     if (word.back() == '?') {
       slot.optional = true;
@@ -104,7 +119,7 @@ InstructionForm makeForm(const char *family, const char *name, const char *modif
     slot.choices = split(expand(word), '|');
     form.slots.push_back(std::move(slot));
   }
-  for (std::string word : split(operands, ' ')) {
+  for (std::string word : split(row.operands, ' ')) {
     OperandSpec spec;
     spec.kind = word[0];
     if (word.back() == '?') {
@@ -130,10 +145,11 @@ struct Table {
 
   Table() {
     const char *family = "";
-#define PTX_FAMILY(NAME) family = NAME;
-#define PTX_FORM(NAME, MODIFIERS, OPERANDS, VERSION, ARCH)                                         \
-  forms.push_back(makeForm(family, NAME, MODIFIERS, OPERANDS, VERSION, ARCH));
-#include "PTX/Instructions.def"
+    for (const Row &row : rows)
+      if (row.isFamily())
+        family = row.name;
+      else
+        forms.push_back(makeForm(family, row));
     for (const InstructionForm &form : forms)
       byName[form.name].push_back(&form);
   }
