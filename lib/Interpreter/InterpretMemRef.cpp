@@ -13,12 +13,7 @@ namespace penstock::interpreter {
 
 static void execute(memref::DimOp dim, Frame &frame) {
   const View &view = frame.view(dim.getSource());
-  int64_t index = frame.integer(dim.getIndex());
-  if (index >= 0 && index < static_cast<int64_t>(view.sizes.size()))
-    return frame.setInteger(dim.getResult(), view.sizes[index]);
-  frame.launch.fault(dim, FaultBounds,
-                     nameInMessage(dim.getSource()) + " has no dimension " + std::to_string(index));
-  frame.setInteger(dim.getResult(), 0);
+  frame.setInteger(dim.getResult(), view.sizes[*dim.getConstantIndex()]);
 }
 
 /// A slice that would leave its tile is moved inside.

@@ -93,19 +93,22 @@ void penstock::detail::name(Ref tile, std::string_view text, Loc at) {
     alloc.setLabel(StringRef(text));
 }
 
+static bool hasDimension(Recorder &r, Value value, int dim, Loc at) {
+  int64_t rank = cast<MemRefType>(value.getType()).getRank();
+  if (dim >= 0 && dim < rank)
+    return true;
+  r.error(OffsetCount, at, tile::describe(value) + " has no dimension " + std::to_string(dim),
+          "dimensions are counted from 0; the last one is " + std::to_string(rank - 1));
+  return false;
+}
+
 int64_t penstock::detail::extent(Ref tile, int dim, Loc at) {
   Recorder *r = Recorder::current();
   Entry *entry = r ? r->use(tile, at, "tile") : nullptr;
   if (!entry)
     return 1;
   auto type = cast<MemRefType>(entry->value.getType());
-  if (dim < 0 || dim >= type.getRank()) {
-    r->error(
-        OffsetCount, at, tile::describe(entry->value) + " has no dimension " + std::to_string(dim),
-        "dimensions are counted from 0; the last one is " + std::to_string(type.getRank() - 1));
-    return 1;
-  }
-  return type.getDimSize(dim);
+  return hasDimension(*r, entry->value, dim, at) ? type.getDimSize(dim) : 1;
 }
 
 Ref penstock::detail::size(Ref tensor, int dim, Loc at) {
@@ -113,13 +116,8 @@ Ref penstock::detail::size(Ref tensor, int dim, Loc at) {
   Entry *entry = r->use(tensor, at, "tensor");
   if (!entry)
     return r->poison();
-  auto type = cast<MemRefType>(entry->value.getType());
-  if (dim < 0 || dim >= type.getRank()) {
-    r->error(
-        OffsetCount, at, tile::describe(entry->value) + " has no dimension " + std::to_string(dim),
-        "dimensions are counted from 0; the last one is " + std::to_string(type.getRank() - 1));
+  if (!hasDimension(*r, entry->value, dim, at))
     return r->poison();
-  }
   auto argument = dyn_cast<BlockArgument>(entry->value);
   if (!argument) {
     r->error(SpaceMismatch, at, tile::describe(entry->value) + " is a tile, not a tensor");

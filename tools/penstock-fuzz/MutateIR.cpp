@@ -324,7 +324,8 @@ private:
 
 } // namespace
 
-static CaseResult mutateOne(uint64_t seed, Counters &counters) {
+/// \p show: prints what becomes of the program, for those that crash.
+static CaseResult mutateOne(uint64_t seed, Counters &counters, bool show) {
   Program program = makeProgram(derive(seed, 5));
   std::set<unsigned> none;
   PooledContext context;
@@ -341,6 +342,10 @@ static CaseResult mutateOne(uint64_t seed, Counters &counters) {
     }
   }
   ++counters[Accepted];
+  std::string text;
+  llvm::raw_string_ostream(text) << *module;
+  if (show)
+    std::printf("%s\n", text.c_str()), std::fflush(stdout);
   auto kernel = *module->getOps<func::FuncOp>().begin();
   KernelInfo info = infoOf(kernel);
   Data data(program);
@@ -358,8 +363,6 @@ static CaseResult mutateOne(uint64_t seed, Counters &counters) {
   diagnostics.clear();
   BackendOptions options;
   options.lateCompletion = seed & 1;
-  std::string text;
-  llvm::raw_string_ostream(text) << *module;
   auto executable =
       compileProgram(std::move(context), std::move(module), info.name, options, diagnostics);
   if (!executable) {
@@ -382,7 +385,9 @@ static CaseResult mutateOne(uint64_t seed, Counters &counters) {
 }
 
 int penstock::fuzz::runMutations(const BatchOptions &options) {
-  BatchResult result = runBatches(options, mutateOne);
+  BatchResult result = runBatches(options, [&](uint64_t seed, Counters &counters) {
+    return mutateOne(seed, counters, options.count == 1);
+  });
   for (const FailedCase &failed : result.failures)
     std::printf("%s with --mutate 1 --seed %llu: %s\n", nameOf(failed.failure),
                 static_cast<unsigned long long>(failed.seed), failed.message.c_str());

@@ -114,24 +114,6 @@ func.func @slice(%A: !g1i32, %C: !g1i32, %i: index) attributes {tile.kernel} {
   }
 }
 
-TEST(Fault, DimensionsThatDoNotExist) {
-  const char *text = R"(
-func.func @dim(%A: !g2i32, %C: !g1i64, %i: index) attributes {tile.kernel} {
-  %c0 = arith.constant 0 : index
-  %d = memref.dim %A, %i : !g2i32
-  %x = arith.index_cast %d : index to i64
-  tile.store %x, %C[%c0] : i64, !g1i64
-  return
-})";
-  Tensor<i32> A({2, 3});
-  for (int64_t dim : {-1, 0, 1, 2}) {
-    Tensor<i64> C({1}, 9);
-    InterpretResult result = run(text, {A, C, index(dim)});
-    EXPECT_EQ(result.faults.size(), dim < 0 || dim > 1 ? 1u : 0u);
-    EXPECT_EQ(C(0), dim == 0 ? 2 : dim == 1 ? 3 : 0);
-  }
-}
-
 TEST(Fault, Assertions) {
   const char *text = R"(
 func.func @assert(%x: i32, %C: !g1i32) attributes {tile.kernel} {

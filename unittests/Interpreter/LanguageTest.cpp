@@ -65,6 +65,14 @@ TEST(Language, ViewsAreOfTilesAndHaveSizesInTheirTypes) {
             std::string::npos);
 }
 
+TEST(Language, SizesAreOfDimensionsThatExist) {
+  EXPECT_EQ(complaint("%n = memref.dim %A, %c1 : !g2f32"), "");
+  EXPECT_NE(complaint("%n = memref.dim %A, %c4 : !g2f32").find("has no dimension 4"),
+            std::string::npos);
+  EXPECT_NE(complaint("%n = memref.dim %A, %i : !g2f32").find("must be a constant"),
+            std::string::npos);
+}
+
 TEST(Language, LagsCountIterationsOfOneLoop) {
   std::string copy = "tile.copy %A[%c0, %c0] to %t async \"load\" : !g2f32 to "
                      "memref<4x4xf32, #s>\n";

@@ -200,6 +200,16 @@ LogicalResult verifyWaits(func::FuncOp kernel) {
   return result;
 }
 
+/// Which size is asked for is known, so that there is one.
+LogicalResult verifySize(memref::DimOp size) {
+  std::optional<int64_t> dim = size.getConstantIndex();
+  if (!dim)
+    return emitCoded(size, OpForm) << "the dimension whose size is asked for must be a constant";
+  if (*dim >= 0 && *dim < cast<MemRefType>(size.getSource().getType()).getRank())
+    return success();
+  return emitCoded(size, OffsetCount) << describe(size.getSource()) << " has no dimension " << *dim;
+}
+
 /// Conversions round to nearest even; other modes exist in MLIR's text.
 LogicalResult verifyRounding(arith::TruncFOp op) {
   if (!op.getRoundingmode() || *op.getRoundingmode() == arith::RoundingMode::to_nearest_even)
@@ -282,6 +292,8 @@ LogicalResult tile::verifyKernel(Operation *op) {
       ok = verifyLoop(loop);
     else if (auto view = dyn_cast<memref::TransposeOp>(inner); view && succeeded(ok))
       ok = verifyViewed(view, view.getIn(), "transpose");
+    else if (auto size = dyn_cast<memref::DimOp>(inner); size && succeeded(ok))
+      ok = verifySize(size);
     else if (auto cut = dyn_cast<arith::TruncFOp>(inner); cut && succeeded(ok))
       ok = verifyRounding(cut);
     else if (auto alloc = dyn_cast<AllocOp>(inner); alloc && alloc->getParentOp() != kernel)
