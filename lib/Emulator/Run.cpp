@@ -116,7 +116,7 @@ bool Cluster::runEvent(size_t index) {
 
 void Cluster::start() {
   const Program &program = *grid->program;
-  rng = grid->options.seed * 0x9e3779b97f4a7c15 + index * 0x2545f4914f6cdd1d;
+  rng = grid->options.seed * 0x9e3779b97f4a7c15 + index * 0x2545f4914f6cdd1du;
   random();
   firstWarp = index * grid->ctasPerCluster * grid->warpsPerCta;
   numWarps = grid->ctasPerCluster * grid->warpsPerCta;

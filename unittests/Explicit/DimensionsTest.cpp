@@ -66,6 +66,50 @@ TEST(Dimensions, RowsMayBeApartByHeads) {
   }
 }
 
+/// Copies rows of X from a place on that does not fit into 32 bits.
+struct FarRows {
+  By by = By::Tma;
+  int64_t row = 0;
+  void operator()(Block &b, In<f16, 2> X, Out<f16, 2> Y) const {
+    b.grid(1);
+    b.threads(128);
+    auto tile = b.shared<f16>(32, 64);
+    auto [full] = b.mbarrier.alloc<1>({1});
+    if (by == By::Tma) {
+      b.warp(0, [&] {
+        b.elect_one([&] { b.mbarrier.arrive_expect(full, tile.bytes()); });
+        b.tma.load(X.at(row, 0), tile, full);
+      });
+      b.mbarrier.wait(full, 0);
+    } else {
+      b.cp_async.load(X.at(row, 0), tile);
+      b.cp_async.commit_group();
+      b.cp_async.wait_group(0);
+      b.fence.proxy_async();
+      b.sync();
+    }
+    b.warp(0, [&] {
+      b.tma.store(tile, Y.at(0, 0));
+      b.tma.commit_group();
+      b.tma.wait_group(0);
+    });
+  }
+};
+
+TEST(Dimensions, PlacesFarOutsideDoNotComeBackInside) {
+  std::vector<f16> x(32 * 64, f16(3)), y(x.size());
+  for (By by : {By::Tma, By::Threads})
+    for (int64_t row : {int64_t(1) << 32, -(int64_t(1) << 32), std::numeric_limits<int64_t>::max(),
+                        std::numeric_limits<int64_t>::min()}) {
+      auto compiled = try_compile(FarRows{by, row}, Target::sm_90a().emulated());
+      ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+      std::fill(y.begin(), y.end(), f16(-77));
+      auto found = compiled.kernel.try_launch({}, view(x, {32, 64}), view(y, {32, 64}));
+      EXPECT_TRUE(found.empty()) << to_text(found);
+      EXPECT_TRUE(std::all_of(y.begin(), y.end(), [](f16 e) { return float(e) == 0; })) << row;
+    }
+}
+
 /// A product for each head, which the compiler divides.
 struct Projection {
   int row_dim = 0;

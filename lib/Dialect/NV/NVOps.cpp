@@ -206,9 +206,12 @@ LogicalResult WarpsOp::verify() {
       kernel ? kernel->getAttrOfType<IntegerAttr>(NVDialect::threadsAttr) : IntegerAttr();
   int64_t warps = threads ? threads.getInt() / warpSize : 0;
   int64_t first = getFirst(), count = getCount();
-  if (first < 0 || count < 1 || count > warps || first > warps - count)
+  if (first < 0 || count < 1)
     return fail(emitCoded(*this, HardwareScope)
-                    << "warps " << first << " to " << first + count - 1
+                << "`warps` takes at least one warp, and warps are counted from 0");
+  if (count > warps || first > warps - count)
+    return fail(emitCoded(*this, HardwareScope)
+                    << "warps " << first << " to " << uint64_t(first) + uint64_t(count) - 1
                     << " are not all in a block of " << warps << " warps",
                 warps ? "b.threads(..) states the number of threads"
                       : "state the number of threads first, with b.threads(..)");

@@ -425,11 +425,11 @@ void Lowering::lowerScalarAccess(Operation *op) {
 
 Value Lowering::i32(int64_t value) {
   // Each once, where the kernel starts: there are thousands of uses.
-  Value &known = constants[value];
+  Value &known = constants[static_cast<int32_t>(value)];
   if (!known) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&kernel.getBody().front());
-    known = arith::ConstantIntOp::create(builder, kernel.getLoc(), value, 32);
+    known = arith::ConstantIntOp::create(builder, kernel.getLoc(), static_cast<int32_t>(value), 32);
   }
   return known;
 }
@@ -437,8 +437,13 @@ Value Lowering::i64(int64_t value) { return arith::ConstantIntOp::create(builder
 Value Lowering::asI32(Value value) {
   if (value.getType().isInteger(32))
     return value;
-  if (auto constant = getConstantIntValue(value))
+  if (auto constant = getConstantIntValue(value)) {
+    // A place that far out is outside of every tensor: it must not come back inside.
+    if (value.getType().isIndex())
+      return i32(std::clamp<int64_t>(*constant, std::numeric_limits<int32_t>::min(),
+                                     std::numeric_limits<int32_t>::max()));
     return i32(value.getType().isInteger(1) ? *constant & 1 : *constant);
+  }
   if (value.getType().isIndex())
     return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value);
   if (value.getType().getIntOrFloatBitWidth() < 32)

@@ -26,6 +26,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <map>
+
 namespace penstock::nvptx {
 
 using mlir::Location;
@@ -255,7 +257,7 @@ private:
   mlir::OpBuilder builder;
   Location loc;
 
-  llvm::DenseMap<int64_t, Value> constants; ///< of 32 bits
+  std::map<int32_t, Value> constants;
   llvm::DenseMap<size_t, Value> parameters; ///< by their place in the result's fields
   llvm::DenseMap<Value, SharedPlace> shared;
   llvm::DenseMap<Value, int64_t> barrierOffsets; ///< of nv.mbarrier.alloc

@@ -18,6 +18,25 @@ func.func @warps() attributes {tile.kernel, nv.threads = 128 : i64} {
 
 // -----
 
+func.func @negative() attributes {tile.kernel, nv.threads = 128 : i64} {
+  // expected-error @+1 {{`warps` takes at least one warp, and warps are counted from 0}}
+  nv.warps -9223372036854775808, 2 {
+  }
+  return
+}
+
+// -----
+
+func.func @endless() attributes {tile.kernel, nv.threads = 128 : i64} {
+  // expected-error @+2 {{warps 2 to 9223372036854775808 are not all in a block of 4 warps}}
+  // expected-note @+1 {{b.threads(..) states the number of threads}}
+  nv.warps 2, 9223372036854775807 {
+  }
+  return
+}
+
+// -----
+
 func.func @count() attributes {tile.kernel, nv.threads = 128 : i64} {
   // expected-error @+2 {{a barrier that waits for 0 arrivals}}
   // expected-note @+1 {{between 1 and 2^20 - 1}}
