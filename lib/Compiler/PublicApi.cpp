@@ -113,5 +113,5 @@ std::string detail::text(Executable *kernel, Form form) {
   }
   if (!executable.code)
     return "";
-  return form == Form::LLVM ? executable.code->llvmIR : assemblyOf(executable.code->llvmIR);
+  return form == Form::LLVM ? executable.code->llvmIR() : executable.code->assembly();
 }

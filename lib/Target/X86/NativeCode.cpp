@@ -7,6 +7,8 @@
 #include "Target/X86/NativeCode.h"
 #include "Target/LLVMPipeline.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
@@ -16,9 +18,6 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/IRReader/IRReader.h"
-#include "llvm/Support/SmallVectorMemoryBuffer.h"
-#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
@@ -131,7 +130,8 @@ NativeCode::compile(mlir::ModuleOp module,
     runLLVMPipeline(*llvmModule, *machine, pipeline);
 
   auto code = std::make_unique<NativeCode>();
-  llvm::raw_string_ostream(code->llvmIR) << *llvmModule;
+  llvm::raw_svector_ostream bitcode(code->bitcode);
+  llvm::WriteBitcodeToFile(*llvmModule, bitcode);
   auto builder = llvm::orc::LLJITBuilder();
   auto target = *hostBuilder();
   if (!optimized)
@@ -169,18 +169,30 @@ NativeCode::Entry NativeCode::lookup(llvm::StringRef name) {
   return found->toPtr<Entry>();
 }
 
-std::string penstock::assemblyOf(const std::string &llvmIR) {
+/// Reads back what the code was made of.
+static std::unique_ptr<llvm::Module> readBack(llvm::ArrayRef<char> bitcode,
+                                              llvm::LLVMContext &context) {
+  llvm::StringRef bytes(bitcode.data(), bitcode.size());
+  return llvm::cantFail(llvm::parseBitcodeFile(llvm::MemoryBufferRef(bytes, "kernel"), context));
+}
+
+std::string NativeCode::llvmIR() const {
+  llvm::LLVMContext context;
+  std::string text;
+  llvm::raw_string_ostream(text) << *readBack(bitcode, context);
+  return text;
+}
+
+std::string NativeCode::assembly() const {
   auto machine = hostMachine();
   llvm::LLVMContext context;
   context.setOptPassGate(gate);
-  llvm::SMDiagnostic diagnostic;
-  auto module = llvm::parseIR(llvm::MemoryBufferRef(llvmIR, "kernel"), diagnostic, context);
-  if (!machine || !module)
-    return "";
+  auto module = readBack(bitcode, context);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+  if (!machine ||
+      machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
     return "";
   passes.run(*module);
   return text.str().str();

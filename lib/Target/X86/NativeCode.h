@@ -39,14 +39,16 @@ public:
   using Entry = void (*)(void *slots);
   Entry lookup(llvm::StringRef name);
 
-  std::string llvmIR;
+  /// What the code was made of, as text.
+  std::string llvmIR() const;
+  std::string assembly() const;
 
 private:
   std::unique_ptr<llvm::orc::LLJIT> jit;
+  /// The module after optimization: writing it as text takes much longer, and is
+  /// rarely asked for.
+  llvm::SmallVector<char, 0> bitcode;
 };
-
-/// The host's assembly of a module of LLVM IR text.
-std::string assemblyOf(const std::string &llvmIR);
 
 } // namespace penstock
 
