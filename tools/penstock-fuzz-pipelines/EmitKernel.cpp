@@ -84,7 +84,7 @@ public:
            "  %true = arith.constant true\n" + before +
            (program.again ? "  scf.for %again = %x0 to %x2 step %x1 {\n" : "") + header() + top +
            body + "  } {tile.schedule = #tile.schedule<" + annotation() + ">}\n" +
-           (program.again ? "  }\n" : "") + after + "  return\n}\n";
+           (program.again ? "  }\n" : "") + waitAfter() + after + "  return\n}\n";
   }
 
 private:
@@ -535,6 +535,16 @@ private:
     return "  tile.copy " + nameOf(b) + " to " + out +
            (buffer.extents.size() == 2 ? "[%x0, %x0]" : "[%x0]") + " : " + type + " to " + to +
            "\n";
+  }
+
+  std::string waitAfter() const {
+    std::set<std::string> names;
+    for (const ProgramStatement &s : program.statements)
+      if (s.async >= 0)
+        names.insert("\"n" + number(s.async) + "\"");
+    if (!program.waitAfter || names.empty())
+      return "";
+    return "  tile.wait [" + join({names.begin(), names.end()}) + "]\n";
   }
 
   std::string annotation() const {

@@ -39,6 +39,7 @@ public:
     program.conditions = random.chance(60) ? 0 : int(random.between(1, 2));
     relative = random.chance(25);
     program.again = random.chance(15);
+    program.waitAfter = random.chance(15);
     makeBuffers();
     int64_t count = random.chance(15) ? random.between(1, 2) : random.between(3, 12);
     while (int64_t(program.statements.size()) < count)

@@ -91,6 +91,8 @@ struct Program {
   bool firstAtRunTime = false;
   /// All of the loop is run a second time, as in kernels that loop over their work.
   bool again = false;
+  /// All that is asynchronous is awaited after the loop, too.
+  bool waitAfter = false;
   /// The annotation: one of the two.
   std::optional<Plan> plan;
   int64_t numStages = 0;

@@ -70,6 +70,7 @@ public:
     edit([](Program &p) { p.sliceTwice = false; }, program.sliceTwice);
     edit([](Program &p) { p.first = 0; }, program.first != 0);
     edit([](Program &p) { p.again = false; }, program.again);
+    edit([](Program &p) { p.waitAfter = false; }, program.waitAfter);
     edit([](Program &p) { p.firstAtRunTime = false; }, program.firstAtRunTime);
     edit([](Program &p) { p.step = 1; }, program.step != 1);
     if (program.plan) {
