@@ -53,7 +53,7 @@ public:
         program.step = 1;
     }
     if (relative)
-      addOrigins();
+      addOrigins(program, random);
     settle(program);
     annotate();
     return std::move(program);
@@ -637,53 +637,6 @@ private:
       // Only what the loop touches is of interest afterwards.
       if (!written(program, int(b)))
         program.buffers[b].readAfter = false;
-    }
-  }
-
-  /// Lets places, and where the loop begins, depend on numbers that are not known
-  /// before the kernel is launched; those of one buffer often on the same.
-  void addOrigins() {
-    std::vector<Origin> usual;
-    auto draw = [&] {
-      return random.of(
-          {Origin{0, 1, 0}, Origin{0, 1, 0}, Origin{0, 0, 1}, Origin{0, 1, 1}, Origin{0, 2, 0}});
-    };
-    for (size_t b = 0; b < program.buffers.size(); ++b)
-      usual.push_back(random.chance(60) ? draw() : Origin());
-    for (ProgramStatement &s : program.statements)
-      for (auto *list : {&s.operations, &s.otherwise})
-        for (Operation &op : *list) {
-          auto move = [&](Touch &touch) {
-            if (touch.box.whole())
-              return;
-            Touch moved = touch;
-            Span &span = moved.box.spans[0];
-            span.origin = random.chance(85)   ? usual[size_t(touch.buffer)]
-                          : random.chance(50) ? draw()
-                                              : Origin();
-            for (size_t i = 0; i < origins; ++i)
-              if (random.chance(70))
-                span.offset -= span.origin[i] * originChoices[i][0];
-            if (staysInside(program, moved, s.rounds))
-              touch = moved;
-          };
-          Touch target = op.target;
-          move(op.target);
-          for (Touch &source : op.sources)
-            if (source == target)
-              source = op.target; // it is updated
-            else
-              move(source);
-        }
-    if (random.chance(40)) {
-      int64_t first = program.first;
-      program.first = 0;
-      program.firstAtRunTime = true;
-      settle(program);
-      if (!wellFormed(program)) {
-        program.first = first;
-        program.firstAtRunTime = false;
-      }
     }
   }
 

@@ -16,6 +16,10 @@ namespace penstock::fuzz {
 /// the seed alone.
 Program generateProgram(uint64_t seed);
 
+/// Lets places, and where the loop begins, depend on numbers that only the launch
+/// decides; those of one buffer often on the same.
+void addOrigins(Program &, Random &);
+
 /// The schedule that runs the loop as it is written.
 Plan sourceOrder(int statements);
 
