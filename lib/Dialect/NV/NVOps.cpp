@@ -208,7 +208,8 @@ LogicalResult WarpsOp::verify() {
   int64_t first = getFirst(), count = getCount();
   if (first < 0 || count < 1)
     return fail(emitCoded(*this, HardwareScope)
-                << "`warps` takes at least one warp, and warps are counted from 0");
+                    << "`warps` is asked for " << count << " warps from warp " << first << " on",
+                "it takes at least one warp, and warps are counted from 0");
   if (count > warps || first > warps - count)
     return fail(emitCoded(*this, HardwareScope)
                     << "warps " << first << " to " << uint64_t(first) + uint64_t(count) - 1

@@ -205,9 +205,13 @@ LogicalResult verifySize(memref::DimOp size) {
   std::optional<int64_t> dim = size.getConstantIndex();
   if (!dim)
     return emitCoded(size, OpForm) << "the dimension whose size is asked for must be a constant";
-  if (*dim >= 0 && *dim < cast<MemRefType>(size.getSource().getType()).getRank())
+  int64_t rank = cast<MemRefType>(size.getSource().getType()).getRank();
+  if (*dim >= 0 && *dim < rank)
     return success();
-  return emitCoded(size, OffsetCount) << describe(size.getSource()) << " has no dimension " << *dim;
+  auto diagnostic = emitCoded(size, OffsetCount)
+                    << describe(size.getSource()) << " has no dimension " << *dim;
+  diagnostic.attachNote() << "help: dimensions are counted from 0; the last one is " << rank - 1;
+  return diagnostic;
 }
 
 /// Conversions round to nearest even; other modes exist in MLIR's text.

@@ -19,7 +19,8 @@ func.func @warps() attributes {tile.kernel, nv.threads = 128 : i64} {
 // -----
 
 func.func @negative() attributes {tile.kernel, nv.threads = 128 : i64} {
-  // expected-error @+1 {{`warps` takes at least one warp, and warps are counted from 0}}
+  // expected-error @+2 {{`warps` is asked for 2 warps from warp -9223372036854775808 on}}
+  // expected-note @+1 {{it takes at least one warp, and warps are counted from 0}}
   nv.warps -9223372036854775808, 2 {
   }
   return
