@@ -344,8 +344,10 @@ static CaseResult mutateOne(uint64_t seed, Counters &counters, bool show) {
   ++counters[Accepted];
   std::string text;
   llvm::raw_string_ostream(text) << *module;
-  if (show)
-    std::printf("%s\n", text.c_str()), std::fflush(stdout);
+  if (show) {
+    std::printf("%s\n", text.c_str());
+    std::fflush(stdout);
+  }
   auto kernel = *module->getOps<func::FuncOp>().begin();
   KernelInfo info = infoOf(kernel);
   Data data(program);

@@ -17,6 +17,30 @@ namespace {
 
 enum class By { Tma, Threads };
 
+/// Copies a box of 32 x 64 through shared memory.
+template <class From, class To> void copyBox(Block &b, By by, From from, To to) {
+  auto tile = b.shared<f16>(32, 64);
+  auto [full] = b.mbarrier.alloc<1>({1});
+  if (by == By::Tma) {
+    b.warp(0, [&] {
+      b.elect_one([&] { b.mbarrier.arrive_expect(full, tile.bytes()); });
+      b.tma.load(from, tile, full);
+    });
+    b.mbarrier.wait(full, 0);
+  } else {
+    b.cp_async.load(from, tile);
+    b.cp_async.commit_group();
+    b.cp_async.wait_group(0);
+    b.fence.proxy_async();
+    b.sync();
+  }
+  b.warp(0, [&] {
+    b.tma.store(tile, to);
+    b.tma.commit_group();
+    b.tma.wait_group(0);
+  });
+}
+
 /// Copies X to Y, head by head, by engines or by threads.
 struct Heads {
   By by = By::Tma;
@@ -24,26 +48,7 @@ struct Heads {
     auto [bm, h] = b.grid(ceil_div(X.size(0), 32), X.size(1));
     auto m0 = bm * 32;
     b.threads(128);
-    auto tile = b.shared<f16>(32, 64);
-    auto [full] = b.mbarrier.alloc<1>({1});
-    if (by == By::Tma) {
-      b.warp(0, [&] {
-        b.elect_one([&] { b.mbarrier.arrive_expect(full, tile.bytes()); });
-        b.tma.load(X.at(m0, h, 0).dims(0, 2), tile, full);
-      });
-      b.mbarrier.wait(full, 0);
-    } else {
-      b.cp_async.load(X.at(m0, h, 0).dims(0, 2), tile);
-      b.cp_async.commit_group();
-      b.cp_async.wait_group(0);
-      b.fence.proxy_async();
-      b.sync();
-    }
-    b.warp(0, [&] {
-      b.tma.store(tile, Y.at(m0, h, 0).dims(0, 2));
-      b.tma.commit_group();
-      b.tma.wait_group(0);
-    });
+    copyBox(b, by, X.at(m0, h, 0).dims(0, 2), Y.at(m0, h, 0).dims(0, 2));
   }
 };
 
@@ -73,26 +78,7 @@ struct FarRows {
   void operator()(Block &b, In<f16, 2> X, Out<f16, 2> Y) const {
     b.grid(1);
     b.threads(128);
-    auto tile = b.shared<f16>(32, 64);
-    auto [full] = b.mbarrier.alloc<1>({1});
-    if (by == By::Tma) {
-      b.warp(0, [&] {
-        b.elect_one([&] { b.mbarrier.arrive_expect(full, tile.bytes()); });
-        b.tma.load(X.at(row, 0), tile, full);
-      });
-      b.mbarrier.wait(full, 0);
-    } else {
-      b.cp_async.load(X.at(row, 0), tile);
-      b.cp_async.commit_group();
-      b.cp_async.wait_group(0);
-      b.fence.proxy_async();
-      b.sync();
-    }
-    b.warp(0, [&] {
-      b.tma.store(tile, Y.at(0, 0));
-      b.tma.commit_group();
-      b.tma.wait_group(0);
-    });
+    copyBox(b, by, X.at(row, 0), Y.at(0, 0));
   }
 };
 
