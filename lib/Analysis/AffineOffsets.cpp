@@ -52,14 +52,15 @@ std::optional<AffineOffset> scaled(std::optional<AffineOffset> x, int64_t factor
 }
 
 std::optional<AffineOffset> follow(Value value, scf::ForOp loop, const KnownValues &known,
-                                   unsigned depth) {
+                                   ValueRanges &ranges, unsigned depth) {
   if (depth > 32)
     return std::nullopt;
   if (value == loop.getInductionVar()) {
     auto step = getConstantIntValue(loop.getStep());
     if (!step)
       return std::nullopt;
-    return sum(AffineOffset{*step, 0, {}}, follow(loop.getLowerBound(), loop, known, depth + 1));
+    return sum(AffineOffset{*step, 0, {}},
+               follow(loop.getLowerBound(), loop, known, ranges, depth + 1));
   }
   if (auto number = getConstantIntValue(value))
     return constant(*number);
@@ -70,8 +71,19 @@ std::optional<AffineOffset> follow(Value value, scf::ForOp loop, const KnownValu
   Operation *op = value.getDefiningOp();
   if (!op)
     return std::nullopt;
-  auto operand = [&](unsigned i) { return follow(op->getOperand(i), loop, known, depth + 1); };
-  if (isa<tile::BindOp, arith::IndexCastOp>(op))
+  auto operand = [&](unsigned i) {
+    return follow(op->getOperand(i), loop, known, ranges, depth + 1);
+  };
+  if (isa<tile::BindOp>(op))
+    return operand(0);
+  bool cast = isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp,
+                  arith::TruncIOp>(op);
+  if (!cast && !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    return std::nullopt;
+  // Arithmetic that can wrap around is not affine.
+  if (!ranges.isExact(op))
+    return std::nullopt;
+  if (cast)
     return operand(0);
   if (isa<arith::AddIOp>(op))
     return sum(operand(0), operand(1));
@@ -89,8 +101,8 @@ std::optional<AffineOffset> follow(Value value, scf::ForOp loop, const KnownValu
 } // namespace
 
 std::optional<AffineOffset> penstock::affineOffset(OpFoldResult value, scf::ForOp loop,
-                                                   const KnownValues &known) {
+                                                   const KnownValues &known, ValueRanges &ranges) {
   if (auto number = getConstantIntValue(value))
     return constant(*number);
-  return follow(cast<Value>(value), loop, known, 0);
+  return follow(cast<Value>(value), loop, known, ranges, 0);
 }

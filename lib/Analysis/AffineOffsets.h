@@ -7,6 +7,7 @@
 #ifndef PENSTOCK_ANALYSIS_AFFINEOFFSETS_H
 #define PENSTOCK_ANALYSIS_AFFINEOFFSETS_H
 
+#include "Analysis/ValueRanges.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <map>
@@ -29,7 +30,7 @@ using KnownValues = llvm::DenseMap<mlir::Value, int64_t>;
 
 /// No value if the offset is not of that form.
 std::optional<AffineOffset> affineOffset(mlir::OpFoldResult value, mlir::scf::ForOp loop,
-                                         const KnownValues &known);
+                                         const KnownValues &known, ValueRanges &ranges);
 
 /// No value if one of them has none.
 std::optional<AffineOffset> sum(std::optional<AffineOffset> x, std::optional<AffineOffset> y);

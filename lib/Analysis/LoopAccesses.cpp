@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/LoopAccesses.h"
-#include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
 
 #include <numeric>
@@ -109,6 +108,28 @@ void LoopAccesses::visit(const Statement &statement, Operation *op, bool inSeque
   repeated /= count;
 }
 
+void LoopAccesses::addBefore(sched::StatementId wait, tile::TileAccessOpInterface op,
+                             bool sameIteration,
+                             llvm::function_ref<std::optional<sched::BufferId>(Value)> bufferOf) {
+  SmallVector<tile::TileAccess> list;
+  op.getAccesses(list);
+  for (const tile::TileAccess &touched : list) {
+    Value root = tile::rootOf(touched.memref);
+    std::optional<sched::BufferId> buffer = bufferOf(root);
+    if (!buffer)
+      continue;
+    // An offset that an earlier iteration computed says nothing of this one.
+    std::vector<Extent> box = boxOf(touched);
+    if (!sameIteration)
+      box.assign(box.size(), Extent());
+    accessesBefore.push_back({.statement = wait,
+                              .buffer = *buffer,
+                              .reads = touched.reads,
+                              .writes = touched.writes,
+                              .box = std::move(box)});
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Boxes
 //===----------------------------------------------------------------------===//
@@ -137,7 +158,7 @@ std::vector<LoopAccesses::Extent> LoopAccesses::boxOf(const tile::TileAccess &ac
   auto narrow = [&](ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes) {
     whole = false;
     for (auto [dim, offset, size] : llvm::zip_equal(along, offsets, sizes)) {
-      box[dim].begin = sum(box[dim].begin, affineOffset(offset, loop, rounds));
+      box[dim].begin = sum(box[dim].begin, affineOffset(offset, loop, rounds, ranges));
       box[dim].length = getConstantIntValue(size).value_or(-1);
     }
   };
@@ -191,9 +212,6 @@ LoopAccesses::commonInvariants(sched::BufferId buffer, size_t rank, bool readAft
   return common;
 }
 
-/// Where a box lies that is not known along a dimension.
-static constexpr sched::AffineInterval anywhere = {0, -(int64_t(1) << 30), int64_t(1) << 31};
-
 sched::Region LoopAccesses::regionOf(const Access &access, bool write, MemRefType type,
                                      ArrayRef<Invariants> common) {
   sched::Region region;
@@ -209,7 +227,8 @@ sched::Region LoopAccesses::regionOf(const Access &access, bool write, MemRefTyp
     if (comparable)
       region.box.push_back({extent.begin->scale, extent.begin->offset, extent.length});
     else // anywhere along this dimension
-      region.box.push_back(bounded ? sched::AffineInterval{0, 0, size} : anywhere);
+      region.box.push_back(bounded ? sched::AffineInterval{0, 0, size}
+                                   : sched::AffineInterval{.unbounded = true});
   }
   region.kind = sched::Region::Kind::Box;
   // A box that is too large would pretend that a tile is written where it is
@@ -261,7 +280,7 @@ static bool join(sched::Region &known, const sched::Region &more) {
   for (auto [mine, theirs] : llvm::zip_equal(known.box, more.box)) {
     if (mine == theirs)
       continue;
-    if (differs || mine.scale != theirs.scale)
+    if (differs || mine.scale != theirs.scale || mine.unbounded || theirs.unbounded)
       return false;
     differs = &mine;
     other = &theirs;
@@ -317,5 +336,10 @@ void LoopAccesses::finish(sched::Problem &problem, ArrayRef<Value> buffers) cons
       if (access.settles && !access.maybe && !isAnywhere(access, common))
         writing.push_back(region);
     }
+    for (const Access &access : accessesBefore)
+      for (bool write : {false, true})
+        if (access.buffer == buffer && (write ? access.writes : access.reads))
+          problem.statements[access.statement].settles.push_back(
+              {buffer, write, regionOf(access, write, type, common)});
   }
 }

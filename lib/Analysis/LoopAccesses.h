@@ -14,7 +14,7 @@
 #define PENSTOCK_ANALYSIS_LOOPACCESSES_H
 
 #include "Analysis/AffineOffsets.h"
-#include "Dialect/Tile/TileAccess.h"
+#include "Dialect/Tile/TileDialect.h"
 #include "Scheduling/Problem.h"
 
 namespace penstock {
@@ -23,11 +23,18 @@ class LoopAccesses {
 public:
   /// Loops inside of a statement are taken round by round up to \p mostRounds, nested
   /// ones together.
-  LoopAccesses(mlir::scf::ForOp loop, int64_t mostRounds) : loop(loop), mostRounds(mostRounds) {}
+  LoopAccesses(mlir::scf::ForOp loop, ValueRanges &ranges, int64_t mostRounds)
+      : loop(loop), ranges(ranges), mostRounds(mostRounds) {}
 
   /// All that a statement touches. \p bufferOf numbers allocations and tensors.
   void add(sched::StatementId statement, mlir::Operation *op,
            llvm::function_ref<sched::BufferId(mlir::Value)> bufferOf);
+
+  /// What an operation outside of the loop touches, which iteration 0 of a wait ends.
+  /// \p bufferOf gives no number for what the loop itself does not touch;
+  /// \p sameIteration: it ran in the same iteration of the loops around this one.
+  void addBefore(sched::StatementId wait, tile::TileAccessOpInterface op, bool sameIteration,
+                 llvm::function_ref<std::optional<sched::BufferId>(mlir::Value)> bufferOf);
 
   /// Compares the places of all accesses to a buffer, and gives the problem's
   /// statements their regions. \p buffers holds the roots by number.
@@ -76,11 +83,12 @@ private:
   static bool isAnywhere(const Access &access, llvm::ArrayRef<Invariants> common);
 
   mlir::scf::ForOp loop;
+  ValueRanges &ranges;
   int64_t mostRounds;
   KnownValues rounds; ///< of the loops around what is visited
   int64_t repeated = 1;
   size_t operations = 0;
-  std::vector<Access> accesses;
+  std::vector<Access> accesses, accessesBefore;
 };
 
 } // namespace penstock

@@ -28,6 +28,10 @@ static bool isNeverNegative(Value value, unsigned depth) {
   Operation *op = value.getDefiningOp();
   if (isa<tile::GridOp, memref::DimOp>(op))
     return true;
+  // Narrow integers wrap around.
+  bool narrow = !value.getType().isIndex() && value.getType().getIntOrFloatBitWidth() < 64;
+  if (narrow && isa<arith::IndexCastOp, arith::AddIOp, arith::MulIOp>(op))
+    return false;
   if (isa<tile::BindOp, tile::DivModOp, arith::IndexCastOp, arith::AddIOp, arith::MulIOp,
           arith::DivSIOp, arith::CeilDivSIOp, arith::FloorDivSIOp, arith::RemSIOp, arith::MinSIOp>(
           op))

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/PipelineLoop.h"
+#include "Analysis/IssuedBefore.h"
 #include "Analysis/LoopAccesses.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/Tile/Locations.h"
@@ -19,6 +20,34 @@
 using namespace mlir;
 using namespace penstock;
 
+/// Whether a buffer is read by anything that runs after the loop.
+static bool isReadOutside(Value root, scf::ForOp loop) {
+  SmallVector<Value> views = {root};
+  bool topLevel = !loop->getParentOfType<scf::ForOp>();
+  while (!views.empty())
+    for (Operation *user : views.pop_back_val().getUsers()) {
+      if (loop->isAncestor(user))
+        continue;
+      if (isa<memref::SubViewOp, memref::TransposeOp>(user)) {
+        views.push_back(user->getResult(0));
+        continue;
+      }
+      // Without a loop around, what stands before this one has run for good.
+      if (topLevel && user->getBlock() == loop->getBlock() && user->isBeforeInBlock(loop))
+        continue;
+      SmallVector<tile::TileAccess> accesses;
+      if (auto access = dyn_cast<tile::TileAccessOpInterface>(user)) {
+        access.getAccesses(accesses);
+        for (const tile::TileAccess &touched : accesses)
+          if (tile::rootOf(touched.memref) == root && touched.reads)
+            return true;
+      } else {
+        return true; // print
+      }
+    }
+  return false;
+}
+
 namespace {
 
 /// Loops inside of a statement that are taken round by round; each round is compared
@@ -27,21 +56,27 @@ constexpr int64_t mostRounds = 64;
 
 class Analyzer {
 public:
-  explicit Analyzer(scf::ForOp loop) : accesses(loop, mostRounds) { result.loop = loop; }
+  explicit Analyzer(scf::ForOp loop) : ranges(loop), accesses(loop, ranges, mostRounds) {
+    result.loop = loop;
+  }
 
   PipelineLoop run() {
     scf::ForOp loop = result.loop;
     result.problem.place = tile::placeOf(loop.getLoc());
     findWritten(*loop.getBody());
     collect(*loop.getBody(), {});
+    readAnnotations();
+    joinLoads();
     for (size_t i = 0; i < result.statements.size(); ++i)
       describe(i);
+    findIssuedBefore(accesses);
     accesses.finish(result.problem, result.buffers);
     if (sched::comparedPairs(result.problem) > sched::maxPairs / 2)
       takeLoopsAsAWhole();
+    keepInOrder<tile::PrintOp>("printed lines");
+    keepInOrder<tile::AssertOp>("reported faults");
     finishWaits();
     finishScalars();
-    readAnnotations();
     return std::move(result);
   }
 
@@ -104,6 +139,70 @@ private:
       }
       result.statements.push_back({&op, conditions});
     }
+  }
+
+  /// The statement that a load without a name can be part of: the only one that uses
+  /// its value, with nothing but other loads in between.
+  std::optional<size_t> ownerOf(size_t load) {
+    const PipelineStatement &statement = result.statements[load];
+    if (!isa<tile::LoadOp>(statement.op))
+      return std::nullopt;
+    llvm::SetVector<Value> values;
+    values.insert(statement.op->getResult(0));
+    std::optional<size_t> owner;
+    for (size_t next = 0; next < values.size(); ++next)
+      for (Operation *user : values[next].getUsers()) {
+        auto used = llvm::find_if(result.statements, [&](const PipelineStatement &other) {
+          return other.op->isAncestor(user) || llvm::is_contained(other.conditions, values[next]);
+        });
+        if (isa<tile::BindOp>(user))
+          return std::nullopt;
+        if (used == result.statements.end()) {
+          values.insert(user->result_begin(), user->result_end());
+          continue;
+        }
+        size_t found = static_cast<size_t>(used - result.statements.begin());
+        if (owner && *owner != found)
+          return std::nullopt;
+        owner = found;
+      }
+    if (!owner || *owner <= load || result.statements[*owner].conditions != statement.conditions)
+      return std::nullopt;
+    for (size_t between = load + 1; between < *owner; ++between)
+      if (!isa<tile::LoadOp>(result.statements[between].op))
+        return std::nullopt;
+    return owner;
+  }
+
+  /// A stated schedule has an entry for each load, or none for those that are part of
+  /// another statement.
+  void joinLoads() {
+    std::vector<std::optional<size_t>> owners;
+    for (size_t i = 0; i < result.statements.size(); ++i)
+      owners.push_back(ownerOf(i));
+    // What belongs to a load belongs to the owner of that.
+    for (size_t i = owners.size(); i-- > 0;)
+      if (owners[i] && owners[*owners[i]])
+        owners[i] = owners[*owners[i]];
+    size_t all = result.statements.size(),
+           joined = size_t(llvm::count_if(owners, [](auto &owner) { return !!owner; }));
+    if (!joined || !result.annotations.stage)
+      return;
+    size_t given = result.annotations.stage->size();
+    if (given == all || (given != all - joined && given == all + named.size()))
+      return;
+    std::vector<PipelineStatement> kept;
+    std::vector<size_t> keptBefore = {0};
+    for (size_t i = 0; i < all; ++i) {
+      if (owners[i])
+        result.statements[*owners[i]].loads.push_back(result.statements[i].op);
+      else
+        kept.push_back(std::move(result.statements[i]));
+      keptBefore.push_back(kept.size());
+    }
+    result.statements = std::move(kept);
+    for (auto &[bind, before] : named)
+      before = keptBefore[before];
   }
 
   std::string nameOf(Operation *op) {
@@ -171,8 +270,15 @@ private:
     if (auto gemm = dyn_cast<tile::GemmOp>(from.op); gemm && to.async)
       to.queue = productsInto(bufferOf(tile::rootOf(gemm.getAcc())));
     result.problem.statements.push_back(std::move(to));
-    accesses.add(static_cast<sched::StatementId>(i), from.op,
-                 [&](Value root) { return bufferOf(root); });
+    addAccesses(i, accesses);
+  }
+
+  void addAccesses(size_t i, LoopAccesses &to) {
+    auto numbered = [&](Value root) { return bufferOf(root); };
+    auto id = static_cast<sched::StatementId>(i);
+    for (Operation *load : result.statements[i].loads)
+      to.add(id, load, numbered);
+    to.add(id, result.statements[i].op, numbered);
   }
 
   /// Products into one accumulator take effect in the order of issue.
@@ -211,13 +317,37 @@ private:
 
   /// Where rounds are too many to compare, nothing is known of the parts they touch.
   void takeLoopsAsAWhole() {
-    LoopAccesses coarse(result.loop, 0);
+    LoopAccesses coarse(result.loop, ranges, 0);
     for (size_t i = 0; i < result.statements.size(); ++i) {
       result.problem.statements[i].accesses.clear();
-      coarse.add(static_cast<sched::StatementId>(i), result.statements[i].op,
-                 [&](Value root) { return bufferOf(root); });
+      addAccesses(i, coarse);
+      result.problem.statements[i].settles.clear();
     }
+    findIssuedBefore(coarse);
     coarse.finish(result.problem, result.buffers);
+  }
+
+  /// What users see in the order in which it happens counts as written to a buffer
+  /// that no value stands for.
+  template <typename Op> void keepInOrder(const char *name) {
+    std::optional<sched::BufferId> seen;
+    for (size_t i = 0; i < result.statements.size(); ++i) {
+      if (!result.statements[i]
+               .op->walk([](Op) { return WalkResult::interrupt(); })
+               .wasInterrupted())
+        continue;
+      if (!seen) {
+        seen = static_cast<sched::BufferId>(result.buffers.size());
+        sched::Buffer buffer;
+        buffer.name = name;
+        buffer.space = sched::Space::Global;
+        buffer.versioning = sched::Buffer::Versioning::Fixed;
+        buffer.fixedBecause = "users see them in order";
+        result.problem.buffers.push_back(std::move(buffer));
+        result.buffers.push_back(Value());
+      }
+      result.problem.statements[i].accesses.push_back({*seen, true, {}});
+    }
   }
 
   //===------------------------------------------------------------------===//
@@ -264,6 +394,31 @@ private:
   //===------------------------------------------------------------------===//
   // Waits and scalars
   //===------------------------------------------------------------------===//
+
+  /// Waits also end what was issued under their names before the loop; the first in
+  /// source order does.
+  void findIssuedBefore(LoopAccesses &to) {
+    llvm::DenseSet<Attribute> ended;
+    for (size_t i = 0; i < result.statements.size(); ++i) {
+      auto wait = dyn_cast<tile::WaitOp>(result.statements[i].op);
+      if (!wait)
+        continue;
+      for (Attribute name : wait.getNames()) {
+        SmallVector<IssuedBefore> before = issuedBefore(result.loop, cast<StringAttr>(name));
+        result.problem.statements[i].awaitsBefore |= !before.empty();
+        if (!ended.insert(name).second)
+          continue;
+        for (const IssuedBefore &issued : before)
+          to.addBefore(static_cast<sched::StatementId>(i), issued.op, issued.sameIteration,
+                       [&](Value root) -> std::optional<sched::BufferId> {
+                         auto known = buffers.find(root);
+                         if (known == buffers.end())
+                           return std::nullopt;
+                         return known->second;
+                       });
+      }
+    }
+  }
 
   void finishWaits() {
     for (size_t i = 0; i < result.statements.size(); ++i) {
@@ -358,38 +513,12 @@ private:
   llvm::DenseMap<Value, sched::BufferId> buffers;
   std::map<std::string, unsigned> bufferNames, statementNames;
   llvm::DenseMap<Value, size_t> conditions;
+  ValueRanges ranges;
   LoopAccesses accesses;
   std::vector<std::pair<tile::BindOp, size_t>> named;
 };
 
 } // namespace
-
-bool penstock::isReadOutside(Value root, scf::ForOp loop) {
-  SmallVector<Value> views = {root};
-  bool topLevel = !loop->getParentOfType<scf::ForOp>();
-  while (!views.empty())
-    for (Operation *user : views.pop_back_val().getUsers()) {
-      if (loop->isAncestor(user))
-        continue;
-      if (isa<memref::SubViewOp, memref::TransposeOp>(user)) {
-        views.push_back(user->getResult(0));
-        continue;
-      }
-      // Without a loop around, what stands before this one has run for good.
-      if (topLevel && user->getBlock() == loop->getBlock() && user->isBeforeInBlock(loop))
-        continue;
-      SmallVector<tile::TileAccess> accesses;
-      if (auto access = dyn_cast<tile::TileAccessOpInterface>(user)) {
-        access.getAccesses(accesses);
-        for (const tile::TileAccess &touched : accesses)
-          if (tile::rootOf(touched.memref) == root && touched.reads)
-            return true;
-      } else {
-        return true; // print
-      }
-    }
-  return false;
-}
 
 /// Whether what \p op issues has ended when \p statement, which contains it, has.
 static bool isAwaitedInside(tile::TileAccessOpInterface op, Operation *statement) {

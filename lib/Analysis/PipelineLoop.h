@@ -14,7 +14,8 @@
 //   elements of buffers that the body does not write. It has no place in a
 //   schedule: whoever uses it computes it for its own iteration.
 // - A scalar read from what the body writes, or given by an atomic, is a
-//   statement.
+//   statement. If it has no name and only the statement right behind it uses it, a
+//   stated schedule may leave it out: it then belongs to that statement.
 // - A condition without `else` that is replayable distributes over its
 //   statements; any other condition is one statement, as are groups and loops.
 // - A replayable scalar that can report a fault reports it even if nothing uses
@@ -34,6 +35,8 @@ struct PipelineStatement {
   mlir::Operation *op = nullptr;
   /// Conditions that it stands under, outermost first; all must hold.
   llvm::SmallVector<mlir::Value> conditions;
+  /// Loads of single elements that belong to it, in order.
+  llvm::SmallVector<mlir::Operation *> loads = {};
 };
 
 struct PipelineLoop {
@@ -42,7 +45,8 @@ struct PipelineLoop {
   std::vector<PipelineStatement> statements;
   /// Replayable scalars whose fault each iteration must report.
   std::vector<PipelineStatement> checks;
-  /// Allocation or argument of each buffer of the problem.
+  /// Allocation or argument of each buffer of the problem; null for what is no memory
+  /// and only kept in order.
   std::vector<mlir::Value> buffers;
   sched::Problem problem;
   std::vector<sched::NamedScalar> namedScalars;
@@ -56,9 +60,6 @@ PipelineLoop analyzeLoop(mlir::scf::ForOp loop);
 /// Checks or infers the loop's schedule: what sched::resolve does, after the
 /// mistakes that no schedule can cure.
 sched::PipelinedLoop resolveSchedule(const PipelineLoop &loop);
-
-/// Whether a buffer is read by anything that runs after the loop.
-bool isReadOutside(mlir::Value root, mlir::scf::ForOp loop);
 
 } // namespace penstock
 

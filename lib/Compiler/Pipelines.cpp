@@ -30,6 +30,7 @@ void penstock::buildNativeLoopPipeline(OpPassManager &passes,
   // schedule then only reorders, and writing it out would cost compile time.
   if (options.lateCompletion)
     passes.addNestedPass<func::FuncOp>(createExpandPipelines());
+  passes.addNestedPass<func::FuncOp>(createNarrowIndexCasts());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch());
   passes.addPass(createOutlineAsync({options.lateCompletion}));
@@ -56,6 +57,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOp
   if (options.checkBarriers)
     passes.addNestedPass<func::FuncOp>(createCheckBarriers());
   passes.addNestedPass<func::FuncOp>(createAdvanceSlots());
+  passes.addNestedPass<func::FuncOp>(createNarrowIndexCasts());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch({/*requirements=*/true}));
   passes.addPass(createCanonicalizerPass());

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Runtime/BlockContext.h"
+#include "Runtime/Iterations.h"
 #include "Runtime/PackTransposed.h"
 
 #include <algorithm>
@@ -110,7 +111,7 @@ void BlockContext::startLoop(int32_t name) { counts[name].base = counts[name].ne
 
 void BlockContext::wait(int32_t name, int64_t iteration, int64_t lag) {
   completeSome();
-  int64_t last = iteration < 0 ? INT64_MAX : counted(name, iteration) - lag;
+  int64_t last = iteration == allIterations ? INT64_MAX : counted(name, iteration) - lag;
   auto isDue = [&](const Request &request) {
     return request.name == name && request.iteration <= last;
   };

@@ -46,8 +46,8 @@ public:
   void issue(int32_t name, int64_t iteration, int64_t chain, Entry code, const uint64_t *slots,
              int32_t count);
   void startLoop(int32_t name);
-  /// A negative iteration stands for a wait outside of the loop: it completes
-  /// all.
+  /// Completes what was issued up to \p lag iterations before \p iteration, which may
+  /// be `allIterations`.
   void wait(int32_t name, int64_t iteration, int64_t lag);
 
 private:

@@ -78,6 +78,7 @@ private:
 
   void checkBuffer(const Buffer &);
   void checkRegion(const Region &, const Buffer &, const SourcePlace &);
+  void checkAccess(const Access &, const Statement &);
   void checkStatement(StatementId);
   void checkWait(StatementId);
   void checkAsync(StatementId);
@@ -116,20 +117,22 @@ void Checker::checkRegion(const Region &region, const Buffer &buffer, const Sour
     malformed(place, "a region of `" + buffer.name + "` has " + std::to_string(region.box.size()) +
                          " dimensions, the buffer has " + std::to_string(buffer.shape.size()));
   for (const AffineInterval &x : region.box)
-    if (x.length < 1 || x.length > maxCoordinate || std::max(x.offset, -x.offset) > maxCoordinate ||
-        std::max(x.scale, -x.scale) > maxCoordinate)
+    if (!x.unbounded && (x.length < 1 || x.length > maxCoordinate ||
+                         std::max(x.offset, -x.offset) > maxCoordinate ||
+                         std::max(x.scale, -x.scale) > maxCoordinate))
       malformed(place, "a region of `" + buffer.name + "` is empty or its numbers are too large");
+}
+
+void Checker::checkAccess(const Access &access, const Statement &statement) {
+  if (access.buffer >= problem.buffers.size())
+    return malformed(statement.place, "`" + statement.name + "` accesses an unknown buffer");
+  checkRegion(access.region, problem.buffers[access.buffer], statement.place);
 }
 
 void Checker::checkStatement(StatementId s) {
   const Statement &statement = problem.statements[s];
-  for (const Access &access : statement.accesses) {
-    if (access.buffer >= problem.buffers.size()) {
-      malformed(statement.place, "`" + statement.name + "` accesses an unknown buffer");
-      continue;
-    }
-    checkRegion(access.region, problem.buffers[access.buffer], statement.place);
-  }
+  for (const Access &access : statement.accesses)
+    checkAccess(access, statement);
   for (const Literal &literal : statement.guard)
     if (exclusive({literal}, statement.guard))
       malformed(statement.place, "the condition of `" + statement.name + "` is never true");
@@ -140,7 +143,8 @@ void Checker::checkStatement(StatementId s) {
     malformed(statement.place, "a time of `" + statement.name + "` is negative or too large");
   bool isWait = statement.kind == StatementKind::Wait;
   bool isCommit = statement.kind == StatementKind::Commit;
-  if (!isWait && (!statement.awaits.empty() || statement.count >= 0))
+  if (!isWait && (!statement.awaits.empty() || statement.count >= 0 || statement.awaitsBefore ||
+                  !statement.settles.empty()))
     malformed(statement.place, "`" + statement.name + "` awaits something and is not a wait");
   if (statement.async && (isWait || isCommit || statement.kind == StatementKind::Fence ||
                           statement.kind == StatementKind::Scalar))
@@ -199,9 +203,16 @@ void Checker::checkWait(StatementId w) {
           .helps.push_back("wait unconditionally");
   } else if (wait.count != -1) {
     malformed(wait.place, "`" + wait.name + "` has a negative count");
-  } else if (wait.awaits.empty()) {
+  } else if (wait.awaits.empty() && !wait.awaitsBefore) {
     error(AwaitsNothing, wait.place, "`" + wait.name + "` awaits nothing");
   }
+  if (wait.awaitsBefore && !wait.guard.empty())
+    error(ConditionalWait, wait.place,
+          "`" + wait.name + "` runs only if `" + wait.guard.front().condition +
+              "` holds, and operations that were issued before the loop may run without it")
+        .helps.push_back("wait unconditionally, or before the loop");
+  for (const Access &access : wait.settles)
+    checkAccess(access, wait);
   for (const Await &await : wait.awaits) {
     if (await.statement >= problem.statements.size()) {
       malformed(wait.place, "`" + wait.name + "` awaits an unknown statement");

@@ -94,7 +94,12 @@ Rational Rational::of(int64_t num, int64_t den) {
 int64_t Rational::ceil() const { return num >= 0 ? (num + den - 1) / den : -(-num / den); }
 
 std::string Rational::str() const {
-  return den == 1 ? std::to_string(num) : std::to_string(num) + "/" + std::to_string(den);
+  if (den == 1)
+    return std::to_string(num);
+  // Cycles per iteration: nobody reads thirds.
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", double(num) / double(den));
+  return text;
 }
 
 std::optional<CriticalCycle> maximumCycleRatio(const EventGraph &graph) {

@@ -406,8 +406,18 @@ Inferred Inference::shallower() {
     return doesNotFit();
   answer.severity = Severity::Warning;
   answer.code = PlanShallower;
-  answer.message = "this loop is pipelined with " + std::to_string(stages) +
-                   " stages, not as deep as " + asked + " asks";
+  StatementId least = none;
+  for (StatementId s = 0; s < problem.statements.size(); ++s)
+    if (problem.statements[s].kind == StatementKind::Copy &&
+        (least == none || leadOf(s) < leadOf(least)))
+      least = s;
+  auto iterations = [](int64_t n) {
+    return std::to_string(n) + (n == 1 ? " iteration" : " iterations");
+  };
+  answer.message =
+      "`" + problem.statements[least].name + "` " +
+      (leadOf(least) ? "runs " + iterations(leadOf(least)) + " ahead" : "does not run ahead") +
+      " of its uses; " + asked + " asks for " + iterations(numStages);
   result.diagnostics = {answer};
   return std::move(result);
 }

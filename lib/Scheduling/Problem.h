@@ -133,6 +133,10 @@ struct Statement {
 
   /// Wait: what it names.
   std::vector<Await> awaits;
+  /// Wait: its first iteration also ends what was issued under its names before the
+  /// loop, and this is what those operations touch.
+  bool awaitsBefore = false;
+  std::vector<Access> settles;
   /// Wait: all groups of `queue` but the latest `count`; -1 if not counted.
   int64_t count = -1;
   /// Counted wait: ends only the reads (wait_group.read).

@@ -24,10 +24,20 @@ Wide floorDiv(Wide a, Wide b) {
 }
 Wide ceilDiv(Wide a, Wide b) { return -floorDiv(-a, b); }
 
+/// Nothing keeps two accesses apart along a dimension in which one is unbounded.
+bool alwaysOverlap(const AffineInterval &a, const AffineInterval &b) {
+  return a.unbounded || b.unbounded;
+}
+
+bool isUnbounded(const Region &region) {
+  return std::any_of(region.box.begin(), region.box.end(),
+                     [](const AffineInterval &x) { return x.unbounded; });
+}
+
 /// Both boxes move at the same speed, so overlap does not depend on k.
 bool sameSpeed(const Region &a, const Region &b) {
   for (size_t i = 0; i < a.box.size(); ++i)
-    if (a.box[i].scale != b.box[i].scale)
+    if (!alwaysOverlap(a.box[i], b.box[i]) && a.box[i].scale != b.box[i].scale)
       return false;
   return true;
 }
@@ -52,6 +62,8 @@ bool meetsFrom(const Region &first, int64_t k, const Region &second, int64_t fro
   Wide lo = from, hi = std::numeric_limits<int64_t>::max();
   for (size_t i = 0; i < first.box.size(); ++i) {
     const AffineInterval &a = first.box[i], &b = second.box[i];
+    if (alwaysOverlap(a, b))
+      continue;
     Wide shift = Wide(a.scale) * k + a.offset - b.offset;
     Wide least = shift - b.length + 1, most = shift + a.length - 1;
     Wide s = b.scale; // least <= s * iteration <= most
@@ -89,6 +101,8 @@ bool mayMeetBeyond(const Region &first, const Region &second) {
   };
   for (size_t i = 0; i < first.box.size(); ++i) {
     const AffineInterval &a = first.box[i], &b = second.box[i];
+    if (alwaysOverlap(a, b))
+      continue;
     Wide delta = Wide(b.scale) - a.scale;
     Wide shift = Wide(b.offset) - a.offset;
     Wide least = 1 - Wide(b.length) - shift, most = Wide(a.length) - 1 - shift;
@@ -129,6 +143,8 @@ bool overlapAt(const Region &first, const Region &second, int64_t d) {
   Wide hi = std::numeric_limits<int64_t>::max();
   for (size_t i = 0; i < first.box.size(); ++i) {
     const AffineInterval &a = first.box[i], &b = second.box[i];
+    if (alwaysOverlap(a, b))
+      continue;
     Wide delta = Wide(b.scale) - a.scale;
     Wide shift = Wide(b.scale) * d + b.offset - a.offset;
     Wide least = 1 - Wide(b.length) - shift; // <= delta*k
@@ -160,6 +176,8 @@ DistanceSet overlapDistances(const Region &first, const Region &second) {
     Wide lo = 0, hi = std::numeric_limits<int64_t>::max();
     for (size_t i = 0; i < first.box.size(); ++i) {
       const AffineInterval &a = first.box[i], &b = second.box[i];
+      if (alwaysOverlap(a, b))
+        continue;
       Wide shift = Wide(b.offset) - a.offset;
       Wide least = 1 - Wide(b.length) - shift, most = a.length - 1 - shift;
       if (a.scale == 0) {
@@ -193,7 +211,8 @@ static void visitUncovered(const Region &read, const std::vector<Region> &writes
     if (w.kind == Region::Kind::Whole)
       return;
     if (w.kind == Region::Kind::Box && read.kind == Region::Kind::Box &&
-        w.box.size() == read.box.size() && sameSpeed(read, w))
+        w.box.size() == read.box.size() && !isUnbounded(read) && !isUnbounded(w) &&
+        sameSpeed(read, w))
       useful.push_back(&w);
   }
   if (useful.empty()) {

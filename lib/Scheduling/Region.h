@@ -32,6 +32,8 @@ struct AffineInterval {
   int64_t scale = 0;
   int64_t offset = 0;
   int64_t length = 1;
+  /// Any cell of the dimension, in any iteration; the numbers mean nothing.
+  bool unbounded = false;
   friend bool operator==(const AffineInterval &, const AffineInterval &) = default;
 };
 

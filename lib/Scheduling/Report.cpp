@@ -164,6 +164,7 @@ private:
   }
 
   void hazard();
+  void issuedBefore();
   void hazardHelp();
   void versionsHelp();
   void commit(const std::string &verb, const std::string &help);
@@ -184,7 +185,23 @@ void Reporter::commit(const std::string &verb, const std::string &help) {
   d.helps.push_back(help);
 }
 
+/// A statement that an operation issued before the loop can still disturb.
+void Reporter::issuedBefore() {
+  at(v.second);
+  std::string verb = v.code == ReadBeforeWrite ? "read " : "write ";
+  d.message = "this schedule lets " + name(v.second) + " " + verb + buffer() + " before " +
+              name(v.third) + " has ended an operation that was issued before the loop";
+  d.label = "at " + slot(v.second) + ", in iteration " + std::to_string(v.distance);
+  note(v.third, "the wait of iteration 0 ends it", "at " + slot(v.third));
+  int64_t stage = schedule.stage[v.third] - v.distance +
+                  (schedule.order[v.second] > schedule.order[v.third] ? 0 : 1);
+  d.helps.push_back("give " + name(v.second) + " stage " + std::to_string(stage) +
+                    " or later, or wait before the loop");
+}
+
 void Reporter::hazard() {
+  if (v.first == none)
+    return issuedBefore();
   at(v.second);
   std::string then = iterationName(v.distance);
   bool dead = false;

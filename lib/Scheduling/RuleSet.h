@@ -31,6 +31,7 @@ namespace penstock::sched {
   RULE(ReadCompletion, "a wait for reads ends the writes too")                                     \
   RULE(WaitDistance, "waits count as if they awaited their own iteration")                         \
   RULE(WaitAfterIssue, "a wait may run before what it awaits is issued")                           \
+  RULE(WaitBefore, "what was issued before the loop orders nothing")                               \
   RULE(CountedBinding, "a counted wait awaits all groups")                                         \
   RULE(QueueIssueOrder, "members of a queue are in order whatever the issue")                      \
   RULE(QueueBuffers, "a queue orders all buffers, not its accumulators only")                      \

@@ -82,6 +82,10 @@ SourcePlace Parser::place() {
 /// A sum of numbers and multiples of k, then the length.
 AffineInterval Parser::dimension() {
   AffineInterval x;
+  if (accept("?")) {
+    x.unbounded = true;
+    return x;
+  }
   bool any = false;
   while (true) {
     int64_t sign = 1;
@@ -115,15 +119,14 @@ AffineInterval Parser::dimension() {
 Region Parser::box() {
   Region region;
   expect("[");
-  if (accept("?")) {
-    region.kind = Region::Kind::Unknown;
-  } else {
-    region.kind = Region::Kind::Box;
-    do {
-      limit(region.box, "dimensions", maxRank);
-      region.box.push_back(dimension());
-    } while (accept(","));
-  }
+  region.kind = Region::Kind::Box;
+  do {
+    limit(region.box, "dimensions", maxRank);
+    region.box.push_back(dimension());
+  } while (accept(","));
+  // Without a dimension that says more, it is not known to be a box.
+  if (region.box.size() == 1 && region.box[0].unbounded)
+    region = {Region::Kind::Unknown, {}};
   expect("]");
   return region;
 }
@@ -226,8 +229,9 @@ void Parser::queue() {
 }
 
 void Parser::accesses(Statement &s, bool write) {
+  std::vector<Access> &to = s.awaitsBefore ? s.settles : s.accesses;
   do {
-    limit(s.accesses, "accesses", maxItems);
+    limit(to, "accesses", maxItems);
     Access access;
     access.buffer = bufferRef();
     access.write = write;
@@ -238,7 +242,7 @@ void Parser::accesses(Statement &s, bool write) {
         access.maybe = true;
       else
         access.proxy = proxy();
-    s.accesses.push_back(std::move(access));
+    to.push_back(std::move(access));
   } while (accept(","));
 }
 
@@ -295,6 +299,8 @@ bool Parser::clause(Statement &s, StatementId id) {
     guard(s);
   else if (accept("awaits"))
     awaits(id);
+  else if (accept("before")) // what follows is touched by what was issued before
+    s.awaitsBefore = true;
   else if (accept("count")) {
     s.count = number("a count");
     s.countReadsOnly = accept("reads");

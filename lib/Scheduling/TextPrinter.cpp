@@ -78,14 +78,20 @@ std::string printStatement(const Problem &problem, const Statement &s) {
              return (l.negated ? "!" : "") + printName(l.condition);
            });
   // One clause per access keeps their order, reads and writes mixed.
-  for (const Access &a : s.accesses) {
+  auto printAccess = [&](const Access &a) {
     out += a.write ? " writes " : " reads ";
     out += printName(problem.buffers[a.buffer].name) + printRegion(a.region);
     if (a.proxy == Proxy::Async)
       out += "~async";
     if (a.maybe)
       out += "~maybe";
-  }
+  };
+  for (const Access &a : s.accesses)
+    printAccess(a);
+  if (s.awaitsBefore)
+    out += " before";
+  for (const Access &a : s.settles)
+    printAccess(a);
   if (!s.awaits.empty())
     out += " awaits " + list(s.awaits, ", ", [&](const Await &a) {
              return printName(problem.statements[a.statement].name) + "@" +
@@ -124,6 +130,8 @@ std::string printRegion(const Region &region) {
   return "[" +
          list(region.box, ", ",
               [](const AffineInterval &x) {
+                if (x.unbounded)
+                  return std::string("?");
                 std::string out;
                 if (x.scale == 1)
                   out = "k";

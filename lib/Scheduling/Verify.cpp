@@ -29,6 +29,7 @@ public:
     checkStatedVersions();
     checkHazards();
     checkWaits();
+    checkSettled();
     checkCommits();
     checkGroups();
     checkFences();
@@ -58,6 +59,7 @@ private:
   void checkHazards();
   void checkHazard(const Pair &pair);
   void checkWaits();
+  void checkSettled();
   void checkCommits();
   void checkGroups();
   void checkFences();
@@ -177,6 +179,42 @@ void Verifier::checkWaits() {
           continue;
         add(WaitBeforeIssue, s, by.wait, by.wait).distance = by.distance;
       }
+}
+
+/// What touches the tiles of an operation that was issued before the loop, and
+/// follows the first wait for it in source order, must follow it in the schedule.
+void Verifier::checkSettled() {
+  if (!has(Rule::WaitBefore))
+    return;
+  auto in = [](Region region, int64_t iteration) {
+    for (AffineInterval &x : region.box) {
+      x.offset += x.scale * iteration;
+      x.scale = 0;
+    }
+    return region;
+  };
+  for (StatementId w = 0; w < problem.statements.size(); ++w)
+    for (const Access &before : problem.statements[w].settles)
+      for (StatementId s = 0; s < problem.statements.size(); ++s)
+        for (const Access &after : problem.statements[s].accesses) {
+          if (s == w || after.buffer != before.buffer || !(before.write || after.write))
+            continue;
+          // Later iterations run in later steps than the wait.
+          for (int64_t k = s > w ? 0 : 1; k <= schedule.stage[w]; ++k) {
+            if (order->issue(w) < order->issue(s).later(k) ||
+                !overlapAt(in(before.region, 0), in(after.region, k), 0))
+              continue;
+            unsigned code = !after.write   ? ReadBeforeWrite
+                            : before.write ? WriteBeforeWrite
+                                           : WriteBeforeRead;
+            if (!said.insert({code, w, s, after.buffer}).second)
+              break;
+            Violation &v = add(code, none, s, w);
+            v.buffer = after.buffer;
+            v.distance = k;
+            break;
+          }
+        }
 }
 
 void Verifier::checkCommits() {

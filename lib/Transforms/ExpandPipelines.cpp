@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/PipelineLoop.h"
+#include "Dialect/Tile/DiagnosticBridge.h"
+#include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Scheduling/Report.h"
 #include "Scheduling/Verify.h"
 #include "Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -24,12 +27,21 @@ using namespace penstock;
 
 namespace {
 
+/// Prologues of more steps are loops: code must not grow with the number of stages.
+constexpr int64_t mostUnrolledSteps = 8;
+
+/// A loop with all that is known of it before any loop is expanded.
+struct PlannedLoop {
+  PipelineLoop body;
+  sched::Schedule schedule;
+};
+
 class Expander {
 public:
-  Expander(PipelineLoop body, sched::Schedule schedule)
-      : body(std::move(body)), schedule(std::move(schedule)), loop(this->body.loop), b(loop),
-        loc(loop.getLoc()) {}
+  explicit Expander(PlannedLoop &plan)
+      : body(plan.body), schedule(plan.schedule), loop(body.loop), b(loop), loc(loop.getLoc()) {}
 
+  /// Writes the loop out in its place.
   void run() {
     sched::LoopModel model(body.problem);
     sched::Order order(model, schedule);
@@ -50,15 +62,18 @@ public:
         tail = std::max(tail, schedule.stage[wait.before] + wait.distance);
     placeChecks();
 
-    // Head: steps 0 .. depth-1, where later stages have not begun.
-    for (int64_t t = 0; t < depth; ++t)
-      step(index(t), t, /*guarded=*/true);
+    // Prologue: steps 0 .. depth-1, where later stages have not begun.
+    if (depth > mostUnrolledSteps)
+      stepLoop(index(0), index(depth), Phase::Prologue);
+    else
+      for (int64_t t = 0; t < depth; ++t)
+        step(index(t), t, Phase::Prologue);
     // Steady: every iteration exists.
-    stepLoop(index(depth), trips, /*guarded=*/false);
-    // Tail: no new iterations begin.
+    stepLoop(index(depth), trips, Phase::Steady);
+    // Epilogue: no new iterations begin.
     Value first = arith::MaxSIOp::create(b, loc, trips, index(depth));
     Value last = arith::AddIOp::create(b, loc, trips, index(tail));
-    stepLoop(first, last, /*guarded=*/true);
+    stepLoop(first, last, Phase::Epilogue);
     drain();
     copyOut();
     loop.erase();
@@ -168,14 +183,19 @@ private:
   // Steps
   //===------------------------------------------------------------------===//
 
-  void stepLoop(Value from, Value to, bool guarded) {
+  /// Which iterations may not exist: those that have not begun, none, those past the end.
+  enum class Phase { Prologue, Steady, Epilogue };
+
+  void stepLoop(Value from, Value to, Phase phase) {
     auto steps = scf::ForOp::create(b, loc, from, to, index(1));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(steps.getBody());
-    step(steps.getInductionVar(), std::nullopt, guarded);
+    step(steps.getInductionVar(), std::nullopt, phase);
   }
 
-  void step(Value t, std::optional<int64_t> constant, bool guarded) {
+  void step(Value t, std::optional<int64_t> constant, Phase phase) {
+    // Loops may have fewer iterations than the prologue has steps.
+    bool guarded = phase != Phase::Steady;
     for (size_t i : sequence) {
       int64_t stage = schedule.stage[i];
       if (constant && *constant < stage)
@@ -183,6 +203,12 @@ private:
       Value k = constant ? index(*constant - stage)
                 : stage  ? Value(arith::SubIOp::create(b, loc, t, index(stage)))
                          : t;
+      OpBuilder::InsertionGuard guard(b);
+      if (phase == Phase::Prologue && !constant && stage) {
+        Value begun = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, k, index(0));
+        auto branch = scf::IfOp::create(b, loc, begun, /*withElseRegion=*/false);
+        b.setInsertionPointToStart(branch.thenBlock());
+      }
       // The iteration before which a wait stands need not exist for what is
       // awaited to be needed by others: waits run on past the end.
       for (const sched::ImplicitWait &wait : implicitWaits)
@@ -287,14 +313,8 @@ private:
     StringAttr name = completions[statement];
     if (!name)
       return;
+    // Numbers below zero name no iteration, but still end what was issued before the loop.
     Value through = distance ? Value(arith::SubIOp::create(b, loc, k, index(distance))) : k;
-    // Numbers below zero name nothing; the runtime takes them for "all".
-    Value real = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, through, index(0));
-    OpBuilder::InsertionGuard guard(b);
-    if (distance) {
-      auto branch = scf::IfOp::create(b, loc, real, /*withElseRegion=*/false);
-      b.setInsertionPointToStart(branch.thenBlock());
-    }
     tile::WaitOp::create(b, loc, b.getArrayAttr({name}), 0, through);
   }
 
@@ -458,7 +478,7 @@ private:
   /// What is read after the loop was written by its last iteration.
   void copyOut() {
     for (size_t i = 0; i < rings.size(); ++i) {
-      if (!rings[i] || !isReadOutside(body.buffers[i], loop))
+      if (!rings[i] || body.problem.buffers[i].readAfter.empty())
         continue;
       Value ran = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, trips, index(0));
       auto branch = scf::IfOp::create(b, loc, ran, /*withElseRegion=*/false);
@@ -470,8 +490,8 @@ private:
     }
   }
 
-  PipelineLoop body;
-  sched::Schedule schedule;
+  PipelineLoop &body;
+  const sched::Schedule &schedule;
   scf::ForOp loop;
   OpBuilder b;
   Location loc;
@@ -487,40 +507,68 @@ private:
 
 struct ExpandPipelines : penstock::impl::ExpandPipelinesBase<ExpandPipelines> {
   void runOnOperation() override {
-    // Outer loops first: an inner loop is one statement of the outer one, and
-    // its copies are expanded afterwards.
-    while (scf::ForOp loop = next())
-      expand(loop);
-  }
-
-  scf::ForOp next() {
-    scf::ForOp found;
-    getOperation().walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+    // All loops are planned before any is expanded: in what an expanded loop leaves
+    // behind, the tiles and iterations of loops around and inside of it can no longer
+    // be told apart.
+    std::vector<PlannedLoop> loops;
+    getOperation().walk<WalkOrder::PostOrder>([&](scf::ForOp loop) {
       auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
-      if (!schedule || !schedule.getResolved())
-        return WalkResult::advance();
-      found = loop;
-      return WalkResult::interrupt();
+      if (schedule && schedule.getResolved())
+        loops.push_back(plan(loop, schedule));
     });
-    return found;
+    if (!llvm::all_of(loops, verify))
+      return signalPassFailure();
+    // Inner loops first.
+    for (size_t i = 0; i < loops.size(); ++i)
+      expand(loops[i], MutableArrayRef(loops).drop_front(i + 1));
   }
 
-  void expand(scf::ForOp loop) {
-    auto attr = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
-    sched::Schedule schedule;
-    schedule.stage.assign(attr.getStage().begin(), attr.getStage().end());
-    schedule.order.assign(attr.getOrder().begin(), attr.getOrder().end());
-    PipelineLoop body = analyzeLoop(loop);
-    // What the annotations added; checked when they were resolved.
-    for (auto [statement, mark] : llvm::zip(body.problem.statements, attr.getAsyncProducers()))
+  static PlannedLoop plan(scf::ForOp loop, tile::ScheduleAttr attr) {
+    PlannedLoop plan{analyzeLoop(loop), {}};
+    plan.schedule.stage.assign(attr.getStage().begin(), attr.getStage().end());
+    plan.schedule.order.assign(attr.getOrder().begin(), attr.getOrder().end());
+    // What the annotations added.
+    std::vector<sched::Statement> &statements = plan.body.problem.statements;
+    for (auto [statement, mark] : llvm::zip(statements, attr.getAsyncProducers()))
       statement.async |= mark == 1;
-    for (auto [statement, group] :
-         llvm::zip(body.problem.statements, attr.getAsyncProducerGroups()))
+    for (auto [statement, group] : llvm::zip(statements, attr.getAsyncProducerGroups()))
       statement.group = group;
-    if (body.statements.empty()) // nothing to overlap, and checks stay where they are
+    return plan;
+  }
+
+  /// Text may state a schedule that nothing has resolved.
+  static bool verify(PlannedLoop &plan) {
+    const sched::Problem &problem = plan.body.problem;
+    std::vector<penstock::Diagnostic> wrong = sched::check(problem);
+    if (wrong.empty())
+      wrong = sched::toDiagnostics(problem, plan.schedule, sched::verify(problem, plan.schedule));
+    for (const penstock::Diagnostic &diagnostic : wrong)
+      tile::emit(tile::locationOf(diagnostic.place, plan.body.loop.getLoc()), diagnostic);
+    return wrong.empty();
+  }
+
+  static void expand(PlannedLoop &plan, MutableArrayRef<PlannedLoop> others) {
+    scf::ForOp loop = plan.body.loop;
+    // Nothing to overlap, and checks stay where they are.
+    if (plan.body.statements.empty()) {
       loop->removeAttr(tile::TileDialect::scheduleAttr);
-    else
-      Expander(std::move(body), std::move(schedule)).run();
+      return;
+    }
+    // To a loop around it, it stays one statement.
+    for (PlannedLoop &around : others)
+      for (PipelineStatement &statement : around.body.statements)
+        if (statement.op == loop)
+          statement.op = wrap(loop);
+    Expander(plan).run();
+  }
+
+  static Operation *wrap(scf::ForOp loop) {
+    OpBuilder b(loop);
+    auto statement = tile::StatementOp::create(b, loop.getLoc(), "loop");
+    statement.getBody().emplaceBlock();
+    tile::StatementOp::ensureTerminator(statement.getBody(), b, loop.getLoc());
+    loop->moveBefore(&statement.getBody().front(), statement.getBody().front().begin());
+    return statement;
   }
 };
 

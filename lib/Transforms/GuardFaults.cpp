@@ -58,9 +58,13 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
   /// Reports to the runtime; the number it passes is an index into the list of
   /// faults.
   void report(OpBuilder &b, Location loc, DiagnosticCode code, const Twine &message) {
-    Value id = arith::ConstantIntOp::create(b, loc, faults.size(), 32);
-    faults.push_back(
-        b.getArrayAttr({b.getI64IntegerAttr(code), LocationAttr(loc), b.getStringAttr(message)}));
+    // Loops that were unrolled or pipelined hold a check more than once; it is one fault.
+    Attribute fault =
+        b.getArrayAttr({b.getI64IntegerAttr(code), LocationAttr(loc), b.getStringAttr(message)});
+    auto [number, isNew] = numbers.try_emplace(fault, faults.size());
+    if (isNew)
+      faults.push_back(fault);
+    Value id = arith::ConstantIntOp::create(b, loc, number->second, 32);
     callRuntime(b, loc, abi::faultFn, id);
   }
 
@@ -302,6 +306,7 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
   }
 
   SmallVector<Attribute> faults;
+  llvm::DenseMap<Attribute, size_t> numbers; ///< of the faults
 };
 
 } // namespace

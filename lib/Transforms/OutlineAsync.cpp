@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Runtime/Iterations.h"
 #include "Transforms/KernelAbi.h"
 #include "Transforms/Passes.h"
 #include "Transforms/RuntimeCalls.h"
@@ -27,11 +28,13 @@ struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
     SmallVector<tile::TileAccessOpInterface> issued;
     SmallVector<tile::WaitOp> waits;
     getOperation().walk([&](Operation *op) {
-      if (auto wait = dyn_cast<tile::WaitOp>(op))
+      if (auto wait = dyn_cast<tile::WaitOp>(op)) {
         waits.push_back(wait);
-      else if (auto access = dyn_cast<tile::TileAccessOpInterface>(op);
-               access && access.getAsyncName())
+      } else if (auto access = dyn_cast<tile::TileAccessOpInterface>(op);
+                 access && access.getAsyncName()) {
         issued.push_back(access);
+        numberOf(access.getAsyncName(), statedIteration(op) != Value());
+      }
     });
     if (!late) {
       for (auto op : issued)
@@ -46,8 +49,10 @@ struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
       lowerWait(wait);
   }
 
-  int64_t numberOf(StringAttr name) {
-    return numbers.try_emplace(name, numbers.size()).first->second;
+  /// Operations of pipelined loops count their iterations apart from others of the
+  /// same name.
+  int64_t numberOf(StringAttr name, bool stated) {
+    return numbers[stated].try_emplace(name, numbers[0].size() + numbers[1].size()).first->second;
   }
 
   /// The iteration that an operation states for itself, if any.
@@ -73,7 +78,7 @@ struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
 
   void outline(tile::TileAccessOpInterface op) {
     Location loc = op->getLoc();
-    int64_t number = numberOf(op.getAsyncName());
+    int64_t number = numberOf(op.getAsyncName(), statedIteration(op) != Value());
     auto kernel = op->getParentOfType<func::FuncOp>();
     if (auto loop = op->getParentOfType<scf::ForOp>(); loop && !statedIteration(op)) {
       // What an earlier run of the loop left behind is older than anything
@@ -149,20 +154,24 @@ struct OutlineAsync : penstock::impl::OutlineAsyncBase<OutlineAsync> {
   void lowerWait(tile::WaitOp wait) {
     OpBuilder b(wait);
     Location loc = wait.getLoc();
-    for (Attribute attribute : wait.getNames()) {
-      auto name = cast<StringAttr>(attribute);
-      Value number = arith::ConstantIntOp::create(b, loc, numberOf(name), 32);
-      // Outside of a loop there is nothing to count.
-      Value iteration = arith::ConstantIntOp::create(b, loc, -1, 64);
-      if (wait.getLag() || wait.getThrough())
-        iteration = arith::IndexCastOp::create(b, loc, b.getI64Type(), iterationOf(b, wait));
-      Value lag = arith::ConstantIntOp::create(b, loc, wait.getLag(), 64);
-      callRuntime(b, loc, abi::asyncWaitFn, {number, iteration, lag});
-    }
+    for (Attribute attribute : wait.getNames())
+      for (bool stated : {false, true}) {
+        auto found = numbers[stated].find(cast<StringAttr>(attribute));
+        if (found == numbers[stated].end())
+          continue;
+        Value number = arith::ConstantIntOp::create(b, loc, found->second, 32);
+        // Iterations count among what counts them alike; all of the rest is ended.
+        bool counts = stated ? wait.getThrough() != Value() : wait.getLag() != 0;
+        Value iteration = arith::ConstantIntOp::create(b, loc, allIterations, 64);
+        if (counts)
+          iteration = arith::IndexCastOp::create(b, loc, b.getI64Type(), iterationOf(b, wait));
+        Value lag = arith::ConstantIntOp::create(b, loc, wait.getLag(), 64);
+        callRuntime(b, loc, abi::asyncWaitFn, {number, iteration, lag});
+      }
     wait.erase();
   }
 
-  llvm::DenseMap<StringAttr, int64_t> numbers;
+  llvm::DenseMap<StringAttr, int64_t> numbers[2]; ///< by whether iterations are stated
   unsigned functions = 0;
 };
 

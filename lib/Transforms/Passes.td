@@ -14,6 +14,19 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NarrowIndexCasts : Pass<"tile-narrow-index-casts", "::mlir::func::FuncOp"> {
+  let summary = "Narrow indices by way of i64";
+  let description = [{
+    Rewrites a cast of an index to an integer of less than 64 bits as a cast to i64
+    and a truncation. Upstream folds a cast to a narrow integer and back to the index
+    that it started from, which loses the wrap-around; it folds truncations right.
+    Runs before the first pass that folds.
+
+    Example: test/Transforms/narrow-index-casts.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def UnrollLoops : Pass<"tile-unroll-loops", "::mlir::func::FuncOp"> {
   let summary = "Unroll loops as their tile.unroll attribute asks";
   let description = [{
@@ -55,15 +68,18 @@ def ExpandPipelines : Pass<"tile-expand-pipelines", "::mlir::func::FuncOp"> {
   let description = [{
     For a loop of n iterations and a deepest stage S, step t runs statement i for
     iteration t - stage(i), statements in the order of the schedule. The first S
-    steps are peeled and the last S form a loop of their own, both with each
-    statement under the condition that its iteration exists; the steady loop
-    between them has no conditions. This is exact for every n, 0 and anything
+    steps are peeled, or a loop if there are more than 8, and the last S form a loop
+    of their own, both with each statement under the condition that its iteration
+    exists; the steady loop between them has no conditions. This is exact for every n, 0 and anything
     below S included. Buffers with several versions become rings, of which
     iteration k uses slot k mod V; if a buffer is read after the loop, its last
     slot is copied out. Replayable scalars are recomputed where they are used,
     for that statement's iteration. Waits that nobody wrote are added before the
     first conflicting statement. `scf::pipelineForLoop` is not used: it moves
     values through loop arguments and knows neither buffers nor waits.
+
+    All loops of a kernel are analyzed and verified before the first is expanded. Inner
+    loops go first and stay one statement of the loop around them.
 
     Example: test/Transforms/expand-pipelines.mlir
   }];

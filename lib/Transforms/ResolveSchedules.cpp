@@ -7,6 +7,8 @@
 #include "Analysis/PipelineLoop.h"
 #include "Analysis/TileMemory.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
+#include "Dialect/Tile/Language.h"
+#include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Transforms/Passes.h"
@@ -33,12 +35,13 @@ struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules>
     bool ok = true;
     if (architecture)
       for (const penstock::Diagnostic &wrong : checkTileMemory(getOperation(), *architecture)) {
-        tile::emit(locationOf(wrong, getOperation().getLoc()), wrong);
+        tile::emit(tile::locationOf(wrong.place, getOperation().getLoc()), wrong);
         ok = false;
       }
     if (!ok)
       return signalPassFailure();
     getOperation().walk([&](scf::ForOp loop) {
+      ok &= succeeded(tile::verifyScheduleNames(loop));
       // Text may claim that a schedule has been resolved; what it says is checked
       // like any other.
       if (loop->hasAttr(tile::TileDialect::scheduleAttr))
@@ -54,7 +57,7 @@ struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules>
       assignCapacity(body, *architecture);
     sched::PipelinedLoop resolved = resolveSchedule(body);
     for (const penstock::Diagnostic &diagnostic : resolved.diagnostics)
-      tile::emit(locationOf(diagnostic, loop.getLoc()), diagnostic);
+      tile::emit(tile::locationOf(diagnostic.place, loop.getLoc()), diagnostic);
     if (!resolved.schedule)
       return false;
     // What the annotations added to the statements, for the passes that follow.
@@ -73,14 +76,6 @@ struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules>
                   tile::ScheduleAttr::get(&getContext(), 0, resolved.schedule->stage,
                                           resolved.schedule->order, {}, producers, groups, true));
     return true;
-  }
-
-  /// The libraries know places, not locations.
-  static Location locationOf(const penstock::Diagnostic &diagnostic, Location otherwise) {
-    const SourcePlace &place = diagnostic.place;
-    if (!place.known())
-      return otherwise;
-    return FileLineColLoc::get(otherwise.getContext(), place.file, place.line, place.column);
   }
 
   const hw::Architecture *architecture = nullptr;

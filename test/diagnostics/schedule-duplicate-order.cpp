@@ -8,6 +8,7 @@
 
 namespace {
 struct Program {
+  static constexpr auto signature = "X[N] -> Y[N]";
   void operator()(Block &b, In<f32, 1> X, Out<f32, 1> Y) const {
     auto x = b.shared<f32>(64);
     for (Index i : b.pipelined(X.size(0), {.stage = {0, 1}, .order = {1, 1}})) {
@@ -20,6 +21,10 @@ struct Program {
 
 WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
-// EXPECT: schedule-duplicate-order.cpp:13: error PS1212: order 1 is given to two statements; orders must be unique
-// EXPECT:    13 |     for (Index i : b.pipelined(X.size(0), {.stage = {0, 1}, .order = {1, 1}})) {
-// EXPECT:       |     ^
+// EXPECT: schedule-duplicate-order.cpp:16: error PS1212: `copy X -> x` and `copy x -> Y` both have order 1
+// EXPECT:    16 |       b.copy(x, Y.at(i * 64));
+// EXPECT:       |       ^
+// EXPECT: schedule-duplicate-order.cpp:15: note: `copy X -> x` is here
+// EXPECT:    15 |       b.copy(X.at(i * 64), x);
+// EXPECT:       |       ^ stage 0, order 1
+// EXPECT:   help: orders say what runs first within a step; give each statement its own

@@ -8,6 +8,7 @@
 
 namespace {
 struct Program {
+  static constexpr auto signature = "X[N] -> Y[N]";
   void operator()(Block &b, In<f32, 1> X, Out<f32, 1> Y) const {
     auto x = b.shared<f32>(64);
     for (Index i : b.pipelined(X.size(0), {.stage = {-1, 0}, .order = {0, 1}})) {
@@ -20,6 +21,6 @@ struct Program {
 
 WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
-// EXPECT: schedule-negative-stage.cpp:13: error PS1211: stage -1 is not between 0 and 1024
-// EXPECT:    13 |     for (Index i : b.pipelined(X.size(0), {.stage = {-1, 0}, .order = {0, 1}})) {
-// EXPECT:       |     ^
+// EXPECT: schedule-negative-stage.cpp:15: error PS1211: stage -1 of `copy X -> x` is not between 0 and 1000
+// EXPECT:    15 |       b.copy(X.at(i * 64), x);
+// EXPECT:       |       ^

@@ -59,6 +59,12 @@ std::string clausesOf(const LoopStatement &s) {
                       : !name.reads ? ":writes"
                                     : "");
             });
+  if (s.before)
+    text += " before";
+  if (!s.settles.reads.empty())
+    text += " reads " + join(s.settles.reads, accessOf);
+  if (!s.settles.writes.empty())
+    text += " writes " + join(s.settles.writes, accessOf);
   if (s.count >= 0)
     text += " count " + number(s.count) + (s.countReadsOnly ? " reads" : "");
   if (!s.users.empty())

@@ -208,7 +208,29 @@ private:
       }
     if (random.chance(8))
       s.guard = guard();
-    return !s.names.empty();
+    if (random.chance(20))
+      awaitBefore(s);
+    return !s.names.empty() || s.before;
+  }
+
+  /// The wait also ends something from before the loop, which nothing meets earlier.
+  void awaitBefore(LoopStatement &s) {
+    Touch met = touch(Path::Generic);
+    auto meets = [&](const Action &action) {
+      auto isMet = [&](const Touch &other) { return other.buffer == met.buffer; };
+      return std::any_of(action.reads.begin(), action.reads.end(), isMet) ||
+             std::any_of(action.writes.begin(), action.writes.end(), isMet);
+    };
+    for (const LoopStatement &earlier : loop.statements)
+      if (meets(earlier.settles) ||
+          std::any_of(earlier.actions.begin(), earlier.actions.end(), meets))
+        return;
+    s.before = true;
+    for (Span &span : met.box.spans)
+      span.scale = 0;
+    if (met.box.opaque())
+      met.box = {};
+    (random.chance(75) ? s.settles.writes : s.settles.reads).push_back(met);
   }
 
   /// Most loops commit what they issue to a queue with commits.

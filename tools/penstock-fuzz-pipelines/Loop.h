@@ -106,10 +106,14 @@ struct LoopStatement {
   int queue = -1;
   int64_t group = -1;
   std::vector<Naming> names = {}; ///< waits
-  int64_t count = -1;             ///< counted waits
-  bool countReadsOnly = false;    ///< counted waits
-  std::vector<int> users = {};    ///< scalars
-  std::vector<Path> from, to;     ///< fences; empty: all
+  /// Waits: iteration 0 also ends operations that were issued before the loop, and this
+  /// is what they do.
+  bool before = false;
+  Action settles = {};
+  int64_t count = -1;          ///< counted waits
+  bool countReadsOnly = false; ///< counted waits
+  std::vector<int> users = {}; ///< scalars
+  std::vector<Path> from, to;  ///< fences; empty: all
 };
 
 struct LoopBuffer {

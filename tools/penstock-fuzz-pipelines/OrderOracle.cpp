@@ -115,6 +115,7 @@ public:
     for (size_t b = 0; b < loop.buffers.size(); ++b)
       stated(int(b), verdict);
     awaits(verdict);
+    before(verdict);
     scalars(verdict);
     commits(verdict);
     groups(verdict);
@@ -255,6 +256,24 @@ private:
         if (!issued)
           verdict.codes.insert(1204);
       }
+  }
+
+  /// What follows the wait for an operation from before the loop, and meets it, is
+  /// issued after iteration 0 of the wait.
+  void before(OrderVerdict &verdict) {
+    for (int w = 0; w < loop.size(); ++w)
+      for (bool write : {false, true})
+        for (const Touch &touch : write ? at(w).settles.writes : at(w).settles.reads)
+          for (const Seen &y : seen)
+            for (int64_t k = 0; k <= reach; ++k) {
+              bool follows = k > 0 || y.statement > w;
+              if (y.touch.buffer != touch.buffer || !(write || y.write) || !follows ||
+                  issue(w, 0) < issue(y.statement, k) || !meet(touch.box, 0, y.touch.box, k))
+                continue;
+              verdict.broken.push_back({fromBefore(w), y.statement, k, touch.buffer, write, y.write,
+                                        touch.box.opaque() || y.touch.box.opaque()});
+              verdict.codes.insert(!write ? 1203 : y.write ? 1202 : 1201);
+            }
   }
 
   void scalars(OrderVerdict &verdict) {
@@ -581,8 +600,10 @@ std::set<unsigned> penstock::fuzz::judgeForm(const Loop &loop) {
                                               [&](const LoopStatement &c) {
                                                 return c.kind == Kind::Commit && c.queue == s.queue;
                                               });
-    if (!counts && s.names.empty())
+    if (!counts && s.names.empty() && !s.before)
       codes.insert(1224);
+    if (s.before && !s.guard.empty())
+      codes.insert(1222);
     for (const Naming &name : namedBy(loop, i))
       if (!s.guard.empty() && (name.distance != 0 || !holdsAll(at(name.statement).guard, s.guard)))
         codes.insert(1222);

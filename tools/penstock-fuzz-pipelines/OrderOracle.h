@@ -20,7 +20,11 @@
 
 namespace penstock::fuzz {
 
-/// A pair of instances that a schedule does not keep in order.
+/// Stands for what was issued before the loop and ends at iteration 0 of a wait.
+inline int fromBefore(int wait) { return -1 - wait; }
+
+/// A pair of instances that a schedule does not keep in order. The first may be
+/// something from before the loop.
 struct BrokenPair {
   int first = 0, second = 0;
   int64_t distance = 0;

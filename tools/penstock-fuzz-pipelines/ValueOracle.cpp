@@ -59,6 +59,8 @@ public:
             const std::vector<std::vector<Naming>> &names)
       : loop(loop), world(world), slots(std::move(slots)), plan(plan), names(names) {
     layOut();
+    for (int w = 0; w < loop.size(); ++w)
+      addBefore(w);
     for (int64_t k = 0; k < world.trips; ++k)
       for (int i = 0; i < loop.size(); ++i)
         addEvent(i, k);
@@ -150,6 +152,30 @@ private:
                                    : poison(b + 1, uint64_t(slot * 4096 + cell));
   }
 
+  /// What was issued before the loop and ends at a wait; it touches all versions.
+  void addBefore(int wait) {
+    const Action &settles = at(wait).settles;
+    if (settles.reads.empty() && settles.writes.empty())
+      return;
+    Event event;
+    event.statement = fromBefore(wait);
+    event.issue = {-1, wait};
+    Footprint &footprint = event.actions.emplace_back();
+    auto collect = [&](const Touch &touch, std::vector<int64_t> &to, std::vector<int> &buffers) {
+      size_t b = size_t(touch.buffer);
+      for (int64_t slot = 0; slot < slots[b]; ++slot)
+        forEachCell(loop.buffers[b], touch.box, 0, world, [&](int64_t cell) {
+          to.push_back(base[b] + slot * cells[b] + cell);
+          buffers.push_back(touch.buffer);
+        });
+    };
+    for (const Touch &touch : settles.reads)
+      collect(touch, footprint.reads, footprint.readBuffers);
+    for (const Touch &touch : settles.writes)
+      collect(touch, footprint.writes, footprint.writeBuffers);
+    events.push_back(std::move(event));
+  }
+
   void addEvent(int i, int64_t k) {
     const LoopStatement &s = at(i);
     if (!world.holds(s.guard, k))
@@ -193,7 +219,11 @@ private:
     events.push_back(std::move(event));
   }
 
+  static bool isBefore(const Event &event) { return event.statement < 0; }
+
   bool inQueue(const Event &event) const {
+    if (isBefore(event))
+      return false;
     const LoopStatement &s = at(event.statement);
     return s.async && s.queue >= 0 && loop.queues[size_t(s.queue)].inOrder;
   }
@@ -201,6 +231,10 @@ private:
   /// When a written wait ends the reads or writes of an instance; its issue if
   /// there is no such wait, which the compiler then adds where it is needed.
   Moment ownEnd(const Event &event, bool writes) const {
+    if (isBefore(event)) {
+      size_t wait = size_t(fromBefore(event.statement));
+      return world.trips > 0 ? Moment(plan->stage[wait], plan->order[wait]) : event.issue;
+    }
     if (!at(event.statement).async)
       return event.issue;
     bool awaited = false;
@@ -296,14 +330,23 @@ private:
   void runAction(Event &event, size_t a) {
     Footprint &action = event.actions[a];
     uint64_t in = mix(mix(uint64_t(event.statement) + 77, a), uint64_t(event.k));
+    // What was read before the loop does not depend on its order.
     for (int64_t address : action.reads)
-      in = mix(in, memory[size_t(address)]);
+      if (!isBefore(event))
+        in = mix(in, memory[size_t(address)]);
     if (event.tainted)
       in = poison(in, uint64_t(event.k));
     action.inputs = in;
     uint64_t number = 0;
-    for (int64_t address : action.writes)
+    for (size_t w = 0; w < action.writes.size(); ++w) {
+      int64_t address = action.writes[w];
+      // All versions of a cell get the same.
+      if (isBefore(event)) {
+        size_t b = size_t(action.writeBuffers[w]);
+        number = uint64_t((address - base[b]) % cells[b]);
+      }
       memory[size_t(address)] = mix(in, ++number);
+    }
     for (int64_t address : event.unknownWrites)
       memory[size_t(address)] = poison(in, uint64_t(address));
   }
@@ -447,7 +490,10 @@ private:
   bool meets(const BrokenPair &pair, int64_t k) const {
     auto cellsOf = [&](int statement, int64_t iteration) {
       std::set<int64_t> cells;
-      for (const Action &action : loop.statements[size_t(statement)].actions)
+      std::vector<Action> actions =
+          statement < 0 ? std::vector{loop.statements[size_t(fromBefore(statement))].settles}
+                        : loop.statements[size_t(statement)].actions;
+      for (const Action &action : actions)
         for (const auto *side : {&action.reads, &action.writes})
           for (const Touch &touch : *side)
             if (touch.buffer == pair.buffer && !touch.box.opaque())
@@ -466,11 +512,15 @@ private:
     if (world.trips <= pair.distance)
       return;
     std::vector<int64_t> places;
-    for (int64_t at = 0; at < world.trips - pair.distance; ++at)
+    // What was issued before the loop is there once.
+    int64_t last = pair.first < 0 ? 1 : world.trips - pair.distance;
+    for (int64_t at = 0; at < last; ++at)
       if (meets(pair, at))
         places.push_back(at);
-    int64_t k = places.empty() ? random.below(world.trips - pair.distance) : random.of(places);
+    int64_t k = places.empty() ? random.below(last) : random.of(places);
     auto force = [&](int statement, int64_t iteration) {
+      if (statement < 0)
+        return;
       const LoopStatement &s = loop.statements[size_t(statement)];
       for (const Term &term : s.guard)
         world.conditions[size_t(term.condition)][size_t(iteration)] = !term.negated;

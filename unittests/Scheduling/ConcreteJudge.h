@@ -45,6 +45,7 @@ public:
     for (unsigned b = 0; b < p.buffers.size(); ++b)
       judgeBuffer(b);
     waits();
+    settled();
     commits();
     scalars();
   }
@@ -348,6 +349,21 @@ private:
       if (other.i == w.i && other.k < w.k)
         return false;
     return true;
+  }
+
+  /// An operation from before the loop is over at iteration 0 of its wait.
+  void settled() {
+    for (unsigned w = 0; w < count(); ++w)
+      for (const Access &before : st(w).settles)
+        for (unsigned j = 0; j < count(); ++j)
+          for (const Access &after : st(j).accesses)
+            for (int64_t k = 0; k < horizon; ++k)
+              if (after.buffer == before.buffer && (after.write || before.write) &&
+                  sequentially({w, 0}, {j, k}) && meet(before.region, 0, after.region, k) &&
+                  at({j, k}) < at({w, 0}))
+                codes.insert(!after.write   ? ReadBeforeWrite
+                             : before.write ? WriteBeforeWrite
+                                            : WriteBeforeRead);
   }
 
   void commits() {

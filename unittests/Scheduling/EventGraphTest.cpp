@@ -87,7 +87,9 @@ TEST(Rational, Rounding) {
   EXPECT_EQ(Rational::of(8, 2).ceil(), 4);
   EXPECT_EQ(Rational::of(-7, 2).ceil(), -3);
   EXPECT_EQ(Rational::of(6, -4), (Rational{-3, 2}));
-  EXPECT_EQ(Rational::of(10, 4).str(), "5/2");
+  EXPECT_EQ(Rational::of(10, 4).str(), "2.5");
+  EXPECT_EQ(Rational::of(140, 3).str(), "46.7");
+  EXPECT_EQ(Rational::of(12, 4).str(), "3");
 }
 
 } // namespace

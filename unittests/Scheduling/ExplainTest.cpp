@@ -90,7 +90,7 @@ TEST(Explain, Text) {
             "  buffer S: 3 versions x 1000 bytes of shared memory; `use` of k must "
             "end before `load` of k+3 reuses the slot\n"
             "  shared memory: 3000 bytes of 3500 bytes\n"
-            "  bound by a circle of dependences over 3 iterations: 140/3 cycles per "
+            "  bound by a circle of dependences over 3 iterations: 46.7 cycles per "
             "iteration (load -> load done -> use)\n"
             "  one more version of S does not fit: 500 bytes of shared memory are "
             "missing\n"

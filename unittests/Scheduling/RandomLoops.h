@@ -51,6 +51,7 @@ public:
         p.statements.push_back(work(p, s));
     }
     addSynchronisation(p);
+    addBefore(p);
     for (size_t s = 0; s < p.statements.size(); ++s)
       p.statements[s].name = "s" + std::to_string(s);
     i.schedule = schedule(p);
@@ -220,6 +221,23 @@ private:
     }
   }
 
+  /// Waits for what was issued before the loop as well.
+  void addBefore(Problem &p) {
+    auto below = [&](unsigned bound) { return unsigned(others() % bound); };
+    if (below(100) >= 30)
+      return;
+    for (Statement &s : p.statements)
+      if (s.kind == StatementKind::Wait && s.count < 0 && s.guard.empty() && below(2)) {
+        s.awaitsBefore = true;
+        Access access;
+        access.buffer = below(unsigned(p.buffers.size()));
+        access.write = below(100) < 70;
+        if (below(2))
+          access.region = {Region::Kind::Box, {{0, int64_t(below(4)), 1 + int64_t(below(3))}}};
+        s.settles.push_back(access);
+      }
+  }
+
   Schedule schedule(const Problem &p) {
     Schedule s = identitySchedule(p);
     size_t count = p.statements.size();
@@ -244,6 +262,7 @@ private:
   }
 
   std::mt19937_64 rng;
+  std::mt19937_64 others{12345}; ///< apart, so that the rest of a loop does not depend on it
 };
 
 } // namespace penstock::sched::test

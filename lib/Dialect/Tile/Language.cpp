@@ -120,6 +120,8 @@ LogicalResult verifyView(memref::SubViewOp view) {
 }
 
 LogicalResult verifyLoop(scf::ForOp loop) {
+  if (failed(verifyScheduleNames(loop)))
+    return failure();
   if (!loop.getInductionVar().getType().isIndex())
     return emitCoded(loop, OpForm) << "a loop runs over an index";
   if (auto step = getConstantIntValue(loop.getStep()); step && *step <= 0)
@@ -239,6 +241,23 @@ static LogicalResult countBytes(AllocOp alloc, int64_t &bytes) {
   auto diagnostic = emitCoded(alloc, MemoryLimit) << "the tiles of a block need more than 2 GiB";
   diagnostic.attachNote() << "help: let each block work on smaller tiles";
   return diagnostic;
+}
+
+LogicalResult tile::verifyScheduleNames(scf::ForOp loop) {
+  for (NamedAttribute attribute : loop->getDiscardableAttrs()) {
+    StringRef name = attribute.getName().getValue();
+    StringRef field = name;
+    if (!field.consume_front("software_pipeline_") && !field.consume_front("tl_pipeline_") &&
+        !field.consume_front("tl_pipelined_") && field != "num_stages")
+      continue;
+    auto diagnostic = emitCoded(loop, MisplacedAttribute)
+                      << "`" << name << "` does not schedule a loop";
+    diagnostic.attachNote() << "help: say it in `tile.schedule = #tile.schedule<" << field
+                            << " = ..>`; its fields are num_stages, stage, order, async_stages, "
+                               "async_producers and async_producer_groups";
+    return diagnostic;
+  }
+  return success();
 }
 
 LogicalResult tile::verifyKernel(Operation *op) {

@@ -7,6 +7,7 @@
 #ifndef PENSTOCK_DIALECT_TILE_LANGUAGE_H
 #define PENSTOCK_DIALECT_TILE_LANGUAGE_H
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace penstock::tile {
@@ -19,6 +20,9 @@ mlir::LogicalResult verifyLanguage(mlir::ModuleOp module);
 
 /// The same for one kernel.
 mlir::LogicalResult verifyKernel(mlir::Operation *kernel);
+
+/// Refuses schedules in the names of other tile languages, which nothing would read.
+mlir::LogicalResult verifyScheduleNames(mlir::scf::ForOp loop);
 
 /// A name that every later stage, down to symbols of object files, can carry.
 bool isKernelName(llvm::StringRef name);

@@ -136,33 +136,12 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (stage.size() != order.size())
     return error(ScheduleLength) << "`stage` has " << stage.size() << " entries and `order` has "
                                  << order.size() << "; each needs one per scheduled statement";
-  for (int64_t value : stage)
-    if (value < 0 || value > 1024)
-      return error(StageOutOfRange) << "stage " << value << " is not between 0 and 1024";
-  SmallVector<int64_t> sorted(order);
-  llvm::sort(sorted);
-  for (size_t i = 1; i < sorted.size(); ++i)
-    if (sorted[i] == sorted[i - 1])
-      return error(OrderTwice) << "order " << sorted[i]
-                               << " is given to two statements; orders must "
-                                  "be unique";
   bool marked = !asyncStages.empty() || !asyncProducers.empty() || !asyncProducerGroups.empty();
   if (marked && !stated)
     return error(AsyncAnnotation)
            << "copies are marked as asynchronous, and `stage` and `order` are not stated; "
               "`num_stages` chooses for itself what runs ahead";
-  // Which statements the entries belong to, only the loop knows; what no loop
-  // can make right is refused here.
-  for (int64_t value : asyncProducers)
-    if (value != 0 && value != 1)
-      return error(AsyncAnnotation) << "`async_producers` holds " << value << "; it must be 0 or 1";
-  for (int64_t value : asyncProducerGroups)
-    if (value < -1)
-      return error(AsyncAnnotation)
-             << "`async_producer_groups` holds " << value << "; a group is 0 or more, and -1 none";
-  for (int64_t value : asyncStages)
-    if (!llvm::is_contained(stage, value))
-      return error(AsyncAnnotation)
-             << "stage " << value << " is to be asynchronous, and no statement has it";
+  // Which statements the entries belong to, only the loop knows; the numbers are
+  // checked with it.
   return success();
 }

@@ -586,6 +586,10 @@ LogicalResult ParallelOp::verify() {
 // Statements, waits, looking inside
 //===----------------------------------------------------------------------===//
 
+void BindOp::inferResultRanges(ArrayRef<ConstantIntRanges> ranges, SetIntRangeFn setRange) {
+  setRange(getResult(), ranges.front());
+}
+
 LogicalResult StatementOp::verify() {
   if (getLabel().empty())
     return fail(emitCoded(*this, OpForm) << "a statement needs a name",

@@ -15,6 +15,7 @@ include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/CommonTypeConstraints.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -344,7 +345,8 @@ def Tile_ParallelOp : Tile_Op<"parallel", [SingleBlock, RecursiveMemoryEffects,
 // Statements, names and waits
 //===----------------------------------------------------------------------===//
 
-def Tile_BindOp : Tile_Op<"bind", [Pure, AllTypesMatch<["value", "result"]>]> {
+def Tile_BindOp : Tile_Op<"bind", [Pure, AllTypesMatch<["value", "result"]>,
+    DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
   let summary = "gives a scalar a name";
   let description = [{
     The value under a name of the user's, for messages, and for schedules in the
@@ -385,7 +387,7 @@ def Tile_WaitOp : Tile_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
 
     A pipelined loop that has been written out says which iteration it means:
     operations carry their number as `instance`, and a wait `through` a number
-    completes all up to it.
+    completes all up to it, and what was issued under its names without a number.
 
     ```mlir
     tile.wait ["loadA", "loadB"] lag 1

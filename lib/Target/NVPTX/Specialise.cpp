@@ -127,7 +127,7 @@ private:
                              {schedule.getOrder().begin(), schedule.getOrder().end()}};
     auto versions = sched::versions(body.problem, resolved);
     for (size_t i = 0; i < body.buffers.size(); ++i)
-      if (isLoaded(body.buffers[i]))
+      if (body.buffers[i] && isLoaded(body.buffers[i]))
         parts.slots = std::max<int64_t>(parts.slots, versions[i].count);
     return success();
   }

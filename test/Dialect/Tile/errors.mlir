@@ -7,11 +7,6 @@
 
 // -----
 
-// expected-error @+1 {{PS1212: order 1 is given to two statements}}
-#s = #tile.schedule<stage = [0, 1], order = [1, 1]>
-
-// -----
-
 // expected-error @+1 {{PS1215: `num_stages` is 0}}
 #s = #tile.schedule<num_stages = 0>
 
@@ -77,21 +72,6 @@ func.func @misplaced() attributes {tile.kernel, tile.schedule = #tile.schedule<n
 
 // expected-error @+1 {{PS1229: copies are marked as asynchronous, and `stage` and `order` are not stated}}
 #s = #tile.schedule<num_stages = 2, async_stages = [0]>
-
-// -----
-
-// expected-error @+1 {{PS1229: `async_producers` holds 2; it must be 0 or 1}}
-#s = #tile.schedule<stage = [0, 1], order = [0, 1], async_producers = [2, 0]>
-
-// -----
-
-// expected-error @+1 {{PS1229: `async_producer_groups` holds -2; a group is 0 or more, and -1 none}}
-#s = #tile.schedule<stage = [0, 1], order = [0, 1], async_producer_groups = [-2, 0]>
-
-// -----
-
-// expected-error @+1 {{PS1229: stage 3 is to be asynchronous, and no statement has it}}
-#s = #tile.schedule<stage = [0, 1], order = [0, 1], async_stages = [3]>
 
 // -----
 

@@ -1,0 +1,48 @@
+//===- ValueRanges.h - Whether integer arithmetic can wrap ------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Offsets may be computed in i8, i16 or i32, whose arithmetic wraps around. An
+// analysis that follows offsets as sums and products must know where it does.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_ANALYSIS_VALUERANGES_H
+#define PENSTOCK_ANALYSIS_VALUERANGES_H
+
+#include "mlir/IR/Operation.h"
+
+#include <memory>
+
+namespace mlir {
+class DataFlowSolver;
+class ConstantIntRanges;
+} // namespace mlir
+
+namespace penstock {
+
+/// Ranges of the integers of a function by upstream's IntegerRangeAnalysis, which
+/// runs when a narrow integer is first asked for: most kernels have none.
+class ValueRanges {
+public:
+  /// \p op may be anything inside of the function.
+  explicit ValueRanges(mlir::Operation *op);
+  ~ValueRanges();
+
+  /// Whether a cast, sum, difference or product gives what it would give in
+  /// unbounded signed integers.
+  bool isExact(mlir::Operation *op);
+
+private:
+  const mlir::ConstantIntRanges *rangeOf(mlir::Value value);
+  bool fits(mlir::Value value, unsigned width);
+
+  mlir::Operation *function;
+  std::unique_ptr<mlir::DataFlowSolver> solver;
+};
+
+} // namespace penstock
+
+#endif // PENSTOCK_ANALYSIS_VALUERANGES_H
