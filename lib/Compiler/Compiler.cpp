@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Compiler/Compiler.h"
-#include "Compiler/PassInstruments.h"
 #include "Compiler/Pipelines.h"
+#include "Compiler/RunPasses.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
@@ -191,25 +191,15 @@ public:
   bool checkSchedules(ModuleOp module) {
     PassManager passes(module->getName());
     passes.addNestedPass<func::FuncOp>(createResolveSchedules());
-    tile::DiagnosticCollector collector(module.getContext(), diagnostics, InternalError);
-    return succeeded(passes.run(module));
+    return runPasses(passes, module, options, diagnostics);
   }
 
   bool native(penstock::detail::Executable &executable, ModuleOp module, StringRef kernel) {
     PassManager passes(module->getName());
-    passes.enableVerifier(options.verify);
-    installInstruments(passes, options);
     buildNativeLoopPipeline(passes, {options.lateCompletion, hostVectorBits()});
     buildNativeLLVMPipeline(passes);
-    size_t before = diagnostics.size();
-    {
-      tile::DiagnosticCollector collector(module.getContext(), diagnostics, InternalError);
-      if (failed(passes.run(module))) {
-        if (diagnostics.size() == before)
-          internalError("a pass failed without saying why");
-        return false;
-      }
-    }
+    if (!runPasses(passes, module, options, diagnostics))
+      return false;
     readAttributes(executable.info, module, kernel);
     std::vector<std::pair<StringRef, void *>> symbols;
     for (auto [name, address] : runtimeFunctions())
@@ -217,7 +207,7 @@ public:
     std::string error;
     executable.code = NativeCode::compile(module, symbols, options.optimized, error);
     if (!executable.code) {
-      internalError(error);
+      diagnostics.push_back(internalError(error));
       return false;
     }
     std::string packed = (kernel + abi::packedSuffix).str();
@@ -225,7 +215,7 @@ public:
     executable.entries.block = executable.code->lookup(packed);
     executable.entries.launch = executable.code->lookup(launch);
     if (!executable.entries.block || !executable.entries.launch) {
-      internalError("the code of the kernel could not be linked");
+      diagnostics.push_back(internalError("the code of the kernel could not be linked"));
       return false;
     }
     return true;
@@ -244,25 +234,16 @@ public:
   bool addDeviceKernel(penstock::detail::Executable &executable, ModuleOp module,
                        DevicePipelineOptions how) {
     PassManager passes(module->getName());
-    passes.enableVerifier(options.verify);
-    installInstruments(passes, options);
     DeviceKernel kernel;
     how.architecture = options.target.kind == Target::Kind::Sm90a ? "sm_90a" : "sm_100a";
     how.checkBarriers = options.checkBarriers;
     buildDevicePipeline(passes, how, kernel);
-    size_t before = diagnostics.size();
-    {
-      tile::DiagnosticCollector collector(module.getContext(), diagnostics, InternalError);
-      if (failed(passes.run(module))) {
-        if (diagnostics.size() == before)
-          internalError("a pass failed without saying why");
-        return false;
-      }
-    }
+    if (!runPasses(passes, module, options, diagnostics))
+      return false;
     std::string error;
     kernel.ptx = emitPtx(module, kernel, error);
     if (kernel.ptx.empty()) {
-      internalError(error);
+      diagnostics.push_back(internalError(error));
       return false;
     }
     auto readable = readForEmulation(std::move(kernel), diagnostics);
@@ -273,15 +254,6 @@ public:
   }
 
 private:
-  void internalError(const std::string &text) {
-    penstock::Diagnostic d;
-    d.code = InternalError;
-    d.message = "internal error while compiling: " + text;
-    d.helps.push_back("this is a fault of Penstock, not of the kernel; please report it with the "
-                      "kernel's tile program");
-    diagnostics.push_back(std::move(d));
-  }
-
   static void readAttributes(KernelInfo &info, ModuleOp module, StringRef kernel) {
     auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel);
     if (auto bytes = function->getAttrOfType<IntegerAttr>(abi::scratchAttr))
