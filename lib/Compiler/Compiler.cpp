@@ -54,6 +54,8 @@ std::unique_ptr<MLIRContext> makeContext() {
   registerDialects(registry);
   auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
+  // Notes are for users, who have not written the operation that upstream shows.
+  context->printOpOnDiagnostic(false);
   return context;
 }
 

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "Analysis/PipelineLoop.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
-#include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Scheduling/Report.h"
@@ -543,7 +542,7 @@ struct ExpandPipelines : penstock::impl::ExpandPipelinesBase<ExpandPipelines> {
     if (wrong.empty())
       wrong = sched::toDiagnostics(problem, plan.schedule, sched::verify(problem, plan.schedule));
     for (const penstock::Diagnostic &diagnostic : wrong)
-      tile::emit(tile::locationOf(diagnostic.place, plan.body.loop.getLoc()), diagnostic);
+      tile::emit(plan.body.loop.getLoc(), diagnostic);
     return wrong.empty();
   }
 

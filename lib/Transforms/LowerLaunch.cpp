@@ -91,8 +91,8 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
                              "but this one "
                           << (always ? "is computed from values that only exist inside a block"
                                      : "stands inside of a loop, a condition or a role");
-        diagnostic.attachNote() << "help: compute it from the kernel's arguments, outside of "
-                                   "everything else; or run the kernel natively";
+        tile::attachHelp(diagnostic) << "compute it from the kernel's arguments, outside of "
+                                        "everything else; or run the kernel natively";
         return diagnostic;
       }
       launch.clone(op.getCondition());

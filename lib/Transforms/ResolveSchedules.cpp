@@ -8,7 +8,6 @@
 #include "Analysis/TileMemory.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
 #include "Dialect/Tile/Language.h"
-#include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Transforms/Passes.h"
@@ -35,7 +34,7 @@ struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules>
     bool ok = true;
     if (architecture)
       for (const penstock::Diagnostic &wrong : checkTileMemory(getOperation(), *architecture)) {
-        tile::emit(tile::locationOf(wrong.place, getOperation().getLoc()), wrong);
+        tile::emit(getOperation().getLoc(), wrong);
         ok = false;
       }
     if (!ok)
@@ -57,7 +56,7 @@ struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules>
       assignCapacity(body, *architecture);
     sched::PipelinedLoop resolved = resolveSchedule(body);
     for (const penstock::Diagnostic &diagnostic : resolved.diagnostics)
-      tile::emit(tile::locationOf(diagnostic.place, loop.getLoc()), diagnostic);
+      tile::emit(loop.getLoc(), diagnostic);
     if (!resolved.schedule)
       return false;
     // What the annotations added to the statements, for the passes that follow.

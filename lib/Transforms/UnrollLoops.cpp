@@ -57,11 +57,10 @@ struct UnrollLoops : penstock::impl::UnrollLoopsBase<UnrollLoops> {
     // takes that for not negative. A step that is only known when the kernel
     // runs may be a fault; such a loop stays as it is.
     if (!getConstantIntValue(loop.getStep())) {
-      InFlightDiagnostic warning = mlir::emitWarning(loop.getLoc());
-      warning << codeName(UnrollFactor)
-              << ": this loop is not unrolled, because its step is only known when the kernel runs";
-      warning.attachNote(loop.getLoc())
-          << "help: count iterations with a step of 1, and multiply by the step in the body";
+      InFlightDiagnostic warning = tile::warnCoded(loop.getLoc(), UnrollFactor);
+      warning << "this loop is not unrolled, because its step is only known when the kernel runs";
+      tile::attachHelp(warning)
+          << "count iterations with a step of 1, and multiply by the step in the body";
       return success();
     }
     // It also takes a count that it can tell for a sign of constant bounds.

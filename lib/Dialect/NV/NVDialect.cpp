@@ -46,8 +46,8 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     auto diagnostic = tile::emitCoded(op, HardwareScope)
                       << "a cluster of " << blocks.getInt() << " blocks is not possible";
-    diagnostic.attachNote() << (op->hasAttr(pairAttr) ? "help: a pair is a cluster of two blocks"
-                                                      : "help: a cluster has 1 to 8 blocks");
+    tile::attachHelp(diagnostic) << (op->hasAttr(pairAttr) ? "a pair is a cluster of two blocks"
+                                                           : "a cluster has 1 to 8 blocks");
     return diagnostic;
   }
   if (attribute.getName() != threadsAttr)
@@ -59,7 +59,7 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
   if (threads < warpSize || threads > 1024 || threads % warpSize) {
     auto diagnostic = tile::emitCoded(op, HardwareScope)
                       << "a block of " << threads << " threads is not possible";
-    diagnostic.attachNote() << "help: threads come in warps of 32, at most 1024 of them";
+    tile::attachHelp(diagnostic) << "threads come in warps of 32, at most 1024 of them";
     return diagnostic;
   }
   return success();

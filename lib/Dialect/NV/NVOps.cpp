@@ -27,7 +27,7 @@ using tile::emitCoded;
 
 static LogicalResult fail(InFlightDiagnostic diagnostic, const Twine &help = {}) {
   if (!help.isTriviallyEmpty())
-    diagnostic.attachNote() << "help: " << help;
+    tile::attachHelp(diagnostic) << help;
   return diagnostic;
 }
 

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Verifiers and passes speak through MLIR's diagnostics; a user reads
-// penstock::Diagnostic. The text carries the code ("PS1102: ...") and notes
-// that start with "help: " carry the cure.
+// penstock::Diagnostic. Code, facts, and which notes are helps or labels travel as
+// metadata of MLIR's diagnostics. MLIR's own tools print the text alone, so it
+// begins with the code, "help: " or "label: " as well; nothing reads that back.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_DIALECT_TILE_DIAGNOSTICBRIDGE_H
@@ -19,13 +20,22 @@
 
 namespace penstock::tile {
 
+/// Emits an error that carries a stable code.
+mlir::InFlightDiagnostic emitCoded(mlir::Location loc, DiagnosticCode code);
+mlir::InFlightDiagnostic emitCoded(mlir::Operation *op, DiagnosticCode code);
+mlir::InFlightDiagnostic warnCoded(mlir::Location loc, DiagnosticCode code);
+
+/// Gives a diagnostic a code. The message begins behind what it says already.
+mlir::InFlightDiagnostic withCode(mlir::InFlightDiagnostic diagnostic, DiagnosticCode code);
+
+/// Attaches the cure; the sentence is to be appended.
+mlir::Diagnostic &attachHelp(mlir::InFlightDiagnostic &diagnostic);
+
+/// Emits what a library without MLIR found, at \p loc if it names no place.
+void emit(mlir::Location loc, const Diagnostic &diagnostic);
+
 /// \p fallback is the code of messages that carry none, e.g. upstream's.
 Diagnostic convert(const mlir::Diagnostic &diagnostic, DiagnosticCode fallback);
-
-/// The other way: what a library without MLIR found, said through MLIR, at \p loc
-/// if it names no place. A note
-/// "label: .." carries what stands under the caret of the line before it.
-void emit(mlir::Location loc, const Diagnostic &diagnostic);
 
 /// Collects everything that is said in a context while it lives.
 class DiagnosticCollector {

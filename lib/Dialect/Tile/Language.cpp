@@ -171,8 +171,8 @@ LogicalResult verifyWaits(func::FuncOp kernel) {
     if (wait.getLag() > 0 && !loop) {
       auto diagnostic = emitCoded(wait, WaitUnknown)
                         << "`wait` has a lag but stands outside of loops";
-      diagnostic.attachNote() << "help: a lag counts iterations of the loop around the wait; leave "
-                                 "it out to wait for everything of that name";
+      tile::attachHelp(diagnostic) << "a lag counts iterations of the loop around the wait; leave "
+                                      "it out to wait for everything of that name";
       result = failure();
       return;
     }
@@ -183,7 +183,7 @@ LogicalResult verifyWaits(func::FuncOp kernel) {
         auto diagnostic = emitCoded(wait, WaitUnknown)
                           << "`wait` names `" << text
                           << "`, but no asynchronous operation has that name";
-        diagnostic.attachNote() << "help: give the copy or gemm {.async = \"" << text << "\"}";
+        tile::attachHelp(diagnostic) << "give the copy or gemm {.async = \"" << text << "\"}";
         result = failure();
         continue;
       }
@@ -193,8 +193,8 @@ LogicalResult verifyWaits(func::FuncOp kernel) {
         auto diagnostic = emitCoded(wait, WaitUnknown) << "`wait` has a lag for `" << text
                                                        << "`, which is issued in another loop";
         diagnostic.attachNote(op->getLoc()) << "it is issued here";
-        diagnostic.attachNote() << "help: a lag counts iterations of the loop around both; leave "
-                                   "it out to wait for everything of that name";
+        tile::attachHelp(diagnostic) << "a lag counts iterations of the loop around both; leave "
+                                        "it out to wait for everything of that name";
         result = failure();
       }
     }
@@ -212,7 +212,7 @@ LogicalResult verifySize(memref::DimOp size) {
     return success();
   auto diagnostic = emitCoded(size, OffsetCount)
                     << describe(size.getSource()) << " has no dimension " << *dim;
-  diagnostic.attachNote() << "help: dimensions are counted from 0; the last one is " << rank - 1;
+  tile::attachHelp(diagnostic) << "dimensions are counted from 0; the last one is " << rank - 1;
   return diagnostic;
 }
 
@@ -239,7 +239,7 @@ static LogicalResult countBytes(AllocOp alloc, int64_t &bytes) {
   if (bytes <= limits::maxBlockBytes)
     return success();
   auto diagnostic = emitCoded(alloc, MemoryLimit) << "the tiles of a block need more than 2 GiB";
-  diagnostic.attachNote() << "help: let each block work on smaller tiles";
+  tile::attachHelp(diagnostic) << "let each block work on smaller tiles";
   return diagnostic;
 }
 
@@ -252,9 +252,9 @@ LogicalResult tile::verifyScheduleNames(scf::ForOp loop) {
       continue;
     auto diagnostic = emitCoded(loop, MisplacedAttribute)
                       << "`" << name << "` does not schedule a loop";
-    diagnostic.attachNote() << "help: say it in `tile.schedule = #tile.schedule<" << field
-                            << " = ..>`; its fields are num_stages, stage, order, async_stages, "
-                               "async_producers and async_producer_groups";
+    attachHelp(diagnostic) << "say it in `tile.schedule = #tile.schedule<" << field
+                           << " = ..>`; its fields are num_stages, stage, order, async_stages, "
+                              "async_producers and async_producer_groups";
     return diagnostic;
   }
   return success();
@@ -268,7 +268,7 @@ LogicalResult tile::verifyKernel(Operation *op) {
   if (!kernel->hasAttr(TileDialect::kernelAttr)) {
     auto diagnostic = emitCoded(op, OpForm)
                       << "`" << kernel.getName() << "` is not marked as a kernel";
-    diagnostic.attachNote() << "help: add `attributes {tile.kernel}`";
+    tile::attachHelp(diagnostic) << "add `attributes {tile.kernel}`";
     return diagnostic;
   }
   if (!isKernelName(kernel.getName()))
@@ -286,9 +286,8 @@ LogicalResult tile::verifyKernel(Operation *op) {
     if (++operations > maxOperations) {
       auto diagnostic = emitCoded(kernel, TooLarge)
                         << "the kernel has more than " << maxOperations << " operations";
-      diagnostic.attachNote()
-          << "help: a C++ loop is unrolled fully; use b.range(..) where that is "
-             "too much";
+      tile::attachHelp(diagnostic) << "a C++ loop is unrolled fully; use b.range(..) where that is "
+                                      "too much";
       return WalkResult::interrupt();
     }
     unsigned depth = 0;
@@ -328,8 +327,8 @@ LogicalResult tile::verifyKernel(Operation *op) {
       if (grid) {
         auto diagnostic = emitCoded(inner, GridForm) << "the grid is stated a second time";
         diagnostic.attachNote(grid->getLoc()) << "the first time is here";
-        diagnostic.attachNote() << "help: a kernel has one grid; state all its extents in one "
-                                   "call";
+        tile::attachHelp(diagnostic) << "a kernel has one grid; state all its extents in one "
+                                        "call";
         ok = diagnostic;
       }
       grid = inner;

@@ -32,9 +32,3 @@ SourcePlace tile::placeOf(Location loc) {
   }
   return {};
 }
-
-Location tile::locationOf(const SourcePlace &place, Location otherwise) {
-  if (!place.known())
-    return otherwise;
-  return FileLineColLoc::get(otherwise.getContext(), place.file, place.line, place.column);
-}

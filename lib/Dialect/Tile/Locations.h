@@ -17,9 +17,6 @@ namespace penstock::tile {
 /// is the user's own; of a fused location the first that is known.
 SourcePlace placeOf(mlir::Location loc);
 
-/// The other way round; \p otherwise where the place is not known.
-mlir::Location locationOf(const SourcePlace &place, mlir::Location otherwise);
-
 } // namespace penstock::tile
 
 #endif // PENSTOCK_DIALECT_TILE_LOCATIONS_H

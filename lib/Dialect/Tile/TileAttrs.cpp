@@ -118,7 +118,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> stage, ArrayRef<int64_t> order,
                                    ArrayRef<int64_t> asyncStages, ArrayRef<int64_t> asyncProducers,
                                    ArrayRef<int64_t> asyncProducerGroups, bool resolved) {
-  auto error = [&](DiagnosticCode code) { return emitError() << codeName(code) << ": "; };
+  auto error = [&](DiagnosticCode code) { return withCode(emitError(), code); };
   bool stated = !stage.empty() || !order.empty();
   if (numStages < 0 || (!stated && numStages == 0))
     return error(NumStagesTooSmall)

@@ -55,14 +55,6 @@ bool tile::convertsImplicitly(Type from, Type to) {
   return from == to || (isa<FloatType>(from) && isa<FloatType>(to));
 }
 
-InFlightDiagnostic tile::emitCoded(Location loc, DiagnosticCode code) {
-  return emitError(loc) << codeName(code) << ": ";
-}
-
-InFlightDiagnostic tile::emitCoded(Operation *op, DiagnosticCode code) {
-  return emitCoded(op->getLoc(), code);
-}
-
 LaunchConstancy tile::isLaunchConstant(Value value) {
   SmallVector<Value> work = {value};
   llvm::DenseSet<Value> seen;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The messages here are what a user of the C++ API reads: they speak of tiles
-// by the user's names, and a note that starts with "help: " is the cure.
+// by the user's names, and attachHelp adds the cure.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileDialect.h"
@@ -25,7 +25,7 @@ using namespace penstock::tile;
 
 static LogicalResult fail(InFlightDiagnostic diagnostic, const Twine &help = {}) {
   if (!help.isTriviallyEmpty())
-    diagnostic.attachNote() << "help: " << help;
+    tile::attachHelp(diagnostic) << help;
   return diagnostic;
 }
 

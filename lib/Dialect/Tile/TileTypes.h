@@ -7,8 +7,7 @@
 #ifndef PENSTOCK_DIALECT_TILE_TILETYPES_H
 #define PENSTOCK_DIALECT_TILE_TILETYPES_H
 
-#include "Diagnostics/Codes.h"
-#include "Diagnostics/Diagnostic.h"
+#include "Dialect/Tile/DiagnosticBridge.h"
 #include "Dialect/Tile/TileDialect.h"
 
 namespace penstock::tile {
@@ -38,11 +37,6 @@ bool isElementType(mlir::Type type);
 /// Whether elements convert implicitly, by rounding, in copies and reductions:
 /// float to float, or integers of one width.
 bool convertsImplicitly(mlir::Type from, mlir::Type to);
-
-/// Emits an error that carries a stable code. lib/Lang and the tools turn it
-/// into a penstock::Diagnostic; a note "help: ..." becomes the cure.
-mlir::InFlightDiagnostic emitCoded(mlir::Location loc, DiagnosticCode code);
-mlir::InFlightDiagnostic emitCoded(mlir::Operation *op, DiagnosticCode code);
 
 /// The extents of tiles and tensors may be used wherever a value must follow
 /// from the kernel's arguments alone. Returns the operation that spoils it, or

@@ -129,8 +129,8 @@ LogicalResult Lowering::run() {
   if (operations > 60000) {
     auto diagnostic = tile::emitCoded(kernel, TooLarge)
                       << "the kernel becomes more than 60000 operations of each thread";
-    diagnostic.attachNote() << "help: unroll less, or let more threads share a tile: each executes "
-                               "its elements one by one";
+    tile::attachHelp(diagnostic) << "unroll less, or let more threads share a tile: each executes "
+                                    "its elements one by one";
     return diagnostic;
   }
   result.parameterBytes = (result.parameterBytes + 63) / 64 * 64;

@@ -46,8 +46,8 @@ LogicalResult Lowering::shareRegisters() {
       auto diagnostic = tile::emitCoded(op, HardwareMemory)
                         << "`registers.release` keeps " << countOf(op)
                         << " registers, and a thread starts with " << start;
-      diagnostic.attachNote() << "help: a block of " << result.threads << " threads shares " << pool
-                              << " registers";
+      tile::attachHelp(diagnostic)
+          << "a block of " << result.threads << " threads shares " << pool << " registers";
       return diagnostic;
     }
     if (isa<nv::RegistersRequestOp>(op))
@@ -63,8 +63,8 @@ LogicalResult Lowering::shareRegisters() {
     auto diagnostic = tile::emitCoded(last, HardwareMemory)
                       << "`registers.request` would wait forever: the warps ask for " << asked
                       << " registers in all, and the block has " << start * int64_t(result.threads);
-    diagnostic.attachNote() << "help: a thread starts with " << start
-                            << "; let other warpgroups release some, or request fewer";
+    tile::attachHelp(diagnostic) << "a thread starts with " << start
+                                 << "; let other warpgroups release some, or request fewer";
     return diagnostic;
   }
   result.registers = unsigned(start);

@@ -73,10 +73,10 @@ private:
     auto diagnostic = tile::emitCoded(op, HardwareTarget)
                       << "`" << kernel.getName()
                       << "` cannot be divided into roles yet: " << why.str();
-    diagnostic.attachNote() << "help: a loop of copies into shared tiles and one gemm, an "
-                               "accumulator that is filled with zeros before and copied to a "
-                               "tensor after it, is divided; write other kernels with "
-                               "b.threads(..) and explicit operations";
+    tile::attachHelp(diagnostic) << "a loop of copies into shared tiles and one gemm, an "
+                                    "accumulator that is filled with zeros before and copied to a "
+                                    "tensor after it, is divided; write other kernels with "
+                                    "b.threads(..) and explicit operations";
     return diagnostic;
   }
 

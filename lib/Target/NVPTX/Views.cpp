@@ -103,7 +103,7 @@ LogicalResult Lowering::placeShared() {
                  (cast<MemRefType>(op.getResult().getType()).getNumElements() /
                   (shared[op.getResult()].layout.rows * shared[op.getResult()].layout.cols))
           << " bytes";
-    diagnostic.attachNote() << "help: use fewer stages or smaller tiles";
+    tile::attachHelp(diagnostic) << "use fewer stages or smaller tiles";
     return diagnostic;
   }
   if (columns > 512)
