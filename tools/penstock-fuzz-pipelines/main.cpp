@@ -12,41 +12,23 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Campaign.h"
+#include "CommandLine/CommandLine.h"
 #include "Diagnostics/Render.h"
 #include "Generate.h"
 #include "GenerateInstance.h"
 #include "Scheduling/Summary.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 using namespace penstock;
 using namespace penstock::sched;
 
 namespace {
-
-const char *usage = "usage: penstock-fuzz-pipelines --check FILE [--messages]\n"
-                    "       penstock-fuzz-pipelines --programs N [--seed S] [--native PERCENT]\n"
-                    "       penstock-fuzz-pipelines --instances N [--seed S]\n"
-                    "       penstock-fuzz-pipelines --mutants [--seed S]\n"
-                    "  --check FILE   print the verdict and the versions of each instance in\n"
-                    "                 FILE (- for standard input); "
-                    "docs/scheduling-instances.md\n"
-                    "                 describes both forms\n"
-                    "  --messages     print the full messages as well, after each verdict\n"
-                    "  --programs N   N random kernels: checker against oracle, and what is\n"
-                    "                 legal natively against sequential execution\n"
-                    "  --instances N  N random loops with commits, counted waits and fences\n"
-                    "  --mutants      weaken each rule of the checker; the oracle must object\n"
-                    "  --seed S       where random numbers start (1)\n"
-                    "  --jobs N       processes (as many as there are cores)\n"
-                    "  --seconds N    stop after this time\n"
-                    "  --native P     compile and run only P of 100 legal kernels\n"
-                    "  --print        with --programs 1 or --instances 1: print the case\n";
 
 int checkFile(const std::string &file, bool messages) {
   std::string text;
@@ -96,39 +78,40 @@ int runMode(const std::string &mode, const fuzz::CampaignOptions &options, bool 
 } // namespace
 
 int main(int argc, char **argv) {
-  std::string file, mode;
-  bool messages = false, print = false;
+  std::string file;
+  std::vector<std::string> modes;
+  bool messages = false, print = false, mutants = false;
   fuzz::CampaignOptions options;
-  for (int i = 1; i < argc; ++i) {
-    std::string arg = argv[i];
-    bool more = i + 1 < argc;
-    if (arg == "--check" && more)
-      file = argv[++i];
-    else if (arg == "--messages")
-      messages = true;
-    else if ((arg == "--programs" || arg == "--instances") && more) {
-      mode = arg;
-      options.count = std::strtoull(argv[++i], nullptr, 10);
-    } else if (arg == "--mutants")
-      mode = arg;
-    else if (arg == "--seed" && more)
-      options.seed = std::strtoull(argv[++i], nullptr, 10);
-    else if (arg == "--jobs" && more)
-      options.jobs = std::atoi(argv[++i]);
-    else if (arg == "--seconds" && more)
-      options.seconds = std::atof(argv[++i]);
-    else if (arg == "--native" && more)
-      options.native = std::atoi(argv[++i]);
-    else if (arg == "--print")
-      print = true;
-    else {
-      std::fputs(usage, arg == "--help" ? stdout : stderr);
-      return arg == "--help" ? 0 : 2;
-    }
-  }
-  if (file.empty() == mode.empty()) {
-    std::fputs(usage, stderr);
-    return 2;
-  }
-  return file.empty() ? runMode(mode, options, print) : checkFile(file, messages);
+  cli::Tool tool("penstock-fuzz-pipelines",
+                 "Holds the checker of pipeline schedules against an independent oracle.");
+  cli::Command &command = tool.options([&](const cli::Command &self) {
+    if (!file.empty())
+      modes.push_back("--check");
+    if (mutants)
+      modes.push_back("--mutants");
+    if (modes.size() != 1)
+      return self.usageError("expected one of --check, --programs, --instances and --mutants");
+    return file.empty() ? runMode(modes[0], options, print) : checkFile(file, messages);
+  });
+  auto counted = [&](const char *name, const char *help) {
+    command.count(name, help, options.count,
+                  [&modes, name] { modes.push_back(std::string("--") + name); });
+  };
+  command.text("check", "FILE",
+               "prints the verdict and the versions of each instance in FILE (- for standard "
+               "input); docs/scheduling-instances.md describes both forms",
+               file, cli::Complete::Files);
+  command.flag("messages", "prints the full messages as well, after each verdict", messages);
+  counted("programs", "random kernels: checker against oracle, and what is legal natively against "
+                      "sequential execution");
+  counted("instances", "random loops with commits, counted waits and fences");
+  command.flag("mutants", "weakens each rule of the checker; the oracle must object", mutants);
+  command.number("seed", "where random numbers start", options.seed);
+  command.number("jobs", "processes; 0: as many as there are cores", options.jobs, 0, 1024);
+  command.real("seconds", "stops after this time; 0: no limit", options.seconds, 0);
+  command.number("native", "of 100 legal kernels, how many are compiled and run", options.native, 0,
+                 100);
+  command.flag("print", "with --programs 1 or --instances 1: prints the case", print);
+  command.example("penstock-fuzz-pipelines --programs 1000 --seed 1");
+  return tool.run(argc, argv);
 }
