@@ -80,6 +80,17 @@ Command &Command::choice(std::string name, std::vector<std::string> choices, std
   return *this;
 }
 
+Command &Command::format(std::string &to, std::vector<std::string> formats) {
+  choice("format", std::move(formats), "of what is printed", to);
+  OptionSpec json{"json", 0, "", "the same as --format json"};
+  json.read = [&to](const std::string &) {
+    to = "json";
+    return std::string();
+  };
+  optionSpecs.push_back(std::move(json));
+  return *this;
+}
+
 Command &Command::values(std::string name, std::string value, std::string help, Reader read) {
   OptionSpec option{std::move(name), 0, std::move(value), std::move(help)};
   option.repeated = true;

@@ -59,6 +59,8 @@ public:
   Command &output(std::string value, std::string help, std::string &to);
   Command &choice(std::string name, std::vector<std::string> choices, std::string help,
                   std::string &to);
+  /// "--format text|json|sarif", and "--json" for the second.
+  Command &format(std::string &to, std::vector<std::string> formats = {"text", "json", "sarif"});
   /// A whole number of a range.
   template <std::integral T>
   Command &number(std::string name, std::string help, T &to,
@@ -158,6 +160,7 @@ private:
 bool parsePairs(const std::string &text, std::vector<std::pair<std::string, std::string>> &pairs);
 /// Reads a number and nothing else.
 bool parseInteger(const std::string &text, int64_t &value);
+bool parseInteger(const std::string &text, uint64_t &value);
 bool parseReal(const std::string &text, double &value);
 
 /// The completion script of a tool for a shell: "bash", "zsh" or "fish".

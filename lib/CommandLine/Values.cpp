@@ -80,6 +80,8 @@ bool cli::parsePairs(const std::string &text,
 
 bool cli::parseInteger(const std::string &text, int64_t &value) { return readWhole(text, value); }
 
+bool cli::parseInteger(const std::string &text, uint64_t &value) { return readWhole(text, value); }
+
 bool cli::parseReal(const std::string &text, double &value) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);

@@ -7,6 +7,7 @@
 #ifndef PENSTOCK_TOOLS_EMU_COMMANDS_H
 #define PENSTOCK_TOOLS_EMU_COMMANDS_H
 
+#include "CommandLine/CommandLine.h"
 #include "Diagnostics/Diagnostic.h"
 #include "Emulator/Launch.h"
 
@@ -15,19 +16,17 @@
 
 namespace penstock::emu {
 
-using Arguments = std::vector<std::string>;
-
-/// Each returns the process's exit code.
-int runPtxCommand(const Arguments &arguments);
-int parseCommand(const Arguments &arguments);
-int coverageCommand(const Arguments &arguments);
-int selftestCommand(const Arguments &arguments);
-int runCommand(const Arguments &arguments);
+/// Each declares a command with its options.
+void addRun(cli::Tool &tool);
+void addRunPtx(cli::Tool &tool);
+void addParse(cli::Tool &tool);
+void addSelftest(cli::Tool &tool);
+void addCoverage(cli::Tool &tool);
 
 bool readFile(const std::string &path, std::string &text);
 /// Prints findings in the format that --format asks for: text, json or sarif.
 void printFindings(const std::vector<Diagnostic> &findings, const std::string &format);
-/// eager, lazy, random:SEED, delay:N.
+constexpr const char *timingForms = "eager|lazy|random:SEED|delay:N";
 bool parseTiming(const std::string &text, LaunchOptions &options);
 
 } // namespace penstock::emu

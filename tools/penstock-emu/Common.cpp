@@ -9,7 +9,6 @@
 #include "Diagnostics/Serialize.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -33,16 +32,21 @@ void printFindings(const std::vector<Diagnostic> &findings, const std::string &f
 }
 
 bool parseTiming(const std::string &text, LaunchOptions &options) {
+  uint64_t number = 0;
+  size_t colon = text.find(':');
+  if (colon != std::string::npos && !cli::parseInteger(text.substr(colon + 1), number))
+    return false;
   if (text == "eager") {
     options.timing = Timing::Eager;
   } else if (text == "lazy") {
     options.timing = Timing::Lazy;
   } else if (text.rfind("random:", 0) == 0) {
     options.timing = Timing::Random;
-    options.seed = strtoull(text.c_str() + 7, nullptr, 0);
+    options.seed = number;
   } else if (text.rfind("delay:", 0) == 0) {
     options.timing = Timing::Targeted;
-    options.target = uint32_t(strtoul(text.c_str() + 6, nullptr, 0));
+    options.target = static_cast<uint32_t>(number);
+    return number <= UINT32_MAX;
   } else {
     return false;
   }

@@ -18,35 +18,24 @@
 
 namespace penstock::emu {
 
-int runCommand(const Arguments &args) {
-  constexpr const char *usage =
-      "usage: penstock-emu run [--device h100|b200] [--no-checks] [--timing T] "
-      "[--format text|json|sarif] PROGRAM [arguments]\n";
-  size_t i = 0;
-  for (; i < args.size() && args[i].rfind("--", 0) == 0; ++i) {
-    bool more = i + 1 < args.size();
-    if (args[i] == "--no-checks") {
-      setenv("PENSTOCK_EMU_CHECKS", "0", 1);
-    } else if (args[i] == "--device" && more) {
-      setenv("PENSTOCK_EMU_DEVICE", args[++i].c_str(), 1);
-    } else if (args[i] == "--format" && more) {
-      setenv("PENSTOCK_EMU_FORMAT", args[++i].c_str(), 1);
-    } else if (args[i] == "--timing" && more) {
-      LaunchOptions ignored;
-      if (!parseTiming(args[++i], ignored)) {
-        fputs(usage, stderr);
-        return 2;
-      }
-      setenv("PENSTOCK_EMU_TIMING", args[i].c_str(), 1);
-    } else {
-      fputs(usage, stderr);
-      return 2;
-    }
-  }
-  if (i >= args.size()) {
-    fputs(usage, stderr);
-    return 2;
-  }
+namespace {
+
+struct RunOptions {
+  std::string device, format, timing; ///< empty: as the environment says
+  bool noChecks = false;
+  std::vector<std::string> program;
+};
+
+int run(const RunOptions &options) {
+  if (options.noChecks)
+    setenv("PENSTOCK_EMU_CHECKS", "0", 1);
+  auto set = [](const char *name, const std::string &value) {
+    if (!value.empty())
+      setenv(name, value.c_str(), 1);
+  };
+  set("PENSTOCK_EMU_DEVICE", options.device);
+  set("PENSTOCK_EMU_FORMAT", options.format);
+  set("PENSTOCK_EMU_TIMING", options.timing);
   // Installed, the libraries lie beside the tool; in a build, where CMake says.
   std::error_code error;
   std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -59,12 +48,33 @@ int runCommand(const Arguments &args) {
   setenv("LD_LIBRARY_PATH", path.c_str(), 1);
   setenv("PENSTOCK_EMU_SUMMARY", "1", 1);
   std::vector<char *> argv;
-  for (size_t j = i; j < args.size(); ++j)
-    argv.push_back(const_cast<char *>(args[j].c_str()));
+  for (const std::string &word : options.program)
+    argv.push_back(const_cast<char *>(word.c_str()));
   argv.push_back(nullptr);
   execvp(argv[0], argv.data());
   fprintf(stderr, "penstock-emu: cannot start `%s`\n", argv[0]);
   return 127;
+}
+
+} // namespace
+
+void addRun(cli::Tool &tool) {
+  auto options = std::make_shared<RunOptions>();
+  tool.command("run", "Runs a CUDA program on the emulator.",
+               [options](const cli::Command &) { return run(*options); })
+      .program("PROGRAM", options->program)
+      .choice("device", {"h100", "b200"}, "the GPU that the program sees", options->device)
+      .flag("no-checks", "runs without looking for races", options->noChecks)
+      .values("timing", timingForms, "when asynchronous operations complete",
+              [options](const std::string &text) -> std::string {
+                LaunchOptions ignored;
+                if (!parseTiming(text, ignored))
+                  return std::string("expected ") + timingForms;
+                options->timing = text;
+                return "";
+              })
+      .format(options->format)
+      .example("penstock-emu run --device b200 ./program 1024");
 }
 
 } // namespace penstock::emu

@@ -5,43 +5,35 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
+#include "Diagnostics/Serialize.h"
 #include "PTX/InstructionTable.h"
 #include "PTX/Parser.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 namespace penstock::emu {
 namespace {
 
-constexpr const char *usage =
-    "usage: penstock-emu run-ptx FILE.ptx KERNEL [options]\n"
-    "  --grid X[,Y[,Z]]  --block X[,Y[,Z]]  --cluster X[,Y[,Z]]  --shared "
-    "BYTES\n"
-    "  --arg TYPE=VALUE       u32, s32, u64, s64, f32, f64, in order\n"
-    "  --arg buffer=BYTES[:zero|:iota32|:file=PATH]   a pointer to new memory\n"
-    "  --dump N=PATH          after the run, write buffer N (from 0) to a "
-    "file\n"
-    "  --timing eager|lazy|random:SEED|delay:N        --timings COUNT\n"
-    "  --no-checks  --wait-before-use  --threads N  --format text|json|sarif\n";
-
-bool parseSizes(const std::string &text, std::array<uint32_t, 3> &sizes) {
+/// X[,Y[,Z]]; returns what is wrong, or "".
+std::string parseSizes(const std::string &text, std::array<uint32_t, 3> &sizes) {
   sizes = {1, 1, 1};
-  const char *at = text.c_str();
+  size_t at = 0;
   for (size_t d = 0; d < 3; ++d) {
-    char *end;
-    sizes[d] = uint32_t(strtoul(at, &end, 0));
-    if (end == at)
-      return false;
-    if (!*end)
-      return true;
-    if (*end != ',')
-      return false;
-    at = end + 1;
+    size_t comma = std::min(text.find(',', at), text.size());
+    uint64_t size = 0;
+    if (!cli::parseInteger(text.substr(at, comma - at), size) || size > UINT32_MAX)
+      break;
+    sizes[d] = static_cast<uint32_t>(size);
+    if (comma == text.size())
+      return "";
+    at = comma + 1;
   }
-  return false;
+  return "expected X[,Y[,Z]]";
 }
 
 struct Buffer {
@@ -61,112 +53,107 @@ template <class T> std::vector<uint8_t> bytesOf(T value) {
   return bytes;
 }
 
-bool parseArgument(const std::string &text, std::vector<Argument> &arguments,
-                   std::vector<Buffer> &buffers) {
-  size_t equals = text.find('=');
-  if (equals == std::string::npos)
-    return false;
-  std::string type = text.substr(0, equals), value = text.substr(equals + 1);
-  Argument argument;
-  if (type == "u32" || type == "s32")
-    argument.bytes = bytesOf(uint32_t(strtoll(value.c_str(), nullptr, 0)));
-  else if (type == "u64" || type == "s64")
-    argument.bytes = bytesOf(uint64_t(strtoull(value.c_str(), nullptr, 0)));
-  else if (type == "f32")
-    argument.bytes = bytesOf(strtof(value.c_str(), nullptr));
-  else if (type == "f64")
-    argument.bytes = bytesOf(strtod(value.c_str(), nullptr));
-  else if (type == "buffer") {
-    Buffer buffer;
-    char *rest;
-    buffer.size = strtoull(value.c_str(), &rest, 0);
-    if (!strcmp(rest, ":zero")) {
-      buffer.content.resize(buffer.size);
-    } else if (!strcmp(rest, ":iota32")) {
-      buffer.content.resize(buffer.size);
-      for (uint32_t i = 0; i + 4 <= buffer.size; i += 4) {
-        uint32_t number = i / 4;
-        memcpy(buffer.content.data() + i, &number, 4);
-      }
-    } else if (!strncmp(rest, ":file=", 6)) {
-      std::string content;
-      if (!readFile(rest + 6, content))
-        return false;
-      content.resize(buffer.size);
-      buffer.content.assign(content.begin(), content.end());
-    } else if (*rest) {
+template <class T> bool parseScalar(const std::string &text, std::vector<uint8_t> &bytes) {
+  T value = 0;
+  if constexpr (std::is_integral_v<T>) {
+    std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t> wide = 0;
+    if (!cli::parseInteger(text, wide) || !std::in_range<T>(wide))
       return false;
-    }
-    argument.buffer = int(buffers.size());
-    buffers.push_back(std::move(buffer));
+    value = static_cast<T>(wide);
   } else {
-    return false;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+      return false;
   }
-  arguments.push_back(std::move(argument));
+  bytes = bytesOf(value);
   return true;
 }
 
-} // namespace
+/// BYTES[:zero|:iota32|:file=PATH]; returns what is wrong, or "".
+std::string parseBuffer(const std::string &text, Buffer &buffer) {
+  size_t colon = std::min(text.find(':'), text.size());
+  std::string rest = text.substr(colon);
+  if (!cli::parseInteger(text.substr(0, colon), buffer.size))
+    return "expected a number of bytes";
+  if (rest == ":zero") {
+    buffer.content.resize(buffer.size);
+  } else if (rest == ":iota32") {
+    buffer.content.resize(buffer.size);
+    for (uint32_t i = 0; i + 4 <= buffer.size; i += 4) {
+      uint32_t number = i / 4;
+      memcpy(buffer.content.data() + i, &number, 4);
+    }
+  } else if (rest.rfind(":file=", 0) == 0) {
+    std::string content;
+    if (!readFile(rest.substr(6), content))
+      return "cannot read `" + rest.substr(6) + "`";
+    content.resize(buffer.size);
+    buffer.content.assign(content.begin(), content.end());
+  } else if (!rest.empty()) {
+    return "expected buffer=BYTES[:zero|:iota32|:file=PATH]";
+  }
+  return "";
+}
 
-int runPtxCommand(const Arguments &args) {
-  std::vector<std::string> names;
+std::string parseArgument(const std::string &text, std::vector<Argument> &arguments,
+                          std::vector<Buffer> &buffers) {
+  size_t equals = std::min(text.find('='), text.size());
+  std::string type = text.substr(0, equals);
+  std::string value = equals < text.size() ? text.substr(equals + 1) : "";
+  static const std::vector<std::string> types = {"u32", "s32", "u64", "s64", "f32", "f64"};
+  Argument argument;
+  if (type == "buffer") {
+    Buffer buffer;
+    if (std::string wrong = parseBuffer(value, buffer); !wrong.empty())
+      return wrong;
+    argument.buffer = int(buffers.size());
+    buffers.push_back(std::move(buffer));
+  } else if (std::find(types.begin(), types.end(), type) == types.end()) {
+    return "expected TYPE=VALUE with one of u32, s32, u64, s64, f32, f64 and buffer";
+  } else if (!(type == "u32"   ? parseScalar<uint32_t>(value, argument.bytes)
+               : type == "s32" ? parseScalar<int32_t>(value, argument.bytes)
+               : type == "u64" ? parseScalar<uint64_t>(value, argument.bytes)
+               : type == "s64" ? parseScalar<int64_t>(value, argument.bytes)
+               : type == "f32" ? parseScalar<float>(value, argument.bytes)
+                               : parseScalar<double>(value, argument.bytes))) {
+    return "`" + value + "` is no value of type " + type;
+  }
+  arguments.push_back(std::move(argument));
+  return "";
+}
+
+struct RunPtxOptions {
+  std::string file, kernel, format = "text";
   LaunchConfig config;
-  LaunchOptions options;
+  LaunchOptions launch;
+  bool noChecks = false;
   std::vector<Argument> arguments;
   std::vector<Buffer> buffers;
   std::vector<std::pair<size_t, std::string>> dumps;
-  std::string format = "text";
   unsigned timings = 0;
-  for (size_t i = 0; i < args.size(); ++i) {
-    const std::string &arg = args[i];
-    if (arg.rfind("--", 0) != 0) {
-      names.push_back(arg);
-      continue;
-    }
-    if (arg == "--no-checks") {
-      options.checks = false;
-      continue;
-    }
-    if (arg == "--wait-before-use") {
-      options.waitBeforeUse = true;
-      continue;
-    }
-    bool ok = i + 1 < args.size();
-    std::string value = ok ? args[++i] : "";
-    if (arg == "--grid")
-      ok = ok && parseSizes(value, config.grid);
-    else if (arg == "--block")
-      ok = ok && parseSizes(value, config.block);
-    else if (arg == "--cluster")
-      ok = ok && parseSizes(value, config.cluster);
-    else if (arg == "--shared")
-      config.dynamicShared = uint32_t(strtoul(value.c_str(), nullptr, 0));
-    else if (arg == "--arg")
-      ok = ok && parseArgument(value, arguments, buffers);
-    else if (arg == "--timing")
-      ok = ok && parseTiming(value, options);
-    else if (arg == "--timings")
-      timings = unsigned(strtoul(value.c_str(), nullptr, 0));
-    else if (arg == "--threads")
-      options.threads = unsigned(strtoul(value.c_str(), nullptr, 0));
-    else if (arg == "--format")
-      format = value;
-    else if (arg == "--dump" && value.find('=') != std::string::npos)
-      dumps.emplace_back(strtoul(value.c_str(), nullptr, 0), value.substr(value.find('=') + 1));
-    else
-      ok = false;
-    if (!ok) {
-      fprintf(stderr, "penstock-emu: bad option `%s`\n%s", arg.c_str(), usage);
-      return 2;
-    }
-  }
+};
+
+std::string parseDump(const std::string &text, RunPtxOptions &options) {
+  size_t equals = std::min(text.find('='), text.size());
+  uint64_t number = 0;
+  if (equals == text.size() || !cli::parseInteger(text.substr(0, equals), number))
+    return "expected N=PATH";
+  options.dumps.emplace_back(number, text.substr(equals + 1));
+  return "";
+}
+
+int runPtx(RunPtxOptions &o, const cli::Command &command) {
+  auto &[file, kernel, format, config, options, noChecks, arguments, buffers, dumps, timings] = o;
+  options.checks = !noChecks;
+  for (const auto &dump : dumps)
+    if (dump.first >= buffers.size())
+      return command.usageError("`--dump " + std::to_string(dump.first) + "=..`: there " +
+                                (buffers.empty()
+                                     ? "are no buffers"
+                                     : "are buffers 0 to " + std::to_string(buffers.size() - 1)));
   std::string text;
-  if (names.size() != 2) {
-    fputs(usage, stderr);
-    return 2;
-  }
-  if (!readFile(names[0], text)) {
-    fprintf(stderr, "penstock-emu: cannot read `%s`\n", names[0].c_str());
+  if (!readFile(file, text)) {
+    fprintf(stderr, "penstock-emu: cannot read `%s`\n", file.c_str());
     return 2;
   }
   options.print = [](const std::string &out) { fputs(out.c_str(), stdout); };
@@ -178,7 +165,7 @@ int runPtxCommand(const Arguments &args) {
     }
     Device device;
     std::vector<Diagnostic> diagnostics;
-    auto module = device.load(text, names[0], diagnostics);
+    auto module = device.load(text, file, diagnostics);
     if (!module) {
       printFindings(diagnostics, format);
       return 1;
@@ -202,13 +189,11 @@ int runPtxCommand(const Arguments &args) {
       packer.add(buffer.address);
     }
     config.params = packer.bytes;
-    Report report = device.launch(*module, names[1], config, options);
+    Report report = device.launch(*module, kernel, config, options);
     printFindings(report.findings, format);
     if (!report.ok())
       exitCode = 1;
     for (auto &[index, path] : dumps) {
-      if (index >= buffers.size())
-        continue;
       std::vector<char> content(buffers[index].size);
       device.read(buffers[index].address, content.data(), content.size());
       std::ofstream(path, std::ios::binary).write(content.data(), std::streamsize(content.size()));
@@ -225,9 +210,9 @@ int runPtxCommand(const Arguments &args) {
   return exitCode;
 }
 
-int parseCommand(const Arguments &args) {
+int parsePtx(const std::vector<std::string> &files, const std::string &format) {
   int exitCode = 0;
-  for (const std::string &path : args) {
+  for (const std::string &path : files) {
     std::string text;
     if (!readFile(path, text)) {
       fprintf(stderr, "penstock-emu: cannot read `%s`\n", path.c_str());
@@ -245,28 +230,102 @@ int parseCommand(const Arguments &args) {
           decode(result.module, function->name, globals, diagnostics);
         }
     }
-    printFindings(diagnostics, "text");
-    printf("%s: %zu kernels, %zu problems\n", path.c_str(), kernels, diagnostics.size());
+    printFindings(diagnostics, format);
+    if (format == "text")
+      printf("%s: %zu kernels, %zu problems\n", path.c_str(), kernels, diagnostics.size());
     exitCode |= !diagnostics.empty();
   }
   return exitCode;
 }
 
-int coverageCommand(const Arguments &args) {
-  if (args.size() == 1 && args[0] == "--markdown") {
+int coverage(bool markdown, const std::string &format) {
+  if (markdown) {
     fputs(ptx::instructionPage(isExecuted).c_str(), stdout);
     return 0;
   }
+  bool json = format == "json";
   size_t executed = 0, total = 0;
+  std::string missing;
   for (const ptx::InstructionForm &form : ptx::instructionForms()) {
     ++total;
+    std::string name = form.name + " " + form.modifierText;
     if (isExecuted(form))
       ++executed;
+    else if (json)
+      missing += (missing.empty() ? "" : ",") + jsonString(name);
     else
-      printf("not executed: %s %s\n", form.name.c_str(), form.modifierText.c_str());
+      printf("not executed: %s\n", name.c_str());
   }
-  printf("forms=%zu executed=%zu\n", total, executed);
+  if (json)
+    printf("{\"forms\":%zu,\"executed\":%zu,\"not_executed\":[%s]}\n", total, executed,
+           missing.c_str());
+  else
+    printf("forms=%zu executed=%zu\n", total, executed);
   return 0;
+}
+
+} // namespace
+
+void addRunPtx(cli::Tool &tool) {
+  auto o = std::make_shared<RunPtxOptions>();
+  auto sizes = [](std::array<uint32_t, 3> &to) {
+    return [&to](const std::string &text) { return parseSizes(text, to); };
+  };
+  tool.command("run-ptx", "Launches a kernel of a .ptx file.",
+               [o](const cli::Command &command) { return runPtx(*o, command); })
+      .argument("FILE.ptx", o->file)
+      .argument("KERNEL", o->kernel, cli::Complete::Nothing)
+      .values("grid", "X[,Y[,Z]]", "blocks of the grid (1)", sizes(o->config.grid))
+      .values("block", "X[,Y[,Z]]", "threads of a block (1)", sizes(o->config.block))
+      .values("cluster", "X[,Y[,Z]]", "blocks of a cluster (1)", sizes(o->config.cluster))
+      .number("shared", "bytes of dynamic shared memory", o->config.dynamicShared)
+      .values(
+          "arg", "TYPE=VALUE",
+          "the next argument: u32, s32, u64, s64, f32 or f64; or "
+          "buffer=BYTES[:zero|:iota32|:file=PATH], a pointer to new memory",
+          [o](const std::string &text) { return parseArgument(text, o->arguments, o->buffers); })
+      .values("dump", "N=PATH", "after the run, writes buffer N (from 0) to a file",
+              [o](const std::string &text) { return parseDump(text, *o); })
+      .values("timing", timingForms, "when asynchronous operations complete (eager)",
+              [o](const std::string &text) -> std::string {
+                return parseTiming(text, o->launch) ? "" : std::string("expected ") + timingForms;
+              })
+      .number("timings", "runs in so many timings: eager, lazy, then random ones", o->timings, 0,
+              1000000000)
+      .flag("no-checks", "runs without looking for races", o->noChecks)
+      .flag("wait-before-use", "reports results that are used without a wait",
+            o->launch.waitBeforeUse)
+      .number("threads", "threads to run blocks on; 0: all of the machine", o->launch.threads, 0,
+              1024)
+      .format(o->format)
+      .example("penstock-emu run-ptx kernel.ptx gemm --grid 8,8 --block 192 --shared 131072 "
+               "--arg buffer=4096:zero --arg u32=16 --timings 100");
+}
+
+void addParse(cli::Tool &tool) {
+  struct Options {
+    std::vector<std::string> files;
+    std::string format = "text";
+  };
+  auto o = std::make_shared<Options>();
+  tool.command("parse", "Reads .ptx files and says what is not supported.",
+               [o](const cli::Command &) { return parsePtx(o->files, o->format); })
+      .arguments("FILE.ptx", o->files)
+      .format(o->format)
+      .example("penstock-emu parse kernel.ptx");
+}
+
+void addCoverage(cli::Tool &tool) {
+  struct Options {
+    bool markdown = false;
+    std::string format = "text";
+  };
+  auto o = std::make_shared<Options>();
+  tool.command("coverage", "Lists instructions that are not executed.",
+               [o](const cli::Command &) { return coverage(o->markdown, o->format); })
+      .flag("markdown", "prints the page docs/ptx-instructions.md", o->markdown)
+      .format(o->format, {"text", "json"})
+      .example("penstock-emu coverage --markdown");
 }
 
 } // namespace penstock::emu

@@ -16,7 +16,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
+#include <memory>
 #include <set>
 
 namespace penstock::emu {
@@ -87,7 +87,7 @@ LaunchOptions timing(unsigned index) {
 
 /// The shortest run that still shows a false alarm: fewer iterations first,
 /// then a single delayed operation in place of a random timing.
-void shrink(const Kernel &kernel, const LaunchOptions &failing) {
+void shrink(FILE *out, const Kernel &kernel, const LaunchOptions &failing) {
   auto fails = [&](const LaunchOptions &options, uint32_t iterations) {
     Run run = runKernel(kernel, kernel.text, options, iterations);
     bool full = iterations == kernel.iterations;
@@ -99,22 +99,22 @@ void shrink(const Kernel &kernel, const LaunchOptions &failing) {
       least = n;
       break;
     }
-  printf("  shrunk to %u of %u iterations", least, kernel.iterations);
+  fprintf(out, "  shrunk to %u of %u iterations", least, kernel.iterations);
   LaunchOptions simple;
   simple.threads = 1;
   if (fails(simple, least)) {
-    printf(", eager timing\n");
+    fprintf(out, ", eager timing\n");
     return;
   }
   simple.timing = Timing::Targeted;
   for (uint32_t target = 0; target < 64; ++target) {
     simple.target = target;
     if (fails(simple, least)) {
-      printf(", delay of operation %u alone\n", target);
+      fprintf(out, ", delay of operation %u alone\n", target);
       return;
     }
   }
-  printf(", seed %llu\n", (unsigned long long)failing.seed);
+  fprintf(out, ", seed %llu\n", (unsigned long long)failing.seed);
 }
 
 std::string fact(const Diagnostic &d, const char *key) {
@@ -144,31 +144,18 @@ bool matches(const Diagnostic &d, const Twin &twin, const std::string &text) {
   return false;
 }
 
-} // namespace
-
-int selftestCommand(const Arguments &args) {
-  unsigned timings = 200, twinTimings = 8;
-  std::string filter;
+struct SelftestOptions {
+  unsigned timings = 200;
+  std::string filter, dump, format = "text";
   bool verbose = false, list = false;
-  std::string dump;
-  for (size_t i = 0; i < args.size(); ++i) {
-    bool more = i + 1 < args.size();
-    if (args[i] == "--timings" && more)
-      timings = unsigned(strtoul(args[++i].c_str(), nullptr, 0));
-    else if (args[i] == "--filter" && more)
-      filter = args[++i];
-    else if (args[i] == "--dump" && more)
-      dump = args[++i];
-    else if (args[i] == "--verbose")
-      verbose = true;
-    else if (args[i] == "--list")
-      list = true;
-    else {
-      fprintf(stderr, "usage: penstock-emu selftest [--timings N] [--filter "
-                      "TEXT] [--list] [--dump KERNEL] [--verbose]\n");
-      return 2;
-    }
-  }
+};
+
+int runSelftest(const SelftestOptions &options) {
+  constexpr unsigned twinTimings = 8;
+  const auto &[timings, filter, dump, format, verbose, list] = options;
+  // With JSON, standard output has the figures alone.
+  bool json = format == "json";
+  FILE *out = json ? stderr : stdout;
   std::vector<Kernel> kernels;
   addBarrierKernels(kernels);
   addRingKernels(kernels);
@@ -188,20 +175,24 @@ int selftestCommand(const Arguments &args) {
       continue;
     ++count;
     ++families[kernel.family];
-    if (list) {
+    if (list && json)
+      printf("%s{\"family\":\"%s\",\"name\":\"%s\",\"twins\":%zu}",
+             count > 1 ? "," : "{\"kernels\":[", kernel.family.c_str(), kernel.name.c_str(),
+             kernel.twins.size());
+    else if (list)
       printf("%s\t%s\t%zu twins\n", kernel.family.c_str(), kernel.name.c_str(),
              kernel.twins.size());
+    if (list)
       continue;
-    }
     for (unsigned t = 0; t < std::max(1u, timings); ++t) {
       LaunchOptions options = timing(t);
       Run run = runKernel(kernel, kernel.text, options, kernel.iterations);
       if (run.report.findings.empty() && run.correct)
         continue;
       ++alarms;
-      printf("FALSE ALARM: %s in timing %u%s\n%s", kernel.name.c_str(), t,
-             run.correct ? "" : ", wrong result", render(run.report.findings).c_str());
-      shrink(kernel, options);
+      fprintf(out, "FALSE ALARM: %s in timing %u%s\n%s", kernel.name.c_str(), t,
+              run.correct ? "" : ", wrong result", render(run.report.findings).c_str());
+      shrink(out, kernel, options);
       break;
     }
     for (const Twin &twin : kernel.twins) {
@@ -223,18 +214,48 @@ int selftestCommand(const Arguments &args) {
         continue;
       }
       misclassified += other;
-      printf("%s: %s, twin `%s`\n%s", other ? "MISCLASSIFIED" : "NOT CAUGHT", kernel.name.c_str(),
-             twin.name.c_str(), verbose ? findings.c_str() : "");
+      fprintf(out, "%s: %s, twin `%s`\n%s", other ? "MISCLASSIFIED" : "NOT CAUGHT",
+              kernel.name.c_str(), twin.name.c_str(), verbose ? findings.c_str() : "");
     }
   }
-  if (!dump.empty())
+  if (!dump.empty()) {
+    auto named = [&](const Kernel &kernel) { return kernel.name == dump; };
+    if (std::any_of(kernels.begin(), kernels.end(), named))
+      return 0;
+    fprintf(stderr, "penstock-emu: there is no kernel `%s`; --list lists them\n", dump.c_str());
+    return cli::usageExit;
+  }
+  if (list && json) {
+    puts(count ? "]}" : "{\"kernels\":[]}");
     return 0;
+  }
+  if (json) {
+    printf("{\"timings\":%u,\"kernels\":%u,\"twins\":%u,\"caught\":%u,\"misclassified\":%u,"
+           "\"false_alarms\":%u}\n",
+           timings, count, twins, caught, misclassified, alarms);
+    return alarms || caught != twins;
+  }
   for (auto &[family, n] : families)
     printf("%s=%u ", family.c_str(), n);
   printf("timings=%u\nkernels=%u twins=%u caught=%u misclassified=%u "
          "false_alarms=%u\n",
          timings, count, twins, caught, misclassified, alarms);
   return alarms || caught != twins;
+}
+
+} // namespace
+
+void addSelftest(cli::Tool &tool) {
+  auto o = std::make_shared<SelftestOptions>();
+  tool.command("selftest", "Runs kernels that must be silent, and wrong twins that must be caught.",
+               [o](const cli::Command &) { return runSelftest(*o); })
+      .number("timings", "timings of each kernel", o->timings, 1, 1000000)
+      .text("filter", "TEXT", "only kernels with this in their name", o->filter)
+      .flag("list", "lists the kernels instead", o->list)
+      .text("dump", "KERNEL", "prints the PTX of a kernel instead", o->dump)
+      .flag("verbose", "prints the findings of twins that are not caught", o->verbose)
+      .format(o->format, {"text", "json"})
+      .example("penstock-emu selftest --filter wgmma --timings 20");
 }
 
 } // namespace penstock::emu
