@@ -4,29 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "CommandLine/CommandLine.h"
 #include "Modes.h"
 #include "RunProgram.h"
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
+#include <vector>
 
 using namespace penstock::fuzz;
-
-static const char *usage =
-    "usage: penstock-fuzz --programs|--mutate|--text|--api|--divided N [--seed S] [--seconds T]\n"
-    "  --programs N  compare N random programs on the interpreter and natively\n"
-    "  --mutate N    break N random programs in memory; what passes the verifier\n"
-    "                is compiled and run\n"
-    "  --text N      the same for programs as text; --corpus DIR adds the .mlir\n"
-    "                files below DIR\n"
-    "  --api N       record N random sequences of calls, wrong ones among them\n"
-    "  --divided N   compare N matmuls that GPUs' roles are made of, on the emulator\n"
-    "                and natively\n"
-    "  --seed S      the first case; a report names the seed of its case\n"
-    "  --seconds T   stop after T seconds\n"
-    "example: penstock-fuzz --programs 1000 --seed 1\n";
 
 #if defined(__has_feature) && __has_feature(address_sanitizer)
 /// LLVM's allocators poison memory in code that is built with the sanitizer, and
@@ -36,41 +21,32 @@ extern "C" const char *__asan_default_options() { return "allow_user_poisoning=0
 
 int main(int argc, char **argv) {
   BatchOptions options;
-  std::string mode, corpus;
-  for (int i = 1; i < argc; ++i) {
-    std::string flag = argv[i];
-    const char *value = i + 1 < argc ? argv[i + 1] : nullptr;
-    if (!value) {
-      std::fputs(usage, flag == "--help" ? stdout : stderr);
-      return flag == "--help" ? 0 : 2;
-    }
-    ++i;
-    if (flag == "--programs" || flag == "--mutate" || flag == "--text" || flag == "--api" ||
-        flag == "--divided") {
-      mode = flag;
-      options.progress = flag.substr(2);
-      options.count = std::strtoull(value, nullptr, 10);
-    } else if (flag == "--seed") {
-      options.seed = std::strtoull(value, nullptr, 10);
-    } else if (flag == "--seconds") {
-      options.seconds = std::strtod(value, nullptr);
-    } else if (flag == "--corpus") {
-      corpus = value;
-    } else {
-      std::fputs(usage, stderr);
-      return 2;
-    }
-  }
-  if (mode == "--programs")
-    return runPrograms(options);
-  if (mode == "--mutate")
-    return runMutations(options);
-  if (mode == "--text")
-    return runTexts(options, corpus);
-  if (mode == "--api")
-    return runCalls(options);
-  if (mode == "--divided")
-    return runDivided(options);
-  std::fputs(usage, stderr);
-  return 2;
+  std::vector<std::string> modes;
+  std::string corpus;
+  penstock::cli::Tool tool("penstock-fuzz",
+                           "Drives the compiler with random programs, texts and calls.");
+  auto &command = tool.options([&](const penstock::cli::Command &self) {
+    if (modes.size() != 1)
+      return self.usageError("expected one of --programs, --mutate, --text, --api and --divided");
+    options.progress = modes[0];
+    return modes[0] == "programs" ? runPrograms(options)
+           : modes[0] == "mutate" ? runMutations(options)
+           : modes[0] == "text"   ? runTexts(options, corpus)
+           : modes[0] == "api"    ? runCalls(options)
+                                  : runDivided(options);
+  });
+  auto mode = [&](const char *name, const char *help) {
+    command.count(name, help, options.count, [&modes, name] { modes.push_back(name); });
+  };
+  mode("programs", "compares random programs on the interpreter and natively");
+  mode("mutate", "breaks random programs in memory; what passes the verifier is compiled and run");
+  mode("text", "the same for programs as text");
+  mode("api", "records random sequences of calls, wrong ones among them");
+  mode("divided", "compares warp-specialized matmuls on the emulator and natively");
+  command.text("corpus", "DIR", "with --text: adds the .mlir files below DIR", corpus,
+               penstock::cli::Complete::Files);
+  command.number("seed", "the first case; a report names the seed of its case", options.seed);
+  command.real("seconds", "stops after this time; 0: no limit", options.seconds, 0);
+  command.example("penstock-fuzz --programs 1000 --seed 1");
+  return tool.run(argc, argv);
 }
