@@ -266,7 +266,7 @@ struct RunPicture {
 /// Draws what the first block or pair of a registered kernel's launch does.
 PENSTOCK_EXPORT RunPicture
 draw_run(const std::string &kernel, Target target, const Shape &shape,
-         const std::vector<std::pair<std::string, std::string>> &set = {});
+         const std::vector<std::pair<std::string, std::string>> &set = {}, uint32_t block = 0);
 
 //===----------------------------------------------------------------------===//
 // mutate

@@ -91,6 +91,15 @@ PENSTOCK_EXPORT AnyKernel compile_text(const std::string &text, const std::strin
                                        const std::string &kernel, const InspectOptions &options,
                                        std::vector<Diagnostic> &diagnostics);
 
+/// The architecture that a kernel is written for, "sm_90a" or "sm_100a": the one that
+/// its operations require. Empty if any will do.
+PENSTOCK_EXPORT std::string architecture_of_registered(const std::string &kernel,
+                                                       const InspectOptions &options,
+                                                       std::vector<Diagnostic> &diagnostics);
+PENSTOCK_EXPORT std::string architecture_of_text(const std::string &text, const std::string &file,
+                                                 const std::string &kernel,
+                                                 std::vector<Diagnostic> &diagnostics);
+
 /// What became of each pipelined loop of a kernel, as predicted for an
 /// architecture ("sm_90a", "sm_100a", "x86"): schedule, versions, what bounds
 /// the interval, what a deeper pipeline would cost and gain.

@@ -6,12 +6,16 @@
 //===----------------------------------------------------------------------===//
 #include "Check/TestData.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Suggest.h"
 #include "Runtime/KernelInfo.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
+#include <set>
 
 using namespace penstock;
 
@@ -141,6 +145,49 @@ std::string textOf(double value) {
   return text;
 }
 
+/// Whether an integer scalar can hold a value; floating-point ones round.
+bool holds(Element element, double value) {
+  if (isFloat(element))
+    return true;
+  return withType(element, [&]<class T>(T *) {
+    if constexpr (std::is_integral_v<T>) {
+      using Limits = std::numeric_limits<T>;
+      // The largest value itself may not be a double: the one behind it is.
+      return value == std::floor(value) && value >= static_cast<double>(Limits::min()) &&
+             value < std::ldexp(1.0, Limits::digits);
+    }
+    return true;
+  });
+}
+
+/// What is wrong with the names of a shape.
+std::vector<Diagnostic> checkNames(const std::vector<ArgumentDescription> &descriptions,
+                                   const Shape &shape) {
+  std::vector<std::string> known;
+  auto add = [&](const std::string &name) {
+    if (std::find(known.begin(), known.end(), name) == known.end() && !asNumber(name))
+      known.push_back(name);
+  };
+  for (const ArgumentDescription &description : descriptions) {
+    if (!description.tensor)
+      add(description.name);
+    for (int d = 0; d < description.rank; ++d)
+      add(sizeName(description, d));
+  }
+  std::set<std::string> seen;
+  for (const auto &[name, value] : shape) {
+    bool unknown = std::find(known.begin(), known.end(), name) == known.end();
+    if (!unknown && seen.insert(name).second)
+      continue;
+    auto wrong = mistake(unknown ? "the kernel has no size or scalar `" + name + "`"
+                                 : "`" + name + "` is given twice");
+    if (unknown)
+      wrong[0].helps.push_back(suggestName(name, known, "it has: "));
+    return wrong;
+  }
+  return {};
+}
+
 } // namespace
 
 double penstock::element_at(const detail::Argument &tensor, size_t index) {
@@ -168,6 +215,9 @@ std::optional<int64_t> penstock::asNumber(const std::string &size) {
 MadeArguments penstock::make_arguments(const std::vector<ArgumentDescription> &descriptions,
                                        const Shape &shape, Data data, uint64_t seed) {
   MadeArguments made;
+  made.diagnostics = checkNames(descriptions, shape);
+  if (!made.diagnostics.empty())
+    return made;
   for (const ArgumentDescription &description : descriptions) {
     detail::Argument argument;
     argument.tensor = description.tensor;
@@ -175,6 +225,12 @@ MadeArguments penstock::make_arguments(const std::vector<ArgumentDescription> &d
     made.memory.emplace_back();
     if (!description.tensor) {
       const Number *given = find(shape, description.name);
+      if (given && !holds(description.element, given->value)) {
+        made.diagnostics =
+            mistake("the scalar `" + description.name + "` is " + nameOf(description.element) +
+                    "; it cannot be " + textOf(given->value));
+        return made;
+      }
       write(description.element, &argument.scalar, given ? given->value : 1);
       made.arguments.push_back(std::move(argument));
       continue;

@@ -37,6 +37,14 @@ bool looksLikeOption(const std::string &word) { return word.size() > 1 && word[0
 
 } // namespace
 
+std::string cli::checkChoice(const std::string &text, const std::vector<std::string> &choices) {
+  if (std::find(choices.begin(), choices.end(), text) != choices.end())
+    return "";
+  std::string close = closestName(text, choices);
+  return "expected one of " + joined(choices, ", ") +
+         (close.empty() ? "" : "; did you mean `" + close + "`?");
+}
+
 Command::Command(std::string tool, std::string name, std::string summary)
     : tool(std::move(tool)), commandName(std::move(name)), commandSummary(std::move(summary)) {}
 
@@ -71,10 +79,8 @@ Command &Command::choice(std::string name, std::vector<std::string> choices, std
   option.choices = choices;
   option.complete = Complete::Choices;
   option.read = [&to, choices = std::move(choices)](const std::string &text) {
-    if (std::find(choices.begin(), choices.end(), text) == choices.end())
-      return suggestName(text, choices, "expected one of ");
     to = text;
-    return std::string();
+    return checkChoice(text, choices);
   };
   optionSpecs.push_back(std::move(option));
   return *this;

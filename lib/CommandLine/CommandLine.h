@@ -147,6 +147,7 @@ private:
     std::unique_ptr<Command> command;
     std::function<int(const Command &)> run;
   };
+  void addCompletion();
   int help(bool asked) const;
   int runEntry(Entry &entry, const std::vector<std::string> &words) const;
 
@@ -162,6 +163,9 @@ bool parsePairs(const std::string &text, std::vector<std::pair<std::string, std:
 bool parseInteger(const std::string &text, int64_t &value);
 bool parseInteger(const std::string &text, uint64_t &value);
 bool parseReal(const std::string &text, double &value);
+
+/// Returns what is wrong with a value that must be one of \p choices, or "".
+std::string checkChoice(const std::string &text, const std::vector<std::string> &choices);
 
 /// The completion script of a tool for a shell: "bash", "zsh" or "fish".
 std::string completionScript(const std::string &shell, const std::string &tool,

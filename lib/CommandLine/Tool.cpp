@@ -7,6 +7,7 @@
 #include "CommandLine/CommandLine.h"
 #include "Diagnostics/Suggest.h"
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace penstock;
@@ -59,25 +60,27 @@ int Tool::runEntry(Entry &entry, const std::vector<std::string> &words) const {
   return entry.run ? entry.run(command) : help(false);
 }
 
-int Tool::run(int argc, char **argv) {
-  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (commands.empty() || words.empty() || words[0].starts_with("-"))
-    return runEntry(root, words);
-  command("completion", "Prints a script that completes command lines in a shell.",
-          [&](const Command &self) {
-            std::vector<const Command *> all;
-            for (const Entry &entry : commands)
-              all.push_back(entry.command.get());
-            std::string script = completionScript(shell, name, all);
-            if (script.empty())
-              return self.usageError(
-                  "`" + shell +
-                  "`: " + suggestName(shell, {"bash", "zsh", "fish"}, "expected one of "));
-            std::fputs(script.c_str(), stdout);
-            return 0;
-          })
+void Tool::addCompletion() {
+  auto print = [this](const Command &self) {
+    if (std::string wrong = checkChoice(shell, {"bash", "zsh", "fish"}); !wrong.empty())
+      return self.usageError("`" + shell + "`: " + wrong);
+    std::vector<const Command *> all;
+    for (const Entry &entry : commands)
+      all.push_back(entry.command.get());
+    std::fputs(completionScript(shell, name, all).c_str(), stdout);
+    return 0;
+  };
+  command("completion", "Prints a script that completes command lines in a shell.", print)
       .argument("bash|zsh|fish", shell, Complete::Nothing)
       .example("source <(" + name + " completion bash)");
+}
+
+int Tool::run(int argc, char **argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!commands.empty())
+    addCompletion();
+  if (commands.empty() || words.empty() || words[0].starts_with("-"))
+    return runEntry(root, words);
   if (words[0] == "help")
     return help(true);
   std::vector<std::string> names;

@@ -82,6 +82,9 @@ std::optional<detail::KernelSource> kernelSource(const std::string &kernel,
 /// What a launch must know, read off a kernel.
 KernelInfo infoOf(mlir::func::FuncOp kernel);
 
+/// PS1503 for a text that has no kernel of a name.
+Diagnostic noKernel(mlir::ModuleOp module, const std::string &file, const std::string &kernel);
+
 namespace detail {
 
 class Executable {

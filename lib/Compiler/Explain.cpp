@@ -10,6 +10,9 @@
 #include "Compiler/Compiler.h"
 #include "Compiler/ExplainRoles.h"
 #include "Diagnostics/Codes.h"
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/DiagnosticBridge.h"
+#include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Draw/Svg.h"
 #include "Draw/Trace.h"
@@ -32,15 +35,18 @@ std::vector<Planned> plan(mlir::ModuleOp module, const std::string &kernel,
   std::vector<Planned> planned;
   const hw::Architecture *found = hw::findArchitecture(architecture);
   auto function = module.lookupSymbol<mlir::func::FuncOp>(kernel);
-  if (!found || !function) {
+  if (!found) {
     Diagnostic d;
-    d.code = found ? ToolKernel : ToolUsage;
-    d.message = found ? "there is no kernel `" + kernel + "`"
-                      : "`" + architecture + "` is no architecture that costs are known for";
-    if (!found)
-      d.helps.push_back("sm_90a, sm_100a and x86 are");
+    d.code = ToolUsage;
+    d.message = "unknown architecture `" + architecture + "`";
+    d.helps.push_back("sm_90a, sm_100a and x86 are known");
     diagnostics.push_back(std::move(d));
     return planned;
+  }
+  {
+    tile::DiagnosticCollector collector(module.getContext(), diagnostics, InternalError);
+    if (failed(nv::checkArchitecture(function, architecture)))
+      return planned;
   }
   if (auto wrong = checkTileMemory(function, *found); !wrong.empty()) {
     diagnostics.insert(diagnostics.end(), wrong.begin(), wrong.end());
@@ -84,11 +90,20 @@ std::vector<PredictedTrace> traceModule(mlir::ModuleOp module, const std::string
                                         std::vector<Diagnostic> &diagnostics) {
   std::vector<PredictedTrace> traces;
   iterations = std::clamp(iterations, 1, 1000);
+  size_t before = diagnostics.size();
   for (const Planned &entry : plan(module, kernel, architecture, diagnostics)) {
     draw::Timeline timeline =
         sched::predictTimeline(entry.plan.problem, *entry.plan.schedule, iterations);
     timeline.title = kernel + ", loop " + placeText(entry.loop) + ", " + architecture;
     traces.push_back({placeText(entry.loop), draw::toSvg(timeline), draw::toTrace(timeline)});
+  }
+  if (traces.empty() && diagnostics.size() == before) {
+    Diagnostic d;
+    d.code = ToolNothingToDraw;
+    d.place = tile::placeOf(module.lookupSymbol(kernel)->getLoc());
+    d.message = "`" + kernel + "` has no pipelined loop";
+    d.helps.push_back("a run on the emulator is drawn for a shape: penstock trace --shape");
+    diagnostics.push_back(std::move(d));
   }
   return traces;
 }
@@ -106,14 +121,43 @@ Result withRegistered(const std::string &kernel, const InspectOptions &options,
 }
 
 template <typename Result, typename Ask>
-Result withText(const std::string &text, const std::string &file,
+Result withText(const std::string &text, const std::string &file, const std::string &kernel,
                 std::vector<Diagnostic> &diagnostics, Ask ask) {
   PooledContext context;
   auto module = parseProgram(context.get(), text, file, diagnostics);
+  if (module && !module->lookupSymbol<mlir::func::FuncOp>(kernel)) {
+    diagnostics.push_back(noKernel(*module, file, kernel));
+    return Result();
+  }
   return module ? ask(*module) : Result();
 }
 
+std::string architectureOf(mlir::ModuleOp module, const std::string &kernel) {
+  std::string required;
+  module.lookupSymbol(kernel)->walk([&](mlir::Operation *op) {
+    if (required.empty())
+      required = nv::requiredArchitecture(op).str();
+  });
+  return required;
+}
+
 } // namespace
+
+std::string penstock::architecture_of_registered(const std::string &kernel,
+                                                 const InspectOptions &options,
+                                                 std::vector<Diagnostic> &diagnostics) {
+  return withRegistered<std::string>(kernel, options, diagnostics, [&](mlir::ModuleOp module) {
+    return architectureOf(module, kernel);
+  });
+}
+
+std::string penstock::architecture_of_text(const std::string &text, const std::string &file,
+                                           const std::string &kernel,
+                                           std::vector<Diagnostic> &diagnostics) {
+  return withText<std::string>(text, file, kernel, diagnostics, [&](mlir::ModuleOp module) {
+    return architectureOf(module, kernel);
+  });
+}
 
 std::string penstock::explain_registered(const std::string &kernel, const std::string &architecture,
                                          const InspectOptions &options,
@@ -126,7 +170,7 @@ std::string penstock::explain_registered(const std::string &kernel, const std::s
 std::string penstock::explain_text(const std::string &text, const std::string &file,
                                    const std::string &kernel, const std::string &architecture,
                                    std::vector<Diagnostic> &diagnostics) {
-  return withText<std::string>(text, file, diagnostics, [&](mlir::ModuleOp module) {
+  return withText<std::string>(text, file, kernel, diagnostics, [&](mlir::ModuleOp module) {
     return explainModule(module, kernel, architecture, diagnostics);
   });
 }
@@ -146,7 +190,8 @@ std::vector<PredictedTrace> penstock::trace_text(const std::string &text, const 
                                                  const std::string &kernel,
                                                  const std::string &architecture, int iterations,
                                                  std::vector<Diagnostic> &diagnostics) {
-  return withText<std::vector<PredictedTrace>>(text, file, diagnostics, [&](mlir::ModuleOp module) {
-    return traceModule(module, kernel, architecture, iterations, diagnostics);
-  });
+  return withText<std::vector<PredictedTrace>>(
+      text, file, kernel, diagnostics, [&](mlir::ModuleOp module) {
+        return traceModule(module, kernel, architecture, iterations, diagnostics);
+      });
 }

@@ -8,6 +8,7 @@
 #include "Compiler/Compiler.h"
 #include "Compiler/Registry.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Suggest.h"
 #include "Dialect/Tile/TileDialect.h"
 
 #include <dlfcn.h>
@@ -27,12 +28,21 @@ Diagnostic problem(DiagnosticCode code, std::string message, std::string help = 
 
 } // namespace
 
+Diagnostic penstock::noKernel(mlir::ModuleOp module, const std::string &file,
+                              const std::string &kernel) {
+  std::vector<std::string> known;
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    known.push_back(function.getName().str());
+  return problem(ToolKernel, "`" + file + "` has no kernel `" + kernel + "`",
+                 known.empty() ? "" : suggestName(kernel, known, "it has: "));
+}
+
 std::optional<detail::KernelSource> penstock::kernelSource(const std::string &kernel,
                                                            const InspectOptions &options,
                                                            std::vector<Diagnostic> &diagnostics) {
-  std::string known;
+  std::vector<std::string> known;
   for (const detail::Registration &registration : registeredKernels()) {
-    known += (known.empty() ? "" : ", ") + std::string(registration.name);
+    known.push_back(registration.name);
     if (registration.name != kernel)
       continue;
     std::shared_ptr<void> object = makeKernel(registration, options.set, diagnostics);
@@ -43,7 +53,7 @@ std::optional<detail::KernelSource> penstock::kernelSource(const std::string &ke
   diagnostics.push_back(problem(ToolKernel, "no kernel `" + kernel + "` is registered",
                                 known.empty() ? "the library registers none; use "
                                                 "PENSTOCK_KERNEL(..)"
-                                              : "registered are: " + known));
+                                              : suggestName(kernel, known, "registered are: ")));
   return std::nullopt;
 }
 
@@ -148,7 +158,7 @@ AnyKernel penstock::compile_text(const std::string &text, const std::string &fil
   if (!module)
     return {};
   if (!module->lookupSymbol<mlir::func::FuncOp>(kernel)) {
-    diagnostics.push_back(problem(ToolKernel, "`" + file + "` has no kernel `" + kernel + "`"));
+    diagnostics.push_back(noKernel(*module, file, kernel));
     return {};
   }
   return AnyKernel(compileProgram(std::move(context), std::move(module), kernel, backendOf(options),

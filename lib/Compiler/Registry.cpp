@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Compiler/Registry.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Suggest.h"
 
 #include <charconv>
 #include <cstdio>
@@ -61,9 +62,9 @@ std::shared_ptr<void> makeKernel(const detail::Registration &registration,
   std::shared_ptr<void> kernel(registration.make(), registration.destroy);
   for (const auto &[name, text] : fields) {
     const detail::Field *found = nullptr;
-    std::string known;
+    std::vector<std::string> known;
     for (const detail::Field &field : registration.fields) {
-      known += (known.empty() ? "" : ", ") + std::string(field.name);
+      known.push_back(field.name);
       if (field.name == name)
         found = &field;
     }
@@ -73,7 +74,7 @@ std::shared_ptr<void> makeKernel(const detail::Registration &registration,
     if (!found) {
       d.message = "`" + std::string(registration.name) + "` has no field `" + name +
                   "` that can be set from outside";
-      d.helps.push_back(known.empty() ? "it has none" : "it has: " + known);
+      d.helps.push_back(known.empty() ? "it has none" : suggestName(name, known, "it has: "));
     } else if (!found->set(kernel.get(), text)) {
       d.message = "\"" + text + "\" is no value for the field `" + name + "` of `" +
                   registration.name + "`";

@@ -84,6 +84,12 @@ bool prepare(Grid &grid, Report &report) {
   }
   grid.ctasPerCluster = uint32_t(perCluster);
   grid.numClusters = uint32_t(blocks / perCluster);
+  uint32_t block = grid.options.traceBlock, stride = 1;
+  for (size_t d = 0; d < 3; ++d) {
+    grid.tracedCluster += block % config.grid[d] / grid.clusterDim[d] * stride;
+    block /= config.grid[d];
+    stride *= config.grid[d] / grid.clusterDim[d];
+  }
   grid.threadsPerCta = uint32_t(threads);
   grid.warpsPerCta = uint32_t((threads + 31) / 32);
   uint64_t shared = sharedReserved + program.sharedStatic;

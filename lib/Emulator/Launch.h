@@ -80,8 +80,9 @@ struct LaunchOptions {
   std::function<void(const BarrierEvent &)> onBarrier;
   /// Paced: how long an operation takes, by its description.
   std::function<uint64_t(const std::string &what)> latency;
-  /// Paced: receives what the first cluster does.
+  /// Paced: receives what the cluster of block `traceBlock` does.
   std::function<void(const TraceEvent &)> onTrace;
+  uint32_t traceBlock = 0; ///< of the grid, x first
 };
 
 struct LaunchConfig {

@@ -282,6 +282,7 @@ struct Grid {
   std::array<uint32_t, 3> clusterDim = {1, 1, 1};
   uint32_t ctasPerCluster = 1;
   uint32_t numClusters = 1;
+  uint32_t tracedCluster = 0;
   uint32_t threadsPerCta = 1, warpsPerCta = 1;
   uint32_t sharedBytes = 0;
   Findings findings;

@@ -70,7 +70,7 @@ bool Cluster::stepPaced() {
         }
   auto first = std::min_element(events.begin(), events.end(),
                                 [](auto &a, auto &b) { return a->due < b->due; });
-  bool traced = index == 0 && grid->options.onTrace;
+  bool traced = index == grid->tracedCluster && grid->options.onTrace;
   if (first != events.end() && (!warp || (*first)->due <= warp->clock)) {
     const Event &event = **first;
     now = std::max(now, event.due);

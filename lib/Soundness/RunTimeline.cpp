@@ -11,6 +11,7 @@
 // multiplies.
 //
 //===----------------------------------------------------------------------===//
+#include "Diagnostics/Codes.h"
 #include "Draw/Svg.h"
 #include "Draw/Trace.h"
 #include "Soundness/Subject.h"
@@ -199,7 +200,8 @@ private:
 } // namespace
 
 RunPicture penstock::draw_run(const std::string &kernel, Target target, const Shape &shape,
-                              const std::vector<std::pair<std::string, std::string>> &set) {
+                              const std::vector<std::pair<std::string, std::string>> &set,
+                              uint32_t block) {
   RunPicture picture;
   auto subject = compileRegistered(kernel, target, set, picture.diagnostics);
   if (!subject)
@@ -213,14 +215,24 @@ RunPicture penstock::draw_run(const std::string &kernel, Target target, const Sh
   options.timing = emu::Timing::Paced;
   options.threads = 1;
   options.latency = latencyOf;
+  options.traceBlock = block;
   options.onTrace = [&](const emu::TraceEvent &event) { events.push_back(event); };
   Run run = runCase(*subject, *on.variant, on, options);
   picture.diagnostics = run.report.findings;
+  if (run.report.completed && block >= run.report.stats.blocks) {
+    Diagnostic d;
+    d.code = ToolUsage;
+    d.message = "there is no block " + std::to_string(block) + "; the launch has " +
+                std::to_string(run.report.stats.blocks);
+    picture.diagnostics.push_back(std::move(d));
+    return picture;
+  }
   draw::Timeline timeline = Picture(std::move(events)).timeline();
   timeline.title = kernel + " on the emulator, " + textOf(shape);
+  bool oneBlock = timeline.rows.empty() || timeline.rows[0].note.empty();
   timeline.subtitle =
-      std::string(timeline.rows.empty() || timeline.rows[0].note.empty() ? "the first block"
-                                                                         : "the first cluster") +
+      (block == 0 ? std::string(oneBlock ? "the first block" : "the first cluster")
+                  : (oneBlock ? "block " : "the cluster of block ") + std::to_string(block)) +
       "; time in instructions of a warp; hatched: a warp waits, with "
       "the line at which it does";
   picture.svg = draw::toSvg(timeline);

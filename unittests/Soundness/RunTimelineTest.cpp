@@ -54,6 +54,20 @@ TEST(RunTimeline, AWaitEndsWhenWhatItWaitsForIsThere) {
   EXPECT_NE(picture.trace.find("\"load"), std::string::npos);
 }
 
+TEST(RunTimeline, AnyBlockCanBeDrawn) {
+  Shape shape = {{"M", 64}, {"N", 32}};
+  RunPicture first = draw_run("CopyToDraw", Target::sm_90a(), shape);
+  RunPicture second = draw_run("CopyToDraw", Target::sm_90a(), shape, {}, 1);
+  EXPECT_TRUE(second.diagnostics.empty()) << to_text(second.diagnostics);
+  // Both blocks do the same.
+  EXPECT_EQ(slicesOf(second.svg).size(), slicesOf(first.svg).size());
+  EXPECT_NE(second.svg.find("block 1; time"), std::string::npos);
+  RunPicture none = draw_run("CopyToDraw", Target::sm_90a(), shape, {}, 2);
+  ASSERT_FALSE(none.diagnostics.empty());
+  EXPECT_EQ(none.diagnostics.back().message, "there is no block 2; the launch has 2");
+  EXPECT_TRUE(none.svg.empty());
+}
+
 TEST(RunTimeline, MistakesAreReported) {
   EXPECT_FALSE(draw_run("Nothing", Target::sm_90a(), {}).diagnostics.empty());
   RunPicture open = draw_run("CopyToDraw", Target::sm_90a(), {{"M", 32}});

@@ -53,6 +53,25 @@ TEST(TestData, WhatIsMissingOrWrongIsSaid) {
   EXPECT_EQ(message({{"M", 16}, {"K", -1}}), "the size `K` cannot be -1");
   EXPECT_EQ(message({{"M", 16}, {"K", 0.5}}), "the size `K` cannot be 0.5");
   EXPECT_EQ(message({{"M", 1e6}, {"K", 1e6}}), "`A` has more than 2^32 elements");
+  EXPECT_EQ(message({{"M", 16}, {"K", 4}, {"k", 4}}), "the kernel has no size or scalar `k`");
+  EXPECT_EQ(message({{"M", 16}, {"K", 4}, {"A", 4}}), "the kernel has no size or scalar `A`");
+  EXPECT_EQ(message({{"M", 16}, {"K", 4}, {"M", 8}}), "`M` is given twice");
+}
+
+TEST(TestData, IntegerScalarsDoNotWrap) {
+  auto message = [](Element element, double value) {
+    MadeArguments made =
+        make_arguments({{"s", false, element, 0, false, {}}}, {{"s", value}}, Data::Exact, 1);
+    return made.diagnostics.empty() ? "" : made.diagnostics[0].message;
+  };
+  EXPECT_EQ(message(Element::i8, -128), "");
+  EXPECT_EQ(message(Element::i8, 128), "the scalar `s` is i8; it cannot be 128");
+  EXPECT_EQ(message(Element::i32, 0.5), "the scalar `s` is i32; it cannot be 0.5");
+  EXPECT_EQ(message(Element::i64, -0x1p63), "");
+  EXPECT_NE(message(Element::i64, 0x1p63), "");
+  EXPECT_EQ(message(Element::i1, 1), "");
+  EXPECT_NE(message(Element::i1, 2), "");
+  EXPECT_EQ(message(Element::f32, 0.5), "");
 }
 
 TEST(TestData, ComparisonFindsEveryDifferentElement) {

@@ -99,3 +99,27 @@ ThreadScope nv::scopeOf(Operation *op) {
   }
   return scope;
 }
+
+StringRef nv::requiredArchitecture(Operation *op) {
+  // Hopper's tensor core is not part of Blackwell's, nor the other way round.
+  if (isa<WgmmaOp, WgmmaFenceOp, WgmmaCommitOp, WgmmaWaitOp>(op))
+    return "sm_90a";
+  if (isa<TensorAllocOp, TensorDeallocOp, TensorMmaOp, TensorCommitOp, TensorLoadOp,
+          TensorWaitLoadOp, TensorStoreOp, TensorWaitStoreOp, TensorCopyOp, ClcRequestOp,
+          ClcAnswerOp>(op))
+    return "sm_100a";
+  return "";
+}
+
+LogicalResult nv::checkArchitecture(Operation *kernel, StringRef architecture) {
+  WalkResult walked = kernel->walk([&](Operation *op) {
+    StringRef required = requiredArchitecture(op);
+    if (required.empty() || required == architecture)
+      return WalkResult::advance();
+    auto diagnostic = tile::emitCoded(op, HardwareTarget);
+    diagnostic << "`" << op->getName().stripDialect() << "` does not exist on " << architecture;
+    tile::attachHelp(diagnostic) << "compile the kernel for " << required;
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}

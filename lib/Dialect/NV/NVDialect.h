@@ -33,6 +33,11 @@ ThreadScope scopeOf(mlir::Operation *op);
 bool isPaired(mlir::Operation *op);
 /// The blocks of the cluster that a kernel, or the one around an operation, runs in.
 int64_t clusterSize(mlir::Operation *op);
+/// The architecture without which an operation does not exist: "sm_90a", "sm_100a", or
+/// "" if it is no matter.
+llvm::StringRef requiredArchitecture(mlir::Operation *op);
+/// Reports the first operation of \p kernel that does not exist on \p architecture.
+mlir::LogicalResult checkArchitecture(mlir::Operation *kernel, llvm::StringRef architecture);
 
 } // namespace penstock::nv
 

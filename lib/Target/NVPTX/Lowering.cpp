@@ -24,21 +24,6 @@ LogicalResult Lowering::refuse(Operation *op, const Twine &why) {
          << "`" << op->getName().stripDialect() << "` " << why.str() << " on " << architecture;
 }
 
-/// Hopper's tensor core is not part of Blackwell's, nor the other way round.
-LogicalResult Lowering::checkArchitecture() {
-  LogicalResult ok = success();
-  kernel.walk([&](Operation *op) {
-    bool hopper = isa<nv::WgmmaOp, nv::WgmmaFenceOp, nv::WgmmaCommitOp, nv::WgmmaWaitOp>(op);
-    bool blackwell =
-        isa<nv::TensorAllocOp, nv::TensorDeallocOp, nv::TensorMmaOp, nv::TensorCommitOp,
-            nv::TensorLoadOp, nv::TensorWaitLoadOp, nv::TensorStoreOp, nv::TensorWaitStoreOp,
-            nv::TensorCopyOp, nv::ClcRequestOp, nv::ClcAnswerOp>(op);
-    if ((hopper && architecture != "sm_90a") || (blackwell && architecture != "sm_100a"))
-      ok = refuse(op, "does not exist");
-  });
-  return ok;
-}
-
 Type nvptx::storedAs(Type element) {
   bool moved = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
   return moved ? IntegerType::get(element.getContext(), 8) : element;
@@ -84,7 +69,7 @@ LogicalResult Lowering::run() {
   pair = kernel->hasAttr(nv::NVDialect::pairAttr);
   cluster = nv::clusterSize(kernel);
   result.cluster = {unsigned(cluster), 1, 1};
-  if (failed(checkArchitecture()) || failed(shareRegisters()))
+  if (failed(nv::checkArchitecture(kernel, architecture)) || failed(shareRegisters()))
     return failure();
   if (failed(readLaunch()))
     return failure();

@@ -102,7 +102,6 @@ private:
   void eraseDead();
   void lowerScalarAccess(Operation *op);
   LogicalResult checkScalar(Operation *op);
-  LogicalResult checkArchitecture();
   LogicalResult refuse(Operation *op, const llvm::Twine &why);
   /// Takes the next of the block's named barriers for an operation.
   LogicalResult takeBarrier(Operation *op);

@@ -1,0 +1,273 @@
+//===- KernelCommands.cpp - list, print, compile, explain and trace -------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Commands.h"
+#include "Diagnostics/Codes.h"
+#include "Diagnostics/Serialize.h"
+#include "Session.h"
+
+#include <algorithm>
+
+using namespace penstock;
+
+namespace {
+
+const std::vector<std::string> allTargets = {"native", "interpreter", "sm_90a", "sm_100a"};
+const std::vector<std::string> hardware = {"native", "sm_90a", "sm_100a"};
+
+/// "name":value, for strings.
+std::string field(const char *name, const std::string &value) {
+  return jsonString(name) + ":" + jsonString(value);
+}
+
+int list(Session &session) {
+  if (!session.load())
+    return session.finish(1);
+  auto kernels = session.isText()
+                     ? kernels_of_text(session.text, session.input, session.diagnostics)
+                     : registered_kernels();
+  std::string text, json;
+  for (const KernelDescription &kernel : kernels) {
+    text += kernel.name + (kernel.signature.empty() ? "" : "  " + kernel.signature) + "  (" +
+            kernel.place.file + ":" + std::to_string(kernel.place.line) + ")\n";
+    std::string fields;
+    for (const auto &[name, value] : kernel.fields) {
+      text += "    " + name + " = " + value + "\n";
+      fields += (fields.empty() ? "" : ",") + field(name.c_str(), value);
+    }
+    json += (json.empty() ? "{" : ",{") + field("name", kernel.name) + "," +
+            field("signature", kernel.signature) + ",\"place\":{" +
+            field("file", kernel.place.file) + ",\"line\":" + std::to_string(kernel.place.line) +
+            "},\"fields\":{" + fields + "}}";
+  }
+  if (session.diagnostics.empty())
+    session.result(text, "{\"kernels\":[" + json + "]}");
+  return session.finish(0);
+}
+
+int print(Session &session) {
+  if (!session.load())
+    return session.finish(1);
+  std::string program;
+  if (session.isText()) {
+    session.options.target = Target::interpreter(); // needs no code
+    if (AnyKernel kernel = session.compiled())
+      program = kernel.tile_program();
+  } else {
+    program = print_registered(session.kernel, session.options, session.diagnostics);
+  }
+  if (!program.empty())
+    session.result(program,
+                   "{" + field("kernel", session.kernel) + "," + field("program", program) + "}");
+  return session.finish(program.empty());
+}
+
+struct CompileSession : Session {
+  std::string emit, output;
+};
+
+int compile(CompileSession &session, const cli::Command &command) {
+  bool device = session.target.starts_with("sm_");
+  std::vector<std::string> forms = {"tile"};
+  if (device)
+    forms.push_back("ptx");
+  else if (session.target == "native")
+    forms.insert(forms.end(), {"llvm", "asm"});
+  std::string form = session.emit.empty() ? forms.back() : session.emit;
+  if (std::find(forms.begin(), forms.end(), form) == forms.end())
+    return command.usageError("`--emit " + form + "`: " + session.target + " has " +
+                              (device                       ? "tile and ptx"
+                               : session.target == "native" ? "tile, llvm and asm"
+                                                            : "tile"));
+  if (!session.load())
+    return session.finish(1);
+  AnyKernel kernel = session.compiled();
+  if (!kernel)
+    return session.finish(1);
+  std::string result = form == "tile"   ? kernel.tile_program()
+                       : form == "llvm" ? kernel.llvm_ir()
+                       : form == "ptx"  ? kernel.ptx()
+                                        : kernel.assembly();
+  std::string json = "{" + field("kernel", session.kernel) + "," + field("target", session.target) +
+                     "," + field("form", form) + ",";
+  if (session.output == "-")
+    session.result(result, json + field("text", result) + "}");
+  else if (!session.write(session.output, result))
+    return session.finish(1);
+  else
+    session.result("", json + field("file", session.output) + "}");
+  return session.finish(0);
+}
+
+/// Chooses what explain and trace describe: what is asked for, else what the kernel
+/// is written for, else the first GPU with TMA. Returns a line that says so, if
+/// there was a choice.
+std::string chooseTarget(Session &session) {
+  if (!session.target.empty())
+    return "";
+  session.target =
+      session.isText()
+          ? architecture_of_text(session.text, session.input, session.kernel, session.diagnostics)
+          : architecture_of_registered(session.kernel, session.options, session.diagnostics);
+  bool required = !session.target.empty();
+  if (!required)
+    session.target = "sm_90a";
+  return "`" + session.kernel + "` on " + session.target +
+         (required ? ", which its operations require\n"
+                   : ", the default; --target chooses another\n");
+}
+
+std::string architectureOf(const Session &session) {
+  return session.target == "native" ? "x86" : session.target;
+}
+
+int explain(Session &session) {
+  if (!session.load())
+    return session.finish(1);
+  std::string chosen = chooseTarget(session);
+  if (!session.diagnostics.empty())
+    return session.finish(1);
+  std::string architecture = architectureOf(session);
+  std::string text = session.isText() ? explain_text(session.text, session.input, session.kernel,
+                                                     architecture, session.diagnostics)
+                                      : explain_registered(session.kernel, architecture,
+                                                           session.options, session.diagnostics);
+  if (!text.empty())
+    session.result(chosen + text, "{" + field("kernel", session.kernel) + "," +
+                                      field("target", session.target) + "," + field("text", text) +
+                                      "}");
+  return session.finish(0);
+}
+
+struct TraceSession : Session {
+  int iterations = 8;
+  std::vector<Shape> shapes;
+  int64_t block = -1; ///< -1: not given
+  std::string output;
+};
+
+int traceRun(TraceSession &session, const std::string &chosen) {
+  bool blackwell = session.target == "sm_100a";
+  RunPicture picture =
+      draw_run(session.kernel, blackwell ? Target::sm_100a() : Target::sm_90a(), session.shapes[0],
+               session.options.set, uint32_t(std::max<int64_t>(session.block, 0)));
+  session.diagnostics.insert(session.diagnostics.end(), picture.diagnostics.begin(),
+                             picture.diagnostics.end());
+  if (picture.svg.empty() || !session.write(session.output + ".svg", picture.svg) ||
+      !session.write(session.output + ".json", picture.trace))
+    return session.finish(1);
+  session.result(chosen + session.output + ".svg, " + session.output + ".json\n",
+                 "{" + field("target", session.target) + ",\"pictures\":[{" +
+                     field("svg", session.output + ".svg") + "," +
+                     field("trace", session.output + ".json") + "}]}");
+  return session.finish(0);
+}
+
+int trace(TraceSession &session, const cli::Command &command) {
+  if (session.shapes.size() > 1)
+    return command.usageError("`--shape` is given twice");
+  bool run = !session.shapes.empty();
+  if (!run && session.block >= 0)
+    return command.usageError("`--block` needs `--shape`: only a run has blocks");
+  if (run && (session.isText() || session.target == "native"))
+    return command.usageError("`--shape` draws a kernel of a library, for sm_90a or sm_100a");
+  if (!session.load())
+    return session.finish(1);
+  std::string chosen = chooseTarget(session);
+  if (!session.diagnostics.empty())
+    return session.finish(1);
+  if (session.output.empty())
+    session.output = session.kernel;
+  if (run)
+    return traceRun(session, chosen);
+  std::string architecture = architectureOf(session), text = chosen, json;
+  auto traces = session.isText()
+                    ? trace_text(session.text, session.input, session.kernel, architecture,
+                                 session.iterations, session.diagnostics)
+                    : trace_registered(session.kernel, architecture, session.iterations,
+                                       session.options, session.diagnostics);
+  for (size_t i = 0; i < traces.size(); ++i) {
+    std::string name = session.output + "-" + std::to_string(i);
+    if (!session.write(name + ".svg", traces[i].svg) ||
+        !session.write(name + ".json", traces[i].trace))
+      return session.finish(1);
+    text += "loop " + traces[i].loop + ": " + name + ".svg, " + name + ".json\n";
+    json += (json.empty() ? "{" : ",{") + field("loop", traces[i].loop) + "," +
+            field("svg", name + ".svg") + "," + field("trace", name + ".json") + "}";
+  }
+  if (!traces.empty())
+    session.result(text, "{" + field("target", session.target) + ",\"pictures\":[" + json + "]}");
+  return session.finish(traces.empty());
+}
+
+} // namespace
+
+void addList(cli::Tool &tool) {
+  auto session = std::make_shared<Session>();
+  cli::Command &command =
+      tool.command("list", "Lists the kernels of a library or text, with signatures and fields.",
+                   [session](const cli::Command &) { return list(*session); });
+  session->declareInput(command);
+  command.format(session->format, {"text", "json"}).example("penstock list libexample_kernels.so");
+}
+
+void addPrint(cli::Tool &tool) {
+  auto session = std::make_shared<Session>();
+  session->target = "native";
+  cli::Command &command = tool.command("print", "Prints a kernel as a tile program.",
+                                       [session](const cli::Command &) { return print(*session); });
+  session->declare(command, allTargets, "what to compile for");
+  command.example("penstock print libexample_kernels.so Matmul --set stages=4");
+}
+
+void addCompile(cli::Tool &tool) {
+  auto session = std::make_shared<CompileSession>();
+  session->target = "native";
+  cli::Command &command =
+      tool.command("compile", "Compiles a kernel and writes what it became.",
+                   [session](const cli::Command &self) { return compile(*session, self); });
+  session->declare(command, allTargets, "what to compile for");
+  command.choice("emit", {"tile", "llvm", "asm", "ptx"},
+                 "what to write; asm, or ptx for a GPU, unless given", session->emit);
+  session->output = "-";
+  command.output("FILE", "where to; - is standard output", session->output)
+      .example("penstock compile libexample_kernels.so Matmul --emit asm -o matmul.s");
+}
+
+void addExplain(cli::Tool &tool) {
+  auto session = std::make_shared<Session>();
+  cli::Command &command =
+      tool.command("explain", "Says what became of each pipelined loop of a kernel, and why.",
+                   [session](const cli::Command &) { return explain(*session); });
+  session->declare(command, hardware,
+                   "whose costs and limits to use; what the kernel is written for, unless given");
+  command.example("penstock explain libexample_kernels.so FlashAttention --target sm_90a");
+}
+
+void addTrace(cli::Tool &tool) {
+  auto session = std::make_shared<TraceSession>();
+  cli::Command &command = tool.command(
+      "trace",
+      "Draws the predicted timeline of each pipelined loop, PREFIX-N.svg and PREFIX-N.json, or "
+      "with --shape a run on the emulator, PREFIX.svg and PREFIX.json.",
+      [session](const cli::Command &self) { return trace(*session, self); });
+  session->declare(command, hardware,
+                   "whose costs and limits to use; what the kernel is written for, unless given");
+  command.number("iterations", "how many iterations to draw", session->iterations, 1, 1000)
+      .values("shape", "SIZE=NUMBER,..", "draws a run on the emulator with these sizes",
+              shapeReader(session->shapes));
+  command
+      .values("block", "NUMBER", "with --shape: which block, counted from 0, x first (0)",
+              [session](const std::string &text) -> std::string {
+                int64_t block = -1;
+                if (!cli::parseInteger(text, block) || block < 0 || block >= int64_t(1) << 24)
+                  return "expected a whole number from 0 to 16777215";
+                session->block = block;
+                return "";
+              })
+      .output("PREFIX", "start of the file names; the kernel's name, unless given", session->output)
+      .example("penstock trace libexample_kernels.so FlashAttention --target sm_90a -o attention");
+}

@@ -1,0 +1,69 @@
+//===- Progress.cpp - How far a long command is ---------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Progress.h"
+
+#include <cstdio>
+#include <unistd.h>
+
+using Clock = std::chrono::steady_clock;
+
+bool Progress::isTerminal() { return isatty(2); }
+
+void Progress::show(std::string text) {
+  auto now = Clock::now();
+  if (now < next)
+    return;
+  next = now + std::chrono::milliseconds(terminal ? 200 : 10000);
+  std::fprintf(stderr, "%s%s%s", terminal ? "\r\033[K" : "", text.c_str(), terminal ? "" : "\n");
+  shown = true;
+}
+
+void Progress::clear() {
+  if (terminal && shown)
+    std::fputs("\r\033[K", stderr);
+  shown = false;
+}
+
+PhaseProgress::PhaseProgress(bool always) : active(always || progress.onTerminal()) {
+  if (active)
+    ticker = std::thread([this] { tick(); });
+}
+
+PhaseProgress::~PhaseProgress() { finish(); }
+
+void PhaseProgress::phase(std::string text) {
+  if (!active)
+    return;
+  std::lock_guard lock(mutex);
+  if (!progress.onTerminal() && text != current)
+    std::fprintf(stderr, "%s\n", text.c_str());
+  current = std::move(text);
+  since = Clock::now();
+}
+
+void PhaseProgress::finish() {
+  if (!ticker.joinable())
+    return;
+  {
+    std::lock_guard lock(mutex);
+    done = true;
+  }
+  changed.notify_all();
+  ticker.join();
+  progress.clear();
+}
+
+void PhaseProgress::tick() {
+  std::unique_lock lock(mutex);
+  while (!changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return done; }))
+    if (!current.empty())
+      progress.show(
+          current + ", " +
+          std::to_string(
+              std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - since).count()) +
+          " s");
+}

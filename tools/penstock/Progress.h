@@ -1,0 +1,59 @@
+//===- Progress.h - How far a long command is -------------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TOOLS_PROGRESS_H
+#define PENSTOCK_TOOLS_PROGRESS_H
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+/// Says on standard error how far a long run is: in place on a terminal, else a
+/// line every ten seconds.
+class Progress {
+public:
+  /// Shows \p text, unless something has been shown a moment ago.
+  void show(std::string text);
+  /// Makes room for other output.
+  void clear();
+  bool onTerminal() const { return terminal; }
+
+private:
+  bool terminal = isTerminal();
+  bool shown = false;
+  std::chrono::steady_clock::time_point next =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(terminal ? 500 : 10000);
+
+  static bool isTerminal();
+};
+
+/// Shows what a command does and for how long, while it does it: on a terminal, or
+/// if \p always.
+class PhaseProgress {
+public:
+  explicit PhaseProgress(bool always);
+  ~PhaseProgress();
+  /// Names what is done from now on. Not on a terminal, that is a line of its own.
+  void phase(std::string text);
+  /// Ends the display, before results are printed.
+  void finish();
+
+private:
+  void tick();
+
+  Progress progress;
+  bool active;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  std::string current;
+  std::chrono::steady_clock::time_point since;
+  std::thread ticker;
+};
+
+#endif // PENSTOCK_TOOLS_PROGRESS_H

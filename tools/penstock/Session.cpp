@@ -1,0 +1,172 @@
+//===- Session.cpp - What the commands on kernels share -------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Session.h"
+#include "Diagnostics/Codes.h"
+#include "Diagnostics/Suggest.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+using namespace penstock;
+
+cli::Reader shapeReader(std::vector<Shape> &shapes) {
+  return [&shapes](const std::string &text) -> std::string {
+    std::vector<std::pair<std::string, std::string>> pairs;
+    Shape shape;
+    bool ok = cli::parsePairs(text, pairs);
+    for (const auto &[name, value] : pairs) {
+      double number = 0;
+      ok = ok && cli::parseReal(value, number);
+      shape.emplace_back(name, number);
+    }
+    if (!ok)
+      return "expected SIZE=NUMBER,..";
+    shapes.push_back(std::move(shape));
+    return "";
+  };
+}
+
+cli::Reader pairReader(std::vector<std::pair<std::string, std::string>> &pairs, const char *form) {
+  return [&pairs, form](const std::string &text) -> std::string {
+    return cli::parsePairs(text, pairs) ? "" : std::string("expected ") + form;
+  };
+}
+
+int exitCodeOf(const std::vector<Diagnostic> &diagnostics, int otherwise) {
+  int code = otherwise;
+  for (const Diagnostic &d : diagnostics) {
+    if (d.code == ToolUsage || d.code == ToolKernel || d.code == UnknownField ||
+        d.code == UnknownSize)
+      return cli::usageExit;
+    if (d.severity == Severity::Error && code == 0)
+      code = 1;
+  }
+  return code;
+}
+
+void put(const std::string &text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void Session::declareInput(cli::Command &command) { command.argument("LIBRARY|TEXT", input); }
+
+void Session::declare(cli::Command &command, std::vector<std::string> targets,
+                      const std::string &targetHelp) {
+  declareInput(command);
+  command.argument("KERNEL", kernel, cli::Complete::Kernels)
+      .choice("target", std::move(targets), targetHelp, target)
+      .values("set", "FIELD=VALUE,..", "sets fields of the kernel",
+              pairReader(options.set, "FIELD=VALUE,.."))
+      .values("fix", "SIZE=NUMBER,..", "makes sizes of the signature constants",
+              pairReader(fix, "SIZE=NUMBER,.."))
+      .flag("late-completion", "lets asynchronous operations complete late",
+            options.compile.late_completion)
+      .text("print-ir-after", "PASS|all", "prints the program after a pass, to standard error",
+            printAfter)
+      .flag("time-passes", "prints how long each pass took, to standard error", options.timing);
+  options.reproducer = "penstock-reproducer.mlir";
+  command
+      .text("reproducer", "FILE", "written if the compiler itself fails", options.reproducer,
+            cli::Complete::Files)
+      .format(format, {"text", "json"});
+}
+
+bool Session::isText() const { return input == "-" || input.ends_with(".mlir"); }
+
+void Session::error(unsigned code, const std::string &message) {
+  Diagnostic d;
+  d.code = code;
+  d.message = message;
+  diagnostics.push_back(std::move(d));
+}
+
+bool Session::readText() {
+  // A device may give text without end.
+  constexpr size_t most = size_t(1) << 28;
+  std::error_code ignored;
+  std::ifstream file;
+  if (input != "-" && !std::filesystem::is_directory(input, ignored))
+    file.open(input, std::ios::binary);
+  std::istream &in = input == "-" ? std::cin : file;
+  if (input != "-" && !file.is_open()) {
+    error(ToolFile, "`" + input + "` cannot be read");
+    return false;
+  }
+  std::vector<char> part(1 << 16);
+  while (in.read(part.data(), std::streamsize(part.size())), in.gcount() > 0) {
+    text.append(part.data(), size_t(in.gcount()));
+    if (text.size() > most) {
+      error(ToolFile, "`" + input + "` is longer than 256 MiB");
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Session::load() {
+  if (isText() ? !readText() : !(diagnostics = load_library(input)).empty())
+    return false;
+  if (isText() && (!options.set.empty() || !fix.empty())) {
+    error(ToolUsage, "--set and --fix need a kernel of a library; `" + input + "` is text");
+    return false;
+  }
+  for (const auto &[name, value] : fix) {
+    int64_t number = 0;
+    if (!cli::parseInteger(value, number)) {
+      error(ToolUsage, "`--fix " + name + "=" + value + "`: expected SIZE=NUMBER,..");
+      return false;
+    }
+    options.compile.fix.emplace_back(name, number);
+  }
+  options.target = target == "interpreter" ? Target::interpreter()
+                   : target == "sm_90a"    ? Target::sm_90a().emulated()
+                   : target == "sm_100a"   ? Target::sm_100a().emulated()
+                                           : Target::native();
+  if (!printAfter.empty())
+    options.after_pass = [this](std::string_view pass, std::string_view program) {
+      passes.emplace_back(pass);
+      if (printAfter == "all" || printAfter == pass)
+        std::cerr << "// after " << pass << "\n" << program << "\n";
+    };
+  return true;
+}
+
+AnyKernel Session::compiled() {
+  AnyKernel result = isText() ? compile_text(text, input, kernel, options, diagnostics)
+                              : compile_registered(kernel, options, diagnostics);
+  if (result && !printAfter.empty() && printAfter != "all" &&
+      std::find(passes.begin(), passes.end(), printAfter) == passes.end()) {
+    error(ToolUsage, "no pass `" + printAfter + "` ran");
+    diagnostics.back().helps.push_back(suggestName(printAfter, passes, "these did: "));
+  }
+  return result;
+}
+
+void Session::result(const std::string &asText, const std::string &asJson) {
+  put(isJson() ? asJson + "\n" : asText);
+  printed = true;
+}
+
+bool Session::write(const std::string &file, const std::string &content) {
+  std::ofstream out(file, std::ios::binary);
+  out << content;
+  if (out.flush())
+    return true;
+  error(ToolFile, "`" + file + "` cannot be written");
+  return false;
+}
+
+int Session::finish(int code) {
+  if (!isJson())
+    std::cerr << to_text(diagnostics);
+  else if (!diagnostics.empty() || !printed)
+    std::cerr << to_json(diagnostics);
+  return exitCodeOf(diagnostics, code);
+}

@@ -1,0 +1,64 @@
+//===- Session.h - What the commands on kernels share -----------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TOOLS_SESSION_H
+#define PENSTOCK_TOOLS_SESSION_H
+
+#include "CommandLine/CommandLine.h"
+#include "penstock/check.h"
+
+/// Reads "M=512,f=0.5", as often as it is given.
+penstock::cli::Reader shapeReader(std::vector<penstock::Shape> &shapes);
+/// Reads "stages=4,block_m=64".
+penstock::cli::Reader pairReader(std::vector<std::pair<std::string, std::string>> &pairs,
+                                 const char *form);
+
+/// The exit code of a command: 0 if all is well, 1 if something failed, 2 if the
+/// command line names something that does not exist.
+int exitCodeOf(const std::vector<penstock::Diagnostic> &diagnostics, int otherwise);
+
+/// Writes all of a result to standard output.
+void put(const std::string &text);
+
+/// A kernel of a library or text, how to compile it, and what is said about it.
+/// Results go to standard output, diagnostics to standard error, both as JSON if
+/// asked for.
+struct Session {
+  std::string input, kernel;
+  std::string target; ///< empty: not given
+  std::string format = "text";
+  penstock::InspectOptions options;
+  std::vector<penstock::Diagnostic> diagnostics;
+
+  /// Declares the input, the kernel and the options of all commands that compile.
+  void declare(penstock::cli::Command &command, std::vector<std::string> targets,
+               const std::string &targetHelp);
+  void declareInput(penstock::cli::Command &command);
+
+  bool isText() const;
+  bool isJson() const { return format == "json"; }
+  /// Loads the input and fills the options; false, with diagnostics, on failure.
+  bool load();
+  penstock::AnyKernel compiled();
+  /// Prints a result: \p text, or \p json.
+  void result(const std::string &asText, const std::string &asJson);
+  bool write(const std::string &file, const std::string &content);
+  void error(unsigned code, const std::string &message);
+  /// Prints the diagnostics and returns the exit code.
+  int finish(int code);
+
+  std::string text; ///< of the input, if it is text
+
+private:
+  bool readText();
+
+  std::vector<std::pair<std::string, std::string>> fix;
+  std::string printAfter;
+  std::vector<std::string> passes; ///< that ran
+  bool printed = false;
+};
+
+#endif // PENSTOCK_TOOLS_SESSION_H
