@@ -1,5 +1,5 @@
-# The installed package: headers, the shared library, the tools and a CMake
-# configuration that needs no LLVM.
+# The installed package: headers, the shared library, the tools, documentation, and
+# configurations for CMake and pkg-config that need no LLVM.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS penstock EXPORT PenstockTargets
@@ -19,3 +19,14 @@ install(FILES
   "${CMAKE_BINARY_DIR}/PenstockConfigVersion.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/PenstockKernels.cmake"
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Penstock)
+
+# Relative to its own folder, so that the package can be moved.
+file(RELATIVE_PATH PENSTOCK_PC_PREFIX
+  "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix/")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/penstock.pc.in" "${CMAKE_BINARY_DIR}/penstock.pc" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/penstock.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")

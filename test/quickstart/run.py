@@ -40,3 +40,15 @@ if expected[0] not in run.stdout:
     sys.exit(f"expected {expected[0]!r}")
 if "largest difference from the interpreter" not in run.stdout:
     sys.exit("the tool did not compare with the interpreter")
+
+# The same program without CMake: what pkg-config says is all that a compiler needs.
+environment = dict(os.environ, PKG_CONFIG_PATH=os.path.join(install, "lib", "pkgconfig"))
+flags = subprocess.run(["pkg-config", "--cflags", "--libs", "penstock"], env=environment, check=True,
+                       capture_output=True, text=True).stdout.split()
+for compiler in ("g++-12", "clang++-22"):
+    program = os.path.join(work, "quickstart-" + compiler)
+    subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "main.cpp", "-o", program, *flags],
+                   cwd=work, check=True)
+    run = subprocess.run([program], capture_output=True, text=True)
+    if run.returncode != 0 or expected[0] not in run.stdout:
+        sys.exit(f"{compiler} with pkg-config: {run.returncode} {run.stdout} {run.stderr}")

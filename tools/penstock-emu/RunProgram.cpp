@@ -26,6 +26,19 @@ struct RunOptions {
   std::vector<std::string> program;
 };
 
+/// Where our CUDA libraries are; empty: nowhere. A program that is started without
+/// them would run on a GPU, or not at all.
+std::filesystem::path shimFolder() {
+  std::error_code error;
+  std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  for (const char *folder : {PENSTOCK_SHIM_DIRS}) {
+    std::filesystem::path candidate = (self.parent_path() / folder).lexically_normal();
+    if (std::filesystem::exists(candidate / "libcudart.so.13", error))
+      return candidate;
+  }
+  return {};
+}
+
 int run(const RunOptions &options) {
   if (options.noChecks)
     setenv("PENSTOCK_EMU_CHECKS", "0", 1);
@@ -36,12 +49,11 @@ int run(const RunOptions &options) {
   set("PENSTOCK_EMU_DEVICE", options.device);
   set("PENSTOCK_EMU_FORMAT", options.format);
   set("PENSTOCK_EMU_TIMING", options.timing);
-  // Installed, the libraries lie beside the tool; in a build, where CMake says.
-  std::error_code error;
-  std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  std::filesystem::path shim = self.parent_path() / ".." / "lib" / "cuda-shim";
-  if (!std::filesystem::exists(shim / "libcudart.so.13", error))
-    shim = PENSTOCK_SHIM_DIR;
+  std::filesystem::path shim = shimFolder();
+  if (shim.empty()) {
+    fputs("penstock-emu: its CUDA libraries are not installed beside it\n", stderr);
+    return 1;
+  }
   std::string path = shim.string();
   if (const char *old = getenv("LD_LIBRARY_PATH"))
     path += std::string(":") + old;
