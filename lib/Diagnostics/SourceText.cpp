@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/SourceText.h"
+#include "Diagnostics/ReadFile.h"
 
-#include <fstream>
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -17,17 +19,21 @@ namespace {
 /// Sources larger than this are not worth holding for one line of a message.
 constexpr size_t maxFileBytes = 8u << 20;
 
+/// The lines of a file. Its name comes from the text that a diagnostic is about, so
+/// it may be anything: a pipe would wait, or take what others were to read.
 std::vector<std::string> readLines(const std::string &file) {
   std::vector<std::string> lines;
-  std::ifstream in(file, std::ios::binary);
-  size_t bytes = 0;
-  for (std::string line; std::getline(in, line);) {
-    bytes += line.size() + 1;
-    if (bytes > maxFileBytes)
-      break;
+  std::string text;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error) || readFile(file, text, maxFileBytes))
+    return lines;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
     if (!line.empty() && line.back() == '\r')
       line.pop_back();
     lines.push_back(std::move(line));
+    at = end + 1;
   }
   return lines;
 }

@@ -358,6 +358,20 @@ bool Decoder::layoutKernel() {
   return layoutShared();
 }
 
+/// A kernel and what it calls. The variables of other kernels are none of its own.
+static std::vector<const ptx::Function *> calledFunctions(const ptx::Module &module,
+                                                          const ptx::Function &kernel) {
+  std::vector<const ptx::Function *> list = {&kernel};
+  std::set<const ptx::Function *> known = {&kernel};
+  for (size_t i = 0; i < list.size(); ++i)
+    for (const auto &inst : list[i]->body)
+      if (inst->form->name == "call" && !inst->operands.empty())
+        if (const ptx::Function *callee = module.function(inst->operands[0].name);
+            callee && known.insert(callee).second)
+          list.push_back(callee);
+  return list;
+}
+
 bool Decoder::layoutShared() {
   uint64_t at = sharedReserved;
   std::vector<const ptx::Variable *> dynamic;
@@ -380,7 +394,7 @@ bool Decoder::layoutShared() {
   bool fits = true;
   for (const ptx::Variable &variable : program.module->variables)
     fits &= place(variable);
-  for (auto &f : program.module->functions)
+  for (const ptx::Function *f : calledFunctions(*program.module, *program.kernel))
     for (const ptx::Variable &variable : f->variables)
       fits &= place(variable);
   if (!fits) {

@@ -15,13 +15,15 @@ uint64_t DeviceMemory::allocate(uint64_t size, std::string name) {
   if (size > limit || total + size > limit)
     return 0;
   auto allocation = std::make_unique<Allocation>();
-  allocation->bytes.reset(new (std::nothrow) uint8_t[size ? size : 1]);
-  if (!allocation->bytes)
+  try {
+    allocation->bytes.reset(new uint8_t[size ? size : 1]);
+    allocation->written.assign(size, 0);
+  } catch (const std::bad_alloc &) {
     return 0;
+  }
   // Fresh memory holds a pattern that no program expects, so that results which
   // depend on it differ from zero.
   std::fill_n(allocation->bytes.get(), size, uint8_t(0xA5));
-  allocation->written.assign(size, 0);
   allocation->base = next;
   allocation->size = size;
   allocation->name = std::move(name);

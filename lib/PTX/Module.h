@@ -147,12 +147,12 @@ struct Module {
   std::map<uint32_t, std::string> files;
   std::vector<Variable> variables;
   std::vector<std::unique_ptr<Function>> functions;
+  /// Those with a body, by name: modules may have tens of thousands.
+  std::map<std::string, const Function *, std::less<>> definitions;
 
   const Function *function(std::string_view name) const {
-    for (auto &f : functions)
-      if (f->name == name && !f->isDeclaration)
-        return f.get();
-    return nullptr;
+    auto found = definitions.find(name);
+    return found == definitions.end() ? nullptr : found->second;
   }
   /// Line \p n of the text, from 1, without leading blanks.
   std::string line(uint32_t n) const;

@@ -440,6 +440,7 @@ bool Parser::functionHeader(bool isEntry, bool isExtern) {
   if (!is('{'))
     return error(PtxSyntax, "expected the body of the function");
   bool ok = body(function);
+  module.definitions.emplace(function.name, &function);
   module.functions.push_back(std::move(owned));
   current = nullptr;
   return ok;

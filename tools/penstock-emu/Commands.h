@@ -23,7 +23,8 @@ void addParse(cli::Tool &tool);
 void addSelftest(cli::Tool &tool);
 void addCoverage(cli::Tool &tool);
 
-bool readFile(const std::string &path, std::string &text);
+/// Prints why a call cannot be carried out, and returns the exit code for that.
+int refuse(const Diagnostic &problem);
 /// Prints findings in the format that --format asks for: text, json or sarif.
 void printFindings(const std::vector<Diagnostic> &findings, const std::string &format);
 constexpr const char *timingForms = "eager|lazy|random:SEED|delay:N";

@@ -9,17 +9,12 @@
 #include "Diagnostics/Serialize.h"
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 
 namespace penstock::emu {
 
-bool readFile(const std::string &path, std::string &text) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    return false;
-  text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  return true;
+int refuse(const Diagnostic &problem) {
+  fputs(render(problem).c_str(), stderr);
+  return 2;
 }
 
 void printFindings(const std::vector<Diagnostic> &findings, const std::string &format) {

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
+#include "Diagnostics/Codes.h"
+#include "Diagnostics/ReadFile.h"
 #include "Diagnostics/Serialize.h"
 #include "PTX/InstructionTable.h"
 #include "PTX/Parser.h"
@@ -14,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <unistd.h>
 #include <utility>
 
 namespace penstock::emu {
@@ -69,26 +72,38 @@ template <class T> bool parseScalar(const std::string &text, std::vector<uint8_t
   return true;
 }
 
-/// BYTES[:zero|:iota32|:file=PATH]; returns what is wrong, or "".
-std::string parseBuffer(const std::string &text, Buffer &buffer) {
+/// What all buffers of a launch may take: the emulator holds three bytes for each
+/// of theirs, and a host that runs out of memory ends the process.
+uint64_t mostBufferBytes() {
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  uint64_t host = pages > 0 && size > 0 ? uint64_t(pages) * uint64_t(size) : uint64_t(4) << 30;
+  return std::min(DeviceMemory().limit, host / 4);
+}
+
+/// BYTES[:zero|:iota32|:file=PATH]; returns what is wrong, or "". \p others is what
+/// the buffers before it take.
+std::string parseBuffer(const std::string &text, uint64_t others, Buffer &buffer) {
   size_t colon = std::min(text.find(':'), text.size());
   std::string rest = text.substr(colon);
   if (!cli::parseInteger(text.substr(0, colon), buffer.size))
     return "expected a number of bytes";
+  if (buffer.size > mostBufferBytes() - others)
+    return "the buffers of a launch may take " + std::to_string(mostBufferBytes()) +
+           " bytes on this machine";
   if (rest == ":zero") {
     buffer.content.resize(buffer.size);
   } else if (rest == ":iota32") {
     buffer.content.resize(buffer.size);
-    for (uint32_t i = 0; i + 4 <= buffer.size; i += 4) {
-      uint32_t number = i / 4;
+    for (uint64_t i = 0; i + 4 <= buffer.size; i += 4) {
+      uint32_t number = static_cast<uint32_t>(i / 4);
       memcpy(buffer.content.data() + i, &number, 4);
     }
   } else if (rest.rfind(":file=", 0) == 0) {
     std::string content;
-    if (!readFile(rest.substr(6), content))
-      return "cannot read `" + rest.substr(6) + "`";
-    content.resize(buffer.size);
+    if (auto problem = readFile(rest.substr(6), content, buffer.size))
+      return problem->message;
     buffer.content.assign(content.begin(), content.end());
+    buffer.content.resize(buffer.size);
   } else if (!rest.empty()) {
     return "expected buffer=BYTES[:zero|:iota32|:file=PATH]";
   }
@@ -104,7 +119,10 @@ std::string parseArgument(const std::string &text, std::vector<Argument> &argume
   Argument argument;
   if (type == "buffer") {
     Buffer buffer;
-    if (std::string wrong = parseBuffer(value, buffer); !wrong.empty())
+    uint64_t others = 0;
+    for (const Buffer &other : buffers)
+      others += other.size;
+    if (std::string wrong = parseBuffer(value, others, buffer); !wrong.empty())
       return wrong;
     argument.buffer = int(buffers.size());
     buffers.push_back(std::move(buffer));
@@ -152,10 +170,8 @@ int runPtx(RunPtxOptions &o, const cli::Command &command) {
                                      ? "are no buffers"
                                      : "are buffers 0 to " + std::to_string(buffers.size() - 1)));
   std::string text;
-  if (!readFile(file, text)) {
-    fprintf(stderr, "penstock-emu: cannot read `%s`\n", file.c_str());
-    return 2;
-  }
+  if (auto problem = readFile(file, text))
+    return refuse(*problem);
   options.print = [](const std::string &out) { fputs(out.c_str(), stdout); };
   int exitCode = 0;
   for (unsigned run = 0; run < std::max(1u, timings); ++run) {
@@ -180,10 +196,9 @@ int runPtx(RunPtxOptions &o, const cli::Command &command) {
       Buffer &buffer = buffers[size_t(argument.buffer)];
       buffer.address =
           device.memory.allocate(buffer.size, "buffer " + std::to_string(argument.buffer));
-      if (!buffer.address) {
-        fprintf(stderr, "penstock-emu: no memory for a buffer\n");
-        return 2;
-      }
+      if (!buffer.address)
+        return command.usageError("no memory for buffer " + std::to_string(argument.buffer) +
+                                  " of the launch");
       if (!buffer.content.empty())
         device.write(buffer.address, buffer.content.data(), buffer.content.size());
       packer.add(buffer.address);
@@ -214,10 +229,8 @@ int parsePtx(const std::vector<std::string> &files, const std::string &format) {
   int exitCode = 0;
   for (const std::string &path : files) {
     std::string text;
-    if (!readFile(path, text)) {
-      fprintf(stderr, "penstock-emu: cannot read `%s`\n", path.c_str());
-      return 2;
-    }
+    if (auto problem = readFile(path, text))
+      return refuse(*problem);
     ptx::ParseResult result = ptx::parse(std::move(text), path);
     std::vector<Diagnostic> diagnostics = result.diagnostics;
     size_t kernels = 0;

@@ -13,15 +13,13 @@
 //===----------------------------------------------------------------------===//
 #include "Campaign.h"
 #include "CommandLine/CommandLine.h"
+#include "Diagnostics/ReadFile.h"
 #include "Diagnostics/Render.h"
 #include "Generate.h"
 #include "GenerateInstance.h"
 #include "Scheduling/Summary.h"
 
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -32,15 +30,9 @@ namespace {
 
 int checkFile(const std::string &file, bool messages) {
   std::string text;
-  if (file == "-") {
-    text.assign(std::istreambuf_iterator<char>(std::cin), {});
-  } else {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) {
-      std::fprintf(stderr, "penstock-fuzz-pipelines: cannot read %s\n", file.c_str());
-      return 2;
-    }
-    text.assign(std::istreambuf_iterator<char>(in), {});
+  if (auto problem = file == "-" ? readStandardInput(text) : readFile(file, text)) {
+    std::fputs(render(*problem).c_str(), stderr);
+    return 2;
   }
   ParsedInstances parsed = parseInstances(text, file == "-" ? "<stdin>" : file);
   for (const Instance &instance : parsed.instances) {

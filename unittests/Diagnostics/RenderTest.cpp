@@ -133,6 +133,12 @@ TEST(SourceText, ReadsLinesOfFiles) {
   std::remove(file.c_str());
 }
 
+TEST(SourceText, TakesNoLinesOfDevicesAndFolders) {
+  // The name may come from a `.file` of somebody's PTX.
+  for (const char *file : {"/dev/zero", "/dev/stdin", "/"})
+    EXPECT_FALSE(readSourceLine(file, 1)) << file;
+}
+
 TEST(Codes, EveryCodeHasItsOwnNumberAndSummary) {
   std::map<unsigned, std::string> seen;
 #define PENSTOCK_CODE(NAME, NUMBER, SUMMARY)                                                       \

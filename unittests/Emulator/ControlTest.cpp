@@ -142,4 +142,14 @@ red.global.add.u32 [%x0], %r1; ret;)",
   EXPECT_EQ(kernel.read<uint32_t>(out, 1)[0], 32u * (20 * 21 / 2));
 }
 
+TEST(Control, SharedVariablesOfOtherKernelsTakeNoRoom) {
+  // 200 KiB each, of 227 KiB; the called function has a variable of its own.
+  std::string head = ".visible .entry other() { .shared .b8 a[204800]; ret; }\n"
+                     ".func called() { .shared .b32 b; .reg .b32 %r; st.shared.u32 [b], 7;\n"
+                     "ld.shared.u32 %r, [b]; ret; }\n";
+  TestKernel kernel(TestKernel::wrap(
+      "{ .shared .b8 a[204800]; st.shared.u32 [a+204796], 1; call called; ret; }", 0, head));
+  EXPECT_CLEAN(kernel.run(1, 1));
+}
+
 } // namespace

@@ -10,6 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
+
 using namespace penstock;
 using namespace penstock::ptx;
 
@@ -128,6 +131,27 @@ TEST(Parser, SurvivesBrokenText) {
     EXPECT_FALSE(r.module) << text;
     EXPECT_FALSE(r.diagnostics.empty()) << text;
   }
+}
+
+/// Seconds of processor time that a module of so many kernels takes, at best.
+double secondsFor(size_t kernels) {
+  std::string text = ".version 9.0\n.target sm_90a\n.address_size 64\n";
+  for (size_t i = 0; i < kernels; ++i)
+    text += ".visible .entry kernel_with_a_long_name_" + std::to_string(i) + "() { ret; }\n";
+  double best = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    std::clock_t begin = std::clock();
+    EXPECT_TRUE(parse(text, "t.ptx").module);
+    best = std::min(best, double(std::clock() - begin) / CLOCKS_PER_SEC);
+  }
+  return best;
+}
+
+TEST(Parser, TimeGrowsWithTheNumberOfKernels) {
+  // 16 times as many take 16 times as long; with a search through all that came
+  // before, more than 150 times.
+  double few = secondsFor(4000), many = secondsFor(64000);
+  EXPECT_LT(many, 48 * few) << few << " s and " << many << " s";
 }
 
 TEST(Table, FormsAreWellFormed) {
