@@ -176,7 +176,8 @@ struct CheckOptions {
   /// kernel's tiles and do not, tiny ones, fewer k tiles than stages, none, and
   /// more than twice the stages.
   std::vector<Shape> shapes = {};
-  /// The first is eager, the second lazy, all others are random.
+  /// The first is eager, the second lazy, all others are random. Beside these, before
+  /// the random ones and with the first kind of data, each warp is starved once.
   int timings = 20;
   uint64_t seed = 1; ///< of the data and of the first random timing
   /// Every timing runs with each of these.
@@ -275,7 +276,7 @@ draw_run(const std::string &kernel, Target target, const Shape &shape,
 struct MutateOptions {
   /// Empty: a few small shapes that reach all of a kernel's loops.
   std::vector<Shape> shapes = {};
-  int timings = 4;
+  int timings = 4; ///< as those of CheckOptions
   uint64_t seed = 1;
   std::vector<std::pair<std::string, std::string>> set = {};
   int jobs = 0;

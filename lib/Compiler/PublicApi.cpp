@@ -54,6 +54,15 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
   auto diagnostics = checkArguments(executable.info, arguments, place);
   if (!diagnostics.empty())
     return diagnostics;
+  if (options.starved_warp >= 0 && executable.devices.empty()) {
+    Diagnostic d;
+    d.code = LaunchTarget;
+    d.place = place.known() ? place : executable.info.place;
+    d.message =
+        "`" + executable.info.name + "` has no warps to starve: it is not a kernel for a GPU";
+    d.helps.push_back("starved_warp is for targets with .emulated()");
+    return {d};
+  }
   if (executable.module) {
     std::lock_guard lock(executable.interpreting);
     InterpretOptions interpreting;
@@ -76,6 +85,7 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
                        : options.completion == Completion::Latest ? emu::Timing::Lazy
                                                                   : emu::Timing::Random;
     emulation.seed = options.seed;
+    emulation.starvedWarp = options.starved_warp;
     emulation.threads = unsigned(std::max(0, options.threads));
     if (options.print)
       emulation.print = [&](const std::string &text) { options.print(text); };

@@ -34,16 +34,8 @@ State::State() {
     deviceChosen = true;
   }
   options.checks = setting("PENSTOCK_EMU_CHECKS") != "0";
-  std::string timing = setting("PENSTOCK_EMU_TIMING");
-  if (timing == "lazy") {
-    options.timing = emu::Timing::Lazy;
-  } else if (timing.rfind("random:", 0) == 0) {
-    options.timing = emu::Timing::Random;
-    options.seed = strtoull(timing.c_str() + 7, nullptr, 0);
-  } else if (timing.rfind("delay:", 0) == 0) {
-    options.timing = emu::Timing::Targeted;
-    options.target = uint32_t(strtoul(timing.c_str() + 6, nullptr, 0));
-  }
+  // penstock-emu has refused what is not a timing.
+  emu::parseTiming(setting("PENSTOCK_EMU_TIMING"), options);
   if (std::string f = setting("PENSTOCK_EMU_FORMAT"); !f.empty())
     format = f;
   options.print = [](const std::string &text) { fputs(text.c_str(), stdout); };

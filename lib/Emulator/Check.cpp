@@ -76,61 +76,60 @@ Place placeOf(const Grid &grid, uint32_t gid, uint32_t lane, uint32_t pc) {
   return place;
 }
 
-template <class Name>
 void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
-                    bool write, Ordered how, Name &&nameOf) {
+                    bool write, Ordered how, MemoryPart memory) {
+  bool byEngine = record.flags & AccessRecord::Engine;
+  const AsyncOp *op = byEngine ? &ex.grid.op(record.cluster, record.agent) : nullptr;
   Finding finding;
   finding.code = how == Ordered::NoFence ? EmuMissingProxyFence : EmuDataRace;
   finding.place = ex.place();
   finding.place.lane = lane;
+  finding.other =
+      op ? placeOf(ex.grid, op->warp, op->lane, op->pc)
+         : placeOf(ex.grid, record.agent, unsigned(__builtin_ctz(record.lanes)), record.pc);
+  finding.memory = std::move(memory);
+  finding.sides = {
+      {{engine ? engine->what : nullptr, write}, {op ? op->what : nullptr, record.isWrite()}}};
   // A loop may run into the same conflict millions of times.
-  bool byEngine = record.flags & AccessRecord::Engine;
-  if (!ex.grid.findings.wants(finding.code, finding.place,
-                              byEngine ? ex.grid.op(record.cluster, record.agent).pc : record.pc))
+  if (ex.grid.findings.count(finding))
     return;
-  std::string where = nameOf(), first, second = write ? "writes" : "reads";
-  Place other;
-  if (byEngine) {
-    const AsyncOp &op = ex.grid.op(record.cluster, record.agent);
-    other = placeOf(ex.grid, op.warp, op.lane, op.pc);
-    first = std::string(op.what) + (record.isWrite() ? " writes" : " reads") + " it asynchronously";
-    if (how == Ordered::No) {
-      if (op.agent[0] || op.readAgent)
-        finding.reason = "nothing orders them: the second access has not "
-                         "waited for the completion of the first";
-      else
-        finding.reason = "nothing orders them: the first access had not "
-                         "completed, and nobody can have waited for it";
-    } else {
-      finding.reason = "a fence.proxy.async is missing between the copy, which "
-                       "works through the generic proxy, and this access "
-                       "through the async proxy";
-    }
-  } else {
-    other = placeOf(ex.grid, record.agent, unsigned(__builtin_ctz(record.lanes)), record.pc);
-    first = record.isWrite() ? "a thread writes it" : "a thread reads it";
-    finding.reason = how == Ordered::NoFence
-                         ? "a fence.proxy.async is missing between the write through the "
-                           "generic proxy and this access through the async proxy"
-                         : "nothing orders them: no barrier, mbarrier or release and "
-                           "acquire leads from the first to the second";
-    if (how == Ordered::No &&
-        record.agent / ex.grid.warpsPerCta != ex.warp.gid / ex.grid.warpsPerCta)
-      finding.reason += " (in different blocks, those of .cta scope do not count)";
-  }
-  finding.message = (how == Ordered::NoFence ? "missing proxy fence on " : "data race on ") +
-                    where + ": " + (engine ? engine->what : "this thread") + " " + second;
-  finding.others.emplace_back(other, first);
-  finding.facts.emplace_back("memory", where);
+  finding.message = how == Ordered::NoFence ? "missing proxy fence on " : "data race on ";
+  if (how == Ordered::NoFence)
+    finding.reason = op ? "a fence.proxy.async is missing between the copy, which works through "
+                          "the generic proxy, and this access through the async proxy"
+                        : "a fence.proxy.async is missing between the write through the generic "
+                          "proxy and this access through the async proxy";
+  else if (op)
+    finding.reason = op->agent[0] || op->readAgent
+                         ? "nothing orders them: the second access has not waited for the "
+                           "completion of the first"
+                         : "nothing orders them: the first access had not completed, and nobody "
+                           "can have waited for it";
+  else
+    finding.reason = "nothing orders them: no barrier, mbarrier or release and acquire leads from "
+                     "the first to the second";
+  if (how == Ordered::No && !op &&
+      record.agent / ex.grid.warpsPerCta != ex.warp.gid / ex.grid.warpsPerCta)
+    finding.reason += " (in different blocks, those of .cta scope do not count)";
   ex.grid.findings.add(std::move(finding));
 }
 
-std::string memoryName(const Grid &grid, const MemRef &ref) {
-  if (ref.space == ptx::Space::Shared)
-    return "shared memory " + sharedName(grid, ref.offset);
-  const Allocation &allocation = *ref.allocation;
-  return "global memory " + (allocation.name.empty() ? hex(allocation.base) : allocation.name) +
-         "+" + std::to_string(ref.offset);
+MemoryPart partOf(const Grid &grid, const MemRef &ref, uint64_t offset) {
+  return ref.space == ptx::Space::Shared ? sharedPart(grid, offset)
+                                         : globalPart(*ref.allocation, offset);
+}
+
+/// A read of what nothing has written.
+void reportUninitialized(Exec &ex, const AsyncOp *engine, MemoryPart memory) {
+  Finding finding;
+  finding.code = EmuUninitialized;
+  finding.place = ex.place();
+  finding.memory = std::move(memory);
+  if (ex.grid.findings.count(finding))
+    return;
+  finding.message = engine ? std::string(engine->what) + " reads " : "read of ";
+  finding.rest = ", which was never written";
+  ex.grid.findings.add(std::move(finding));
 }
 
 /// Enters an access to shared or global memory, by a thread or by \p engine, an
@@ -140,6 +139,7 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
   if (ref.space != ptx::Space::Shared && ref.space != ptx::Space::Global)
     return;
   bool write = access.isWrite();
+  uint64_t at = ref.offset, end = ref.offset + size;
   auto conflict = [&](const AccessRecord &record) {
     uint8_t common = record.flags & access.flags;
     if (common & AccessRecord::Strong)
@@ -149,14 +149,8 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
       return; // one operation does not race with itself
     Ordered how = ordered(ex, lane, engine, record, engine && !engine->generic);
     if (how != Ordered::Yes)
-      reportConflict(ex, lane, engine, record, write, how,
-                     [&] { return memoryName(ex.grid, ref); });
+      reportConflict(ex, lane, engine, record, write, how, partOf(ex.grid, ref, at));
   };
-  auto neverWritten = [&](const char *space, const std::string &where) {
-    ex.report(EmuUninitialized, (engine ? std::string(engine->what) + " reads " : "read of ") +
-                                    space + " memory that was never written, at " + where);
-  };
-  uint64_t at = ref.offset, end = ref.offset + size;
   while (at < end) {
     uint64_t cell = at / 16;
     uint64_t stop = std::min(end, (cell + 1) * 16);
@@ -172,7 +166,8 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
         }
       uint16_t missing = uint16_t(access.bytes & ~ref.cta->shadow.writtenBytes(cell));
       if (missing && !write)
-        neverWritten("shared", sharedName(ex.grid, cell * 16 + unsigned(__builtin_ctz(missing))));
+        reportUninitialized(ex, engine,
+                            partOf(ex.grid, ref, cell * 16 + unsigned(__builtin_ctz(missing))));
       ex.cluster.effort += ref.cta->shadow.access(cell, access, conflict);
     } else {
       auto &written = ref.allocation->written;
@@ -181,7 +176,7 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
           if (write) {
             written[b] = 1;
           } else if (!written[b]) {
-            neverWritten("global", hex(ref.allocation->base + b));
+            reportUninitialized(ex, engine, partOf(ex.grid, ref, b));
             break;
           }
       }
@@ -200,16 +195,6 @@ bool knows(const Clock &clock, const AsyncOp &op, bool readsOnly) {
     if (op.agent[i] && clock.agent(op.agent[i]) >= op.count[i])
       return true;
   return readsOnly && op.readAgent && clock.agent(op.readAgent) >= op.readCount;
-}
-
-std::string sharedName(const Grid &grid, uint64_t offset) {
-  const SharedSymbol *best = nullptr;
-  for (const SharedSymbol &symbol : grid.program->sharedSymbols)
-    if (symbol.offset <= offset && (!best || symbol.offset >= best->offset))
-      best = &symbol;
-  if (!best)
-    return "shared address " + hex(offset);
-  return best->name + "+" + std::to_string(offset - best->offset);
 }
 
 bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, unsigned size,
@@ -416,18 +401,13 @@ void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, unsigned lane16
   access.flags = uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine);
   size_t cell = size_t(lane16) * 512 + column;
   if (!write && !cta.tensor->shadow.writtenBytes(cell))
-    ex.report(EmuUninitialized, std::string(engine.what) +
-                                    " reads tensor memory that was never written, column " +
-                                    std::to_string(column));
+    reportUninitialized(ex, &engine, tensorPart(ex.grid, column));
   ex.cluster.effort += cta.tensor->shadow.access(cell, access, [&](const AccessRecord &record) {
     if (record.agent == op && record.cluster == ex.cluster.index)
       return;
     Ordered how = ordered(ex, lane, &engine, record, false);
     if (how != Ordered::Yes)
-      reportConflict(ex, lane, &engine, record, write, how, [&] {
-        return "tensor memory, lanes " + std::to_string(lane16 * 16) + " to " +
-               std::to_string(lane16 * 16 + 15) + ", column " + std::to_string(column);
-      });
+      reportConflict(ex, lane, &engine, record, write, how, tensorPart(ex.grid, column));
   });
 }
 

@@ -34,9 +34,6 @@ struct MemRef {
 bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, unsigned size,
              unsigned align, MemRef &ref);
 
-/// An offset in shared memory in words: "smem+1024".
-std::string sharedName(const Grid &grid, uint64_t offset);
-
 // Views -----------------------------------------------------------------------
 
 /// What the lanes of \p mask know, and their own accesses, go into \p into.

@@ -100,9 +100,8 @@ void barrier(Exec &ex, const DInst &inst) {
   }
   if (!split.round->done) {
     unsigned id = unsigned(ex.value(inst.ops[0], ex.firstLane()));
-    ex.block("barrier " + std::to_string(id) + ": " + std::to_string(split.round->arrived) +
-             " of " + std::to_string(expectedThreads(ex.cta, *split.round)) +
-             " threads have arrived");
+    ex.block(namedBarrier(ex.grid, id) + ": " + std::to_string(split.round->arrived) + " of " +
+             std::to_string(expectedThreads(ex.cta, *split.round)) + " threads have arrived");
     return;
   }
   std::shared_ptr<BarrierRound> round = std::move(split.round);

@@ -54,7 +54,8 @@ void checkBusyRegisters(Exec &ex, const DInst &inst) {
     finding.message = "a register is used while " + name + " owns it";
     Place issued = ex.place();
     issued.pc = owner;
-    finding.others.emplace_back(issued, name + " was issued here");
+    finding.other = issued;
+    finding.otherText = name + " was issued here";
     finding.reason = std::string("wait for it with ") + wait + " first";
     ex.grid.findings.add(std::move(finding));
   };

@@ -5,17 +5,26 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Emulator/Findings.h"
+#include "Diagnostics/Codes.h"
+#include "Emulator/Launch.h"
 #include "Emulator/Program.h"
 
+#include <algorithm>
 #include <tuple>
 
 namespace penstock::emu {
 namespace {
 
-auto order(const Place &p) { return std::make_tuple(p.z, p.y, p.x, p.warp, p.lane); }
+/// Instructions that one launch remembers in conflict with each other.
+constexpr size_t maxSites = 1u << 14;
 
 const ptx::Instruction *instruction(const Program &program, uint32_t pc) {
   return pc < program.code.size() ? program.code[pc].source : nullptr;
+}
+
+/// Whether an instruction has a line in a source, beside that of the PTX.
+bool hasSource(const Program &program, const ptx::Instruction &inst) {
+  return inst.loc.line && program.module->files.count(inst.loc.file);
 }
 
 /// Where a reader wants to look: the source line if there is one, else the PTX.
@@ -23,9 +32,8 @@ SourcePlace bestPlace(const Program &program, uint32_t pc) {
   const ptx::Instruction *inst = instruction(program, pc);
   if (!inst)
     return program.module->place(0);
-  auto file = program.module->files.find(inst->loc.file);
-  if (inst->loc.line && file != program.module->files.end())
-    return {file->second, inst->loc.line, inst->loc.column};
+  if (hasSource(program, *inst))
+    return {program.module->files.at(inst->loc.file), inst->loc.line, inst->loc.column};
   return program.module->place(inst->line, inst->column);
 }
 
@@ -36,88 +44,223 @@ std::string ptxPlace(const Program &program, uint32_t pc) {
   return program.module->name + ":" + std::to_string(inst->line) + " `" + inst->opcode + "`";
 }
 
+std::array<uint32_t, 3> blockOf(const Place &place) { return {place.z, place.y, place.x}; }
+
+std::string blockText(const std::array<uint32_t, 3> &block) {
+  return "(" + std::to_string(block[2]) + "," + std::to_string(block[1]) + "," +
+         std::to_string(block[0]) + ")";
+}
+
 } // namespace
 
-std::string describe(const Place &p) {
-  return "block (" + std::to_string(p.x) + "," + std::to_string(p.y) + "," + std::to_string(p.z) +
-         ") warp " + std::to_string(p.warp) + " lane " + std::to_string(p.lane);
+Findings::Line Findings::lineOf(uint32_t pc) const {
+  const ptx::Instruction *inst = instruction(*program, pc);
+  if (!inst)
+    return {0, 0};
+  return hasSource(*program, *inst) ? Line{inst->loc.file + 1, inst->loc.line}
+                                    : Line{0, inst->line};
+}
+
+Findings::Key Findings::keyOf(const Finding &finding) const {
+  Line first = lineOf(finding.place.pc);
+  Line second = finding.other ? lineOf(finding.other->pc) : first;
+  return {finding.code, std::min(first, second), std::max(first, second)};
+}
+
+void Findings::merge(Group &group, const Finding &finding) {
+  ++group.count;
+  group.blocks.insert(blockOf(finding.place));
+  if (finding.memory)
+    group.memory.add(*finding.memory);
+  // The two accesses may come in either order.
+  bool swapped = finding.other && lineOf(finding.place.pc) != lineOf(group.finding.place.pc);
+  auto note = [&](size_t which, const Place &place) {
+    Side &side = group.sides[swapped ? 1 - which : which];
+    side.warps.insert(place.warp);
+    if (finding.sides)
+      ((*finding.sides)[which].write ? side.writes : side.reads) = true;
+  };
+  note(0, finding.place);
+  if (!finding.other)
+    return;
+  note(1, *finding.other);
+  bool sameBlock = blockOf(finding.place) == blockOf(*finding.other);
+  group.acrossBlocks |= !sameBlock;
+  group.withinWarps &= sameBlock && finding.place.warp == finding.other->warp;
+}
+
+bool Findings::count(const Finding &finding) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto ptxLine = [&](uint32_t pc) {
+    const ptx::Instruction *inst = instruction(*program, pc);
+    return inst ? inst->line : 0;
+  };
+  if (sites.size() < maxSites)
+    sites.insert(
+        {finding.code, ptxLine(finding.place.pc), finding.other ? ptxLine(finding.other->pc) : 0});
+  Key key = keyOf(finding);
+  auto it = groups.find(key);
+  if (it == groups.end())
+    return crowded(key);
+  merge(it->second, finding);
+  return true;
 }
 
 void Findings::add(Finding finding) {
-  std::lock_guard<std::mutex> lock(mutex);
-  Key key{finding.code, finding.place.pc, finding.others.empty() ? 0 : finding.others[0].first.pc};
-  auto it = found.find(key);
-  if (it == found.end()) {
-    if (!crowded(key))
-      found.emplace(key, std::make_pair(std::move(finding), 1u));
+  if (count(finding))
     return;
-  }
-  ++it->second.second;
-  if (order(finding.place) < order(it->second.first.place))
-    it->second.first = std::move(finding);
-}
-
-bool Findings::wants(unsigned code, const Place &place, uint32_t other) {
   std::lock_guard<std::mutex> lock(mutex);
-  Key key{code, place.pc, other};
-  auto it = found.find(key);
-  if (it == found.end())
-    return !crowded(key);
-  if (order(place) < order(it->second.first.place))
-    return true;
-  ++it->second.second;
-  return false;
+  Group &group = groups[keyOf(finding)];
+  if (!group.count)
+    group.finding = finding;
+  merge(group, finding);
 }
 
 /// One wrong instruction may clash with a hundred others: a few say enough.
 bool Findings::crowded(const Key &key) const {
   unsigned alike = 0;
-  for (auto at = found.lower_bound(Key{key.code, key.pc, 0});
-       at != found.end() && at->first.code == key.code && at->first.pc == key.pc; ++at)
-    ++alike;
-  return found.size() >= limit || alike >= 4;
+  for (const auto &[other, group] : groups)
+    alike += other.code == key.code && (other.first == key.first || other.second == key.first ||
+                                        other.first == key.second || other.second == key.second);
+  return groups.size() >= limit || alike >= 8;
 }
 
 size_t Findings::size() const {
   std::lock_guard<std::mutex> lock(mutex);
-  return found.size();
+  return groups.size();
 }
 
-std::vector<Diagnostic> Findings::take(const Program &program, const std::string &timing) {
+/// A read that is in conflict with a write may also come before it. That is the same
+/// mistake, seen once more.
+void Findings::foldEarlyReads() {
+  std::erase_if(groups, [&](const auto &entry) {
+    const auto &[key, early] = entry;
+    if (key.code != EmuUninitialized)
+      return false;
+    for (auto &[other, group] : groups)
+      if ((other.code == EmuDataRace || other.code == EmuMissingProxyFence) &&
+          (other.first == key.first || other.second == key.first) &&
+          group.memory.meets(early.memory)) {
+        group.early += early.count;
+        return true;
+      }
+    return false;
+  });
+}
+
+/// "warps 4 to 7 read it", "tcgen05.mma of warp 1 writes it asynchronously".
+std::string Findings::sideText(const Group &group, size_t which) const {
+  const Side &side = group.sides[which];
+  const char *engine = (*group.finding.sides)[which].engine;
+  std::string who = warpsText(side.warps);
+  if (group.withinWarps && !engine)
+    who = which ? "other lanes of the same " + std::string(side.warps.size() > 1 ? "warps" : "warp")
+                : "lanes of " + who;
+  else if (which && group.acrossBlocks)
+    who += " of other blocks";
+  bool plural = !engine && (side.warps.size() > 1 || group.withinWarps);
+  std::string does = side.reads && side.writes ? (plural ? "read and write" : "reads and writes")
+                     : side.writes             ? (plural ? "write" : "writes")
+                                               : (plural ? "read" : "reads");
+  return (engine ? std::string(engine) + " of " : "") + who + " " + does + " it" +
+         (engine && which ? " asynchronously" : "");
+}
+
+Diagnostic Findings::describe(const Group &group, const std::string &timing) const {
+  const Finding &finding = group.finding;
+  Diagnostic d;
+  d.code = finding.code;
+  d.severity = finding.severity;
+  d.place = bestPlace(*program, finding.place.pc);
+  d.message = finding.message + group.memory.text() + finding.rest;
+  if (finding.sides)
+    d.message += ": " + sideText(group, 0);
+  else if (!finding.saysWho)
+    d.message += ", " + warpsText(group.sides[0].warps);
+  if (group.count > 1)
+    d.message += ", " + std::to_string(group.count) + " times";
+  if (blocks > 1)
+    d.message += group.blocks.size() == 1
+                     ? " in block " + blockText(*group.blocks.begin())
+                     : " in " + std::to_string(group.blocks.size()) + " blocks from " +
+                           blockText(*group.blocks.begin()) + " on";
+  d.message += ", " + timing;
+  const ptx::Instruction *inst = instruction(*program, finding.place.pc);
+  if (inst)
+    d.label = hasSource(*program, *inst) ? ptxPlace(*program, finding.place.pc) : inst->opcode;
+  auto addNote = [&](const Place &place, const std::string &text) {
+    DiagnosticNote note;
+    note.place = bestPlace(*program, place.pc);
+    note.message = text + " (" + ptxPlace(*program, place.pc) + ")";
+    d.notes.push_back(std::move(note));
+  };
+  if (finding.other)
+    addNote(*finding.other, finding.sides ? sideText(group, 1) : finding.otherText);
+  for (const auto &[place, text] : finding.others)
+    addNote(place, text);
+  std::string reason = finding.reason;
+  if (group.early)
+    reason += (reason.empty() ? "" : "; ") + std::to_string(group.early) +
+              " reads came before anything was written";
+  if (!reason.empty())
+    d.helps.push_back(reason);
+  auto fact = [&](const char *key, std::string value) { d.facts.emplace_back(key, value); };
+  if (!group.memory.empty())
+    fact("memory", group.memory.text());
+  if (inst)
+    fact("ptx_line", std::to_string(inst->line));
+  const ptx::Instruction *otherInst =
+      finding.other ? instruction(*program, finding.other->pc) : nullptr;
+  if (otherInst)
+    fact("other_ptx_line", std::to_string(otherInst->line));
+  fact("warps", warpsText(group.sides[0].warps));
+  if (finding.other)
+    fact("other_warps", warpsText(group.sides[1].warps));
+  fact("blocks", std::to_string(group.blocks.size()));
+  fact("timing", timing);
+  fact("occurrences", std::to_string(group.count));
+  return d;
+}
+
+std::vector<Diagnostic> Findings::take(const std::string &timing) {
   std::lock_guard<std::mutex> lock(mutex);
+  foldEarlyReads();
   std::vector<Diagnostic> list;
-  for (auto &[key, entry] : found) {
-    Finding &finding = entry.first;
-    Diagnostic d;
-    d.code = finding.code;
-    d.severity = finding.severity;
-    d.place = bestPlace(program, finding.place.pc);
-    d.message = finding.message + ", " + describe(finding.place) + ", " + timing;
-    const ptx::Instruction *inst = instruction(program, finding.place.pc);
-    d.label = inst ? inst->opcode : "";
-    DiagnosticNote here;
-    here.message = "at " + ptxPlace(program, finding.place.pc);
-    d.notes.push_back(std::move(here));
-    for (auto &[place, text] : finding.others) {
-      DiagnosticNote note;
-      note.place = bestPlace(program, place.pc);
-      note.message = text + " (" + describe(place) + ", " + ptxPlace(program, place.pc) + ")";
-      d.notes.push_back(std::move(note));
-    }
-    if (!finding.reason.empty())
-      d.helps.push_back(finding.reason);
-    d.facts = finding.facts;
-    if (inst)
-      d.facts.emplace_back("ptx_line", std::to_string(inst->line));
-    if (!finding.others.empty())
-      if (auto *other = instruction(program, finding.others[0].first.pc))
-        d.facts.emplace_back("other_ptx_line", std::to_string(other->line));
-    d.facts.emplace_back("timing", timing);
-    d.facts.emplace_back("occurrences", std::to_string(entry.second));
-    list.push_back(std::move(d));
-  }
-  found.clear();
+  for (const auto &[key, group] : groups)
+    list.push_back(describe(group, timing));
+  groups.clear();
+  sortFindings(list);
   return list;
+}
+
+std::vector<FindingSite> Findings::takeSites() {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::vector<FindingSite> list;
+  for (const auto &[code, line, other] : sites)
+    list.push_back({code, line, other});
+  sites.clear();
+  return list;
+}
+
+std::array<SourcePlace, 2> findingLines(const Diagnostic &finding) {
+  std::array<SourcePlace, 2> lines = {
+      finding.place, finding.notes.empty() ? finding.place : finding.notes[0].place};
+  for (SourcePlace &line : lines)
+    line.column = 0;
+  if (std::tie(lines[1].file, lines[1].line) < std::tie(lines[0].file, lines[0].line))
+    std::swap(lines[0], lines[1]);
+  return lines;
+}
+
+void sortFindings(std::vector<Diagnostic> &findings) {
+  std::sort(findings.begin(), findings.end(), [](const Diagnostic &a, const Diagnostic &b) {
+    auto orderOf = [](const Diagnostic &d) { return std::tie(d.place.file, d.place.line, d.code); };
+    if (orderOf(a) != orderOf(b))
+      return orderOf(a) < orderOf(b);
+    SourcePlace first = findingLines(a)[1], second = findingLines(b)[1];
+    return std::tie(first.file, first.line, a.message) <
+           std::tie(second.file, second.line, b.message);
+  });
 }
 
 } // namespace penstock::emu

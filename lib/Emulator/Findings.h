@@ -6,23 +6,29 @@
 //===----------------------------------------------------------------------===//
 //
 // Findings come from several host threads and the same mistake shows up for
-// every block and iteration. The collector keeps the first of each kind and
-// pair of places, in an order that does not depend on the host's threads.
+// every thread, block and iteration. The collector puts together those of one
+// code and one pair of source lines, whichever of them came first: a group says
+// how often, which warps and what memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_EMULATOR_FINDINGS_H
 #define PENSTOCK_EMULATOR_FINDINGS_H
 
 #include "Diagnostics/Diagnostic.h"
+#include "Emulator/Names.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace penstock::emu {
 
+struct FindingSite;
 struct Program;
 
 /// Who was where.
@@ -32,44 +38,84 @@ struct Place {
   uint32_t warp = 0, lane = 0;
 };
 
+/// One of two accesses that are in conflict.
+struct ConflictSide {
+  const char *engine = nullptr; ///< the operation; null: a thread
+  bool write = false;
+};
+
 struct Finding {
   unsigned code = 0;
   Severity severity = Severity::Error;
   Place place;
-  std::string message;
-  /// Further places with what happened there.
+  /// A second place of the same mistake.
+  std::optional<Place> other;
+  /// What happened at `place`, without who and when. The memory, if there is one,
+  /// stands between the two parts.
+  std::string message, rest;
+  std::optional<MemoryPart> memory;
+  std::string otherText; ///< what happened at `other`
+  /// Of conflicts: what happens at `place` and `other`, in place of texts.
+  std::optional<std::array<ConflictSide, 2>> sides;
+  /// Further places with what happened there; the message says who.
   std::vector<std::pair<Place, std::string>> others;
+  bool saysWho = false;
   std::string reason; ///< why the places are unordered, what to do
-  std::vector<std::pair<std::string, std::string>> facts;
 };
 
 class Findings {
 public:
   void add(Finding finding);
-  /// Whether a finding of \p code at \p place, with the other place \p other, would
-  /// be kept. If not it has been counted, and need not be put into words.
-  bool wants(unsigned code, const Place &place, uint32_t other);
+  /// Counts one more of a group that is known, or one too many; false if it is new
+  /// and has to be added, with its texts.
+  bool count(const Finding &finding);
   size_t size() const;
   bool full() const { return size() >= limit; }
-  /// Everything found, as diagnostics with PTX and source lines.
-  std::vector<Diagnostic> take(const Program &program, const std::string &timing);
+  /// Everything found, as diagnostics with source and PTX lines, in the order of
+  /// source lines.
+  std::vector<Diagnostic> take(const std::string &timing);
+  /// The same, instruction by instruction.
+  std::vector<FindingSite> takeSites();
 
   size_t limit = 50;
+  const Program *program = nullptr;
+  uint64_t blocks = 1; ///< of the launch
 
 private:
+  /// A line of a source file, or of the PTX where there is none.
+  using Line = std::pair<uint32_t, uint32_t>;
   struct Key {
     unsigned code;
-    uint32_t pc, other;
+    Line first, second; ///< in order
     auto operator<=>(const Key &) const = default;
   };
+  /// All that was done at one of the two lines.
+  struct Side {
+    std::set<uint32_t> warps;
+    bool reads = false, writes = false;
+  };
+  struct Group {
+    Finding finding; ///< the first
+    uint64_t count = 0;
+    std::array<Side, 2> sides; ///< of its place and of its other place
+    std::set<std::array<uint32_t, 3>> blocks;
+    MemoryParts memory;
+    bool withinWarps = true; ///< both accesses are by threads of one warp
+    bool acrossBlocks = false;
+    uint64_t early = 0; ///< reads that came before anything was written
+  };
+  Line lineOf(uint32_t pc) const;
+  Key keyOf(const Finding &finding) const;
   bool crowded(const Key &key) const;
+  void merge(Group &group, const Finding &finding);
+  void foldEarlyReads();
+  Diagnostic describe(const Group &group, const std::string &timing) const;
+  std::string sideText(const Group &group, size_t which) const;
 
   mutable std::mutex mutex;
-  std::map<Key, std::pair<Finding, unsigned>> found; ///< with multiplicity
+  std::map<Key, Group> groups;
+  std::set<std::array<uint32_t, 3>> sites; ///< code and PTX lines
 };
-
-/// "block (1,0,0) warp 3 lane 0".
-std::string describe(const Place &place);
 
 } // namespace penstock::emu
 

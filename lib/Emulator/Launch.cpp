@@ -17,24 +17,6 @@
 namespace penstock::emu {
 namespace {
 
-std::string timingName(const LaunchOptions &options) {
-  char seed[32];
-  snprintf(seed, sizeof seed, "0x%llx", (unsigned long long)options.seed);
-  switch (options.timing) {
-  case Timing::Eager:
-    return "eager timing";
-  case Timing::Lazy:
-    return "lazy timing";
-  case Timing::Random:
-    return std::string("random timing, seed ") + seed;
-  case Timing::Targeted:
-    return "timing that delays operation " + std::to_string(options.target);
-  case Timing::Paced:
-    return "timing by latencies";
-  }
-  return "";
-}
-
 Diagnostic launchError(const ptx::Module &module, std::string message) {
   Diagnostic d;
   d.code = EmuBadLaunch;
@@ -92,11 +74,15 @@ bool prepare(Grid &grid, Report &report) {
   }
   grid.threadsPerCta = uint32_t(threads);
   grid.warpsPerCta = uint32_t((threads + 31) / 32);
+  if (grid.options.starvedWarp >= int64_t(grid.warpsPerCta * grid.ctasPerCluster))
+    return refuse("the timing starves warp " + std::to_string(grid.options.starvedWarp) +
+                  " of a cluster; it has " +
+                  std::to_string(grid.warpsPerCta * grid.ctasPerCluster) + " warps");
   uint64_t shared = sharedReserved + program.sharedStatic;
-  if (config.dynamicShared) {
-    shared = (shared + program.sharedAlign - 1) / program.sharedAlign * program.sharedAlign;
-    shared += config.dynamicShared;
-  }
+  grid.dynamicBase =
+      uint32_t((shared + program.sharedAlign - 1) / program.sharedAlign * program.sharedAlign);
+  if (config.dynamicShared)
+    shared = uint64_t(grid.dynamicBase) + config.dynamicShared;
   if (shared - sharedReserved > grid.device->maxShared)
     return refuse("the block needs " + std::to_string(shared - sharedReserved) +
                   " bytes of shared memory; it may have " + std::to_string(grid.device->maxShared));
@@ -146,6 +132,9 @@ void runSerial(Grid &grid) {
   if (grid.program->usesLaunchControl)
     room = std::min(room, std::max(1u, grid.numClusters / 3));
   std::vector<std::unique_ptr<Cluster>> resident;
+  // A starved warp gets its turn when no cluster has anything else to do.
+  bool starving = grid.options.starvedWarp >= 0;
+  grid.onlyOthers = starving;
   while (!grid.abort) {
     while (resident.size() < room) {
       uint32_t index;
@@ -163,13 +152,17 @@ void runSerial(Grid &grid) {
     }
     if (resident.empty())
       return;
+    bool worked = false;
     for (size_t i = 0; i < resident.size();) {
+      uint64_t before = resident[i]->instructions + resident[i]->progress;
       resident[i]->run(true);
+      worked |= resident[i]->instructions + resident[i]->progress != before;
       if (resident[i]->finished)
         resident.erase(resident.begin() + int64_t(i));
       else
         ++i;
     }
+    grid.onlyOthers = starving && worked;
   }
 }
 
@@ -260,6 +253,8 @@ Report Device::launch(LoadedModule &module, const std::string &kernel, const Lau
   grid.findings.limit = options.maxFindings;
   if (!prepare(grid, report))
     return report;
+  grid.findings.program = program.get();
+  grid.findings.blocks = uint64_t(grid.numClusters) * grid.ctasPerCluster;
   grid.ops.resize(grid.numClusters);
   if (options.checks)
     for (Allocation *allocation : memory.all())
@@ -268,7 +263,8 @@ Report Device::launch(LoadedModule &module, const std::string &kernel, const Lau
     runSerial(grid);
   else
     runParallel(grid);
-  report.findings = grid.findings.take(*program, timingName(options));
+  report.sites = grid.findings.takeSites();
+  report.findings = grid.findings.take(timingName(options, grid.warpsPerCta));
   report.completed = !grid.abort;
   report.stats.instructions = grid.instructions;
   report.stats.spent = grid.spent;

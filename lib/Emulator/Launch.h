@@ -63,6 +63,9 @@ struct LaunchOptions {
   uint64_t seed = 1;
   /// Targeted: the ordinal of the delayed operation in its cluster.
   uint32_t target = 0;
+  /// A warp of each cluster, counted through its blocks, that runs only when no other
+  /// warp and no engine can; negative: none. Paced does not take it.
+  int32_t starvedWarp = -1;
   /// Races, initialisation, misuse. Without checks only what stops execution
   /// is reported (bounds, deadlock, illegal operands).
   bool checks = true;
@@ -85,12 +88,27 @@ struct LaunchOptions {
   uint32_t traceBlock = 0; ///< of the grid, x first
 };
 
+/// A name for a piece of memory or for a barrier, for messages. Whoever compiled the
+/// kernel knows them; without them messages name variables of the PTX and offsets.
+struct Symbol {
+  enum Kind : uint8_t {
+    Shared,      ///< bytes from the start of the block's dynamic shared memory
+    Tensor,      ///< columns of tensor memory
+    NamedBarrier ///< the numbers of bar.sync
+  };
+  Kind kind = Shared;
+  std::string name;
+  uint32_t first = 0, size = 0;
+  uint32_t slot = 0; ///< the size of each element of an array; 0: there is one
+};
+
 struct LaunchConfig {
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::array<uint32_t, 3> block = {1, 1, 1};
   std::array<uint32_t, 3> cluster = {0, 0, 0}; ///< 0: the kernel's own, or 1
   uint32_t dynamicShared = 0;
   std::vector<uint8_t> params; ///< laid out as the kernel declares them
+  std::vector<Symbol> symbols;
 };
 
 struct LaunchStats {
@@ -101,8 +119,18 @@ struct LaunchStats {
   double seconds = 0;
 };
 
+/// Instructions that a finding is about, by their lines of the PTX; the second is 0
+/// where there is one.
+struct FindingSite {
+  unsigned code = 0;
+  uint32_t line = 0, otherLine = 0;
+};
+
 struct Report {
+  /// Those of one code and one pair of source lines are one, in the order of lines.
   std::vector<Diagnostic> findings;
+  /// The same, instruction by instruction.
+  std::vector<FindingSite> sites;
   LaunchStats stats;
   /// All blocks ran to their end, whatever was found on the way.
   bool completed = false;
@@ -148,6 +176,27 @@ public:
   bool write(uint64_t address, const void *from, uint64_t size);
   bool read(uint64_t address, void *to, uint64_t size) const;
 };
+
+/// "eager", "lazy", "random:SEED", "delay:OPERATION", "starve:WARP".
+bool parseTiming(const std::string &text, LaunchOptions &options);
+/// The timings that kernels are tried in: `count` that are eager, lazy and then random
+/// from `seed` on, and before the random ones each of the warps of a cluster starved.
+struct TimingSequence {
+  uint64_t count = 1;
+  uint32_t warps = 0;
+  uint64_t seed = 1;
+
+  uint64_t size() const { return count + warps; }
+  LaunchOptions operator[](uint64_t index) const;
+};
+/// For messages: "eager timing that starves warp 3".
+std::string timingName(const LaunchOptions &options, uint32_t warpsPerBlock);
+
+/// The lines of a finding, in order, without columns: with its code they tell it from
+/// others.
+std::array<SourcePlace, 2> findingLines(const Diagnostic &finding);
+/// By source line, then code.
+void sortFindings(std::vector<Diagnostic> &findings);
 
 /// Lays out arguments: append values in order, each aligned to its size.
 class ParamPacker {

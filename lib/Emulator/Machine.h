@@ -242,6 +242,7 @@ struct Cluster {
   uint64_t effort = 0;
   uint64_t counted = 0, charged = 0; ///< of both, added to the grid's
   uint64_t lastProgress = 0, stalledSince = 0;
+  bool held = false; ///< Grid::onlyOthers let nothing happen in the last step
   size_t cursor = 0; ///< round robin over warps
   bool finished = false;
   bool stopped = false; ///< after a fatal finding
@@ -252,6 +253,7 @@ struct Cluster {
 
   /// What the instructions were worth: 32 steps of work count as one more.
   uint64_t spent() const { return instructions + effort / 32; }
+  bool starves(const Warp &warp) const;
   uint64_t random();
   uint64_t newAgent() { return uint64_t(index + 1) << 32 | nextAgent++; }
   /// One that counts tcgen05 operations.
@@ -285,6 +287,9 @@ struct Grid {
   uint32_t tracedCluster = 0;
   uint32_t threadsPerCta = 1, warpsPerCta = 1;
   uint32_t sharedBytes = 0;
+  uint32_t dynamicBase = 0; ///< where dynamic shared memory begins
+  /// Clusters take turns and a warp is starved: leave it out for now.
+  bool onlyOthers = false;
   Findings findings;
   std::atomic<uint64_t> instructions{0}, spent{0};
   std::atomic<bool> abort{false};

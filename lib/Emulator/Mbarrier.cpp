@@ -92,7 +92,8 @@ Mbarrier *findMbarrier(Exec &ex, unsigned lane, ptx::Space space, uint64_t addre
       init.pc = barrier.initPc;
       init.lane = barrier.initLane;
       init.warp = barrier.initWarp % ex.grid.warpsPerCta;
-      finding.others.emplace_back(init, "initialised here");
+      finding.other = init;
+      finding.otherText = "initialised here";
       finding.reason = "put fence.mbarrier_init and a barrier between them";
       ex.grid.findings.add(std::move(finding));
     }

@@ -34,6 +34,10 @@ constexpr uint32_t hopelessPolls = 2000;
 
 } // namespace
 
+bool Cluster::starves(const Warp &warp) const {
+  return int64_t(warp.gid - firstWarp) == grid->options.starvedWarp;
+}
+
 uint64_t Cluster::random() { // splitmix64
   uint64_t z = (rng += 0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -169,6 +173,9 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
   uint32_t size = uint32_t(grid->program->code.size());
   Exec ex{*grid, *this, *warp.cta, warp, splitIndex, 0, 0, nullptr, true, false};
   warp.splits[splitIndex].blocked = false;
+  // A starved warp yields as soon as others may be able to go on.
+  bool yields = starves(warp);
+  uint64_t before = progress;
   uint64_t enough = effort + 32 * uint64_t(quantum);
   for (unsigned n = 0; n < quantum && effort <= enough; ++n) {
     Split &split = warp.splits[splitIndex];
@@ -200,7 +207,7 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
     inst.run(ex, inst);
     if (ex.advance)
       ++warp.splits[splitIndex].pc;
-    if (ex.yield)
+    if (ex.yield || (yields && progress != before))
       return true;
   }
   return true;
@@ -214,18 +221,20 @@ bool Cluster::step() {
     Warp *warp;
     size_t split;
   };
-  thread_local std::vector<Candidate> ready;
+  thread_local std::vector<Candidate> ready, starved;
   ready.clear();
-  bool allPoll = true, hopeless = true;
+  starved.clear();
+  bool allPoll = true, starvedPolls = true, hopeless = true;
   for (auto &cta : ctas)
     for (auto &warp : cta->warps)
       for (size_t s = 0; s < warp->splits.size(); ++s) {
         Split &split = warp->splits[s];
         if (split.blocked && split.triedAt >= progress)
           continue;
-        ready.push_back({warp.get(), s});
+        bool last = starves(*warp);
+        (last ? starved : ready).push_back({warp.get(), s});
         bool polls = split.polledAt == progress && split.polls >= idlePolls;
-        allPoll &= polls;
+        (last ? starvedPolls : allPoll) &= polls;
         hopeless &= polls && split.polls >= hopelessPolls;
       }
   thread_local std::vector<size_t> heads;
@@ -242,6 +251,14 @@ bool Cluster::step() {
       if (heads.size() >= 64)
         break;
     }
+  }
+  // Nothing else can go on: the starved warp's turn, beside those that poll.
+  if (allPoll && heads.empty()) {
+    held = grid->onlyOthers && !(ready.empty() && starved.empty());
+    if (held)
+      return false;
+    ready.insert(ready.end(), starved.begin(), starved.end());
+    allPoll = starvedPolls;
   }
   if (heads.empty() && (ready.empty() || (allPoll && hopeless && !grid->program->crossCta)))
     return false;
@@ -261,7 +278,8 @@ bool Cluster::step() {
 }
 
 void Cluster::run(bool slice) {
-  unsigned steps = 0;
+  // Where a starved warp may run, others are asked again at once.
+  unsigned steps = 0, sliceSteps = grid->options.starvedWarp < 0 || grid->onlyOthers ? 64 : 1;
   uint64_t chargeAt = std::min<uint64_t>(100000, grid->options.maxInstructions / 4);
   while (!stopped && !grid->abort.load(std::memory_order_relaxed)) {
     if (liveWarps == 0 && events.empty()) {
@@ -269,6 +287,8 @@ void Cluster::run(bool slice) {
       break;
     }
     if (!step()) {
+      if (held)
+        return;
       reportDeadlock();
       stopped = true;
       grid->abort = true;
@@ -287,7 +307,7 @@ void Cluster::run(bool slice) {
         grid->abort = true;
       }
     }
-    if (slice && ++steps >= 64)
+    if (slice && ++steps >= sliceSteps)
       return;
   }
   grid->instructions += instructions - counted;
@@ -295,51 +315,6 @@ void Cluster::run(bool slice) {
   counted = instructions;
   charged = spent();
   finished = true;
-}
-
-/// Where a split waits: who polls is somewhere in the loop around its poll.
-static Place waitingPlace(const Cta &cta, const Warp &warp, const Split &split) {
-  uint32_t pc = split.blocked || !split.polls ? split.pc : split.pollPc;
-  return {pc, cta.id[0], cta.id[1], cta.id[2], warp.index, unsigned(__builtin_ctz(split.mask))};
-}
-
-void Cluster::reportStall() {
-  Finding finding;
-  finding.code = EmuNoProgress;
-  finding.message = "no progress: the instruction budget is used up";
-  for (auto &cta : ctas)
-    for (auto &warp : cta->warps)
-      for (Split &split : warp->splits) {
-        Place place = waitingPlace(*cta, *warp, split);
-        if (finding.others.empty())
-          finding.place = place;
-        if (finding.others.size() < 16)
-          finding.others.emplace_back(place,
-                                      split.blocked ? "waits for " + split.waitsFor : "runs");
-      }
-  grid->findings.add(std::move(finding));
-}
-
-void Cluster::reportDeadlock() {
-  Finding finding;
-  finding.code = EmuDeadlock;
-  std::string waits;
-  bool first = true;
-  for (auto &cta : ctas)
-    for (auto &warp : cta->warps)
-      for (Split &split : warp->splits) {
-        Place place = waitingPlace(*cta, *warp, split);
-        if (first) {
-          finding.place = place;
-          finding.message = "deadlock: a thread waits for " + split.waitsFor;
-          first = false;
-        } else if (finding.others.size() < 32) {
-          finding.others.emplace_back(place, "waits for " + split.waitsFor);
-        }
-      }
-  finding.reason = "no thread can run and nothing is in flight that could wake "
-                   "one";
-  grid->findings.add(std::move(finding));
 }
 
 /// The end of a cluster: what was left behind.

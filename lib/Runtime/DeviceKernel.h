@@ -52,6 +52,19 @@ struct ParameterField {
   unsigned offset = 0;
 };
 
+/// What the user calls a piece of a block's storage, for findings of the emulator.
+struct StorageName {
+  enum Kind : uint8_t {
+    Shared,      ///< bytes of dynamic shared memory
+    Tensor,      ///< columns of tensor memory
+    NamedBarrier ///< numbers of barriers
+  };
+  Kind kind = Shared;
+  std::string name;
+  uint32_t first = 0, size = 0;
+  uint32_t slot = 0; ///< the size of each slot or barrier of an array; 0: it is none
+};
+
 struct DeviceKernel {
   std::string name, architecture, ptx;
   unsigned threads = 0;
@@ -62,6 +75,7 @@ struct DeviceKernel {
   std::vector<ParameterField> fields;
   std::vector<TensorMapRecipe> maps;
   std::vector<RowRule> rowAligned;
+  std::vector<StorageName> names;
   LaunchProgram launch;
 };
 

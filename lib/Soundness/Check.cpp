@@ -10,9 +10,10 @@
 #include "Soundness/PassedRuns.h"
 #include "Soundness/Subject.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <tuple>
+#include <map>
 
 using namespace penstock;
 
@@ -74,6 +75,8 @@ private:
       result.findings.clear();
       result.runs = 0;
     }
+    emu::sortFindings(result.findings);
+    referToFirst(result);
     result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return result;
@@ -84,17 +87,22 @@ private:
                       fingerprint(on.variant->kernel.ptx) + " " + result.shape + " " +
                       nameOf(data) + " " + std::to_string(options.seed) + " ";
     std::atomic<bool> refused = false;
-    parallelFor(uint64_t(options.timings), options.jobs, [&](uint64_t item, int) {
-      int index = int(item);
-      std::string key = run + timingName(index, options.seed);
+    emu::TimingSequence timings = timingsFor(*on.variant, uint64_t(options.timings), options.seed);
+    // Who is starved does not depend on data: one kind is enough.
+    if (data != options.data.front())
+      timings.warps = 0;
+    // In the order of timings, whichever run ends first.
+    std::map<uint64_t, std::vector<Diagnostic>> found;
+    parallelFor(timings.size(), options.jobs, [&](uint64_t item, int) {
+      emu::LaunchOptions timing = timings[item];
+      std::string key = run + timingText(timing);
       if (passed.has(key)) {
         std::lock_guard lock(mutex);
         ++result.skipped;
         return;
       }
-      if (refused || !announce(subject, result.shape, index))
+      if (refused || !announce(subject, result.shape, item + 1, timings.size()))
         return;
-      emu::LaunchOptions timing = timingOf(index, options.seed);
       timing.threads = 1; // several launches run at the same time
       Run done = runCase(subject, *on.variant, on, timing);
       Difference difference;
@@ -105,61 +113,75 @@ private:
       std::lock_guard lock(mutex);
       ++result.runs;
       result.blocks = std::max(result.blocks, done.report.stats.blocks);
-      for (Diagnostic &d : done.report.findings) {
+      for (Diagnostic &d : done.report.findings)
         refused = refused || isRefusal(d);
-        addFinding(result, std::move(d));
-      }
+      if (!done.report.findings.empty())
+        found[item] = std::move(done.report.findings);
       if (difference.elements) {
         ++result.wrong;
-        addFinding(result, wrongResult(subject, result, difference, data, index));
+        found[item].push_back(wrongResult(subject, result, difference, data, timing));
       }
     });
+    for (auto &[item, list] : found)
+      for (Diagnostic &d : list)
+        addFinding(result, std::move(d));
   }
 
   Diagnostic wrongResult(const Subject &subject, const CheckedShape &shape,
-                         const Difference &difference, Data data, int index) const {
+                         const Difference &difference, Data data,
+                         const emu::LaunchOptions &timing) const {
     Diagnostic d;
     d.code = CheckWrongResult;
     d.place = subject.info.place;
     d.message = "`" + subject.name + "` differs from `" + shape.reference + "` for " + shape.shape +
-                ", " + nameOf(data) + " data, timing " + timingName(index, options.seed) + ": " +
+                ", " + nameOf(data) + " data, timing " + timingText(timing) + ": " +
                 std::to_string(difference.elements) + " elements; " + difference.first;
-    d.facts = {{"shape", shape.shape},
-               {"data", nameOf(data)},
-               {"timing", timingName(index, options.seed)}};
+    d.facts = {{"shape", shape.shape}, {"data", nameOf(data)}, {"timing", timingText(timing)}};
     return d;
   }
 
   static const char *nameOf(Data data) { return data == Data::Random ? "random" : "exact"; }
 
   /// Tells who listens what comes next; false if it is to be the end.
-  bool announce(const Subject &subject, const std::string &shape, int index) {
+  bool announce(const Subject &subject, const std::string &shape, uint64_t number, uint64_t total) {
     std::lock_guard lock(mutex);
     if (!options.progress || report.cancelled)
       return !report.cancelled;
     CheckProgress progress;
     progress.kernel = subject.name;
     progress.what = shape;
-    progress.number = index + 1;
-    progress.total = options.timings;
+    progress.number = int(number);
+    progress.total = int(total);
     options.progress(progress);
     report.cancelled = progress.cancel;
     return !report.cancelled;
   }
 
+  /// Whether two findings are one: the same kind, at the same lines in either order.
+  static bool isSame(const Diagnostic &a, const Diagnostic &b) {
+    return a.code == b.code && emu::findingLines(a) == emu::findingLines(b);
+  }
+
   /// The same mistake shows in many timings: the first is kept.
   static void addFinding(CheckedShape &result, Diagnostic finding) {
-    auto keyOf = [](const Diagnostic &d) {
-      std::string lines;
-      for (const auto &[name, value] : d.facts)
-        if (name == "ptx_line" || name == "other_ptx_line")
-          lines += value + " ";
-      return std::make_tuple(d.code, d.place.file, d.place.line, lines);
-    };
     for (const Diagnostic &known : result.findings)
-      if (keyOf(known) == keyOf(finding))
+      if (isSame(known, finding))
         return;
     result.findings.push_back(std::move(finding));
+  }
+
+  /// Names the first shape of this kernel that showed the same.
+  void referToFirst(CheckedShape &result) const {
+    for (Diagnostic &d : result.findings)
+      for (const CheckedShape &earlier : report.shapes) {
+        bool shown = earlier.kernel == result.kernel && earlier.target == result.target &&
+                     std::ranges::any_of(earlier.findings,
+                                         [&](const Diagnostic &known) { return isSame(known, d); });
+        if (!shown)
+          continue;
+        d.facts.emplace_back("first_shape", earlier.shape);
+        break;
+      }
   }
 
   const CheckOptions &options;

@@ -9,6 +9,7 @@
 #include "penstock/check.h"
 
 #include <cstdio>
+#include <map>
 #include <set>
 
 using namespace penstock;
@@ -39,6 +40,14 @@ std::vector<Diagnostic> allOf(const CheckReport &report) {
   for (const CheckedShape &shape : report.shapes)
     all.insert(all.end(), shape.findings.begin(), shape.findings.end());
   return all;
+}
+
+/// The shape that a finding was first shown for; empty: this one.
+std::string firstShapeOf(const Diagnostic &finding) {
+  for (const auto &[name, value] : finding.facts)
+    if (name == "first_shape")
+      return value;
+  return "";
 }
 
 std::string field(const char *name, const std::string &value) {
@@ -97,7 +106,19 @@ std::string penstock::to_text(const CheckedShape &shape) {
   std::snprintf(seconds, sizeof seconds, "%.1f s\n", shape.seconds);
   text += "  " + std::to_string(races) + " races  " + std::to_string(deadlocks) + " deadlocks  " +
           std::to_string(misuse) + " misuse  " + seconds;
-  return text + to_text(shape.findings);
+  // What an earlier shape has shown in full is only counted.
+  std::map<std::string, size_t> asFor;
+  std::vector<Diagnostic> fresh;
+  for (const Diagnostic &d : shape.findings)
+    if (std::string first = firstShapeOf(d); first.empty())
+      fresh.push_back(d);
+    else
+      ++asFor[first];
+  text += to_text(fresh);
+  for (const auto &[first, count] : asFor)
+    text += "  " + std::to_string(count) + (count == 1 ? " finding" : " findings") + " as for " +
+            first + "\n";
+  return text;
 }
 
 std::string penstock::summary_of(const CheckReport &report) {

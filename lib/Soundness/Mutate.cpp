@@ -63,8 +63,9 @@ private:
     uint64_t number = 0;
     for (size_t c = 0; c < cases.size(); ++c) {
       Case &on = cases[c];
-      for (int t = 0; t < options.timings; ++t) {
-        emu::LaunchOptions timing = timingOf(t, options.seed);
+      emu::TimingSequence tried = timings(*on.variant);
+      for (uint64_t t = 0; t < tried.size(); ++t) {
+        emu::LaunchOptions timing = tried[t];
         timing.onBarrier = evidence[on.variant].listener(number++);
         Run done = runCase(subject, *on.variant, on, timing);
         if (!done.report.findings.empty() && isRefusal(done.report.findings.front())) {
@@ -168,8 +169,12 @@ private:
     return result;
   }
 
-  emu::LaunchOptions optionsOf(int timing) const {
-    emu::LaunchOptions launch = timingOf(timing, options.seed);
+  /// The timings of mutants, \p times as many as were asked for.
+  emu::TimingSequence timings(const EmulatedKernel &variant, uint64_t times = 1) const {
+    return timingsFor(variant, times * uint64_t(options.timings), options.seed);
+  }
+
+  emu::LaunchOptions limited(emu::LaunchOptions launch) const {
     launch.threads = 1; // several mutants run at the same time
     launch.maxInstructions = 4 * longest + 1000000;
     return launch;
@@ -183,10 +188,11 @@ private:
     auto mutant = read(variant, applied(variant.kernel.ptx, one));
     if (!mutant)
       return {Mutant::Survived, 0, "the changed text cannot be read"};
-    for (int t = 0; t < options.timings; ++t)
+    emu::TimingSequence tried = timings(variant);
+    for (uint64_t t = 0; t < tried.size(); ++t)
       for (const Case &on : cases)
         if (on.variant == &variant)
-          if (auto killed = killedIn(*mutant, on, t))
+          if (auto killed = killedIn(*mutant, on, tried[t]))
             return *killed;
     auto seldom = whereReached(variant, mutation);
     if (!seldom)
@@ -200,8 +206,9 @@ private:
   }
 
   /// What gives the mutant away in one run, if anything does.
-  std::optional<Fate> killedIn(const EmulatedKernel &mutant, const Case &on, int timing) const {
-    Run done = runCase(subject, mutant, on, optionsOf(timing));
+  std::optional<Fate> killedIn(const EmulatedKernel &mutant, const Case &on,
+                               const emu::LaunchOptions &timing) const {
+    Run done = runCase(subject, mutant, on, limited(timing));
     for (const Diagnostic &d : done.report.findings)
       if (d.severity == Severity::Error)
         return Fate{Mutant::Killed, d.code, d.message};
@@ -216,13 +223,17 @@ private:
 
   /// A run of the unchanged kernel that gets to the instruction. Some, as a wait
   /// behind a test that seldom fails, need more timings than all others do.
-  std::optional<std::pair<const Case *, int>> whereReached(const EmulatedKernel &variant,
-                                                           const Mutation &mutation) {
+  std::optional<std::pair<const Case *, emu::LaunchOptions>>
+  whereReached(const EmulatedKernel &variant, const Mutation &mutation) {
     auto trap = read(variant, trapped(variant.kernel.ptx, mutation));
-    for (int t = 0; t < 20 * options.timings && trap; ++t)
+    if (!trap)
+      return std::nullopt;
+    emu::TimingSequence tried = timings(variant, 20);
+    for (uint64_t t = 0; t < tried.size(); ++t)
       for (const Case &on : cases)
-        if (on.variant == &variant && runCase(subject, *trap, on, optionsOf(t)).report.has(EmuTrap))
-          return std::pair(&on, t);
+        if (on.variant == &variant &&
+            runCase(subject, *trap, on, limited(tried[t])).report.has(EmuTrap))
+          return std::pair(&on, tried[t]);
     return std::nullopt;
   }
 
@@ -258,10 +269,10 @@ private:
         if (!one || !both || on.variant != &variant)
           continue;
         // A change may hide findings behind a limit.
-        emu::LaunchOptions launch = optionsOf(0);
+        emu::LaunchOptions launch = limited({});
         launch.maxFindings = 1000;
-        std::string added = addedBy(keysOf(runCase(subject, *both, on, launch).report.findings),
-                                    keysOf(runCase(subject, *one, on, launch).report.findings));
+        std::string added = addedBy(keysOf(runCase(subject, *both, on, launch).report),
+                                    keysOf(runCase(subject, *one, on, launch).report));
         if (!added.empty())
           return "line " + std::to_string(other.line) + " orders the same: without both there is " +
                  added;

@@ -98,18 +98,17 @@ bool BarrierEvidence::nobodyWaitsFor(uint32_t line) const {
   return arrives;
 }
 
-FindingKeys penstock::keysOf(const std::vector<Diagnostic> &findings) {
+FindingKeys penstock::keysOf(const emu::Report &report) {
   FindingKeys keys;
-  for (const Diagnostic &d : findings) {
+  for (const emu::FindingSite &site : report.sites) {
     // Where a run gets stuck says little about what else is unordered.
-    if (d.code == EmuDeadlock || d.code == EmuNoProgress)
+    if (site.code == EmuDeadlock || site.code == EmuNoProgress)
       continue;
-    std::string key = codeName(d.code);
-    for (const auto &[name, value] : d.facts)
-      if (name == "ptx_line")
-        key += " at line " + value;
-      else if (name == "other_ptx_line")
-        key += " against line " + value;
+    std::string key = codeName(site.code);
+    if (site.line)
+      key += " at line " + std::to_string(site.line);
+    if (site.otherLine)
+      key += " against line " + std::to_string(site.otherLine);
     keys.insert(std::move(key));
   }
   return keys;

@@ -52,7 +52,7 @@ private:
 
 /// What a run found, without its words: to see what a change adds.
 using FindingKeys = std::set<std::string>;
-FindingKeys keysOf(const std::vector<Diagnostic> &findings);
+FindingKeys keysOf(const emu::Report &report);
 
 /// A finding of \p both that \p one has not: the pair of instructions guards what
 /// neither does alone. Empty if there is none.

@@ -10,6 +10,8 @@
 #include "Diagnostics/Codes.h"
 #include "Soundness/References.h"
 
+#include <algorithm>
+
 using namespace penstock;
 
 namespace {
@@ -140,19 +142,20 @@ Case penstock::prepareCase(const Subject &subject, const Shape &shape, Data data
   return result;
 }
 
-emu::LaunchOptions penstock::timingOf(int index, uint64_t seed) {
-  emu::LaunchOptions options;
-  options.timing = index == 0   ? emu::Timing::Eager
-                   : index == 1 ? emu::Timing::Lazy
-                                : emu::Timing::Random;
-  options.seed = index < 2 ? seed : seed + uint64_t(index - 2);
-  return options;
+emu::TimingSequence penstock::timingsFor(const EmulatedKernel &kernel, uint64_t count,
+                                         uint64_t seed) {
+  uint32_t warps = (kernel.kernel.threads + 31) / 32;
+  for (unsigned size : kernel.kernel.cluster)
+    warps *= std::max(1u, size);
+  return {count, warps, seed};
 }
 
-std::string penstock::timingName(int index, uint64_t seed) {
-  return index == 0   ? "eager"
-         : index == 1 ? "lazy"
-                      : "seed " + std::to_string(timingOf(index, seed).seed);
+std::string penstock::timingText(const emu::LaunchOptions &timing) {
+  if (timing.starvedWarp >= 0)
+    return "starve " + std::to_string(timing.starvedWarp);
+  return timing.timing == emu::Timing::Eager  ? "eager"
+         : timing.timing == emu::Timing::Lazy ? "lazy"
+                                              : "seed " + std::to_string(timing.seed);
 }
 
 Run penstock::runCase(const Subject &subject, const EmulatedKernel &kernel, const Case &on,

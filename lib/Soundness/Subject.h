@@ -54,9 +54,10 @@ struct Case {
 };
 Case prepareCase(const Subject &subject, const Shape &shape, Data data, uint64_t seed);
 
-/// Timing \p index: eager, lazy, then random from \p seed on.
-emu::LaunchOptions timingOf(int index, uint64_t seed);
-std::string timingName(int index, uint64_t seed);
+/// What a kernel is tried in: eager, lazy, each of its warps starved, then random.
+emu::TimingSequence timingsFor(const EmulatedKernel &kernel, uint64_t count, uint64_t seed);
+/// "eager", "lazy", "starve 3", "seed 1".
+std::string timingText(const emu::LaunchOptions &timing);
 
 struct Run {
   emu::Report report;

@@ -27,8 +27,7 @@ void addCoverage(cli::Tool &tool);
 int refuse(const Diagnostic &problem);
 /// Prints findings in the format that --format asks for: text, json or sarif.
 void printFindings(const std::vector<Diagnostic> &findings, const std::string &format);
-constexpr const char *timingForms = "eager|lazy|random:SEED|delay:N";
-bool parseTiming(const std::string &text, LaunchOptions &options);
+constexpr const char *timingForms = "eager|lazy|random:SEED|delay:N|starve:WARP";
 
 } // namespace penstock::emu
 

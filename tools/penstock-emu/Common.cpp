@@ -26,26 +26,4 @@ void printFindings(const std::vector<Diagnostic> &findings, const std::string &f
     fputs("\n", stdout);
 }
 
-bool parseTiming(const std::string &text, LaunchOptions &options) {
-  uint64_t number = 0;
-  size_t colon = text.find(':');
-  if (colon != std::string::npos && !cli::parseInteger(text.substr(colon + 1), number))
-    return false;
-  if (text == "eager") {
-    options.timing = Timing::Eager;
-  } else if (text == "lazy") {
-    options.timing = Timing::Lazy;
-  } else if (text.rfind("random:", 0) == 0) {
-    options.timing = Timing::Random;
-    options.seed = number;
-  } else if (text.rfind("delay:", 0) == 0) {
-    options.timing = Timing::Targeted;
-    options.target = static_cast<uint32_t>(number);
-    return number <= UINT32_MAX;
-  } else {
-    return false;
-  }
-  return true;
-}
-
 } // namespace penstock::emu

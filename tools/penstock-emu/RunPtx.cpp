@@ -174,10 +174,16 @@ int runPtx(RunPtxOptions &o, const cli::Command &command) {
     return refuse(*problem);
   options.print = [](const std::string &out) { fputs(out.c_str(), stdout); };
   int exitCode = 0;
-  for (unsigned run = 0; run < std::max(1u, timings); ++run) {
+  uint32_t warps = (config.block[0] * config.block[1] * config.block[2] + 31) / 32;
+  for (uint32_t size : config.cluster)
+    warps *= std::max(1u, size);
+  TimingSequence tried{timings, std::min(warps, 512u), 2};
+  uint64_t runs = timings ? tried.size() : 1;
+  for (uint64_t run = 0; run < runs; ++run) {
     if (timings) {
-      options.timing = run == 0 ? Timing::Eager : run == 1 ? Timing::Lazy : Timing::Random;
-      options.seed = run;
+      options.timing = tried[run].timing;
+      options.seed = tried[run].seed;
+      options.starvedWarp = tried[run].starvedWarp;
     }
     Device device;
     std::vector<Diagnostic> diagnostics;
@@ -213,11 +219,11 @@ int runPtx(RunPtxOptions &o, const cli::Command &command) {
       device.read(buffers[index].address, content.data(), content.size());
       std::ofstream(path, std::ios::binary).write(content.data(), std::streamsize(content.size()));
     }
-    if (format == "text" && run + 1 >= std::max(1u, timings))
+    if (format == "text" && run + 1 >= runs)
       printf("%llu blocks, %llu warp instructions, %llu asynchronous "
              "operations, %.3f s, %u timings, %s\n",
              (unsigned long long)report.stats.blocks, (unsigned long long)report.stats.instructions,
-             (unsigned long long)report.stats.asyncOps, report.stats.seconds, run + 1,
+             (unsigned long long)report.stats.asyncOps, report.stats.seconds, unsigned(run + 1),
              exitCode ? "findings above" : "no findings");
     if (exitCode)
       break;
@@ -303,8 +309,10 @@ void addRunPtx(cli::Tool &tool) {
               [o](const std::string &text) -> std::string {
                 return parseTiming(text, o->launch) ? "" : std::string("expected ") + timingForms;
               })
-      .number("timings", "runs in so many timings: eager, lazy, then random ones", o->timings, 0,
-              1000000000)
+      .number("timings",
+              "runs in so many timings: eager, lazy, then random ones; each warp is starved once "
+              "besides",
+              o->timings, 0, 1000000000)
       .flag("no-checks", "runs without looking for races", o->noChecks)
       .flag("wait-before-use", "reports results that are used without a wait",
             o->launch.waitBeforeUse)

@@ -31,6 +31,11 @@ std::vector<LaunchOptions> timings() {
     options.target = target;
     list.push_back(options);
   }
+  for (int32_t warp = 0; warp < 4; ++warp) {
+    LaunchOptions options;
+    options.starvedWarp = warp;
+    list.push_back(options);
+  }
   return list;
 }
 

@@ -24,6 +24,12 @@ void Lowering::initialise() {
       if (allocatedColumns(op.getResult()) == columns)
         tiles.push_back(op);
     });
+  // Each gets the first columns that are free.
+  int64_t column = 0;
+  for (nv::TensorAllocOp op : tiles) {
+    nameStorage(op, StorageName::Tensor, column, allocatedColumns(op.getResult()), 0);
+    column += allocatedColumns(op.getResult());
+  }
   if (barriers.empty() && tiles.empty())
     return; // nothing that other threads or blocks must find ready
   if (!barriers.empty())

@@ -241,6 +241,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
     ptx(("setmaxnreg.dec.sync.aligned.u32 " + Twine(release.getCount()) + ";").str(), {}, "");
   } else if (auto alloc = dyn_cast<nv::NamedBarrierAllocOp>(op)) {
     namedBarriers[alloc.getResult()] = nextBarrier;
+    nameStorage(op, StorageName::NamedBarrier, nextBarrier, 1, 0);
     return takeBarrier(op);
   } else if (auto arrive = dyn_cast<nv::ArriveOp>(op)) {
     lowerArrive(arrive);

@@ -141,6 +141,10 @@ private:
   LogicalResult placeStorage();
   LogicalResult placeShared();
   LogicalResult placeRegisters();
+  /// Tells the launch what the user calls a piece of storage.
+  void nameStorage(Operation *alloc, StorageName::Kind kind, int64_t first, int64_t size,
+                   int64_t slot);
+  void nameBarriers(nv::BarrierAllocOp op);
   View viewOf(Value memref);
   /// Bytes from the start of the block's shared memory to the view's slot.
   Value slotOffset(const View &view);

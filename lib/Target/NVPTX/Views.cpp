@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Dialect/Tile/Locations.h"
+#include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Architecture.h"
 #include "Target/NVPTX/Lowering.h"
@@ -79,9 +81,12 @@ LogicalResult Lowering::placeShared() {
     for (int64_t dim = 0; dim + 2 < type.getRank(); ++dim)
       slots *= type.getDimSize(dim);
     place.offset = reserve(place.slotBytes * slots, place.layout.alignment());
+    nameStorage(op, StorageName::Shared, place.offset, place.slotBytes * slots,
+                type.getRank() > 2 ? place.slotBytes : 0);
   }
   kernel.walk([&](nv::BarrierAllocOp op) {
     barrierOffsets[op.getResult()] = reserve(int64_t(op.getCounts().size()) * 8, 8);
+    nameBarriers(op);
   });
   int64_t columns = 0;
   Operation *last = nullptr;
@@ -111,6 +116,31 @@ LogicalResult Lowering::placeShared() {
                                                  << " columns of tensor memory; there are 512";
   result.sharedBytes = uint32_t((offset + 15) / 16 * 16);
   return success();
+}
+
+void Lowering::nameStorage(Operation *alloc, StorageName::Kind kind, int64_t first, int64_t size,
+                           int64_t slot) {
+  std::string name = tile::nameOf(alloc->getResult(0));
+  if (name.empty())
+    name = "tile of line " + std::to_string(tile::placeOf(alloc->getLoc()).line);
+  result.names.push_back({kind, name, uint32_t(first), uint32_t(size), uint32_t(slot)});
+}
+
+void Lowering::nameBarriers(nv::BarrierAllocOp op) {
+  int64_t first = barrierOffsets.lookup(op.getResult()), count = int64_t(op.getCounts().size());
+  // `auto [loaded, multiplied] = ..` names each of them.
+  std::string label = tile::nameOf(op.getResult());
+  SmallVector<StringRef> names;
+  StringRef(label).split(names, ", ");
+  if (!label.empty() && int64_t(names.size()) == count) {
+    for (auto [i, name] : llvm::enumerate(names))
+      result.names.push_back(
+          {StorageName::Shared, name.str(), uint32_t(first + int64_t(i) * 8), 8, 0});
+    return;
+  }
+  if (label.empty())
+    label = "barriers of line " + std::to_string(tile::placeOf(op.getLoc()).line);
+  result.names.push_back({StorageName::Shared, label, uint32_t(first), uint32_t(count * 8), 8});
 }
 
 int64_t Lowering::allocatedColumns(Value tile) {

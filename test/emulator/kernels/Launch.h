@@ -104,11 +104,15 @@ public:
     std::ifstream file(std::string(PENSTOCK_KERNEL_PTX) + "/" + name, std::ios::binary);
     ASSERT_TRUE(file.good()) << name;
     std::string text((std::istreambuf_iterator<char>(file)), {});
-    for (unsigned i = 0; i < timings; ++i) {
+    unsigned warps = (block[0] * block[1] * block[2] + 31) / 32;
+    for (unsigned i = 0; i < timings + std::min(warps, 8u); ++i) {
       LaunchOptions options;
       options.timing = i == 0 ? Timing::Eager : i == 1 ? Timing::Lazy : Timing::Random;
       options.seed = i;
-      if (i > 6) {
+      if (i >= timings) {
+        options.timing = Timing::Eager;
+        options.starvedWarp = int32_t(i - timings);
+      } else if (i > 6) {
         options.timing = Timing::Targeted;
         options.target = i - 7;
       }

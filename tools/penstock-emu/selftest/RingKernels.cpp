@@ -40,6 +40,7 @@ struct Ring {
   unsigned stages, consumers; ///< consumers: warps
   bool expectAfter = false;   ///< bytes are announced after the copy
   bool cluster = false;       ///< launched as a cluster of one, init fence
+  bool watched = false;       ///< one more warp waits for each slot, and gives it back
 };
 
 constexpr Ring rings[] = {
@@ -64,6 +65,8 @@ constexpr Ring rings[] = {
     {"ring-bulk-cluster", Fill::Bulk, Release::GroupLeader, Builder::Wait::Try, 3, 1, false, true},
     {"ring-cp-async-threads", Fill::CpAsync, Release::Threads, Builder::Wait::Try, 2, 1},
     {"ring-cp-async-group", Fill::CpAsync, Release::GroupLeader, Builder::Wait::Test, 4, 2},
+    {"ring-bulk-watched", Fill::Bulk, Release::WarpLeader, Builder::Wait::Try, 4, 1, false, false,
+     true},
     {"ring-stores-threads", Fill::Stores, Release::Threads, Builder::Wait::Try, 2, 2},
     {"ring-stores-warp", Fill::Stores, Release::WarpLeader, Builder::Wait::TryHint, 3, 4},
 };
@@ -159,7 +162,12 @@ Kernel makeRing(const Ring &ring) {
   unsigned emptyCount = ring.release == Release::Threads      ? threads
                         : ring.release == Release::WarpLeader ? ring.consumers
                                                               : 1;
-  std::string emptyText = std::to_string(emptyCount);
+  std::string emptyText = std::to_string(emptyCount), watches;
+  if (ring.watched) {
+    watches = b.r32();
+    b.op("mov.u32 " + watches + ", 1", "watches");
+    emptyText = b.add(watches, emptyText);
+  }
   b.when(b.compare("eq", tid, "0"), [&] {
     b.loop(stages, [&](const std::string &s) {
       std::string f = b.mad(s, "8", full), e = b.mad(s, "8", empty);
@@ -177,6 +185,20 @@ Kernel makeRing(const Ring &ring) {
   }
 
   std::string consumer = b.freshLabel(), end = b.freshLabel();
+  if (ring.watched) {
+    std::string unwatched = b.freshLabel();
+    b.op("@" + b.compare("ne", warp, std::to_string(ring.consumers + 1)) + " bra " + unwatched);
+    b.loop(n, [&](const std::string &i) {
+      std::string slot, phase;
+      position(b, i, ring.stages, slot, phase, "");
+      b.wait(b.mad(slot, "8", full), phase, "watch", ring.wait);
+      b.op("bar.warp.sync 0xffffffff");
+      std::string leads = b.compare("lt", lane, watches);
+      b.op("@" + leads + " mbarrier.arrive.shared::cta.b64 _, [" + b.mad(slot, "8", empty) + "]");
+    });
+    b.op("bra " + end);
+    b.label(unwatched);
+  }
   std::string isConsumer = b.compare("ne", warp, "0");
   b.op("@" + isConsumer + " bra " + consumer);
   auto produce = [&] {
@@ -249,7 +271,7 @@ Kernel makeRing(const Ring &ring) {
   kernel.name = ring.name;
   kernel.family = usesTensor(ring.fill) ? "tma-ring" : "ring";
   kernel.text = b.finish();
-  kernel.config.block = {32 + threads, 1, 1};
+  kernel.config.block = {32 + threads + (ring.watched ? 32 : 0), 1, 1};
   kernel.iterations = 3 * ring.stages + 1;
   kernel.input.resize(kernel.iterations * 1024);
   kernel.expected.resize(kernel.iterations * 256);
@@ -323,13 +345,17 @@ Kernel makeRing(const Ring &ring) {
           "], " + std::to_string(emptyCount - 1),
           {race, EmuMbarrierMisuse},
           {"read", "load", "load2", "release"}});
-  if (blocks) {
+  // Who is not waited for keeps up with the others, unless it does not get to run.
+  if (ring.watched)
+    twin({"nobody waits for the watcher", "watches", "1", "0", {deadlock}, {"watch"}});
+  if (blocks && !ring.watched)
     twin({"one arrival too many is needed",
           "init-empty",
           "], " + emptyText,
           "], " + std::to_string(emptyCount + 1),
           {deadlock},
           {"wait-empty", "wait-full"}});
+  if (blocks) {
     twin(
         {"slots are never given back", "release", "", "", {deadlock}, {"wait-empty", "wait-full"}});
     twin({"producer in the wrong phase",

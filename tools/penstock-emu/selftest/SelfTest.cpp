@@ -7,7 +7,7 @@
 //
 // Runs every kernel in many timings, which must be silent and give the right
 // result, and every twin in a few, which must give the right finding at the
-// right line.
+// right line. Each warp of both is starved once.
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
@@ -85,6 +85,19 @@ LaunchOptions timing(unsigned index) {
   return options;
 }
 
+uint32_t warpsOf(const LaunchConfig &config) {
+  uint32_t warps = (config.block[0] * config.block[1] * config.block[2] + 31) / 32;
+  for (uint32_t size : config.cluster)
+    warps *= std::max(1u, size);
+  return warps;
+}
+
+LaunchOptions starving(uint32_t warp) {
+  LaunchOptions options = timing(0);
+  options.starvedWarp = int32_t(warp);
+  return options;
+}
+
 /// The shortest run that still shows a false alarm: fewer iterations first,
 /// then a single delayed operation in place of a random timing.
 void shrink(FILE *out, const Kernel &kernel, const LaunchOptions &failing) {
@@ -114,7 +127,7 @@ void shrink(FILE *out, const Kernel &kernel, const LaunchOptions &failing) {
       return;
     }
   }
-  fprintf(out, ", seed %llu\n", (unsigned long long)failing.seed);
+  fprintf(out, ", %s\n", timingName(failing, warpsOf(kernel.config)).c_str());
 }
 
 std::string fact(const Diagnostic &d, const char *key) {
@@ -163,7 +176,7 @@ int runSelftest(const SelftestOptions &options) {
   addClusterKernels(kernels);
   addWgmmaKernels(kernels);
   addTcgen05Kernels(kernels);
-  unsigned count = 0, twins = 0, caught = 0, misclassified = 0, alarms = 0;
+  unsigned count = 0, twins = 0, caught = 0, misclassified = 0, alarms = 0, onlyStarving = 0;
   std::map<std::string, unsigned> families;
   for (const Kernel &kernel : kernels) {
     if (!dump.empty()) {
@@ -184,8 +197,9 @@ int runSelftest(const SelftestOptions &options) {
              kernel.twins.size());
     if (list)
       continue;
-    for (unsigned t = 0; t < std::max(1u, timings); ++t) {
-      LaunchOptions options = timing(t);
+    uint32_t warps = warpsOf(kernel.config), ordinary = std::max(1u, timings);
+    for (unsigned t = 0; t < ordinary + warps; ++t) {
+      LaunchOptions options = t < ordinary ? timing(t) : starving(t - ordinary);
       Run run = runKernel(kernel, kernel.text, options, kernel.iterations);
       if (run.report.findings.empty() && run.correct)
         continue;
@@ -200,16 +214,24 @@ int runSelftest(const SelftestOptions &options) {
       std::string text = mutate(kernel.text, twin);
       bool found = false, other = false;
       std::string findings;
-      for (unsigned t = 0; t < twinTimings && !found && !text.empty(); ++t) {
-        Run run = runKernel(kernel, text, timing(t), kernel.iterations);
+      auto tryIn = [&](const LaunchOptions &options) {
+        Run run = runKernel(kernel, text, options, kernel.iterations);
+        bool here = false;
         for (const Diagnostic &d : run.report.findings) {
-          found |= matches(d, twin, text);
+          here |= matches(d, twin, text);
           other = true;
         }
-        if (!found)
+        if (!here)
           findings += render(run.report.findings);
-      }
-      if (found) {
+        return here;
+      };
+      for (unsigned t = 0; t < twinTimings && !found && !text.empty(); ++t)
+        found = tryIn(timing(t));
+      bool starved = false;
+      for (uint32_t warp = 0; warp < warps && !text.empty(); ++warp)
+        starved |= tryIn(starving(warp));
+      onlyStarving += starved && !found;
+      if (found || starved) {
         ++caught;
         continue;
       }
@@ -237,9 +259,9 @@ int runSelftest(const SelftestOptions &options) {
   }
   for (auto &[family, n] : families)
     printf("%s=%u ", family.c_str(), n);
-  printf("timings=%u\nkernels=%u twins=%u caught=%u misclassified=%u "
+  printf("timings=%u caught_only_by_starving=%u\nkernels=%u twins=%u caught=%u misclassified=%u "
          "false_alarms=%u\n",
-         timings, count, twins, caught, misclassified, alarms);
+         timings, onlyStarving, count, twins, caught, misclassified, alarms);
   return alarms || caught != twins;
 }
 
