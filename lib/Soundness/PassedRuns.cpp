@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "Soundness/PassedRuns.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/ReadFile.h"
 
-#include <fstream>
+#include <filesystem>
 
 using namespace penstock;
 
@@ -20,14 +21,19 @@ std::vector<Diagnostic> PassedRuns::open(const std::string &file) {
   if (file.empty())
     return {};
   bool whole = true;
-  {
-    // A line that was cut off by a crash is none.
-    std::ifstream in(file, std::ios::binary);
-    for (std::string line; std::getline(in, line);)
-      if (!in.eof())
-        passed.insert(line);
-      else
-        whole = line.empty();
+  if (std::error_code error; std::filesystem::exists(file, error)) {
+    std::string text;
+    if (auto problem = readFile(file, text))
+      return {*problem};
+    for (size_t at = 0; at < text.size();) {
+      size_t end = text.find('\n', at);
+      // A line that was cut off by a crash is none.
+      whole = end != std::string::npos;
+      if (!whole)
+        break;
+      passed.insert(text.substr(at, end - at));
+      at = end + 1;
+    }
   }
   out = std::fopen(file.c_str(), "ab");
   if (out) {

@@ -241,7 +241,8 @@ template <class E, class S, class R> CaseResult divide(uint64_t seed, Counters &
     auto faults = launch(native.kernel, {}, theirs);
     LaunchOptions timing{.completion = random.of({Completion::Eager, Completion::Latest,
                                                   Completion::Random, Completion::Random}),
-                         .seed = random.next()};
+                         .seed = random.next(),
+                         .starved_warp = int(random.between(-1, 3))}; // all have four warps
     auto found = launch(compiled.kernel, timing, ours);
     if (faults.empty() != found.empty())
       return {true, "native: " + to_text(faults) + "\nemulated: " + to_text(found)};

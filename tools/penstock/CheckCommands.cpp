@@ -157,7 +157,7 @@ void addCheck(cli::Tool &tool) {
       "check",
       "Runs kernels for a GPU on the emulator over shapes and timings, beside their references.",
       [call](const cli::Command &self) { return check(*call, self); });
-  call->declare(command, "eager, lazy, then random ones");
+  call->declare(command, "eager, lazy, then random ones; each warp is starved once besides");
   command
       .choice("data", {"exact", "random", "both"},
               "small integers, whose results must be equal; random data, within a bound",

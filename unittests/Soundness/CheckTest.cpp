@@ -230,8 +230,10 @@ TEST(Check, MistakesOfTheCallAreDiagnostics) {
   options.timings = 0;
   EXPECT_EQ(code(check_registered("Copy", Target::sm_90a(), options)), 1501u);
   options = quick();
-  options.state = "/nonexistent/file";
-  EXPECT_EQ(code(check_registered("Copy", Target::sm_90a(), options)), 1502u);
+  for (const char *file : {"/nonexistent/file", "/", "/dev/zero"}) {
+    options.state = file;
+    EXPECT_EQ(code(check_registered("Copy", Target::sm_90a(), options)), 1502u) << file;
+  }
   // A size that is not given, and rows that TMA cannot copy.
   options = quick();
   options.shapes = {{{"M", 64}}};
