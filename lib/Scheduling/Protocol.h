@@ -29,6 +29,7 @@ struct ProtocolBox {
   unsigned rank = 0;
   std::array<int64_t, maxRank> begin = {}, end = {};
   bool overlaps(const ProtocolBox &other) const;
+  friend bool operator==(const ProtocolBox &, const ProtocolBox &) = default;
 };
 
 struct ProtocolAccess {
@@ -62,6 +63,9 @@ struct ProtocolStep {
   ProtocolQueue queue = ProtocolQueue::Tensor;
   bool parity = false;
   bool relaxed = false; ///< a wait or an arrival that orders nothing
+  /// A wait for the phase in which the role itself arrived last, as at named
+  /// barriers, whatever its parity.
+  bool own = false;
   unsigned source = 0;
   unsigned barrier = 0;
   int64_t count = 0;
@@ -103,8 +107,9 @@ struct Protocol {
   std::string circumstances;
 };
 
-/// What goes wrong when the roles take their steps, with engines that are fast
-/// and engines that are slow, and roles in several orders; empty if nothing does.
+/// What goes wrong when the roles take their steps, in whatever order the lists
+/// and the barriers allow; empty if nothing does. Lists whose barriers depend on
+/// the timing, and that are too long to look at all orders, are refused.
 std::vector<Diagnostic> followProtocol(const Protocol &);
 
 /// The loops of a kernel as a system of roles, from what it does for 0, 1, 2, ..

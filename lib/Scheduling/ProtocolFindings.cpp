@@ -1,0 +1,214 @@
+//===- ProtocolFindings.cpp - What is wrong with a protocol, in words -----===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Scheduling/ProtocolFindings.h"
+#include "Diagnostics/Codes.h"
+
+namespace penstock::sched {
+
+using Step = ProtocolStep;
+using Kind = ProtocolStep::Kind;
+
+Diagnostic *ProtocolFindings::report(unsigned code, unsigned source) {
+  if (!known.insert({code, source}).second)
+    return nullptr;
+  found.emplace_back();
+  found.back().code = code;
+  found.back().place = protocol.sources[source].place;
+  return &found.back();
+}
+
+std::string ProtocolFindings::nameOf(const ProtocolBox &box) const {
+  std::string text = protocol.tiles[box.tile].name;
+  // The slot of a ring of tiles is what its author thinks in.
+  if (box.rank > 2 && box.end[0] == box.begin[0] + 1)
+    text += "[" + std::to_string(box.begin[0]) + "]";
+  return "`" + text + "`" + protocol.tiles[box.tile].where;
+}
+
+void ProtocolFindings::unordered(StepRef first, const ProtocolAccess &firstAccess, StepRef second,
+                                 const ProtocolAccess &secondAccess) {
+  Diagnostic *d = report(ProtocolOrder, plan.step(second).source);
+  if (!d)
+    return;
+  d->message = nameOf(second) + (secondAccess.write ? " writes " : " reads ") +
+               nameOf(secondAccess.box) + ", and nothing makes it wait for what " +
+               (firstAccess.write ? "writes" : "reads") + " it before" + when();
+  d->label = "by " + roleName(second);
+  bool byEngine = plan.step(first).kind != Kind::Touch;
+  d->notes.push_back({place(first),
+                      std::string(firstAccess.write ? "written" : "read") + " here by " +
+                          nameOf(first) + " of " + roleName(first) +
+                          (byEngine ? ", whose end has to be awaited" : ""),
+                      ""});
+  d->helps.push_back(secondAccess.write
+                         ? "give the slot back when it has been read, and wait for that before "
+                           "it is filled again"
+                         : "wait, before reading, for a barrier that the writer arrives on");
+}
+
+void ProtocolFindings::uninitialized(StepRef step, const ProtocolAccess &access) {
+  if (Diagnostic *d = report(ProtocolUninitialised, plan.step(step).source)) {
+    d->message =
+        nameOf(step) + " reads " + nameOf(access.box) + ", which nothing has written" + when();
+    d->label = "by " + roleName(step);
+    d->helps.push_back("write it first, or leave out the read where the loop that writes it "
+                       "has no iterations");
+  }
+}
+
+void ProtocolFindings::overflow(StepRef step, int64_t room) {
+  const Step &arrives = plan.step(step);
+  int64_t counts = protocol.barriers[arrives.barrier].count;
+  if (Diagnostic *d = report(ProtocolArrivals, arrives.source)) {
+    d->message = nameOf(step) + " arrives " + std::to_string(arrives.count) + " times on " +
+                 barrierName(arrives.barrier) + ", which counts " + std::to_string(counts) +
+                 (room < counts ? " and has room for " + std::to_string(room) : "") + when();
+    d->helps.push_back("every thread of the scope arrives: put it into elect_one, or count "
+                       "all of them");
+  }
+}
+
+void ProtocolFindings::deadlock(const ProtocolMachine &machine, const ProtocolState &state) {
+  // The cause is a wait; what else stands still follows from it.
+  std::vector<StepRef> waiting, standing;
+  for (unsigned role = 0; role < protocol.roles.size(); ++role)
+    if (!machine.finished(state, role)) {
+      StepRef at{role, machine.next(state, role)};
+      (plan.step(at).kind == Kind::Wait ? waiting : standing).push_back(at);
+    }
+  auto missing = [&](StepRef at) {
+    unsigned index = plan.step(at).barrier;
+    auto [pending, bytes, phase] = machine.barrier(state, index);
+    int64_t count = protocol.barriers[index].count;
+    return barrierName(index) + " has " + std::to_string(count - pending) + " of " +
+           std::to_string(count) + " arrivals" +
+           (bytes > 0   ? " and lacks " + std::to_string(bytes) + " bytes"
+            : bytes < 0 ? " and " + std::to_string(-bytes) + " bytes that nobody announced"
+                        : "");
+  };
+  if (waiting.empty()) { // roles that meet at different syncs
+    if (Diagnostic *d = report(ProtocolDeadlock, plan.step(standing.front()).source)) {
+      d->message = "this wait never ends: other threads do not come" + when();
+      d->label = "by " + roleName(standing.front());
+      d->helps.push_back("all threads of the scope must reach it, equally often");
+    }
+    return;
+  }
+  StepRef first = waiting.front();
+  Diagnostic *d = report(ProtocolDeadlock, plan.step(first).source);
+  if (!d)
+    return;
+  d->message = "this wait never ends: " + missing(first) + when();
+  d->label = "by " + roleName(first);
+  if (!plan.step(first).own)
+    d->label += ", for the phase of parity " + std::to_string(plan.step(first).parity);
+  int64_t count = protocol.barriers[plan.step(first).barrier].count;
+  d->helps.push_back("each phase needs " + std::to_string(count) +
+                     (count == 1 ? " arrival" : " arrivals") +
+                     "; whoever waits for the first ones starts with phase 0, whoever may go "
+                     "ahead once with phase 1");
+  for (size_t i = 1; i < waiting.size(); ++i)
+    d->notes.push_back(
+        {place(waiting[i]),
+         "nor does this one, by " + roleName(waiting[i]) + ": " + missing(waiting[i]), ""});
+}
+
+void ProtocolFindings::unfinished(StepRef copy) {
+  if (Diagnostic *d = report(ProtocolUnfinished, plan.step(copy).source)) {
+    d->message =
+        nameOf(copy) + " may still be under way when the kernel ends: nobody waits for it" + when();
+    d->label = "by " + roleName(copy);
+    d->helps.push_back("wait for its barrier, or do not copy what is not used");
+  }
+}
+
+std::string ProtocolFindings::textOf(const PhaseDoubt &doubt) const {
+  std::string barrier = barrierName(doubt.barrier);
+  switch (doubt.kind) {
+  case PhaseDoubt::Kind::EarlyArrival:
+    return "this arrival can come while the phase of " + barrier + " before it is still open";
+  case PhaseDoubt::Kind::EarlyWait:
+    return "this wait can begin while the phase of " + barrier +
+           " before it is still open, and return at once";
+  case PhaseDoubt::Kind::MissedPhase:
+    return "this wait can miss its phase: nothing keeps the next phase of " + barrier +
+           " from being over before it returns";
+  }
+  return "";
+}
+
+void ProtocolFindings::doubt(const PhaseDoubt &doubt) {
+  if (Diagnostic *d = report(PhaseNotExact, plan.step(doubt.step).source)) {
+    d->message = textOf(doubt) + when();
+    d->label = "by " + roleName(doubt.step);
+    d->notes.push_back(
+        {place(doubt.other), "nothing orders it with this one, by " + roleName(doubt.other), ""});
+    d->helps.push_back("wait, before an arrival, for what awaits the phase before");
+  }
+}
+
+void ProtocolFindings::explain(const PhaseDoubt &doubt) {
+  if (found.empty())
+    return;
+  Diagnostic &d = found.front();
+  d.notes.push_back({place(doubt.step),
+                     "in some timings: " + textOf(doubt) + " (by " + roleName(doubt.step) + ")",
+                     ""});
+  d.notes.push_back(
+      {place(doubt.other), "nothing orders it with this one, by " + roleName(doubt.other), ""});
+}
+
+std::vector<Diagnostic> ProtocolFindings::take() {
+  std::vector<Diagnostic> ordered;
+  for (unsigned code : {ProtocolArrivals, ProtocolOrder, ProtocolDeadlock, PhaseNotExact,
+                        ProtocolUninitialised, ProtocolUnfinished})
+    for (Diagnostic &d : found)
+      if (d.code == code)
+        ordered.push_back(std::move(d));
+  found.clear();
+  return ordered;
+}
+
+std::vector<Diagnostic> wrongBytes(const Protocol &protocol) {
+  struct Sum {
+    int64_t expected = 0, brought = 0;
+    unsigned expectedAt = noStep, broughtAt = noStep; ///< sources
+  };
+  std::vector<Sum> sums(protocol.barriers.size());
+  for (const ProtocolRole &role : protocol.roles)
+    for (const Step &step : role.steps)
+      if (step.kind == Kind::Arrive && step.count > protocol.barriers[step.barrier].count) {
+        return {}; // every thread announces where one was meant: that is the mistake
+      } else if (step.kind == Kind::Arrive && step.bytes) {
+        sums[step.barrier].expected += step.bytes;
+        sums[step.barrier].expectedAt = step.source;
+      } else if (step.kind == Kind::Copy) {
+        sums[step.barrier].brought += step.bytes;
+        sums[step.barrier].broughtAt = step.source;
+      }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const Sum &sum = sums[i];
+    if (sum.expected == sum.brought)
+      continue;
+    unsigned at = sum.expectedAt != noStep ? sum.expectedAt : sum.broughtAt;
+    Diagnostic d;
+    d.code = ProtocolBytes;
+    d.place = protocol.sources[at].place;
+    d.message = "`" + protocol.barriers[i].name + "` is told to expect " +
+                std::to_string(sum.expected) + " bytes in all, and copies bring " +
+                std::to_string(sum.brought) +
+                (protocol.circumstances.empty() ? "" : ", with " + protocol.circumstances);
+    if (sum.broughtAt != noStep && sum.broughtAt != at)
+      d.notes.push_back(
+          {protocol.sources[sum.broughtAt].place, "the last copy that arrives on it", ""});
+    d.helps.push_back("announce, for each phase, the bytes of all tiles that are copied in it");
+    return {d}; // those of other slots say the same
+  }
+  return {};
+}
+
+} // namespace penstock::sched

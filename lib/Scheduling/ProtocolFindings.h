@@ -1,0 +1,82 @@
+//===- ProtocolFindings.h - What is wrong with a protocol, in words -*- C++ -*-//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns what a run or a search found into diagnostics. Private to this library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_SCHEDULING_PROTOCOLFINDINGS_H
+#define PENSTOCK_SCHEDULING_PROTOCOLFINDINGS_H
+
+#include "Scheduling/ProtocolMachine.h"
+
+#include <set>
+
+namespace penstock::sched {
+
+/// A wait or an arrival whose phase depends on the timing.
+struct PhaseDoubt {
+  enum class Kind {
+    EarlyArrival, ///< can count in the phase before
+    EarlyWait,    ///< can start while the phase before is open, and return for it
+    MissedPhase   ///< the next phase can be over before the wait has returned
+  };
+  Kind kind;
+  unsigned barrier;
+  StepRef step;  ///< the arrival or the wait
+  StepRef other; ///< what nothing orders with it
+};
+
+class ProtocolFindings {
+public:
+  explicit ProtocolFindings(const ProtocolPlan &plan) : plan(plan), protocol(plan.protocol) {}
+
+  void unordered(StepRef first, const ProtocolAccess &firstAccess, StepRef second,
+                 const ProtocolAccess &secondAccess);
+  void uninitialized(StepRef step, const ProtocolAccess &access);
+  void overflow(StepRef step, int64_t room);
+  /// No role can go on.
+  void deadlock(const ProtocolMachine &machine, const ProtocolState &state);
+  void unfinished(StepRef copy);
+  /// A doubt that nobody could resolve.
+  void doubt(const PhaseDoubt &doubt);
+  /// Says with the first finding what makes it depend on the timing.
+  void explain(const PhaseDoubt &doubt);
+
+  bool empty() const { return found.empty(); }
+  /// In order of importance.
+  std::vector<Diagnostic> take();
+
+private:
+  /// Adds a finding unless one of its kind was reported at this place.
+  Diagnostic *report(unsigned code, unsigned source);
+  const SourcePlace &place(StepRef step) const {
+    return protocol.sources[plan.step(step).source].place;
+  }
+  std::string nameOf(StepRef step) const {
+    return "`" + protocol.sources[plan.step(step).source].name + "`";
+  }
+  std::string nameOf(const ProtocolBox &box) const;
+  std::string barrierName(unsigned b) const { return "`" + protocol.barriers[b].name + "`"; }
+  std::string roleName(StepRef step) const { return protocol.roles[step.role].name; }
+  std::string textOf(const PhaseDoubt &doubt) const;
+  std::string when() const {
+    return protocol.circumstances.empty() ? "" : ", with " + protocol.circumstances;
+  }
+
+  const ProtocolPlan &plan;
+  const Protocol &protocol;
+  std::vector<Diagnostic> found;
+  std::set<std::pair<unsigned, unsigned>> known;
+};
+
+/// Barriers that are told of other bytes than come: whatever the order, some phase
+/// ends too early or never.
+std::vector<Diagnostic> wrongBytes(const Protocol &protocol);
+
+} // namespace penstock::sched
+
+#endif // PENSTOCK_SCHEDULING_PROTOCOLFINDINGS_H

@@ -1,0 +1,221 @@
+//===- ProtocolMachine.cpp - One step of a protocol after another ---------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Scheduling/ProtocolMachine.h"
+
+#include <algorithm>
+
+namespace penstock::sched {
+
+using Step = ProtocolStep;
+using Kind = ProtocolStep::Kind;
+
+// A barrier: what is pending, its bytes (two words), its phase, the clock of what
+// has arrived in it, and the clock of the phase before.
+static constexpr size_t barrierHeader = 4;
+
+ProtocolMachine::ProtocolMachine(const ProtocolPlan &plan, ProtocolWatcher &watcher)
+    : plan(plan), watcher(watcher), barriers(plan.protocol.roles.size()),
+      barrierWords(barrierHeader + 2 * plan.clockWords()),
+      clocks(barriers + plan.protocol.barriers.size() * barrierWords),
+      own(clocks + plan.protocol.roles.size() * plan.clockWords()),
+      size(own + (plan.ownWaits ? plan.protocol.roles.size() * plan.protocol.barriers.size() : 0)) {
+}
+
+ProtocolState ProtocolMachine::start() const {
+  ProtocolState state;
+  state.words.resize(size);
+  for (unsigned b = 0; b < plan.protocol.barriers.size(); ++b)
+    state.words[barrierAt(b)] = uint32_t(plan.protocol.barriers[b].count);
+  return state;
+}
+
+bool ProtocolMachine::allFinished(const ProtocolState &state) const {
+  for (unsigned role = 0; role < plan.protocol.roles.size(); ++role)
+    if (!finished(state, role))
+      return false;
+  return true;
+}
+
+ProtocolMachine::BarrierView ProtocolMachine::barrier(const ProtocolState &state,
+                                                      unsigned index) const {
+  const uint32_t *at = &state.words[barrierAt(index)];
+  return {at[0], int64_t(uint64_t(at[1]) | uint64_t(at[2]) << 32), at[3]};
+}
+
+void ProtocolMachine::setBytes(ProtocolState &state, unsigned index, int64_t bytes) const {
+  state.words[barrierAt(index) + 1] = uint32_t(uint64_t(bytes));
+  state.words[barrierAt(index) + 2] = uint32_t(uint64_t(bytes) >> 32);
+}
+
+void ProtocolMachine::raise(uint32_t *clock, Mark mark) const {
+  mark.raise(clock);
+  if (plan.memory)
+    mark.raise(clock + plan.memory);
+}
+
+bool ProtocolMachine::isLocal(const ProtocolState &state, unsigned role) const {
+  if (finished(state, role))
+    return false;
+  switch (plan.step({role, next(state, role)}).kind) {
+  case Kind::Touch:
+  case Kind::Copy:
+  case Kind::Start:
+  case Kind::Commit:
+  case Kind::CloseGroup:
+  case Kind::AwaitGroups:
+    return true;
+  case Kind::Wait:
+  case Kind::Arrive:
+  case Kind::Sync:
+    return false;
+  }
+  return false;
+}
+
+bool ProtocolMachine::canStep(const ProtocolState &state, unsigned role) const {
+  if (finished(state, role))
+    return false;
+  const Step &step = plan.step({role, next(state, role)});
+  if (step.kind == Kind::Wait) {
+    auto phase = uint32_t(barrier(state, step.barrier).phase);
+    if (!step.own)
+      return (phase & 1) != uint32_t(step.parity);
+    // Own phases are counted from 1: 0 is a wait before any arrival, for nothing.
+    return phase >= state.words[own + role * plan.protocol.barriers.size() + step.barrier];
+  }
+  if (step.kind == Kind::Sync)
+    return std::all_of(plan.protocol.syncs[step.barrier].begin(),
+                       plan.protocol.syncs[step.barrier].end(), [&](unsigned other) {
+                         if (finished(state, other))
+                           return false;
+                         const Step &its = plan.step({other, next(state, other)});
+                         return its.kind == Kind::Sync && its.barrier == step.barrier;
+                       });
+  return true;
+}
+
+void ProtocolMachine::settle(ProtocolState &state, unsigned index) {
+  BarrierView view = barrier(state, index);
+  if (view.pending != 0 || view.bytes != 0)
+    return;
+  watcher.completion(index);
+  uint32_t *at = &state.words[barrierAt(index)];
+  at[0] = uint32_t(plan.protocol.barriers[index].count);
+  ++at[3];
+  uint32_t *arrived = at + barrierHeader, *completed = arrived + plan.clockWords();
+  std::copy_n(arrived, plan.clockWords(), completed);
+  std::fill_n(arrived, plan.clockWords(), 0);
+}
+
+void ProtocolMachine::arrive(ProtocolState &state, StepRef ref, const uint32_t *clock) {
+  const Step &step = plan.step(ref);
+  BarrierView view = barrier(state, step.barrier);
+  bool copies = step.kind == Kind::Copy;
+  if (!copies && step.count > view.pending)
+    return watcher.overflow(ref, view.pending);
+  // A copy of nothing completes nothing, so nobody learns of its end.
+  if (copies && step.bytes == 0)
+    return;
+  watcher.arrival(step.barrier, view.phase, ref, clock);
+  setBytes(state, step.barrier, view.bytes + (copies ? -step.bytes : step.bytes));
+  uint32_t *at = &state.words[barrierAt(step.barrier)];
+  if (!copies)
+    at[0] -= uint32_t(step.count);
+  plan.join(at + barrierHeader, clock, step.relaxed);
+  if (plan.ownWaits && step.kind == Kind::Arrive)
+    ownPhase(state, ref.role, step.barrier) = uint32_t(view.phase) + 1;
+  settle(state, step.barrier);
+}
+
+void ProtocolMachine::issue(ProtocolState &state, StepRef ref) {
+  size_t at = 0;
+  while (at < state.flying.size() &&
+         (state.flying[at] < ref.role ||
+          (state.flying[at] == ref.role && state.flying[at + 1] < ref.index)))
+    at += record();
+  std::vector<uint32_t> made = {ref.role, ref.index};
+  const uint32_t *now = clockOf(state, ref.role);
+  made.insert(made.end(), now, now + plan.clockWords());
+  state.flying.insert(state.flying.begin() + std::ptrdiff_t(at), made.begin(), made.end());
+}
+
+void ProtocolMachine::step(ProtocolState &state, unsigned role) {
+  StepRef ref{role, next(state, role)};
+  const Step &step = plan.step(ref);
+  if (step.kind == Kind::Sync) {
+    const std::vector<unsigned> &roles = plan.protocol.syncs[step.barrier];
+    std::vector<uint32_t> all(plan.clockWords());
+    for (unsigned other : roles)
+      plan.join(all.data(), clockOf(state, other), false);
+    for (unsigned other : roles) {
+      std::copy(all.begin(), all.end(), clockOf(state, other));
+      raise(clockOf(state, other), plan.taken({other, state.words[other]}));
+      ++state.words[other];
+    }
+    return;
+  }
+  uint32_t *now = clockOf(state, role);
+  ++state.words[role];
+  if (step.kind == Kind::Wait) {
+    BarrierView view = barrier(state, step.barrier);
+    watcher.wait(step.barrier,
+                 step.own ? int64_t(ownPhase(state, role, step.barrier)) - 1 : view.phase - 1, ref,
+                 now);
+    plan.join(now, &state.words[barrierAt(step.barrier) + barrierHeader + plan.clockWords()],
+              step.relaxed);
+  }
+  raise(now, plan.taken(ref));
+  switch (step.kind) {
+  case Kind::Touch:
+  case Kind::Start:
+    watcher.access(state, ref, now);
+    break;
+  case Kind::Copy:
+    watcher.access(state, ref, now);
+    issue(state, ref);
+    break;
+  case Kind::Commit:
+    issue(state, ref);
+    break;
+  case Kind::AwaitGroups:
+    raise(now, plan.of(ref).ends);
+    break;
+  case Kind::Arrive:
+    arrive(state, ref, now);
+    break;
+  case Kind::CloseGroup:
+  case Kind::Wait:
+  case Kind::Sync:
+    break;
+  }
+}
+
+bool ProtocolMachine::canComplete(const ProtocolState &state, size_t index) const {
+  StepRef ref = flyingStep(state, index);
+  const Step &step = plan.step(ref);
+  if (step.kind == Kind::Copy)
+    return true;
+  for (size_t other = 0; other < index; ++other) {
+    StepRef earlier = flyingStep(state, other);
+    if (earlier.role == ref.role && plan.step(earlier).kind == Kind::Commit &&
+        plan.step(earlier).queue == step.queue)
+      return false;
+  }
+  return true;
+}
+
+void ProtocolMachine::complete(ProtocolState &state, size_t index) {
+  StepRef ref = flyingStep(state, index);
+  auto first = state.flying.begin() + std::ptrdiff_t(index * record());
+  std::vector<uint32_t> clock(first + 2, first + std::ptrdiff_t(record()));
+  state.flying.erase(first, first + std::ptrdiff_t(record()));
+  raise(clock.data(), plan.of(ref).ends);
+  raise(clock.data(), plan.of(ref).arrived);
+  arrive(state, ref, clock.data());
+}
+
+} // namespace penstock::sched

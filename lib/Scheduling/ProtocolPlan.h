@@ -1,0 +1,89 @@
+//===- ProtocolPlan.h - What is known of a protocol before it runs -*- C++ -*-//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Happens-before is kept in vector clocks. Steps of a role happen one after the
+// other, so one number says which of them an event comes after; the same holds
+// for the work and for the commits of an engine that keeps order. Copies end in
+// any order: each has a bit. All numbers are fixed by the step lists, whatever
+// the timing. Private to this library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_SCHEDULING_PROTOCOLPLAN_H
+#define PENSTOCK_SCHEDULING_PROTOCOLPLAN_H
+
+#include "Scheduling/Protocol.h"
+
+namespace penstock::sched {
+
+constexpr unsigned noStep = ~0u;
+
+struct StepRef {
+  unsigned role = noStep, index = 0;
+};
+
+/// Something that has happened for those whose clock has reached it.
+struct Mark {
+  unsigned word = noStep; ///< of a clock; noStep: nobody ever learns of it
+  uint32_t value = 0;
+  bool isBit = false;
+  bool knownTo(const uint32_t *clock) const {
+    return word != noStep && (isBit ? (clock[word] & value) != 0 : clock[word] >= value);
+  }
+  void raise(uint32_t *clock) const {
+    if (word != noStep)
+      clock[word] = isBit ? clock[word] | value : std::max(clock[word], value);
+  }
+};
+
+/// Engines whose work ends in order, or whose arrivals come after all that was
+/// issued before, which is the same for those who wait.
+inline bool endsInOrder(ProtocolQueue queue) {
+  return queue == ProtocolQueue::Tensor || queue == ProtocolQueue::AsyncCopy;
+}
+
+class ProtocolPlan {
+public:
+  explicit ProtocolPlan(const Protocol &protocol);
+
+  struct StepPlan {
+    Mark over;    ///< its accesses are over
+    Mark arrived; ///< its arrival has happened
+    Mark ends;    ///< what a wait for groups, or a commit, shows to be over
+  };
+
+  const Protocol &protocol;
+  const ProtocolStep &step(StepRef ref) const { return protocol.roles[ref.role].steps[ref.index]; }
+  const StepPlan &of(StepRef ref) const { return plans[ref.role][ref.index]; }
+  size_t steps() const { return allSteps; }
+
+  /// Words of a clock: it orders steps in time and, behind `memory`, what they did
+  /// to tiles. Both are the same if no step is relaxed.
+  unsigned clockWords() const { return half + memory; }
+  unsigned memory = 0;
+  void join(uint32_t *into, const uint32_t *from, bool relaxed) const;
+  /// The mark of a role that has taken a step.
+  Mark taken(StepRef ref) const { return {ref.role, ref.index + 1, false}; }
+
+  /// Whether the protocol has waits for the phase of an own arrival.
+  bool ownWaits = false;
+
+private:
+  void planRole(unsigned role, unsigned &words, unsigned &copies);
+  void joinHalf(uint32_t *into, const uint32_t *from) const;
+
+  unsigned half = 0, counters = 0;
+  size_t allSteps = 0;
+  std::vector<std::vector<StepPlan>> plans;
+};
+
+/// Whether two accesses to tiles must be ordered.
+bool conflict(const ProtocolPlan &plan, StepRef first, const ProtocolAccess &a, StepRef second,
+              const ProtocolAccess &b);
+
+} // namespace penstock::sched
+
+#endif // PENSTOCK_SCHEDULING_PROTOCOLPLAN_H
