@@ -17,28 +17,28 @@ Diagnostic *ProtocolFindings::report(unsigned code, unsigned source) {
     return nullptr;
   found.emplace_back();
   found.back().code = code;
-  found.back().place = protocol.sources[source].place;
+  found.back().place = protocol->sources[source].place;
   return &found.back();
 }
 
 std::string ProtocolFindings::nameOf(const ProtocolBox &box) const {
-  std::string text = protocol.tiles[box.tile].name;
+  std::string text = protocol->tiles[box.tile].name;
   // The slot of a ring of tiles is what its author thinks in.
   if (box.rank > 2 && box.end[0] == box.begin[0] + 1)
     text += "[" + std::to_string(box.begin[0]) + "]";
-  return "`" + text + "`" + protocol.tiles[box.tile].where;
+  return "`" + text + "`" + protocol->tiles[box.tile].where;
 }
 
 void ProtocolFindings::unordered(StepRef first, const ProtocolAccess &firstAccess, StepRef second,
                                  const ProtocolAccess &secondAccess) {
-  Diagnostic *d = report(ProtocolOrder, plan.step(second).source);
+  Diagnostic *d = report(ProtocolOrder, plan->step(second).source);
   if (!d)
     return;
   d->message = nameOf(second) + (secondAccess.write ? " writes " : " reads ") +
                nameOf(secondAccess.box) + ", and nothing makes it wait for what " +
                (firstAccess.write ? "writes" : "reads") + " it before" + when();
   d->label = "by " + roleName(second);
-  bool byEngine = plan.step(first).kind != Kind::Touch;
+  bool byEngine = plan->step(first).kind != Kind::Touch;
   d->notes.push_back({place(first),
                       std::string(firstAccess.write ? "written" : "read") + " here by " +
                           nameOf(first) + " of " + roleName(first) +
@@ -51,7 +51,7 @@ void ProtocolFindings::unordered(StepRef first, const ProtocolAccess &firstAcces
 }
 
 void ProtocolFindings::uninitialized(StepRef step, const ProtocolAccess &access) {
-  if (Diagnostic *d = report(ProtocolUninitialised, plan.step(step).source)) {
+  if (Diagnostic *d = report(ProtocolUninitialised, plan->step(step).source)) {
     d->message =
         nameOf(step) + " reads " + nameOf(access.box) + ", which nothing has written" + when();
     d->label = "by " + roleName(step);
@@ -61,8 +61,8 @@ void ProtocolFindings::uninitialized(StepRef step, const ProtocolAccess &access)
 }
 
 void ProtocolFindings::overflow(StepRef step, int64_t room) {
-  const Step &arrives = plan.step(step);
-  int64_t counts = protocol.barriers[arrives.barrier].count;
+  const Step &arrives = plan->step(step);
+  int64_t counts = protocol->barriers[arrives.barrier].count;
   if (Diagnostic *d = report(ProtocolArrivals, arrives.source)) {
     d->message = nameOf(step) + " arrives " + std::to_string(arrives.count) + " times on " +
                  barrierName(arrives.barrier) + ", which counts " + std::to_string(counts) +
@@ -75,15 +75,15 @@ void ProtocolFindings::overflow(StepRef step, int64_t room) {
 void ProtocolFindings::deadlock(const ProtocolMachine &machine, const ProtocolState &state) {
   // The cause is a wait; what else stands still follows from it.
   std::vector<StepRef> waiting, standing;
-  for (unsigned role = 0; role < protocol.roles.size(); ++role)
+  for (unsigned role = 0; role < protocol->roles.size(); ++role)
     if (!machine.finished(state, role)) {
       StepRef at{role, machine.next(state, role)};
-      (plan.step(at).kind == Kind::Wait ? waiting : standing).push_back(at);
+      (plan->step(at).kind == Kind::Wait ? waiting : standing).push_back(at);
     }
   auto missing = [&](StepRef at) {
-    unsigned index = plan.step(at).barrier;
+    unsigned index = plan->step(at).barrier;
     auto [pending, bytes, phase] = machine.barrier(state, index);
-    int64_t count = protocol.barriers[index].count;
+    int64_t count = protocol->barriers[index].count;
     return barrierName(index) + " has " + std::to_string(count - pending) + " of " +
            std::to_string(count) + " arrivals" +
            (bytes > 0   ? " and lacks " + std::to_string(bytes) + " bytes"
@@ -91,7 +91,7 @@ void ProtocolFindings::deadlock(const ProtocolMachine &machine, const ProtocolSt
                         : "");
   };
   if (waiting.empty()) { // roles that meet at different syncs
-    if (Diagnostic *d = report(ProtocolDeadlock, plan.step(standing.front()).source)) {
+    if (Diagnostic *d = report(ProtocolDeadlock, plan->step(standing.front()).source)) {
       d->message = "this wait never ends: other threads do not come" + when();
       d->label = "by " + roleName(standing.front());
       d->helps.push_back("all threads of the scope must reach it, equally often");
@@ -99,14 +99,14 @@ void ProtocolFindings::deadlock(const ProtocolMachine &machine, const ProtocolSt
     return;
   }
   StepRef first = waiting.front();
-  Diagnostic *d = report(ProtocolDeadlock, plan.step(first).source);
+  Diagnostic *d = report(ProtocolDeadlock, plan->step(first).source);
   if (!d)
     return;
   d->message = "this wait never ends: " + missing(first) + when();
   d->label = "by " + roleName(first);
-  if (!plan.step(first).own)
-    d->label += ", for the phase of parity " + std::to_string(plan.step(first).parity);
-  int64_t count = protocol.barriers[plan.step(first).barrier].count;
+  if (!plan->step(first).own)
+    d->label += ", for the phase of parity " + std::to_string(plan->step(first).parity);
+  int64_t count = protocol->barriers[plan->step(first).barrier].count;
   d->helps.push_back("each phase needs " + std::to_string(count) +
                      (count == 1 ? " arrival" : " arrivals") +
                      "; whoever waits for the first ones starts with phase 0, whoever may go "
@@ -118,7 +118,7 @@ void ProtocolFindings::deadlock(const ProtocolMachine &machine, const ProtocolSt
 }
 
 void ProtocolFindings::unfinished(StepRef copy) {
-  if (Diagnostic *d = report(ProtocolUnfinished, plan.step(copy).source)) {
+  if (Diagnostic *d = report(ProtocolUnfinished, plan->step(copy).source)) {
     d->message =
         nameOf(copy) + " may still be under way when the kernel ends: nobody waits for it" + when();
     d->label = "by " + roleName(copy);
@@ -142,7 +142,7 @@ std::string ProtocolFindings::textOf(const PhaseDoubt &doubt) const {
 }
 
 void ProtocolFindings::doubt(const PhaseDoubt &doubt) {
-  if (Diagnostic *d = report(PhaseNotExact, plan.step(doubt.step).source)) {
+  if (Diagnostic *d = report(PhaseNotExact, plan->step(doubt.step).source)) {
     d->message = textOf(doubt) + when();
     d->label = "by " + roleName(doubt.step);
     d->notes.push_back(
@@ -177,6 +177,7 @@ std::vector<Diagnostic> wrongBytes(const Protocol &protocol) {
   struct Sum {
     int64_t expected = 0, brought = 0;
     unsigned expectedAt = noStep, broughtAt = noStep; ///< sources
+    bool negative = false;
   };
   std::vector<Sum> sums(protocol.barriers.size());
   for (const ProtocolRole &role : protocol.roles)
@@ -186,13 +187,14 @@ std::vector<Diagnostic> wrongBytes(const Protocol &protocol) {
       } else if (step.kind == Kind::Arrive && step.bytes) {
         sums[step.barrier].expected += step.bytes;
         sums[step.barrier].expectedAt = step.source;
+        sums[step.barrier].negative |= step.bytes < 0;
       } else if (step.kind == Kind::Copy) {
         sums[step.barrier].brought += step.bytes;
         sums[step.barrier].broughtAt = step.source;
       }
   for (size_t i = 0; i < sums.size(); ++i) {
     const Sum &sum = sums[i];
-    if (sum.expected == sum.brought)
+    if (sum.expected == sum.brought && !sum.negative)
       continue;
     unsigned at = sum.expectedAt != noStep ? sum.expectedAt : sum.broughtAt;
     Diagnostic d;

@@ -32,7 +32,7 @@ struct PhaseDoubt {
 
 class ProtocolFindings {
 public:
-  explicit ProtocolFindings(const ProtocolPlan &plan) : plan(plan), protocol(plan.protocol) {}
+  explicit ProtocolFindings(const ProtocolPlan &plan) : plan(&plan), protocol(&plan.protocol) {}
 
   void unordered(StepRef first, const ProtocolAccess &firstAccess, StepRef second,
                  const ProtocolAccess &secondAccess);
@@ -54,21 +54,21 @@ private:
   /// Adds a finding unless one of its kind was reported at this place.
   Diagnostic *report(unsigned code, unsigned source);
   const SourcePlace &place(StepRef step) const {
-    return protocol.sources[plan.step(step).source].place;
+    return protocol->sources[plan->step(step).source].place;
   }
   std::string nameOf(StepRef step) const {
-    return "`" + protocol.sources[plan.step(step).source].name + "`";
+    return "`" + protocol->sources[plan->step(step).source].name + "`";
   }
   std::string nameOf(const ProtocolBox &box) const;
-  std::string barrierName(unsigned b) const { return "`" + protocol.barriers[b].name + "`"; }
-  std::string roleName(StepRef step) const { return protocol.roles[step.role].name; }
+  std::string barrierName(unsigned b) const { return "`" + protocol->barriers[b].name + "`"; }
+  std::string roleName(StepRef step) const { return protocol->roles[step.role].name; }
   std::string textOf(const PhaseDoubt &doubt) const;
   std::string when() const {
-    return protocol.circumstances.empty() ? "" : ", with " + protocol.circumstances;
+    return protocol->circumstances.empty() ? "" : ", with " + protocol->circumstances;
   }
 
-  const ProtocolPlan &plan;
-  const Protocol &protocol;
+  const ProtocolPlan *plan;
+  const Protocol *protocol;
   std::vector<Diagnostic> found;
   std::set<std::pair<unsigned, unsigned>> known;
 };

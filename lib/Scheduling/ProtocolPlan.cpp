@@ -17,12 +17,18 @@ ProtocolPlan::ProtocolPlan(const Protocol &protocol) : protocol(protocol) {
   auto words = unsigned(protocol.roles.size());
   unsigned copies = 0;
   bool relaxed = false;
+  uncertainWriters.resize(protocol.tiles.size());
   for (unsigned role = 0; role < protocol.roles.size(); ++role) {
     planRole(role, words, copies);
     allSteps += protocol.roles[role].steps.size();
     for (const Step &step : protocol.roles[role].steps) {
       relaxed |= step.relaxed;
       ownWaits |= step.kind == Kind::Wait && step.own;
+      for (const ProtocolAccess &access : step.accesses)
+        if (access.write && access.maybe &&
+            (uncertainWriters[access.box.tile].empty() ||
+             uncertainWriters[access.box.tile].back() != role))
+          uncertainWriters[access.box.tile].push_back(role);
     }
   }
   counters = words;
@@ -102,6 +108,11 @@ void ProtocolPlan::planRole(unsigned role, unsigned &words, unsigned &copies) {
       break;
     }
   }
+}
+
+bool ProtocolPlan::mayBeWritten(unsigned tile, unsigned readingRole) const {
+  return std::any_of(uncertainWriters[tile].begin(), uncertainWriters[tile].end(),
+                     [&](unsigned role) { return role != readingRole; });
 }
 
 void ProtocolPlan::joinHalf(uint32_t *into, const uint32_t *from) const {

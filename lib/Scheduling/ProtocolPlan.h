@@ -68,6 +68,10 @@ public:
   /// The mark of a role that has taken a step.
   Mark taken(StepRef ref) const { return {ref.role, ref.index + 1, false}; }
 
+  /// Whether some other role may write the tile, nobody knows when: its reads are not
+  /// reads of nothing.
+  bool mayBeWritten(unsigned tile, unsigned readingRole) const;
+
   /// Whether the protocol has waits for the phase of an own arrival.
   bool ownWaits = false;
 
@@ -78,6 +82,7 @@ private:
   unsigned half = 0, counters = 0;
   size_t allSteps = 0;
   std::vector<std::vector<StepPlan>> plans;
+  std::vector<std::vector<unsigned>> uncertainWriters; ///< roles, by tile
 };
 
 /// Whether two accesses to tiles must be ordered.

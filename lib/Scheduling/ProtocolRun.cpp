@@ -46,8 +46,8 @@ using Kind = ProtocolStep::Kind;
 
 class Run : public ProtocolWatcher {
 public:
-  explicit Run(const ProtocolPlan &plan)
-      : plan(plan), machine(plan, *this), phases(plan.protocol.barriers.size()),
+  Run(const ProtocolPlan &plan, ProtocolTiming timing)
+      : plan(plan), timing(timing), machine(plan, *this), phases(plan.protocol.barriers.size()),
         touched(plan.protocol.tiles.size()), result{ProtocolFindings(plan), false, std::nullopt} {}
 
   ProtocolRunResult run();
@@ -91,10 +91,11 @@ private:
   /// Whether later accesses that are in order with the second are so with the first.
   bool replaces(const Touched &second, const Touched &first) const;
   bool advanceRoles();
-  bool completeAll();
+  bool completeOne();
   void checkEnd();
 
   const ProtocolPlan &plan;
+  ProtocolTiming timing;
   ProtocolMachine machine;
   ProtocolState state;
   std::vector<Phases> phases;
@@ -162,7 +163,7 @@ void Run::access(const ProtocolState &, StepRef step, const uint32_t *clock) {
   for (const ProtocolAccess &access : plan.step(step).accesses) {
     Touched now{step, access};
     std::vector<Touched> &list = touched[access.box.tile];
-    bool written = access.write || access.maybe;
+    bool written = access.write || access.maybe || plan.mayBeWritten(access.box.tile, step.role);
     // Where there are several, what still reads says more than what wrote before.
     const Touched *unordered = nullptr;
     Touched *replaced = nullptr;
@@ -187,24 +188,28 @@ void Run::access(const ProtocolState &, StepRef step, const uint32_t *clock) {
   }
 }
 
-bool Run::completeAll() {
-  bool any = false;
-  while (!result.stopped && machine.flying(state)) {
-    // The first to be issued by its role is always allowed to end.
-    machine.complete(state, 0);
-    any = true;
-  }
-  return any;
+bool Run::completeOne() {
+  if (result.stopped || !machine.flying(state))
+    return false;
+  // The first to be issued by its role is always allowed to end.
+  machine.complete(state, 0);
+  return true;
 }
 
 bool Run::advanceRoles() {
   bool moved = false;
-  for (unsigned role = 0; role < plan.protocol.roles.size(); ++role)
+  auto count = unsigned(plan.protocol.roles.size());
+  for (unsigned i = 0; i < count; ++i) {
+    unsigned role = timing.order == ProtocolTiming::Order::LastRolesFirst ? count - 1 - i : i;
     while (!result.stopped && machine.canStep(state, role)) {
       machine.step(state, role);
-      completeAll();
       moved = true;
+      while (!timing.lateEngines && completeOne())
+        ;
+      if (timing.order == ProtocolTiming::Order::InTurn)
+        break;
     }
+  }
   return moved;
 }
 
@@ -220,7 +225,7 @@ void Run::checkEnd() {
 
 ProtocolRunResult Run::run() {
   state = machine.start();
-  while (advanceRoles())
+  while (advanceRoles() || completeOne())
     ;
   if (result.stopped)
     return std::move(result);
@@ -235,6 +240,8 @@ ProtocolRunResult Run::run() {
 
 } // namespace
 
-ProtocolRunResult runProtocol(const ProtocolPlan &plan) { return Run(plan).run(); }
+ProtocolRunResult runProtocol(const ProtocolPlan &plan, ProtocolTiming timing) {
+  return Run(plan, timing).run();
+}
 
 } // namespace penstock::sched

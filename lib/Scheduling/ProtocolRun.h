@@ -24,9 +24,15 @@ struct ProtocolRunResult {
   std::optional<PhaseDoubt> doubt;
 };
 
+/// How roles and engines share the time of a run.
+struct ProtocolTiming {
+  enum class Order { FirstRolesFirst, LastRolesFirst, InTurn } order = Order::FirstRolesFirst;
+  bool lateEngines = false; ///< engines complete only when no role can go on
+};
+
 /// Follows one run to its end. Without a doubt, what it finds is what any run
 /// finds.
-ProtocolRunResult runProtocol(const ProtocolPlan &plan);
+ProtocolRunResult runProtocol(const ProtocolPlan &plan, ProtocolTiming timing = {});
 
 /// The outcome of looking at all runs.
 struct ProtocolSearchResult {
@@ -34,8 +40,8 @@ struct ProtocolSearchResult {
   ProtocolFindings findings; ///< of the first wrong run
 };
 
-/// Looks at every order in which steps can be taken, up to \p mostStates states.
-ProtocolSearchResult searchProtocol(const ProtocolPlan &plan, size_t mostStates);
+/// Looks at every order in which steps can be taken, up to a bound.
+ProtocolSearchResult searchProtocol(const ProtocolPlan &plan);
 
 } // namespace penstock::sched
 

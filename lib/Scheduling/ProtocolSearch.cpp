@@ -22,6 +22,10 @@ namespace {
 using Step = ProtocolStep;
 using Kind = ProtocolStep::Kind;
 
+/// A search ends after so many states, or words of states: that is a fraction of a
+/// second.
+constexpr size_t leastStates = 2000, largestSearch = 200000, mostWords = 20000000;
+
 struct Hash {
   uint64_t low, high;
   bool operator==(const Hash &) const = default;
@@ -55,7 +59,7 @@ public:
     relate();
   }
 
-  ProtocolSearchResult run(size_t mostStates);
+  ProtocolSearchResult run();
 
   void access(const ProtocolState &state, StepRef step, const uint32_t *clock) override;
   void overflow(StepRef step, int64_t room) override {
@@ -113,7 +117,8 @@ void Search::relate() {
     const auto &accesses = plan.step(ref).accesses;
     of.writers.resize(accesses.size());
     for (size_t a = 0; a < accesses.size(); ++a) {
-      bool needs = !accesses[a].write && !accesses[a].maybe;
+      bool needs = !accesses[a].write && !accesses[a].maybe &&
+                   !plan.mayBeWritten(accesses[a].box.tile, ref.role);
       std::vector<StepRef> writers;
       for (StepRef other : accessing) {
         bool itself = other.role == ref.role && other.index == ref.index;
@@ -178,8 +183,10 @@ void Search::visit(ProtocolState state) {
     open.push_back(std::move(state));
 }
 
-ProtocolSearchResult Search::run(size_t mostStates) {
-  visit(machine.start());
+ProtocolSearchResult Search::run() {
+  ProtocolState first = machine.start();
+  size_t mostStates = std::clamp(mostWords / first.words.size(), leastStates, largestSearch);
+  visit(std::move(first));
   while (!open.empty() && result.verdict == Verdict::Right) {
     if (seen.size() > mostStates) {
       result.verdict = Verdict::Undecided;
@@ -216,8 +223,6 @@ ProtocolSearchResult Search::run(size_t mostStates) {
 
 } // namespace
 
-ProtocolSearchResult searchProtocol(const ProtocolPlan &plan, size_t mostStates) {
-  return Search(plan).run(mostStates);
-}
+ProtocolSearchResult searchProtocol(const ProtocolPlan &plan) { return Search(plan).run(); }
 
 } // namespace penstock::sched

@@ -25,6 +25,9 @@ struct CampaignOptions {
 /// status.
 int runPrograms(const CampaignOptions &);
 int runInstances(const CampaignOptions &);
+/// Step lists of roles against all interleavings.
+int runProtocols(const CampaignOptions &);
+void printProtocol(uint64_t seed);
 /// Weakens each rule in turn and looks for a case that shows it.
 int runMutants(const CampaignOptions &);
 

@@ -51,6 +51,11 @@ int checkFile(const std::string &file, bool messages) {
 
 int runMode(const std::string &mode, const fuzz::CampaignOptions &options, bool print) {
 #ifdef PENSTOCK_FUZZ_KERNELS
+  if (mode == "--protocols") {
+    if (print)
+      fuzz::printProtocol(options.seed);
+    return fuzz::runProtocols(options);
+  }
   if (print && mode != "--mutants")
     std::puts(mode == "--programs"
                   ? fuzz::emitKernel(fuzz::generateProgram(options.seed)).c_str()
@@ -82,7 +87,8 @@ int main(int argc, char **argv) {
     if (mutants)
       modes.push_back("--mutants");
     if (modes.size() != 1)
-      return self.usageError("expected one of --check, --programs, --instances and --mutants");
+      return self.usageError(
+          "expected one of --check, --programs, --instances, --protocols and --mutants");
     return file.empty() ? runMode(modes[0], options, print) : checkFile(file, messages);
   });
   auto counted = [&](const char *name, const char *help) {
@@ -97,13 +103,15 @@ int main(int argc, char **argv) {
   counted("programs", "random kernels: checker against oracle, and what is legal natively against "
                       "sequential execution");
   counted("instances", "random loops with commits, counted waits and fences");
+  counted("protocols", "random step lists of roles against all interleavings");
   command.flag("mutants", "weakens each rule of the checker; the oracle must object", mutants);
   command.number("seed", "where random numbers start", options.seed);
   command.number("jobs", "processes; 0: as many as there are cores", options.jobs, 0, 1024);
   command.real("seconds", "stops after this time; 0: no limit", options.seconds, 0);
   command.number("native", "of 100 legal kernels, how many are compiled and run", options.native, 0,
                  100);
-  command.flag("print", "with --programs 1 or --instances 1: prints the case", print);
+  command.flag("print", "with --programs 1, --instances 1 or --protocols 1: prints the case",
+               print);
   command.example("penstock-fuzz-pipelines --programs 1000 --seed 1");
   return tool.run(argc, argv);
 }
