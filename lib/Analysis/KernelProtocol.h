@@ -25,6 +25,7 @@ struct ProtocolReport {
   std::string why;
   /// What was tried: iterations from 0 to this number.
   int64_t iterations = 0;
+  int64_t rounds = 0;     ///< of loops around them
   bool allAllowed = true; ///< none of them is excluded by a `require`
   /// Its rings, and whether the event graph answers for every number.
   std::optional<sched::RoleSystem> roles;

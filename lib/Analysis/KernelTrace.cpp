@@ -28,9 +28,25 @@ using Kind = sched::ProtocolStep::Kind;
 /// slot of its rings a few times.
 static constexpr int64_t mostOperations = 200000;
 
-/// Steps that all roles may take together: what is found of them grows with their
-/// square.
-static constexpr size_t mostSteps = 2000;
+/// Steps that all roles may take together; each takes a fraction of a microsecond.
+static constexpr size_t mostSteps = 20000;
+
+/// Iterations of a loop without barriers that are followed if they differ: as many as
+/// a tile has rows, and more.
+static constexpr int64_t mostPlainIterations = 4096;
+
+/// Whether accesses to the tile concern others than the thread that has it.
+static bool isTracked(MemRefType type) {
+  auto space = dyn_cast_or_null<tile::SpaceAttr>(type.getMemorySpace());
+  return space &&
+         (space.getValue() == tile::Space::Shared || space.getValue() == tile::Space::Tensor);
+}
+
+/// Whether it is a scalar that the kernel assigns to.
+static bool isVariable(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  return type.getRank() == 0 && type.getElementType().isIntOrIndex();
+}
 
 bool touchesBarriers(Operation *op) {
   return op
@@ -159,6 +175,13 @@ bool KernelTrace::lose(Operation *op, std::string reason) {
 // Control
 //===----------------------------------------------------------------------===//
 
+bool KernelTrace::concernsBarriers(Operation *op) {
+  auto [found, isNew] = concerning.try_emplace(op, false);
+  if (isNew)
+    found->second = touchesBarriers(op);
+  return found->second;
+}
+
 bool KernelTrace::run(mlir::Block &block) {
   for (Operation &op : block)
     if (!run(&op))
@@ -190,7 +213,7 @@ bool KernelTrace::run(Operation *op) {
     return runBarrierOp(op);
   if (isa<tile::TileDialect>(op->getDialect()) && !isa<tile::GridOp>(op))
     return runTileOp(op);
-  if (op->getNumRegions() && touchesBarriers(op))
+  if (op->getNumRegions() && concernsBarriers(op))
     return lose(op, "`" + op->getName().getStringRef().str() + "` holds barriers");
   scalars.evaluate(op);
   return true;
@@ -205,8 +228,53 @@ void KernelTrace::assign(ValueRange to, ArrayRef<std::optional<int64_t>> values)
     scalars.set(value, integer);
 }
 
+/// Whether a loop without barriers may touch other parts of tiles in one iteration
+/// than in another.
+bool KernelTrace::iterationsDiffer(scf::ForOp loop) {
+  auto [found, isNew] = differing.try_emplace(loop, true);
+  if (!isNew)
+    return found->second;
+  auto changes = [&](Value value) {
+    return loop->isAncestor(value.getParentBlock()->getParentOp());
+  };
+  bool differ = !loop.getInitArgs().empty();
+  loop.getBody()->walk([&](Operation *op) {
+    if (auto view = dyn_cast<memref::SubViewOp>(op))
+      differ |=
+          isTracked(view.getType()) && llvm::any_of(llvm::drop_begin(view->getOperands()), changes);
+    else if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
+      differ |= isa<scf::WhileOp>(op) || llvm::any_of(op->getOperands(), changes);
+    else if (auto store = dyn_cast<tile::StoreOp>(op))
+      differ |= isVariable(store.getTarget());
+  });
+  return differing[loop] = differ;
+}
+
+/// Without barriers between them, steps that touch what the same operation has touched
+/// before say nothing new: no other role can tell them apart.
+size_t KernelTrace::dropRepeated(size_t first, std::set<std::vector<int64_t>> &touched) {
+  auto isNew = [&](const sched::ProtocolStep &step) {
+    std::vector<int64_t> key = {int64_t(step.source)};
+    for (const sched::ProtocolAccess &access : step.accesses) {
+      key.insert(key.end(), {access.box.tile, access.write, access.maybe, access.scope});
+      key.insert(key.end(), access.box.begin.begin(), access.box.begin.end());
+      key.insert(key.end(), access.box.end.begin(), access.box.end.end());
+    }
+    return touched.insert(std::move(key)).second;
+  };
+  size_t kept = first;
+  for (size_t i = first; i < steps->size(); ++i)
+    if ((*steps)[i].kind != Kind::Touch || isNew((*steps)[i])) {
+      if (kept != i)
+        (*steps)[kept] = std::move((*steps)[i]);
+      ++kept;
+    }
+  steps->resize(kept);
+  return kept;
+}
+
 bool KernelTrace::runFor(scf::ForOp loop) {
-  bool concerned = touchesBarriers(loop);
+  bool concerned = concernsBarriers(loop);
   auto begin = scalars.get(loop.getLowerBound()), end = scalars.get(loop.getUpperBound()),
        step = scalars.get(loop.getStep());
   auto carried = valuesOf(loop.getInitArgs());
@@ -223,11 +291,19 @@ bool KernelTrace::runFor(scf::ForOp loop) {
     assign(loop.getResults(), carried);
     return true;
   }
+  bool repeats = !concerned && !iterationsDiffer(loop);
+  if (!concerned && !repeats && (*end - *begin) / *step > mostPlainIterations)
+    return lose(loop, "it touches other parts of tiles in each of more than " +
+                          std::to_string(mostPlainIterations) + " iterations");
+  std::set<std::vector<int64_t>> touched;
   // A loop whose length is known is no more than what it does, written shorter.
   bool counts = concerned && !hasKnownLength(loop);
   nestedLoops |= counts && loopDepth > 0;
   loopDepth += counts;
+  size_t first = steps->size();
   for (int64_t i = *begin, number = 0; i < *end; i += *step, ++number) {
+    if (number == 0)
+      enteredLoops.insert(loop);
     if (counts && loopDepth == 1)
       iteration = number;
     scalars.set(loop.getInductionVar(), i);
@@ -235,9 +311,10 @@ bool KernelTrace::runFor(scf::ForOp loop) {
     if (!run(*loop.getBody()))
       return false;
     carried = valuesOf(loop.getBody()->getTerminator()->getOperands());
-    // What only touches tiles does the same in every iteration.
-    if (!concerned && number > 1 && carried.empty())
+    if (repeats)
       break;
+    if (!concerned)
+      first = dropRepeated(first, touched);
   }
   loopDepth -= counts;
   if (loopDepth == 0)
@@ -248,6 +325,7 @@ bool KernelTrace::runFor(scf::ForOp loop) {
 
 bool KernelTrace::runWhile(scf::WhileOp loop) {
   auto carried = valuesOf(loop.getInits());
+  enteredLoops.insert(loop);
   nestedLoops |= loopDepth > 0;
   ++loopDepth;
   for (int64_t number = 0;; ++number) {
@@ -276,7 +354,7 @@ bool KernelTrace::runWhile(scf::WhileOp loop) {
 
 bool KernelTrace::runIf(scf::IfOp op) {
   auto taken = scalars.get(op.getCondition());
-  if (!taken && touchesBarriers(op))
+  if (!taken && concernsBarriers(op))
     return lose(op, "whether this is done depends on data");
   for (bool side : {true, false}) {
     Region &region = side ? op.getThenRegion() : op.getElseRegion();
@@ -410,10 +488,7 @@ sched::ProtocolBox KernelTrace::boxOf(Value memref, int64_t rank, bool &exact) {
 
 void KernelTrace::access(sched::ProtocolStep &to, Value memref, bool write, int64_t rank,
                          int64_t scope) {
-  auto space =
-      dyn_cast_or_null<tile::SpaceAttr>(cast<MemRefType>(memref.getType()).getMemorySpace());
-  if (!space ||
-      (space.getValue() != tile::Space::Shared && space.getValue() != tile::Space::Tensor))
+  if (!isTracked(cast<MemRefType>(memref.getType())))
     return;
   bool exact = true;
   sched::ProtocolBox box = boxOf(memref, rank, exact);
@@ -435,8 +510,7 @@ bool KernelTrace::runTileOp(Operation *op) {
   if (isa<tile::LoadOp, tile::StoreOp>(op)) {
     Value memref = isa<tile::LoadOp>(op) ? cast<tile::LoadOp>(op).getSource()
                                          : cast<tile::StoreOp>(op).getTarget();
-    auto type = cast<MemRefType>(memref.getType());
-    if (type.getRank() == 0 && type.getElementType().isIntOrIndex())
+    if (isVariable(memref))
       return runVariable(op);
   }
   if (auto accesses = dyn_cast<tile::TileAccessOpInterface>(op)) {

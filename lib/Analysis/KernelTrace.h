@@ -19,6 +19,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <set>
+
 namespace penstock {
 
 /// What the scalars of a kernel depend on.
@@ -39,6 +41,7 @@ public:
   std::string sizeName(mlir::BlockArgument tensor, int64_t dim) const;
   /// The name of a coordinate of the block, which counts as a size.
   static std::string coordinateName(unsigned dim);
+  static bool isCoordinate(llvm::StringRef name);
   /// Computes the results of a scalar operation, if its operands are known.
   void evaluate(mlir::Operation *op);
   std::optional<int64_t> get(mlir::Value value) const {
@@ -74,6 +77,8 @@ public:
 
   mlir::Operation *lostAt() const { return lost; }
   const std::string &reason() const { return why; }
+  /// Whether an iteration of the loop was followed for some sizes.
+  bool entered(mlir::Operation *loop) const { return enteredLoops.contains(loop); }
   /// Loops with barriers stand inside of each other.
   bool nested() const { return nestedLoops; }
 
@@ -86,9 +91,12 @@ private:
   void findCrews();
   void numberBarriers();
   void addBarriers(mlir::Value barriers, llvm::StringRef label, llvm::ArrayRef<int64_t> counts);
+  bool concernsBarriers(mlir::Operation *op);
   bool run(mlir::Block &block);
   bool run(mlir::Operation *op);
   bool runFor(mlir::scf::ForOp loop);
+  bool iterationsDiffer(mlir::scf::ForOp loop);
+  size_t dropRepeated(size_t first, std::set<std::vector<int64_t>> &touched);
   bool runWhile(mlir::scf::WhileOp loop);
   bool runIf(mlir::scf::IfOp condition);
   bool runBarrierOp(mlir::Operation *op);
@@ -124,6 +132,9 @@ private:
   std::vector<Crew> crews;
 
   sched::Protocol protocol;
+  llvm::DenseSet<mlir::Operation *> enteredLoops;
+  /// Whether operations concern barriers, as far as it was asked.
+  llvm::DenseMap<mlir::Operation *, bool> concerning, differing;
   llvm::DenseMap<mlir::Operation *, unsigned> sources;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> tiles, arrays;
   llvm::DenseMap<mlir::Value, std::optional<int64_t>> variables;

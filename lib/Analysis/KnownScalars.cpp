@@ -43,6 +43,8 @@ void KnownScalars::set(Value value, std::optional<int64_t> integer) {
 
 std::string KnownScalars::coordinateName(unsigned dim) { return "block " + std::to_string(dim); }
 
+bool KnownScalars::isCoordinate(StringRef name) { return name.starts_with("block "); }
+
 void KnownScalars::evaluate(Operation *op) {
   if (isa<tile::GridOp>(op)) {
     for (OpResult coordinate : op->getResults()) {

@@ -223,7 +223,8 @@ bool KernelTrace::runBarrierOp(Operation *op) {
           return true;
         sched::ProtocolStep &opened = step(Kind::Wait, op);
         opened.barrier = barrier;
-        opened.parity = openings[op->getOperand(0)]++ & 1;
+        opened.own = true;
+        opened.parity = openings[op->getOperand(0)]++ & 1; // if it takes part in all phases
         return true;
       })
       // Of these no role waits and none arrives; what they order is for the

@@ -108,9 +108,10 @@ struct Protocol {
 };
 
 /// What goes wrong when the roles take their steps, in whatever order the lists
-/// and the barriers allow; empty if nothing does. Lists whose barriers depend on
-/// the timing, and that are too long to look at all orders, are refused.
-std::vector<Diagnostic> followProtocol(const Protocol &);
+/// and the barriers allow; empty if nothing does. Where the phases of barriers
+/// depend on the timing, all orders are searched, unless \p search is false; if
+/// that takes too long, the finding is PhaseNotExact.
+std::vector<Diagnostic> followProtocol(const Protocol &, bool search = true);
 
 /// The loops of a kernel as a system of roles, from what it does for 0, 1, 2, ..
 /// iterations; no value if its steps do not have the shape of rings.

@@ -37,6 +37,7 @@
 #include "Scheduling/ProtocolRun.h"
 
 #include <algorithm>
+#include <random>
 
 namespace penstock::sched {
 namespace {
@@ -48,7 +49,8 @@ class Run : public ProtocolWatcher {
 public:
   Run(const ProtocolPlan &plan, ProtocolTiming timing)
       : plan(plan), timing(timing), machine(plan, *this), phases(plan.protocol.barriers.size()),
-        touched(plan.protocol.tiles.size()), result{ProtocolFindings(plan), false, std::nullopt} {}
+        touched(plan.protocol.tiles.size()), random(timing.seed), speeds(uint32_t(random())),
+        result{ProtocolFindings(plan), false, std::nullopt} {}
 
   ProtocolRunResult run();
 
@@ -91,6 +93,8 @@ private:
   /// Whether later accesses that are in order with the second are so with the first.
   bool replaces(const Touched &second, const Touched &first) const;
   bool advanceRoles();
+  /// Something that is possible, by chance; some roles and engines are slow.
+  bool advanceAny();
   bool completeOne();
   void checkEnd();
 
@@ -101,6 +105,8 @@ private:
   std::vector<Phases> phases;
   std::vector<std::vector<Touched>> touched; ///< by tile
   std::vector<StepRef> copies;
+  std::minstd_rand random;
+  uint32_t speeds; ///< of roles and engines, two bits each
   ProtocolRunResult result;
 };
 
@@ -213,6 +219,32 @@ bool Run::advanceRoles() {
   return moved;
 }
 
+bool Run::advanceAny() {
+  if (result.stopped)
+    return false;
+  auto roles = unsigned(plan.protocol.roles.size());
+  auto speed = [&](unsigned who) { return 1 + (speeds >> (2 * (who % 16)) & 3) * 5; };
+  uint64_t all = 0;
+  std::vector<std::pair<uint64_t, unsigned>> possible; // up to which number, who
+  for (unsigned role = 0; role < roles; ++role)
+    if (machine.canStep(state, role))
+      possible.emplace_back(all += speed(role), role);
+  for (unsigned i = 0; i < machine.flying(state); ++i)
+    if (machine.canComplete(state, i))
+      possible.emplace_back(all += speed(roles + machine.flyingStep(state, i).role), roles + i);
+  if (possible.empty())
+    return false;
+  uint64_t at = random() % all;
+  unsigned who = std::find_if(possible.begin(), possible.end(), [&](const auto &one) {
+                   return at < one.first;
+                 })->second;
+  if (who < roles)
+    machine.step(state, who);
+  else
+    machine.complete(state, who - roles);
+  return true;
+}
+
 void Run::checkEnd() {
   for (const StepRef &copy : copies) {
     bool awaited = false;
@@ -225,8 +257,12 @@ void Run::checkEnd() {
 
 ProtocolRunResult Run::run() {
   state = machine.start();
-  while (advanceRoles() || completeOne())
-    ;
+  if (timing.order == ProtocolTiming::Order::Random)
+    while (advanceAny())
+      ;
+  else
+    while (advanceRoles() || completeOne())
+      ;
   if (result.stopped)
     return std::move(result);
   if (machine.allFinished(state)) {

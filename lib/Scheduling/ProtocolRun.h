@@ -26,8 +26,14 @@ struct ProtocolRunResult {
 
 /// How roles and engines share the time of a run.
 struct ProtocolTiming {
-  enum class Order { FirstRolesFirst, LastRolesFirst, InTurn } order = Order::FirstRolesFirst;
+  enum class Order {
+    FirstRolesFirst,
+    LastRolesFirst,
+    InTurn,
+    Random
+  } order = Order::FirstRolesFirst;
   bool lateEngines = false; ///< engines complete only when no role can go on
+  uint32_t seed = 1;        ///< of random orders
 };
 
 /// Follows one run to its end. Without a doubt, what it finds is what any run
