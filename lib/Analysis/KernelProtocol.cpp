@@ -122,6 +122,17 @@ std::optional<ProtocolReport> checkProtocol(func::FuncOp kernel) {
   return Check(kernel).run();
 }
 
+Diagnostic notFollowed(const ProtocolReport &report) {
+  Diagnostic d;
+  d.severity = Severity::Warning;
+  d.code = ProtocolNotFollowed;
+  d.place = tile::placeOf(report.lost->getLoc());
+  d.message = "not all of the barriers were checked: " + report.why;
+  d.helps.push_back("barriers, phases and trip counts that follow from sizes of tensors are "
+                    "checked here; the emulator checks the rest: `penstock check`");
+  return d;
+}
+
 std::string describe(const ProtocolReport &report) {
   if (report.lost) {
     SourcePlace place = tile::placeOf(report.lost->getLoc());

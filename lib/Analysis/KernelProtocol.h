@@ -36,6 +36,9 @@ struct ProtocolReport {
 /// Follows an explicit kernel with barriers; no value if it has none.
 std::optional<ProtocolReport> checkProtocol(mlir::func::FuncOp kernel);
 
+/// The warning for a kernel that cannot be followed to its end.
+Diagnostic notFollowed(const ProtocolReport &report);
+
 /// What is known of a kernel without findings, as a sentence.
 std::string describe(const ProtocolReport &report);
 

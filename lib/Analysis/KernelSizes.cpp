@@ -311,7 +311,9 @@ void KernelSizes::addAround(const Group &inner, ArrayRef<Variant> innerVariants,
         if (!outerSizes || rounds > most)
           continue;
         for (const Variant &variant : innerVariants)
-          for (int64_t n = 0; n <= most; ++n) {
+          for (int64_t i = 0; i <= most; ++i) {
+            // An empty loop comes last: a mistake shows more in one that is not.
+            int64_t n = (i + 1) % (most + 1);
             const Sizes *innerSizes = variant.of(n);
             // All combinations of few rounds; more of them, for rings that advance once
             // in a round, with one iteration each. Long rings show the same at their

@@ -35,8 +35,10 @@ struct CheckBarriersPass : penstock::impl::CheckBarriersBase<CheckBarriersPass> 
       tile::emit(kernel.getLoc(), found->findings[i]);
     if (!found->findings.empty())
       return signalPassFailure();
-    if (report)
-      mlir::emitRemark(found->lost ? found->lost->getLoc() : kernel.getLoc()) << describe(*found);
+    if (found->lost)
+      tile::emit(found->lost->getLoc(), notFollowed(*found));
+    else if (report)
+      mlir::emitRemark(kernel.getLoc()) << describe(*found);
   }
 };
 

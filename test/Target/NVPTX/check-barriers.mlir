@@ -106,7 +106,8 @@ func.func @data(%T: memref<?xi32, strided<[1]>, #g> {tile.name = "T", tile.acces
   %free = nv.mbarrier.alloc "free" [1, 1] : !nv.barriers<2>
   %loaded = tile.load %T[%c0] : memref<?xi32, strided<[1]>, #g> -> i32
   %slot = arith.index_cast %loaded : i32 to index
-  // expected-remark @+1 {{which barrier this is depends on data; from there on they are for the emulator}}
+  // expected-warning @+2 {{PS1617: not all of the barriers were checked: which barrier this is depends on data}}
+  // expected-note @+1 {{help: barriers, phases and trip counts}}
   nv.mbarrier.wait %free[%slot], %phase : !nv.barriers<2>
   return
 }
@@ -132,11 +133,12 @@ func.func @many_barriers(%A: memref<?xf16, strided<[1]>, #tile.space<global>> {t
 
 // -----
 
-// expected-remark @+1 {{its roles take more than 2000 steps}}
+// expected-warning @+2 {{PS1617: not all of the barriers were checked: its roles take more than 20000 steps}}
+// expected-note @+1 {{help: barriers, phases and trip counts}}
 func.func @many_steps() attributes {tile.kernel, nv.threads = 32 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %many = arith.constant 5000 : index
+  %many = arith.constant 50000 : index
   %phase = arith.constant 1 : i32
   %free = nv.mbarrier.alloc "free" [1] : !nv.barriers<1>
   scf.for %k = %c0 to %many step %c1 {
@@ -182,7 +184,8 @@ func.func @once(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.name = "A", tile.
 
 #g = #tile.space<global>
 
-// expected-remark @+1 {{its requirements exclude the sizes that were tried}}
+// expected-warning @+2 {{its requirements exclude the sizes that were tried}}
+// expected-note @+1 {{help: barriers, phases and trip counts}}
 func.func @never(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.name = "A", tile.access = "in"})
     attributes {tile.kernel, tile.signature = "A[M,K]", nv.threads = 32 : i64} {
   %c0 = arith.constant 0 : index
