@@ -14,6 +14,7 @@
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 #include <set>
@@ -192,6 +193,10 @@ bool KernelTrace::run(mlir::Block &block) {
 bool KernelTrace::run(Operation *op) {
   if (--budget < 0)
     return lose(op, "it does not end within " + std::to_string(mostOperations) + " operations");
+  if (isa<arith::ArithDialect>(op->getDialect())) { // most of them are
+    scalars.evaluate(op);
+    return true;
+  }
   if (auto warps = dyn_cast<nv::WarpsOp>(op)) {
     auto first = int64_t(warps.getFirst()), count = int64_t(warps.getCount());
     bool inside = crew.firstWarp >= first && crew.firstWarp < first + count;

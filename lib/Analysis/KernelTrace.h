@@ -59,6 +59,7 @@ private:
   interpreter::Launch launch;
   interpreter::Frame frame;
   llvm::DenseSet<mlir::Value> known;
+  llvm::DenseMap<mlir::Operation *, bool> pure; ///< operations that can be computed
   Circumstances circumstances;
 };
 

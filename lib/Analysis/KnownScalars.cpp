@@ -70,7 +70,10 @@ void KnownScalars::evaluate(Operation *op) {
     return set(result,
                found == circumstances.sizes.end() ? circumstances.elsewhere : found->second);
   }
-  bool computes = isa<arith::ArithDialect>(op->getDialect()) && isPure(op) &&
+  auto [computable, isNew] = pure.try_emplace(op, false);
+  if (isNew)
+    computable->second = isa<arith::ArithDialect>(op->getDialect()) && isPure(op);
+  bool computes = computable->second &&
                   llvm::all_of(op->getOperands(), [&](Value v) { return known.contains(v); });
   if (!computes)
     return set(result, std::nullopt);

@@ -36,6 +36,8 @@ enum class Turn {
   StorerStartsAgain,
   OneAccumulatorTooFewPhases,
   LoaderTakesOneTileMore,
+  ReleasesNextSlot,
+  Spectator,
 };
 
 struct PersistentMatmul {
@@ -67,7 +69,7 @@ struct PersistentMatmul {
     auto tiles = tiles_m * tiles_n, steps = ceil_div(K, block_k);
     auto block = b.grid(blocks);
 
-    b.threads(192);
+    b.threads(224);
     auto As = b.shared<f16>(stages, block_m, block_k);
     auto Bs = b.shared<f16>(stages, block_n, block_k);
     auto Cs = b.shared<f16>(block_m, block_n);
@@ -108,7 +110,10 @@ struct PersistentMatmul {
           b.mbarrier.wait(full[at.slot], at.phase);                             // [wait for full]
           b.tcgen05.mma(As[at.slot], transposed(Bs[at.slot]), target(out.slot), // [multiply]
                         {.accumulate = k != 0});
-          if (!is(Turn::NoRelease))
+          // In slow timings this is as good as the right slot.
+          if (is(Turn::ReleasesNextSlot))
+            b.tcgen05.commit(empty[(at.slot + 1) % stages]);
+          else if (!is(Turn::NoRelease))
             b.tcgen05.commit(empty[at.slot]);
           at.advance();
         }
@@ -145,6 +150,16 @@ struct PersistentMatmul {
         at.advance();
       }
     });
+    if (is(Turn::Spectator)) // nobody waits for this warp, so it can miss a phase
+      b.warp(6, [&] {
+        Place at(b, stages, mbarrier::consumer_phase);
+        for (Index tile : b.range(block, tiles, blocks))
+          for (Index k : b.range(steps)) {
+            static_cast<void>(tile), static_cast<void>(k);
+            b.mbarrier.wait(full[at.slot], at.phase); // [look on]
+            at.advance();
+          }
+      });
     b.sync();
     b.tcgen05.dealloc(acc);
   }
@@ -181,6 +196,8 @@ TEST(Persistent, MistakesAreRefused) {
       {Turn::StorerStartsAgain, {}},
       {Turn::OneAccumulatorTooFewPhases, {1611, "wait for product"}},
       {Turn::LoaderTakesOneTileMore, {}},
+      {Turn::ReleasesNextSlot, {1611, "wait for empty"}},
+      {Turn::Spectator, {1611, "look on"}},
   };
   for (auto &[mistake, told] : cases) {
     SCOPED_TRACE(int(mistake));
