@@ -36,33 +36,61 @@ struct IssueTag {
   int64_t iteration = 0;
 };
 
-/// The asynchronous operations of a block that are under way.
+/// Elements of one tensor or tile that an operation accesses.
+class Footprint {
+public:
+  /// \p elements are offsets into the memory at \p data.
+  Footprint(const uint8_t *data, bool writes, std::vector<int64_t> elements);
+  bool contains(const uint8_t *memory, int64_t element) const;
+  bool writes;
+
+private:
+  const uint8_t *data;
+  /// Begin and end of runs of elements, sorted.
+  std::vector<std::pair<int64_t, int64_t>> runs;
+};
+
+/// The asynchronous operations of a block that are under way: issued, and not
+/// awaited yet. Whether one has already taken effect is another matter.
 class AsyncQueue {
 public:
   AsyncQueue(Completion completion, Random &random) : completion(completion), random(random) {}
 
   struct Pending {
+    mlir::Operation *op;
     mlir::StringAttr name;
     IssueTag tag;
     /// Operations with the same non-null chain complete in issue order.
     const void *chain = nullptr;
-    /// Reads and writes memory as it then is.
+    std::vector<Footprint> footprints;
+    /// Reads and writes memory as it then is; empty once this has happened.
     std::function<void()> perform;
+    bool awaited = false;
   };
 
   void issue(Pending operation);
   /// Completes what \p names issued, up to \p lag iterations before \p now if
   /// it was issued in the same loop.
   void wait(mlir::ArrayAttr names, int64_t lag, IssueTag now);
-  /// Completes everything: the block ends.
-  void finish();
+  /// Completes everything, because the block ends. Returns what was not awaited.
+  std::vector<Pending> finish();
+
+  /// Whether accesses must be compared with operations under way. What those
+  /// access themselves was compared when they were issued.
+  bool busy() const { return !pending.empty() && !performing; }
+  /// The operation under way that an access to an element races with, if there
+  /// is one; those of \p chain are in order with it.
+  const Pending *conflict(const uint8_t *data, int64_t element, bool writes,
+                          const void *chain) const;
 
 private:
   void complete(size_t index);
   void completeSome();
+  void perform(Pending &operation);
 
   Completion completion;
   Random &random;
+  bool performing = false;
   std::vector<Pending> pending; ///< in issue order
 };
 

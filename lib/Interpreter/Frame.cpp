@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Interpreter/Frame.h"
+#include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -18,12 +19,27 @@ namespace penstock::interpreter {
 Frame::Frame(Launch &launch)
     : launch(launch), async(launch.options.completion, random), random(0) {}
 
-void Frame::begin(uint64_t number, ArrayRef<int64_t> coordinates) {
-  launch.block.assign(coordinates.begin(), coordinates.end());
+void Frame::begin(uint64_t number) {
+  launch.block = coordinatesOf(number);
+  races.beginBlock();
   iterations.clear();
   // Each block has a sequence of its own, so that its behaviour does not depend
   // on how many blocks ran before it.
   random = Random(Random(launch.options.seed).next() ^ number);
+}
+
+/// "the asynchronous `copy` "load"".
+static std::string describe(const AsyncQueue::Pending &operation) {
+  return "the asynchronous `" + operation.op->getName().stripDialect().str() + "` \"" +
+         operation.name.str() + "\"";
+}
+
+void Frame::end() {
+  for (const AsyncQueue::Pending &operation : async.finish())
+    launch.fault(operation.op, FaultNotAwaited,
+                 describe(operation) + " is not awaited before the block ends", {},
+                 {"add `b.wait(\"" + operation.name.str() +
+                  "\")` after it; a wait with a lag leaves the last iterations under way"});
 }
 
 Indices Frame::integers(ValueRange values) const {
@@ -48,8 +64,105 @@ static std::string inBrackets(ArrayRef<int64_t> index) {
   return "[" + text + "]";
 }
 
-uint64_t Frame::read(Operation *op, Value memref, const View &view, ArrayRef<int64_t> index) {
+static std::string verbOf(AccessKind kind) {
+  switch (kind) {
+  case AccessKind::Read:
+    return "reads";
+  case AccessKind::Write:
+    return "writes";
+  case AccessKind::Atomic:
+    return "updates";
+  }
+  return "";
+}
+
+/// "`copy` reads `As` at [0, 1]".
+static std::string describe(Operation *op, Value memref, const View &view, int64_t place,
+                            AccessKind kind) {
+  return "`" + op->getName().stripDialect().str() + "` " + verbOf(kind) + " " +
+         nameInMessage(memref) +
+         (view.sizes.empty() ? "" : " at " + inBrackets(view.indexOf(place)));
+}
+
+static std::string inParentheses(ArrayRef<int64_t> index) {
+  std::string text = inBrackets(index);
+  return "(" + text.substr(1, text.size() - 2) + ")";
+}
+
+static DiagnosticNote noteAt(Operation *op, std::string message) {
+  return {tile::placeOf(op->getLoc()), std::move(message), ""};
+}
+
+void Frame::checkRace(Operation *op, Value memref, const View &view, int64_t place,
+                      AccessKind kind) {
+  std::optional<Races::Conflict> conflict = races.access(*view.shadow, place, op, kind);
+  if (!conflict)
+    return;
+  DiagnosticCode code = conflict->block ? FaultBlockRace : FaultParallelRace;
+  if (!launch.wants(op, code))
+    return;
+  std::string message = describe(op, memref, view, place, kind);
+  if (conflict->block) {
+    std::string other = "block " + inParentheses(coordinatesOf(*conflict->block));
+    return launch.fault(op, code, message + ", which " + other + " " + verbOf(conflict->kind),
+                        {noteAt(conflict->op, other + " " + verbOf(conflict->kind) + " it here")},
+                        {"blocks run in any order and at the same time; let each block access "
+                         "elements of its own, or use `b.atomic` for all accesses"});
+  }
+  if (std::optional<uint64_t> body = races.body())
+    message += " in body " + inParentheses(bodyOf(*body)) + " of `parallel`";
+  std::string other =
+      conflict->body ? "body " + inParentheses(bodyOf(*conflict->body)) : "a body of `parallel`";
+  bool isVariable = view.shadow->memory == Shadow::Memory::Variable;
+  launch.fault(op, code, message + ", which " + other + " " + verbOf(conflict->kind),
+               {noteAt(conflict->op, other + " " + verbOf(conflict->kind) + " it here")},
+               {isVariable
+                    ? "a variable that bodies of `parallel` change has no defined value for "
+                      "others; update an element of a tile with `b.atomic`"
+                    : "bodies of `parallel` run in any order and at the same time; let each "
+                      "body access elements of its own, or use `b.atomic` for all accesses"});
+}
+
+bool Frame::checkInFlight(Operation *op, Value memref, const View &view, int64_t place, bool writes,
+                          const void *chain) {
+  const AsyncQueue::Pending *other = async.conflict(view.data, place, writes, chain);
+  if (!other)
+    return true;
+  if (launch.wants(op, FaultInFlight))
+    launch.fault(op, FaultInFlight,
+                 describe(op, memref, view, place, writes ? AccessKind::Write : AccessKind::Read) +
+                     ", which " + describe(*other) + " still uses",
+                 {noteAt(other->op, "it is issued here, and not awaited in between")},
+                 {"add `b.wait(\"" + other->name.str() + "\")` before this access"});
+  return false;
+}
+
+Footprint Frame::footprint(Operation *op, Value memref, const View &view,
+                           std::vector<int64_t> places, bool writes, const void *chain) {
+  if (async.busy())
+    for (int64_t place : places)
+      if (!checkInFlight(op, memref, view, place, writes, chain))
+        break;
+  return Footprint(view.data, writes, std::move(places));
+}
+
+void Frame::write(Operation *op, Value memref, View &view, int64_t place, uint64_t bits,
+                  AccessKind kind) {
+  if (view.shadow && kind != AccessKind::Atomic) // its read has recorded it
+    checkRace(op, memref, view, place, kind);
+  if (async.busy())
+    checkInFlight(op, memref, view, place, /*writes=*/true);
+  view.setBits(place, bits);
+}
+
+uint64_t Frame::read(Operation *op, Value memref, const View &view, ArrayRef<int64_t> index,
+                     AccessKind kind) {
   int64_t place = view.place(index);
+  if (view.shadow)
+    checkRace(op, memref, view, place, kind);
+  // What is still being written has a better explanation than that nothing wrote it.
+  if (async.busy() && !checkInFlight(op, memref, view, place, /*writes=*/false))
+    return view.bits(place);
   if (!view.isWritten(place) && launch.wants(op, FaultUninitialized))
     launch.fault(op, FaultUninitialized,
                  "`" + op->getName().stripDialect().str() + "` reads " + nameInMessage(memref) +

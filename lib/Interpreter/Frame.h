@@ -10,6 +10,7 @@
 #include "Interpreter/Async.h"
 #include "Interpreter/Launch.h"
 #include "Interpreter/Memory.h"
+#include "Interpreter/Races.h"
 #include "mlir/IR/Value.h"
 
 namespace penstock::interpreter {
@@ -22,14 +23,22 @@ public:
 
   Launch &launch;
   AsyncQueue async;
+  Races races;
   Random random;
   /// The values that the last terminator handed to its parent.
   llvm::SmallVector<Scalar> yielded;
-  /// The place of the element that the innermost `tile.map` computes.
+  /// The index of the element that the innermost `tile.map` computes.
   Indices element;
 
-  /// Starts the block with this number and these coordinates.
-  void begin(uint64_t number, llvm::ArrayRef<int64_t> coordinates);
+  /// The coordinates of a block by its number.
+  std::function<llvm::SmallVector<int64_t, 3>(uint64_t)> coordinatesOf;
+  /// The indices of a body of the running `tile.parallel` by its number.
+  std::function<Indices(uint64_t)> bodyOf;
+
+  /// Starts the block with this number.
+  void begin(uint64_t number);
+  /// Completes what is under way, and reports what was never awaited.
+  void end();
 
   //===--- Values -------------------------------------------------------===//
 
@@ -52,11 +61,23 @@ public:
   /// The bits at \p index, which must lie inside. A fault if they were never
   /// written. \p memref is what \p op calls the view, for the message.
   uint64_t read(mlir::Operation *op, mlir::Value memref, const View &view,
-                llvm::ArrayRef<int64_t> index);
+                llvm::ArrayRef<int64_t> index, AccessKind kind = AccessKind::Read);
+  /// Writes the element at \p place of the view's memory.
+  void write(mlir::Operation *op, mlir::Value memref, View &view, int64_t place, uint64_t bits,
+             AccessKind kind = AccessKind::Write);
+  void write(mlir::Operation *op, mlir::Value memref, View &view, llvm::ArrayRef<int64_t> index,
+             uint64_t bits) {
+    write(op, memref, view, view.place(index), bits);
+  }
 
   /// Whether \p index lies inside of the view; a fault if not.
   bool inside(mlir::Operation *op, mlir::Value memref, const View &view,
               llvm::ArrayRef<int64_t> index);
+
+  /// Checks the elements of an asynchronous operation that is about to be issued
+  /// against those under way.
+  Footprint footprint(mlir::Operation *op, mlir::Value memref, const View &view,
+                      std::vector<int64_t> places, bool writes, const void *chain = nullptr);
 
   //===--- Control ------------------------------------------------------===//
 
@@ -71,6 +92,13 @@ public:
   IssueTag tagOf(mlir::Operation *op) const;
 
 private:
+  void checkRace(mlir::Operation *op, mlir::Value memref, const View &view, int64_t place,
+                 AccessKind kind);
+  /// False, with a fault, if an asynchronous operation under way uses the
+  /// element.
+  bool checkInFlight(mlir::Operation *op, mlir::Value memref, const View &view, int64_t place,
+                     bool writes, const void *chain = nullptr);
+
   llvm::DenseMap<mlir::Value, Scalar> scalars;
   llvm::DenseMap<mlir::Value, View> views;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Storage>> tiles;

@@ -27,6 +27,7 @@ static void execute(AllocOp op, Frame &frame) {
   Storage &storage = frame.allocate(op, view.element, elements);
   view.data = storage.bytes.data();
   view.written = storage.written.data();
+  view.shadow = frame.races.shadowOf(op.getResult());
   frame.setView(op.getResult(), std::move(view));
 }
 
@@ -79,7 +80,7 @@ static void copy(CopyOp op, Frame &frame, const Side &source, Side target, uint6
     writes.emplace_back(target.view.place(*to), value);
   });
   for (auto [place, value] : writes)
-    target.view.setBits(place, value);
+    frame.write(op, target.memref, target.view, place, value);
 }
 
 /// A statement of a pipelined loop is over, as far as the loop's meaning goes,
@@ -91,6 +92,24 @@ static bool completesLater(TileAccessOpInterface op) {
     parent = parent->getParentOp();
   bool inPipeline = isa<scf::ForOp>(parent) && parent->hasAttr(TileDialect::scheduleAttr);
   return op.getAsyncName() && !inPipeline;
+}
+
+static std::vector<Footprint> footprintsOf(CopyOp op, Frame &frame, Side source, Side target) {
+  SmallVector<int64_t> dims;
+  if (op.readsTensor() || op.writesTensor())
+    dims = op.getTensorDims();
+  source.dims = target.dims = dims;
+  std::vector<int64_t> reads, writes;
+  forEachIndex(op.getTileShape(), [&](ArrayRef<int64_t> index) {
+    std::optional<Indices> to = target.find(index);
+    if (!to)
+      return;
+    writes.push_back(target.view.place(*to));
+    if (std::optional<Indices> from = source.find(index))
+      reads.push_back(source.view.place(*from));
+  });
+  return {frame.footprint(op, source.memref, source.view, std::move(reads), /*writes=*/false),
+          frame.footprint(op, target.memref, target.view, std::move(writes), /*writes=*/true)};
 }
 
 static void execute(CopyOp op, Frame &frame) {
@@ -112,7 +131,8 @@ static void execute(CopyOp op, Frame &frame) {
   };
   if (!completesLater(op))
     return perform();
-  frame.async.issue({op.getAsyncName(), frame.tagOf(op), nullptr, std::move(perform)});
+  frame.async.issue({op, op.getAsyncName(), frame.tagOf(op), nullptr,
+                     footprintsOf(op, frame, source, target), std::move(perform)});
 }
 
 static void execute(FillOp op, Frame &frame) {
@@ -120,7 +140,9 @@ static void execute(FillOp op, Frame &frame) {
   if (!frame.launch.charge(op, view.numElements()))
     return;
   uint64_t bits = encode(view.element, frame.scalar(op.getValue()));
-  forEachIndex(view.sizes, [&](ArrayRef<int64_t> index) { view.setBits(view.place(index), bits); });
+  forEachIndex(view.sizes, [&](ArrayRef<int64_t> index) {
+    frame.write(op, op.getTarget(), view, index, bits);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +190,7 @@ static void multiply(GemmOp op, Frame &frame, const View &a, const View &b, View
   forEachIndex(acc.sizes, [&](ArrayRef<int64_t> index) {
     Scalar value = std::is_same_v<T, float> ? Scalar::of(static_cast<double>(*next))
                                             : Scalar::of(static_cast<int64_t>(*next));
-    acc.setBits(acc.place(index), encode(acc.element, value));
+    frame.write(op, op.getAcc(), acc, index, encode(acc.element, value));
     ++next;
   });
 }
@@ -186,7 +208,16 @@ static void execute(GemmOp op, Frame &frame) {
   };
   if (!completesLater(op))
     return perform();
-  frame.async.issue({op.getAsyncName(), frame.tagOf(op), chain, std::move(perform)});
+  auto whole = [&](Value memref, const View &view, bool writes, const void *chain) {
+    std::vector<int64_t> places;
+    forEachIndex(view.sizes, [&](ArrayRef<int64_t> index) { places.push_back(view.place(index)); });
+    return frame.footprint(op, memref, view, std::move(places), writes, chain);
+  };
+  std::vector<Footprint> footprints = {whole(op.getA(), a, false, nullptr),
+                                       whole(op.getB(), b, false, nullptr),
+                                       whole(op.getAcc(), acc, true, chain)};
+  frame.async.issue(
+      {op, op.getAsyncName(), frame.tagOf(op), chain, std::move(footprints), std::move(perform)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,7 +254,7 @@ static void execute(ReduceOp op, Frame &frame) {
       Scalar value = decode(target.element, convert(source.element, target.element, bits));
       total = total ? combine(op.getKind(), target.element, *total, value) : value;
     }
-    target.setBits(target.place(index), encode(target.element, *total));
+    frame.write(op, op.getTarget(), target, index, encode(target.element, *total));
   });
 }
 
@@ -248,7 +279,7 @@ static void execute(MapOp op, Frame &frame) {
     }
     frame.element.assign(index.begin(), index.end());
     if (frame.run(body))
-      target.setBits(target.place(index), encode(target.element, frame.yielded[0]));
+      frame.write(op, op.getTarget(), target, index, encode(target.element, frame.yielded[0]));
   });
 }
 

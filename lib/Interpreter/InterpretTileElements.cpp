@@ -64,7 +64,7 @@ static void execute(StoreOp op, Frame &frame) {
   View view = frame.view(op.getTarget());
   Indices index = frame.integers(op.getIndices());
   if (frame.inside(op, op.getTarget(), view, index))
-    view.setBits(view.place(index), encode(view.element, frame.scalar(op.getValue())));
+    frame.write(op, op.getTarget(), view, index, encode(view.element, frame.scalar(op.getValue())));
 }
 
 static Scalar combine(AtomicKind kind, Element element, Scalar old, Scalar value) {
@@ -86,9 +86,10 @@ static void execute(AtomicOp op, Frame &frame) {
   Indices index = frame.integers(op.getIndices());
   Scalar old;
   if (frame.inside(op, op.getTarget(), view, index)) {
-    old = decode(view.element, frame.read(op, op.getTarget(), view, index));
+    old = decode(view.element, frame.read(op, op.getTarget(), view, index, AccessKind::Atomic));
     Scalar updated = combine(op.getKind(), view.element, old, frame.scalar(op.getValue()));
-    view.setBits(view.place(index), encode(view.element, updated));
+    frame.write(op, op.getTarget(), view, view.place(index), encode(view.element, updated),
+                AccessKind::Atomic);
   }
   frame.set(op.getOld(), old);
 }
@@ -106,12 +107,23 @@ static void execute(ParallelOp op, Frame &frame) {
     for (size_t left = order.size(); left > 1; --left)
       std::swap(order[left - 1], order[frame.random.below(left)]);
   Block &body = op.getBody().front();
-  for (int64_t rest : order) {
+  frame.bodyOf = [&](uint64_t number) {
+    Indices index(extents.size());
+    int64_t rest = order[number];
     for (size_t dim = extents.size(); dim-- > 0; rest /= extents[dim])
-      frame.setInteger(body.getArgument(dim), rest % extents[dim]);
+      index[dim] = rest % extents[dim];
+    return index;
+  };
+  if (total > 1)
+    frame.races.beginParallel();
+  for (size_t number = 0; number < order.size(); ++number) {
+    frame.races.beginBody();
+    for (auto [argument, index] : llvm::zip_equal(body.getArguments(), frame.bodyOf(number)))
+      frame.setInteger(argument, index);
     if (!frame.run(body))
       return;
   }
+  frame.races.endParallel();
 }
 
 //===----------------------------------------------------------------------===//

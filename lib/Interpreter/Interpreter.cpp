@@ -125,11 +125,21 @@ private:
                               "; its extents must not be negative, nor their "
                               "product 2^31 or more");
     }
+    frame.coordinatesOf = [extents, swizzle](uint64_t number) {
+      return coordinatesOf(static_cast<int64_t>(number), extents, swizzle);
+    };
+    frame.races.watch(kernel, *blocks > 1);
+    for (BlockArgument argument : body.getArguments())
+      if (Shadow *shadow = frame.races.shadowOf(argument)) {
+        View view = frame.view(argument);
+        view.shadow = shadow;
+        frame.setView(argument, std::move(view));
+      }
     for (int64_t number = 0; number < *blocks; ++number) {
-      frame.begin(number, coordinatesOf(number, extents, swizzle));
+      frame.begin(number);
       if (!frame.run(body))
         return;
-      frame.async.finish();
+      frame.end();
     }
   }
 

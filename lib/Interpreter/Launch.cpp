@@ -31,7 +31,8 @@ bool Launch::wants(Operation *op, DiagnosticCode code) const {
   return faults.size() < maxFaults && !seen.contains({op, code});
 }
 
-void Launch::fault(Operation *op, DiagnosticCode code, std::string message) {
+void Launch::fault(Operation *op, DiagnosticCode code, std::string message,
+                   std::vector<DiagnosticNote> notes, std::vector<std::string> helps) {
   if (!wants(op, code))
     return;
   seen.insert({op, code});
@@ -39,6 +40,8 @@ void Launch::fault(Operation *op, DiagnosticCode code, std::string message) {
   diagnostic.code = code;
   diagnostic.place = tile::placeOf(op->getLoc());
   diagnostic.message = std::move(message);
+  diagnostic.notes = std::move(notes);
+  diagnostic.helps = std::move(helps);
   if (!block.empty()) {
     std::string coordinates;
     for (int64_t coordinate : block)

@@ -29,7 +29,8 @@ public:
 
   /// Whether fault() would still record this; spares making its message.
   bool wants(mlir::Operation *op, DiagnosticCode code) const;
-  void fault(mlir::Operation *op, DiagnosticCode code, std::string message);
+  void fault(mlir::Operation *op, DiagnosticCode code, std::string message,
+             std::vector<DiagnosticNote> notes = {}, std::vector<std::string> helps = {});
   /// A fault after which the launch cannot go on.
   void fatal(mlir::Operation *op, DiagnosticCode code, std::string message);
 

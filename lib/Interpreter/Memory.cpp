@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Interpreter/Memory.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <cstring>
 
@@ -32,6 +33,22 @@ int64_t View::place(llvm::ArrayRef<int64_t> index) const {
   for (unsigned dim = 0; dim < index.size(); ++dim)
     at += index[dim] * strides[dim];
   return at;
+}
+
+Indices View::indexOf(int64_t place) const {
+  Indices index(sizes.size(), 0);
+  // Dimensions of one element have any stride.
+  llvm::SmallVector<unsigned> order;
+  for (unsigned dim = 0; dim < sizes.size(); ++dim)
+    if (sizes[dim] > 1 && strides[dim] > 0)
+      order.push_back(dim);
+  llvm::sort(order, [&](unsigned a, unsigned b) { return strides[a] > strides[b]; });
+  int64_t rest = place - offset;
+  for (unsigned dim : order) {
+    index[dim] = rest / strides[dim];
+    rest %= strides[dim];
+  }
+  return index;
 }
 
 /// Calls \p access with an unsigned integer of the element's width: copying a

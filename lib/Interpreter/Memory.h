@@ -22,6 +22,8 @@
 
 namespace penstock::interpreter {
 
+class Shadow;
+
 using Indices = llvm::SmallVector<int64_t, 6>;
 
 /// The memory of one tile.
@@ -37,6 +39,7 @@ struct View {
   Element element = Element::f32;
   uint8_t *data = nullptr;    ///< of the whole tensor or tile
   uint8_t *written = nullptr; ///< of the whole tile; null for tensors
+  Shadow *shadow = nullptr;   ///< of the whole tensor or tile; null if nothing can race
   int64_t offset = 0;         ///< in elements, as are the strides
   Indices sizes, strides;
 
@@ -44,6 +47,9 @@ struct View {
   std::optional<unsigned> outside(llvm::ArrayRef<int64_t> index) const;
   /// The element's place in the memory; \p index must lie inside.
   int64_t place(llvm::ArrayRef<int64_t> index) const;
+
+  /// The index of the element at a place of the memory.
+  Indices indexOf(int64_t place) const;
 
   bool isWritten(int64_t place) const { return !written || written[place]; }
   uint64_t bits(int64_t place) const;
