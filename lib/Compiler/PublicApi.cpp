@@ -68,7 +68,8 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
     InterpretOptions interpreting;
     interpreting.completion = options.completion;
     interpreting.seed = options.seed;
-    interpreting.print = options.print;
+    if (options.print) // an empty one would make a function that is not empty
+      interpreting.print = options.print;
     return interpret(executable.kernel, {arguments.data(), arguments.size()}, interpreting).faults;
   }
   if (!executable.devices.empty()) {

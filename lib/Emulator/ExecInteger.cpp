@@ -85,6 +85,10 @@ struct Min {
 struct Max {
   template <class T> static T apply(T a, T b) { return std::max(a, b); }
 };
+/// With `.relu`: what is negative becomes 0.
+template <class Op> struct Relu {
+  template <class T> static T apply(T a, T b) { return std::max(Op::apply(a, b), T(0)); }
+};
 struct Abs {
   template <class T> static T apply(T a) { return a < 0 ? T(U<T>(0) - U<T>(a)) : a; }
 };
@@ -310,9 +314,9 @@ bool decodeInt(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   else if (name == "rem")
     out.run = PENSTOCK_INT_HANDLER(binary, Rem, t);
   else if (name == "min")
-    out.run = PENSTOCK_INT_HANDLER(binary, Min, t);
+    out.run = inst.has(".relu") ? binary<Relu<Min>, int32_t> : PENSTOCK_INT_HANDLER(binary, Min, t);
   else if (name == "max")
-    out.run = PENSTOCK_INT_HANDLER(binary, Max, t);
+    out.run = inst.has(".relu") ? binary<Relu<Max>, int32_t> : PENSTOCK_INT_HANDLER(binary, Max, t);
   else if (name == "abs")
     out.run = PENSTOCK_INT_HANDLER(unary, Abs, t);
   else if (name == "neg")

@@ -13,10 +13,9 @@
 // is reached as well: they use only what is in scope, in shapes that fit.
 //
 //===----------------------------------------------------------------------===//
+#include "Expressions.h"
 #include "HardwareCalls.h"
 #include "Modes.h"
-#include "Random.h"
-#include "penstock/penstock.h"
 
 #include <cstdio>
 #include <stdexcept>
@@ -67,6 +66,7 @@ public:
   Caller(uint64_t seed, bool careless, Kept &kept) : random(seed), kept(kept), careless(careless) {}
 
   void operator()(Block &b, In<f32, 2> in, InOut<f32, 2> out, InOut<i32, 1> count, Index n) {
+    tensor = in;
     if (!careless && random.chance(40))
       kept.indices.push_back(b.grid(n));
     kept.indices.push_back(n);
@@ -124,7 +124,10 @@ private:
   }
   Expr<f32> expr() {
     Expr<f32> start = kept.exprs.empty() || random.chance(60) ? tile() + 1.0f : kept.exprs.back();
-    switch (random.below(8)) {
+    switch (random.below(10)) {
+    case 8:
+    case 9:
+      return start + anyExpression();
     case 0:
       return start * rows(row());
     case 1:
@@ -146,6 +149,21 @@ private:
     default:
       return start / tile();
     }
+  }
+
+  /// Every operation on elements, over what is in scope.
+  Expr<f32> anyExpression() {
+    Operands from;
+    for (int i = 0; i < 2; ++i)
+      from.floats.push_back(tile());
+    from.halves = {any(kept.halves)};
+    from.rows = from.cols = {row()};
+    from.indices.push_back(index());
+    from.scalars.push_back(any(kept.floats));
+    from.matrix = tensor;
+    Expressions make(random, from, Expressions::Kinds::All);
+    Expr<f32> value = make.value<f32>(3);
+    return random.chance(30) ? make.function(value, /*everywhere=*/false) : value;
   }
 
   void nest(Block &b, In<f32, 2> &in, InOut<f32, 2> &out, InOut<i32, 1> &count, int depth) {
@@ -338,6 +356,7 @@ private:
   Random random;
   Kept &kept;
   bool careless;
+  std::optional<Tensor<f32, 2, Access::In>> tensor;
 };
 
 /// Only what the parser of signatures and the names of kernels see.

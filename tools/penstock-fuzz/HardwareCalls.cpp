@@ -12,8 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "HardwareCalls.h"
-#include "Random.h"
-#include "penstock/penstock.h"
+#include "Expressions.h"
 
 using namespace penstock;
 using namespace penstock::fuzz;
@@ -25,7 +24,11 @@ public:
   HardwareCaller(uint64_t seed, bool blackwell)
       : random(seed), blackwell(blackwell), careless(random.chance(50)) {}
 
-  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, InOut<f16, 2> C, InOut<f32, 2> D, Index n) {
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, InOut<f16, 2> C, InOut<f32, 2> D,
+                  In<f32, 1> v, In<i32, 1> ids, Index n) {
+    operands.vector = v;
+    operands.ids = ids;
+    operands.scalars.push_back(v.load(n));
     m = blackwell ? 128 : random.of<int64_t>({64, 128});
     columns = random.of<int64_t>({16, 32, 64, 128});
     k = random.of<int64_t>({16, 32, 64, 128});
@@ -44,6 +47,11 @@ public:
     floats.push_back(b.shared<f32>(m, columns));
     registers.push_back(b.local<f32>(m, columns));
     rows.push_back(b.local<f32>(m));
+    operands.floats.push_back(floats.back());
+    operands.floats.push_back(registers.back());
+    operands.halves.push_back(results.back());
+    operands.rows.push_back(b.shared<f32>(m));
+    operands.cols.push_back(b.shared<f32>(columns));
     if (random.chance(40)) {
       auto ring = b.shared<f16>(2, m, k);
       lefts.push_back(ring[index()]);
@@ -94,7 +102,12 @@ private:
       return;
     bool whole = where == Where::Block || where == Where::Group;
     auto inside = [&](bool fits) { return fits || wrong(); };
-    switch (random.below(30)) {
+    switch (random.below(32)) {
+    case 30:
+    case 31:
+      if (inside(whole))
+        expression(b);
+      return;
     case 0:
       if (inside(where == Where::Block))
         b.warps(wrong() ? odd() : 0, wrong() ? odd() : 4,
@@ -217,6 +230,21 @@ private:
     }
   }
 
+  /// Any operation on the elements of tiles in registers and in shared memory.
+  void expression(Block &b) {
+    Operands from = operands;
+    for (const Index &each : indices)
+      from.indices.push_back(each);
+    Expressions make(random, from, careless ? Expressions::Kinds::All : Expressions::Kinds::Exact);
+    Expr<f32> value = make.value<f32>(3);
+    if (random.chance(20))
+      value = make.function(value, /*everywhere=*/!careless);
+    if (random.chance(70))
+      b.set(random.chance(50) ? any(registers) : any(floats), value);
+    else
+      b.set(any(results), cast<f16>(value));
+  }
+
   /// What is allowed elsewhere and has no or a narrow meaning here.
   void odder(Block &b, In<f16, 2> &A, InOut<f16, 2> &C, InOut<f32, 2> &D) {
     switch (random.below(16)) {
@@ -273,6 +301,7 @@ private:
   std::vector<Tile<f32, 2>> floats, registers, tensors;
   std::vector<Tile<f32, 1>> rows;
   std::vector<Barriers> barriers;
+  Operands operands;
 };
 
 } // namespace
@@ -285,7 +314,8 @@ HardwareResult penstock::fuzz::callHardware(uint64_t seed) {
     target = random.of({Target::native(), Target::interpreter(), Target::sm_90a()});
   auto compiled = try_compile([caller = HardwareCaller(derive(seed, 2), blackwell)](
                                   Block &b, In<f16, 2> A, In<f16, 2> B, InOut<f16, 2> C,
-                                  InOut<f32, 2> D, Index n) mutable { caller(b, A, B, C, D, n); },
+                                  InOut<f32, 2> D, In<f32, 1> v, In<i32, 1> ids,
+                                  Index n) mutable { caller(b, A, B, C, D, v, ids, n); },
                               target);
   (void)to_text(compiled.diagnostics);
   (void)to_json(compiled.diagnostics);

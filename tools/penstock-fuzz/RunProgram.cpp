@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
+#include <numeric>
+#include <unistd.h>
 
 using namespace penstock;
 using namespace penstock::fuzz;
@@ -36,6 +38,36 @@ Outcome launch(const Program &program, detail::Executable &executable, LaunchOpt
   if (program.manyBlocks()) // blocks are not ordered
     std::sort(outcome.printed.begin(), outcome.printed.end());
   return outcome;
+}
+
+/// What a launch writes to standard output if nobody asks for its lines.
+std::string printedByDefault(const Program &program, detail::Executable &executable) {
+  std::fflush(stdout);
+  std::FILE *file = std::tmpfile();
+  int kept = dup(STDOUT_FILENO);
+  if (!file || kept < 0 || dup2(fileno(file), STDOUT_FILENO) < 0)
+    return "standard output cannot be redirected";
+  Data data(program);
+  auto arguments = data.arguments();
+  (void)detail::launch(&executable, arguments, {}, {"fuzz.cpp", 100004});
+  std::fflush(stdout);
+  dup2(kept, STDOUT_FILENO);
+  close(kept);
+  std::rewind(file);
+  std::string text;
+  char buffer[4096];
+  for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, file)) > 0;)
+    text.append(buffer, count);
+  std::fclose(file);
+  return text;
+}
+
+/// Blocks are not ordered, so only the characters of all lines are compared.
+bool printsTheSame(const std::vector<std::string> &lines, std::string text) {
+  std::string all = std::accumulate(lines.begin(), lines.end(), std::string());
+  std::sort(all.begin(), all.end());
+  std::sort(text.begin(), text.end());
+  return all == text;
 }
 
 std::string describe(const Outcome &outcome) {
@@ -106,6 +138,14 @@ CaseResult penstock::fuzz::compareTargets(const Program &program, const std::set
     return {true, std::string("interpreter, eager / ") + target + ", " + completionOf(options) +
                       ": " + text};
   };
+  if (!expected.printed.empty()) {
+    ++counters[Printing];
+    for (detail::Executable *executable : {reference.executable.get(), native.executable.get()})
+      if (std::string text = printedByDefault(program, *executable);
+          !printsTheSame(expected.printed, text))
+        return {true, "standard output is not what a callback gets: " + describe(expected) +
+                          " // " + text.substr(0, 1000)};
+  }
   CaseResult result = compare(*native.executable, "native", {});
   if (result.failed)
     return result;
@@ -174,15 +214,19 @@ std::set<unsigned> shrink(const Program &program, Failure failure) {
 
 } // namespace
 
+/// One case in ten is about expressions in all kinds of kernels.
+static bool isAboutExpressions(uint64_t seed) { return Random(derive(seed, 20)).chance(10); }
+
 int penstock::fuzz::runPrograms(const BatchOptions &options) {
   BatchResult result = runBatches(options, [](uint64_t seed, Counters &counters) {
-    return compareTargets(makeProgram(seed), {}, counters);
+    return isAboutExpressions(seed) ? compareExpressions(seed, counters)
+                                    : compareTargets(makeProgram(seed), {}, counters);
   });
   int reported = 0;
   for (const FailedCase &failed : result.failures) {
     std::printf("%s with --seed %llu: %s\n", nameOf(failed.failure),
                 static_cast<unsigned long long>(failed.seed), failed.message.c_str());
-    if (++reported > 3)
+    if (++reported > 3 || isAboutExpressions(failed.seed))
       continue;
     Program program = makeProgram(failed.seed);
     std::set<unsigned> dropped = shrink(program, failed.failure);
@@ -200,11 +244,12 @@ int penstock::fuzz::runPrograms(const BatchOptions &options) {
   Counters &c = result.counters;
   std::printf(
       "programs=%llu compared=%llu exact=%llu faults=%llu asynchronous=%llu "
-      "launches=%llu unscheduled=%llu mismatches=%zu\n",
+      "launches=%llu unscheduled=%llu printing=%llu explicit=%llu mismatches=%zu\n",
       static_cast<unsigned long long>(result.cases), static_cast<unsigned long long>(c[Compared]),
       static_cast<unsigned long long>(c[Exact]), static_cast<unsigned long long>(c[Faulted]),
       static_cast<unsigned long long>(c[Asynchronous]),
       static_cast<unsigned long long>(c[Launches]), static_cast<unsigned long long>(c[Unscheduled]),
+      static_cast<unsigned long long>(c[Printing]), static_cast<unsigned long long>(c[Explicit]),
       result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }

@@ -13,12 +13,24 @@
 namespace penstock::fuzz {
 
 /// What a case of --programs counts.
-enum ProgramCounter { Compared, Exact, Faulted, Asynchronous, Launches, Unscheduled };
+enum ProgramCounter {
+  Compared,
+  Exact,
+  Faulted,
+  Asynchronous,
+  Launches,
+  Unscheduled,
+  Printing,
+  Explicit
+};
 
 /// Compiles a program for both targets, runs it on the same data, and compares
 /// results, faults and what is printed.
 CaseResult compareTargets(const Program &program, const std::set<unsigned> &dropped,
                           Counters &counters);
+
+/// Compares random expressions in a tile program and in explicit kernels for GPUs.
+CaseResult compareExpressions(uint64_t seed, Counters &counters);
 
 /// Arguments of a launch with memory of their own, filled by the program's
 /// seed.

@@ -60,6 +60,11 @@ TEST(Arithmetic, SignedIntegers) {
   each("div.s32 %d, %a, %b;", [](int64_t a, int64_t b) { return int32_t(a / b); });
   each("rem.s32 %d, %a, %b;", [](int64_t a, int64_t b) { return int32_t(a % b); });
   each("min.s32 %d, %a, %b;", [](int64_t a, int64_t b) { return int32_t(a < b ? a : b); });
+  // PTX ISA 8.0, "min": with .relu a negative result becomes 0.
+  each("min.relu.s32 %d, %a, %b;",
+       [](int64_t a, int64_t b) { return int32_t(std::max<int64_t>(std::min(a, b), 0)); });
+  each("max.relu.s32 %d, %a, %b;",
+       [](int64_t a, int64_t b) { return int32_t(std::max<int64_t>(std::max(a, b), 0)); });
   each("add.sat.s32 %d, %a, %b;", [](int64_t a, int64_t b) {
     return int32_t(std::min<int64_t>(INT32_MAX, std::max<int64_t>(INT32_MIN, a + b)));
   });

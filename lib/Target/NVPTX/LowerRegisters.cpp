@@ -287,6 +287,14 @@ FailureOr<Value> Lowering::mapElement(tile::MapOp op, RegisterTile *decides, int
     if (auto index = dyn_cast<tile::ElementIndexOp>(inner)) {
       Value at = index.getDim() == 0 ? add(row, offset.row) : add(col, offset.col);
       mapping.map(index.getResult(), asIndex(at));
+    } else if (auto load = dyn_cast<tile::LoadOp>(inner)) {
+      if (failed(checkElementAccess(load)))
+        return failure();
+      SmallVector<Value> indices = llvm::map_to_vector(
+          load.getIndices(), [&](Value index) { return mapping.lookupOrDefault(index); });
+      mapping.map(load.getResult(), loadElement(load.getSource(), indices));
+    } else if (isa<tile::TileDialect>(inner.getDialect())) {
+      return refuse(&inner, "in an expression is not available in explicit kernels");
     } else {
       if (failed(checkScalar(&inner)))
         return failure();

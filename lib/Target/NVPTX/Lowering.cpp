@@ -317,13 +317,12 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
   } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
     ok = lowerReduce(reduce, by);
   } else if (isa<tile::LoadOp, tile::StoreOp>(op)) {
-    Value memref = op->getOperand(isa<tile::LoadOp>(op) ? 0 : 1);
-    if (registersOf(memref))
-      return refuse(op, "of a single element of a tile in registers is not available");
-    if (failed(checkReach(op)))
+    if (failed(checkElementAccess(op)))
       return failure();
-    lowerScalarAccess(op);
-    return success();
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      load.replaceAllUsesWith(loadElement(load.getSource(), load.getIndices()));
+    else if (auto store = dyn_cast<tile::StoreOp>(op))
+      storeElement(store.getValue(), store.getTarget(), store.getIndices());
   } else if (auto bind = dyn_cast<tile::BindOp>(op)) {
     bind.replaceAllUsesWith(bind.getValue());
   } else if (auto dim = dyn_cast<memref::DimOp>(op)) {
@@ -358,51 +357,53 @@ LogicalResult Lowering::checkScalar(Operation *op) {
   return refuse(op, isPower ? "is available for f32" : "is not available");
 }
 
-/// Mutable scalars, and single elements of shared tiles and tensors.
-void Lowering::lowerScalarAccess(Operation *op) {
-  auto load = dyn_cast<tile::LoadOp>(op);
-  auto store = dyn_cast<tile::StoreOp>(op);
-  Value memref = load ? load.getSource() : store.getTarget();
-  OperandRange indices = load ? load.getIndices() : store.getIndices();
-  auto type = cast<MemRefType>(memref.getType());
-  auto access = [&](Value address) -> Value {
-    if (load)
-      return LLVM::LoadOp::create(builder, loc, type.getElementType(), address);
-    LLVM::StoreOp::create(builder, loc, store.getValue(), address);
-    return {};
+/// Single elements are those of shared tiles and tensors, and mutable scalars.
+LogicalResult Lowering::checkElementAccess(Operation *op) {
+  Value memref = op->getOperand(isa<tile::LoadOp>(op) ? 0 : 1);
+  if (registersOf(memref))
+    return refuse(op, "of a single element of a tile in registers is not available");
+  if (!tile::isGlobal(memref) && cast<MemRefType>(memref.getType()).getRank() > 2)
+    return refuse(op, "of a single element of a tile with three dimensions is not available");
+  if (failed(checkElements(op)))
+    return failure();
+  return checkReach(op);
+}
+
+Value Lowering::elementAddress(Value memref, ArrayRef<Value> at) {
+  if (cast<MemRefType>(memref.getType()).getRank() == 0)
+    return variables.lookup(memref);
+  if (tile::isGlobal(memref))
+    return globalElement(memref, at);
+  return sharedElement(viewOf(memref), at.size() > 1 ? at[0] : i32(0), at.back(), 0);
+}
+
+Value Lowering::loadElement(Value memref, ValueRange indices) {
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  SmallVector<Value> at = coordinates(indices);
+  auto load = [&]() -> Value {
+    return LLVM::LoadOp::create(builder, loc, element, elementAddress(memref, at));
   };
-  Value read;
-  if (type.getRank() == 0) {
-    read = access(variables.lookup(memref));
-  } else if (tile::isGlobal(memref)) {
-    // Outside reads as zero and is not written.
-    SmallVector<Value> at;
-    for (Value index : indices)
-      at.push_back(asI32(index));
-    Value inside = insideTensor(memref, at);
-    auto choice = scf::IfOp::create(builder, loc,
-                                    load ? TypeRange{type.getElementType()} : TypeRange{}, inside,
-                                    /*withElse=*/bool(load));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(choice.thenBlock());
-    Value value = access(globalElement(memref, at));
-    if (load) {
-      builder.setInsertionPointToEnd(choice.thenBlock());
-      scf::YieldOp::create(builder, loc, value);
-      builder.setInsertionPointToEnd(choice.elseBlock());
-      Value zero =
-          arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
-      scf::YieldOp::create(builder, loc, zero);
-      read = choice.getResult(0);
-    }
-  } else {
-    View view = viewOf(memref);
-    Value row = indices.size() > 1 ? asI32(indices[0]) : i32(0);
-    read = access(sharedElement(view, row, asI32(indices.back()), 0));
-  }
-  if (load)
-    load.replaceAllUsesWith(read);
-  op->erase();
+  if (!tile::isGlobal(memref))
+    return load();
+  // Outside reads as zero.
+  auto choice = scf::IfOp::create(builder, loc, TypeRange{element}, insideTensor(memref, at),
+                                  /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  Value value = load();
+  scf::YieldOp::create(builder, loc, value);
+  builder.setInsertionPointToEnd(choice.elseBlock());
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  scf::YieldOp::create(builder, loc, zero);
+  return choice.getResult(0);
+}
+
+void Lowering::storeElement(Value value, Value memref, ValueRange indices) {
+  SmallVector<Value> at = coordinates(indices);
+  auto store = [&] { LLVM::StoreOp::create(builder, loc, value, elementAddress(memref, at)); };
+  if (!tile::isGlobal(memref))
+    return store();
+  when(insideTensor(memref, at), store); // outside is not written
 }
 
 //===----------------------------------------------------------------------===//
@@ -435,6 +436,16 @@ Value Lowering::asI32(Value value) {
   if (value.getType().getIntOrFloatBitWidth() < 32)
     return arith::ExtUIOp::create(builder, loc, builder.getI32Type(), value);
   return arith::TruncIOp::create(builder, loc, builder.getI32Type(), value);
+}
+SmallVector<Value> Lowering::coordinates(ValueRange indices) {
+  return llvm::map_to_vector(indices, [&](Value index) -> Value {
+    // An index has 32 bits here, and what was cast to one may have more.
+    auto wide = index.getDefiningOp<arith::IndexCastOp>();
+    if (!wide || !wide.getIn().getType().isInteger(64))
+      return asI32(index);
+    Value fits = cmp(arith::CmpIPredicate::ult, wide.getIn(), i64(int64_t(1) << 31));
+    return arith::SelectOp::create(builder, loc, fits, asI32(index), i32(-1));
+  });
 }
 Value Lowering::asI64(Value value) {
   if (value.getType().isInteger(64))

@@ -100,7 +100,11 @@ private:
   LogicalResult lowerOp(Operation *op, const Executing &by);
   LogicalResult lowerScope(Operation *op, Value condition, mlir::Region &body, const Executing &by);
   void eraseDead();
-  void lowerScalarAccess(Operation *op);
+  LogicalResult checkElementAccess(Operation *op);
+  /// The address of one element, from its indices in 32 bits.
+  Value elementAddress(Value memref, llvm::ArrayRef<Value> at);
+  Value loadElement(Value memref, mlir::ValueRange indices);
+  void storeElement(Value value, Value memref, mlir::ValueRange indices);
   LogicalResult checkScalar(Operation *op);
   LogicalResult refuse(Operation *op, const llvm::Twine &why);
   /// Takes the next of the block's named barriers for an operation.
@@ -117,6 +121,8 @@ private:
   Value i64(int64_t value);
   Value asI32(Value value);
   Value asI64(Value value);
+  /// Indices in 32 bits; those that do not fit become ones outside of every tensor.
+  SmallVector<Value> coordinates(mlir::ValueRange indices);
   Value asIndex(Value value);
   Value add(Value a, Value b);
   Value mul(Value a, Value b);

@@ -481,12 +481,24 @@ LogicalResult Lowering::placeRegisters() {
       return diagnostic;
     }
   }
+  // Tiles that are used together are spread alike, however wide their elements are:
+  // register by register, the same elements.
+  llvm::DenseMap<void *, int64_t> vectors;
+  for (tile::AllocOp op : tiles) {
+    auto type = cast<MemRefType>(op.getResult().getType());
+    if (type.getRank() != 2)
+      continue;
+    void *leader = together.getLeaderValue(op.getResult().getAsOpaquePointer());
+    auto [vector, inserted] = vectors.try_emplace(leader, neighbours(type));
+    vector->second = std::min(vector->second, neighbours(type));
+  }
   for (tile::AllocOp op : tiles) {
     auto type = cast<MemRefType>(op.getResult().getType());
     RegisterTile tile;
     tile.element = storedAs(type.getElementType());
     tile.rank = type.getRank();
-    auto found = ofClass.find(together.getLeaderValue(op.getResult().getAsOpaquePointer()));
+    void *leader = together.getLeaderValue(op.getResult().getAsOpaquePointer());
+    auto found = ofClass.find(leader);
     Operation *user = op->use_empty() ? op : *op->getUsers().begin();
     int64_t warps = nv::scopeOf(user).warps;
     int64_t cols = tile.rank > 1 ? type.getDimSize(1) : 8;
@@ -509,7 +521,7 @@ LogicalResult Lowering::placeRegisters() {
         return tile::emitCoded(op, HardwareLayout)
                << tile::describe(op.getResult())
                << " is used with no tile that says which thread holds which row";
-      tile.fragment = layout::spread(rows, cols, warps * nv::warpSize, neighbours(type));
+      tile.fragment = layout::spread(rows, cols, warps * nv::warpSize, vectors.lookup(leader));
       break;
     }
     if (tile.rank == 1)
