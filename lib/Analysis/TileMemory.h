@@ -24,6 +24,10 @@ namespace penstock {
 std::vector<Diagnostic> checkTileMemory(mlir::func::FuncOp kernel,
                                         const hw::Architecture &architecture);
 
+/// How many columns of an accumulator are staged in shared memory at once for engines to
+/// store: few of one in tensor memory, all of one in registers.
+int64_t stagedColumns(mlir::MemRefType accumulator, mlir::Type stored, bool inTensorMemory);
+
 /// Says in the loop's problem where its buffers live on \p architecture and how
 /// much room there is for them. The kernel must have passed checkTileMemory.
 void assignCapacity(PipelineLoop &loop, const hw::Architecture &architecture);

@@ -78,7 +78,7 @@ void judgeByValues(const Loop &loop, const Plan &plan, const OrderVerdict &order
 
 Comparison penstock::fuzz::compareProgram(const Program &program, const CompareOptions &options) {
   Comparison result;
-  Loop loop = loopOf(program);
+  Loop loop = annotatedLoopOf(program);
   CompiledProgram compiled(program, options.rules);
   const ProductVerdict &product = compiled.verdict;
   result.instance = product.instance;

@@ -64,6 +64,7 @@ public:
       if (buffer.readAfter)
         after += emitReadAfter(int(b));
     }
+    before += earlyCopies();
     arguments += "%flags: " + tensorType(1, false) +
                  " {tile.access = \"in\"}, %table: " + tensorType(1, false) +
                  " {tile.access = \"in\"}, %n: index";
@@ -204,6 +205,18 @@ private:
     if (span.motion == Span::Motion::Modulo) {
       at = shared("mod" + number(span.modulus),
                   "arith.remsi %k, " + index(span.modulus) + " : index", "index");
+    } else if (span.motion == Span::Motion::Wrapped) {
+      std::string narrow = fresh(), product = fresh(), total = fresh(), wide = fresh(),
+                  rest = fresh(), positive = fresh();
+      std::string modulus = index(span.modulus);
+      line(narrow + " = arith.index_cast %k : index to i8");
+      line(product + " = arith.muli " + narrow + ", " + integer(wrapFactor, true) + " : i8");
+      line(total + " = arith.addi " + product + ", " + integer(wrapSummand, true) + " : i8");
+      line(wide + " = arith.index_cast " + total + " : i8 to index");
+      line(rest + " = arith.remsi " + wide + ", " + modulus + " : index");
+      line(positive + " = arith.addi " + rest + ", " + modulus + " : index");
+      at = fresh();
+      line(at + " = arith.remsi " + positive + ", " + modulus + " : index");
     } else if (span.motion == Span::Motion::Loaded) {
       std::string wide = fresh(), entry = tableEntry();
       line(wide + " = arith.index_cast " + entry + " : i32 to index");
@@ -359,6 +372,18 @@ private:
     }
     case OpKind::Map:
       return emitMap(op, narrow);
+    case OpKind::Parallel: {
+      std::string value = plain(op, false), type = wholeType(op.target.buffer);
+      line("tile.parallel [" + number(program.buffers[size_t(op.target.buffer)].extents[0]) +
+           "] {");
+      line("^bb0(%p: index):");
+      line("  %pv = tile.load " + nameOf(op.sources[0].buffer) +
+           "[%p] : " + wholeType(op.sources[0].buffer) + " -> i32");
+      line("  %pm = arith.muli %pv, " + integer(3, false) + " : i32");
+      line("  %ps = arith.addi %pm, " + value + " : i32");
+      line("  tile.store %ps, " + nameOf(op.target.buffer) + "[%p] : i32, " + type);
+      return line("}");
+    }
     case OpKind::Gemm: {
       View a = source(op, 0), b = source(op, 1), c = view(op.target);
       return line("tile.gemm " + a.name + ", " + b.name + " into " + c.name +
@@ -448,6 +473,8 @@ private:
         names.push_back("\"n" + number(name) + "\"");
       return line("tile.wait [" + join(names) + "]" + (s.lag ? " lag " + number(s.lag) : ""));
     }
+    case Form::Print:
+      return line("tile.print \"p" + number(i) + " {}\" %k : index");
     case Form::Plain:
       return emit(s.operations[0], i, s.async);
     case Form::Group:
@@ -466,7 +493,8 @@ private:
       line("scf.for %r = %x0 to " + end + " step %x1 {");
       for (const Operation &op : s.operations)
         emitInside(op, i);
-      return line("}");
+      return line(s.inner ? "} {tile.schedule = #tile.schedule<" + stated(*s.inner, 0) + ">}"
+                          : "}");
     }
     case Form::Choice: {
       std::string value;
@@ -537,12 +565,27 @@ private:
            "\n";
   }
 
+  static std::string quoted(int name) { return "\"n" + number(name) + "\""; }
+
+  std::string earlyCopies() {
+    std::string text;
+    for (const EarlyCopy &early : program.early) {
+      const Touch &from = early.copy.sources[0];
+      text += "  tile.copy " + nameOf(from.buffer) + "[" + index(from.box.spans[0].offset) +
+              "] to " + nameOf(early.copy.target.buffer) + " async " + quoted(early.name) + " : " +
+              wholeType(from.buffer) + " to " + wholeType(early.copy.target.buffer) + "\n";
+    }
+    return text;
+  }
+
   std::string waitAfter() const {
     std::set<std::string> names;
     for (const ProgramStatement &s : program.statements)
-      if (s.async >= 0)
-        names.insert("\"n" + number(s.async) + "\"");
-    if (!program.waitAfter || names.empty())
+      if (s.async >= 0 && program.waitAfter)
+        names.insert(quoted(s.async));
+    for (const EarlyCopy &early : program.early)
+      names.insert(quoted(early.name));
+    if (names.empty())
       return "";
     return "  tile.wait [" + join({names.begin(), names.end()}) + "]\n";
   }
@@ -550,13 +593,22 @@ private:
   std::string annotation() const {
     if (!program.plan)
       return "num_stages = " + number(program.numStages);
-    auto list = [](const std::vector<int64_t> &values) {
+    // Scalars have their names at the top of the body.
+    return stated(*program.plan,
+                  program.olderEntries && program.bindScalars ? sharedScalars.size() : 0);
+  }
+
+  /// A stated schedule, behind entries that mean nothing.
+  static std::string stated(const Plan &plan, size_t meaningless) {
+    auto list = [&](const std::vector<int64_t> &values) {
       std::vector<std::string> parts;
+      for (size_t i = 0; i < meaningless; ++i)
+        parts.push_back(number(7 * int64_t(i) - 1));
       for (int64_t value : values)
         parts.push_back(number(value));
       return "[" + join(parts) + "]";
     };
-    return "stage = " + list(program.plan->stage) + ", order = " + list(program.plan->order);
+    return "stage = " + list(plan.stage) + ", order = " + list(plan.order);
   }
 
   const Program &program;

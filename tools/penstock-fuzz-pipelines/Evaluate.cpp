@@ -26,6 +26,9 @@ public:
       : program(program), world(world), memory(memory), scalars(program.statements.size()) {}
 
   void run() {
+    int32_t unused = 0;
+    for (const EarlyCopy &early : program.early)
+      execute(early.copy, 0, unused);
     runLoop();
     if (program.again)
       runLoop();
@@ -38,6 +41,8 @@ private:
         const ProgramStatement &s = program.statements[i];
         if (s.form == ProgramStatement::Form::Wait || !world.holds(s.guard, k))
           continue;
+        if (s.form == ProgramStatement::Form::Print)
+          memory.printed += "p" + std::to_string(i) + " " + std::to_string(k) + "\n";
         bool then = s.form != ProgramStatement::Form::Choice || decide(s, k);
         for (int64_t round = 0; round < roundsOf(s, world, k); ++round)
           for (Operation op : then ? s.operations : s.otherwise) {
@@ -104,7 +109,8 @@ private:
     case OpKind::Fill:
     case OpKind::Store:
       return write(op.target, k, std::vector<uint32_t>(cellsOf(op.target, k).size(), plain(op, k)));
-    case OpKind::Map: {
+    case OpKind::Map:
+    case OpKind::Parallel: {
       std::vector<uint32_t> values(cellsOf(op.target, k).size(), plain(op, k));
       uint32_t factor = 3;
       for (size_t from = 0; from < op.sources.size(); ++from) {

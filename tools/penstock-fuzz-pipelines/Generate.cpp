@@ -40,11 +40,13 @@ public:
     relative = random.chance(25);
     program.again = random.chance(15);
     program.waitAfter = random.chance(15);
+    program.olderEntries = random.chance(30);
     makeBuffers();
     int64_t count = random.chance(15) ? random.between(1, 2) : random.between(3, 12);
     while (int64_t(program.statements.size()) < count)
       addStatements(count);
     program.statements.resize(size_t(count));
+    addEarlyCopies(program, random, names);
     tidy();
     if (random.chance(20)) {
       program.first = random.of({0, 1, 5});
@@ -130,6 +132,8 @@ private:
       return {Motion::Modulo, 8, random.of({0, 4}), length, random.between(2, 3)};
     if (kind < 10)
       return {Motion::Loaded, 8, 0, length, 4};
+    if (kind < 13)
+      return {Motion::Wrapped, 8, 0, length, random.between(2, 4)};
     if (kind < 20)
       return still(random.of({16, 24}), length);
     if (kind < 25)
@@ -158,7 +162,7 @@ private:
       box.spans.push_back({Motion::Affine, scale, random.of({0, 0, 2, 4, 6}), length, 1});
     } else if (extent >= 2 * length && random.chance(extent == 12 ? 50 : relative ? 25 : 12)) {
       int64_t parts = std::min<int64_t>(extent / length, 3);
-      Motion motion = random.chance(70) ? Motion::Modulo : Motion::Loaded;
+      Motion motion = random.of({Motion::Modulo, Motion::Modulo, Motion::Loaded, Motion::Wrapped});
       box.spans.push_back({motion, length, 0, length, parts});
     } else {
       int64_t step = shape.size() == 2 ? length : length / 2;
@@ -337,6 +341,10 @@ private:
       addRepeat();
     else if (kind < 73)
       addChoice();
+    else if (kind < 76)
+      addParallel();
+    else if (kind < 78)
+      push(Form::Print);
     else
       addPlain();
     if (program.conditions && random.chance(25)) {
@@ -357,6 +365,23 @@ private:
     s.operations = {op};
     if ((op.kind == OpKind::Copy || op.kind == OpKind::Gemm) && random.chance(35))
       makeAsync(program.statements.size() - 1);
+  }
+
+  /// Bodies that run side by side; where each of them reads and writes, nobody knows.
+  void addParallel() {
+    auto isRow = [](const ProgramBuffer &b) {
+      return b.kind == BufferKind::Tile && b.extents == std::vector<int64_t>{8};
+    };
+    int to = pick(isRow), from = pick(isRow);
+    if (to < 0 || from < 0 || from == to)
+      return;
+    Operation op;
+    op.kind = OpKind::Parallel;
+    Box all{{Span{Motion::Modulo, 0, 0, 8, 1}}};
+    op.target = {to, all};
+    op.sources = {{from, all}};
+    plainPart(op);
+    push(Form::Plain).operations = {op};
   }
 
   void makeAsync(size_t i) {
@@ -628,10 +653,7 @@ private:
         s.operations = {op};
       }
       if (s.form == Form::Wait)
-        std::erase_if(s.names, [&](int name) {
-          return std::none_of(program.statements.begin(), program.statements.end(),
-                              [&](const ProgramStatement &o) { return o.async == name; });
-        });
+        std::erase_if(s.names, [&](int name) { return !issued(program, name); });
     }
     for (size_t b = 0; b < program.buffers.size(); ++b) {
       // Only what the loop touches is of interest afterwards.
@@ -648,16 +670,26 @@ private:
         program.buffers[b].filledBefore = random.chance(50);
     if (random.chance(12)) {
       program.numStages = random.between(1, 4);
-      return;
+      return pipelineInnerLoops(program, random);
+    }
+    // Loads need no entries where they are part of another statement.
+    if (Loop joined = joinedLoopOf(program); joined.size() < loop.size() && random.chance(40)) {
+      loop = std::move(joined);
+      program.olderEntries = false;
     }
     program.plan = randomPlan(loop, random);
-    if (twoUses >= 0 && twoUses + 4 <= loop.size() && random.chance(25)) {
+    if (twoUses >= 0 && twoUses + 4 <= loop.size() &&
+        loop.size() == int(program.statements.size()) && random.chance(25)) {
       program.plan = sourceOrder(loop.size());
       for (int i = 0; i < 4; ++i)
         program.plan->order[size_t(twoUses + i)] = twoUses + (i + 2) % 4;
     }
-    if (!random.chance(12))
-      return;
+    if (random.chance(12))
+      stateVersions(loop);
+    pipelineInnerLoops(program, random);
+  }
+
+  void stateVersions(const Loop &loop) {
     OrderVerdict verdict = judgeOrder(loop, *program.plan);
     for (size_t b = 0; b < program.buffers.size(); ++b)
       if (program.buffers[b].kind == BufferKind::Tile && random.chance(60)) {

@@ -52,6 +52,18 @@ std::vector<int> usedScalars(const ProgramStatement &s) {
 
 } // namespace
 
+bool penstock::fuzz::issued(const Program &program, int name) {
+  return std::any_of(program.statements.begin(), program.statements.end(),
+                     [&](const ProgramStatement &s) { return s.async == name; }) ||
+         std::any_of(program.early.begin(), program.early.end(),
+                     [&](const EarlyCopy &early) { return early.name == name; });
+}
+
+bool penstock::fuzz::prints(const Program &program) {
+  return std::any_of(program.statements.begin(), program.statements.end(),
+                     [](const ProgramStatement &s) { return s.form == Form::Print; });
+}
+
 bool penstock::fuzz::written(const Program &program, int buffer) {
   auto writes = [&](const Operation &op) { return hasTarget(op) && op.target.buffer == buffer; };
   return std::any_of(program.statements.begin(), program.statements.end(),
@@ -135,6 +147,35 @@ bool penstock::fuzz::staysInside(const Program &program, const Touch &touch, int
   return true;
 }
 
+namespace {
+
+/// Is a copy that is issued before the loop awaited before anything meets it?
+bool earlyIsSafe(const Program &program, const EarlyCopy &early) {
+  int tile = early.copy.target.buffer, tensor = early.copy.sources[0].buffer;
+  int copies = 0;
+  for (const EarlyCopy &other : program.early)
+    copies += other.copy.target.buffer == tile;
+  if (copies > 1)
+    return false;
+  bool awaited = false;
+  for (const ProgramStatement &s : program.statements) {
+    bool names = std::count(s.names.begin(), s.names.end(), early.name) != 0;
+    if (names && (!s.guard.empty() || s.lag)) // a lag counts iterations of the loop
+      return false;
+    awaited |= names;
+    bool meets = false;
+    forEachTouchIn(s, [&](const Touch &touch) {
+      meets |= touch.buffer == tile;
+      meets |= touch.buffer == tensor && written(program, tensor);
+    });
+    if (meets && !awaited)
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
 bool penstock::fuzz::wellFormed(const Program &program) {
   if (program.statements.empty() || !fitsStep(program))
     return false;
@@ -144,18 +185,22 @@ bool penstock::fuzz::wellFormed(const Program &program) {
   });
   if (!inside)
     return false;
+  for (const EarlyCopy &early : program.early)
+    if (!earlyIsSafe(program, early))
+      return false;
   for (size_t i = 0; i < program.statements.size(); ++i) {
     const ProgramStatement &s = program.statements[i];
     if (s.form == Form::Wait) {
       for (int name : s.names)
-        if (std::none_of(program.statements.begin(), program.statements.end(),
-                         [&](const ProgramStatement &other) { return other.async == name; }))
+        if (!issued(program, name))
           return false;
       if (s.names.empty())
         return false;
       continue;
     }
-    if (s.operations.empty())
+    if (s.form == Form::Print)
+      continue;
+    if (s.operations.empty() || (s.inner && s.inner->stage.size() != s.operations.size()))
       return false;
     // Without an else it would be the condition of its statements.
     if (s.form == Form::Choice && s.choice >= 0 && s.otherwise.empty())
@@ -175,6 +220,11 @@ void penstock::fuzz::settle(Program &program) {
   for (ProgramBuffer &buffer : program.buffers)
     if (buffer.kind == LoopBuffer::Kind::Tensor)
       std::fill(buffer.extents.begin(), buffer.extents.end(), 1);
+  for (const EarlyCopy &early : program.early) {
+    const Touch &from = early.copy.sources[0];
+    int64_t &extent = program.buffers[size_t(from.buffer)].extents[0];
+    extent = std::max(extent, reachOf(from.box.spans[0], 1).to);
+  }
   forEachTouch(program, [&](Touch &touch, int64_t rounds) {
     ProgramBuffer &buffer = program.buffers[size_t(touch.buffer)];
     for (size_t d = 0; d < touch.box.spans.size(); ++d) {
@@ -208,6 +258,13 @@ Loop penstock::fuzz::loopOf(const Program &program) {
     loop.buffers[b].absolute = std::all_of(compared[b].begin(), compared[b].end(),
                                            [](const Origin &origin) { return origin == Origin(); });
   }
+  int lines = int(loop.buffers.size());
+  if (prints(program)) {
+    LoopBuffer &b = loop.buffers.emplace_back();
+    b.kind = LoopBuffer::Kind::Tensor;
+    b.extents = {1};
+  }
+  std::vector<int> ended; // names that were issued before the loop and awaited
   // Products into one accumulator are issued to one queue, which executes them
   // in order.
   std::vector<int> queueOf(program.buffers.size(), -1);
@@ -223,6 +280,25 @@ Loop penstock::fuzz::loopOf(const Program &program) {
           // What stands below the wait has last been issued one iteration ago.
           l.names.push_back(
               {int(other), other > i ? std::max<int64_t>(s.lag, 1) : s.lag, true, true});
+      for (const EarlyCopy &early : program.early) {
+        if (!std::count(s.names.begin(), s.names.end(), early.name))
+          continue;
+        l.before = true;
+        // The first wait ends it.
+        if (std::count(ended.begin(), ended.end(), early.name))
+          continue;
+        Touch from = early.copy.sources[0];
+        // Where the loop is run again, what an earlier run left is not compared.
+        if (program.again)
+          from.box = {};
+        l.settles.reads.push_back(from);
+        l.settles.writes.push_back(early.copy.target);
+      }
+      ended.insert(ended.end(), s.names.begin(), s.names.end());
+      continue;
+    }
+    if (s.form == Form::Print) {
+      l.actions = {Action{{}, {Touch{lines, {}}}, {}}};
       continue;
     }
     std::vector<Term> then, otherwise;
@@ -265,13 +341,109 @@ Loop penstock::fuzz::loopOf(const Program &program) {
         users.push_back(int(i));
     }
   }
-  for (LoopStatement &statement : loop.statements)
-    for (Action &action : statement.actions)
-      for (auto *side : {&action.reads, &action.writes})
-        for (Touch &touch : *side)
-          for (size_t d = 0; d < touch.box.spans.size(); ++d)
-            if (Span &span = touch.box.spans[d]; span.motion == Span::Motion::Affine &&
-                                                 span.origin != compared[size_t(touch.buffer)][d])
-              span.motion = Span::Motion::Unrelated;
+  auto compare = [&](Action &action) {
+    for (auto *side : {&action.reads, &action.writes})
+      for (Touch &touch : *side)
+        for (size_t d = 0; d < touch.box.spans.size(); ++d)
+          if (Span &span = touch.box.spans[d]; span.motion == Span::Motion::Affine &&
+                                               span.origin != compared[size_t(touch.buffer)][d])
+            span.motion = Span::Motion::Unrelated;
+  };
+  for (LoopStatement &statement : loop.statements) {
+    std::for_each(statement.actions.begin(), statement.actions.end(), compare);
+    compare(statement.settles);
+  }
   return loop;
+}
+
+/// For each statement the one that a load belongs to, or -1.
+static std::vector<int> ownersOf(const Program &program) {
+  auto isLoad = [&](int i) {
+    const ProgramStatement &s = program.statements[size_t(i)];
+    return s.form == Form::Plain && s.operations[0].kind == OpKind::Load;
+  };
+  std::vector<int> owners(program.statements.size(), -1);
+  for (int i = 0; i < int(owners.size()); ++i) {
+    if (!isLoad(i))
+      continue;
+    std::vector<int> users;
+    for (int j = 0; j < int(owners.size()); ++j) {
+      std::vector<int> used = usedScalars(program.statements[size_t(j)]);
+      if (std::count(used.begin(), used.end(), i))
+        users.push_back(j);
+    }
+    if (users.size() != 1 ||
+        program.statements[size_t(users[0])].guard != program.statements[size_t(i)].guard)
+      continue;
+    bool apart = false;
+    for (int between = i + 1; between < users[0]; ++between)
+      apart |= !isLoad(between);
+    if (!apart)
+      owners[size_t(i)] = users[0];
+  }
+  return owners;
+}
+
+Loop penstock::fuzz::joinedLoopOf(const Program &program) {
+  Loop loop = loopOf(program);
+  std::vector<int> owners = ownersOf(program), number(owners.size());
+  std::vector<LoopStatement> kept;
+  for (size_t i = owners.size(); i-- > 0;)
+    if (owners[i] >= 0) {
+      auto &actions = loop.statements[size_t(owners[i])].actions;
+      const auto &load = loop.statements[i].actions;
+      actions.insert(actions.begin(), load.begin(), load.end());
+    }
+  for (size_t i = 0; i < owners.size(); ++i) {
+    number[i] = int(kept.size());
+    if (owners[i] < 0)
+      kept.push_back(loop.statements[i]);
+  }
+  for (LoopStatement &s : kept) {
+    for (Naming &name : s.names)
+      name.statement = number[size_t(name.statement)];
+    for (int &user : s.users)
+      user = number[size_t(user)];
+  }
+  loop.statements = std::move(kept);
+  return loop;
+}
+
+Loop penstock::fuzz::annotatedLoopOf(const Program &program) {
+  Loop loop = loopOf(program);
+  if (!program.plan || int(program.plan->stage.size()) == loop.size())
+    return loop;
+  Loop joined = joinedLoopOf(program);
+  return int(program.plan->stage.size()) == joined.size() ? joined : loop;
+}
+
+/// Each operation is a statement, and a round is an iteration. To the inner loop, the
+/// iteration of the outer one is a number that is fixed before it.
+Loop penstock::fuzz::innerLoopOf(const Program &program, const ProgramStatement &repeat) {
+  Program inner;
+  inner.buffers = program.buffers;
+  for (const ProgramStatement &s : program.statements) {
+    if (&s == &repeat)
+      continue;
+    for (const auto *list : {&s.operations, &s.otherwise})
+      for (const Operation &op : *list)
+        for (const Touch &read : actionOf(op, 0).reads)
+          inner.buffers[size_t(read.buffer)].readAfter |=
+              inner.buffers[size_t(read.buffer)].kind != LoopBuffer::Kind::Tensor;
+  }
+  auto move = [](Touch &touch) {
+    for (Span &span : touch.box.spans) {
+      span.origin[0] = span.scale;
+      span.scale = span.perRound;
+      span.perRound = 0;
+    }
+  };
+  for (Operation op : repeat.operations) {
+    move(op.target);
+    for (Touch &source : op.sources)
+      move(source);
+    op.scalar = -1; // has its value before the inner loop
+    inner.statements.push_back({.operations = {op}});
+  }
+  return loopOf(inner);
 }

@@ -34,7 +34,8 @@ struct ProgramBuffer {
 
 /// One operation of the tile dialect.
 struct Operation {
-  enum class Kind { Copy, Fill, Map, Gemm, Reduce, Load, Store, Atomic };
+  /// Parallel: a map of one source in bodies that run side by side.
+  enum class Kind { Copy, Fill, Map, Gemm, Reduce, Load, Store, Atomic, Parallel };
   Kind kind = Kind::Fill;
   Touch target = {};
   /// Copy: one. Map: any number; the target itself where it is updated. Gemm:
@@ -57,6 +58,7 @@ struct ProgramStatement {
     Group,  ///< several operations as one statement
     Repeat, ///< a loop around its operations
     Choice, ///< a condition with an else, or on a scheduled scalar
+    Print,
     Wait
   };
   Form form = Form::Plain;
@@ -68,6 +70,8 @@ struct ProgramStatement {
   /// Repeat: how often, or up to how often if the table of numbers decides.
   int64_t rounds = 1;
   bool roundsLoaded = false;
+  /// Repeat: its loop is pipelined as well.
+  std::optional<Plan> inner = {};
   std::vector<Term> guard = {};
   /// The name under which it completes, or -1; waits: the names.
   int async = -1;
@@ -75,9 +79,16 @@ struct ProgramStatement {
   int64_t lag = 0;
 };
 
+/// A copy to a whole tile that is issued before the loop, under a name.
+struct EarlyCopy {
+  Operation copy;
+  int name = 0;
+};
+
 struct Program {
   std::vector<ProgramBuffer> buffers;
   std::vector<ProgramStatement> statements;
+  std::vector<EarlyCopy> early;
   /// Conditions that are loaded from a table.
   int conditions = 0;
   /// Ways of writing the same thing: shared scalars, names for them, conditions
@@ -93,10 +104,17 @@ struct Program {
   bool again = false;
   /// All that is asynchronous is awaited after the loop, too.
   bool waitAfter = false;
+  /// The annotation holds entries for scalars with a name, which mean nothing.
+  bool olderEntries = false;
   /// The annotation: one of the two.
   std::optional<Plan> plan;
   int64_t numStages = 0;
 };
+
+/// Does anything complete under this name?
+bool issued(const Program &, int name);
+/// The lines that are printed count as a buffer behind all others.
+bool prints(const Program &);
 
 /// Is the buffer written in the loop?
 bool written(const Program &, int buffer);
@@ -143,9 +161,19 @@ bool staysInside(const Program &, const Touch &, int64_t rounds);
 /// condition of its own, after those of the program, whatever it depends on.
 Loop loopOf(const Program &);
 
+/// The same where loads that only the statement behind them uses are part of it: what an
+/// annotation without entries for them means.
+Loop joinedLoopOf(const Program &);
+/// The one of the two that the annotation has entries for.
+Loop annotatedLoopOf(const Program &);
+
+/// The pipelined loop inside of a statement.
+Loop innerLoopOf(const Program &, const ProgramStatement &);
+
 /// What the tensors hold, and the tiles that are read after the loop.
 struct Memory {
   std::vector<std::vector<int32_t>> buffers;
+  std::string printed = {};
 };
 /// The contents of all buffers before the loop.
 Memory initialMemory(const Program &, uint64_t seed);

@@ -69,6 +69,15 @@ public:
     edit([](Program &p) { p.mergeConditions = false; }, program.mergeConditions);
     edit([](Program &p) { p.sliceTwice = false; }, program.sliceTwice);
     edit([](Program &p) { p.first = 0; }, program.first != 0);
+    for (size_t i = 0; i < program.early.size(); ++i)
+      edit(
+          [&](Program &p) {
+            p.early.erase(p.early.begin() + int64_t(i));
+            for (ProgramStatement &s : p.statements)
+              std::erase_if(s.names, [&](int name) { return !issued(p, name); });
+          },
+          true);
+    edit([](Program &p) { p.olderEntries = false; }, program.olderEntries);
     edit([](Program &p) { p.again = false; }, program.again);
     edit([](Program &p) { p.waitAfter = false; }, program.waitAfter);
     edit([](Program &p) { p.firstAtRunTime = false; }, program.firstAtRunTime);
@@ -136,6 +145,7 @@ private:
     edit(on([](ProgramStatement &x) { x.guard.pop_back(); }), s.guard.size() > 1);
     edit(on([](ProgramStatement &x) { x.guard[0].negated = false; }),
          !s.guard.empty() && s.guard[0].negated);
+    edit(on([](ProgramStatement &x) { x.inner.reset(); }), s.inner.has_value());
     edit(on([](ProgramStatement &x) { x.lag -= 1; }), s.lag > 0);
     edit(on([](ProgramStatement &x) { x.names.pop_back(); }), s.names.size() > 1);
     edit(on([](ProgramStatement &x) { x.otherwise.clear(); }), !s.otherwise.empty());

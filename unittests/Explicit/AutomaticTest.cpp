@@ -189,4 +189,25 @@ TEST(Automatic, OtherFormsAreRefused) {
   expectRefused(Divided{Form::ConditionBehind}, Target::sm_100a(), {1601, "condition"}, __FILE__);
 }
 
+/// The number of stages that a refusal names fits, with all that the compiler adds to
+/// the tiles of the kernel, and one more does not.
+TEST(Automatic, TheDepthThatIsSaidToFitFits) {
+  for (const Target &target : {Target::sm_90a().emulated(), Target::sm_100a().emulated()})
+    for (int block_n : {64, 128}) {
+      Divided kernel{Form::Plain, 100, 128, block_n, 64};
+      auto refused = try_compile(kernel, target);
+      ASSERT_FALSE(refused);
+      std::string fits;
+      for (const auto &[key, value] : refused.diagnostics[0].facts)
+        if (key == "num-stages-that-fit")
+          fits = value;
+      ASSERT_FALSE(fits.empty()) << to_text(refused.diagnostics);
+      kernel.stages = std::stoi(fits);
+      auto compiled = try_compile(kernel, target);
+      EXPECT_TRUE(compiled) << fits << " stages\n" << to_text(compiled.diagnostics);
+      ++kernel.stages;
+      EXPECT_FALSE(try_compile(kernel, target)) << kernel.stages << " stages";
+    }
+}
+
 } // namespace

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Analysis/NeverNegative.h"
 #include "Analysis/PipelineLoop.h"
+#include "Analysis/TileMemory.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/TileTypes.h"
@@ -378,9 +379,7 @@ private:
     loc = parts.store.getLoc();
     auto type = cast<MemRefType>(acc.getType());
     Type stored = cast<MemRefType>(parts.store.getTarget().getType()).getElementType();
-    int64_t width = 64 * 8 / stored.getIntOrFloatBitWidth();
-    while (type.getDimSize(1) % width)
-      width /= 2;
+    int64_t width = stagedColumns(type, stored, /*inTensorMemory=*/true);
     Value slab = allocate({rows, width}, stored, tile::Space::Shared, "slab");
     Value some = moreThanNone();
     for (int64_t n = 0; n < type.getDimSize(1); n += width) {
@@ -465,8 +464,9 @@ private:
         return storeByThreads(acc);
       loc = parts.store.getLoc();
       Type stored = cast<MemRefType>(parts.store.getTarget().getType()).getElementType();
-      Value result = allocate({rows, cast<MemRefType>(acc.getType()).getDimSize(1)}, stored,
-                              tile::Space::Shared, "result");
+      int64_t columns =
+          stagedColumns(cast<MemRefType>(acc.getType()), stored, /*inTensorMemory=*/false);
+      Value result = allocate({rows, columns}, stored, tile::Space::Shared, "result");
       copyTile(acc, result);
       nv::ProxyFenceOp::create(b, loc);
       nv::SyncOp::create(b, loc);
