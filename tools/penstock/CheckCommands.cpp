@@ -165,7 +165,7 @@ void addCheck(cli::Tool &tool) {
       .text("state", "FILE", "notes runs that passed, and leaves them out the next time",
             call->options.state, cli::Complete::Files)
       .example("penstock check libexample_device_kernels.so MatmulV4 --target sm_100a "
-               "--shape M=512,N=512,K=1024 --timings 100");
+               "--shape M=256,N=128,K=256 --timings 10");
 }
 
 void addMutate(cli::Tool &tool) {
@@ -176,5 +176,6 @@ void addMutate(cli::Tool &tool) {
                    "which mutants are noticed.",
                    [call](const cli::Command &self) { return mutate(*call, self); });
   call->declare(command, "for each mutant, until it is caught");
-  command.example("penstock mutate libexample_device_kernels.so MatmulV4 --target sm_100a");
+  command.example("penstock mutate libexample_device_kernels.so MatmulV0 --target sm_100a "
+                  "--shape M=8,N=8,K=64");
 }

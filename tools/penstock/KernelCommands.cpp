@@ -15,9 +15,6 @@ using namespace penstock;
 
 namespace {
 
-const std::vector<std::string> allTargets = {"native", "interpreter", "sm_90a", "sm_100a"};
-const std::vector<std::string> hardware = {"native", "sm_90a", "sm_100a"};
-
 /// "name":value, for strings.
 std::string field(const char *name, const std::string &value) {
   return jsonString(name) + ":" + jsonString(value);
@@ -120,6 +117,12 @@ std::string chooseTarget(Session &session) {
                    : ", the default; --target chooses another\n");
 }
 
+void declareHardware(cli::Command &command, Session &session) {
+  command.choice("target", {"native", "sm_90a", "sm_100a"},
+                 "whose costs and limits to use; what the kernel is written for, unless given",
+                 session.target);
+}
+
 std::string architectureOf(const Session &session) {
   return session.target == "native" ? "x86" : session.target;
 }
@@ -211,25 +214,23 @@ void addList(cli::Tool &tool) {
       tool.command("list", "Lists the kernels of a library or text, with signatures and fields.",
                    [session](const cli::Command &) { return list(*session); });
   session->declareInput(command);
-  command.format(session->format, {"text", "json"}).example("penstock list libexample_kernels.so");
+  command.example("penstock list libexample_kernels.so");
 }
 
 void addPrint(cli::Tool &tool) {
   auto session = std::make_shared<Session>();
-  session->target = "native";
   cli::Command &command = tool.command("print", "Prints a kernel as a tile program.",
                                        [session](const cli::Command &) { return print(*session); });
-  session->declare(command, allTargets, "what to compile for");
-  command.example("penstock print libexample_kernels.so Matmul --set stages=4");
+  session->declareKernel(command);
+  command.example("penstock print libexample_kernels.so MatmulBiasGelu --set stages=4");
 }
 
 void addCompile(cli::Tool &tool) {
   auto session = std::make_shared<CompileSession>();
-  session->target = "native";
   cli::Command &command =
       tool.command("compile", "Compiles a kernel and writes what it became.",
                    [session](const cli::Command &self) { return compile(*session, self); });
-  session->declare(command, allTargets, "what to compile for");
+  session->declareCompile(command);
   command.choice("emit", {"tile", "llvm", "asm", "ptx"},
                  "what to write; asm, or ptx for a GPU, unless given", session->emit);
   session->output = "-";
@@ -242,8 +243,8 @@ void addExplain(cli::Tool &tool) {
   cli::Command &command =
       tool.command("explain", "Says what became of each pipelined loop of a kernel, and why.",
                    [session](const cli::Command &) { return explain(*session); });
-  session->declare(command, hardware,
-                   "whose costs and limits to use; what the kernel is written for, unless given");
+  session->declareKernel(command);
+  declareHardware(command, *session);
   command.example("penstock explain libexample_kernels.so FlashAttention --target sm_90a");
 }
 
@@ -254,8 +255,8 @@ void addTrace(cli::Tool &tool) {
       "Draws the predicted timeline of each pipelined loop, PREFIX-N.svg and PREFIX-N.json, or "
       "with --shape a run on the emulator, PREFIX.svg and PREFIX.json.",
       [session](const cli::Command &self) { return trace(*session, self); });
-  session->declare(command, hardware,
-                   "whose costs and limits to use; what the kernel is written for, unless given");
+  session->declareKernel(command);
+  declareHardware(command, *session);
   command.number("iterations", "how many iterations to draw", session->iterations, 1, 1000)
       .values("shape", "SIZE=NUMBER,..", "draws a run on the emulator with these sizes",
               shapeReader(session->shapes));

@@ -142,15 +142,13 @@ private:
 
 void addRun(cli::Tool &tool) {
   auto session = std::make_shared<RunSession>();
-  session->target = "native";
   cli::Command &command =
       tool.command("run", "Runs a kernel on small integers and says how long it took.",
                    [session](const cli::Command &self) {
                      return session->shapes.size() > 1 ? self.usageError("`--shape` is given twice")
                                                        : Runner(*session).run();
                    });
-  session->declare(command, {"native", "interpreter", "sm_90a", "sm_100a"},
-                   "what to compile for; GPUs are emulated");
+  session->declareCompile(command);
   command
       .values("shape", "SIZE=NUMBER,..", "sizes of the signature, and scalars by name",
               shapeReader(session->shapes))

@@ -55,27 +55,34 @@ void put(const std::string &text) {
   std::fflush(stdout);
 }
 
-void Session::declareInput(cli::Command &command) { command.argument("LIBRARY|TEXT", input); }
+void Session::declareInput(cli::Command &command) {
+  command.argument("LIBRARY|TEXT", input).format(format, {"text", "json"});
+}
 
-void Session::declare(cli::Command &command, std::vector<std::string> targets,
-                      const std::string &targetHelp) {
-  declareInput(command);
-  command.argument("KERNEL", kernel, cli::Complete::Kernels)
-      .choice("target", std::move(targets), targetHelp, target)
+void Session::declareKernel(cli::Command &command) {
+  command.argument("LIBRARY|TEXT", input)
+      .argument("KERNEL", kernel, cli::Complete::Kernels)
       .values("set", "FIELD=VALUE,..", "sets fields of the kernel",
               pairReader(options.set, "FIELD=VALUE,.."))
       .values("fix", "SIZE=NUMBER,..", "makes sizes of the signature constants",
               pairReader(fix, "SIZE=NUMBER,.."))
+      .format(format, {"text", "json"});
+}
+
+void Session::declareCompile(cli::Command &command) {
+  declareKernel(command);
+  target = "native";
+  options.reproducer = "penstock-reproducer.mlir";
+  command
+      .choice("target", {"native", "interpreter", "sm_90a", "sm_100a"},
+              "what to compile for; GPUs are emulated", target)
       .flag("late-completion", "lets asynchronous operations complete late",
             options.compile.late_completion)
       .text("print-ir-after", "PASS|all", "prints the program after a pass, to standard error",
             printAfter)
-      .flag("time-passes", "prints how long each pass took, to standard error", options.timing);
-  options.reproducer = "penstock-reproducer.mlir";
-  command
+      .flag("time-passes", "prints how long each pass took, to standard error", options.timing)
       .text("reproducer", "FILE", "written if the compiler itself fails", options.reproducer,
-            cli::Complete::Files)
-      .format(format, {"text", "json"});
+            cli::Complete::Files);
 }
 
 bool Session::isText() const { return input == "-" || input.ends_with(".mlir"); }

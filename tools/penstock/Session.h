@@ -33,10 +33,11 @@ struct Session {
   penstock::InspectOptions options;
   std::vector<penstock::Diagnostic> diagnostics;
 
-  /// Declares the input, the kernel and the options of all commands that compile.
-  void declare(penstock::cli::Command &command, std::vector<std::string> targets,
-               const std::string &targetHelp);
+  /// Each declares what the one before it does, and more: the input; a kernel of it;
+  /// how to compile that.
   void declareInput(penstock::cli::Command &command);
+  void declareKernel(penstock::cli::Command &command);
+  void declareCompile(penstock::cli::Command &command);
 
   bool isText() const;
   bool isJson() const { return format == "json"; }
