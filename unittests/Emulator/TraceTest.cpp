@@ -1,0 +1,67 @@
+//===- TraceTest.cpp - Which block is traced ------------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "TestKernel.h"
+
+#include <set>
+
+using namespace penstock;
+using namespace penstock::emu;
+
+namespace {
+
+/// Only one block of the grid has something to wait for: its first warp is late.
+std::string waitsIn(unsigned x, unsigned y) {
+  return TestKernel::wrap(R"(
+.reg .b32 %r<9>; .reg .pred %p<9>;
+mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ctaid.y;
+setp.ne.u32 %p0, %r0, )" + std::to_string(x) +
+                              R"(; @%p0 bra DONE;
+setp.ne.u32 %p1, %r1, )" + std::to_string(y) +
+                              R"(; @%p1 bra DONE;
+mov.u32 %r2, %tid.x; setp.ge.u32 %p2, %r2, 32; @%p2 bra MEET;
+mov.u32 %r3, 0;
+LATE: add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 20; @%p3 bra LATE;
+MEET: bar.sync 0;
+DONE: ret;)",
+                          0);
+}
+
+/// The blocks whose trace shows the wait.
+std::set<uint32_t> seenFrom(const LaunchConfig &config, unsigned x, unsigned y) {
+  std::set<uint32_t> seen;
+  for (uint32_t block = 0; block < config.grid[0] * config.grid[1]; ++block) {
+    TestKernel kernel(waitsIn(x, y));
+    LaunchOptions options;
+    options.timing = Timing::Paced;
+    options.threads = 1;
+    options.traceBlock = block;
+    options.onTrace = [&](const TraceEvent &) { seen.insert(block); };
+    Report report = kernel.run(config, options);
+    EXPECT_CLEAN(report);
+  }
+  return seen;
+}
+
+TEST(Trace, BlocksAreCountedAlongXFirst) {
+  LaunchConfig config;
+  config.grid = {4, 2, 1};
+  config.block = {64, 1, 1};
+  EXPECT_EQ(seenFrom(config, 2, 1), (std::set<uint32_t>{6}));
+  EXPECT_EQ(seenFrom(config, 0, 0), (std::set<uint32_t>{0}));
+}
+
+TEST(Trace, AClusterIsTracedAsAWhole) {
+  LaunchConfig config;
+  config.grid = {4, 2, 1};
+  config.block = {64, 1, 1};
+  config.cluster = {2, 1, 1};
+  EXPECT_EQ(seenFrom(config, 2, 1), (std::set<uint32_t>{6, 7}));
+  config.cluster = {1, 2, 1};
+  EXPECT_EQ(seenFrom(config, 2, 1), (std::set<uint32_t>{2, 6}));
+}
+
+} // namespace
