@@ -79,7 +79,7 @@ std::string explainModule(mlir::ModuleOp module, const std::string &kernel,
   for (const Planned &entry : plan(module, kernel, architecture, diagnostics))
     text += sched::renderExplanation(sched::explain(entry.plan.problem, *entry.plan.schedule));
   if (architecture != "x86" && diagnostics.empty())
-    text += explainRoles(module, kernel, architecture);
+    text += explainRoles(module, kernel, architecture, diagnostics);
   if (text.empty() && diagnostics.empty())
     text = "`" + kernel + "` has no pipelined loop\n";
   return text;

@@ -86,13 +86,18 @@ std::string rings(func::FuncOp kernel) {
 }
 
 /// What following the kernel's barriers shows.
-std::string protocol(func::FuncOp kernel) {
+/// What following the barriers shows. Findings are \p diagnostics, the ones that the
+/// compiler reports.
+std::string protocol(func::FuncOp kernel, std::vector<penstock::Diagnostic> &diagnostics) {
+  PassManager passes(kernel->getName());
+  passes.addPass(createCheckBarriers());
+  {
+    tile::DiagnosticCollector collector(kernel.getContext(), diagnostics, InternalError);
+    if (failed(passes.run(kernel)))
+      return "";
+  }
   std::optional<ProtocolReport> report = checkProtocol(kernel);
-  if (!report)
-    return "";
-  if (report->findings.empty())
-    return "  " + describe(*report) + "\n";
-  return "  " + report->findings.front().message + "\n";
+  return report ? "  " + describe(*report) + "\n" : "";
 }
 
 /// How many strips of the operands the blocks of one wave touch at once.
@@ -118,7 +123,8 @@ std::string rasterization(func::FuncOp kernel, int64_t processors) {
 } // namespace
 
 std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
-                                   const std::string &architecture) {
+                                   const std::string &architecture,
+                                   std::vector<penstock::Diagnostic> &diagnostics) {
   OwningOpRef<ModuleOp> copy(module.clone());
   auto function = copy->lookupSymbol<func::FuncOp>(kernel);
   bool pipelined = false, isExplicit = function->hasAttr(nv::NVDialect::threadsAttr);
@@ -149,7 +155,7 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
       text += "; " + warpsText(warps) + " " + job;
     seenStore |= onlyStores;
   });
-  text += "\n" + rings(function) + protocol(function) +
+  text += "\n" + rings(function) + protocol(function, diagnostics) +
           rasterization(function, architecture == "sm_90a" ? 132 : 148);
   if (!isExplicit)
     text += "  where rows are not multiples of 16 bytes, a second kernel copies by plain loads and "
