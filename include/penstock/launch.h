@@ -26,14 +26,14 @@ enum class Completion : uint8_t {
 struct LaunchOptions {
   Completion completion = Completion::Eager;
   uint64_t seed = 0;
-  /// On the emulator: a warp of each cluster, counted through its blocks, that runs only
-  /// when no other warp and no engine can; negative: none. A kernel whose
-  /// synchronization is right gives the same results.
-  int starved_warp = -1;
   /// Threads to run blocks on; 0: as many as the machine has.
   int threads = 0;
   /// Receives what the kernel prints; empty: standard output.
   Callback<std::string_view> print = {};
+  /// On the emulator: a warp of each cluster, counted through its blocks, that runs only
+  /// when no other warp and no engine can; negative: none. A kernel whose
+  /// synchronization is right gives the same results.
+  int starved_warp = -1;
 };
 
 namespace detail {

@@ -180,7 +180,8 @@ Diagnostic Findings::describe(const Group &group, const std::string &timing) con
   if (group.count > 1)
     d.message += ", " + std::to_string(group.count) + " times";
   if (blocks > 1)
-    d.message += group.blocks.size() == 1
+    d.message += group.count == 1 ? ", in block " + blockText(*group.blocks.begin())
+                 : group.blocks.size() == 1
                      ? " in block " + blockText(*group.blocks.begin())
                      : " in " + std::to_string(group.blocks.size()) + " blocks from " +
                            blockText(*group.blocks.begin()) + " on";

@@ -70,6 +70,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.maxInstructions = 20000;
     options.timing = Timing(size % 4);
     options.seed = size;
+    // None, or one of the first warps, which every block has.
+    uint32_t threads = config.block[0] * config.block[1] * config.block[2];
+    options.starvedWarp = int32_t(size / 4 % (std::min(threads / 32, 6u) + 1)) - 1;
+    // Ranges that overlap each other and what is there.
+    config.symbols = {
+        {Symbol::Shared, "tile", uint32_t(size % 512), 4096, uint32_t(size % 3 * 100)},
+        {Symbol::Shared, "all", 0, 65536, 8},
+        {Symbol::Tensor, "acc", uint32_t(size % 64), 32, 0}};
     device.launch(*module, function->name, config, options);
   }
   return 0;
