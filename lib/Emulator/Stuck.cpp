@@ -82,6 +82,12 @@ void Cluster::reportStall() {
 }
 
 void Cluster::reportDeadlock() {
+  // What is missing was counted when a split began to wait; others have arrived since.
+  for (auto &cta : ctas)
+    for (auto &warp : cta->warps)
+      for (size_t s = 0; s < warp->splits.size(); ++s)
+        if (warp->splits[s].blocked)
+          runSplit(*warp, s, 1);
   Finding finding = stuck(*this, EmuDeadlock, "deadlock: ");
   finding.reason = "no thread can run and nothing is in flight that could wake one";
   grid->findings.add(std::move(finding));

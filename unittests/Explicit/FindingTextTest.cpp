@@ -110,7 +110,8 @@ TEST(FindingText, ToolsGetTheSameAsData) {
   EXPECT_TRUE(contains(json, "\"memory\":\"`Cs[0]` and `Cs[1]`\"")) << json;
 }
 
-/// Four warps wait for a slot that nobody gives back, one waits at a named barrier.
+/// Four warps wait for a slot that nobody gives back, one waits at a named barrier; the
+/// others wait for those.
 struct Stuck {
   static constexpr auto signature = "A[M,N] -> C[M,N]";
   void operator()(Block &b, In<f32, 2> A, Out<f32, 2> C) const {
@@ -123,6 +124,7 @@ struct Stuck {
     b.warp(1, [&] { b.mbarrier.wait(ended, 0); });        // [ended]
     b.warps(4, 4, [&] { b.mbarrier.wait(empty[1], 0); }); // [empty]
     b.warp(2, [&] { b.elect_one([&] { b.mbarrier.arrive(started); }); });
+    b.sync(); // [sync]
   }
 };
 
@@ -137,6 +139,8 @@ TEST(FindingText, ADeadlockNamesBarriersAndWarps) {
   EXPECT_TRUE(contains(text, "deadlock: warp 0 waits for barrier `ready`")) << text;
   EXPECT_TRUE(contains(text, "warp 1 waits for mbarrier `ended`")) << text;
   EXPECT_TRUE(contains(text, "warps 4 to 7 wait for mbarrier `empty[1]`")) << text;
+  EXPECT_TRUE(contains(text, "warps 2 and 3 wait for barrier `b.sync()`: 64 of 256 threads"))
+      << text;
 }
 
 /// The accumulator is read while the tensor core may still write it.

@@ -197,6 +197,8 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
     }
     bool named = false;
     warps.walk([&](nv::SyncOp) { named = true; });
+    if (named)
+      nameSync(inner.barrier);
     if (named && failed(takeBarrier(op)))
       return failure();
     builder.setInsertionPoint(op);

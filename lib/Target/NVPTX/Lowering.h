@@ -151,6 +151,9 @@ private:
   void nameStorage(Operation *alloc, StorageName::Kind kind, int64_t first, int64_t size,
                    int64_t slot);
   void nameBarriers(nv::BarrierAllocOp op);
+  void nameSync(int64_t barrier) {
+    result.names.push_back({StorageName::NamedBarrier, "b.sync()", uint32_t(barrier), 1, 0});
+  }
   View viewOf(Value memref);
   /// Bytes from the start of the block's shared memory to the view's slot.
   Value slotOffset(const View &view);

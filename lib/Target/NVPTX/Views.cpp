@@ -114,6 +114,7 @@ LogicalResult Lowering::placeShared() {
   if (columns > 512)
     return tile::emitCoded(last, HardwareMemory) << "the kernel's accumulators take " << columns
                                                  << " columns of tensor memory; there are 512";
+  nameSync(0);
   result.sharedBytes = uint32_t((offset + 15) / 16 * 16);
   return success();
 }
