@@ -236,6 +236,91 @@ TEST(Protocol, EmptyRingIsReadBeforeItIsWritten) {
   EXPECT_EQ(firstCode(p), unsigned(ProtocolUninitialised));
 }
 
+/// Roles on barriers alone, each as a word for each step: a letter for what is done
+/// ("a" arrives, "c" commits, "0" and "1" wait for that parity, "o" waits for the
+/// phase of the own arrival), and the letter of a barrier.
+Protocol listsOf(const std::vector<int64_t> &counts, const std::vector<std::string> &roles) {
+  Protocol p;
+  p.sources = {{"step", {}}};
+  for (size_t b = 0; b < counts.size(); ++b) {
+    p.arrays.push_back(std::string(1, char('x' + b)));
+    p.barriers.push_back({p.arrays.back(), unsigned(b), 0, counts[b]});
+  }
+  for (const std::string &words : roles) {
+    p.roles.push_back({"role " + std::to_string(p.roles.size())});
+    for (size_t at = 0; at < words.size(); at += 3) {
+      ProtocolStep step;
+      char what = words[at];
+      step.kind = what == 'a' ? Kind::Arrive : what == 'c' ? Kind::Commit : Kind::Wait;
+      step.parity = what == '1';
+      step.own = what == 'o';
+      step.count = 1;
+      step.barrier = unsigned(words[at + 1] - 'x');
+      p.roles.back().steps.push_back(step);
+    }
+  }
+  return p;
+}
+
+// The other role can complete the second phase before the wait for the first has
+// begun. The first timing that comes to mind does not show it.
+TEST(Protocol, WaitThatCanMissItsPhase) {
+  EXPECT_EQ(firstCode(listsOf({1}, {"0x", "ax ax"})), unsigned(ProtocolDeadlock));
+  // What follows the wait holds the second phase back.
+  EXPECT_EQ(firstCode(listsOf({1, 1}, {"0x ay", "ax 0y ax"})), 0u);
+  // A phase that never ends cannot overtake anybody.
+  EXPECT_EQ(firstCode(listsOf({1}, {"0x", "ax"})), 0u);
+}
+
+// Before the first phase is over, a wait for the second returns at once, for the phase
+// before the first: here one role arrives in the phase that the other one waits for.
+TEST(Protocol, WaitThatCanReturnTooEarly) {
+  EXPECT_EQ(firstCode(listsOf({1, 1}, {"ax 0y ax", "1x ay ay"})), unsigned(ProtocolDeadlock));
+  EXPECT_EQ(firstCode(listsOf({1, 1}, {"ax 0y ax", "0x ay 1x"})), 0u);
+}
+
+// Two arrivals that can change places count in other phases, which matters if one of
+// them is waited for.
+TEST(Protocol, ArrivalThatCanComeTooEarly) {
+  EXPECT_EQ(firstCode(listsOf({1}, {"ax 0x ax", "cx"})), unsigned(ProtocolDeadlock));
+  EXPECT_EQ(firstCode(listsOf({1, 1}, {"ax 0x ax", "0y cx"})), unsigned(ProtocolDeadlock));
+  // It does not matter who comes first where nobody can tell.
+  EXPECT_EQ(firstCode(listsOf({2}, {"ax", "ax", "0x"})), 0u);
+  EXPECT_EQ(firstCode(listsOf({1}, {"ax", "ax"})), 0u);
+}
+
+TEST(Protocol, WaitForTheOwnArrival) {
+  // The second role takes part in the first phase without waiting for it.
+  EXPECT_EQ(firstCode(listsOf({2, 1}, {"ax ox ay ax ox", "ax 0y ax ox"})), 0u);
+  // It may come twice in the first phase, and then nobody comes in the second.
+  EXPECT_EQ(firstCode(listsOf({2}, {"ax ox ax ox", "ax ax ox"})), unsigned(ProtocolDeadlock));
+}
+
+// Two arrivals that can change places, among so many roles and steps that not all
+// orders can be looked at: the lists are refused, and the finding says what is in doubt.
+TEST(Protocol, DoubtThatCannotBeResolved) {
+  std::vector<int64_t> counts = {1};
+  std::vector<std::string> roles = {"ax", "ax"};
+  for (int i = 0; i < 7; ++i) {
+    std::string name(1, char('x' + counts.size())), rounds = "a" + name + " 0" + name;
+    for (int round = 1; round < 12; ++round)
+      rounds += " a" + name + (round % 2 ? " 1" : " 0") + name;
+    counts.push_back(1);
+    roles.push_back(rounds);
+  }
+  EXPECT_EQ(firstCode(listsOf(counts, roles)), unsigned(PhaseNotExact));
+  roles.pop_back();
+  roles.erase(roles.begin()); // one arrival is in no doubt, however many others there are
+  EXPECT_EQ(firstCode(listsOf(counts, roles)), 0u);
+}
+
+TEST(Protocol, BytesThatAreNegative) {
+  Protocol p = copyRing(1, 2);
+  p.roles[0].steps[1].bytes = 512;
+  p.roles[0].steps[4].bytes = -256; // the sum is right
+  EXPECT_EQ(firstCode(p), unsigned(ProtocolBytes));
+}
+
 TEST(Protocol, SyncThatOneRoleDoesNotReach) {
   Protocol p = copyRing(2, 1);
   p.syncs = {{0, 1}};
