@@ -192,8 +192,9 @@ void Generator::chain(Protocol &p, int64_t n, int64_t slots, int64_t firstTile) 
 }
 
 Protocol Generator::ring() {
-  bool chained = oneIn(5);
-  int64_t slots = 1 + below(chained ? 2 : 3), n = 1 + below(chained ? 3 : 6);
+  bool chained = oneIn(5), large = !chained && oneIn(6);
+  int64_t slots = 1 + below(chained ? 2 : large ? 4 : 3);
+  int64_t n = 1 + below(chained ? 3 : large ? 9 : 6);
   int64_t consumers = 1 + (!chained && oneIn(3)), second = chained ? 1 + below(2) : 0;
   Protocol p = empty(2 * slots + 1 + second);
   int64_t full = addBarriers(p, "full", slots, 1);
@@ -400,6 +401,25 @@ Protocol Generator::arbitrary() {
       }
     for (int64_t i = below(7); i > 0; --i)
       p.roles.back().steps.push_back(anyStep(p));
+  }
+  auto somewhere = [&](const ProtocolStep &step) {
+    auto &steps = p.roles[size_t(below(int64_t(p.roles.size())))].steps;
+    steps.insert(steps.begin() + below(int64_t(steps.size()) + 1), step);
+  };
+  for (int64_t i = below(3); i > 0; --i) {
+    int64_t barrier = below(int64_t(p.barriers.size()));
+    ProtocolStep copy = make(Kind::Copy, barrier);
+    copy.bytes = 1;
+    copy.accesses = {tile(below(int64_t(p.tiles.size())), true)};
+    somewhere(arrive(barrier, 1));
+    somewhere(copy);
+  }
+  if (oneIn(3)) {
+    p.syncs.push_back({0, 1});
+    for (unsigned role : p.syncs[0]) {
+      auto &steps = p.roles[role].steps;
+      steps.insert(steps.begin() + below(int64_t(steps.size()) + 1), make(Kind::Sync));
+    }
   }
   return p;
 }

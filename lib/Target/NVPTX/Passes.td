@@ -39,17 +39,19 @@ def CheckBarriers : Pass<"nv-check-barriers", "::mlir::func::FuncOp"> {
   let description = [{
     The slots, phases and trip counts of an explicit kernel depend on sizes of
     tensors. For sizes that give 0, 1, 2, .. iterations, up to two rounds of every
-    ring and two more, each role's steps are listed and followed with fast and
-    slow engines. Refused are: a role that waits for ever (PS1611), a tile that is
-    touched without an order (PS1612), bytes that do not match the copies
-    (PS1613), arrivals beyond a barrier's count (PS1614), copies that nobody waits
-    for (PS1615) and tiles that are read before anything was written (PS1616).
-    Where the steps have the shape of rings, the event graph answers for every
-    number of iterations.
+    ring and two more, and for combinations of the sizes that decide about nested
+    loops, each role's steps are listed. One run of them is followed, and its
+    happens-before order shows whether it stands for all timings; otherwise all
+    orders are searched. Refused are: a role that waits for ever in some timing
+    (PS1611), a tile that is touched without an order (PS1612), bytes that do not
+    match the copies (PS1613), arrivals beyond a barrier's count (PS1614), copies
+    that nobody waits for (PS1615), tiles that are read before anything was
+    written (PS1616) and phases that depend on the timing where the search gives
+    up (PS1233). Where the steps have the shape of rings, the event graph answers
+    for every number of iterations.
 
-    A kernel whose use of barriers depends on data is followed as far as that
-    goes, and is left to the emulator from there on; `report` says where. Nothing
-    is changed.
+    A kernel whose use of barriers depends on data, or that takes too many steps,
+    is left to the emulator, with a warning (PS1617). Nothing is changed.
 
     Example: test/Target/NVPTX/check-barriers.mlir
   }];
