@@ -89,7 +89,7 @@ void Check::decideForEveryNumber() {
 }
 
 ProtocolReport Check::run() {
-  KernelSizes sizes(kernel);
+  KernelSizes sizes(kernel, trace);
   for (const KernelSizes::Choice &choice : sizes.choices()) {
     if (!follow(choice.circumstances)) {
       if (report.findings.empty())

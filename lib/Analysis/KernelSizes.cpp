@@ -15,7 +15,8 @@ namespace penstock {
 /// the first left, and a third what the second did.
 static constexpr int64_t mostRounds = 3;
 
-KernelSizes::KernelSizes(func::FuncOp kernel) : kernel(kernel), scalars(kernel) {
+KernelSizes::KernelSizes(func::FuncOp kernel, KernelTrace &trace)
+    : kernel(kernel), trace(trace), scalars(kernel) {
   findLoops();
   findRequirements();
 }
@@ -39,8 +40,23 @@ void KernelSizes::findSizes(Value value, Names &found, llvm::DenseSet<Value> &se
         findSizes(loop.getTiedLoopYieldedValue(argument)->get(), found, seen);
       }
     }
+    if (auto loop = dyn_cast<scf::WhileOp>(argument.getOwner()->getParentOp()))
+      for (ValueRange from : {ValueRange(loop.getInits()), ValueRange(loop.getYieldedValues()),
+                              ValueRange(loop.getConditionOp().getArgs())})
+        for (Value value : from)
+          findSizes(value, found, seen);
     return;
   }
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    // What was assigned to a variable; other memory holds data.
+    if (isVariable(load.getSource()))
+      for (Operation *user : load.getSource().getUsers())
+        if (auto store = dyn_cast<tile::StoreOp>(user))
+          findSizes(store.getValue(), found, seen);
+    return;
+  }
+  if (isa<nv::NVDialect>(op->getDialect()))
+    return; // answers of the hardware
   if (auto dim = dyn_cast<memref::DimOp>(op)) {
     auto argument = dyn_cast<BlockArgument>(dim.getSource());
     auto index = dim.getConstantIndex();
@@ -57,35 +73,38 @@ void KernelSizes::findSizes(Value value, Names &found, llvm::DenseSet<Value> &se
     findSizes(operand, found, seen);
 }
 
+/// All groups with a size of this one become one.
+void KernelSizes::addGroup(Group group) {
+  for (auto other = groups.begin(); other != groups.end();)
+    if (llvm::any_of(other->sizes, [&](auto &name) { return group.sizes.contains(name); })) {
+      group.loops.append(other->loops);
+      group.whiles.append(other->whiles);
+      group.sizes.merge(other->sizes);
+      other = groups.erase(other);
+    } else {
+      ++other;
+    }
+  groups.push_back(std::move(group));
+}
+
 void KernelSizes::findLoops() {
-  std::vector<Group> found;
   kernel.walk([&](Operation *op) {
     if (auto alloc = dyn_cast<nv::BarrierAllocOp>(op))
       slots = std::max(slots, int64_t(alloc.getCounts().size()));
     asksForWork |= isa<nv::ClcRequestOp>(op);
-    auto loop = dyn_cast<scf::ForOp>(op);
-    if (!loop || !touchesBarriers(loop) || hasKnownLength(loop))
-      return;
     Group group;
-    group.loops.push_back(loop);
     llvm::DenseSet<Value> seen;
-    for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
-      findSizes(bound, group.sizes, seen);
-    if (!group.sizes.empty())
-      found.push_back(std::move(group));
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && !hasKnownLength(loop)) {
+      group.loops.push_back(loop);
+      for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+        findSizes(bound, group.sizes, seen);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      group.whiles.push_back(loop);
+      findSizes(loop.getConditionOp().getCondition(), group.sizes, seen);
+    }
+    if (!group.sizes.empty() && touchesBarriers(op))
+      addGroup(std::move(group));
   });
-  for (Group &group : found) {
-    // All groups with a size of this one become one.
-    for (auto other = groups.begin(); other != groups.end();)
-      if (llvm::any_of(other->sizes, [&](auto &name) { return group.sizes.contains(name); })) {
-        group.loops.append(other->loops);
-        group.sizes.merge(other->sizes);
-        other = groups.erase(other);
-      } else {
-        ++other;
-      }
-    groups.push_back(std::move(group));
-  }
   for (Group &group : groups)
     for (scf::ForOp loop : group.loops)
       if (llvm::none_of(group.different, [&](scf::ForOp other) {
@@ -94,10 +113,15 @@ void KernelSizes::findLoops() {
                    loop.getStep() == other.getStep();
           }))
         group.different.push_back(loop);
+  auto operations = [](const Group &group) {
+    SmallVector<Operation *> all(group.loops.begin(), group.loops.end());
+    all.append(group.whiles.begin(), group.whiles.end());
+    return all;
+  };
   for (Group &group : groups)
     for (const Group &other : groups)
-      for (scf::ForOp inner : other.loops)
-        for (scf::ForOp outer : group.loops)
+      for (Operation *inner : operations(other))
+        for (Operation *outer : operations(group))
           group.around |= &group != &other && outer->isProperAncestor(inner);
 }
 
@@ -179,10 +203,24 @@ std::optional<int64_t> KernelSizes::trips(scf::ForOp loop) {
   return *end > *begin ? (*end - *begin + *step - 1) / *step : 0;
 }
 
+/// There is no formula for them: the kernel is followed, with other loops kept short.
+int64_t KernelSizes::tripsOfWhiles(const Group &group, const Sizes &given) {
+  Circumstances circumstances;
+  circumstances.sizes = given;
+  for (const Group &other : groups)
+    for (const std::string &name : other.sizes)
+      circumstances.sizes.insert({name, KnownScalars::isCoordinate(name) ? 0 : 1});
+  int64_t most = 0;
+  trace.follow(circumstances); // as far as it goes
+  for (scf::WhileOp loop : group.whiles)
+    most = std::max(most, trace.trips(loop));
+  return most;
+}
+
 int64_t KernelSizes::trips(const Group &group, const Sizes &given) {
   Circumstances circumstances;
   circumstances.sizes = given;
-  int64_t most = 0;
+  int64_t most = group.whiles.empty() ? 0 : tripsOfWhiles(group, given);
   for (scf::ForOp loop : group.different) {
     scalars.begin(circumstances);
     most = std::max(most, trips(loop).value_or(0));
@@ -260,7 +298,9 @@ std::vector<KernelSizes::Variant> KernelSizes::variants(const Group &group, int6
   for (bool exact : {true, false}) {
     for (const std::string &mover : group.sizes)
       for (bool largeOthers : {true, false})
-        if (auto made = variant(group, mover, largeOthers, exact, most)) {
+        if (largeOthers && !group.whiles.empty())
+          continue; // they would be followed for long
+        else if (auto made = variant(group, mover, largeOthers, exact, most)) {
           result.push_back(std::move(*made));
           break;
         }
@@ -305,7 +345,7 @@ void KernelSizes::addAround(const Group &inner, ArrayRef<Variant> innerVariants,
           if (const Sizes *once = variant.of(1))
             rest.insert(once->begin(), once->end());
     bool first = true;
-    for (const Variant &around : variants(outer, most)) {
+    for (const Variant &around : variants(outer, outer.whiles.empty() ? most : mostRounds)) {
       for (int64_t rounds : {1, 2, 3, 0, 4, 5, 6}) {
         const Sizes *outerSizes = around.of(rounds);
         if (!outerSizes || rounds > most)
@@ -338,7 +378,7 @@ std::vector<KernelSizes::Choice> KernelSizes::choices() {
   // that fits tiles, as often as there is time for.
   constexpr int64_t longestRing = 16;
   int64_t most = 2 * std::min(slots, longestRing) + 2;
-  llvm::erase_if(groups, [&](const Group &group) { return variants(group, 2).empty(); });
+  llvm::erase_if(groups, [&](const Group &group) { return variants(group, 1).empty(); });
   if (groups.empty()) {
     add({}, {}, 0, 0);
     return std::move(chosen);
@@ -354,7 +394,8 @@ std::vector<KernelSizes::Choice> KernelSizes::choices() {
       for (int64_t n = 0; n <= most; ++n)
         if (const Sizes *sizes = variant.of(n))
           add(*sizes, {variant.mover}, n, 0);
-    oneLoop = inner->sizes.size() == 1 && !asksForWork && int64_t(chosen.size()) > most;
+    oneLoop = inner->sizes.size() == 1 && inner->whiles.empty() && !asksForWork &&
+              int64_t(chosen.size()) > most;
   }
   return std::move(chosen);
 }

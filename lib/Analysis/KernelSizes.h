@@ -22,7 +22,8 @@ namespace penstock {
 
 class KernelSizes {
 public:
-  explicit KernelSizes(mlir::func::FuncOp kernel);
+  /// \p trace counts the iterations of `while` loops.
+  KernelSizes(mlir::func::FuncOp kernel, KernelTrace &trace);
 
   struct Choice {
     Circumstances circumstances;
@@ -50,6 +51,7 @@ private:
   struct Group {
     llvm::SmallVector<mlir::scf::ForOp> loops;
     llvm::SmallVector<mlir::scf::ForOp> different; ///< one for each trip count
+    llvm::SmallVector<mlir::scf::WhileOp> whiles;
     Names sizes;
     bool around = false; ///< a loop of another group stands inside of one of them
   };
@@ -64,12 +66,14 @@ private:
   };
 
   void findLoops();
+  void addGroup(Group group);
   void findRequirements();
   /// The sizes that a value depends on.
   void findSizes(mlir::Value value, Names &found, llvm::DenseSet<mlir::Value> &seen);
   /// The most iterations that a loop of the group has.
   int64_t trips(const Group &group, const Sizes &given);
   std::optional<int64_t> trips(mlir::scf::ForOp loop);
+  int64_t tripsOfWhiles(const Group &group, const Sizes &given);
   /// The smallest size of at least \p atLeast for which there are so many iterations;
   /// no value if there is none.
   std::optional<int64_t> sizeFor(const Group &group, Sizes given, const std::string &name,
@@ -90,6 +94,7 @@ private:
   void addAround(const Group &inner, llvm::ArrayRef<Variant> innerVariants, int64_t most);
 
   mlir::func::FuncOp kernel;
+  KernelTrace &trace;
   KnownScalars scalars;
   std::vector<Group> groups;
   std::vector<Requirement> requirements;

@@ -43,8 +43,7 @@ static bool isTracked(MemRefType type) {
          (space.getValue() == tile::Space::Shared || space.getValue() == tile::Space::Tensor);
 }
 
-/// Whether it is a scalar that the kernel assigns to.
-static bool isVariable(Value memref) {
+bool isVariable(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   return type.getRank() == 0 && type.getElementType().isIntOrIndex();
 }
@@ -92,6 +91,7 @@ std::optional<sched::Protocol> KernelTrace::follow(const Circumstances &circumst
   tiles.clear();
   arrays.clear();
   syncs.clear();
+  whileTrips.clear();
   numberBarriers();
   for (auto &[name, value] : now.sizes)
     protocol.circumstances +=
@@ -346,6 +346,8 @@ bool KernelTrace::runWhile(scf::WhileOp loop) {
     carried = valuesOf(condition.getArgs());
     if (!*goesOn)
       break;
+    int64_t &trips = whileTrips[loop];
+    trips = std::max(trips, number + 1);
     assign(loop.getAfterArguments(), carried);
     if (!run(loop.getAfter().front()))
       return false;

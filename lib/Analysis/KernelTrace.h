@@ -69,6 +69,9 @@ bool touchesBarriers(mlir::Operation *op);
 /// Whether the bounds of a loop are constants.
 bool hasKnownLength(mlir::scf::ForOp loop);
 
+/// Whether it is a scalar that the kernel assigns to.
+bool isVariable(mlir::Value memref);
+
 class KernelTrace {
 public:
   explicit KernelTrace(mlir::func::FuncOp kernel);
@@ -80,6 +83,8 @@ public:
   const std::string &reason() const { return why; }
   /// Whether an iteration of the loop was followed for some sizes.
   bool entered(mlir::Operation *loop) const { return enteredLoops.contains(loop); }
+  /// The most iterations of a `while` that some role followed last.
+  int64_t trips(mlir::scf::WhileOp loop) const { return whileTrips.lookup(loop); }
   /// Loops with barriers stand inside of each other.
   bool nested() const { return nestedLoops; }
 
@@ -134,6 +139,7 @@ private:
 
   sched::Protocol protocol;
   llvm::DenseSet<mlir::Operation *> enteredLoops;
+  llvm::DenseMap<mlir::Operation *, int64_t> whileTrips;
   /// Whether operations concern barriers, as far as it was asked.
   llvm::DenseMap<mlir::Operation *, bool> concerning, differing;
   llvm::DenseMap<mlir::Operation *, unsigned> sources;

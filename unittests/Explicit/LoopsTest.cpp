@@ -17,17 +17,34 @@ namespace {
 
 enum class Nest { None, BytesOfA, NoWaitForEmpty, EmptyInPhase0, OneArrivalTooMany, NoWaitForFull };
 
+enum class Outer { For, While, None };
+
 /// A strip of C: a loop over K, alone or inside of a loop over N.
 struct StripMatmul {
   Nest mistake = Nest::None;
-  bool nested = true;
+  Outer outer = Outer::For;
   int block_m = 64, block_n = 32, block_k = 32, stages = 2;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
   bool is(Nest one) const { return mistake == one; }
 
+  template <class Body> void forStrips(Block &b, const Index &strips, Body body) const {
+    if (outer == Outer::None)
+      return body(Index(0));
+    if (outer == Outer::For) {
+      for (Index n : b.range(strips))
+        body(n);
+      return;
+    }
+    Var<int> n(b, 0);
+    b.loop_while([&] { return Index(Scalar<int>(n)) < strips; },
+                 [&] {
+                   body(Index(Scalar<int>(n)));
+                   n = n + 1;
+                 });
+  }
+
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
-    auto steps = ceil_div(A.size(1), block_k);
-    Index strips = nested ? ceil_div(B.size(0), block_n) : Index(1);
+    auto steps = ceil_div(A.size(1), block_k), strips = ceil_div(B.size(0), block_n);
     auto m0 = b.grid(ceil_div(A.size(0), block_m)) * block_m;
     b.threads(256);
     auto As = b.shared<f16>(stages, block_m, block_k);
@@ -38,7 +55,7 @@ struct StripMatmul {
     b.warp(0, [&] {
       Var<int> slot(b, 0);
       Var<unsigned> phase(b, is(Nest::EmptyInPhase0) ? 0u : 1u);
-      for (Index n : b.range(strips))
+      forStrips(b, strips, [&](const Index &n) {
         for (Index k : b.range(steps)) {
           if (!is(Nest::NoWaitForEmpty))
             b.mbarrier.wait(empty[slot], phase); // [wait for empty]
@@ -51,11 +68,12 @@ struct StripMatmul {
           slot = (slot + 1) % stages;
           phase ^= slot == 0;
         }
+      });
     });
     b.warps(4, 4, [&] {
       Var<int> slot(b, 0);
       Var<unsigned> phase(b, 0u);
-      for (Index n : b.range(strips)) {
+      forStrips(b, strips, [&](const Index &n) {
         b.fill(acc, 0);
         for (Index k : b.range(steps)) {
           static_cast<void>(k);
@@ -70,7 +88,7 @@ struct StripMatmul {
           phase ^= slot == 0;
         }
         b.copy(acc, C.at(m0, n * block_n));
-      }
+      });
     });
   }
 };
@@ -86,12 +104,12 @@ TEST(NestedLoops, OverTwoSizesAreFollowed) {
                {Nest::EmptyInPhase0, {1611, "wait for empty"}},
                {Nest::OneArrivalTooMany, {1611, "wait for empty"}},
                {Nest::NoWaitForFull, {1612, "multiply"}}};
-  for (bool nested : {true, false}) {
-    auto right = try_compile(StripMatmul{.nested = nested}, hopper());
+  for (Outer outer : {Outer::For, Outer::While, Outer::None}) {
+    auto right = try_compile(StripMatmul{.outer = outer}, hopper());
     EXPECT_TRUE(bool(right) && right.diagnostics.empty()) << to_text(right.diagnostics);
     for (auto &[mistake, told] : cases) {
-      SCOPED_TRACE(testing::Message() << int(mistake) << (nested ? " nested" : " alone"));
-      expectRefused(StripMatmul{.mistake = mistake, .nested = nested}, hopper(), told, __FILE__);
+      SCOPED_TRACE(testing::Message() << int(mistake) << " " << int(outer));
+      expectRefused(StripMatmul{.mistake = mistake, .outer = outer}, hopper(), told, __FILE__);
     }
   }
 }
