@@ -200,7 +200,7 @@ std::optional<int64_t> KernelSizes::trips(scf::ForOp loop) {
        step = scalars.compute(loop.getStep());
   if (!begin || !end || !step || *step <= 0)
     return std::nullopt;
-  return *end > *begin ? (*end - *begin + *step - 1) / *step : 0;
+  return tripCount(*begin, *end, *step);
 }
 
 /// There is no formula for them: the kernel is followed, with other loops kept short.

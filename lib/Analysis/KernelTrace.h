@@ -69,6 +69,9 @@ bool touchesBarriers(mlir::Operation *op);
 /// Whether the bounds of a loop are constants.
 bool hasKnownLength(mlir::scf::ForOp loop);
 
+/// How often a loop with these bounds runs.
+int64_t tripCount(int64_t begin, int64_t end, int64_t step);
+
 /// Whether it is a scalar that the kernel assigns to.
 bool isVariable(mlir::Value memref);
 

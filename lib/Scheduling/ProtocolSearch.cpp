@@ -24,7 +24,7 @@ using Kind = ProtocolStep::Kind;
 
 /// A search ends after so many states, or words of states: that is a fraction of a
 /// second.
-constexpr size_t leastStates = 2000, largestSearch = 200000, mostWords = 20000000;
+constexpr size_t mostSteps = 3000, leastStates = 2000, largestSearch = 200000, mostWords = 20000000;
 
 struct Hash {
   uint64_t low, high;
@@ -185,7 +185,7 @@ void Search::visit(ProtocolState state) {
 
 ProtocolSearchResult Search::run() {
   ProtocolState first = machine.start();
-  size_t mostStates = std::clamp(mostWords / first.words.size(), leastStates, largestSearch);
+  size_t mostStates = std::clamp(mostWords / (first.words.size() + 1), leastStates, largestSearch);
   visit(std::move(first));
   while (!open.empty() && result.verdict == Verdict::Right) {
     if (seen.size() > mostStates) {
@@ -223,6 +223,10 @@ ProtocolSearchResult Search::run() {
 
 } // namespace
 
-ProtocolSearchResult searchProtocol(const ProtocolPlan &plan) { return Search(plan).run(); }
+ProtocolSearchResult searchProtocol(const ProtocolPlan &plan) {
+  if (plan.steps() > mostSteps)
+    return {ProtocolSearchResult::Verdict::Undecided, ProtocolFindings(plan)};
+  return Search(plan).run();
+}
 
 } // namespace penstock::sched

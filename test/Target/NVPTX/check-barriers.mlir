@@ -200,3 +200,70 @@ func.func @never(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.name = "A", tile
   }
   return
 }
+
+// -----
+
+// Loops over two sizes, one inside of the other: combinations of both are followed. The
+// same barrier serves all rounds, so the phase goes on from one to the next.
+
+#g = #tile.space<global>
+
+// expected-remark @+1 {{barriers and the use of tiles are right for 0 to 4 iterations, in up to 4 rounds of the loop around them}}
+func.func @nested(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.name = "A", tile.access = "in"})
+    attributes {tile.kernel, tile.signature = "A[M,K]", nv.threads = 32 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c1_i32 = arith.constant 1 : i32
+  %M = memref.dim %A, %c0 : memref<?x?xf16, strided<[?, 1]>, #g>
+  %K = memref.dim %A, %c1 : memref<?x?xf16, strided<[?, 1]>, #g>
+  %turn = nv.mbarrier.alloc "turn" [32] : !nv.barriers<1>
+  %zero = arith.constant 0 : i32
+  %end = scf.for %m = %c0 to %M step %c1 iter_args(%first = %zero) -> (i32) {
+    %last = scf.for %k = %c0 to %K step %c1 iter_args(%phase = %first) -> (i32) {
+      nv.mbarrier.arrive %turn[%c0] : !nv.barriers<1>
+      nv.mbarrier.wait %turn[%c0], %phase : !nv.barriers<1>
+      %next = arith.xori %phase, %c1_i32 : i32
+      scf.yield %next : i32
+    }
+    scf.yield %last : i32
+  }
+  return
+}
+
+// -----
+
+// The phase starts again in each round, which is right for one round. In the second, warp
+// 1 takes the first phase of `go` for the one it waits for, and ends the second phase of
+// `come` while warp 0 still waits for the first.
+
+#g = #tile.space<global>
+
+func.func @nested_restart(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.name = "A", tile.access = "in"})
+    attributes {tile.kernel, tile.signature = "A[M,K]", nv.threads = 64 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c1_i32 = arith.constant 1 : i32
+  %M = memref.dim %A, %c0 : memref<?x?xf16, strided<[?, 1]>, #g>
+  %K = memref.dim %A, %c1 : memref<?x?xf16, strided<[?, 1]>, #g>
+  %go = nv.mbarrier.alloc "go" [32] : !nv.barriers<1>
+  %come = nv.mbarrier.alloc "come" [32] : !nv.barriers<1>
+  %zero = arith.constant 0 : i32
+  scf.for %m = %c0 to %M step %c1 {
+    %last = scf.for %k = %c0 to %K step %c1 iter_args(%phase = %zero) -> (i32) {
+      nv.warps 0, 1 {
+        nv.mbarrier.arrive %go[%c0] : !nv.barriers<1>
+        // expected-error @+3 {{PS1611: this wait never ends: `come` has 0 of 32 arrivals, with K = 1, M = 2}}
+        // expected-note @+2 {{label: by warp 0}}
+        // expected-note @+1 {{help: each phase needs 32 arrivals}}
+        nv.mbarrier.wait %come[%c0], %phase : !nv.barriers<1>
+      }
+      nv.warps 1, 1 {
+        nv.mbarrier.wait %go[%c0], %phase : !nv.barriers<1>
+        nv.mbarrier.arrive %come[%c0] : !nv.barriers<1>
+      }
+      %next = arith.xori %phase, %c1_i32 : i32
+      scf.yield %next : i32
+    }
+  }
+  return
+}

@@ -1,0 +1,174 @@
+//===- TraceTiles.cpp - What roles do with tiles in a trace ---------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of KernelTrace that knows which part of a tile is touched, also by loops
+// without barriers, and the variables of a kernel.
+//
+//===----------------------------------------------------------------------===//
+#include "Analysis/KernelTrace.h"
+#include "Dialect/Tile/TileAccess.h"
+#include "Dialect/Tile/TileTypes.h"
+
+using namespace mlir;
+
+namespace penstock {
+
+using Kind = sched::ProtocolStep::Kind;
+
+/// Whether accesses to the tile concern others than the thread that has it.
+static bool isTracked(MemRefType type) {
+  auto space = dyn_cast_or_null<tile::SpaceAttr>(type.getMemorySpace());
+  return space &&
+         (space.getValue() == tile::Space::Shared || space.getValue() == tile::Space::Tensor);
+}
+
+bool isVariable(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  return type.getRank() == 0 && type.getElementType().isIntOrIndex();
+}
+
+/// Whether a loop without barriers may touch other parts of tiles in one iteration
+/// than in another.
+bool KernelTrace::iterationsDiffer(scf::ForOp loop) {
+  auto [found, isNew] = differing.try_emplace(loop, true);
+  if (!isNew)
+    return found->second;
+  auto changes = [&](Value value) {
+    return loop->isAncestor(value.getParentBlock()->getParentOp());
+  };
+  bool differ = !loop.getInitArgs().empty();
+  loop.getBody()->walk([&](Operation *op) {
+    if (auto view = dyn_cast<memref::SubViewOp>(op))
+      differ |=
+          isTracked(view.getType()) && llvm::any_of(llvm::drop_begin(view->getOperands()), changes);
+    else if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
+      differ |= isa<scf::WhileOp>(op) || llvm::any_of(op->getOperands(), changes);
+    else if (auto store = dyn_cast<tile::StoreOp>(op))
+      differ |= isVariable(store.getTarget());
+  });
+  return differing[loop] = differ;
+}
+
+/// Without barriers between them, steps that touch what the same operation has touched
+/// before say nothing new: no other role can tell them apart.
+size_t KernelTrace::dropRepeated(size_t first, std::set<std::vector<int64_t>> &touched) {
+  auto isNew = [&](const sched::ProtocolStep &step) {
+    std::vector<int64_t> key = {int64_t(step.source)};
+    for (const sched::ProtocolAccess &access : step.accesses) {
+      key.insert(key.end(), {access.box.tile, access.write, access.maybe, access.scope});
+      key.insert(key.end(), access.box.begin.begin(), access.box.begin.end());
+      key.insert(key.end(), access.box.end.begin(), access.box.end.end());
+    }
+    return touched.insert(std::move(key)).second;
+  };
+  size_t kept = first;
+  for (size_t i = first; i < steps->size(); ++i)
+    if ((*steps)[i].kind != Kind::Touch || isNew((*steps)[i])) {
+      if (kept != i)
+        (*steps)[kept] = std::move((*steps)[i]);
+      ++kept;
+    }
+  steps->resize(kept);
+  return kept;
+}
+
+sched::ProtocolBox KernelTrace::boxOf(Value memref, int64_t rank, bool &exact) {
+  SmallVector<Operation *> views;
+  Value root = memref;
+  while (Operation *op = root.getDefiningOp()) {
+    if (!isa<memref::SubViewOp, memref::TransposeOp, memref::CastOp>(op))
+      break;
+    views.push_back(op);
+    root = op->getOperand(0);
+  }
+  auto type = cast<MemRefType>(root.getType());
+  sched::ProtocolBox box;
+  box.tile = tileOf(root, rank);
+  exact = type.getRank() <= int64_t(sched::ProtocolBox::maxRank);
+  if (!exact)
+    return box;
+  box.rank = unsigned(type.getRank());
+  for (unsigned d = 0; d < box.rank; ++d)
+    box.end[d] = type.getDimSize(d);
+  // Which of the root's dimensions each dimension of the view is.
+  auto dims = llvm::to_vector(llvm::seq<unsigned>(0, box.rank));
+  for (Operation *op : llvm::reverse(views)) {
+    if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
+      SmallVector<unsigned> permuted;
+      for (AffineExpr result : transpose.getPermutation().getResults())
+        permuted.push_back(dims[cast<AffineDimExpr>(result).getPosition()]);
+      dims = permuted;
+    } else if (auto view = dyn_cast<memref::SubViewOp>(op)) {
+      auto valueOf = [&](OpFoldResult value) -> std::optional<int64_t> {
+        if (auto attr = dyn_cast<Attribute>(value))
+          return cast<IntegerAttr>(attr).getInt();
+        return scalars.get(cast<Value>(value));
+      };
+      llvm::SmallBitVector dropped = view.getDroppedDims();
+      SmallVector<unsigned> kept;
+      for (auto [i, offset, size] : llvm::enumerate(view.getMixedOffsets(), view.getMixedSizes())) {
+        auto begin = valueOf(offset), length = valueOf(size);
+        unsigned d = dims[i];
+        if (begin && length) {
+          box.begin[d] += *begin;
+          box.end[d] = box.begin[d] + *length;
+        } else {
+          exact = false;
+        }
+        if (!dropped[unsigned(i)])
+          kept.push_back(d);
+      }
+      dims = kept;
+    }
+  }
+  return box;
+}
+
+void KernelTrace::access(sched::ProtocolStep &to, Value memref, bool write, int64_t rank,
+                         int64_t scope) {
+  if (!isTracked(cast<MemRefType>(memref.getType())))
+    return;
+  bool exact = true;
+  sched::ProtocolBox box = boxOf(memref, rank, exact);
+  to.accesses.push_back({box, write, uncertain || !exact, scope});
+}
+
+bool KernelTrace::runVariable(Operation *op) {
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    auto found = variables.find(load.getSource());
+    scalars.set(load.getResult(), found == variables.end() ? std::nullopt : found->second);
+    return true;
+  }
+  auto store = cast<tile::StoreOp>(op);
+  variables[store.getTarget()] = uncertain ? std::nullopt : scalars.get(store.getValue());
+  return true;
+}
+
+bool KernelTrace::runTileOp(Operation *op) {
+  if (isa<tile::LoadOp, tile::StoreOp>(op)) {
+    Value memref = isa<tile::LoadOp>(op) ? cast<tile::LoadOp>(op).getSource()
+                                         : cast<tile::StoreOp>(op).getTarget();
+    if (isVariable(memref))
+      return runVariable(op);
+  }
+  if (auto accesses = dyn_cast<tile::TileAccessOpInterface>(op)) {
+    SmallVector<tile::TileAccess> list;
+    accesses.getAccesses(list);
+    sched::ProtocolStep &to = step(Kind::Touch, op);
+    for (const tile::TileAccess &one : list)
+      for (bool write : {false, true})
+        if (write ? one.writes : one.reads)
+          access(to, one.memref, write, crew.rank, scopeOf(op));
+    if (to.accesses.empty())
+      steps->pop_back();
+  }
+  for (Value result : op->getResults())
+    scalars.set(result, std::nullopt);
+  return true;
+}
+
+} // namespace penstock
