@@ -122,7 +122,8 @@ void KernelSizes::findLoops() {
     for (const Group &other : groups)
       for (Operation *inner : operations(other))
         for (Operation *outer : operations(group))
-          group.around |= &group != &other && outer->isProperAncestor(inner);
+          if (outer->isProperAncestor(inner))
+            (&group == &other ? group.nested : group.around) = true;
 }
 
 /// Those on sizes that decide; what others have to be makes no difference here.
@@ -333,6 +334,20 @@ void KernelSizes::add(const Sizes &sizes, ArrayRef<std::string> movers, int64_t 
     chosen.push_back(choice);
 }
 
+void KernelSizes::addCombined(ArrayRef<Variant> variants, int64_t most) {
+  for (const Variant &one : variants)
+    for (const Variant &other : variants)
+      for (int64_t rounds : {2, 3})
+        for (int64_t n : {int64_t(1), int64_t(2), slots, slots + 1, most}) {
+          const Sizes *sizes = one.of(n), *second = other.of(rounds);
+          if (&one == &other || !sizes || !second)
+            continue;
+          Sizes both = *sizes;
+          both[other.mover] = second->at(other.mover);
+          add(both, {one.mover, other.mover}, n, rounds);
+        }
+}
+
 void KernelSizes::addAround(const Group &inner, ArrayRef<Variant> innerVariants, int64_t most) {
   for (const Group &outer : groups) {
     if (&outer == &inner)
@@ -394,6 +409,8 @@ std::vector<KernelSizes::Choice> KernelSizes::choices() {
       for (int64_t n = 0; n <= most; ++n)
         if (const Sizes *sizes = variant.of(n))
           add(*sizes, {variant.mover}, n, 0);
+    if (inner->nested)
+      addCombined(innerVariants, most);
     oneLoop = inner->sizes.size() == 1 && inner->whiles.empty() && !asksForWork &&
               int64_t(chosen.size()) > most;
   }

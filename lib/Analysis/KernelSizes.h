@@ -54,6 +54,7 @@ private:
     llvm::SmallVector<mlir::scf::WhileOp> whiles;
     Names sizes;
     bool around = false; ///< a loop of another group stands inside of one of them
+    bool nested = false; ///< one of its own does
   };
   /// One size that moves, so that the loops of a group run 0, 1, 2, .. times.
   struct Variant {
@@ -91,6 +92,8 @@ private:
   bool permit(Sizes &given, llvm::ArrayRef<std::string> movers);
   void add(const Sizes &sizes, llvm::ArrayRef<std::string> movers, int64_t iterations,
            int64_t rounds);
+  /// Combinations of sizes that decide about loops in one group.
+  void addCombined(llvm::ArrayRef<Variant> variants, int64_t most);
   void addAround(const Group &inner, llvm::ArrayRef<Variant> innerVariants, int64_t most);
 
   mlir::func::FuncOp kernel;

@@ -25,9 +25,8 @@ struct CampaignOptions {
 /// status.
 int runPrograms(const CampaignOptions &);
 int runInstances(const CampaignOptions &);
-/// Step lists of roles against all interleavings.
-int runProtocols(const CampaignOptions &);
-void printProtocol(uint64_t seed);
+/// Step lists of roles against all interleavings; prints the first if asked to.
+int runProtocols(const CampaignOptions &, bool print);
 /// Weakens each rule in turn and looks for a case that shows it.
 int runMutants(const CampaignOptions &);
 

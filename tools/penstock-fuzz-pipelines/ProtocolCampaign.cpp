@@ -44,12 +44,11 @@ CaseResult judge(uint64_t seed, Counters &counters) {
 
 } // namespace
 
-void penstock::fuzz::printProtocol(uint64_t seed) {
-  sched::Protocol protocol = generateLists(seed);
-  std::printf("%s  %s\n", printLists(protocol).c_str(), nameOf(explore(protocol)));
-}
-
-int penstock::fuzz::runProtocols(const CampaignOptions &options) {
+int penstock::fuzz::runProtocols(const CampaignOptions &options, bool print) {
+  if (print) {
+    sched::Protocol first = generateLists(options.seed);
+    std::printf("%s  %s\n", printLists(first).c_str(), nameOf(explore(first)));
+  }
   BatchOptions batches;
   batches.progress = "protocols";
   batches.count = options.count;

@@ -23,6 +23,7 @@ enum class Outer { For, While, None };
 struct StripMatmul {
   Nest mistake = Nest::None;
   Outer outer = Outer::For;
+  bool causal = false; ///< later strips need more of K
   int block_m = 64, block_n = 32, block_k = 32, stages = 2;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
   bool is(Nest one) const { return mistake == one; }
@@ -44,7 +45,11 @@ struct StripMatmul {
   }
 
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
-    auto steps = ceil_div(A.size(1), block_k), strips = ceil_div(B.size(0), block_n);
+    auto strips = ceil_div(B.size(0), block_n);
+    auto steps = [&](const Index &n) {
+      auto all = ceil_div(A.size(1), block_k);
+      return causal ? min(all, n + 1) : all;
+    };
     auto m0 = b.grid(ceil_div(A.size(0), block_m)) * block_m;
     b.threads(256);
     auto As = b.shared<f16>(stages, block_m, block_k);
@@ -56,7 +61,7 @@ struct StripMatmul {
       Var<int> slot(b, 0);
       Var<unsigned> phase(b, is(Nest::EmptyInPhase0) ? 0u : 1u);
       forStrips(b, strips, [&](const Index &n) {
-        for (Index k : b.range(steps)) {
+        for (Index k : b.range(steps(n))) {
           if (!is(Nest::NoWaitForEmpty))
             b.mbarrier.wait(empty[slot], phase); // [wait for empty]
           auto bytes = As[0].bytes() + (is(Nest::BytesOfA) ? 0 : Bs[0].bytes());
@@ -75,7 +80,7 @@ struct StripMatmul {
       Var<unsigned> phase(b, 0u);
       forStrips(b, strips, [&](const Index &n) {
         b.fill(acc, 0);
-        for (Index k : b.range(steps)) {
+        for (Index k : b.range(steps(n))) {
           static_cast<void>(k);
           if (!is(Nest::NoWaitForFull))
             b.mbarrier.wait(full[slot], phase);
@@ -112,6 +117,15 @@ TEST(NestedLoops, OverTwoSizesAreFollowed) {
       expectRefused(StripMatmul{.mistake = mistake, .outer = outer}, hopper(), told, __FILE__);
     }
   }
+}
+
+// How long the inner loop is depends on the iteration of the outer one: only the third
+// strip uses a slot again.
+TEST(NestedLoops, OfDifferentLengthsAreFollowed) {
+  auto right = try_compile(StripMatmul{.causal = true}, hopper());
+  EXPECT_TRUE(bool(right) && right.diagnostics.empty()) << to_text(right.diagnostics);
+  expectRefused(StripMatmul{.mistake = Nest::NoWaitForEmpty, .causal = true}, hopper(),
+                {1612, "load"}, __FILE__);
 }
 
 /// A loop of threads fills a tile strip by strip, eight rows each.
