@@ -163,7 +163,11 @@ bool KernelSizes::permit(Sizes &given, ArrayRef<std::string> movers) {
   // No tile is larger.
   constexpr int64_t mostTried = 512;
   auto counts = [&](const Sizes &sizes) {
-    return llvm::map_to_vector(groups, [&](const Group &group) { return trips(group, sizes); });
+    std::vector<int64_t> all;
+    for (const Group &group : groups)
+      for (const Counter &trips : countersOf(group))
+        all.push_back(trips(sizes));
+    return all;
   };
   auto wanted = counts(given);
   for (const std::string &name : movers) {
@@ -185,23 +189,36 @@ bool KernelSizes::permit(Sizes &given, ArrayRef<std::string> movers) {
 // Sizes for numbers of iterations
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> KernelSizes::trips(scf::ForOp loop) {
-  // Of loops around it, the first iteration counts.
+int64_t KernelSizes::trips(scf::ForOp loop, const Sizes &given) {
   SmallVector<scf::ForOp> around;
   for (Operation *op = loop->getParentOp(); op; op = op->getParentOp())
     if (auto outer = dyn_cast<scf::ForOp>(op))
-      around.push_back(outer);
-  for (scf::ForOp outer : llvm::reverse(around)) {
-    scalars.set(outer.getInductionVar(), scalars.compute(outer.getLowerBound()));
-    for (auto [argument, init] : llvm::zip_equal(outer.getRegionIterArgs(), outer.getInitArgs()))
-      if (init.getType().isIntOrIndex())
-        scalars.set(argument, scalars.compute(init));
+      around.insert(around.begin(), outer);
+  Circumstances circumstances;
+  circumstances.sizes = given;
+  int64_t rounds = 0;
+  auto count = [&](scf::ForOp one) {
+    auto begin = scalars.compute(one.getLowerBound()), end = scalars.compute(one.getUpperBound()),
+         step = scalars.compute(one.getStep());
+    return begin && end && step ? tripCount(*begin, *end, *step) : 0;
+  };
+  for (bool last : {false, true}) {
+    scalars.begin(circumstances);
+    for (scf::ForOp outer : around) {
+      auto begin = scalars.compute(outer.getLowerBound()), step = scalars.compute(outer.getStep());
+      int64_t number = last ? std::max<int64_t>(count(outer), 1) - 1 : 0;
+      if (begin && step)
+        scalars.set(outer.getInductionVar(),
+                    int64_t(uint64_t(*begin) + uint64_t(number) * uint64_t(*step)));
+      for (auto [argument, init] : llvm::zip_equal(outer.getRegionIterArgs(), outer.getInitArgs()))
+        if (init.getType().isIntOrIndex())
+          scalars.set(argument, scalars.compute(init));
+    }
+    rounds = std::max(rounds, count(loop));
+    if (around.empty())
+      break;
   }
-  auto begin = scalars.compute(loop.getLowerBound()), end = scalars.compute(loop.getUpperBound()),
-       step = scalars.compute(loop.getStep());
-  if (!begin || !end || !step || *step <= 0)
-    return std::nullopt;
-  return tripCount(*begin, *end, *step);
+  return rounds;
 }
 
 /// There is no formula for them: the kernel is followed, with other loops kept short.
@@ -218,24 +235,29 @@ int64_t KernelSizes::tripsOfWhiles(const Group &group, const Sizes &given) {
   return most;
 }
 
-int64_t KernelSizes::trips(const Group &group, const Sizes &given) {
-  Circumstances circumstances;
-  circumstances.sizes = given;
-  int64_t most = group.whiles.empty() ? 0 : tripsOfWhiles(group, given);
-  for (scf::ForOp loop : group.different) {
-    scalars.begin(circumstances);
-    most = std::max(most, trips(loop).value_or(0));
-  }
-  return most;
+std::vector<KernelSizes::Counter> KernelSizes::countersOf(const Group &group) {
+  std::vector<Counter> each;
+  for (scf::ForOp loop : group.different)
+    each.push_back([this, loop](const Sizes &given) { return trips(loop, given); });
+  if (!group.whiles.empty())
+    each.push_back([this, &group](const Sizes &given) { return tripsOfWhiles(group, given); });
+  if (group.sizes.size() > 1 || each.size() == 1)
+    return each;
+  return {[each](const Sizes &given) {
+    int64_t most = 0;
+    for (const Counter &one : each)
+      most = std::max(most, one(given));
+    return most;
+  }};
 }
 
-std::optional<int64_t> KernelSizes::sizeFor(const Group &group, Sizes given,
+std::optional<int64_t> KernelSizes::sizeFor(const Counter &trips, Sizes given,
                                             const std::string &name, int64_t iterations,
                                             int64_t atLeast) {
   constexpr int64_t largest = 1 << 20;
   auto enough = [&](int64_t size) {
     given[name] = size;
-    return trips(group, given) >= iterations;
+    return trips(given) >= iterations;
   };
   int64_t high = std::max<int64_t>(atLeast, 1);
   while (!enough(high))
@@ -260,7 +282,7 @@ KernelSizes::Sizes KernelSizes::allLarge() const {
   return given;
 }
 
-std::optional<KernelSizes::Variant> KernelSizes::variant(const Group &group,
+std::optional<KernelSizes::Variant> KernelSizes::variant(const Group &group, const Counter &trips,
                                                          const std::string &mover, bool largeOthers,
                                                          bool exact, int64_t most) {
   Sizes others;
@@ -268,7 +290,7 @@ std::optional<KernelSizes::Variant> KernelSizes::variant(const Group &group,
     if (name == mover)
       continue;
     if (largeOthers) // no larger than it must be, for messages
-      others[name] = sizeFor(group, allLarge(), name, most, 0).value_or(Circumstances().elsewhere);
+      others[name] = sizeFor(trips, allLarge(), name, most, 0).value_or(Circumstances().elsewhere);
     else // the first block, or one tile
       others[name] = KnownScalars::isCoordinate(name) ? 0 : 1;
   }
@@ -277,12 +299,12 @@ std::optional<KernelSizes::Variant> KernelSizes::variant(const Group &group,
   int64_t size = 0, last = -1;
   for (int64_t n = 0; n <= most; ++n) {
     Sizes given = others;
-    auto found = n == 0 ? 0 : sizeFor(group, given, mover, n, size);
+    auto found = n == 0 ? 0 : sizeFor(trips, given, mover, n, size);
     if (!found)
       break;
     size = given[mover] = *found;
     made.byTrips.emplace_back();
-    int64_t have = trips(group, given);
+    int64_t have = trips(given);
     // A loop that runs much more often than it was asked to is decided by others.
     if (have == n || (!exact && have != last && have <= 2 * most))
       made.byTrips.back() = std::move(given);
@@ -297,12 +319,18 @@ std::optional<KernelSizes::Variant> KernelSizes::variant(const Group &group,
 std::vector<KernelSizes::Variant> KernelSizes::variants(const Group &group, int64_t most) {
   std::vector<Variant> result;
   for (bool exact : {true, false}) {
-    for (const std::string &mover : group.sizes)
-      for (bool largeOthers : {true, false})
-        if (largeOthers && !group.whiles.empty())
-          continue; // they would be followed for long
-        else if (auto made = variant(group, mover, largeOthers, exact, most)) {
-          result.push_back(std::move(*made));
+    for (const Counter &trips : countersOf(group))
+      for (const std::string &mover : group.sizes)
+        for (bool largeOthers : {true, false}) {
+          if (largeOthers && !group.whiles.empty())
+            continue; // they would be followed for long
+          auto made = variant(group, trips, mover, largeOthers, exact, most);
+          if (!made)
+            continue;
+          if (llvm::none_of(result, [&](const Variant &other) {
+                return other.mover == made->mover && other.byTrips == made->byTrips;
+              }))
+            result.push_back(std::move(*made));
           break;
         }
     if (!result.empty())

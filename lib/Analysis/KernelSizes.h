@@ -16,6 +16,7 @@
 
 #include "Analysis/KernelTrace.h"
 
+#include <functional>
 #include <set>
 
 namespace penstock {
@@ -71,19 +72,23 @@ private:
   void findRequirements();
   /// The sizes that a value depends on.
   void findSizes(mlir::Value value, Names &found, llvm::DenseSet<mlir::Value> &seen);
-  /// The most iterations that a loop of the group has.
-  int64_t trips(const Group &group, const Sizes &given);
-  std::optional<int64_t> trips(mlir::scf::ForOp loop);
+  /// Counts iterations for given sizes.
+  using Counter = std::function<int64_t(const Sizes &)>;
+  /// The numbers that matter of a group: of each loop where several sizes decide,
+  /// otherwise the largest.
+  std::vector<Counter> countersOf(const Group &group);
+  /// The larger number of the first and the last iterations of the loops around it.
+  int64_t trips(mlir::scf::ForOp loop, const Sizes &given);
   int64_t tripsOfWhiles(const Group &group, const Sizes &given);
   /// The smallest size of at least \p atLeast for which there are so many iterations;
   /// no value if there is none.
-  std::optional<int64_t> sizeFor(const Group &group, Sizes given, const std::string &name,
+  std::optional<int64_t> sizeFor(const Counter &trips, Sizes given, const std::string &name,
                                  int64_t iterations, int64_t atLeast);
   std::vector<Variant> variants(const Group &group, int64_t most);
   /// No value if the size does not decide. Where numbers of iterations are left out, the
   /// next larger ones stand for them unless \p exact.
-  std::optional<Variant> variant(const Group &group, const std::string &mover, bool largeOthers,
-                                 bool exact, int64_t most);
+  std::optional<Variant> variant(const Group &group, const Counter &trips, const std::string &mover,
+                                 bool largeOthers, bool exact, int64_t most);
   Sizes allLarge() const;
   /// Whether the requirements hold.
   bool holds(const Sizes &given);
