@@ -350,7 +350,9 @@ unsigned KernelTrace::tileOf(Value root, int64_t rank) {
   auto [found, isNew] = tiles.try_emplace({root, rank}, unsigned(protocol.tiles.size()));
   if (isNew) {
     std::string name = tile::nameOf(root);
-    protocol.tiles.push_back({name.empty() ? "a tile" : name, ofBlock(rank)});
+    protocol.tiles.push_back(
+        {name.empty() ? "a tile" : name, ofBlock(rank),
+         tile::spaceOf(cast<MemRefType>(root.getType())) == tile::Space::Tensor});
   }
   return found->second;
 }

@@ -95,6 +95,9 @@ struct Protocol {
   struct Tile {
     std::string name;
     std::string where; ///< " of block 1"
+    /// In tensor memory. Relaxed waits and arrivals order its uses, too: the compiler puts
+    /// the fences of tcgen05 beside them.
+    bool tensor = false;
   };
   std::vector<Source> sources;
   std::vector<ProtocolBarrier> barriers;

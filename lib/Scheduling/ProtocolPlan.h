@@ -65,6 +65,10 @@ public:
   unsigned clockWords() const { return half + memory; }
   unsigned memory = 0;
   void join(uint32_t *into, const uint32_t *from, bool relaxed) const;
+  /// The part of a clock that orders accesses to a tile.
+  const uint32_t *clockFor(unsigned tile, const uint32_t *clock) const {
+    return protocol.tiles[tile].tensor ? clock : clock + memory;
+  }
   /// The mark of a role that has taken a step.
   Mark taken(StepRef ref) const { return {ref.role, ref.index + 1, false}; }
 

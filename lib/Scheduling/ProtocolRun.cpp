@@ -163,10 +163,10 @@ bool Run::replaces(const Touched &second, const Touched &first) const {
 }
 
 void Run::access(const ProtocolState &, StepRef step, const uint32_t *clock) {
-  const uint32_t *memory = clock + plan.memory;
   if (plan.step(step).kind == Kind::Copy)
     copies.push_back(step);
   for (const ProtocolAccess &access : plan.step(step).accesses) {
+    const uint32_t *known = plan.clockFor(access.box.tile, clock);
     Touched now{step, access};
     std::vector<Touched> &list = touched[access.box.tile];
     bool written = access.write || access.maybe || plan.mayBeWritten(access.box.tile, step.role);
@@ -177,7 +177,7 @@ void Run::access(const ProtocolState &, StepRef step, const uint32_t *clock) {
       if (old.access.write && (old.access.maybe || old.access.box.overlaps(access.box)))
         written = true;
       if (conflict(plan, old.step, old.access, step, access) &&
-          !plan.of(old.step).over.knownTo(memory) &&
+          !plan.of(old.step).over.knownTo(known) &&
           (!unordered || (unordered->access.write && !old.access.write)))
         unordered = &old;
       if (replaces(now, old))

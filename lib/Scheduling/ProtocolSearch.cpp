@@ -145,7 +145,8 @@ void Search::access(const ProtocolState &state, StepRef step, const uint32_t *cl
   const std::vector<ProtocolAccess> &accesses = plan.step(step).accesses;
   for (const Relation &relation : of.conflicts)
     if (taken(state, relation.other) &&
-        !plan.of(relation.other).over.knownTo(clock + plan.memory)) {
+        !plan.of(relation.other)
+             .over.knownTo(plan.clockFor(accesses[relation.access].box.tile, clock))) {
       result.findings.unordered(relation.other,
                                 plan.step(relation.other).accesses[relation.otherAccess], step,
                                 accesses[relation.access]);

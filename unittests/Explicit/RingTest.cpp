@@ -48,6 +48,7 @@ enum class Ring {
 struct RingMatmul {
   Ring mistake = Ring::None;
   int block_m = 128, block_n = 32, block_k = 32, stages = 3;
+  Semantics final_wait = Acquire;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
   bool is(Ring one) const { return mistake == one; }
 
@@ -141,7 +142,7 @@ struct RingMatmul {
       if (!is(Ring::NoFinalCommit) && !is(Ring::OtherWarpMultiplies))
         b.tcgen05.commit(done);
       if (!is(Ring::NoFinalWait))
-        b.mbarrier.wait(done, 0); // [wait for products]
+        b.mbarrier.wait(done, 0, {.sem = final_wait}); // [wait for products]
     });
     if (!is(Ring::NoSyncBeforeEpilogue))
       b.sync();
@@ -266,6 +267,12 @@ TEST(Ring, IsRightWithoutMistake) {
 }
 
 // The tail is right where every slot has been used.
+// What a relaxed wait does not order is shared memory; for tensor memory the compiler puts a
+// fence behind it.
+TEST(Ring, RelaxedWaitForProductsIsRight) {
+  expectRight(RingMatmul{.final_wait = Relaxed}, Target::sm_100a().emulated(), 7);
+}
+
 TEST(Ring, TailIsRightWithOneRound) {
   expectRight(RingMatmul{.mistake = Ring::TailWaitsForEverySlot}, Target::sm_100a().emulated(), 3,
               {.check_barriers = false});
