@@ -13,7 +13,7 @@
 #define EXAMPLES_BLACKWELL_MATMUL_V4_H
 
 #include "epilogue.h"
-#include "pipeline.h"
+#include <penstock/pipeline.h>
 
 namespace blackwell {
 
@@ -41,15 +41,15 @@ struct MatmulV4 {
         b.elect_one([&] {
           b.mbarrier.arrive_expect(pipe.producer_barrier(), As[0].bytes() + Bs[0].bytes());
         });
-        b.tma.load(A.at(m0, k0), As[pipe.fill_stage], pipe.producer_barrier());
-        b.tma.load(B.at(n0, k0), Bs[pipe.fill_stage], pipe.producer_barrier());
+        b.tma.load(A.at(m0, k0), As[pipe.producer.index], pipe.producer_barrier());
+        b.tma.load(B.at(n0, k0), Bs[pipe.producer.index], pipe.producer_barrier());
         pipe.producer_advance();
       }
     });
     b.warp(1, [&] {
       for (Index k0 : b.range(0, K, block_k, {.unroll = stages})) {
         pipe.consumer_acquire();
-        b.tcgen05.mma(As[pipe.drain_stage], transposed(Bs[pipe.drain_stage]), acc,
+        b.tcgen05.mma(As[pipe.consumer.index], transposed(Bs[pipe.consumer.index]), acc,
                       {.accumulate = k0 != 0});
         b.tcgen05.commit(pipe.consumer_barrier());
         pipe.consumer_advance();

@@ -14,9 +14,10 @@
 #ifndef EXAMPLES_BLACKWELL_MATMUL_V5_H
 #define EXAMPLES_BLACKWELL_MATMUL_V5_H
 
-#include "pipeline.h"
+#include <penstock/pipeline.h>
 
 namespace blackwell {
+using namespace penstock;
 
 struct MatmulV5 {
   int block_m = 128, block_n = 128, block_k = 64, stages = 3, epilogue_n = 32, group = 4;
@@ -73,8 +74,8 @@ struct MatmulV5 {
           b.elect_one([&] {
             b.mbarrier.arrive_expect(tma_pipe.producer_barrier(), As[0].bytes() + Bs[0].bytes());
           });
-          b.tma.load(A.at(m0, k0), As[tma_pipe.fill_stage], tma_pipe.producer_barrier());
-          b.tma.load(B.at(n0, k0), Bs[tma_pipe.fill_stage], tma_pipe.producer_barrier());
+          b.tma.load(A.at(m0, k0), As[tma_pipe.producer.index], tma_pipe.producer_barrier());
+          b.tma.load(B.at(n0, k0), Bs[tma_pipe.producer.index], tma_pipe.producer_barrier());
           tma_pipe.producer_advance();
         }
       });
@@ -82,12 +83,12 @@ struct MatmulV5 {
     b.warp(5, [&] { // multiplies
       for_each_tile([&](const Index &) {
         mma_pipe.producer_acquire();
-        auto target =
-            slice(acc, {0, Index(Scalar<int>(mma_pipe.fill_stage)) * block_n}, {block_m, block_n});
+        auto target = slice(acc, {0, Index(Scalar<int>(mma_pipe.producer.index)) * block_n},
+                            {block_m, block_n});
         for (Index k0 : b.range(0, K, block_k)) {
           tma_pipe.consumer_acquire();
-          b.tcgen05.mma(As[tma_pipe.drain_stage], transposed(Bs[tma_pipe.drain_stage]), target,
-                        {.accumulate = k0 != 0});
+          b.tcgen05.mma(As[tma_pipe.consumer.index], transposed(Bs[tma_pipe.consumer.index]),
+                        target, {.accumulate = k0 != 0});
           b.tcgen05.commit(tma_pipe.consumer_barrier());
           tma_pipe.consumer_advance();
         }
@@ -114,7 +115,7 @@ struct MatmulV5 {
       for_each_tile([&](const Index &tile) {
         auto [m0, n0] = corner(tile);
         mma_pipe.consumer_acquire();
-        auto from = Index(Scalar<int>(mma_pipe.drain_stage)) * block_n;
+        auto from = Index(Scalar<int>(mma_pipe.consumer.index)) * block_n;
         for (int n = 0; n < block_n; n += epilogue_n) {
           b.when(
               K > 0,

@@ -15,7 +15,7 @@
 #define EXAMPLES_BLACKWELL_MATMUL_V6_H
 
 #include "epilogue.h"
-#include "pipeline.h"
+#include <penstock/pipeline.h>
 
 namespace blackwell {
 
@@ -52,8 +52,8 @@ struct MatmulV6 {
             b.mbarrier.arrive_expect(pipe.producer_barrier(), 2 * (As[0].bytes() + Bs[0].bytes()));
           });
         });
-        b.tma.load(A.at(m0, k0), As[pipe.fill_stage], pipe.producer_barrier());
-        b.tma.load(B.at(n0 + rank * half, k0), Bs[pipe.fill_stage], pipe.producer_barrier());
+        b.tma.load(A.at(m0, k0), As[pipe.producer.index], pipe.producer_barrier());
+        b.tma.load(B.at(n0 + rank * half, k0), Bs[pipe.producer.index], pipe.producer_barrier());
         pipe.producer_advance();
       }
     });
@@ -61,7 +61,7 @@ struct MatmulV6 {
       b.when(rank == 0, [&] {
         for (Index k0 : b.range(0, K, block_k)) {
           pipe.consumer_acquire();
-          b.tcgen05.mma(As[pipe.drain_stage], transposed(Bs[pipe.drain_stage]), acc,
+          b.tcgen05.mma(As[pipe.consumer.index], transposed(Bs[pipe.consumer.index]), acc,
                         {.accumulate = k0 != 0});
           b.tcgen05.commit(pipe.consumer_barrier());
           pipe.consumer_advance();

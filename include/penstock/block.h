@@ -80,8 +80,8 @@ namespace detail {
 /// if the body is left in another way, the destructor notices.
 class LoopRange {
 public:
-  LoopRange(LoopArguments arguments, PipelineOptions options, Loc at)
-      : arguments(arguments), options(std::move(options)), at(at) {}
+  LoopRange(LoopArguments loop, PipelineOptions pipeline, Loc where)
+      : arguments(loop), options(std::move(pipeline)), at(where) {}
   LoopRange(const LoopRange &) = delete;
   ~LoopRange() {
     if (opened && !closed)
@@ -122,10 +122,18 @@ private:
 
 } // namespace detail
 
+namespace detail {
+/// What a tile of T can be set to: an expression over T, or one over another
+/// floating-point type.
+template <class T, class E>
+inline constexpr bool isSettable = std::is_convertible_v<E, ExprArg<T>> ||
+                                   (isFloating<T> && isFloating<typename OperandOf<E>::type>);
+} // namespace detail
+
 class Block {
 public:
-  explicit Block(uint32_t recorder) : recorder(recorder) {}
-  Block(const Block &) = delete;
+  explicit Block(uint32_t recording) : recorder(recording) {}
+  PENSTOCK_MISTAKE("a block is not copied; take it by reference, `Block &b`") Block(const Block &);
   Block &operator=(const Block &) = delete;
 
   //===------------------------------------------------------------------===//
@@ -211,7 +219,7 @@ public:
   }
 
   template <class T, int R>
-  void fill(const Tile<T, R> &tile, std::type_identity_t<detail::ScalarArg<T>> value,
+  void fill(const Tile<T, R> &tile, std::type_identity_t<detail::ScalarParameter<T>> value,
             Loc at = here()) {
     detail::fill(tile.ref, value.ref, within(at));
   }
@@ -232,26 +240,29 @@ public:
 
   /// Sets every element of a tile to the value of an expression.
   template <class T, int R, class E>
+    requires detail::isSettable<T, E>
   void set(const Tile<T, R> &tile, const E &value, Loc at = here()) {
     if constexpr (std::is_convertible_v<E, detail::ExprArg<T>>) {
       detail::assign(tile.ref, detail::ExprArg<T>(value, at).ref, within(at));
     } else {
-      using U = typename detail::ValueOf<E>::type;
-      static_assert(detail::isFloating<T> && detail::isFloating<U>,
-                    "only floating-point values are converted implicitly; use "
-                    "cast<T>(..)");
+      using U = typename detail::OperandOf<E>::type;
       detail::Ref from = detail::ExprArg<U>(value, at).ref;
       detail::Ref converted = detail::convert(from, detail::ElementOf<T>::value, false, at);
       detail::assign(tile.ref, converted, within(at));
     }
   }
+  template <class T, int R, class E>
+    requires(!detail::isSettable<T, E>)
+  PENSTOCK_MISTAKE("only floating-point values are converted to the tile's type by themselves; use "
+                   "cast<T>(x)")
+  void set(const Tile<T, R> &tile, const E &value, Loc at = here());
 
   //===------------------------------------------------------------------===//
   // Single elements
   //===------------------------------------------------------------------===//
 
   template <class T, int R, Access A>
-  void store(const Place<T, R, A> &place, std::type_identity_t<detail::ScalarArg<T>> value,
+  void store(const Place<T, R, A> &place, std::type_identity_t<detail::ScalarParameter<T>> value,
              Loc at = here()) {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
     detail::store(value.ref, place.tensor, place.offsets, within(at));
@@ -265,28 +276,28 @@ public:
     return Scalar<T>(detail::load(tile.ref, indices, within(at)));
   }
   template <class T>
-  void store(const Tile<T, 1> &tile, Arg i, std::type_identity_t<detail::ScalarArg<T>> value,
+  void store(const Tile<T, 1> &tile, Arg i, std::type_identity_t<detail::ScalarParameter<T>> value,
              Loc at = here()) {
     detail::Ref indices[] = {i.ref};
     detail::store(value.ref, tile.ref, indices, within(at));
   }
   template <class T>
-  void store(const Tile<T, 2> &tile, Arg i, Arg j, std::type_identity_t<detail::ScalarArg<T>> value,
-             Loc at = here()) {
+  void store(const Tile<T, 2> &tile, Arg i, Arg j,
+             std::type_identity_t<detail::ScalarParameter<T>> value, Loc at = here()) {
     detail::Ref indices[] = {i.ref, j.ref};
     detail::store(value.ref, tile.ref, indices, within(at));
   }
   /// Updates an element of a tensor for all blocks and gives its old value.
   template <class T, int R, Access A>
   Scalar<T> atomic(Atomic kind, const Place<T, R, A> &place,
-                   std::type_identity_t<detail::ScalarArg<T>> value, Loc at = here()) {
+                   std::type_identity_t<detail::ScalarParameter<T>> value, Loc at = here()) {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
     return Scalar<T>(
         detail::atomic(kindOf(kind), value.ref, place.tensor, place.offsets, within(at)));
   }
   template <class T>
   Scalar<T> atomic(Atomic kind, const Tile<T, 1> &tile, Arg i,
-                   std::type_identity_t<detail::ScalarArg<T>> value, Loc at = here()) {
+                   std::type_identity_t<detail::ScalarParameter<T>> value, Loc at = here()) {
     detail::Ref indices[] = {i.ref};
     return Scalar<T>(detail::atomic(kindOf(kind), value.ref, tile.ref, indices, within(at)));
   }
@@ -484,14 +495,14 @@ private:
 };
 
 template <class T>
-Var<T>::Var(Block &b, detail::ScalarArg<T> initial, Loc at)
-    : slot(
-          detail::allocate(detail::Space::Local, detail::ElementOf<T>::value, {}, 0, b.within(at))),
-      at(at) {
+Var<T>::Var(Block &b, detail::ScalarParameter<T> initial, Loc where)
+    : slot(detail::allocate(detail::Space::Local, detail::ElementOf<T>::value, {}, 0,
+                            b.within(where))),
+      at(where) {
   static_assert(!std::is_same_v<T, index_t>,
                 "an index has no storage; make it a Var<int64_t>, which converts to an Index, "
                 "and assign cast<int64_t>(..) of an Index to it");
-  *this = initial;
+  set(initial.ref, initial.at);
 }
 
 } // namespace penstock

@@ -23,9 +23,8 @@ public:
   Callback() = default;
   template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, Callback> &&
                                               std::is_invocable_v<std::decay_t<F> &, Arguments...>>>
-  Callback(F &&function)
-      : function(new std::decay_t<F>(std::forward<F>(function))),
-        actions(&actionsOf<std::decay_t<F>>) {}
+  Callback(F &&f)
+      : function(new std::decay_t<F>(std::forward<F>(f))), actions(&actionsOf<std::decay_t<F>>) {}
   Callback(const Callback &other)
       : function(other ? other.actions->copy(other.function) : nullptr), actions(other.actions) {}
   Callback(Callback &&other) noexcept

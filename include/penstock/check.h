@@ -23,7 +23,7 @@ namespace penstock {
 struct Number {
   template <class T>
     requires std::is_arithmetic_v<T>
-  constexpr Number(T value) : value(static_cast<double>(value)) {}
+  constexpr Number(T number) : value(static_cast<double>(number)) {}
   double value;
 };
 /// Sizes of a signature and scalar arguments, by name: {{"M", 512}, {"K", 64}}.

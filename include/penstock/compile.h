@@ -105,6 +105,11 @@ PENSTOCK_EXPORT std::string text(Executable *, Form);
 
 /// Arguments of a kernel function and what a caller passes for them.
 template <class A> struct ArgumentTraits; // a kernel takes tensors and Scalar<T>
+template <class A> inline constexpr bool isArgument = false;
+template <class T, int R> inline constexpr bool isArgument<In<T, R>> = true;
+template <class T, int R> inline constexpr bool isArgument<Out<T, R>> = true;
+template <class T, int R> inline constexpr bool isArgument<InOut<T, R>> = true;
+template <class T> inline constexpr bool isArgument<Scalar<T>> = true;
 template <class T, int R, Access A> struct TensorTraits {
   using Host = TensorView<std::conditional_t<A == Access::In, const T, T>, R>;
   static ArgumentSpec spec() { return {true, ElementOf<T>::value, R, A}; }
@@ -132,13 +137,47 @@ template <class T> struct ArgumentTraits<Scalar<T>> {
   }
 };
 
-template <class F> struct FunctionTraits : FunctionTraits<decltype(&F::operator())> {};
-template <class C, class... A> struct FunctionTraits<void (C::*)(Block &, A...) const> {
+/// Whether something is a kernel, and if not, why.
+enum class KernelForm { Kernel, TakesBlockByValue, TakesOtherTypes, IsNoKernel };
+
+template <class F> struct CallTraits {
+  static constexpr KernelForm form = KernelForm::IsNoKernel;
+  using Arguments = std::tuple<>;
+};
+template <class... A> struct KernelTraits {
+  static constexpr KernelForm form = (isArgument<std::remove_cvref_t<A>> && ...)
+                                         ? KernelForm::Kernel
+                                         : KernelForm::TakesOtherTypes;
   using Arguments = std::tuple<std::remove_cvref_t<A>...>;
 };
-template <class C, class... A> struct FunctionTraits<void (C::*)(Block &, A...)> {
-  using Arguments = std::tuple<std::remove_cvref_t<A>...>;
+struct BlockByValue {
+  static constexpr KernelForm form = KernelForm::TakesBlockByValue;
+  using Arguments = std::tuple<>;
 };
+template <class C, class... A>
+struct CallTraits<void (C::*)(Block &, A...) const> : KernelTraits<A...> {};
+template <class C, class... A>
+struct CallTraits<void (C::*)(Block &, A...)> : KernelTraits<A...> {};
+template <class C, class R, class... A>
+struct CallTraits<R (C::*)(Block, A...) const> : BlockByValue {};
+template <class C, class R, class... A> struct CallTraits<R (C::*)(Block, A...)> : BlockByValue {};
+
+template <class F> struct FunctionTraits : CallTraits<void> {};
+template <class F>
+  requires requires { &F::operator(); }
+struct FunctionTraits<F> : CallTraits<decltype(&F::operator())> {};
+template <class K> inline constexpr KernelForm formOf = FunctionTraits<K>::form;
+
+struct NoKernel {};
+
+#define PENSTOCK_KERNEL_FORM                                                                       \
+  "a kernel is a struct or a lambda with one call operator, `void operator()(Block &b, ..) const`"
+#define PENSTOCK_BLOCK_FORM                                                                        \
+  "a kernel takes its block by reference: the first parameter is `Block &b`"
+#define PENSTOCK_PARAMETER_FORM                                                                    \
+  "a kernel takes tensors (`In<T, rank>`, `Out`, `InOut`) and scalars (`Scalar<T>`, `Index`) "     \
+  "after "                                                                                         \
+  "its `Block &b`; what is known at compile time is a field of the kernel"
 
 /// The name of a kernel whose type is spelled so by a compiler.
 PENSTOCK_EXPORT std::string kernelNameOf(std::string_view type);
@@ -188,7 +227,7 @@ template <class Arguments> class KernelOf;
 template <class... A> class KernelOf<std::tuple<A...>> {
 public:
   KernelOf() = default;
-  explicit KernelOf(detail::ExecutableRef executable) : executable(std::move(executable)) {}
+  explicit KernelOf(detail::ExecutableRef code) : executable(std::move(code)) {}
 
   /// Runs the kernel and waits for it; throws Error on a wrong launch or on a
   /// fault of the kernel.
@@ -231,6 +270,7 @@ template <class K> struct Compiled {
 };
 
 template <class K>
+  requires(detail::formOf<K> == detail::KernelForm::Kernel)
 Compiled<K> try_compile(K kernel, Target target, CompileOptions options = {}, Loc at = here()) {
   using Arguments = typename detail::FunctionTraits<K>::Arguments;
   auto source = detail::sourceOf(std::move(kernel),
@@ -243,12 +283,39 @@ Compiled<K> try_compile(K kernel, Target target, CompileOptions options = {}, Lo
 /// Compiles a kernel: a struct or lambda whose call operator takes a Block and
 /// typed arguments. Throws Error with everything that is wrong.
 template <class K>
+  requires(detail::formOf<K> == detail::KernelForm::Kernel)
 Kernel<K> compile(K kernel, Target target, CompileOptions options = {}, Loc at = here()) {
   Compiled<K> result = try_compile(std::move(kernel), target, std::move(options), at);
   if (!result)
     detail::raise(std::move(result.diagnostics));
   return std::move(result.kernel);
 }
+
+// What is no kernel is told why at the line of the call.
+template <class K>
+  requires(detail::formOf<K> == detail::KernelForm::TakesBlockByValue)
+PENSTOCK_MISTAKE(PENSTOCK_BLOCK_FORM)
+detail::NoKernel compile(const K &, Target, CompileOptions = {}, Loc = here());
+template <class K>
+  requires(detail::formOf<K> == detail::KernelForm::TakesBlockByValue)
+PENSTOCK_MISTAKE(PENSTOCK_BLOCK_FORM)
+detail::NoKernel try_compile(const K &, Target, CompileOptions = {}, Loc = here());
+template <class K>
+  requires(detail::formOf<K> == detail::KernelForm::TakesOtherTypes)
+PENSTOCK_MISTAKE(PENSTOCK_PARAMETER_FORM)
+detail::NoKernel compile(const K &, Target, CompileOptions = {}, Loc = here());
+template <class K>
+  requires(detail::formOf<K> == detail::KernelForm::TakesOtherTypes)
+PENSTOCK_MISTAKE(PENSTOCK_PARAMETER_FORM)
+detail::NoKernel try_compile(const K &, Target, CompileOptions = {}, Loc = here());
+template <class K>
+  requires(detail::formOf<K> == detail::KernelForm::IsNoKernel)
+PENSTOCK_MISTAKE(PENSTOCK_KERNEL_FORM)
+detail::NoKernel compile(const K &, Target, CompileOptions = {}, Loc = here());
+template <class K>
+  requires(detail::formOf<K> == detail::KernelForm::IsNoKernel)
+PENSTOCK_MISTAKE(PENSTOCK_KERNEL_FORM)
+detail::NoKernel try_compile(const K &, Target, CompileOptions = {}, Loc = here());
 
 } // namespace penstock
 

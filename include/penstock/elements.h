@@ -13,6 +13,8 @@
 #ifndef PENSTOCK_ELEMENTS_H
 #define PENSTOCK_ELEMENTS_H
 
+#include "penstock/export.h"
+
 #include <cstdint>
 #include <cstring>
 #include <type_traits>

@@ -108,7 +108,7 @@ struct Barrier {
 class Barriers {
 public:
   Barriers() = default;
-  explicit Barriers(detail::Ref ref) : ref(ref) {}
+  explicit Barriers(detail::Ref made) : ref(made) {}
   Barrier operator[](detail::IndexArg index) const { return {{ref, index.ref}}; }
   detail::Ref ref;
 };

@@ -20,7 +20,7 @@ namespace penstock::detail {
 template <class T> class List {
 public:
   constexpr List() = default;
-  constexpr List(T *first, size_t count) : first(first), count(count) {}
+  constexpr List(T *begin, size_t size) : first(begin), count(size) {}
   template <size_t N> constexpr List(T (&array)[N]) : first(array), count(N) {}
   /// Anything that keeps its elements in a row: vectors, arrays, other lists.
   template <class C, class = decltype(static_cast<T *>(std::declval<C &>().data()))>

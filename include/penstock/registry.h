@@ -81,9 +81,10 @@ Registration registrationOf(const char *name, std::vector<Field> fields, Loc at)
   result.fields = std::move(fields);
   result.make = []() -> void * { return new K(); };
   result.destroy = [](void *kernel) { delete static_cast<K *>(kernel); };
-  result.source = [](const void *kernel, const char *name, Loc at) {
+  result.source = [](const void *kernel, const char *called, Loc where) {
     using Arguments = typename FunctionTraits<K>::Arguments;
-    return sourceOf(*static_cast<const K *>(kernel), name, static_cast<Arguments *>(nullptr), at);
+    return sourceOf(*static_cast<const K *>(kernel), called, static_cast<Arguments *>(nullptr),
+                    where);
   };
   return result;
 }
@@ -115,6 +116,14 @@ Registration registrationOf(const char *name, std::vector<Field> fields, Loc at)
 
 /// PENSTOCK_KERNEL(Type, fields...): registers a kernel under its type's name.
 #define PENSTOCK_KERNEL(KERNEL, ...)                                                               \
+  static_assert(::penstock::detail::formOf<KERNEL> !=                                              \
+                    ::penstock::detail::KernelForm::TakesBlockByValue,                             \
+                PENSTOCK_BLOCK_FORM);                                                              \
+  static_assert(::penstock::detail::formOf<KERNEL> !=                                              \
+                    ::penstock::detail::KernelForm::TakesOtherTypes,                               \
+                PENSTOCK_PARAMETER_FORM);                                                          \
+  static_assert(::penstock::detail::formOf<KERNEL> != ::penstock::detail::KernelForm::IsNoKernel,  \
+                PENSTOCK_KERNEL_FORM);                                                             \
   [[maybe_unused]] static const int penstock_registered_##KERNEL =                                 \
       ::penstock::detail::registerKernel(::penstock::detail::registrationOf<KERNEL>(               \
           #KERNEL, {PENSTOCK_FIELDS(KERNEL __VA_OPT__(, ) __VA_ARGS__)}, ::penstock::here()))

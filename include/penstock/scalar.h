@@ -71,7 +71,7 @@ template <class T> struct ScalarArg {
   ScalarArg(const Var<T> &value, Loc at = here());
   template <class A>
     requires isLiteralOf<A, T>
-  ScalarArg(A value, Loc at = here()) : ref(literalOf<T>(value, at)), at(at) {}
+  ScalarArg(A value, Loc where = here()) : ref(literalOf<T>(value, where)), at(where) {}
   template <class U>
     requires convertsTo<U, T>
   ScalarArg(const Scalar<U> &value, Loc at = here());
@@ -79,6 +79,104 @@ template <class T> struct ScalarArg {
     requires convertsTo<U, T>
   ScalarArg(const Var<U> &value, Loc at = here());
 };
+
+/// The element type of a value of the kernel; void for anything else. Scalars widen, values for
+/// each element do not.
+template <class V> struct OperandOf {
+  using type = void;
+  static constexpr bool isScalar = false;
+};
+template <class T> struct OperandOf<Scalar<T>> {
+  using type = T;
+  static constexpr bool isScalar = true;
+};
+template <class T> struct OperandOf<Var<T>> : OperandOf<Scalar<T>> {};
+
+template <class From, class To> constexpr bool mustBeCast() {
+  if constexpr (std::is_same_v<typename OperandOf<From>::type, void>)
+    return std::is_arithmetic_v<From> && !isLiteralOf<From, To>;
+  else
+    return !std::is_same_v<typename OperandOf<From>::type, To> &&
+           !(OperandOf<From>::isScalar && convertsTo<typename OperandOf<From>::type, To>);
+}
+
+/// What a value of another type says that stands for a T.
+#define PENSTOCK_NEEDS_CAST                                                                        \
+  PENSTOCK_MISTAKE("the value has another element type, which is not converted by itself; use "    \
+                   "cast<T>(x)")
+
+/// A parameter of type T, which explains what it does not take. Operators cannot have it: what
+/// one does not take, another may.
+template <class T> struct ScalarParameter : ScalarArg<T> {
+  using ScalarArg<T>::ScalarArg;
+  ScalarParameter(const ScalarArg<T> &argument) : ScalarArg<T>(argument) {}
+  template <class V>
+    requires(mustBeCast<V, T>())
+  PENSTOCK_NEEDS_CAST ScalarParameter(const V &value, Loc at = here());
+};
+
+/// Whether an operator has no common type for two operands.
+template <class A, class B> constexpr bool differ() {
+  using X = typename OperandOf<A>::type;
+  using Y = typename OperandOf<B>::type;
+  if constexpr (!std::is_same_v<X, void> && !std::is_same_v<Y, void>)
+    return mustBeCast<A, Y>() && mustBeCast<B, X>();
+  else if constexpr (!std::is_same_v<X, void>)
+    return mustBeCast<B, X>();
+  else if constexpr (!std::is_same_v<Y, void>)
+    return mustBeCast<A, Y>();
+  else
+    return false;
+}
+template <class A, class B>
+concept Differ = differ<A, B>();
+
+/// What such an operator would give, so that nothing else is wrong.
+template <class A, class B>
+using OneOf = std::conditional_t<std::is_same_v<typename OperandOf<A>::type, void>, B, A>;
+
+#define PENSTOCK_DIFFERENT_OPERANDS                                                                \
+  PENSTOCK_MISTAKE("the operands have different element types; convert one of them with "          \
+                   "cast<T>(x)")
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS OneOf<A, B> operator+(const A &, const B &);
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS OneOf<A, B> operator-(const A &, const B &);
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS OneOf<A, B> operator*(const A &, const B &);
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS OneOf<A, B> operator/(const A &, const B &);
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS OneOf<A, B> operator%(const A &, const B &);
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS Scalar<bool> operator==(const A &, const B &);
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS Scalar<bool> operator!=(const A &, const B &);
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS Scalar<bool> operator<(const A &, const B &);
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS Scalar<bool> operator<=(const A &, const B &);
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS Scalar<bool> operator>(const A &, const B &);
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS Scalar<bool> operator>=(const A &, const B &);
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS OneOf<A, B> min(const A &, const B &);
+template <class A, class B>
+  requires Differ<A, B>
+PENSTOCK_DIFFERENT_OPERANDS OneOf<A, B> max(const A &, const B &);
 
 /// Bool, as a name that is looked up only when it is complete.
 template <class T> struct ConditionOf {
@@ -105,39 +203,71 @@ public:
   friend Scalar<T> operator<<(Arg a, Arg b) { return Scalar<T>(apply(Op::Shl, a, b)); }
   friend Scalar<T> operator>>(Arg a, Arg b) { return Scalar<T>(apply(Op::Shr, a, b)); }
   friend Scalar<T> operator-(Arg a) { return Scalar<T>(unary(Op::Neg, a.ref, a.at)); }
-  friend Condition operator==(Arg a, Arg b) { return Condition(apply(Op::Eq, a, b)); }
-  friend Condition operator!=(Arg a, Arg b) { return Condition(apply(Op::Ne, a, b)); }
-  friend Condition operator<(Arg a, Arg b) { return Condition(apply(Op::Lt, a, b)); }
-  friend Condition operator<=(Arg a, Arg b) { return Condition(apply(Op::Le, a, b)); }
-  friend Condition operator>(Arg a, Arg b) { return Condition(apply(Op::Gt, a, b)); }
-  friend Condition operator>=(Arg a, Arg b) { return Condition(apply(Op::Ge, a, b)); }
+  friend Condition operator==(Arg a, Arg b) { return Condition(apply(Op::Eq, a, b), a.at); }
+  friend Condition operator!=(Arg a, Arg b) { return Condition(apply(Op::Ne, a, b), a.at); }
+  friend Condition operator<(Arg a, Arg b) { return Condition(apply(Op::Lt, a, b), a.at); }
+  friend Condition operator<=(Arg a, Arg b) { return Condition(apply(Op::Le, a, b), a.at); }
+  friend Condition operator>(Arg a, Arg b) { return Condition(apply(Op::Gt, a, b), a.at); }
+  friend Condition operator>=(Arg a, Arg b) { return Condition(apply(Op::Ge, a, b), a.at); }
   friend Scalar<T> min(Arg a, Arg b) { return Scalar<T>(apply(Op::Min, a, b)); }
   friend Scalar<T> max(Arg a, Arg b) { return Scalar<T>(apply(Op::Max, a, b)); }
 };
 
 /// Conditions combine by logic, not by arithmetic. The functions are friends and
-/// nothing else, so that they do not compete with those of masks (tile.h).
+/// nothing else, so that they do not compete with those of masks (tile.h). They
+/// take conditions by value, which fits better than C++'s own && of two bools; a
+/// condition knows where it was copied to, which is here.
 template <class T> class ScalarLogic {
   using Arg = ScalarArg<T>;
   using Condition = typename ConditionOf<T>::type;
-  static Condition apply(Op op, const Arg &a, const Arg &b) {
-    return Condition(binary(op, false, a.ref, b.ref, a.at));
+  static Condition apply(Op op, const Condition &a, const Condition &b) {
+    return Condition(binary(op, false, a.ref, b.ref, a.at), a.at);
   }
 
 public:
-  friend Condition operator&&(Arg a, Arg b) { return apply(Op::And, a, b); }
-  friend Condition operator||(Arg a, Arg b) { return apply(Op::Or, a, b); }
-  friend Condition operator==(Arg a, Arg b) { return apply(Op::Eq, a, b); }
-  friend Condition operator!=(Arg a, Arg b) { return apply(Op::Ne, a, b); }
-  friend Condition operator!(Arg a) { return Condition(unary(Op::Not, a.ref, a.at)); }
+  friend Condition operator&&(Condition a, Condition b) { return apply(Op::And, a, b); }
+  friend Condition operator&&(Condition a, bool b) { return apply(Op::And, a, {b, a.at}); }
+  friend Condition operator&&(bool a, Condition b) { return apply(Op::And, {a, b.at}, b); }
+  friend Condition operator||(Condition a, Condition b) { return apply(Op::Or, a, b); }
+  friend Condition operator||(Condition a, bool b) { return apply(Op::Or, a, {b, a.at}); }
+  friend Condition operator||(bool a, Condition b) { return apply(Op::Or, {a, b.at}, b); }
+  friend Condition operator!(Condition a) { return Condition(unary(Op::Not, a.ref, a.at), a.at); }
+  friend Condition operator==(Arg a, Arg b) {
+    return Condition(binary(Op::Eq, false, a.ref, b.ref, a.at), a.at);
+  }
+  friend Condition operator!=(Arg a, Arg b) {
+    return Condition(binary(Op::Ne, false, a.ref, b.ref, a.at), a.at);
+  }
 };
 template <> class ScalarOps<bool> : public ScalarLogic<bool> {};
+
+#define PENSTOCK_NOT_ASSIGNED                                                                      \
+  PENSTOCK_MISTAKE("a scalar of the kernel does not change; make it a `Var<T>`, which does "       \
+                   "(`Var<int64_t>` for an Index)")
+#define PENSTOCK_NOT_A_BOOL                                                                        \
+  PENSTOCK_MISTAKE("a value of the kernel is not known while the kernel is recorded; use "         \
+                   "`b.when(condition, [&] {..})` for an `if`, `select(c, x, y)` for `c ? x : y`")
+
+/// What looks like a change of a scalar.
+template <class S> class Unchanging {
+public:
+  template <class V> PENSTOCK_NOT_ASSIGNED S &operator+=(const V &);
+  template <class V> PENSTOCK_NOT_ASSIGNED S &operator-=(const V &);
+  template <class V> PENSTOCK_NOT_ASSIGNED S &operator*=(const V &);
+  template <class V> PENSTOCK_NOT_ASSIGNED S &operator/=(const V &);
+  template <class V> PENSTOCK_NOT_ASSIGNED S &operator%=(const V &);
+  PENSTOCK_NOT_ASSIGNED S &operator++();
+  PENSTOCK_NOT_ASSIGNED S operator++(int);
+  PENSTOCK_NOT_ASSIGNED S &operator--();
+  PENSTOCK_NOT_ASSIGNED S operator--(int);
+};
 
 } // namespace detail
 
 /// A value of the kernel. There is no assignment: a second value is a second
 /// C++ variable, and what changes from iteration to iteration is a Var.
-template <class T> class Scalar : public detail::ScalarOps<T> {
+template <class T>
+class Scalar : public detail::ScalarOps<T>, public detail::Unchanging<Scalar<T>> {
   static_assert(detail::ElementOf<T>::known,
                 "a scalar is an index, a bool, an integer or a floating-point "
                 "type of penstock/elements.h");
@@ -147,8 +277,10 @@ public:
 
   Scalar() = default;
   Scalar(const Scalar &) = default;
-  Scalar &operator=(const Scalar &) = delete;
-  explicit Scalar(detail::Ref ref) : ref(ref) {}
+  PENSTOCK_NOT_ASSIGNED Scalar &operator=(const Scalar &);
+  template <class V> PENSTOCK_NOT_ASSIGNED Scalar &operator=(const V &);
+  PENSTOCK_NOT_A_BOOL explicit operator bool() const;
+  explicit Scalar(detail::Ref made) : ref(made) {}
   template <class A>
     requires detail::isLiteralOf<A, T>
   Scalar(A value, Loc at = here()) : ref(detail::literalOf<T>(value, at)) {}
@@ -156,8 +288,35 @@ public:
     requires detail::convertsTo<U, T>
   Scalar(const Scalar<U> &value, Loc at = here())
       : ref(detail::convert(value.ref, detail::ElementOf<T>::value, detail::isUnsigned<U>, at)) {}
+  template <class V>
+    requires(detail::mustBeCast<V, T>())
+  PENSTOCK_NEEDS_CAST Scalar(const V &value, Loc at = here());
 
   detail::Ref ref;
+};
+
+/// A condition of the kernel. It remembers where it was made or copied, for the
+/// operators that take it by value.
+template <>
+class Scalar<bool> : public detail::ScalarOps<bool>, public detail::Unchanging<Scalar<bool>> {
+public:
+  using value_type = bool;
+
+  Scalar() = default;
+  Scalar(const Scalar &other, Loc where = here()) : ref(other.ref), at(where) {}
+  PENSTOCK_NOT_ASSIGNED Scalar &operator=(const Scalar &);
+  template <class V> PENSTOCK_NOT_ASSIGNED Scalar &operator=(const V &);
+  PENSTOCK_NOT_A_BOOL explicit operator bool() const;
+  explicit Scalar(detail::Ref made, Loc where = here()) : ref(made), at(where) {}
+  template <class A>
+    requires detail::isLiteralOf<A, bool>
+  Scalar(A value, Loc where = here()) : ref(detail::literalOf<bool>(value, where)), at(where) {}
+  template <class V>
+    requires(detail::mustBeCast<V, bool>())
+  PENSTOCK_NEEDS_CAST Scalar(const V &value, Loc where = here());
+
+  detail::Ref ref;
+  Loc at;
 };
 
 /// A mutable scalar: one element of storage of the block.
@@ -165,46 +324,54 @@ template <class T> class Var : public detail::ScalarOps<T> {
 public:
   using value_type = T;
 
-  Var(Block &b, detail::ScalarArg<T> initial, Loc at = here());
+  Var(Block &b, detail::ScalarParameter<T> initial, Loc at = here());
   Var(const Var &) = delete;
   Var &operator=(const Var &other) { return *this = Scalar<T>(other); }
-  Var &operator=(detail::ScalarArg<T> value) {
-    detail::store(value.ref, slot, {}, value.at);
-    return *this;
-  }
+  Var &operator=(detail::ScalarParameter<T> value) { return set(value.ref, value.at); }
   operator Scalar<T>() const { return Scalar<T>(detail::load(slot, {}, at)); }
 
-  Var &operator+=(detail::ScalarArg<T> v) { return *this = *this + v; }
-  Var &operator-=(detail::ScalarArg<T> v) { return *this = *this - v; }
-  Var &operator*=(detail::ScalarArg<T> v) { return *this = *this * v; }
-  Var &operator^=(detail::ScalarArg<T> v) { return *this = *this ^ v; }
-  Var &operator|=(detail::ScalarArg<T> v) { return *this = *this | v; }
-  Var &operator&=(detail::ScalarArg<T> v) { return *this = *this & v; }
+  Var &operator+=(detail::ScalarParameter<T> v) { return update(detail::Op::Add, v); }
+  Var &operator-=(detail::ScalarParameter<T> v) { return update(detail::Op::Sub, v); }
+  Var &operator*=(detail::ScalarParameter<T> v) { return update(detail::Op::Mul, v); }
+  Var &operator^=(detail::ScalarParameter<T> v) { return update(detail::Op::Xor, v); }
+  Var &operator|=(detail::ScalarParameter<T> v) { return update(detail::Op::Or, v); }
+  Var &operator&=(detail::ScalarParameter<T> v) { return update(detail::Op::And, v); }
 
   detail::Ref slot;
 
 private:
+  Var &set(detail::Ref value, Loc where) {
+    detail::store(value, slot, {}, where);
+    return *this;
+  }
+  /// All at the line of the update, not of this header.
+  Var &update(detail::Op op, const detail::ScalarArg<T> &value) {
+    detail::Ref old = detail::load(slot, {}, value.at);
+    return set(detail::binary(op, detail::isUnsigned<T>, old, value.ref, value.at), value.at);
+  }
+
   Loc at;
 };
 
 namespace detail {
 
 template <class T>
-ScalarArg<T>::ScalarArg(const Scalar<T> &value, Loc at) : ref(value.ref), at(at) {}
+ScalarArg<T>::ScalarArg(const Scalar<T> &value, Loc where) : ref(value.ref), at(where) {}
 template <class T>
-ScalarArg<T>::ScalarArg(const Var<T> &value, Loc at) : ref(load(value.slot, {}, at)), at(at) {}
-template <class T>
-template <class U>
-  requires convertsTo<U, T>
-ScalarArg<T>::ScalarArg(const Scalar<U> &value, Loc at)
-    : ref(convert(value.ref, ElementOf<T>::value, isUnsigned<U>, at)), at(at) {}
+ScalarArg<T>::ScalarArg(const Var<T> &value, Loc where)
+    : ref(load(value.slot, {}, where)), at(where) {}
 template <class T>
 template <class U>
   requires convertsTo<U, T>
-ScalarArg<T>::ScalarArg(const Var<U> &value, Loc at)
-    : ScalarArg(Scalar<U>(load(value.slot, {}, at)), at) {}
+ScalarArg<T>::ScalarArg(const Scalar<U> &value, Loc where)
+    : ref(convert(value.ref, ElementOf<T>::value, isUnsigned<U>, where)), at(where) {}
+template <class T>
+template <class U>
+  requires convertsTo<U, T>
+ScalarArg<T>::ScalarArg(const Var<U> &value, Loc where)
+    : ScalarArg(Scalar<U>(load(value.slot, {}, where)), where) {}
 
-using IndexArg = ScalarArg<index_t>;
+using IndexArg = ScalarParameter<index_t>;
 
 } // namespace detail
 

@@ -31,15 +31,23 @@ template <class T> struct ExprArg {
 
   ExprArg(const Expr<T> &value, Loc at = here());
   template <int R> ExprArg(const Tile<T, R> &value, Loc at = here());
-  ExprArg(const Scalar<T> &value, Loc at = here()) : ref(value.ref), at(at) {}
-  ExprArg(const Var<T> &value, Loc at = here()) : ref(ScalarArg<T>(value, at).ref), at(at) {}
+  ExprArg(const Scalar<T> &value, Loc where = here()) : ref(value.ref), at(where) {}
+  ExprArg(const Var<T> &value, Loc where = here())
+      : ref(ScalarArg<T>(value, where).ref), at(where) {}
   template <class A>
     requires isLiteralOf<A, T>
-  ExprArg(A value, Loc at = here()) : ref(literalOf<T>(value, at)), at(at) {}
+  ExprArg(A value, Loc where = here()) : ref(literalOf<T>(value, where)), at(where) {}
   template <class U>
     requires convertsTo<U, T>
-  ExprArg(const Scalar<U> &value, Loc at = here()) : ref(ScalarArg<T>(value, at).ref), at(at) {}
+  ExprArg(const Scalar<U> &value, Loc where = here())
+      : ref(ScalarArg<T>(value, where).ref), at(where) {}
 };
+
+template <class T> struct OperandOf<Expr<T>> {
+  using type = T;
+  static constexpr bool isScalar = false;
+};
+template <class T, int R> struct OperandOf<Tile<T, R>> : OperandOf<Expr<T>> {};
 
 template <class T> struct ExprConditionOf {
   using type = Expr<bool>;
@@ -125,7 +133,7 @@ using CommonElement = std::conditional_t<std::is_arithmetic_v<A>, typename Value
 template <class T> class Expr : public detail::ExprOps<T> {
 public:
   using value_type = T;
-  explicit Expr(detail::Ref ref) : ref(ref) {}
+  explicit Expr(detail::Ref made) : ref(made) {}
   detail::Ref ref;
 };
 
@@ -137,7 +145,7 @@ public:
   static constexpr int rank = R;
 
   Tile() = default;
-  explicit Tile(detail::Ref ref) : ref(ref) {}
+  explicit Tile(detail::Ref made) : ref(made) {}
 
   /// Names the tile in messages; by default it has the variable's name.
   const Tile &named(std::string_view text, Loc at = here()) const {
@@ -224,10 +232,12 @@ template <class To, class From, int R> Expr<To> cast(const Tile<From, R> &value,
 
 namespace detail {
 
-template <class T> ExprArg<T>::ExprArg(const Expr<T> &value, Loc at) : ref(value.ref), at(at) {}
+template <class T>
+ExprArg<T>::ExprArg(const Expr<T> &value, Loc where) : ref(value.ref), at(where) {}
 template <class T>
 template <int R>
-ExprArg<T>::ExprArg(const Tile<T, R> &value, Loc at) : ref(elements(value.ref, {}, at)), at(at) {}
+ExprArg<T>::ExprArg(const Tile<T, R> &value, Loc where)
+    : ref(elements(value.ref, {}, where)), at(where) {}
 
 } // namespace detail
 
@@ -266,7 +276,7 @@ public:
   static constexpr int rank = R;
   static constexpr Access access = A;
 
-  explicit Tensor(detail::Ref ref) : ref(ref) {}
+  explicit Tensor(detail::Ref argument) : ref(argument) {}
 
   Index size(int dim, Loc at = here()) const { return Index(detail::size(ref, dim, at)); }
   std::array<Index, R> sizes(Loc at = here()) const {

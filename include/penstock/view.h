@@ -22,13 +22,21 @@ template <class T, int R> struct TensorView {
   std::array<int64_t, R> strides = {};
 
   TensorView() = default;
-  TensorView(T *data, std::array<int64_t, R> sizes, std::array<int64_t, R> strides)
-      : data(data), sizes(sizes), strides(strides) {}
+  TensorView(T *first, std::array<int64_t, R> extents, std::array<int64_t, R> steps)
+      : data(first), sizes(extents), strides(steps) {}
   /// What may be written may also be read.
   template <class U>
     requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
   TensorView(const TensorView<U, R> &other)
       : data(other.data), sizes(other.sizes), strides(other.strides) {}
+  template <class U, int S>
+    requires(S != R || !std::is_same_v<std::remove_const_t<U>, std::remove_const_t<T>>)
+  PENSTOCK_MISTAKE("the tensor's element type or rank is not that of the kernel's parameter")
+  TensorView(const TensorView<U, S> &);
+  template <class U>
+    requires(std::is_same_v<U, const T>)
+  PENSTOCK_MISTAKE("the kernel writes this tensor: it must not be const")
+  TensorView(const TensorView<U, R> &);
 };
 
 /// A contiguous tensor at \p data.

@@ -1,0 +1,15 @@
+//===- advanced-index.cpp - An index that is advanced ---------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include <penstock/penstock.h>
+
+using namespace penstock;
+
+void kernel(Block &b, Index n) {
+  Index offset = n;
+  for (Index k : b.range(n))
+    offset += 32; // FIRST ERROR: Var<
+}

@@ -1,0 +1,17 @@
+//===- block-by-value.cpp - A kernel that takes its block by value --------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include <penstock/penstock.h>
+
+using namespace penstock;
+
+struct Copy {
+  void operator()(Block b, In<f32, 1> x, Out<f32, 1> y) const;
+};
+
+void run() {
+  auto kernel = compile(Copy{}, Target::native()); // FIRST ERROR: `Block &b`
+}
