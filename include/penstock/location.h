@@ -22,10 +22,12 @@ struct Loc {
   unsigned line = 0;
   /// The recording whose block was called; 0 for what belongs to no block.
   unsigned recorder = 0;
+  /// As the compiler counts it: of the name that is called, or of its parenthesis.
+  unsigned column = 0;
 };
 
 constexpr Loc here(std::source_location at = std::source_location::current()) {
-  return {at.file_name(), at.line(), 0};
+  return {at.file_name(), at.line(), 0, at.column()};
 }
 
 } // namespace penstock

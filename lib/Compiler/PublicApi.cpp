@@ -41,7 +41,7 @@ detail::ExecutableRef::~ExecutableRef() {
 
 std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> arguments,
                                        const LaunchOptions &options, Loc at) {
-  SourcePlace place{at.file, at.line, 0};
+  SourcePlace place{at.file, at.line, at.column};
   if (!kernel) {
     Diagnostic d;
     d.code = EmptyValue;

@@ -41,9 +41,9 @@ public:
     out += ": ";
   }
 
-  /// The source line with a caret. Compilers disagree on columns, so the caret
-  /// stands at the first character that is not white space unless a column is
-  /// known.
+  /// The source line with a caret: at the start of the call or word that the
+  /// column belongs to, or at the first character that is not white space if no
+  /// column is known.
   void quote(const SourcePlace &at, const std::string &label) {
     auto text = at.line ? (options.sourceLine ? options.sourceLine(at.file, at.line)
                                               : readSourceLine(at.file, at.line))
@@ -57,7 +57,7 @@ public:
     if (number.size() < 5)
       number.insert(0, 5 - number.size(), ' ');
     out += number + " | " + *text + "\n";
-    size_t caret = at.column ? at.column - 1 : text->find_first_not_of(" \t");
+    size_t caret = at.column ? startOfCall(*text, at.column - 1) : text->find_first_not_of(" \t");
     caret = std::min(caret == std::string::npos ? 0 : caret, text->size());
     std::string margin = text->substr(0, caret);
     std::replace_if(margin.begin(), margin.end(), [](char c) { return c != '\t'; }, ' ');

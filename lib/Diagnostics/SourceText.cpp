@@ -57,4 +57,63 @@ std::optional<std::string> readSourceLine(const std::string &file, uint32_t line
   return found->second[line - 1];
 }
 
+static bool isOfName(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// The position of the bracket that the one before \p end closes; \p end if there is none.
+static size_t openingOf(std::string_view line, size_t end, char open, char close) {
+  size_t depth = 0;
+  for (size_t at = end; at-- > 0;) {
+    if (line[at] == close)
+      ++depth;
+    else if (line[at] == open && --depth == 0)
+      return at;
+  }
+  return end;
+}
+
+/// The start of the name, with its template arguments, that ends before \p end.
+static size_t startOfName(std::string_view line, size_t end) {
+  if (end > 0 && line[end - 1] == '>' && !(end > 1 && line[end - 2] == '-'))
+    end = openingOf(line, end, '<', '>');
+  while (end > 0 && isOfName(line[end - 1]))
+    --end;
+  return end;
+}
+
+size_t startOfCall(std::string_view line, size_t column) {
+  if (column >= line.size())
+    return column;
+  size_t at = column;
+  if (line[at] == '(') {
+    at = startOfName(line, at);
+    if (at == column)
+      return column;
+  } else if (!isOfName(line[at])) {
+    return column;
+  }
+  // What the called member is a member of: names, calls and elements.
+  while (true) {
+    std::string_view before = line.substr(0, at);
+    size_t end = before.ends_with("->") || before.ends_with("::") ? at - 2
+                 : before.ends_with(".")                          ? at - 1
+                                                                  : at;
+    if (end == at)
+      return at;
+    size_t start = end;
+    while (start > 0 && (line[start - 1] == ')' || line[start - 1] == ']')) {
+      bool call = line[start - 1] == ')';
+      size_t opened = openingOf(line, start, call ? '(' : '[', call ? ')' : ']');
+      if (opened == start)
+        return at;
+      start = opened;
+    }
+    start = startOfName(line, start);
+    if (start == end)
+      return at;
+    at = start;
+  }
+}
+
 } // namespace penstock

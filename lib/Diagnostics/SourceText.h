@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace penstock {
 
@@ -17,6 +18,11 @@ namespace penstock {
 /// value where the file cannot be read (a program that was moved away from its
 /// sources) or has no such line.
 std::optional<std::string> readSourceLine(const std::string &file, uint32_t line);
+
+/// The start of the call that a column of a line of C++ belongs to. Compilers give the column of
+/// the called name (clang) or of its opening parenthesis (g++); in `x = b.load(t, i)` both become
+/// that of `b`. Any other column stays. All start at 0.
+size_t startOfCall(std::string_view line, size_t column);
 
 } // namespace penstock
 

@@ -68,7 +68,7 @@ void Recorder::endListening() {
 void Recorder::reportStray(Loc at) {
   penstock::Diagnostic d;
   d.code = StrayCall;
-  d.place = {at.file, at.line, 0};
+  d.place = {at.file, at.line, at.column};
   {
     std::lock_guard lock(live().mutex);
     if (auto found = live().byId.find(at.recorder); found != live().byId.end()) {
@@ -361,7 +361,7 @@ Type Recorder::typeOf(const Entry &entry) {
 void Recorder::error(DiagnosticCode code, Loc at, std::string message, std::string help) {
   penstock::Diagnostic diagnostic;
   diagnostic.code = code;
-  diagnostic.place = {at.file, at.line, 0};
+  diagnostic.place = {at.file, at.line, at.column};
   diagnostic.message = std::move(message);
   if (!help.empty())
     diagnostic.helps.push_back(std::move(help));
@@ -373,12 +373,12 @@ Location Recorder::locationOf(Loc at) {
   ++recorded;
   if (!at.line)
     return UnknownLoc::get(context);
-  return FileLineColLoc::get(context, at.file, at.line, 0);
+  return FileLineColLoc::get(context, at.file, at.line, at.column);
 }
 
 void Recorder::noteLast(penstock::Diagnostic &diagnostic, std::string message) {
   if (last.line)
-    diagnostic.notes.push_back({{last.file, last.line, 0}, std::move(message), ""});
+    diagnostic.notes.push_back({{last.file, last.line, last.column}, std::move(message), ""});
 }
 
 bool Recorder::verify(Operation *op) {

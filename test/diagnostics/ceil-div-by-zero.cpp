@@ -23,4 +23,4 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: ceil-div-by-zero.cpp:14: error PS1111: `ceil_div` divides by 0; the divisor must be positive
 // EXPECT:    14 |     auto i = b.grid(ceil_div(X.size(0), block));
-// EXPECT:       |     ^
+// EXPECT:       |                              ^

@@ -22,4 +22,4 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: divmod-by-zero.cpp:15: error PS1111: `fast_divmod` divides by 0; the divisor must be positive
 // EXPECT:    15 |     auto [row, column] = fast_divmod(i, width);
-// EXPECT:       |     ^
+// EXPECT:       |                                      ^

@@ -21,5 +21,5 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: divmod-not-launch-constant.cpp:14: error PS1110: the divisor of `fast_divmod` must be the same for the whole launch, but it is computed from values that only exist inside a block
 // EXPECT:    14 |     auto [row, column] = fast_divmod(i, width);
-// EXPECT:       |     ^
+// EXPECT:       |                                      ^
 // EXPECT:   help: compute it from the kernel's arguments: sizes, scalar arguments and constants; or use / and %

@@ -20,5 +20,5 @@ WRONG_PROGRAM { compile(Copy{}, Target::native(), {.fix = {{"N", 8192}}}); }
 
 // EXPECT: fix-unknown-size.cpp:19: error PS1007: `fix` names the size `N`, which the signature does not have
 // EXPECT:    19 | WRONG_PROGRAM { compile(Copy{}, Target::native(), {.fix = {{"N", 8192}}}); }
-// EXPECT:       | ^
+// EXPECT:       |                 ^
 // EXPECT:   help: the signature is "X[M] -> Y[M]"

@@ -18,5 +18,5 @@ WRONG_PROGRAM { compile(Copy{}, Target::native(), {.fix = {{"N", 8192}}}); }
 
 // EXPECT: fix-without-signature.cpp:17: error PS1007: `fix` names the size `N`, but the kernel has no signature
 // EXPECT:    17 | WRONG_PROGRAM { compile(Copy{}, Target::native(), {.fix = {{"N", 8192}}}); }
-// EXPECT:       | ^
+// EXPECT:       |                 ^
 // EXPECT:   help: give it one, as in: static constexpr auto signature = "A[M,K] -> C[M]";

@@ -22,5 +22,5 @@ WRONG_PROGRAM { compile(Ragged{}, Target::native()); }
 
 // EXPECT: grid-from-loaded-value.cpp:13: error PS1110: extent 0 of the grid must be the same for the whole launch, but it is computed from values that only exist inside a block
 // EXPECT:    13 |     auto i = b.grid(ceil_div(length, 64));
-// EXPECT:       |     ^
+// EXPECT:       |              ^
 // EXPECT:   help: compute it from the kernel's arguments: sizes, scalar arguments and constants

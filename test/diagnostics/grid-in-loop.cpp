@@ -23,5 +23,5 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: grid-in-loop.cpp:14: error PS1109: the grid is stated inside a loop or condition
 // EXPECT:    14 |       auto j = b.grid(ceil_div(X.size(1), 16));
-// EXPECT:       |       ^
+// EXPECT:       |                ^
 // EXPECT:   help: call `grid` once, at the start of the kernel

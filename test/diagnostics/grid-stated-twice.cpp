@@ -22,8 +22,8 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: grid-stated-twice.cpp:13: error PS1109: the grid is stated a second time
 // EXPECT:    13 |     auto bn = b.grid(ceil_div(X.size(1), 16));
-// EXPECT:       |     ^
+// EXPECT:       |               ^
 // EXPECT: grid-stated-twice.cpp:12: note: the first time is here
 // EXPECT:    12 |     auto bm = b.grid(ceil_div(X.size(0), 16));
-// EXPECT:       |     ^
+// EXPECT:       |               ^
 // EXPECT:   help: a kernel has one grid; state all its extents in one call

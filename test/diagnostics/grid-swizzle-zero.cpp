@@ -23,5 +23,5 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: grid-swizzle-zero.cpp:14: error PS1109: the groups of a swizzled grid are 0 wide; they must be at least 1 and at most 2^20
 // EXPECT:    14 |     auto [bm, bn] = b.grid(ceil_div(X.size(0), 16), ceil_div(X.size(1), 16), swizzled(group));
-// EXPECT:       |     ^
+// EXPECT:       |                     ^
 // EXPECT:   help: leave swizzled(..) out for a grid in plain order

@@ -30,7 +30,7 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: kernel-throws.cpp:29: error PS1008: the kernel function threw while it was recorded: the width must be a multiple of 16
 // EXPECT:    29 | WRONG_PROGRAM { compile(Program{}, Target::native()); }
-// EXPECT:       | ^
+// EXPECT:       |                 ^
 // EXPECT: kernel-throws.cpp:20: note: this was recorded last before it threw
 // EXPECT:    20 |     for (Index i : b.range(0, X.size(0), 16)) {
-// EXPECT:       |     ^
+// EXPECT:       |                    ^

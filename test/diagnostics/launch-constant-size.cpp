@@ -28,5 +28,5 @@ WRONG_PROGRAM {
 // EXPECT:       |   ^
 // EXPECT: launch-constant-size.cpp:22: note: `Rotate` was compiled here
 // EXPECT:    22 |   auto kernel = compile(Rotate{}, Target::interpreter());
-// EXPECT:       |   ^
+// EXPECT:       |                 ^
 // EXPECT:   help: its signature is "X[N,3] -> Y[N,3]"

@@ -17,5 +17,5 @@ WRONG_PROGRAM {
 // EXPECT:       |   ^
 // EXPECT: launch-last-stride.cpp:11: note: `CopyMatrix` was compiled here
 // EXPECT:    11 |   auto kernel = compile(CopyMatrix{}, Target::native());
-// EXPECT:       |   ^
+// EXPECT:       |                 ^
 // EXPECT:   help: pass a contiguous copy, or write the kernel for the transposed tensor

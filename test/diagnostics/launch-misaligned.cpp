@@ -19,5 +19,5 @@ WRONG_PROGRAM {
 // EXPECT:       |   ^
 // EXPECT: launch-misaligned.cpp:13: note: `CopyMatrix` was compiled here
 // EXPECT:    13 |   auto kernel = compile(CopyMatrix{}, Target::native());
-// EXPECT:       |   ^
+// EXPECT:       |                 ^
 // EXPECT:   help: pass memory that was allocated as f32

@@ -18,4 +18,4 @@ WRONG_PROGRAM {
 // EXPECT:       |   ^
 // EXPECT: launch-null-data.cpp:12: note: `CopyMatrix` was compiled here
 // EXPECT:    12 |   auto kernel = compile(CopyMatrix{}, Target::native());
-// EXPECT:       |   ^
+// EXPECT:       |                 ^

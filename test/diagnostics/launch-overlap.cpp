@@ -17,5 +17,5 @@ WRONG_PROGRAM {
 // EXPECT:       |   ^
 // EXPECT: launch-overlap.cpp:11: note: `CopyMatrix` was compiled here
 // EXPECT:    11 |   auto kernel = compile(CopyMatrix{}, Target::native());
-// EXPECT:       |   ^
+// EXPECT:       |                 ^
 // EXPECT:   help: give the kernel separate tensors, or one InOut tensor

@@ -17,5 +17,5 @@ WRONG_PROGRAM {
 // EXPECT:       |   ^
 // EXPECT: launch-self-overlap.cpp:11: note: `CopyMatrix` was compiled here
 // EXPECT:    11 |   auto kernel = compile(CopyMatrix{}, Target::native());
-// EXPECT:       |   ^
+// EXPECT:       |                 ^
 // EXPECT:   help: give every row memory of its own: a stride of at least 32 elements

@@ -17,5 +17,5 @@ WRONG_PROGRAM {
 // EXPECT:       |   ^
 // EXPECT: launch-size-mismatch.cpp:11: note: `CopyMatrix` was compiled here
 // EXPECT:    11 |   auto kernel = compile(CopyMatrix{}, Target::native());
-// EXPECT:       |   ^
+// EXPECT:       |                 ^
 // EXPECT:   help: its signature is "X[M,N] -> Y[M,N]"

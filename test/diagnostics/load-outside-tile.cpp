@@ -20,5 +20,5 @@ WRONG_PROGRAM { compile(Last{}, Target::native()); }
 
 // EXPECT: load-outside-tile.cpp:14: error PS1107: index 64 of dimension 0 lies outside of `x` (64 f32, local)
 // EXPECT:    14 |     b.store(Y.at(0), b.load(x, 64));
-// EXPECT:       |     ^
+// EXPECT:       |                      ^
 // EXPECT:   help: the last index there is 63

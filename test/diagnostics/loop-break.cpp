@@ -26,7 +26,7 @@ WRONG_PROGRAM { compile(Find{}, Target::native()); }
 
 // EXPECT: loop-break.cpp:15: error PS1001: the body of this loop was left before its end, by break or return
 // EXPECT:    15 |     for (Index i : b.range(0, X.size(0), 64)) {
-// EXPECT:       |     ^
+// EXPECT:       |                    ^
 // EXPECT: loop-break.cpp:17: note: this was recorded last before it was left
 // EXPECT:    17 |       b.copy(x, Y.at(i));
 // EXPECT:       |       ^

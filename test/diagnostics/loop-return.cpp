@@ -24,7 +24,7 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: loop-return.cpp:14: error PS1001: the body of this loop was left before its end, by break or return
 // EXPECT:    14 |       for (Index j : b.range(0, X.size(1), 16)) {
-// EXPECT:       |       ^
+// EXPECT:       |                      ^
 // EXPECT: loop-return.cpp:16: note: this was recorded last before it was left
 // EXPECT:    16 |         b.copy(x, Y.at(i, j));
 // EXPECT:       |         ^

@@ -20,5 +20,5 @@ WRONG_PROGRAM { compile(Scan{}, Target::native()); }
 
 // EXPECT: loop-step-negative.cpp:13: error PS1111: the step of a loop is -1; it must be positive
 // EXPECT:    13 |     for (Index i : b.range(N - 1, -1, -1))
-// EXPECT:       |     ^
+// EXPECT:       |                    ^
 // EXPECT:   help: to run backwards, count upwards and use end - 1 - i in the body

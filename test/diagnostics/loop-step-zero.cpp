@@ -24,4 +24,4 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: loop-step-zero.cpp:15: error PS1111: the step of a loop is 0; it must be positive
 // EXPECT:    15 |     for (Index i : b.range(0, X.size(0), step)) {
-// EXPECT:       |     ^
+// EXPECT:       |                    ^

@@ -21,4 +21,4 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: remainder-by-zero.cpp:15: error PS1111: an integer is divided by 0
 // EXPECT:    15 |       b.store(Y.at(i % slots), X.load(i));
-// EXPECT:       |       ^
+// EXPECT:       |                    ^

@@ -21,5 +21,5 @@ WRONG_PROGRAM { compile(Ring{}, Target::native()); }
 
 // EXPECT: ring-slot-outside.cpp:15: error PS1107: a slice of 1 element at 2 along dimension 0 lies outside of `ring` (2x16x16 f32, shared)
 // EXPECT:    15 |     b.copy(ring[2], Y.at(0, 0));
-// EXPECT:       |     ^
+// EXPECT:       |                 ^
 // EXPECT:   help: offset and size together are at most 2 there

@@ -22,4 +22,4 @@ WRONG_PROGRAM {
 
 // EXPECT: run-divided-by-zero-interpreted.cpp:12: error PS1403: division by zero
 // EXPECT:    12 |     b.store(Y.at(0), X.load(0) / count);
-// EXPECT:       |     ^
+// EXPECT:       |                      ^

@@ -26,4 +26,4 @@ WRONG_PROGRAM {
 
 // EXPECT: run-index-outside-interpreted.cpp:15: error PS1402: `load` at [8] is outside of `Table`: dimension 0 has size 8
 // EXPECT:    15 |     b.store(Y.at(i), Table.load(Ids.load(i)));
-// EXPECT:       |     ^ in block (2)
+// EXPECT:       |                                 ^ in block (2)

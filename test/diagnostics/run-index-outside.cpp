@@ -26,5 +26,5 @@ WRONG_PROGRAM {
 
 // EXPECT: run-index-outside.cpp:15: error PS1402: an element outside of `Table` (? f32, global) is read
 // EXPECT:    15 |     b.store(Y.at(i), Table.load(Ids.load(i)));
-// EXPECT:       |     ^
+// EXPECT:       |                                 ^
 // EXPECT:   help: compile it for Target::interpreter() to see the index and the block

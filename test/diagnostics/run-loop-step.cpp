@@ -23,4 +23,4 @@ WRONG_PROGRAM {
 
 // EXPECT: run-loop-step.cpp:12: error PS1405: the step of a loop is not positive
 // EXPECT:    12 |     for (Index i : b.range(0, X.size(0), step))
-// EXPECT:       |     ^
+// EXPECT:       |                    ^

@@ -23,4 +23,4 @@ WRONG_PROGRAM {
 
 // EXPECT: run-negative-grid-interpreted.cpp:12: error PS1306: the grid is 1 x -28; its extents must not be negative, nor their product 2^31 or more
 // EXPECT:    12 |     auto [i, j] = b.grid(X.size(0), X.size(1) - 128);
-// EXPECT:       |     ^
+// EXPECT:       |                   ^

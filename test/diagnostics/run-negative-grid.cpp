@@ -23,4 +23,4 @@ WRONG_PROGRAM {
 
 // EXPECT: run-negative-grid.cpp:12: error PS1306: extent 0 of the grid of `Tail` is -28; it must not be negative
 // EXPECT:    12 |     auto i = b.grid(X.size(0) - 128);
-// EXPECT:       |     ^
+// EXPECT:       |              ^

@@ -26,7 +26,7 @@ WRONG_PROGRAM {
 
 // EXPECT: run-parallel-race.cpp:14: error PS1407: `load` reads `H` at [1] in body (3) of `parallel`, which body (1) writes
 // EXPECT:    14 |       auto old = H.load(ids.load(i));
-// EXPECT:       |       ^
+// EXPECT:       |                         ^
 // EXPECT: run-parallel-race.cpp:15: note: body (1) writes it here
 // EXPECT:    15 |       b.store(H.at(ids.load(i)), old + 1);
 // EXPECT:       |       ^

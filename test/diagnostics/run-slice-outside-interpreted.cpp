@@ -27,4 +27,4 @@ WRONG_PROGRAM {
 
 // EXPECT: run-slice-outside-interpreted.cpp:15: error PS1402: a slice of `ring` starts at 3 in dimension 0; it has size 1 and the dimension has size 3
 // EXPECT:    15 |     b.copy(X.at(block, 0), ring[block]);
-// EXPECT:       |     ^ in block (3)
+// EXPECT:       |                                 ^ in block (3)

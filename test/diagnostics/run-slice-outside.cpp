@@ -27,5 +27,5 @@ WRONG_PROGRAM {
 
 // EXPECT: run-slice-outside.cpp:15: error PS1402: a slice lies outside of `ring` (3x16 f32, shared)
 // EXPECT:    15 |       b.copy(X.at(i, 0), ring[i]);
-// EXPECT:       |       ^
+// EXPECT:       |                               ^
 // EXPECT:   help: compile it for Target::interpreter() to see the index and the block

@@ -23,5 +23,5 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: scalar-after-loop.cpp:17: error PS1002: the index was computed inside a loop, condition or statement that has ended
 // EXPECT:    17 |     b.store(Y.at(0), X.load(*last));
-// EXPECT:       |     ^
+// EXPECT:       |                             ^
 // EXPECT:   help: keep it in a tile or in a Var that is declared outside

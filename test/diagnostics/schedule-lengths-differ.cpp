@@ -22,4 +22,4 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: schedule-lengths-differ.cpp:13: error PS1200: `stage` has 3 entries and `order` has 2; each needs one per scheduled statement
 // EXPECT:    13 |     for (Index i : b.pipelined(X.size(0), {.stage = {0, 1, 1}, .order = {0, 1}})) {
-// EXPECT:       |     ^
+// EXPECT:       |                    ^

@@ -22,4 +22,4 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: schedule-only-order.cpp:13: error PS1213: `order` is given without `stage`; state both or neither
 // EXPECT:    13 |     for (Index i : b.pipelined(ceil_div(X.size(0), 64), {.order = {1, 0}})) {
-// EXPECT:       |     ^
+// EXPECT:       |                    ^

@@ -22,4 +22,4 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: schedule-only-stage.cpp:13: error PS1213: `stage` is given without `order`; state both or neither
 // EXPECT:    13 |     for (Index i : b.pipelined(ceil_div(X.size(0), 64), {.stage = {0, 1}})) {
-// EXPECT:       |     ^
+// EXPECT:       |                    ^

@@ -23,4 +23,4 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: schedule-stages-and-stage.cpp:14: error PS1214: `num_stages` cannot be combined with `stage` and `order`; the depth of a stated schedule is its largest stage + 1
 // EXPECT:    14 |     for (Index i : b.pipelined(ceil_div(X.size(0), 64), schedule)) {
-// EXPECT:       |     ^
+// EXPECT:       |                    ^

@@ -22,8 +22,8 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: schedule-versions-do-not-fit.cpp:13: error PS1218: the versions of this loop need 2621440 KiB of shared memory; there are 2097152 KiB
 // EXPECT:    13 |     for (Index i : b.pipelined(ceil_div(X.size(0), 4096), {.num_stages = 40})) {
-// EXPECT:       |     ^
+// EXPECT:       |                    ^
 // EXPECT: schedule-versions-do-not-fit.cpp:12: note: `x` takes 40 x 67108864
 // EXPECT:    12 |     auto x = b.shared<f32>(4096, 4096);
-// EXPECT:       |     ^
+// EXPECT:       |              ^
 // EXPECT:   help: num_stages = 32 is the largest that fits

@@ -21,5 +21,5 @@ WRONG_PROGRAM { compile(Clip{}, Target::native()); }
 
 // EXPECT: set-bits-of-float.cpp:14: error PS1103: bits of a floating-point value are combined
 // EXPECT:    14 |     b.set(x, x & 1);
-// EXPECT:       |     ^
+// EXPECT:       |              ^
 // EXPECT:   help: `&`, `|`, `^`, `<<` and `>>` are for integers; cast<i32>(..) the operands first

@@ -20,5 +20,5 @@ WRONG_PROGRAM { compile(Decay{}, Target::native()); }
 
 // EXPECT: set-function-of-integer.cpp:13: error PS1103: `exp2` is applied to an integer
 // EXPECT:    13 |     b.set(y, cast<f32>(exp2(-row(y))));
-// EXPECT:       |     ^
+// EXPECT:       |                             ^
 // EXPECT:   help: cast<f32>(..) the operand first

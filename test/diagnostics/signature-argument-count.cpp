@@ -20,5 +20,5 @@ WRONG_PROGRAM { compile(Scale{}, Target::native()); }
 
 // EXPECT: signature-argument-count.cpp:19: error PS1004: the signature "X[N] -> Y[N]" names 2 arguments and the kernel takes 3
 // EXPECT:    19 | WRONG_PROGRAM { compile(Scale{}, Target::native()); }
-// EXPECT:       | ^
+// EXPECT:       |                 ^
 // EXPECT:   help: name every tensor and scalar that the kernel takes, in their order

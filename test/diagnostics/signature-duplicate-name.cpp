@@ -20,5 +20,5 @@ WRONG_PROGRAM { compile(Copy{}, Target::native()); }
 
 // EXPECT: signature-duplicate-name.cpp:19: error PS1004: the signature "X[N] -> X[N]" cannot be read: two arguments are called `X`
 // EXPECT:    19 | WRONG_PROGRAM { compile(Copy{}, Target::native()); }
-// EXPECT:       | ^
+// EXPECT:       |                 ^
 // EXPECT:   help: a signature looks like "A[M,K], B[N,K], scale -> C[M,N]"

@@ -20,5 +20,5 @@ WRONG_PROGRAM { compile(Copy{}, Target::native()); }
 
 // EXPECT: signature-missing-name.cpp:19: error PS1004: the signature "X[N], Y[N]," cannot be read: a name is expected at the end
 // EXPECT:    19 | WRONG_PROGRAM { compile(Copy{}, Target::native()); }
-// EXPECT:       | ^
+// EXPECT:       |                 ^
 // EXPECT:   help: a signature looks like "A[M,K], B[N,K], scale -> C[M,N]"

@@ -20,5 +20,5 @@ WRONG_PROGRAM { compile(Bias{}, Target::native()); }
 
 // EXPECT: signature-rank.cpp:19: error PS1004: the signature "X[M,N], bias[M,N] -> Y[M,N]" gives `bias` 2 dimensions, but argument 1 of the kernel has 1
 // EXPECT:    19 | WRONG_PROGRAM { compile(Bias{}, Target::native()); }
-// EXPECT:       | ^
+// EXPECT:       |                 ^
 // EXPECT:   help: name one size for each dimension, as in "A[M,K]"

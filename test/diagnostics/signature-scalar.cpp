@@ -20,5 +20,5 @@ WRONG_PROGRAM { compile(Scale{}, Target::native()); }
 
 // EXPECT: signature-scalar.cpp:19: error PS1004: the signature "X[N], scale[1] -> Y[N]" gives `scale` 1 dimension, but argument 1 of the kernel is a scalar
 // EXPECT:    19 | WRONG_PROGRAM { compile(Scale{}, Target::native()); }
-// EXPECT:       | ^
+// EXPECT:       |                 ^
 // EXPECT:   help: a scalar is a bare name

@@ -20,5 +20,5 @@ WRONG_PROGRAM { compile(Matmul{}, Target::native()); }
 
 // EXPECT: signature-syntax.cpp:19: error PS1004: the signature "A[M,K, B[K,N] -> C[M,N]" cannot be read: `]` is expected at "[K,N] -> C[M,N]"
 // EXPECT:    19 | WRONG_PROGRAM { compile(Matmul{}, Target::native()); }
-// EXPECT:       | ^
+// EXPECT:       |                 ^
 // EXPECT:   help: a signature looks like "A[M,K], B[N,K], scale -> C[M,N]"

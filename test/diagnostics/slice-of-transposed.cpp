@@ -21,5 +21,5 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: slice-of-transposed.cpp:15: error PS1107: a slice of 16 elements at 16 along dimension 1 lies outside of `x` (64x16 f32, shared)
 // EXPECT:    15 |     b.copy(slice(transposed(x), {0, 16}, {32, 16}), Y.at(0, 32));
-// EXPECT:       |     ^
+// EXPECT:       |            ^
 // EXPECT:   help: offset and size together are at most 16 there

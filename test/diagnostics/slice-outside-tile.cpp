@@ -21,5 +21,5 @@ WRONG_PROGRAM { compile(Halves{}, Target::native()); }
 
 // EXPECT: slice-outside-tile.cpp:15: error PS1107: a slice of 32 elements at 32 along dimension 1 lies outside of `x` (64x48 f32, shared)
 // EXPECT:    15 |       b.copy(slice(x, {0, n}, {64, 32}), Y.at(0, n));
-// EXPECT:       |       ^
+// EXPECT:       |              ^
 // EXPECT:   help: offset and size together are at most 48 there

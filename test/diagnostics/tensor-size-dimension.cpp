@@ -23,5 +23,5 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: tensor-size-dimension.cpp:14: error PS1104: `X` (?x? f32, global) has no dimension 2
 // EXPECT:    14 |     auto i = b.grid(ceil_div(X.size(2), 16));
-// EXPECT:       |     ^
+// EXPECT:       |                              ^
 // EXPECT:   help: dimensions are counted from 0; the last one is 1

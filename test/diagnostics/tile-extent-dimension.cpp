@@ -21,5 +21,5 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: tile-extent-dimension.cpp:14: error PS1104: `x` (16x64 f32, local) has no dimension 2
 // EXPECT:    14 |     for (int n = 0; n < x.extent(2); n += 16)
-// EXPECT:       |     ^
+// EXPECT:       |                         ^
 // EXPECT:   help: dimensions are counted from 0; the last one is 1

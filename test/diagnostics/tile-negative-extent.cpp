@@ -22,5 +22,5 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: tile-negative-extent.cpp:14: error PS1101: dimension 1 of `inner` is -16
 // EXPECT:    14 |     auto inner = b.shared<f32>(block, block - halo);
-// EXPECT:       |     ^
+// EXPECT:       |                  ^
 // EXPECT:   help: the shape of a tile is known when the kernel is compiled, and every extent is at least 1

@@ -20,5 +20,5 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: tile-too-large.cpp:12: error PS1101: `everything` has more than 2^26 elements
 // EXPECT:    12 |     auto everything = b.local<f32>(16384, 16384);
-// EXPECT:       |     ^
+// EXPECT:       |                       ^
 // EXPECT:   help: let each block work on a smaller part

@@ -22,5 +22,5 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: tile-versions-negative.cpp:14: error PS1101: `x` is declared with -1 versions; between 1 and 1024 are possible
 // EXPECT:    14 |     auto x = b.shared<f32>(16, 16, {.versions = stages - 2});
-// EXPECT:       |     ^
+// EXPECT:       |              ^
 // EXPECT:   help: leave .versions out to have their number computed

@@ -22,5 +22,5 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: tile-zero-extent.cpp:14: error PS1101: dimension 0 of `x` is 0
 // EXPECT:    14 |     auto x = b.local<f32>(block);
-// EXPECT:       |     ^
+// EXPECT:       |              ^
 // EXPECT:   help: the shape of a tile is known when the kernel is compiled, and every extent is at least 1

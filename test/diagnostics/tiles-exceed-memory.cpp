@@ -24,5 +24,5 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: tiles-exceed-memory.cpp:15: error PS1119: the tiles of a block need more than 2 GiB
 // EXPECT:    15 |       auto part = b.local<f32>(4096, 4096);
-// EXPECT:       |       ^
+// EXPECT:       |                   ^
 // EXPECT:   help: let each block work on smaller tiles

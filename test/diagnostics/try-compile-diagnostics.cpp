@@ -24,5 +24,5 @@ WRONG_PROGRAM {
 
 // EXPECT: try-compile-diagnostics.cpp:14: error PS1107: index -1 of dimension 0 lies outside of `x` (64 f32, local)
 // EXPECT:    14 |     b.store(Y.at(0), b.load(x, -1));
-// EXPECT:       |     ^
+// EXPECT:       |                      ^
 // EXPECT:   help: indices are counted from 0

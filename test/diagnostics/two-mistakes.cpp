@@ -25,7 +25,7 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: two-mistakes.cpp:13: error PS1101: dimension 1 of `wide` is -64
 // EXPECT:    13 |     auto wide = b.shared<f32>(16, -64);
-// EXPECT:       |     ^
+// EXPECT:       |                 ^
 // EXPECT:   help: the shape of a tile is known when the kernel is compiled, and every extent is at least 1
 // EXPECT: two-mistakes.cpp:18: error PS1102: `copy` goes from `x` (16x64 f32, shared) to `y` (16x16 f32, local): the shapes differ
 // EXPECT:    18 |     b.copy(x, y);

@@ -21,4 +21,4 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
 // EXPECT: unroll-factor.cpp:14: error PS1113: the unroll factor is 1000; it must be between 0 (unroll fully) and 64
 // EXPECT:    14 |     for (Index i : b.range(0, X.size(0), 1, {.unroll = unroll}))
-// EXPECT:       |     ^
+// EXPECT:       |                    ^

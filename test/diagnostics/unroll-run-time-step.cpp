@@ -21,5 +21,5 @@ WRONG_PROGRAM {
 
 // EXPECT: unroll-run-time-step.cpp:12: warning PS1113: this loop is not unrolled, because its step is only known when the kernel runs
 // EXPECT:    12 |     for (Index i : b.range(0, Y.size(0), step, {.unroll = 4}))
-// EXPECT:       |     ^
+// EXPECT:       |                    ^
 // EXPECT:   help: count iterations with a step of 1, and multiply by the step in the body

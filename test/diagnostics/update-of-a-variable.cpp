@@ -26,9 +26,9 @@ WRONG_PROGRAM { compile(Advance{}, Target::native()); }
 
 // EXPECT: update-of-a-variable.cpp:17: error PS1201: this schedule lets `load offset` read `offset` before `store offset` has written it
 // EXPECT:    17 |       b.copy(A.at(offset), As);
-// EXPECT:       |       ^ reads offset for iteration k+1 at stage 0, order 0
+// EXPECT:       |                   ^ reads offset for iteration k+1 at stage 0, order 0
 // EXPECT: update-of-a-variable.cpp:19: note: still writing offset for iteration k
 // EXPECT:    19 |       offset += 128;
-// EXPECT:       |       ^ at stage 1, order 4
+// EXPECT:       |                 ^ at stage 1, order 4
 // EXPECT:   help: give `load offset` stage 1 or later, or order it after `store offset`
 // EXPECT:   help: `offset` has one version: it is a mutable scalar

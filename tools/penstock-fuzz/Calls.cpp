@@ -375,6 +375,8 @@ CaseResult callOne(uint64_t seed, Counters &counters) {
     return std::move(result.result);
   }
   Target target = random.chance(50) ? Target::native() : Target::interpreter();
+  if (random.chance(15))
+    target = random.of({Target::sm_90a(), Target::sm_100a()});
   bool careless = random.chance(50);
   CompileOptions options;
   options.name = !careless || random.chance(95) ? "calls" : std::string("c\x01\"");

@@ -148,4 +148,31 @@ TEST(Codes, EveryCodeHasItsOwnNumberAndSummary) {
   EXPECT_GT(seen.size(), 40u);
 }
 
+/// Columns of clang (the name) and of g++ (the parenthesis) for the same call.
+TEST(StartOfCall, IsTheSameForBothCompilers) {
+  auto starts = [](std::string_view line, std::string_view call, size_t expected) {
+    size_t name = line.find(call), parenthesis = line.find('(', name);
+    EXPECT_EQ(startOfCall(line, name), expected) << line;
+    EXPECT_EQ(startOfCall(line, parenthesis), expected) << line;
+  };
+  starts("  b.copy(x, y);", "copy", 2);
+  starts("  auto t = b.local<f32>(0, 4);", "local", 11);
+  starts("  auto t = b.local<Pair<f32, i8>>(4);", "local", 11);
+  starts("  b.copy(A.at(m0, 0).dims(0, 2), t);", "dims", 9);
+  starts("  self->b.gemm(As[k], Bs, acc);", "gemm", 2);
+  starts("  rings[i][2].push(x);", "push", 2);
+  starts("  return penstock::rows(v);", "rows", 9);
+  starts("  fill(t, 0);", "fill", 2);
+}
+
+TEST(StartOfCall, LeavesOtherColumns) {
+  EXPECT_EQ(startOfCall("  x = n / 0;", 6), 6u);
+  EXPECT_EQ(startOfCall("  x = n / 0;", 8), 8u);
+  EXPECT_EQ(startOfCall("  (a)", 2), 2u);
+  EXPECT_EQ(startOfCall(").f(x)", 2), 2u) << "what it is a member of begins before this line";
+  EXPECT_EQ(startOfCall("", 0), 0u);
+  EXPECT_EQ(startOfCall("abc", 3), 3u);
+  EXPECT_EQ(startOfCall("abc", 700), 700u);
+}
+
 } // namespace
