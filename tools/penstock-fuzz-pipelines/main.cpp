@@ -51,11 +51,8 @@ int checkFile(const std::string &file, bool messages) {
 
 int runMode(const std::string &mode, const fuzz::CampaignOptions &options, bool print) {
 #ifdef PENSTOCK_FUZZ_KERNELS
-  if (mode == "--protocols") {
-    if (print)
-      fuzz::printProtocol(options.seed);
-    return fuzz::runProtocols(options);
-  }
+  if (mode == "--protocols")
+    return fuzz::runProtocols(options, print);
   if (print && mode != "--mutants")
     std::puts(mode == "--programs"
                   ? fuzz::emitKernel(fuzz::generateProgram(options.seed)).c_str()
