@@ -69,6 +69,14 @@ Ref Emitter::value(Element element, int depth) {
     return binary(random.of({Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge}), a, b,
                   !isFloat(of) && random.chance(25));
   }
+  // Through a narrow integer and back: the low bits with their sign, which folds tend to forget.
+  if (element == Element::index && random.chance(15)) {
+    Element narrow = random.of({Element::i8, Element::i16, Element::i32});
+    Ref wide = binary(Op::Mul, value(element, depth - 1),
+                      index(random.of<int64_t>({1, 100, 30000, int64_t(1) << 30})));
+    return detail::convert(detail::convert(wide, narrow, false, at), element, random.chance(25),
+                           at);
+  }
   switch (random.below(6)) {
   case 0:
     return decorate(element, value(element, depth - 1));
