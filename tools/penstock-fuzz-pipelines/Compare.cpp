@@ -103,11 +103,7 @@ Comparison penstock::fuzz::compareProgram(const Program &program, const CompareO
     result.category = Category::Form;
     return result;
   }
-  // Numbers that are wrong in themselves are refused before the loop is seen.
-  OrderVerdict order;
-  order.codes = judgeNumbers(*product.plan);
-  if (order.codes.empty())
-    order = judgeOrder(loop, *product.plan);
+  OrderVerdict order = judgeOrder(loop, *product.plan);
   findDifference(product, order, result);
   if (!result.disagreement.empty())
     return result;

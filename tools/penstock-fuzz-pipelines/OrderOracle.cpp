@@ -614,7 +614,8 @@ std::set<unsigned> penstock::fuzz::judgeForm(const Loop &loop) {
   return codes;
 }
 
-std::set<unsigned> penstock::fuzz::judgeNumbers(const Plan &plan) {
+/// Codes of stages and orders that are wrong whatever the loop.
+static std::set<unsigned> judgeNumbers(const Plan &plan) {
   std::set<unsigned> codes;
   if (std::any_of(plan.stage.begin(), plan.stage.end(), [](int64_t s) { return s < 0; }))
     codes.insert(1211);

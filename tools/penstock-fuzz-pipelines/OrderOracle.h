@@ -52,8 +52,6 @@ struct OrderVerdict {
 
 /// Codes of forms that no schedule can carry.
 std::set<unsigned> judgeForm(const Loop &);
-/// Codes of stages and orders that are wrong whatever the loop.
-std::set<unsigned> judgeNumbers(const Plan &);
 /// All codes of a schedule.
 OrderVerdict judgeOrder(const Loop &, const Plan &);
 

@@ -398,11 +398,16 @@ private:
   /// Looks at the cells that both instances touch.
   void addPair(const BrokenPair &pair, const Event &x, const Event &y,
                const Execution &sequential) {
-    for (const Footprint &first : x.actions)
-      for (const Footprint &second : y.actions)
+    for (size_t f = 0; f < x.actions.size(); ++f)
+      for (size_t g = 0; g < y.actions.size(); ++g) {
+        const Footprint &first = x.actions[f], &second = y.actions[g];
         for (int64_t address : addresses(first, pair.buffer, pair.firstWrites)) {
           auto others = addresses(second, pair.buffer, pair.secondWrites);
           if (!std::count(others.begin(), others.end(), address))
+            continue;
+          // What an instance reads of its own writes, it reads of nobody else's.
+          if ((!pair.firstWrites && wroteBefore(x, f, address)) ||
+              (!pair.secondWrites && wroteBefore(y, g, address)))
             continue;
           auto seen = [&](const Footprint &action, bool writes) {
             return writes ? std::count(action.liveWrites.begin(), action.liveWrites.end(),
@@ -417,6 +422,14 @@ private:
           else
             exchanged = true;
         }
+      }
+  }
+
+  static bool wroteBefore(const Event &event, size_t action, int64_t address) {
+    for (size_t a = 0; a < action; ++a)
+      if (std::count(event.actions[a].writes.begin(), event.actions[a].writes.end(), address))
+        return true;
+    return false;
   }
 
   static std::vector<int64_t> addresses(const Footprint &action, int buffer, bool writes) {

@@ -358,4 +358,47 @@ TEST(PipelineOracle, FormsOfSchedules) {
   EXPECT_EQ(b.judge({0, 0, 0}, {0, 1, 2}).codes, Codes({1217}));
 }
 
+/// Two cells of a tile, from `offset` on.
+Touch half(int tile, int64_t offset) { return {tile, {{{Span::Motion::Affine, 0, offset, 2, 1}}}}; }
+
+TEST(Values, AnInstanceMayReadWhatItWroteItself) {
+  // The last statement reads half of the tile for nothing, and the other half as it has
+  // just written it. Run two iterations early, it only trades places with the others.
+  Builder b;
+  int A = b.tensor(), B = b.tensor(), C = b.tensor(), t = b.tile();
+  b.statement({moving(A)}, {all(t)});
+  b.statement({all(t)}, {moving(B)});
+  LoopStatement &last = b.statement({}, {half(t, 2)});
+  last.actions.push_back(Action{{half(t, 0)}, {moving(C)}, {}});
+  last.actions.push_back(Action{{half(t, 2)}, {moving(C)}, {}});
+  EXPECT_EQ(b.judge({2, 2, 0}, {1, 2, 0}).codes, (Codes{1201, 1202, 1203}));
+  EXPECT_EQ(b.values({2, 2, 0}, {1, 2, 0}), Effect::Exchanged);
+}
+
+TEST(Order, WhatWasIssuedBeforeTheLoopEndsAtItsWait) {
+  // A copy fills the tile before the loop; the first statement waits for it, the second
+  // reads the tile.
+  Builder b;
+  int A = b.tensor(), B = b.tensor(), t = b.tile();
+  LoopStatement wait;
+  wait.kind = Kind::Wait;
+  wait.before = true;
+  wait.settles = Action{{moving(A)}, {all(t)}, {}};
+  b.loop.statements.push_back(wait);
+  b.statement({all(t)}, {moving(B)});
+  EXPECT_TRUE(b.judge({0, 1}, {0, 1}).legal());
+  EXPECT_EQ(b.values({0, 1}, {0, 1}), Effect::Same);
+  EXPECT_EQ(b.judge({0, 0}, {1, 0}).codes, Codes{1201});
+  EXPECT_EQ(b.values({0, 0}, {1, 0}), Effect::Harmful);
+  EXPECT_EQ(b.judge({1, 0}, {0, 1}).codes, Codes{1201});
+  // What stands before the wait in the body follows it from the second iteration on.
+  std::swap(b.loop.statements[0], b.loop.statements[1]);
+  EXPECT_TRUE(b.judge({0, 0}, {0, 1}).legal());
+  EXPECT_EQ(b.judge({0, 1}, {0, 1}).codes, Codes{1201});
+  // Under a condition, nothing says that it is ever ended.
+  b.loop.conditions = 1;
+  b.loop.statements[1].guard = {{0, false}};
+  EXPECT_EQ(judgeForm(b.loop), Codes{1222});
+}
+
 } // namespace
