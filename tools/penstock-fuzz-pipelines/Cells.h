@@ -57,12 +57,8 @@ inline int64_t originOf(const Span &span, const Origin &numbers) {
 /// Where an affine span begins in iteration \p k, from its origin on.
 inline int64_t beginOf(const Span &span, int64_t k) { return span.scale * k + span.offset; }
 
-/// A multiple of \p k plus a number in 8 bits, brought to 0 .. modulus-1.
-constexpr int64_t wrapFactor = 37, wrapSummand = 100;
-inline int64_t wrapped(int64_t k, int64_t modulus) {
-  int64_t narrow = int8_t(uint8_t(k * wrapFactor + wrapSummand));
-  return (narrow % modulus + modulus) % modulus;
-}
+/// A multiple of \p k in 8 bits, from 0 to 255.
+inline int64_t wrapped(int64_t k, int64_t factor) { return int8_t(uint8_t(k * factor)) + 128; }
 
 /// Where any span begins in iteration \p k.
 inline int64_t beginIn(const Span &span, int64_t k, const World &world) {

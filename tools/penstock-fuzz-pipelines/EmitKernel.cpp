@@ -206,17 +206,13 @@ private:
       at = shared("mod" + number(span.modulus),
                   "arith.remsi %k, " + index(span.modulus) + " : index", "index");
     } else if (span.motion == Span::Motion::Wrapped) {
-      std::string narrow = fresh(), product = fresh(), total = fresh(), wide = fresh(),
-                  rest = fresh(), positive = fresh();
-      std::string modulus = index(span.modulus);
+      std::string narrow = fresh(), product = fresh(), wide = fresh();
       line(narrow + " = arith.index_cast %k : index to i8");
-      line(product + " = arith.muli " + narrow + ", " + integer(wrapFactor, true) + " : i8");
-      line(total + " = arith.addi " + product + ", " + integer(wrapSummand, true) + " : i8");
-      line(wide + " = arith.index_cast " + total + " : i8 to index");
-      line(rest + " = arith.remsi " + wide + ", " + modulus + " : index");
-      line(positive + " = arith.addi " + rest + ", " + modulus + " : index");
+      line(product + " = arith.muli " + narrow + ", " +
+           integer(int8_t(uint8_t(span.modulus)), true) + " : i8");
+      line(wide + " = arith.index_cast " + product + " : i8 to index");
       at = fresh();
-      line(at + " = arith.remsi " + positive + ", " + modulus + " : index");
+      line(at + " = arith.addi " + wide + ", " + index(128) + " : index");
     } else if (span.motion == Span::Motion::Loaded) {
       std::string wide = fresh(), entry = tableEntry();
       line(wide + " = arith.index_cast " + entry + " : i32 to index");

@@ -46,7 +46,7 @@ public:
     while (int64_t(program.statements.size()) < count)
       addStatements(count);
     program.statements.resize(size_t(count));
-    addEarlyCopies(program, random, names);
+    addEarlyCopies(program, random);
     tidy();
     if (random.chance(20)) {
       program.first = random.of({0, 1, 5});
@@ -132,11 +132,11 @@ private:
       return {Motion::Modulo, 8, random.of({0, 4}), length, random.between(2, 3)};
     if (kind < 10)
       return {Motion::Loaded, 8, 0, length, 4};
-    if (kind < 13)
-      return {Motion::Wrapped, 8, 0, length, random.between(2, 4)};
-    if (kind < 20)
+    if (kind < 15)
+      return {Motion::Wrapped, 1, random.of({0, 4}), length, random.of({128, 128, 64, 96})};
+    if (kind < 24)
       return still(random.of({16, 24}), length);
-    if (kind < 25)
+    if (kind < 29)
       return {Motion::Affine, -4, 64, length, 1};
     int64_t scale = random.of({8, 8, 8, 8, 4, 2});
     return {Motion::Affine, scale, random.of({0, 0, 0, 8, 16, 4, 24}), length, 1};
@@ -162,7 +162,7 @@ private:
       box.spans.push_back({Motion::Affine, scale, random.of({0, 0, 2, 4, 6}), length, 1});
     } else if (extent >= 2 * length && random.chance(extent == 12 ? 50 : relative ? 25 : 12)) {
       int64_t parts = std::min<int64_t>(extent / length, 3);
-      Motion motion = random.of({Motion::Modulo, Motion::Modulo, Motion::Loaded, Motion::Wrapped});
+      Motion motion = random.chance(70) ? Motion::Modulo : Motion::Loaded;
       box.spans.push_back({motion, length, 0, length, parts});
     } else {
       int64_t step = shape.size() == 2 ? length : length / 2;
@@ -337,8 +337,10 @@ private:
       addScalar();
     else if (kind < 61)
       addGroup();
-    else if (kind < 69)
+    else if (kind < 66)
       addRepeat();
+    else if (kind < 69)
+      addInnerPipeline();
     else if (kind < 73)
       addChoice();
     else if (kind < 76)
@@ -355,6 +357,9 @@ private:
     }
     if (int64_t(program.statements.size()) < count && random.chance(4))
       addWait();
+    // A wait for something that is issued before the loop.
+    if (int64_t(program.statements.size()) < count && random.chance(6))
+      program.statements.push_back({.form = Form::Wait, .names = {names++}});
   }
 
   void addPlain() {
@@ -598,6 +603,32 @@ private:
     if (program.conditions && random.chance(20))
       s.guard = randomGuard();
     program.statements.push_back(s);
+  }
+
+  /// A loop that fills a tile and uses it, round by round, where the loop around it often
+  /// does the same.
+  void addInnerPipeline() {
+    int tensor = pickTensor(1, false), tile = pickTile(1, false), sum = pickTile(1, false);
+    if (tensor < 0 || tile < 0 || sum == tile || buffer(tile).extents[0] > buffer(sum).extents[0])
+      return;
+    int64_t length = buffer(tile).extents[0];
+    Operation fill, use;
+    fill.kind = OpKind::Copy;
+    fill.sources = {{tensor, {{Span{Motion::Affine, 8, random.of({0, 8, 16}), length, 1}}}}};
+    fill.target = {tile, {}};
+    use.kind = OpKind::Map;
+    use.target = touch(sum, {length});
+    if (use.target.box.opaque())
+      return;
+    use.sources = {use.target, {tile, {}}};
+    if (random.chance(60)) {
+      push(Form::Plain).operations = {fill};
+      push(Form::Plain).operations = {use};
+    }
+    ProgramStatement &s = push(Form::Repeat);
+    s.rounds = random.between(2, 4);
+    fill.sources[0].box.spans[0].perRound = 8;
+    s.operations = {fill, use};
   }
 
   void addChoice() {

@@ -20,8 +20,8 @@ Program generateProgram(uint64_t seed);
 /// decides; those of one buffer often on the same.
 void addOrigins(Program &, Random &);
 
-/// Issues copies before the loop that waits of the loop end; \p names is the next name.
-void addEarlyCopies(Program &, Random &, int &names);
+/// Issues copies before the loop that waits of the loop end.
+void addEarlyCopies(Program &, Random &);
 
 /// Pipelines loops inside of statements by plans that the oracle calls legal.
 void pipelineInnerLoops(Program &, Random &);

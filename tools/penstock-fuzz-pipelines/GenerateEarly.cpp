@@ -12,49 +12,66 @@
 //===----------------------------------------------------------------------===//
 #include "Generate.h"
 
+#include <algorithm>
+
 using namespace penstock::fuzz;
 
 namespace {
 
 using Form = ProgramStatement::Form;
 
-template <class Test> std::vector<int> buffersWith(const Program &program, Test test) {
+std::vector<int> rowsOf(const Program &program, LoopBuffer::Kind kind) {
   std::vector<int> found;
   for (size_t b = 0; b < program.buffers.size(); ++b)
-    if (program.buffers[b].extents.size() == 1 && !program.buffers[b].narrow &&
-        test(program.buffers[b].kind))
+    if (const ProgramBuffer &buffer = program.buffers[b];
+        buffer.extents.size() == 1 && !buffer.narrow && buffer.kind == kind)
       found.push_back(int(b));
   return found;
 }
 
-} // namespace
+/// Tiles that statements behind \p wait touch come first: only they can be disturbed.
+void preferUsedBehind(const Program &program, size_t wait, std::vector<int> &tiles) {
+  std::partition(tiles.begin(), tiles.end(), [&](int tile) {
+    bool used = false;
+    for (size_t i = wait + 1; i < program.statements.size(); ++i)
+      forEachTouchIn(program.statements[i],
+                     [&](const Touch &touch) { used |= touch.buffer == tile; });
+    return used;
+  });
+}
 
-void penstock::fuzz::addEarlyCopies(Program &program, Random &random, int &names) {
-  if (!random.chance(20))
+/// Issues a copy that \p wait ends, if there is one that nothing meets earlier.
+void addEarlyCopy(Program &program, size_t wait, int name, Random &random) {
+  std::vector<int> tiles = rowsOf(program, LoopBuffer::Kind::Tile),
+                   tensors = rowsOf(program, LoopBuffer::Kind::Tensor);
+  if (tensors.empty())
     return;
-  auto tiles = buffersWith(program, [](auto kind) { return kind == LoopBuffer::Kind::Tile; });
-  auto tensors = buffersWith(program, [](auto kind) { return kind == LoopBuffer::Kind::Tensor; });
-  std::vector<size_t> waits;
-  for (size_t i = 0; i < program.statements.size(); ++i)
-    if (program.statements[i].form == Form::Wait && program.statements[i].guard.empty())
-      waits.push_back(i);
-  if (tiles.empty() || tensors.empty() || waits.empty())
-    return;
-  for (int64_t more = random.between(1, 2); more > 0; --more) {
-    Program with = program;
-    ProgramStatement &wait = with.statements[random.of(waits)];
+  preferUsedBehind(program, wait, tiles);
+  for (int tile : tiles) {
     EarlyCopy early;
-    early.name = random.chance(50) ? wait.names[0] : names;
-    if (early.name == names)
-      wait.names.push_back(names++);
-    int tile = random.of(tiles);
+    early.name = name;
     early.copy.kind = Operation::Kind::Copy;
     early.copy.target = {tile, {}};
     early.copy.sources = {{random.of(tensors),
                            {{Span{Span::Motion::Affine, 0, random.of({0, 8, 24}),
-                                  with.buffers[size_t(tile)].extents[0], 1}}}}};
-    with.early.push_back(early);
-    if (wellFormed(with))
-      program = with;
+                                  program.buffers[size_t(tile)].extents[0], 1}}}}};
+    program.early.push_back(early);
+    if (earlyIsSafe(program, early))
+      return;
+    program.early.pop_back();
+  }
+}
+
+} // namespace
+
+void penstock::fuzz::addEarlyCopies(Program &program, Random &random) {
+  for (size_t i = 0; i < program.statements.size(); ++i) {
+    const ProgramStatement &wait = program.statements[i];
+    if (wait.form != Form::Wait)
+      continue;
+    // Waits for nothing else need a copy; others may share their name with one.
+    for (int name : std::vector<int>(wait.names))
+      if (!issued(program, name) || random.chance(25))
+        addEarlyCopy(program, i, name, random);
   }
 }

@@ -34,7 +34,7 @@ struct Span {
     Affine,    ///< x is the iteration
     Modulo,    ///< x is the iteration modulo `modulus`: no affine function
     Loaded,    ///< x comes from a table in memory, in 0 .. modulus-1
-    Wrapped,   ///< x comes from arithmetic in 8 bits, in 0 .. modulus-1
+    Wrapped,   ///< x is a multiple of the iteration in 8 bits, by `modulus`, plus 128
     Unrelated, ///< x is the iteration; its origin is not that of the buffer
   };
   Motion motion = Motion::Affine;

@@ -92,7 +92,9 @@ struct Reach {
   int64_t from, to;
 };
 Reach reachOf(const Span &span, int64_t rounds) {
-  int64_t last = span.motion == Span::Motion::Affine ? maxTrips - 1 : span.modulus - 1;
+  int64_t last = span.motion == Span::Motion::Affine    ? maxTrips - 1
+                 : span.motion == Span::Motion::Wrapped ? 255
+                                                        : span.modulus - 1;
   Reach reach = {span.offset, span.offset + span.length};
   auto add = [&](int64_t factor, int64_t least, int64_t most) {
     reach.from += factor * (factor < 0 ? most : least);
@@ -147,10 +149,7 @@ bool penstock::fuzz::staysInside(const Program &program, const Touch &touch, int
   return true;
 }
 
-namespace {
-
-/// Is a copy that is issued before the loop awaited before anything meets it?
-bool earlyIsSafe(const Program &program, const EarlyCopy &early) {
+bool penstock::fuzz::earlyIsSafe(const Program &program, const EarlyCopy &early) {
   int tile = early.copy.target.buffer, tensor = early.copy.sources[0].buffer;
   int copies = 0;
   for (const EarlyCopy &other : program.early)
@@ -173,8 +172,6 @@ bool earlyIsSafe(const Program &program, const EarlyCopy &early) {
   }
   return true;
 }
-
-} // namespace
 
 bool penstock::fuzz::wellFormed(const Program &program) {
   if (program.statements.empty() || !fitsStep(program))

@@ -111,6 +111,9 @@ struct Program {
   int64_t numStages = 0;
 };
 
+/// Is a copy that is issued before the loop awaited before anything meets it?
+bool earlyIsSafe(const Program &, const EarlyCopy &);
+
 /// Does anything complete under this name?
 bool issued(const Program &, int name);
 /// The lines that are printed count as a buffer behind all others.
