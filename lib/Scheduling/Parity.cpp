@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace penstock::sched {
 namespace {
@@ -74,12 +75,13 @@ public:
     closeOrder();
   }
 
-  /// The first broken condition, as a message; empty if parity is exact.
-  std::string firstMistake() const;
+  /// The first broken condition, with the lines of both events; none if parity is exact.
+  std::optional<Diagnostic> firstMistake() const;
 
 private:
   struct Node {
     std::string name;
+    SourcePlace place;
     std::vector<size_t> before;
   };
   struct Barrier {
@@ -98,6 +100,7 @@ private:
 
   void layOut(const Role &role, int64_t n);
   void closeOrder();
+  Diagnostic mistake(size_t at, size_t other, std::string message) const;
   bool before(size_t a, size_t b) const { return a == b || (ancestors[b][a / 64] >> (a % 64) & 1); }
 
   const RoleSystem &system;
@@ -118,8 +121,9 @@ void Instances::layOut(const Role &role, int64_t n) {
     arrivingRoles[{r, false}] += perIteration.count({r, Kind::Release});
   }
   size_t last = ~size_t(0);
+  SourcePlace place;
   auto node = [&](std::string name) {
-    nodes.push_back({std::move(name), {}});
+    nodes.push_back({std::move(name), place, {}});
     if (last != ~size_t(0))
       nodes.back().before.push_back(last);
     return last = nodes.size() - 1;
@@ -127,6 +131,7 @@ void Instances::layOut(const Role &role, int64_t n) {
   int64_t trips = std::max(n, role.leastTrips) + role.extra / std::max<int64_t>(role.factor, 1);
   for (auto [i, k] : executionOrder(events, trips)) {
     const RoleEvent &e = events[i];
+    place = e.place;
     int64_t token = k * perIteration[{e.ring, e.kind}] + e.token;
     std::string name = role.name + ": " + roleEventName(e.kind) + " token " + std::to_string(token);
     if (e.kind == Kind::Signal) {
@@ -191,7 +196,17 @@ void Instances::closeOrder() {
   }
 }
 
-std::string Instances::firstMistake() const {
+Diagnostic Instances::mistake(size_t at, size_t other, std::string message) const {
+  Diagnostic d;
+  d.code = PhaseNotExact;
+  d.place = nodes[at].place;
+  d.message = std::move(message);
+  if (other != at)
+    d.notes.push_back({nodes[other].place, "`" + nodes[other].name + "` is here", ""});
+  return d;
+}
+
+std::optional<Diagnostic> Instances::firstMistake() const {
   for (const auto &[barrier, phases] : barriers) {
     size_t count = arrivingRoles.at({barrier.ring, barrier.full});
     auto arrivals = [&](int64_t m) -> const std::vector<size_t> & {
@@ -203,28 +218,34 @@ std::string Instances::firstMistake() const {
       const auto &earlier = arrivals(m - 1), &later = arrivals(m + 1);
       for (size_t a : phase.arrivals) {
         if (m > 0 && earlier.size() < count)
-          return "`" + nodes[a].name + "` arrives for a phase whose predecessor never completes";
+          return mistake(a, a,
+                         "`" + nodes[a].name +
+                             "` arrives for a phase whose predecessor never completes");
         for (size_t b : earlier)
           if (!before(b, a))
-            return "`" + nodes[a].name + "` can arrive before `" + nodes[b].name +
-                   "`, one phase too early";
+            return mistake(a, b,
+                           "`" + nodes[a].name + "` can arrive before `" + nodes[b].name +
+                               "`, one phase too early");
       }
       for (const Waiting &w : phase.waits) {
+        const std::string &name = nodes[w.returns].name;
         for (size_t b : earlier)
           if (!before(b, w.start))
-            return "`" + nodes[w.returns].name + "` can start while the phase before is open (`" +
-                   nodes[b].name + "`) and return at once";
+            return mistake(w.returns, b,
+                           "`" + name + "` can start while the phase before is open (`" +
+                               nodes[b].name + "`) and return at once");
         if (later.size() < count || count == 0)
           continue;
         bool held =
             std::any_of(later.begin(), later.end(), [&](size_t a) { return before(w.returns, a); });
         if (!held)
-          return "`" + nodes[w.returns].name + "` can miss its phase: nothing makes `" +
-                 nodes[later.front()].name + "` wait for it";
+          return mistake(w.returns, later.front(),
+                         "`" + name + "` can miss its phase: nothing makes `" +
+                             nodes[later.front()].name + "` wait for it");
       }
     }
   }
-  return "";
+  return std::nullopt;
 }
 
 } // namespace
@@ -262,10 +283,9 @@ ParityVerdict checkParity(const RoleSystem &system) {
   for (const Ring &ring : system.rings)
     most += ring.slots;
   for (int64_t n = 0; n <= most; ++n)
-    if (std::string mistake = Instances(system, n).firstMistake(); !mistake.empty()) {
+    if (std::optional<Diagnostic> mistake = Instances(system, n).firstMistake()) {
       verdict.exact = false;
-      verdict.reason.code = PhaseNotExact;
-      verdict.reason.message = mistake;
+      verdict.reason = std::move(*mistake);
       verdict.reason.facts.emplace_back("iterations", std::to_string(n));
       return verdict;
     }

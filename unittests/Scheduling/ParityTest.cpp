@@ -118,12 +118,18 @@ TEST(Parity, DisciplineImpliesIt) {
   Role spy;
   spy.name = "spy";
   e.kind = Kind::Wait;
+  e.place = {"kernel.cpp", 7, 3};
   spy.events = {e};
   s.roles.push_back(spy);
   ASSERT_TRUE(checkRoles(s).live);
   verdict = checkParity(s);
   EXPECT_FALSE(verdict.exact);
   EXPECT_EQ(verdict.reason.code, PhaseNotExact);
+  // At the wait, with the arrival that does not wait for it.
+  EXPECT_EQ(verdict.reason.place.line, 7u);
+  ASSERT_EQ(verdict.reason.notes.size(), 1u);
+  EXPECT_NE(verdict.reason.notes[0].message.find("load: commit"), std::string::npos)
+      << verdict.reason.notes[0].message;
 }
 
 // A producer that never asks for slots laps its consumer in the second round, however
