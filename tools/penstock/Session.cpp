@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "Session.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/ReadFile.h"
 #include "Diagnostics/Suggest.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -41,8 +41,8 @@ cli::Reader pairReader(std::vector<std::pair<std::string, std::string>> &pairs, 
 int exitCodeOf(const std::vector<Diagnostic> &diagnostics, int otherwise) {
   int code = otherwise;
   for (const Diagnostic &d : diagnostics) {
-    if (d.code == ToolUsage || d.code == ToolKernel || d.code == UnknownField ||
-        d.code == UnknownSize)
+    if (d.code == ToolUsage || d.code == ToolFile || d.code == ToolKernel ||
+        d.code == UnknownField || d.code == UnknownSize)
       return cli::usageExit;
     if (d.severity == Severity::Error && code == 0)
       code = 1;
@@ -95,26 +95,11 @@ void Session::error(unsigned code, const std::string &message) {
 }
 
 bool Session::readText() {
-  // A device may give text without end.
-  constexpr size_t most = size_t(1) << 28;
-  std::error_code ignored;
-  std::ifstream file;
-  if (input != "-" && !std::filesystem::is_directory(input, ignored))
-    file.open(input, std::ios::binary);
-  std::istream &in = input == "-" ? std::cin : file;
-  if (input != "-" && !file.is_open()) {
-    error(ToolFile, "`" + input + "` cannot be read");
-    return false;
-  }
-  std::vector<char> part(1 << 16);
-  while (in.read(part.data(), std::streamsize(part.size())), in.gcount() > 0) {
-    text.append(part.data(), size_t(in.gcount()));
-    if (text.size() > most) {
-      error(ToolFile, "`" + input + "` is longer than 256 MiB");
-      return false;
-    }
-  }
-  return true;
+  std::optional<Diagnostic> problem =
+      input == "-" ? readStandardInput(text) : readFile(input, text);
+  if (problem)
+    diagnostics.push_back(std::move(*problem));
+  return !problem;
 }
 
 bool Session::load() {
