@@ -96,7 +96,7 @@ int64_t Rational::ceil() const { return num >= 0 ? (num + den - 1) / den : -(-nu
 std::string Rational::str() const {
   if (den == 1)
     return std::to_string(num);
-  // Cycles per iteration: nobody reads thirds.
+  // Cycles per iteration, to a tenth.
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", double(num) / double(den));
   return text;
