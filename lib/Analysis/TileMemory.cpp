@@ -98,26 +98,6 @@ int64_t penstock::stagedColumns(MemRefType accumulator, Type stored, bool inTens
   return width;
 }
 
-/// What a GPU needs beside the tiles of a pipelined loop: barriers, and the tile through
-/// which accumulators go to tensors.
-static int64_t sharedBesideTiles(PipelineLoop &loop, const hw::Architecture &architecture) {
-  int64_t bytes = 0;
-  for (Value root : loop.buffers) {
-    auto type = root ? dyn_cast<MemRefType>(root.getType()) : MemRefType();
-    if (!type || type.getRank() != 2 || tile::isGlobal(root) || !isAccumulator(root))
-      continue;
-    for (Operation *user : root.getUsers())
-      if (auto copy = dyn_cast<tile::CopyOp>(user); copy && copy.writesTensor()) {
-        Type stored = cast<MemRefType>(copy.getTarget().getType()).getElementType();
-        bytes += type.getDimSize(0) *
-                 stagedColumns(type, stored, architecture.limits.tensorColumns != 0) *
-                 stored.getIntOrFloatBitWidth() / 8;
-        break;
-      }
-  }
-  return bytes ? bytes + 1024 : 0;
-}
-
 void penstock::assignCapacity(PipelineLoop &loop, const hw::Architecture &architecture) {
   for (auto [buffer, root] : llvm::zip(loop.problem.buffers, loop.buffers)) {
     if (buffer.space == sched::Space::Global)
@@ -136,8 +116,6 @@ void penstock::assignCapacity(PipelineLoop &loop, const hw::Architecture &archit
       if (need.space == space && !llvm::is_contained(loop.buffers, alloc.getResult()))
         room -= need.size;
     });
-    if (space == sched::Space::Shared && !architecture.limits.tileBytes)
-      room -= sharedBesideTiles(loop, architecture);
     // Whole KiB of a CPU's: nobody wants to read ten digits in a message.
     if (architecture.limits.tileBytes)
       room -= room % 1024;

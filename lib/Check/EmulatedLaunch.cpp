@@ -75,6 +75,7 @@ public:
         report = std::move(found);
     }
     copyOut();
+    readFaults();
     return std::move(report);
   }
 
@@ -173,6 +174,15 @@ private:
         device.read(addresses[i], arguments[i].data, spanOf(arguments[i]));
   }
 
+  /// The first fault that a thread reported.
+  void readFaults() {
+    uint32_t fault = 0;
+    if (faultAddress)
+      device.read(faultAddress, &fault, sizeof fault);
+    if (fault && fault <= kernel.faults.size())
+      report.findings.push_back(kernel.faults[fault - 1]);
+  }
+
   bool packParameters(const std::vector<int64_t> &constants) {
     config.params.resize(kernel.parameterBytes);
     for (const ParameterField &field : kernel.fields) {
@@ -193,6 +203,12 @@ private:
       case ParameterField::Constant:
         value = uint64_t(constants[field.index]);
         break;
+      case ParameterField::Faults: {
+        static constexpr uint32_t none = 0;
+        value = faultAddress = device.memory.allocate(16, "the record of faults");
+        device.write(faultAddress, &none, sizeof none);
+        break;
+      }
       case ParameterField::Map:
         if (!packMap(kernel.maps[field.index], config.params.data() + field.offset))
           return false;
@@ -240,6 +256,7 @@ private:
   emu::Device device;
   emu::LaunchConfig config;
   std::vector<uint64_t> addresses;
+  uint64_t faultAddress = 0;
   emu::Report report;
 };
 

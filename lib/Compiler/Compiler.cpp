@@ -17,6 +17,7 @@
 #include "Lang/Recorder.h"
 #include "Runtime/BlockContext.h"
 #include "Target/NVPTX/Passes.h"
+#include "Transforms/Faults.h"
 #include "Transforms/KernelAbi.h"
 #include "Transforms/Passes.h"
 #include "mlir/IR/Verifier.h"
@@ -229,7 +230,9 @@ public:
       return addDeviceKernel(executable, module, {});
     // What TMA cannot copy is copied by threads, in a kernel of its own.
     OwningOpRef<ModuleOp> byThreads(module.clone());
-    return addDeviceKernel(executable, module, {.specialise = true}) &&
+    if (!addDeviceKernel(executable, module, {.specialise = true}))
+      return false;
+    return executable.devices.back()->kernel.rowAligned.empty() ||
            addDeviceKernel(executable, *byThreads, {.specialise = true, .plain = true});
   }
 
@@ -262,16 +265,7 @@ private:
       info.scratchBytes = bytes.getInt();
     if (auto count = function->getAttrOfType<IntegerAttr>(abi::launchSizeAttr))
       info.launchConstants = count.getInt();
-    if (auto faults = module->getAttrOfType<ArrayAttr>(abi::faultsAttr))
-      for (auto fault : faults.getAsRange<ArrayAttr>()) {
-        penstock::Diagnostic d;
-        d.code = cast<IntegerAttr>(fault[0]).getInt();
-        d.place = tile::placeOf(Location(cast<LocationAttr>(fault[1])));
-        d.message = cast<StringAttr>(fault[2]).str();
-        if (d.code == FaultBounds)
-          d.helps.push_back("compile it for Target::interpreter() to see the index and the block");
-        info.faults.push_back(std::move(d));
-      }
+    info.faults = faultsOf(module);
   }
 
   const BackendOptions &options;

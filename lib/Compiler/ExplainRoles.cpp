@@ -9,8 +9,10 @@
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
+#include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Layout/Swizzle.h"
+#include "Target/NVPTX/MmaSync.h"
 #include "Target/NVPTX/Passes.h"
 #include "Transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
@@ -120,6 +122,25 @@ std::string rasterization(func::FuncOp kernel, int64_t processors) {
          "L2 cache must hold\n";
 }
 
+/// What becomes of a tile program that is not warp-specialized.
+std::string explainInOrder(func::FuncOp function) {
+  auto threads = function->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr).getInt();
+  int64_t syncs = 0;
+  function.walk([&](nv::SyncOp) { ++syncs; });
+  std::string text = std::to_string(threads) + " threads execute all statements in order, with " +
+                     std::to_string(syncs) + (syncs == 1 ? " barrier" : " barriers") +
+                     " between them; copies are not in flight across iterations\n";
+  function.walk([&](tile::GemmOp gemm) {
+    text += "  `gemm` into " + tile::describe(gemm.getAcc()) + ": " +
+            (nvptx::mmaShapeOf(gemm) ? "mma.sync" : "multiplied by threads") + "\n";
+  });
+  function.walk([&](tile::AllocOp alloc) {
+    if (auto layout = alloc->getAttrOfType<StringAttr>(nv::NVDialect::layoutAttr))
+      text += "  " + tile::describe(alloc.getResult()) + " in registers: " + layout.str() + "\n";
+  });
+  return text;
+}
+
 } // namespace
 
 std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
@@ -136,12 +157,17 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
   PassManager passes((*copy)->getName());
   passes.addNestedPass<func::FuncOp>(createResolveSchedules());
   passes.addNestedPass<func::FuncOp>(createSpecialise({architecture, false}));
+  passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
+  passes.addNestedPass<func::FuncOp>(createAssignLayouts());
+  passes.addNestedPass<func::FuncOp>(createInsertSyncs());
   if (!isExplicit) {
     tile::DiagnosticCollector collector(copy->getContext(), reasons, InternalError);
     if (failed(passes.run(*copy)))
-      return "on " + architecture + " it is not divided into roles" +
+      return "on " + architecture + " it does not compile" +
              (reasons.empty() ? "" : ": " + reasons.front().message) + "\n";
   }
+  if (function->hasAttr(nv::NVDialect::inOrderAttr))
+    return "on " + architecture + ": " + explainInOrder(function);
   std::string text = "on " + architecture + ": ";
   text +=
       std::to_string(function->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr).getInt()) +

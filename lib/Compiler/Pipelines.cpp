@@ -53,18 +53,25 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOp
   if (options.specialise) {
     passes.addNestedPass<func::FuncOp>(createResolveSchedules({options.architecture}));
     passes.addNestedPass<func::FuncOp>(createSpecialise({options.architecture, options.plain}));
+    passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
   }
+  passes.addNestedPass<func::FuncOp>(createAssignLayouts());
+  passes.addNestedPass<func::FuncOp>(createInsertSyncs());
   if (options.checkBarriers)
     passes.addNestedPass<func::FuncOp>(createCheckBarriers());
   passes.addNestedPass<func::FuncOp>(createAdvanceSlots());
   passes.addNestedPass<func::FuncOp>(createNarrowIndexCasts());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch({/*requirements=*/true}));
+  // Explicit kernels slice rings in their innermost loops; what is outside reads as zero.
+  passes.addPass(
+      createGuardFaults({/*keepElements=*/true, /*memoryIn=*/nv::NVDialect::inOrderAttr.str()}));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   // From here on LLVM finds what is common: upstream's CSE looks at everything
   // between two loads, and there are thousands of them.
   passes.addPass(createLowerThreads(options.architecture, result));
+  passes.addPass(createExpandNarrowFloats({/*convertsBf16=*/true}));
   passes.addPass(createLowerThreadsToLLVM());
   // Places of the user's source become `.loc` lines of the PTX. With any other kind
   // of debug information the assembler would not optimise.

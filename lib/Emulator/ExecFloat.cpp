@@ -215,6 +215,24 @@ template <bool Bf, bool Packed> void generalHalf(Exec &ex, const DInst &inst) {
   });
 }
 
+/// f32 arithmetic whose first operands are f16 or bf16.
+template <bool Bf> void generalMixed(Exec &ex, const DInst &inst) {
+  Op op = Op(inst.mode);
+  Round round = Round(inst.imm[0]);
+  auto *a = ex.row<uint32_t>(inst.ops[1]);
+  auto *b = ex.row<uint32_t>(inst.ops[2]);
+  auto *c = ex.row<uint32_t>(inst.ops[inst.numOps - 1]);
+  auto widen = [](uint32_t half) {
+    return Bf ? bf16ToFloat(uint16_t(half)) : halfToFloat(uint16_t(half));
+  };
+  storeLanes<float>(ex, inst.ops[0], [&](unsigned i) {
+    float last = std::bit_cast<float>(c[i]);
+    float r = op == Op::Fma ? compute(op, round, inst.flags, widen(a[i]), widen(b[i]), last)
+                            : compute(op, round, inst.flags, widen(a[i]), last, last);
+    return inst.flags & Sat ? saturate(r) : r;
+  });
+}
+
 struct NamedOp {
   const char *name;
   Op op;
@@ -244,6 +262,18 @@ bool decodeFloatArith(Decoder &d, const ptx::Instruction &inst, DInst &out) {
                 : inst.has(".rp") ? Round::Up
                                   : Round::Nearest;
   out.imm[0] = uint64_t(round);
+  if (inst.has(".f32") && (inst.has(".f16") || inst.has(".bf16"))) {
+    std::vector<Opnd> ops(inst.operands.size());
+    for (size_t i = 0; i < ops.size(); ++i) {
+      bool wide = i + 1 == ops.size();
+      if (!(i == 0 ? d.destination(inst, inst.operands[i], ops[i])
+                   : d.source(inst, inst.operands[i], wide ? 32 : 16, ops[i], wide)))
+        return false;
+    }
+    d.setOperands(out, std::move(ops));
+    out.run = inst.has(".bf16") ? generalMixed<true> : generalMixed<false>;
+    return true;
+  }
   if (!d.plain(inst, out, ptx::typeBits(t), t == ptx::Type::F32 || t == ptx::Type::F64))
     return false;
   switch (t) {

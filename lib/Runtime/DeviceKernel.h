@@ -45,7 +45,8 @@ struct ParameterField {
     Stride,   ///< in elements, 8 bytes
     Scalar,   ///< argument `index`, 8 bytes
     Constant, ///< result `index` of the launch program, 8 bytes
-    Map       ///< made by recipe `index`, 128 bytes
+    Map,      ///< made by recipe `index`, 128 bytes
+    Faults    ///< address of a word, zero before the launch: the first fault + 1
   };
   Kind kind = Address;
   unsigned index = 0, dim = 0;
@@ -76,6 +77,7 @@ struct DeviceKernel {
   std::vector<TensorMapRecipe> maps;
   std::vector<RowRule> rowAligned;
   std::vector<StorageName> names;
+  std::vector<Diagnostic> faults; ///< that threads report by number
   LaunchProgram launch;
 };
 

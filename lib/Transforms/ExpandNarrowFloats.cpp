@@ -190,6 +190,9 @@ struct ExtendInSteps : OpRewritePattern<arith::ExtFOp> {
 };
 
 struct ExpandNarrowFloats : penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowFloats> {
+  using Base = penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowFloats>;
+  using Base::Base;
+
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     // Arithmetic on narrow types first: it leaves extensions and truncations.
@@ -210,7 +213,8 @@ struct ExpandNarrowFloats : penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowF
     });
     RewritePatternSet patterns(context);
     patterns.add<ExtendF8, TruncateToF8, TruncateInSteps, ExtendInSteps>(context);
-    arith::populateExpandBFloat16Patterns(patterns);
+    if (!convertsBf16)
+      arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -24,14 +24,25 @@ using Predicate = arith::CmpIPredicate;
 namespace {
 
 struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
+  using Base = penstock::impl::GuardFaultsBase<GuardFaults>;
+  using Base::Base;
+
   void runOnOperation() override {
     SmallVector<Operation *> work;
     // Vectors were made by our own passes, out of what needs no guard.
-    getOperation().walk([&](Operation *op) {
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      // What a GPU's launch computes is evaluated on the host, with checks of its own.
+      if (auto function = dyn_cast<func::FuncOp>(op);
+          function && keepElements && !function->hasAttr(tile::TileDialect::kernelAttr))
+        return WalkResult::skip();
       if (llvm::none_of(op->getResultTypes(), llvm::IsaPred<VectorType>))
         work.push_back(op);
+      return WalkResult::advance();
     });
-    for (Operation *op : work)
+    for (Operation *op : work) {
+      if (isa<tile::LoadOp, tile::StoreOp, tile::AtomicOp, memref::SubViewOp>(op) &&
+          !memoryIn.empty() && !op->getParentOfType<func::FuncOp>()->hasAttr(memoryIn))
+        continue;
       llvm::TypeSwitch<Operation *>(op)
           .Case<tile::LoadOp>([&](auto load) { guardLoad(load); })
           .Case<tile::StoreOp>([&](auto store) { guardStore(store); })
@@ -46,6 +57,7 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
           .Case<arith::ShRSIOp>([&](auto) { guardShift(op, true); })
           .Case<arith::FPToSIOp>([&](auto cast) { saturate(cast, true); })
           .Case<arith::FPToUIOp>([&](auto cast) { saturate(cast, false); });
+    }
     OpBuilder builder(&getContext());
     if (!faults.empty())
       getOperation()->setAttr(abi::faultsAttr, builder.getArrayAttr(faults));
@@ -133,7 +145,59 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
     return result ? branch.getResult(0) : Value();
   }
 
+  /// Reports a fault unless all indices are inside, moves those that are not to zero,
+  /// and returns the condition; null if all are known to be inside.
+  Value moveInside(Operation *op, Value memref, MutableOperandRange indices, StringRef what) {
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    Value inside = insideOf(b, loc, memref, OperandRange(indices));
+    if (!inside)
+      return {};
+    Value one = arith::ConstantIntOp::create(b, loc, 1, 1);
+    Value bad = arith::XOrIOp::create(b, loc, inside, one);
+    reportIf(b, loc, bad, FaultBounds, outsideMessage(what, memref));
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    for (OpOperand &index : indices)
+      index.set(arith::SelectOp::create(b, loc, inside, index.get(), zero));
+    return inside;
+  }
+
+  /// Executes \p op under a condition; its result is zero otherwise.
+  void executeIf(Operation *op, Value condition) {
+    if (!condition)
+      return;
+    OpBuilder b(op);
+    auto branch = scf::IfOp::create(b, op->getLoc(), op->getResultTypes(), condition,
+                                    /*addThenBlock=*/true, op->getNumResults() != 0);
+    op->replaceAllUsesWith(branch);
+    auto yield = [&](mlir::Block *block, ValueRange values) {
+      OpBuilder inner = OpBuilder::atBlockEnd(block);
+      if (block->empty() || !block->back().hasTrait<OpTrait::IsTerminator>())
+        scf::YieldOp::create(inner, op->getLoc(), values);
+    };
+    op->moveBefore(branch.thenBlock(), branch.thenBlock()->begin());
+    yield(branch.thenBlock(), op->getResults());
+    if (op->getNumResults() == 0)
+      return;
+    OpBuilder inner = OpBuilder::atBlockBegin(branch.elseBlock());
+    Value zero = arith::ConstantOp::create(
+        inner, op->getLoc(), cast<TypedAttr>(inner.getZeroAttr(op->getResult(0).getType())));
+    yield(branch.elseBlock(), zero);
+  }
+
   void guardLoad(tile::LoadOp op) {
+    if (keepElements) {
+      Value inside = moveInside(op, op.getSource(), op.getIndicesMutable(), "read");
+      if (!inside)
+        return;
+      OpBuilder b(op->getContext());
+      b.setInsertionPointAfter(op);
+      Value zero = arith::ConstantOp::create(
+          b, op.getLoc(), cast<TypedAttr>(b.getZeroAttr(op.getResult().getType())));
+      Value value = arith::SelectOp::create(b, op.getLoc(), inside, op.getResult(), zero);
+      op.getResult().replaceAllUsesExcept(value, value.getDefiningOp());
+      return;
+    }
     OpBuilder b(op);
     Value value = guardElement(b, op, op.getSource(), op.getIndices(), op.getResult().getType(),
                                "read", [&](OpBuilder &inner) -> Value {
@@ -145,6 +209,8 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
   }
 
   void guardStore(tile::StoreOp op) {
+    if (keepElements)
+      return executeIf(op, moveInside(op, op.getTarget(), op.getIndicesMutable(), "written"));
     OpBuilder b(op);
     guardElement(b, op, op.getTarget(), op.getIndices(), Type(), "written",
                  [&](OpBuilder &inner) -> Value {
@@ -156,6 +222,8 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
   }
 
   void guardAtomic(tile::AtomicOp op) {
+    if (keepElements)
+      return executeIf(op, moveInside(op, op.getTarget(), op.getIndicesMutable(), "updated"));
     bool floating = isa<FloatType>(op.getValue().getType());
     arith::AtomicRMWKind kind;
     switch (op.getKind()) {
@@ -239,7 +307,8 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
   void guardDivision(Operation *op, bool isSigned) {
     Value divisor = op->getOperand(1);
     auto constant = getConstantIntValue(divisor);
-    if (constant && *constant != 0 && (!isSigned || *constant != -1))
+    bool safe = constant && *constant != 0 && (!isSigned || *constant != -1);
+    if (safe || op->hasAttr(abi::safeAttr))
       return;
     OpBuilder b(op);
     Location loc = op->getLoc();

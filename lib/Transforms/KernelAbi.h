@@ -30,6 +30,8 @@ constexpr llvm::StringLiteral faultsAttr = "penstock.faults";
 constexpr llvm::StringLiteral asyncAttr = "penstock.async";
 /// Marks functions that are entered through a packed form.
 constexpr llvm::StringLiteral packAttr = "penstock.pack";
+/// On a division whose divisor cannot be zero in a block that runs.
+constexpr llvm::StringLiteral safeAttr = "penstock.safe";
 
 // Functions of the runtime that generated code calls; all take the context
 // first.

@@ -80,21 +80,22 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
         return signalPassFailure();
   }
 
+  /// Whether floating-point numbers decide a value; a launch computes with integers.
+  static bool usesFloats(Value value) {
+    if (isa<FloatType>(value.getType()))
+      return true;
+    Operation *op = value.getDefiningOp();
+    return op && llvm::any_of(op->getOperands(), usesFloats);
+  }
+
   LogicalResult moveRequirements(func::FuncOp kernel, LaunchBuilder &launch) {
     SmallVector<tile::AssertOp> requirements;
     kernel.walk([&](tile::AssertOp op) { requirements.push_back(op); });
     for (tile::AssertOp op : requirements) {
-      bool always = isa<func::FuncOp>(op->getParentOp());
-      if (!always || !tile::isLaunchConstant(op.getCondition()).ok) {
-        auto diagnostic = tile::emitCoded(op, NotLaunchConstant)
-                          << "a GPU checks a condition of `require` when the kernel is launched, "
-                             "but this one "
-                          << (always ? "is computed from values that only exist inside a block"
-                                     : "stands inside of a loop, a condition or a role");
-        tile::attachHelp(diagnostic) << "compute it from the kernel's arguments, outside of "
-                                        "everything else; or run the kernel natively";
-        return diagnostic;
-      }
+      // Those that the arguments alone do not decide are checked by the blocks.
+      if (!isa<func::FuncOp>(op->getParentOp()) || !tile::isLaunchConstant(op.getCondition()).ok ||
+          usesFloats(op.getCondition()))
+        continue;
       launch.clone(op.getCondition());
       launch.builder.clone(*op, launch.mapping);
       op.erase();
@@ -150,8 +151,20 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
     return arith::IndexCastOp::create(b, loc, b.getIndexType(), loadEntry(b, loc, entry));
   }
 
-  /// Block numbers to coordinates; every extent is at least 1 when a block
-  /// runs.
+  /// Every extent is at least 1 when a block runs.
+  template <typename Op> static Value safely(OpBuilder &b, Location loc, Value x, Value y) {
+    auto op = Op::create(b, loc, x, y);
+    op->setAttr(abi::safeAttr, b.getUnitAttr());
+    return op;
+  }
+  static Value quotient(OpBuilder &b, Location loc, Value x, Value y) {
+    return safely<arith::DivUIOp>(b, loc, x, y);
+  }
+  static Value remainder(OpBuilder &b, Location loc, Value x, Value y) {
+    return safely<arith::RemUIOp>(b, loc, x, y);
+  }
+
+  /// Block numbers to coordinates.
   void lowerGrid(tile::GridOp grid, Value block) {
     OpBuilder b(grid);
     Location loc = grid.getLoc();
@@ -160,13 +173,13 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
       Value rows = loadIndex(b, loc, 0), columns = loadIndex(b, loc, 1);
       Value width = arith::ConstantIndexOp::create(b, loc, *swizzle);
       Value perGroup = arith::MulIOp::create(b, loc, rows, width);
-      Value group = arith::DivUIOp::create(b, loc, block, perGroup);
-      Value inGroup = arith::RemUIOp::create(b, loc, block, perGroup);
+      Value group = quotient(b, loc, block, perGroup);
+      Value inGroup = remainder(b, loc, block, perGroup);
       Value firstColumn = arith::MulIOp::create(b, loc, group, width);
       Value left = arith::SubIOp::create(b, loc, columns, firstColumn);
       Value thisWidth = arith::MinSIOp::create(b, loc, width, left);
-      coordinates.push_back(arith::DivUIOp::create(b, loc, inGroup, thisWidth));
-      Value column = arith::RemUIOp::create(b, loc, inGroup, thisWidth);
+      coordinates.push_back(quotient(b, loc, inGroup, thisWidth));
+      Value column = remainder(b, loc, inGroup, thisWidth);
       coordinates.push_back(arith::AddIOp::create(b, loc, firstColumn, column));
     } else {
       Value rest = block;
@@ -176,8 +189,8 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
           break;
         }
         Value extent = loadIndex(b, loc, i);
-        coordinates.push_back(arith::RemUIOp::create(b, loc, rest, extent));
-        rest = arith::DivUIOp::create(b, loc, rest, extent);
+        coordinates.push_back(remainder(b, loc, rest, extent));
+        rest = quotient(b, loc, rest, extent);
       }
     }
     grid.replaceAllUsesWith(coordinates);

@@ -97,9 +97,9 @@ def LowerLaunch : Pass<"tile-lower-launch", "::mlir::ModuleOp"> {
     the block's number; `tile.divmod` becomes a multiplication by a number from
     the array, with a division where operands are out of its range.
 
-    With `requirements`, for targets whose blocks cannot report faults, every
-    `tile.assert` moves to `@k.launch`. One that does not follow from the kernel's
-    arguments, or that only some blocks reach, is refused.
+    With `requirements`, each `tile.assert` outside of everything else whose
+    condition follows from the kernel's arguments, by integer arithmetic, moves to
+    `@k.launch`, so that a launch is refused before it starts.
 
     Example: test/Transforms/lower-launch.mlir
   }];
@@ -176,6 +176,12 @@ def GuardFaults : Pass<"tile-guard-faults", "::mlir::ModuleOp"> {
 
     Example: test/Transforms/guard-faults.mlir
   }];
+  let options = [
+    Option<"keepElements", "keep-elements", "bool", "false",
+           "keep `tile.load`, `tile.store` and `tile.atomic`, with indices moved inside">,
+    Option<"memoryIn", "memory-in", "std::string", "\"\"",
+           "guard elements and slices only in kernels with this attribute">
+  ];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::LLVM::LLVMDialect"];
@@ -204,6 +210,10 @@ def ExpandNarrowFloats : Pass<"expand-narrow-floats", "::mlir::ModuleOp"> {
 
     Example: test/Transforms/expand-narrow-floats.mlir
   }];
+  let options = [
+    Option<"convertsBf16", "converts-bf16", "bool", "false",
+           "the target has exact instructions that convert bf16">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 

@@ -29,7 +29,7 @@ WRONG_PROGRAM {
   diagnostics::expectDiagnostics(found);
 }
 
-// EXPECT: schedule-versions-on-hopper.cpp:16: error PS1218: the versions of this loop need 288 KiB of shared memory; there are 194 KiB
+// EXPECT: schedule-versions-on-hopper.cpp:16: error PS1218: the versions of this loop need 288 KiB of shared memory; there are 227 KiB
 // EXPECT:    16 |     for (Index k : b.pipelined(ceil_div(A.size(1), 64), {.num_stages = 9})) {
 // EXPECT:       |                    ^
 // EXPECT: schedule-versions-on-hopper.cpp:13: note: `As` takes 9 x 16384
@@ -38,4 +38,4 @@ WRONG_PROGRAM {
 // EXPECT: schedule-versions-on-hopper.cpp:13: note: `Bs` takes 9 x 16384
 // EXPECT:    13 |     auto As = b.shared<f16>(128, 64), Bs = b.shared<f16>(128, 64);
 // EXPECT:       |                                            ^
-// EXPECT:   help: num_stages = 6 is the largest that fits
+// EXPECT:   help: num_stages = 7 is the largest that fits

@@ -185,12 +185,14 @@ std::string penstock::fuzz::textOf(const Program &program, const std::set<unsign
 
 namespace {
 
+using Compare = CaseResult(const Program &, const std::set<unsigned> &, Counters &);
+
 /// Leaves out statements as long as the program fails in the same way.
-std::set<unsigned> shrink(const Program &program, Failure failure) {
+std::set<unsigned> shrink(const Program &program, Failure failure, Compare compare) {
   std::set<unsigned> dropped;
   auto fails = [&](const std::set<unsigned> &candidate) {
     return runAlone(program.seed, 20, [&](uint64_t, Counters &counters) {
-             return compareTargets(program, candidate, counters);
+             return compare(program, candidate, counters);
            }).failure == failure;
   };
   bool changed = true;
@@ -212,26 +214,19 @@ std::set<unsigned> shrink(const Program &program, Failure failure) {
   return dropped;
 }
 
-} // namespace
-
-/// One case in ten is about expressions in all kinds of kernels.
-static bool isAboutExpressions(uint64_t seed) { return Random(derive(seed, 20)).chance(10); }
-
-int penstock::fuzz::runPrograms(const BatchOptions &options) {
-  BatchResult result = runBatches(options, [](uint64_t seed, Counters &counters) {
-    return isAboutExpressions(seed) ? compareExpressions(seed, counters)
-                                    : compareTargets(makeProgram(seed), {}, counters);
-  });
+/// Prints failed cases, the first ones made shorter.
+void reportFailures(const BatchResult &result, Compare compare,
+                    const std::function<bool(uint64_t)> &fixed = {}) {
   int reported = 0;
   for (const FailedCase &failed : result.failures) {
     std::printf("%s with --seed %llu: %s\n", nameOf(failed.failure),
                 static_cast<unsigned long long>(failed.seed), failed.message.c_str());
-    if (++reported > 3 || isAboutExpressions(failed.seed))
+    if (++reported > 3 || (fixed && fixed(failed.seed)))
       continue;
     Program program = makeProgram(failed.seed);
-    std::set<unsigned> dropped = shrink(program, failed.failure);
+    std::set<unsigned> dropped = shrink(program, failed.failure, compare);
     FailedCase again = runAlone(program.seed, 20, [&](uint64_t, Counters &counters) {
-      return compareTargets(program, dropped, counters);
+      return compare(program, dropped, counters);
     });
     std::printf("reduced by %zu of %u statements: %s\n", dropped.size(), program.statements,
                 again.message.c_str());
@@ -241,6 +236,118 @@ int penstock::fuzz::runPrograms(const BatchOptions &options) {
       return CaseResult{};
     });
   }
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Programs on GPUs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Whether the program has a statement of this kind that is not left out.
+bool has(const std::vector<Statement> &body, const std::set<unsigned> &dropped,
+         std::initializer_list<Statement::Kind> kinds) {
+  return std::any_of(body.begin(), body.end(), [&](const Statement &statement) {
+    return !dropped.count(statement.id) &&
+           (std::find(kinds.begin(), kinds.end(), statement.kind) != kinds.end() ||
+            has(statement.body, dropped, kinds) || has(statement.otherwise, dropped, kinds));
+  });
+}
+
+/// Of several faults a GPU reports the one that came first.
+std::string differenceOnDevice(const Program &program, const Outcome &expected,
+                               const Outcome &actual) {
+  bool known = std::includes(expected.faults.begin(), expected.faults.end(), actual.faults.begin(),
+                             actual.faults.end());
+  if (!known || expected.faults.empty() != actual.faults.empty())
+    return "the faults differ: " + describe(expected) + " // " + describe(actual);
+  if (expected.printed != actual.printed)
+    return "what is printed differs: " + describe(expected) + " // " + describe(actual);
+  // A launch whose arguments break a requirement does not start.
+  bool started = std::none_of(actual.faults.begin(), actual.faults.end(),
+                              [](const auto &fault) { return fault.first == 1401; });
+  return started ? expected.data.difference(actual.data, program) : "";
+}
+
+} // namespace
+
+CaseResult penstock::fuzz::compareOnDevice(const Program &program,
+                                           const std::set<unsigned> &dropped, Counters &counters) {
+  detail::KernelSource source = sourceOf(program, dropped);
+  auto reference = detail::compile(source, Target::interpreter(), {});
+  if (!reference.executable) {
+    ++counters[DeviceUnscheduled];
+    return isAboutSchedules(reference) ? CaseResult{}
+                                       : refused(reference.diagnostics, "the interpreter");
+  }
+  Random random(derive(program.seed, 30));
+  bool blackwell = random.chance(50);
+  Target target = blackwell ? Target::sm_100a() : Target::sm_90a();
+  auto device = detail::compile(source, target.emulated(), {});
+  if (!device.executable) {
+    ++counters[DeviceRefused];
+    // Each reason is a diagnostic of its own; an internal error is none.
+    for (const Diagnostic &d : device.diagnostics)
+      if (d.severity == Severity::Error && d.code < 200)
+        return refused(device.diagnostics, "a GPU");
+    return {};
+  }
+  ++counters[DeviceCompiled];
+  counters[DeviceProducts] += has(program.body, dropped, {Statement::Gemm, Statement::AsyncGemm});
+  counters[DeviceReductions] += has(program.body, dropped, {Statement::Reduce});
+  counters[DeviceLoops] += has(program.body, dropped, {Statement::Loop, Statement::Pipeline});
+  counters[DeviceParallel] += has(program.body, dropped, {Statement::Parallel});
+  Outcome expected = launch(program, *reference.executable, {});
+  counters[DeviceFaulted] += !expected.faults.empty();
+  for (uint64_t i = 0; i < 2; ++i) {
+    LaunchOptions options;
+    options.completion = i ? Completion::Random : Completion::Latest;
+    options.seed = derive(program.seed, 200 + i);
+    Outcome actual = launch(program, *device.executable, options);
+    for (auto [code, line] : actual.faults)
+      if (code / 100 == 21)
+        ++counters[DeviceFindings];
+    std::string text = differenceOnDevice(program, expected, actual);
+    if (!text.empty())
+      return {true, std::string("interpreter / ") + (blackwell ? "sm_100a" : "sm_90a") + ", " +
+                        completionOf(options) + ": " + text};
+  }
+  return {};
+}
+
+int penstock::fuzz::runDevice(const BatchOptions &options) {
+  BatchResult result = runBatches(options, [](uint64_t seed, Counters &counters) {
+    return compareOnDevice(makeProgram(seed), {}, counters);
+  });
+  reportFailures(result, compareOnDevice);
+  Counters &c = result.counters;
+  auto count = [&](DeviceCounter counter) { return static_cast<unsigned long long>(c[counter]); };
+  std::printf("compiled=%llu unscheduled=%llu products=%llu reductions=%llu loops=%llu "
+              "parallel=%llu faults=%llu\n",
+              count(DeviceCompiled), count(DeviceUnscheduled), count(DeviceProducts),
+              count(DeviceReductions), count(DeviceLoops), count(DeviceParallel),
+              count(DeviceFaulted));
+  std::printf("programs=%llu refused=%llu mismatches=%zu findings=%llu\n",
+              static_cast<unsigned long long>(result.cases), count(DeviceRefused),
+              result.failures.size(), count(DeviceFindings));
+  return result.failures.empty() ? 0 : 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs on the CPU
+//===----------------------------------------------------------------------===//
+
+/// One case in ten is about expressions in all kinds of kernels.
+static bool isAboutExpressions(uint64_t seed) { return Random(derive(seed, 20)).chance(10); }
+
+int penstock::fuzz::runPrograms(const BatchOptions &options) {
+  BatchResult result = runBatches(options, [](uint64_t seed, Counters &counters) {
+    return isAboutExpressions(seed) ? compareExpressions(seed, counters)
+                                    : compareTargets(makeProgram(seed), {}, counters);
+  });
+  reportFailures(result, compareTargets, isAboutExpressions);
   Counters &c = result.counters;
   std::printf(
       "programs=%llu compared=%llu exact=%llu faults=%llu asynchronous=%llu "

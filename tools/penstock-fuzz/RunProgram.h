@@ -29,6 +29,24 @@ enum ProgramCounter {
 CaseResult compareTargets(const Program &program, const std::set<unsigned> &dropped,
                           Counters &counters);
 
+/// What a case of --device counts.
+enum DeviceCounter {
+  DeviceCompiled,
+  DeviceRefused,
+  DeviceUnscheduled,
+  DeviceProducts,
+  DeviceReductions,
+  DeviceLoops,
+  DeviceParallel,
+  DeviceFaulted,
+  DeviceFindings
+};
+
+/// Compiles a program for one of the GPUs, runs it on the emulator with two timings,
+/// and compares with the interpreter.
+CaseResult compareOnDevice(const Program &program, const std::set<unsigned> &dropped,
+                           Counters &counters);
+
 /// Compares random expressions in a tile program and in explicit kernels for GPUs.
 CaseResult compareExpressions(uint64_t seed, Counters &counters);
 
@@ -50,6 +68,7 @@ private:
 std::string textOf(const Program &program, const std::set<unsigned> &dropped);
 
 int runPrograms(const BatchOptions &options);
+int runDevice(const BatchOptions &options);
 
 } // namespace penstock::fuzz
 

@@ -27,9 +27,11 @@ int main(int argc, char **argv) {
                            "Drives the compiler with random programs, texts and calls.");
   auto &command = tool.options([&](const penstock::cli::Command &self) {
     if (modes.size() != 1)
-      return self.usageError("expected one of --programs, --mutate, --text, --api and --divided");
+      return self.usageError(
+          "expected one of --programs, --device, --mutate, --text, --api and --divided");
     options.progress = modes[0];
     return modes[0] == "programs" ? runPrograms(options)
+           : modes[0] == "device" ? runDevice(options)
            : modes[0] == "mutate" ? runMutations(options)
            : modes[0] == "text"   ? runTexts(options, corpus)
            : modes[0] == "api"    ? runCalls(options)
@@ -39,6 +41,7 @@ int main(int argc, char **argv) {
     command.count(name, help, options.count, [&modes, name] { modes.push_back(name); });
   };
   mode("programs", "compares random programs on the interpreter and natively");
+  mode("device", "compares random programs on the interpreter and on emulated GPUs");
   mode("mutate", "breaks random programs in memory; what passes the verifier is compiled and run");
   mode("text", "the same for programs as text");
   mode("api", "records random sequences of calls, wrong ones among them");

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "TestKernel.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -205,6 +206,36 @@ TEST(Arithmetic, PredicatesAndSelection) {
   EXPECT_EQ(nan[0], 1);
   EXPECT_EQ(nan[1], 1);
   EXPECT_EQ(nan[2], 0);
+}
+
+/// f32 arithmetic with operands of 16 bits, which sm_100 has.
+TEST(Arithmetic, MixedPrecision) {
+  // 1.5, -2.25, 65504 and the smallest subnormal number, in both formats' bits.
+  const std::vector<uint32_t> halves = {0x3e00, 0xc080, 0x7bff, 0x0001};
+  const std::vector<uint32_t> bfloats = {0x3fc0, 0xc010, 0x4780, 0x0001};
+  const std::vector<float> addends = {0.25f, 0x1p-20f, -1.0f, 1.0f};
+  const std::vector<float> fromHalf = {1.5f, -2.25f, 65504.0f, 0x1p-24f};
+  const std::vector<float> fromBfloat = {1.5f, -2.25f, 65536.0f, 0x1p-133f};
+  std::vector<uint32_t> c;
+  for (float value : addends)
+    c.push_back(std::bit_cast<uint32_t>(value));
+  auto each = [&](const std::string &type, const std::vector<uint32_t> &a,
+                  const std::vector<float> &x) {
+    auto run = [&](const std::string &op) {
+      return apply<float, uint32_t>("{ .reg .b16 h; cvt.u16.u32 h, %a; " + op + " }", "f32", "b32",
+                                    a, {}, c);
+    };
+    auto add = run("add.f32" + type + " %d, h, %c;"),
+         sub = run("sub.rn.f32" + type + " %d, h, %c;");
+    auto fma = run("fma.rn.f32" + type + " %d, h, h, %c;");
+    for (size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(add[i], x[i] + addends[i]) << type << i;
+      EXPECT_EQ(sub[i], x[i] - addends[i]) << type << i;
+      EXPECT_EQ(fma[i], std::fma(x[i], x[i], addends[i])) << type << i;
+    }
+  };
+  each(".f16", halves, fromHalf);
+  each(".bf16", bfloats, fromBfloat);
 }
 
 } // namespace

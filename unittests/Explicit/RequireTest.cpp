@@ -137,23 +137,20 @@ TEST(Require, ComesBeforeDivisions) {
   EXPECT_EQ(float(c[7]), 3);
 }
 
-TEST(Require, MustFollowFromArguments) {
-  auto refuse = [](auto requirements, const char *mark) {
-    expectRefused(Through{requirements}, Target::sm_90a(), {1110, mark}, __FILE__);
-  };
-  refuse(
-      [](Block &b, Size, Size K) {
-        b.require(K > 0, "there are columns");
-        b.warp(0, [&] { b.require(K > 0, "in a role"); }); // [in a role]
-      },
-      "in a role");
-  refuse(
-      [](Block &b, Size, Size K) {
-        b.require(K > 0, "there are columns");
-        Var<int> count(b, 0);
-        b.require(count == 0, "of a variable"); // [of a variable]
-      },
-      "of a variable");
+/// Conditions that the arguments do not decide are checked by the blocks that reach them.
+TEST(Require, IsCheckedByBlocks) {
+  Through kernel{[](Block &b, Size, Size K) {
+    b.require(K > 0, "there are columns");
+    b.warp(0, [&] { b.require(K < 64, "in a role"); }); // [in a role]
+  }};
+  auto compiled = try_compile(kernel, Target::sm_90a().emulated());
+  ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+  Tensors narrow(40, 32), wide(40, 64);
+  EXPECT_TRUE(narrow.launch(compiled.kernel).empty());
+  auto found = wide.launch(compiled.kernel);
+  ASSERT_EQ(found.size(), 1u) << to_text(found);
+  expectFinding(found, {1401, "in a role"}, __FILE__);
+  EXPECT_TRUE(wide.copied());
 }
 
 } // namespace

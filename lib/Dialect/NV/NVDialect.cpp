@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Layout/Distribution.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -35,8 +36,18 @@ void NVDialect::registerTypes() {
 }
 
 LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() == pairAttr && isa<func::FuncOp>(op))
+  if ((attribute.getName() == pairAttr || attribute.getName() == inOrderAttr) &&
+      isa<func::FuncOp>(op))
     return success();
+  if (attribute.getName() == layoutAttr) {
+    auto text = dyn_cast<StringAttr>(attribute.getValue());
+    auto alloc = dyn_cast<tile::AllocOp>(op);
+    auto layout = text ? layout::parseDistribution(text.str()) : std::nullopt;
+    if (alloc && layout &&
+        llvm::equal(layout->shape, cast<MemRefType>(alloc.getResult().getType()).getShape()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.layout` is a distribution of a tile's shape";
+  }
   if (attribute.getName() == clusterAttr) {
     auto blocks = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!isa<func::FuncOp>(op) || !blocks)

@@ -49,6 +49,10 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral clusterAttr = "nv.cluster";
     /// On a kernel: two neighbouring blocks multiply as one.
     static constexpr ::llvm::StringLiteral pairAttr = "nv.pair";
+    /// On a kernel: a tile program that all threads execute in program order.
+    static constexpr ::llvm::StringLiteral inOrderAttr = "nv.in_order";
+    /// On a local tile: how threads hold it (layout::Distribution as text).
+    static constexpr ::llvm::StringLiteral layoutAttr = "nv.layout";
   }];
 }
 

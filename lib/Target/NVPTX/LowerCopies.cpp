@@ -132,8 +132,8 @@ LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by) 
   int64_t bytes = type.getElementTypeBitWidth() / 8, vector = piece / bytes;
   std::string kind = piece < 16 || op.getL1() ? "cp.async.ca" : "cp.async.cg";
   int64_t threads = by.scope.warps * nv::warpSize;
-  layout::Fragment fragment = layout::spread(rows, cols, threads, vector);
-  auto [row, col] = baseOf(fragment, by);
+  layout::Distribution layout = layout::blocked({rows, cols}, threads, vector);
+  SmallVector<Value> base = baseOf(layout, by);
   unsigned rank = op.getOffsets().size();
   size_t alongRows = rowDim(rank, op.getDims());
   needRows(op.getSource(), unsigned(piece));
@@ -142,9 +142,9 @@ LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by) 
   for (Value offset : op.getOffsets())
     indices.push_back(asI32(offset));
   Value firstRow = indices[alongRows], firstCol = indices[rank - 1];
-  for (int64_t reg = 0; reg < fragment.registers; reg += vector) {
-    layout::Coordinate offset = fragment.offsetOf(reg);
-    Value tileRow = add(row, offset.row), tileCol = add(col, offset.col);
+  for (int64_t reg = 0; reg < layout.registers(); reg += vector) {
+    auto offset = layout.offsetOf(reg);
+    Value tileRow = add(base[0], offset[0]), tileCol = add(base[1], offset[1]);
     auto copy = [&] {
       indices[alongRows] = add(firstRow, tileRow);
       indices[rank - 1] = add(firstCol, tileCol);
@@ -167,11 +167,11 @@ LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by) 
       Value from = LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(),
                                             globalElement(op.getSource(), at));
       Value to = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(),
-                                          sharedElement(view, tileRow, tileCol, 0));
+                                          sharedElement(view, {tileRow, tileCol}, {0, 0}));
       ptx(kind + ".shared.global [$0], [$1], " + std::to_string(piece) + ", $2;",
           {to, from, present}, "r,l,r");
     };
-    whenHeld(fragment, tileRow, tileCol, copy);
+    when(holdsElement(layout, base, offset), copy);
   }
   return success();
 }

@@ -133,6 +133,8 @@ void Lowering::layOutParameter() {
   }
   for (unsigned i = 0; i < result.launch.results.size(); ++i)
     field(ParameterField::Constant, i);
+  if (!result.faults.empty())
+    field(ParameterField::Faults, 0);
   result.parameterBytes = offset;
 }
 

@@ -14,6 +14,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -55,13 +56,18 @@ struct LowerThreadsToLLVM : penstock::impl::LowerThreadsToLLVMBase<LowerThreadsT
     RewritePatternSet simpler(context);
     arith::populateCeilFloorDivExpandOpsPatterns(simpler);
     simpler.add<PowerPattern<math::ExpOp>, PowerPattern<math::Exp2Op>>(context);
+    populateMathPolynomialApproximationPatterns(simpler, [](StringRef name) {
+      name.consume_front("math.");
+      return llvm::is_contained({"log", "log2", "tanh", "erf", "sin", "cos"}, name);
+    });
+    math::populateExpansionPatterns(simpler, {"rsqrt"});
     OpPassManager toBranches(ModuleOp::getOperationName());
     toBranches.addPass(createSCFToControlFlowPass());
     if (failed(applyPatternsGreedily(getOperation(), std::move(simpler))) ||
         failed(runPipeline(toBranches, getOperation())))
       return signalPassFailure();
     LowerToLLVMOptions options(context);
-    options.overrideIndexBitwidth(32);
+    options.overrideIndexBitwidth(64);
     LLVMTypeConverter types(context, options);
     RewritePatternSet patterns(context);
     arith::populateArithToLLVMConversionPatterns(types, patterns);

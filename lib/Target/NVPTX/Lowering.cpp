@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/Lowering.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Transforms/Faults.h"
 #include "Transforms/KernelAbi.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -26,24 +27,7 @@ LogicalResult Lowering::refuse(Operation *op, const Twine &why) {
 
 Type nvptx::storedAs(Type element) {
   bool moved = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
-  return moved ? IntegerType::get(element.getContext(), 8) : element;
-}
-
-/// Elements that are only moved can be computed with nowhere.
-LogicalResult Lowering::checkElements(Operation *op) {
-  if (auto copy = dyn_cast<tile::CopyOp>(op)) {
-    Type from = cast<MemRefType>(copy.getSource().getType()).getElementType();
-    Type to = cast<MemRefType>(copy.getTarget().getType()).getElementType();
-    if (from != to && (storedAs(from) != from || storedAs(to) != to))
-      return refuse(op, "converts 8-bit floating-point numbers, which is not available");
-  }
-  if (!isa<tile::MapOp, tile::ReduceOp, tile::LoadOp, tile::StoreOp>(op))
-    return success();
-  for (Value operand : op->getOperands())
-    if (auto type = dyn_cast<MemRefType>(operand.getType());
-        type && storedAs(type.getElementType()) != type.getElementType())
-      return refuse(op, "computes with 8-bit floating-point numbers, which is not available");
-  return success();
+  return moved || element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element;
 }
 
 LogicalResult Lowering::checkReach(Operation *op) {
@@ -66,6 +50,7 @@ LogicalResult Lowering::run() {
   result.threads = unsigned(threads.getInt());
   ownArguments = kernel.getNumArguments() - abi::NumExtra;
   kernel.walk([&](nv::TensorAllocOp) { usesTensorMemory = true; });
+  inOrder = kernel->hasAttr(nv::NVDialect::inOrderAttr);
   pair = kernel->hasAttr(nv::NVDialect::pairAttr);
   cluster = nv::clusterSize(kernel);
   result.cluster = {unsigned(cluster), 1, 1};
@@ -73,6 +58,7 @@ LogicalResult Lowering::run() {
     return failure();
   if (failed(readLaunch()))
     return failure();
+  result.faults = faultsOf(kernel->getParentOfType<ModuleOp>());
 
   mlir::Block &body = kernel.getBody().front();
   params = body.insertArgument(0u, LLVM::LLVMPointerType::get(kernel.getContext()), loc);
@@ -107,6 +93,7 @@ LogicalResult Lowering::run() {
   initialise();
   if (failed(lowerBlock(body, all)))
     return failure();
+  lowerFaults();
   eraseDead();
   // What follows takes time that grows faster than the code.
   size_t operations = 0;
@@ -121,12 +108,33 @@ LogicalResult Lowering::run() {
   result.parameterBytes = (result.parameterBytes + 63) / 64 * 64;
   kernel.setType(builder.getFunctionType({params.getType()}, {}));
   // What is left is an ordinary function; what the launch needs is in the result.
-  for (StringRef attribute : {nv::NVDialect::threadsAttr, nv::NVDialect::pairAttr,
-                              nv::NVDialect::clusterAttr, tile::TileDialect::kernelAttr,
-                              tile::TileDialect::signatureAttr, abi::packAttr, abi::launchSizeAttr})
+  for (StringRef attribute :
+       {nv::NVDialect::threadsAttr, nv::NVDialect::pairAttr, nv::NVDialect::clusterAttr,
+        nv::NVDialect::inOrderAttr, tile::TileDialect::kernelAttr, tile::TileDialect::signatureAttr,
+        abi::packAttr, abi::launchSizeAttr})
     kernel->removeAttr(attribute);
   launch.erase();
   return success();
+}
+
+/// The first fault of a launch is recorded; threads go on after it.
+void Lowering::lowerFaults() {
+  SmallVector<func::CallOp> calls;
+  kernel.walk([&](func::CallOp call) { calls.push_back(call); });
+  for (func::CallOp call : calls) {
+    builder.setInsertionPoint(call);
+    loc = call.getLoc();
+    Value record =
+        LLVM::IntToPtrOp::create(builder, loc, LLVM::LLVMPointerType::get(kernel.getContext(), 1),
+                                 parameter(ParameterField::Faults, 0));
+    Value number = arith::AddIOp::create(builder, loc, call.getOperand(1), i32(1));
+    LLVM::AtomicCmpXchgOp::create(builder, loc, record, i32(0), number,
+                                  LLVM::AtomicOrdering::monotonic, LLVM::AtomicOrdering::monotonic,
+                                  "device");
+    call.erase();
+  }
+  if (Operation *function = kernel->getParentOfType<ModuleOp>().lookupSymbol(abi::faultFn))
+    function->erase();
 }
 
 /// Views and allocations whose users have been lowered, then the arguments.
@@ -179,8 +187,6 @@ LogicalResult Lowering::lowerScope(Operation *op, Value condition, Region &body,
 LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
   builder.setInsertionPoint(op);
   loc = op->getLoc();
-  if (failed(checkElements(op)))
-    return failure();
   if (auto warps = dyn_cast<nv::WarpsOp>(op)) {
     Value warp = shiftRight(thread, 5);
     Value from = arith::SubIOp::create(builder, loc, warp, i32(warps.getFirst()));
@@ -307,7 +313,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
   } else if (auto wait = dyn_cast<nv::WgmmaWaitOp>(op)) {
     ptxWithRegisters(("wgmma.wait_group.sync.aligned " + Twine(wait.getPending()) + ";").str(),
                      accumulators);
-  } else if (isa<tile::FillOp, tile::MapOp, tile::CopyOp, tile::ReduceOp>(op) &&
+  } else if (isa<tile::FillOp, tile::MapOp, tile::CopyOp, tile::ReduceOp, tile::GemmOp>(op) &&
              failed(checkReach(op))) {
     return failure();
   } else if (auto fill = dyn_cast<tile::FillOp>(op)) {
@@ -318,17 +324,23 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
     ok = lowerCopy(copy, by);
   } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
     ok = lowerReduce(reduce, by);
+  } else if (auto gemm = dyn_cast<tile::GemmOp>(op)) {
+    ok = lowerGemm(gemm, by);
+  } else if (auto parallel = dyn_cast<tile::ParallelOp>(op)) {
+    ok = lowerParallel(parallel, by);
+  } else if (auto atomic = dyn_cast<tile::AtomicOp>(op)) {
+    ok = lowerAtomic(atomic, by);
   } else if (isa<tile::LoadOp, tile::StoreOp>(op)) {
     if (failed(checkElementAccess(op)))
       return failure();
     if (auto load = dyn_cast<tile::LoadOp>(op))
       load.replaceAllUsesWith(loadElement(load.getSource(), load.getIndices()));
     else if (auto store = dyn_cast<tile::StoreOp>(op))
-      storeElement(store.getValue(), store.getTarget(), store.getIndices());
+      storeElement(store.getValue(), store.getTarget(), store.getIndices(), by);
   } else if (auto bind = dyn_cast<tile::BindOp>(op)) {
     bind.replaceAllUsesWith(bind.getValue());
   } else if (auto dim = dyn_cast<memref::DimOp>(op)) {
-    dim.replaceAllUsesWith(asIndex(tensorSize(dim.getSource(), *dim.getConstantIndex())));
+    dim.replaceAllUsesWith(sizeOf(dim));
   } else if (auto load = dyn_cast<memref::LoadOp>(op)) {
     // Launch constants.
     load.replaceAllUsesWith(
@@ -343,69 +355,20 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
   return ok;
 }
 
+Value Lowering::sizeOf(memref::DimOp op) {
+  return asIndex(tensorSize(op.getSource(), unsigned(*op.getConstantIndex())));
+}
+
 /// LLVM ends the process on operations that it has no instructions for.
 LogicalResult Lowering::checkScalar(Operation *op) {
-  for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()),
-                                      llvm::to_vector(op->getResultTypes())))
-    if (storedAs(type) != type)
-      return refuse(op, "computes with 8-bit floating-point numbers, which is not available");
-  if (!isa<math::MathDialect>(op->getDialect()))
+  if (!isa<math::MathDialect>(op->getDialect()) ||
+      isa<math::SqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundEvenOp,
+          math::FmaOp>(op))
     return success();
-  bool isPower = isa<math::ExpOp, math::Exp2Op>(op);
-  if (isPower ? op->getResult(0).getType().isF32()
-              : isa<math::SqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp,
-                    math::RoundEvenOp, math::FmaOp>(op))
-    return success();
-  return refuse(op, isPower ? "is available for f32" : "is not available");
-}
-
-/// Single elements are those of shared tiles and tensors, and mutable scalars.
-LogicalResult Lowering::checkElementAccess(Operation *op) {
-  Value memref = op->getOperand(isa<tile::LoadOp>(op) ? 0 : 1);
-  if (registersOf(memref))
-    return refuse(op, "of a single element of a tile in registers is not available");
-  if (!tile::isGlobal(memref) && cast<MemRefType>(memref.getType()).getRank() > 2)
-    return refuse(op, "of a single element of a tile with three dimensions is not available");
-  if (failed(checkElements(op)))
-    return failure();
-  return checkReach(op);
-}
-
-Value Lowering::elementAddress(Value memref, ArrayRef<Value> at) {
-  if (cast<MemRefType>(memref.getType()).getRank() == 0)
-    return variables.lookup(memref);
-  if (tile::isGlobal(memref))
-    return globalElement(memref, at);
-  return sharedElement(viewOf(memref), at.size() > 1 ? at[0] : i32(0), at.back(), 0);
-}
-
-Value Lowering::loadElement(Value memref, ValueRange indices) {
-  Type element = cast<MemRefType>(memref.getType()).getElementType();
-  SmallVector<Value> at = coordinates(indices);
-  auto load = [&]() -> Value {
-    return LLVM::LoadOp::create(builder, loc, element, elementAddress(memref, at));
-  };
-  if (!tile::isGlobal(memref))
-    return load();
-  // Outside reads as zero.
-  auto choice = scf::IfOp::create(builder, loc, TypeRange{element}, insideTensor(memref, at),
-                                  /*withElse=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(choice.thenBlock());
-  Value value = load();
-  scf::YieldOp::create(builder, loc, value);
-  builder.setInsertionPointToEnd(choice.elseBlock());
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
-  scf::YieldOp::create(builder, loc, zero);
-  return choice.getResult(0);
-}
-
-void Lowering::storeElement(Value value, Value memref, ValueRange indices) {
-  SmallVector<Value> at = coordinates(indices);
-  auto store = [&] { LLVM::StoreOp::create(builder, loc, value, elementAddress(memref, at)); };
-  if (!tile::isGlobal(memref))
-    return store();
-  when(insideTensor(memref, at), store); // outside is not written
+  // Narrower numbers are computed in f32.
+  if (op->getResult(0).getType().isF64())
+    return refuse(op, "requires f32 or narrower elements");
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -439,14 +402,23 @@ Value Lowering::asI32(Value value) {
     return arith::ExtUIOp::create(builder, loc, builder.getI32Type(), value);
   return arith::TruncIOp::create(builder, loc, builder.getI32Type(), value);
 }
+/// Whether an index was a number of at most 32 bits before.
+static bool fitsI32(Value index) {
+  auto cast = index.getDefiningOp<arith::IndexCastOp>();
+  return cast && cast.getIn().getType().getIntOrFloatBitWidth() <= 32;
+}
 SmallVector<Value> Lowering::coordinates(ValueRange indices) {
   return llvm::map_to_vector(indices, [&](Value index) -> Value {
-    // An index has 32 bits here, and what was cast to one may have more.
-    auto wide = index.getDefiningOp<arith::IndexCastOp>();
-    if (!wide || !wide.getIn().getType().isInteger(64))
+    if (!index.getType().isIndex() || getConstantIntValue(index) || fitsI32(index))
       return asI32(index);
-    Value fits = cmp(arith::CmpIPredicate::ult, wide.getIn(), i64(int64_t(1) << 31));
-    return arith::SelectOp::create(builder, loc, fits, asI32(index), i32(-1));
+    // Far outside must stay outside; there is room for a tile's extent.
+    auto limit = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    constexpr int64_t far = int64_t(1) << 30;
+    Value inside = arith::MaxSIOp::create(builder, loc, index, limit(-far));
+    inside = arith::MinSIOp::create(builder, loc, inside, limit(2 * far - 1));
+    return asI32(inside);
   });
 }
 Value Lowering::asI64(Value value) {
@@ -500,11 +472,4 @@ Value Lowering::blockMask(Value mask) {
 Value Lowering::elected() {
   return ptxValue(builder.getI1Type(),
                   "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 $0, 1, 0, p; }", {}, "=r");
-}
-
-void Lowering::when(Value condition, llvm::function_ref<void()> body) {
-  auto choice = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(choice.thenBlock());
-  body();
 }

@@ -8,9 +8,10 @@
 // One object lowers one kernel: it knows where every tile lies, who executes
 // what, and how the kernel's parameter is laid out. Its methods are spread over
 // files by subject: Lowering.cpp (order of work, scopes, scalars), Views.cpp
-// (where tiles lie), RegisterPool.cpp, LowerBarriers.cpp, LowerCopies.cpp,
-// LowerProducts.cpp and LowerRegisters.cpp. Operations become PTX instructions as inline text:
-// LLVM's intrinsics for some of them may be removed or moved by its optimiser
+// (addresses of tiles), Registers.cpp (tiles in registers), RegisterPool.cpp,
+// LowerBarriers.cpp, LowerCopies.cpp, LowerElementwise.cpp, LowerElements.cpp,
+// LowerMmaSync.cpp, LowerProducts.cpp and LowerReduce.cpp. Operations become PTX instructions as
+// inline text: LLVM's intrinsics for some of them may be removed or moved by its optimiser
 // (docs/architecture.md).
 //
 //===----------------------------------------------------------------------===//
@@ -19,7 +20,7 @@
 
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/NV/Operands.h"
-#include "Layout/Fragment.h"
+#include "Layout/Distribution.h"
 #include "Runtime/DeviceKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -52,11 +53,8 @@ struct SharedPlace {
   layout::SharedTile layout;
 };
 
-/// How tiles in registers are spread over the threads of a scope.
-enum class Spread : uint8_t { TensorRows, Accumulator, Coalesced };
-
-/// How memory and registers hold elements: 8-bit floating-point numbers are only moved,
-/// as integers.
+/// How memory and registers hold elements: 8-bit floating-point numbers and truth values
+/// as bytes.
 Type storedAs(Type element);
 
 /// The dimension of a tensor along which the rows of a box lie.
@@ -66,15 +64,15 @@ inline size_t rowDim(size_t rank, std::optional<llvm::ArrayRef<int64_t>> dims) {
 
 /// A tile in registers.
 struct RegisterTile {
-  Spread spread = Spread::Coalesced;
-  layout::Fragment fragment; ///< rank 1: of the tile whose rows it goes with
-  Value storage;             ///< array of the thread's registers
-  Type element;
-  int64_t rank = 2;
-  /// Rank 1: the register of each distinct row of the fragment's registers.
-  SmallVector<int64_t> rowOf;
-  int64_t registers() const;
+  layout::Distribution layout;
+  Value storage; ///< array of the thread's registers
+  Type type;     ///< of an element
+  Type element;  ///< how a register holds it
+  int64_t registers() const { return layout.registers(); }
 };
+
+/// Bytes of shared memory for a reduction along \p dim over several warps.
+int64_t reductionScratch(const layout::Distribution &layout, int64_t dim, Type element);
 
 /// The threads that execute what is being lowered.
 struct Executing {
@@ -82,6 +80,8 @@ struct Executing {
   Value leader;        ///< i1: the thread that issues copies and products
   int64_t barrier = 0; ///< the named barrier of the scope
 };
+
+struct MmaShape;
 
 class Lowering {
 public:
@@ -99,17 +99,12 @@ private:
   LogicalResult lowerBlock(mlir::Block &block, const Executing &by);
   LogicalResult lowerOp(Operation *op, const Executing &by);
   LogicalResult lowerScope(Operation *op, Value condition, mlir::Region &body, const Executing &by);
+  void lowerFaults();
   void eraseDead();
-  LogicalResult checkElementAccess(Operation *op);
-  /// The address of one element, from its indices in 32 bits.
-  Value elementAddress(Value memref, llvm::ArrayRef<Value> at);
-  Value loadElement(Value memref, mlir::ValueRange indices);
-  void storeElement(Value value, Value memref, mlir::ValueRange indices);
   LogicalResult checkScalar(Operation *op);
   LogicalResult refuse(Operation *op, const llvm::Twine &why);
   /// Takes the next of the block's named barriers for an operation.
   LogicalResult takeBarrier(Operation *op);
-  LogicalResult checkElements(Operation *op);
   /// Threads reach whole tiles in registers and anything in shared memory.
   LogicalResult checkReach(Operation *op);
 
@@ -140,13 +135,21 @@ private:
   Value blockMask(Value mask);
   /// Whether this thread is the elected one of its warp; where all of the warp is.
   Value elected();
-  /// Runs \p body under a condition.
+  /// Runs \p body under a condition; without one if it is null.
   void when(Value condition, llvm::function_ref<void()> body);
+  /// The conjunction of two conditions, either of which may be null.
+  Value both(Value a, Value b);
+  /// An instruction with several results.
+  SmallVector<Value> ptxValues(llvm::ArrayRef<Type> types, llvm::StringRef text,
+                               llvm::ArrayRef<Value> operands, llvm::StringRef constraints,
+                               bool effects);
+  Value sizeOf(mlir::memref::DimOp op);
 
   // Views.cpp: where things lie.
   LogicalResult placeStorage();
   LogicalResult placeShared();
-  LogicalResult placeRegisters();
+  int64_t scratchBytes();
+  LogicalResult allocateRegisters();
   /// Tells the launch what the user calls a piece of storage.
   void nameStorage(Operation *alloc, StorageName::Kind kind, int64_t first, int64_t size,
                    int64_t slot);
@@ -164,9 +167,10 @@ private:
   Value barrierOffset(Value barriers, Value index);
   Value sharedPointer(Value offset);
   Value sharedAddress(Value offset); ///< as engines take it, 32 bits
-  /// The address of an element of a shared view; \p inRow is a column known
-  /// now, added to \p col.
-  Value sharedElement(const View &view, Value row, Value col, int64_t inRow);
+  /// The address of an element of a shared view, at \p at plus constants. \p at is the
+  /// thread's part of a coordinate of \p layout, if there is one.
+  Value sharedElement(const View &view, llvm::ArrayRef<Value> at, llvm::ArrayRef<int64_t> offset,
+                      const layout::Distribution *layout = nullptr);
   Value tensorSize(Value tensor, unsigned dim);
   /// Whether an element lies inside of a tensor.
   Value insideTensor(Value tensor, llvm::ArrayRef<Value> indices);
@@ -176,10 +180,10 @@ private:
   /// known now and added to the last one.
   Value globalElement(Value tensor, llvm::ArrayRef<Value> indices, int64_t inRow = 0);
   /// Whether an element of a box lies inside of the tensor, and its address. The
-  /// box begins at \p start; \p inRow is known now and added to \p col.
+  /// box begins at \p start; its dimensions run along \p dims of the tensor.
   std::pair<Value, Value> tensorElement(Value tensor, mlir::ValueRange start,
-                                        llvm::ArrayRef<int64_t> dims, Value row, Value col,
-                                        int64_t inRow);
+                                        llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<Value> at,
+                                        llvm::ArrayRef<int64_t> offset);
   /// An element of a tensor if \p inside holds, otherwise zero.
   Value loadInside(Value inside, Value address, Type element);
   void storeInside(Value inside, Value address, Value value);
@@ -224,19 +228,9 @@ private:
   /// Keeps what touches these registers on its side of an instruction.
   void ptxWithRegisters(llvm::StringRef text, llvm::ArrayRef<RegisterTile *> tiles);
 
-  // LowerRegisters.cpp
-  LogicalResult lowerFill(tile::FillOp op, const Executing &by);
-  /// A tile spread over the scope's threads so that neighbours are together.
-  layout::Fragment coalesced(mlir::MemRefType type, const Executing &by);
-  /// How many elements of a row a thread has together: at most 16 bytes.
-  static int64_t neighbours(mlir::MemRefType type);
-  LogicalResult lowerMap(tile::MapOp op, const Executing &by);
-  mlir::FailureOr<Value> mapElement(tile::MapOp op, RegisterTile *decides, int64_t reg,
-                                    layout::Coordinate offset, Value row, Value col);
-  LogicalResult lowerCopy(tile::CopyOp op, const Executing &by);
-  LogicalResult loadByThreads(tile::CopyOp op, const Executing &by);
-  LogicalResult lowerReduce(tile::ReduceOp op, const Executing &by);
+  // Registers.cpp
   RegisterTile *registersOf(Value tile);
+  RegisterTile makeRegisters(const layout::Distribution &layout, Type element);
   Value readRegister(RegisterTile &tile, int64_t reg);
   void writeRegister(RegisterTile &tile, int64_t reg, Value value);
   /// The registers of the hardware that hold a tile's: 32 bits, i32 unless they
@@ -244,24 +238,73 @@ private:
   int64_t words(const RegisterTile &tile) const;
   Value readWord(RegisterTile &tile, int64_t word);
   void writeWord(RegisterTile &tile, int64_t word, Value value);
-  Value sumOf(const std::vector<layout::Fragment::Term> &terms, Value index);
-  /// Calls \p body for every register of a fragment that lies nowhere yet, with the
-  /// sum of two offsets: one that a loop computes and one that is known.
-  void forRegisters(const layout::Fragment &fragment,
-                    llvm::function_ref<void(Value, Value, layout::Coordinate)> body);
-  /// The thread's part of a fragment's coordinates.
-  std::pair<Value, Value> baseOf(const layout::Fragment &fragment, const Executing &by);
-  /// The value as an element of memory or registers that hold \p to.
-  Value converted(Value value, Type to);
-  /// How many registers of a fragment can go to or come from a shared view at once.
-  int64_t together(const layout::Fragment &fragment, Value tile);
-  Value loadShared(Value address, Type element, int64_t count);
-  void storeShared(Value address, llvm::ArrayRef<Value> values);
   Value packed(llvm::ArrayRef<Value> values);
-  Value elementOf(Value loaded, int64_t i);
-  /// Runs \p body unless the register stands for nothing.
-  void whenHeld(const layout::Fragment &fragment, Value row, Value col,
-                llvm::function_ref<void()> body);
+  Value digitOf(Value number, int64_t weight, int64_t extent);
+  SmallVector<Value> coordinateOf(llvm::ArrayRef<layout::Distribution::Digit> digits, Value number,
+                                  size_t rank);
+  Value threadInScope(const Executing &by);
+  /// The thread's part of coordinates.
+  SmallVector<Value> baseOf(const layout::Distribution &layout, const Executing &by);
+  /// Whether a register holds an element of the tile; null if all do.
+  Value holdsElement(const layout::Distribution &layout, llvm::ArrayRef<Value> base,
+                     llvm::ArrayRef<int64_t> offset);
+  /// Whether the thread holds the first of several copies; null if there is one.
+  Value holdsFirstCopy(const layout::Distribution &layout, const Executing &by);
+  /// Calls \p body for every \p step -th register of a layout, with the sum of two
+  /// coordinates, one computed and one constant, and with the layout unless a loop
+  /// computes the first.
+  void forElements(const layout::Distribution &layout, llvm::ArrayRef<Value> base, int64_t step,
+                   llvm::function_ref<void(llvm::ArrayRef<Value>, llvm::ArrayRef<int64_t>,
+                                           const layout::Distribution *)>
+                       body);
+  /// The value as an element of type \p to.
+  Value converted(Value value, Type to);
+  Value fromStored(Value value, Type element);
+  Value toStored(Value value);
+  /// How many registers of a layout go to or come from a shared view at once.
+  int64_t together(const layout::Distribution &layout, Value tile);
+  SmallVector<Value> loadShared(Value address, Type element, int64_t count);
+  void storeShared(Value address, llvm::ArrayRef<Value> elements);
+
+  // LowerElementwise.cpp
+  layout::Distribution workLayoutOf(Operation *op, const Executing &by);
+  LogicalResult lowerFill(tile::FillOp op, const Executing &by);
+  LogicalResult lowerMap(tile::MapOp op, const Executing &by);
+  mlir::FailureOr<Value> mapElement(tile::MapOp op, const layout::Distribution &layout, int64_t reg,
+                                    llvm::ArrayRef<Value> base, llvm::ArrayRef<int64_t> offset);
+  LogicalResult lowerCopy(tile::CopyOp op, const Executing &by);
+  LogicalResult convertLayout(RegisterTile &from, RegisterTile &to, const Executing &by);
+
+  // LowerReduce.cpp
+  LogicalResult lowerReduce(tile::ReduceOp op, const Executing &by);
+  Value combine(tile::ReduceKind kind, Value a, Value b);
+  /// The value of the lane at a distance, by exclusive or.
+  Value shuffled(Value value, int64_t distance);
+  void combineWarps(tile::ReduceKind kind, RegisterTile &totals, const layout::Distribution &layout,
+                    int64_t dim, const Executing &by);
+
+  // LowerElements.cpp
+  LogicalResult checkElementAccess(Operation *op);
+  /// The address of one element, from its indices in 32 bits.
+  Value elementAddress(Value memref, llvm::ArrayRef<Value> at);
+  /// Whether indices are inside of a tensor or tile; null if they are known to be.
+  Value insideMemory(Value memref, llvm::ArrayRef<Value> at);
+  Value loadElement(Value memref, mlir::ValueRange indices);
+  void storeElement(Value value, Value memref, mlir::ValueRange indices, const Executing &by);
+  /// Which thread does what the block does once; null inside of parallel bodies.
+  Value oneThread(const Executing &by);
+  LogicalResult lowerAtomic(tile::AtomicOp op, const Executing &by);
+  LogicalResult lowerParallel(tile::ParallelOp op, const Executing &by);
+
+  // LowerMmaSync.cpp
+  LogicalResult lowerGemm(tile::GemmOp op, const Executing &by);
+  void multiplyByWarps(tile::GemmOp op, const MmaShape &shape, RegisterTile &sums,
+                       const Executing &by);
+  void multiplyByThreads(tile::GemmOp op, RegisterTile &sums, const Executing &by);
+  /// A fragment of 16 (\p rowBlocks 2) or 8 rows of A, or columns of B, and 32 bytes
+  /// of k, as mma.sync takes it.
+  SmallVector<Value> loadFragment(Value operand, bool rowsAreFirstDim, Value row, int64_t rowOffset,
+                                  int64_t k, int64_t rowBlocks, int64_t bits);
 
   mlir::func::FuncOp kernel, launch;
   std::string architecture;
@@ -282,8 +325,10 @@ private:
   SmallVector<RegisterTile *> accumulators;     ///< of wgmma
   unsigned ownArguments = 0;                    ///< of the kernel, before those of the launch
   bool usesTensorMemory = false;
-  bool pair = false;   ///< two blocks multiply as one
-  int64_t cluster = 1; ///< blocks of a cluster
+  bool inOrder = false;      ///< a tile program that all threads execute in order
+  int64_t scratchOffset = 0; ///< of shared memory for conversions and reductions
+  bool pair = false;         ///< two blocks multiply as one
+  int64_t cluster = 1;       ///< blocks of a cluster
   std::string ctaGroup() const { return pair ? ".cta_group::2" : ".cta_group::1"; }
   int64_t nextBarrier = 1;
   Value base;   ///< of the block's shared memory, !llvm.ptr<3>

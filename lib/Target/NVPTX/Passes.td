@@ -34,6 +34,51 @@ def Specialise : Pass<"nv-specialise", "::mlir::func::FuncOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def ExecuteInOrder : Pass<"nv-execute-in-order", "::mlir::func::FuncOp"> {
+  let summary = "Let all threads of a block execute a tile program in order";
+  let description = [{
+    The form that every tile program has on a GPU. Asynchronous operations complete
+    at once, waits and schedules are dropped, named statements are inlined, and the
+    kernel gets as many threads (`nv.threads`) as its local tiles need registers.
+    Kernels that already have threads are left alone. Runs after
+    `tile-resolve-schedules`, which has checked what is dropped here.
+
+    Example: test/Target/NVPTX/execute-in-order.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
+def AssignLayouts : Pass<"nv-assign-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Choose which thread holds which element of each local tile";
+  let description = [{
+    Instructions dictate the layouts of accumulators and of tensor memory; tiles
+    that are used together follow them, the uses in the innermost loops first, and
+    the rest is distributed so that memory accesses coalesce. A vector lies as a
+    slice of the tiles that it is broadcast to or reduced from. Each layout is
+    written to its `tile.alloc` as `nv.layout`. Where an operation needs another
+    layout, a `tile.copy` into a tile that has it is inserted. Tiles whose elements
+    are addressed at run time, transposed or sliced move to shared memory.
+
+    Refuses tiles that take more registers than a thread has (PS1603).
+
+    Example: test/Target/NVPTX/assign-layouts.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
+def InsertSyncs : Pass<"nv-insert-syncs", "::mlir::func::FuncOp"> {
+  let summary = "Insert barriers between conflicting accesses of a block's threads";
+  let description = [{
+    In a kernel that all threads execute in order (`nv.in_order`), an `nv.sync` is
+    inserted in front of each operation that reads memory written since the last
+    barrier, or writes memory read or written since then. What the end of a loop's
+    body leaves behind meets the beginning of the next iteration.
+
+    Example: test/Target/NVPTX/insert-syncs.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
 def CheckBarriers : Pass<"nv-check-barriers", "::mlir::func::FuncOp"> {
   let summary = "Follow what roles do with barriers, before any code exists";
   let description = [{

@@ -10,6 +10,7 @@
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Hardware/Architecture.h"
 #include "Scheduling/Versions.h"
 #include "Target/NVPTX/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -45,10 +46,7 @@ public:
 
   LogicalResult run() {
     if (failed(findParts()))
-      return failure();
-    auto acc = cast<MemRefType>(parts.gemm.getAcc().getType());
-    rows = acc.getDimSize(0);
-    consumers = blackwell ? 0 : rows >= 128 ? 2 : 1;
+      return failure(); // executed in order instead
     // Four warps read tensor memory; Hopper's loading warp has a warpgroup of
     // its own in front of those that multiply.
     int64_t threads = blackwell ? 128 : 128 * consumers + (plain ? 0 : 128);
@@ -70,23 +68,12 @@ public:
   }
 
 private:
-  LogicalResult refuse(Operation *op, const Twine &why) {
-    auto diagnostic = tile::emitCoded(op, HardwareTarget)
-                      << "`" << kernel.getName()
-                      << "` cannot be divided into roles yet: " << why.str();
-    tile::attachHelp(diagnostic) << "a loop of copies into shared tiles and one gemm, an "
-                                    "accumulator that is filled with zeros before and copied to a "
-                                    "tensor after it, is divided; write other kernels with "
-                                    "b.threads(..) and explicit operations";
-    return diagnostic;
-  }
-
   LogicalResult findParts() {
     Operation *foreign = nullptr;
     for (Operation &op : kernel.getBody().front()) {
       if (auto loop = dyn_cast<scf::ForOp>(op)) {
         if (parts.loop)
-          return refuse(&op, "it has more than one loop");
+          return failure();
         parts.loop = loop;
       } else if (auto fill = dyn_cast<tile::FillOp>(op); fill && !parts.fill && !parts.loop) {
         parts.fill = fill;
@@ -100,29 +87,34 @@ private:
       }
     }
     if (!parts.loop || !parts.loop->hasAttr(tile::TileDialect::scheduleAttr))
-      return refuse(parts.loop ? parts.loop : kernel.getOperation(), "it has no pipelined loop");
+      return failure();
     if (foreign)
-      return refuse(foreign, "this operation belongs to no role");
+      return failure();
     PipelineLoop body = analyzeLoop(parts.loop);
     for (const PipelineStatement &statement : body.statements)
       if (failed(findLoopParts(statement)))
         return failure();
     if (!parts.gemm)
-      return refuse(parts.loop, "the loop multiplies nothing");
+      return failure();
     if (!isLoaded(tileOf(parts.gemm.getA())) || !isLoaded(tileOf(parts.gemm.getB())))
-      return refuse(parts.gemm, "it multiplies something else than whole tiles that the loop's "
-                                "copies fill");
+      return failure();
     bool single = cast<MemRefType>(parts.gemm.getA().getType()).getElementType().isF32();
     if (single && parts.gemm.getPrecision() == tile::Precision::Full)
-      return refuse(parts.gemm, "tensor cores multiply f32 as TF32, which {.tf32 = true} allows");
+      return failure();
     Value acc = parts.gemm.getAcc();
     if (!isWholeTile(acc))
-      return refuse(parts.gemm, "its accumulator is no whole tile");
+      return failure();
     if (!parts.fill || parts.fill.getTarget() != acc || !isZero(parts.fill.getValue()))
-      return refuse(parts.gemm, "its accumulator is not filled with zeros before the loop");
+      return failure();
     if (!parts.store || parts.store.getSource() != acc || !parts.store.writesTensor() ||
         !copiesRows(parts.store))
-      return refuse(parts.gemm, "its accumulator is not copied to a tensor after the loop");
+      return failure();
+    if (!nv::productOf(parts.gemm.getA(), parts.gemm.getB(), acc).error.empty())
+      return failure();
+    rows = cast<MemRefType>(acc.getType()).getDimSize(0);
+    consumers = blackwell ? 0 : rows >= 128 ? 2 : 1;
+    if (blackwell ? rows != 128 : rows % (64 * consumers) != 0)
+      return failure();
     auto schedule = parts.loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
     sched::Schedule resolved{{schedule.getStage().begin(), schedule.getStage().end()},
                              {schedule.getOrder().begin(), schedule.getOrder().end()}};
@@ -130,12 +122,26 @@ private:
     for (size_t i = 0; i < body.buffers.size(); ++i)
       if (body.buffers[i] && isLoaded(body.buffers[i]))
         parts.slots = std::max<int64_t>(parts.slots, versions[i].count);
-    return success();
+    return success(fitsMemory());
+  }
+
+  /// Whether the ring, barriers and the tile through which results are stored fit.
+  bool fitsMemory() {
+    auto acc = cast<MemRefType>(parts.gemm.getAcc().getType());
+    Type stored = cast<MemRefType>(parts.store.getTarget().getType()).getElementType();
+    int64_t bytes =
+        1024 + rows * stagedColumns(acc, stored, blackwell) * stored.getIntOrFloatBitWidth() / 8;
+    for (tile::CopyOp load : parts.loads) {
+      auto type = cast<MemRefType>(load.getTarget().getType());
+      bytes += parts.slots * type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    }
+    return bytes <=
+           hw::findArchitecture(blackwell ? "sm_100a" : "sm_90a")->limits.sharedBytesPerBlock;
   }
 
   LogicalResult findLoopParts(const PipelineStatement &statement) {
     if (!statement.conditions.empty())
-      return refuse(statement.op, "this statement stands under a condition");
+      return failure();
     auto group = dyn_cast<tile::StatementOp>(statement.op);
     if (!group)
       return findLoopPart(statement.op);
@@ -152,8 +158,7 @@ private:
                gemm && !parts.gemm && !gemm.getOverwrite()) {
       parts.gemm = gemm;
     } else {
-      return refuse(op, "this statement is neither the loop's one gemm nor a copy that fills a "
-                        "shared tile before it");
+      return failure();
     }
     return success();
   }
@@ -164,6 +169,9 @@ private:
     if (parts.gemm || !copy.readsTensor() || copy.getFill() || !isWholeTile(copy.getTarget()))
       return false;
     auto from = cast<MemRefType>(copy.getSource().getType());
+    auto to = cast<MemRefType>(copy.getTarget().getType());
+    if (tile::spaceOf(to) != tile::Space::Shared || from.getElementType() != to.getElementType())
+      return false;
     return from == tile::tensorType(from.getElementType(), from.getRank()) && copiesRows(copy) &&
            !isLoaded(copy.getTarget());
   }
@@ -583,8 +591,7 @@ struct Specialise : penstock::impl::SpecialiseBase<Specialise> {
     if (!getOperation()->hasAttr(tile::TileDialect::kernelAttr) ||
         getOperation()->hasAttr(nv::NVDialect::threadsAttr))
       return;
-    if (failed(Specialiser(getOperation(), architecture, plain).run()))
-      signalPassFailure();
+    (void)Specialiser(getOperation(), architecture, plain).run();
   }
 };
 

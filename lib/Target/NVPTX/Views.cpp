@@ -9,7 +9,7 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Architecture.h"
 #include "Target/NVPTX/Lowering.h"
-#include "llvm/ADT/EquivalenceClasses.h"
+#include "Target/NVPTX/TileLayouts.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -23,7 +23,7 @@ using namespace penstock::nvptx;
 /// as engines want it.
 static bool isEngineUse(Operation *op) {
   return isa<nv::TmaLoadOp, nv::TmaStoreOp, nv::TensorMmaOp, nv::TensorCopyOp, nv::WgmmaOp,
-             nv::AsyncCopyOp>(op);
+             nv::AsyncCopyOp, tile::GemmOp>(op);
 }
 
 static bool usedByEngines(Value memref) {
@@ -38,7 +38,37 @@ static bool usedByEngines(Value memref) {
 LogicalResult Lowering::placeStorage() {
   if (failed(placeShared()))
     return failure();
-  return placeRegisters();
+  return allocateRegisters();
+}
+
+/// What conversions, reductions over warps and broadcasts of scalars need at most.
+int64_t Lowering::scratchBytes() {
+  int64_t bytes = 0;
+  auto layoutOf = [](Value tile) -> std::optional<layout::Distribution> {
+    auto alloc = tile.getDefiningOp<tile::AllocOp>();
+    auto text = alloc ? alloc->getAttrOfType<StringAttr>(nv::NVDialect::layoutAttr) : StringAttr();
+    return text ? layout::parseDistribution(text.str()) : std::nullopt;
+  };
+  kernel.walk([&](Operation *op) {
+    int64_t needed = 0;
+    if (auto copy = dyn_cast<tile::CopyOp>(op)) {
+      auto type = cast<MemRefType>(copy.getSource().getType());
+      if (auto from = layoutOf(copy.getSource()), to = layoutOf(copy.getTarget());
+          from && to && !(*from == *to))
+        needed =
+            type.getNumElements() * storedAs(type.getElementType()).getIntOrFloatBitWidth() / 8;
+    } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+      needed = reductionScratch(
+          workLayout(op, threadsOf(nv::scopeOf(op)), layoutOf), int64_t(reduce.getDim()),
+          storedAs(cast<MemRefType>(reduce.getTarget().getType()).getElementType()));
+      if (cast<MemRefType>(reduce.getTarget().getType()).getElementTypeBitWidth() == 8)
+        needed *= 4; // combined in f32
+    } else if (isa<tile::AtomicOp>(op)) {
+      needed = 8;
+    }
+    bytes = std::max(bytes, needed);
+  });
+  return bytes;
 }
 
 LogicalResult Lowering::placeShared() {
@@ -59,7 +89,7 @@ LogicalResult Lowering::placeShared() {
     int64_t rank = type.getRank();
     place.layout.rows = rank > 1 ? type.getDimSize(rank - 2) : 1;
     place.layout.cols = rank ? type.getDimSize(rank - 1) : 1;
-    place.layout.elementBits = int(type.getElementTypeBitWidth());
+    place.layout.elementBits = int(storedAs(type.getElementType()).getIntOrFloatBitWidth());
     place.layout.linear = true;
     // Rows that are no multiples of 16 bytes: only threads copy them, to a plain tile.
     auto layout = nv::sharedLayoutOf(type);
@@ -88,6 +118,7 @@ LogicalResult Lowering::placeShared() {
     barrierOffsets[op.getResult()] = reserve(int64_t(op.getCounts().size()) * 8, 8);
     nameBarriers(op);
   });
+  scratchOffset = reserve(scratchBytes(), 16);
   int64_t columns = 0;
   Operation *last = nullptr;
   kernel.walk([&](nv::TensorAllocOp op) {
@@ -227,30 +258,42 @@ Value Lowering::sharedPointer(Value offset) {
 
 Value Lowering::sharedAddress(Value offset) { return add(base32, offset); }
 
-Value Lowering::sharedElement(const View &view, Value row, Value col, int64_t inRow) {
+Value Lowering::sharedElement(const View &view, ArrayRef<Value> at, ArrayRef<int64_t> offset,
+                              const layout::Distribution *layout) {
   const SharedPlace &place = shared.find(view.root)->second;
   const layout::SharedTile &tile = place.layout;
-  unsigned rank = view.offsets.size();
-  // A transposed view runs along the other dimension of its tile.
-  if (view.dims.size() == 2 && view.dims[0] > view.dims[1]) {
-    col = add(col, inRow);
-    inRow = 0;
-    std::swap(row, col);
+  size_t rank = view.offsets.size();
+  int64_t bytes = tile.elementBits / 8, piece = 16 / bytes;
+  View element = view;
+  int64_t inRow = 0;
+  for (size_t dim = 0; dim < view.dims.size(); ++dim) {
+    size_t along = view.dims[dim];
+    int64_t rest = offset[dim];
+    // A constant along rows becomes part of the address, unless it may lead out of a
+    // piece that the swizzle moves as a whole.
+    if (along + 1 == rank) {
+      auto start = getConstantIntValue(view.offsets[along]);
+      bool stays = layout && start && *start % piece == 0 &&
+                   layout->largestRemainder(unsigned(dim), piece) + rest % piece < piece;
+      if (tile.linear || stays) {
+        inRow = rest;
+        rest = 0;
+      }
+    }
+    element.offsets[along] = add(element.offsets[along], add(at[dim], rest));
   }
-  if (rank > 1)
-    row = add(row, view.offsets[rank - 2]);
-  col = add(col, view.offsets[rank - 1]);
-  int64_t bytes = tile.elementBits / 8;
-  Value start = slotOffset(view);
+  Value row = rank > 1 ? element.offsets[rank - 2] : i32(0);
+  Value col = rank ? element.offsets[rank - 1] : i32(0);
+  Value start = slotOffset(element);
   if (tile.linear) {
-    Value element = add(mul(row, tile.cols), col);
-    Value pointer = sharedPointer(add(start, mul(element, bytes)));
+    Value index = add(mul(row, tile.cols), col);
+    Value pointer = sharedPointer(add(start, mul(index, bytes)));
     return LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(), pointer,
                                ArrayRef<LLVM::GEPArg>{int32_t(inRow * bytes)});
   }
   // Within a chunk, pieces of 16 bytes change places; what is inside of a piece
-  // stays in order, so that neighbours can be accessed together.
-  int64_t span = layout::spanBytes(tile.swizzle), piece = 16 / bytes;
+  // stays in order, so that neighbors can be accessed together.
+  int64_t span = layout::spanBytes(tile.swizzle);
   Value column = add(col, inRow / piece * piece);
   Value chunk = builder.createOrFold<arith::DivUIOp>(loc, column, i32(tile.chunkCols()));
   Value inChunk = builder.createOrFold<arith::RemUIOp>(loc, column, i32(tile.chunkCols()));
@@ -260,11 +303,11 @@ Value Lowering::sharedElement(const View &view, Value row, Value col, int64_t in
     Value turn = andBits(shiftRight(mul(row, span), 7), span / 16 - 1);
     pieceBytes = builder.createOrFold<arith::XOrIOp>(loc, pieceBytes, mul(turn, 16));
   }
-  Value offset = add(start, mul(chunk, tile.chunkBytes()));
-  offset = add(offset, mul(row, span));
-  offset = add(add(offset, pieceBytes), rest);
+  Value address = add(start, mul(chunk, tile.chunkBytes()));
+  address = add(address, mul(row, span));
+  address = add(add(address, pieceBytes), rest);
   return LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(),
-                             sharedPointer(offset),
+                             sharedPointer(address),
                              ArrayRef<LLVM::GEPArg>{int32_t(inRow % piece * bytes)});
 }
 
@@ -307,21 +350,21 @@ Value Lowering::globalElement(Value tensor, ArrayRef<Value> indices, int64_t inR
 }
 
 std::pair<Value, Value> Lowering::tensorElement(Value tensor, ValueRange start,
-                                                ArrayRef<int64_t> dims, Value row, Value col,
-                                                int64_t inRow) {
-  SmallVector<Value> first;
-  for (Value index : start)
-    first.push_back(asI32(index));
-  if (dims.size() > 1)
-    first[size_t(dims[0])] = add(first[size_t(dims[0])], row);
-  Value &along = first[size_t(dims.back())];
-  along = add(along, col);
-  SmallVector<Value> indices = first;
-  indices[size_t(dims.back())] = add(along, inRow);
-  Value inside = insideTensor(tensor, indices);
+                                                ArrayRef<int64_t> dims, ArrayRef<Value> at,
+                                                ArrayRef<int64_t> offset) {
+  SmallVector<Value> first = coordinates(start);
   // Elements of a row differ by a number that needs no arithmetic.
-  bool lastDim = dims.back() + 1 == int64_t(first.size());
-  return {inside, lastDim ? globalElement(tensor, first, inRow) : globalElement(tensor, indices)};
+  int64_t inRow = 0;
+  for (size_t dim = 0; dim < dims.size(); ++dim) {
+    size_t along = size_t(dims[dim]);
+    bool last = along + 1 == first.size();
+    if (last)
+      inRow = offset[dim];
+    first[along] = add(first[along], last ? at[dim] : add(at[dim], offset[dim]));
+  }
+  SmallVector<Value> indices = first;
+  indices.back() = add(indices.back(), inRow);
+  return {insideTensor(tensor, indices), globalElement(tensor, first, inRow)};
 }
 
 /// The integer that an instruction moves for an element, and its constraint.
@@ -414,134 +457,4 @@ Value Lowering::tensorMap(Value tensor, Value tile, std::optional<ArrayRef<int64
     result.parameterBytes = offset + 128;
   }
   return parameter(ParameterField::Map, number);
-}
-
-//===----------------------------------------------------------------------===//
-// Registers
-//===----------------------------------------------------------------------===//
-
-int64_t RegisterTile::registers() const {
-  return rank == 2 ? fragment.registers : int64_t(rowOf.size());
-}
-
-/// Tiles that meet in an operation are spread alike: by the instruction that
-/// fills or multiplies one of them, or else so that plain copies coalesce.
-LogicalResult Lowering::placeRegisters() {
-  llvm::EquivalenceClasses<void *> together;
-  llvm::DenseMap<void *, std::pair<Spread, Operation *>> stated;
-  SmallVector<tile::AllocOp> tiles;
-  kernel.walk([&](tile::AllocOp op) {
-    auto type = cast<MemRefType>(op.getResult().getType());
-    if (tile::spaceOf(type) != tile::Space::Local)
-      return;
-    if (type.getRank() == 0) {
-      Value one = i32(1);
-      variables[op.getResult()] =
-          LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(kernel.getContext()),
-                                 type.getElementType(), one);
-      return;
-    }
-    tiles.push_back(op);
-    together.insert(op.getResult().getAsOpaquePointer());
-  });
-  auto isRegister = [&](Value memref) {
-    auto alloc = tile::rootOf(memref).getDefiningOp<tile::AllocOp>();
-    return alloc && llvm::is_contained(tiles, alloc);
-  };
-  LogicalResult ok = success();
-  kernel.walk([&](Operation *op) {
-    SmallVector<Value> involved;
-    for (Value operand : op->getOperands())
-      if (isa<MemRefType>(operand.getType()) && isRegister(operand))
-        involved.push_back(tile::rootOf(operand));
-    if (isa<memref::SubViewOp, memref::TransposeOp>(op) && !involved.empty()) {
-      tile::emitCoded(op, HardwareLayout)
-          << tile::describe(involved[0])
-          << " lies in registers; it is used as a whole, not by slices";
-      ok = failure();
-    }
-    for (Value other : involved)
-      together.unionSets(involved[0].getAsOpaquePointer(), other.getAsOpaquePointer());
-    std::optional<Spread> spread;
-    if (isa<nv::TensorLoadOp, nv::TensorStoreOp>(op))
-      spread = Spread::TensorRows;
-    else if (isa<nv::WgmmaOp>(op))
-      spread = Spread::Accumulator;
-    if (spread && !involved.empty())
-      stated[involved[0].getAsOpaquePointer()] = {*spread, op};
-  });
-  if (failed(ok))
-    return failure();
-  llvm::DenseMap<void *, std::pair<Spread, Operation *>> ofClass;
-  for (auto &[member, how] : stated) {
-    auto [known, inserted] = ofClass.try_emplace(together.getLeaderValue(member), how);
-    if (!inserted && known->second.first != how.first) {
-      auto diagnostic = tile::emitCoded(how.second, HardwareLayout)
-                        << "tiles that are used together need different layouts in registers";
-      diagnostic.attachNote(known->second.second->getLoc()) << "the other one is needed here";
-      return diagnostic;
-    }
-  }
-  // Tiles that are used together are spread alike, however wide their elements are:
-  // register by register, the same elements.
-  llvm::DenseMap<void *, int64_t> vectors;
-  for (tile::AllocOp op : tiles) {
-    auto type = cast<MemRefType>(op.getResult().getType());
-    if (type.getRank() != 2)
-      continue;
-    void *leader = together.getLeaderValue(op.getResult().getAsOpaquePointer());
-    auto [vector, inserted] = vectors.try_emplace(leader, neighbours(type));
-    vector->second = std::min(vector->second, neighbours(type));
-  }
-  for (tile::AllocOp op : tiles) {
-    auto type = cast<MemRefType>(op.getResult().getType());
-    RegisterTile tile;
-    tile.element = storedAs(type.getElementType());
-    tile.rank = type.getRank();
-    void *leader = together.getLeaderValue(op.getResult().getAsOpaquePointer());
-    auto found = ofClass.find(leader);
-    Operation *user = op->use_empty() ? op : *op->getUsers().begin();
-    int64_t warps = nv::scopeOf(user).warps;
-    int64_t cols = tile.rank > 1 ? type.getDimSize(1) : 8;
-    if (tile.rank > 2)
-      return tile::emitCoded(op, HardwareLayout)
-             << tile::describe(op.getResult()) << " has more than two dimensions";
-    tile.spread = found == ofClass.end() ? Spread::Coalesced : found->second.first;
-    if (found != ofClass.end())
-      warps = nv::scopeOf(found->second.second).warps;
-    int64_t rows = type.getDimSize(0);
-    switch (tile.spread) {
-    case Spread::TensorRows:
-      tile.fragment = layout::tensorMemoryRows(rows, cols);
-      break;
-    case Spread::Accumulator:
-      tile.fragment = layout::wgmmaAccumulator(rows, cols, warps / nv::warpgroupWarps);
-      break;
-    case Spread::Coalesced:
-      if (tile.rank == 1)
-        return tile::emitCoded(op, HardwareLayout)
-               << tile::describe(op.getResult())
-               << " is used with no tile that says which thread holds which row";
-      tile.fragment = layout::spread(rows, cols, warps * nv::warpSize, vectors.lookup(leader));
-      break;
-    }
-    if (tile.rank == 1)
-      for (int64_t reg = 0; reg < tile.fragment.registers; ++reg)
-        if (int64_t row = tile.fragment.offsetOf(reg).row; !llvm::is_contained(tile.rowOf, row))
-          tile.rowOf.push_back(row);
-    if (tile.registers() > 255)
-      return tile::emitCoded(op, HardwareMemory)
-             << tile::describe(op.getResult()) << " takes " << tile.registers()
-             << " registers of each of " << tile.fragment.threads << " threads; a thread has 255";
-    auto array = LLVM::LLVMArrayType::get(tile.element, unsigned(tile.registers()));
-    tile.storage = LLVM::AllocaOp::create(
-        builder, loc, LLVM::LLVMPointerType::get(kernel.getContext()), array, i32(1));
-    registers[op.getResult()] = std::move(tile);
-  }
-  kernel.walk([&](nv::WgmmaOp op) {
-    RegisterTile *tile = registersOf(op.getAcc());
-    if (!llvm::is_contained(accumulators, tile))
-      accumulators.push_back(tile);
-  });
-  return success();
 }

@@ -1,0 +1,429 @@
+//===- AssignLayouts.cpp - Which thread holds which element ---------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses a layout in registers for every local tile. Instructions dictate some
+// of them; tiles that are used together follow, the most frequent uses first.
+// Where a use needs another layout than its tile has, a copy into a tile of that
+// layout is inserted, so that layouts never conflict. Tiles whose elements are
+// addressed at run time move to shared memory.
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/TileAccess.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Layout/Distribution.h"
+#include "Target/NVPTX/MmaSync.h"
+#include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/TileLayouts.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace penstock {
+#define GEN_PASS_DEF_ASSIGNLAYOUTS
+#include "Target/NVPTX/Passes.h.inc"
+} // namespace penstock
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::nvptx;
+using layout::Distribution;
+
+namespace {
+
+MemRefType typeOf(Value memref) { return cast<MemRefType>(memref.getType()); }
+
+/// How often an operation is executed compared to one outside of loops.
+int64_t weightOf(Operation *op) {
+  int64_t weight = 1;
+  for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
+    if (isa<scf::ForOp, scf::WhileOp>(parent) && weight < 4096)
+      weight *= 8;
+  return weight;
+}
+
+bool isIncreasing(ArrayRef<int64_t> dims) {
+  for (size_t i = 1; i < dims.size(); ++i)
+    if (dims[i] <= dims[i - 1])
+      return false;
+  return true;
+}
+
+class Assigner {
+public:
+  explicit Assigner(func::FuncOp kernel)
+      : kernel(kernel), inOrder(kernel->hasAttr(nv::NVDialect::inOrderAttr)) {}
+
+  LogicalResult run() {
+    if (inOrder)
+      moveToMemory();
+    collect();
+    if (!inOrder && failed(checkExplicit()))
+      return failure();
+    joinTiles();
+    assignTiles();
+    assignVectors();
+    if (failed(checkRegisters()))
+      return failure();
+    insertConversions();
+    for (tile::AllocOp op : tiles)
+      write(op.getResult(), layouts.find(op.getResult())->second);
+    return success();
+  }
+
+private:
+  //===------------------------------------------------------------------===//
+  // Tiles that registers cannot hold
+  //===------------------------------------------------------------------===//
+
+  /// Whether an operation takes an operand from registers.
+  static bool takesRegisters(OpOperand &use) {
+    Operation *op = use.getOwner();
+    if (auto map = dyn_cast<tile::MapOp>(op))
+      return use.getOperandNumber() == 0 ||
+             isIncreasing(map.getInputDims(use.getOperandNumber() - 1));
+    if (auto gemm = dyn_cast<tile::GemmOp>(op))
+      return &use == &gemm.getAccMutable();
+    return isa<tile::CopyOp, tile::FillOp, tile::ReduceOp>(op) ||
+           isa<nv::NVDialect>(op->getDialect());
+  }
+
+  static bool isAccumulator(tile::AllocOp alloc) {
+    return llvm::any_of(alloc->getUsers(), [&](Operation *user) {
+      auto gemm = dyn_cast<tile::GemmOp>(user);
+      return gemm && gemm.getAcc() == alloc.getResult() && mmaShapeOf(gemm);
+    });
+  }
+
+  /// The outermost operation with a region of elements around a use.
+  static Operation *regionAround(Operation *op) {
+    Operation *outermost = nullptr;
+    for (; op; op = op->getParentOp())
+      if (isa<tile::ParallelOp, tile::MapOp>(op))
+        outermost = op;
+    return outermost;
+  }
+
+  static void setSpace(Value memref, tile::Space space) {
+    auto type = typeOf(memref);
+    auto attr = tile::SpaceAttr::get(memref.getContext(), space);
+    memref.setType(MemRefType::get(type.getShape(), type.getElementType(), type.getLayout(), attr));
+    for (Operation *user : memref.getUsers())
+      if (isa<memref::CastOp, memref::SubViewOp, memref::TransposeOp>(user))
+        setSpace(user->getResult(0), space);
+  }
+
+  void moveToMemory() {
+    SmallVector<tile::AllocOp> allocs;
+    kernel.walk([&](tile::AllocOp op) { allocs.push_back(op); });
+    for (tile::AllocOp op : allocs) {
+      auto type = typeOf(op.getResult());
+      if (tile::spaceOf(type) != tile::Space::Local || type.getRank() == 0)
+        continue;
+      // Of an accumulator that single elements are read from, a copy is read.
+      if (isAccumulator(op)) {
+        llvm::MapVector<Operation *, SmallVector<OpOperand *>> reads;
+        for (OpOperand &use : op->getUses())
+          if (isa<tile::LoadOp>(use.getOwner()))
+            if (Operation *around = regionAround(use.getOwner()))
+              reads[around].push_back(&use);
+        for (auto &[around, uses] : reads) {
+          OpBuilder b(around);
+          Value copied = tile::AllocOp::create(
+              b, around->getLoc(),
+              tile::tileType(type.getShape(), type.getElementType(), tile::Space::Shared),
+              op.getLabelAttr(), IntegerAttr());
+          tile::CopyOp::create(b, around->getLoc(), op.getResult(), ValueRange{}, copied,
+                               ValueRange{}, Value(), Value(), DenseI64ArrayAttr(), StringAttr());
+          for (OpOperand *use : uses)
+            use->set(copied);
+        }
+      }
+      if (!llvm::all_of(op->getUses(), takesRegisters))
+        setSpace(op.getResult(), tile::Space::Shared);
+    }
+  }
+
+  //===------------------------------------------------------------------===//
+  // Tiles and what they are used with
+  //===------------------------------------------------------------------===//
+
+  void collect() {
+    kernel.walk([&](tile::AllocOp op) {
+      auto type = typeOf(op.getResult());
+      if (tile::spaceOf(type) == tile::Space::Local && type.getRank() > 0) {
+        tiles.push_back(op);
+        together.insert(op.getResult().getAsOpaquePointer());
+      }
+    });
+  }
+
+  bool inRegisters(Value memref) {
+    auto alloc = memref.getDefiningOp<tile::AllocOp>();
+    return alloc && llvm::is_contained(tiles, alloc);
+  }
+
+  /// What an instruction dictates for a tile.
+  std::optional<Distribution> dictated(Operation *op, Value tile) {
+    auto type = typeOf(tile);
+    int64_t warps = nv::scopeOf(op).warps;
+    if (auto gemm = dyn_cast<tile::GemmOp>(op); gemm && mmaShapeOf(gemm))
+      return mmaLayoutOf(gemm, warps);
+    if (isa<nv::TensorLoadOp, nv::TensorStoreOp>(op))
+      return distributionOf(layout::tensorMemoryRows(type.getDimSize(0), type.getDimSize(1)));
+    if (isa<nv::WgmmaOp>(op))
+      return distributionOf(layout::wgmmaAccumulator(type.getDimSize(0), type.getDimSize(1),
+                                                     warps / nv::warpgroupWarps));
+    return std::nullopt;
+  }
+
+  /// Explicit kernels state where threads meet, so that nothing may be inserted.
+  LogicalResult checkExplicit() {
+    for (tile::AllocOp op : tiles)
+      for (OpOperand &use : op->getUses())
+        if (isa<memref::SubViewOp, memref::TransposeOp>(use.getOwner()))
+          return tile::emitCoded(use.getOwner(), HardwareLayout)
+                 << tile::describe(op.getResult())
+                 << " lies in registers; it is used as a whole, not by slices";
+    return success();
+  }
+
+  /// Tiles of one shape that an operation names together, by falling weight.
+  void joinTiles() {
+    struct Edge {
+      Value a, b;
+      int64_t weight;
+      size_t number = 0; ///< in the order of the program
+    };
+    SmallVector<Edge> edges;
+    kernel.walk([&](Operation *op) {
+      SmallVector<Value> named;
+      if (auto map = dyn_cast<tile::MapOp>(op)) {
+        named.push_back(map.getTarget());
+        int64_t rank = typeOf(map.getTarget()).getRank();
+        for (Value input : map.getInputs())
+          if (typeOf(input).getRank() == rank)
+            named.push_back(input);
+      } else if (auto copy = dyn_cast<tile::CopyOp>(op)) {
+        named = {copy.getSource(), copy.getTarget()};
+      } else if (isa<nv::NVDialect>(op->getDialect())) {
+        named.assign(op->operand_begin(), op->operand_end());
+      }
+      llvm::erase_if(named, [&](Value value) { return !inRegisters(value); });
+      for (size_t i = 1; i < named.size(); ++i)
+        edges.push_back({named[0], named[i], weightOf(op)});
+      for (Value value : op->getOperands())
+        if (inRegisters(value))
+          if (auto layout = dictated(op, value))
+            anchors.try_emplace(value, std::pair(*layout, op));
+    });
+    for (auto [i, edge] : llvm::enumerate(edges))
+      edge.number = i;
+    llvm::sort(edges, [](const Edge &a, const Edge &b) {
+      return std::pair(-a.weight, a.number) < std::pair(-b.weight, b.number);
+    });
+    // Layouts that instructions dictate keep classes apart.
+    llvm::DenseMap<void *, const Distribution *> ofClass;
+    for (auto &[tile, anchor] : anchors)
+      ofClass[tile.getAsOpaquePointer()] = &anchor.first;
+    for (const Edge &edge : edges) {
+      void *a = together.getLeaderValue(edge.a.getAsOpaquePointer());
+      void *b = together.getLeaderValue(edge.b.getAsOpaquePointer());
+      const Distribution *first = ofClass.lookup(a), *second = ofClass.lookup(b);
+      if (a == b || (first && second && !(*first == *second)))
+        continue;
+      together.unionSets(a, b);
+      ofClass[together.getLeaderValue(a)] = first ? first : second;
+    }
+  }
+
+  /// Operations that work on a tile, in the order of the program.
+  Operation *firstUser(Value tile) {
+    Operation *first = nullptr;
+    for (Operation *user : tile.getUsers())
+      if (!first || (user->getBlock() == first->getBlock() && user->isBeforeInBlock(first)))
+        first = user;
+    return first;
+  }
+
+  void assignTiles() {
+    llvm::DenseMap<void *, std::pair<const Distribution *, Operation *>> ofClass;
+    for (auto &[tile, anchor] : anchors)
+      ofClass.try_emplace(together.getLeaderValue(tile.getAsOpaquePointer()), &anchor.first,
+                          anchor.second);
+    // Tiles that are used together are distributed alike, however wide their elements are.
+    llvm::DenseMap<void *, int64_t> vectors;
+    for (tile::AllocOp op : tiles) {
+      void *leader = together.getLeaderValue(op.getResult().getAsOpaquePointer());
+      int64_t vector = vectorOf(typeOf(op.getResult()));
+      auto [known, inserted] = vectors.try_emplace(leader, vector);
+      known->second = std::min(known->second, vector);
+    }
+    for (tile::AllocOp op : tiles) {
+      Value tile = op.getResult();
+      void *leader = together.getLeaderValue(tile.getAsOpaquePointer());
+      Operation *user = firstUser(tile);
+      if (auto found = ofClass.find(leader); found != ofClass.end())
+        layouts[tile] = *found->second.first;
+      else
+        layouts[tile] = naturalLayout(typeOf(tile).getShape(),
+                                      threadsOf(nv::scopeOf(user ? user : op.getOperation())),
+                                      vectors.lookup(leader));
+    }
+  }
+
+  /// A vector lies as the operation that broadcasts or reduces most often wants it.
+  void assignVectors() {
+    struct Wish {
+      Distribution layout;
+      int64_t weight;
+    };
+    llvm::DenseMap<void *, SmallVector<Wish>> wishes;
+    auto wish = [&](Value vector, Distribution layout, Operation *op) {
+      SmallVector<Wish> &known = wishes[together.getLeaderValue(vector.getAsOpaquePointer())];
+      auto same = llvm::find_if(known, [&](Wish &w) { return w.layout == layout; });
+      if (same != known.end())
+        same->weight += weightOf(op);
+      else
+        known.push_back({std::move(layout), weightOf(op)});
+    };
+    kernel.walk([&](Operation *op) {
+      for (auto &[tile, layout] : slicesNeededBy(op))
+        if (inRegisters(tile))
+          wish(tile, std::move(layout), op);
+    });
+    for (tile::AllocOp op : tiles) {
+      void *leader = together.getLeaderValue(op.getResult().getAsOpaquePointer());
+      auto found = wishes.find(leader);
+      bool free = llvm::none_of(anchors, [&](auto &anchor) {
+        return together.isEquivalent(anchor.first.getAsOpaquePointer(), leader);
+      });
+      if (found == wishes.end() || !free)
+        continue;
+      layouts[op.getResult()] = llvm::max_element(found->second, [](const Wish &a, const Wish &b) {
+                                  return a.weight < b.weight;
+                                })->layout;
+    }
+  }
+
+  /// How an operation distributes its work.
+  Distribution layoutOf(Operation *op) {
+    return workLayout(op, threadsOf(nv::scopeOf(op)),
+                      [&](Value tile) -> std::optional<Distribution> {
+                        auto found = layouts.find(tile);
+                        return found == layouts.end() ? std::nullopt : std::optional(found->second);
+                      });
+  }
+
+  /// Operands of lower rank, with the layout in which the operation takes them.
+  SmallVector<std::pair<Value, Distribution>> slicesNeededBy(Operation *op) {
+    SmallVector<std::pair<Value, Distribution>> needed;
+    if (auto map = dyn_cast<tile::MapOp>(op)) {
+      Distribution full = layoutOf(op);
+      for (auto [i, input] : llvm::enumerate(map.getInputs()))
+        if (typeOf(input).getRank() < typeOf(map.getTarget()).getRank())
+          needed.push_back({input, sliceAlong(full, map.getInputDims(unsigned(i)))});
+    } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+      needed.push_back({reduce.getTarget(), layoutOf(op).slice(unsigned(reduce.getDim()))});
+    }
+    return needed;
+  }
+
+  LogicalResult checkRegisters() {
+    for (tile::AllocOp op : tiles) {
+      const Distribution &layout = layouts.find(op.getResult())->second;
+      if (layout.registers() > 255)
+        return tile::emitCoded(op, HardwareMemory)
+               << tile::describe(op.getResult()) << " takes " << layout.registers()
+               << " registers of each of " << layout.threads() << " threads; a thread has 255";
+    }
+    return success();
+  }
+
+  //===------------------------------------------------------------------===//
+  // Conversions
+  //===------------------------------------------------------------------===//
+
+  void write(Value tile, const Distribution &layout) {
+    tile.getDefiningOp()->setAttr(nv::NVDialect::layoutAttr,
+                                  StringAttr::get(kernel.getContext(), layout::toString(layout)));
+  }
+
+  /// A tile like \p tile with another layout.
+  Value another(OpBuilder &b, Value tile, const Distribution &layout) {
+    auto alloc = cast<tile::AllocOp>(tile.getDefiningOp());
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(alloc);
+    auto copy = tile::AllocOp::create(b, alloc.getLoc(), tile.getType(), alloc.getLabelAttr(),
+                                      IntegerAttr());
+    write(copy.getResult(), layout);
+    return copy.getResult();
+  }
+
+  static void copy(OpBuilder &b, Location loc, Value from, Value to) {
+    tile::CopyOp::create(b, loc, from, ValueRange{}, to, ValueRange{}, Value(), Value(),
+                         DenseI64ArrayAttr(), StringAttr());
+  }
+
+  /// Makes an operand of \p op have \p wanted, which it reads, writes or both.
+  void convert(OpOperand &use, const Distribution &wanted, bool reads, bool writes) {
+    Value tile = use.get();
+    auto found = layouts.find(tile);
+    if (found == layouts.end() || found->second == wanted)
+      return;
+    Operation *op = use.getOwner();
+    OpBuilder b(op);
+    Value converted = another(b, tile, wanted);
+    if (reads)
+      copy(b, op->getLoc(), tile, converted);
+    use.set(converted);
+    if (writes) {
+      b.setInsertionPointAfter(op);
+      copy(b, op->getLoc(), converted, tile);
+    }
+  }
+
+  void insertConversions() {
+    SmallVector<Operation *> ops;
+    kernel.walk([&](Operation *op) {
+      if (isa<tile::MapOp, tile::ReduceOp, tile::GemmOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      if (auto gemm = dyn_cast<tile::GemmOp>(op)) {
+        if (auto layout = dictated(op, gemm.getAcc()))
+          convert(gemm.getAccMutable(), *layout, !gemm.getOverwrite(), true);
+        continue;
+      }
+      Distribution full = layoutOf(op);
+      if (auto map = dyn_cast<tile::MapOp>(op)) {
+        for (auto [i, input] : llvm::enumerate(map.getInputsMutable()))
+          convert(input, sliceAlong(full, map.getInputDims(unsigned(i))), true, false);
+      } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+        convert(reduce.getTargetMutable(), full.slice(unsigned(reduce.getDim())),
+                reduce.getAccumulate(), true);
+      }
+    }
+  }
+
+  func::FuncOp kernel;
+  bool inOrder;
+  SmallVector<tile::AllocOp> tiles;
+  llvm::EquivalenceClasses<void *> together;
+  llvm::MapVector<Value, std::pair<Distribution, Operation *>> anchors;
+  llvm::DenseMap<Value, Distribution> layouts;
+};
+
+struct AssignLayouts : penstock::impl::AssignLayoutsBase<AssignLayouts> {
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (kernel->hasAttr(tile::TileDialect::kernelAttr) &&
+        kernel->hasAttr(nv::NVDialect::threadsAttr) && failed(Assigner(kernel).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

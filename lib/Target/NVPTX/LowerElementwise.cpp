@@ -1,0 +1,282 @@
+//===- LowerElementwise.cpp - Fill, map and copy --------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each thread computes the elements that the operation's layout gives it. Tiles
+// in registers have that layout, or a slice of it; others are addressed element
+// by element, neighbors together.
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Lowering.h"
+#include "Target/NVPTX/TileLayouts.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::nvptx;
+using layout::Distribution;
+
+static Type elementOf(Value memref) { return cast<MemRefType>(memref.getType()).getElementType(); }
+
+Distribution Lowering::workLayoutOf(Operation *op, const Executing &by) {
+  return workLayout(op, threadsOf(by.scope), [&](Value tile) -> std::optional<Distribution> {
+    RegisterTile *found = registersOf(tile);
+    return found ? std::optional(found->layout) : std::nullopt;
+  });
+}
+
+LogicalResult Lowering::lowerFill(tile::FillOp op, const Executing &by) {
+  Value value = converted(op.getValue(), elementOf(op.getTarget()));
+  if (RegisterTile *tile = registersOf(op.getTarget())) {
+    for (int64_t reg = 0; reg < tile->registers(); ++reg)
+      writeRegister(*tile, reg, toStored(value));
+    return success();
+  }
+  if (auto variable = variables.find(op.getTarget()); variable != variables.end()) {
+    LLVM::StoreOp::create(builder, loc, toStored(value), variable->second);
+    return success();
+  }
+  Distribution layout = workLayoutOf(op, by);
+  int64_t run = together(layout, op.getTarget());
+  SmallVector<Value> values(size_t(run), value);
+  View view = viewOf(op.getTarget());
+  forElements(layout, baseOf(layout, by), run, [&](auto base, auto offset, auto *known) {
+    when(holdsElement(layout, base, offset),
+         [&] { storeShared(sharedElement(view, base, offset, known), values); });
+  });
+  return success();
+}
+
+LogicalResult Lowering::lowerMap(tile::MapOp op, const Executing &by) {
+  Distribution layout = workLayoutOf(op, by);
+  RegisterTile *target = registersOf(op.getTarget());
+  bool inRegisters = target || llvm::any_of(op.getInputs(), [&](Value input) {
+                       return registersOf(input) != nullptr;
+                     });
+  SmallVector<Value> base = baseOf(layout, by);
+  Value first = target ? Value() : holdsFirstCopy(layout, by);
+  int64_t run = target ? 1 : together(layout, op.getTarget());
+  LogicalResult ok = success();
+  auto compute = [&](int64_t reg, ArrayRef<Value> base, ArrayRef<int64_t> offset,
+                     const Distribution *known) {
+    if (failed(ok))
+      return;
+    when(both(first, holdsElement(layout, base, offset)), [&] {
+      SmallVector<Value> values;
+      for (int64_t i = 0; i < run && succeeded(ok); ++i) {
+        SmallVector<int64_t> at(offset);
+        if (i)
+          at.back() += i;
+        FailureOr<Value> value = mapElement(op, layout, reg + i, base, at);
+        ok = value;
+        values.push_back(value.value_or(Value()));
+      }
+      if (failed(ok))
+        return;
+      if (target)
+        writeRegister(*target, reg, toStored(values[0]));
+      else
+        storeShared(sharedElement(viewOf(op.getTarget()), base, offset, known), values);
+    });
+  };
+  // Registers cannot be addressed, so that only work on memory becomes a loop.
+  if (inRegisters)
+    for (int64_t reg = 0; reg < layout.registers(); reg += run)
+      compute(reg, base, layout.offsetOf(reg), &layout);
+  else
+    forElements(layout, base, run,
+                [&](auto at, auto offset, auto *known) { compute(0, at, offset, known); });
+  return ok;
+}
+
+/// What the body of \p op computes for one element.
+FailureOr<Value> Lowering::mapElement(tile::MapOp op, const Distribution &layout, int64_t reg,
+                                      ArrayRef<Value> base, ArrayRef<int64_t> offset) {
+  IRMapping mapping;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    SmallVector<int64_t> dims = op.getInputDims(unsigned(i));
+    Value value;
+    if (RegisterTile *tile = registersOf(input)) {
+      int64_t own = reg;
+      Distribution sliced = layout;
+      for (int64_t dim = int64_t(layout.rank()) - 1; dim >= 0; --dim)
+        if (!llvm::is_contained(dims, dim)) {
+          own = sliced.sliceRegister(unsigned(dim), own);
+          sliced = sliced.slice(unsigned(dim));
+        }
+      value = fromStored(readRegister(*tile, own), elementOf(input));
+    } else if (auto variable = variables.find(input); variable != variables.end()) {
+      value = fromStored(
+          LLVM::LoadOp::create(builder, loc, storedAs(elementOf(input)), variable->second),
+          elementOf(input));
+    } else {
+      SmallVector<Value> from;
+      SmallVector<int64_t> by;
+      for (int64_t dim : dims) {
+        from.push_back(base[size_t(dim)]);
+        by.push_back(offset[size_t(dim)]);
+      }
+      value = loadShared(sharedElement(viewOf(input), from, by), elementOf(input), 1)[0];
+    }
+    mapping.map(op.getBody().getArgument(unsigned(i)), value);
+  }
+  for (Operation &inner : op.getBody().front().without_terminator()) {
+    if (auto index = dyn_cast<tile::ElementIndexOp>(inner)) {
+      size_t dim = size_t(index.getDim());
+      mapping.map(index.getResult(), asIndex(add(base[dim], offset[dim])));
+    } else if (auto load = dyn_cast<tile::LoadOp>(inner)) {
+      if (failed(checkElementAccess(load)))
+        return failure();
+      SmallVector<Value> indices = llvm::map_to_vector(
+          load.getIndices(), [&](Value index) { return mapping.lookupOrDefault(index); });
+      mapping.map(load.getResult(), loadElement(load.getSource(), indices));
+    } else if (auto bind = dyn_cast<tile::BindOp>(inner)) {
+      mapping.map(bind.getResult(), mapping.lookupOrDefault(bind.getValue()));
+    } else if (auto dim = dyn_cast<memref::DimOp>(inner)) {
+      mapping.map(dim.getResult(), sizeOf(dim));
+    } else if (isa<tile::TileDialect>(inner.getDialect())) {
+      return refuse(&inner, "is not supported in an expression");
+    } else {
+      if (failed(checkScalar(&inner)))
+        return failure();
+      builder.clone(inner, mapping);
+    }
+  }
+  auto yield = cast<tile::YieldOp>(op.getBody().front().getTerminator());
+  return mapping.lookupOrDefault(yield.getValue());
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+LogicalResult Lowering::lowerCopy(tile::CopyOp op, const Executing &by) {
+  if (op.getAsyncAttr())
+    return refuse(op, "with {.async} is not available in explicit kernels; use b.tma or "
+                      "b.cp_async");
+  RegisterTile *from = registersOf(op.getSource()), *to = registersOf(op.getTarget());
+  if (from && to && !(from->layout == to->layout))
+    return convertLayout(*from, *to, by);
+  Distribution layout = workLayoutOf(op, by);
+  SmallVector<Value> base = baseOf(layout, by);
+  Type source = elementOf(op.getSource()), target = elementOf(op.getTarget());
+  SmallVector<int64_t> dims =
+      op.readsTensor() || op.writesTensor() ? op.getTensorDims() : SmallVector<int64_t>();
+  int64_t run = layout.registers();
+  if (op.readsTensor() || op.writesTensor() || (from && to))
+    run = 1;
+  else
+    for (auto [side, memref] : {std::pair(from, op.getSource()), std::pair(to, op.getTarget())})
+      run = std::min(run, side ? run : together(layout, memref));
+  Value first = to ? Value() : holdsFirstCopy(layout, by);
+
+  auto read = [&](int64_t reg, ArrayRef<Value> base, ArrayRef<int64_t> offset,
+                  const Distribution *known) {
+    SmallVector<Value> values;
+    if (from) {
+      for (int64_t i = 0; i < run; ++i)
+        values.push_back(fromStored(readRegister(*from, reg + i), source));
+    } else if (op.readsTensor()) {
+      auto [inside, address] =
+          tensorElement(op.getSource(), op.getSourceOffsets(), dims, base, offset);
+      Value value = fromStored(loadInside(inside, address, source), source);
+      if (op.getFill())
+        value =
+            arith::SelectOp::create(builder, loc, inside, value, converted(op.getFill(), source));
+      values.push_back(value);
+    } else {
+      values = loadShared(sharedElement(viewOf(op.getSource()), base, offset, known), source, run);
+    }
+    for (Value &value : values)
+      value = converted(value, target);
+    return values;
+  };
+  auto write = [&](int64_t reg, ArrayRef<Value> base, ArrayRef<int64_t> offset,
+                   const Distribution *known, ArrayRef<Value> values) {
+    if (to) {
+      for (int64_t i = 0; i < run; ++i)
+        writeRegister(*to, reg + i, toStored(values[size_t(i)]));
+    } else if (op.writesTensor()) {
+      auto [inside, address] =
+          tensorElement(op.getTarget(), op.getTargetOffsets(), dims, base, offset);
+      storeInside(inside, address, toStored(values[0]));
+    } else {
+      storeShared(sharedElement(viewOf(op.getTarget()), base, offset, known), values);
+    }
+  };
+
+  bool overlaps = !from && !to && tile::rootOf(op.getSource()) == tile::rootOf(op.getTarget());
+  if (overlaps) {
+    // All is read before anything is written.
+    RegisterTile between = makeRegisters(layout, target);
+    for (int64_t reg = 0; reg < layout.registers(); reg += run)
+      when(holdsElement(layout, base, layout.offsetOf(reg)), [&] {
+        for (auto [i, value] : llvm::enumerate(read(reg, base, layout.offsetOf(reg), &layout)))
+          writeRegister(between, reg + int64_t(i), toStored(value));
+      });
+    lowerSync(by);
+    for (int64_t reg = 0; reg < layout.registers(); reg += run)
+      when(holdsElement(layout, base, layout.offsetOf(reg)), [&] {
+        SmallVector<Value> values;
+        for (int64_t i = 0; i < run; ++i)
+          values.push_back(fromStored(readRegister(between, reg + i), target));
+        write(reg, base, layout.offsetOf(reg), &layout, values);
+      });
+    return success();
+  }
+  auto move = [&](int64_t reg, ArrayRef<Value> at, ArrayRef<int64_t> offset,
+                  const Distribution *known) {
+    when(both(first, holdsElement(layout, at, offset)),
+         [&] { write(reg, at, offset, known, read(reg, at, offset, known)); });
+  };
+  if (from || to)
+    for (int64_t reg = 0; reg < layout.registers(); reg += run)
+      move(reg, base, layout.offsetOf(reg), &layout);
+  else
+    forElements(layout, base, run,
+                [&](auto at, auto offset, auto *known) { move(0, at, offset, known); });
+  return success();
+}
+
+/// Through shared memory: each element is written by one thread and read by those
+/// that hold it then.
+LogicalResult Lowering::convertLayout(RegisterTile &from, RegisterTile &to, const Executing &by) {
+  int64_t bytes = from.element.getIntOrFloatBitWidth() / 8;
+  auto address = [&](const Distribution &layout, ArrayRef<Value> base, ArrayRef<int64_t> offset) {
+    Value element;
+    for (size_t dim = 0; dim < layout.rank(); ++dim) {
+      Value at = add(base[dim], offset[dim]);
+      element = element ? add(mul(element, layout.shape[dim]), at) : at;
+    }
+    return sharedPointer(add(mul(element, bytes), scratchOffset));
+  };
+  lowerSync(by); // who still reads the scratch memory
+  SmallVector<Value> base = baseOf(from.layout, by);
+  Value first = holdsFirstCopy(from.layout, by);
+  int64_t run = std::min<int64_t>(from.layout.run(), 16 / bytes);
+  for (int64_t reg = 0; reg < from.registers(); reg += run) {
+    auto offset = from.layout.offsetOf(reg);
+    when(both(first, holdsElement(from.layout, base, offset)), [&] {
+      SmallVector<Value> values;
+      for (int64_t i = 0; i < run; ++i)
+        values.push_back(readRegister(from, reg + i));
+      storeShared(address(from.layout, base, offset), values);
+    });
+  }
+  lowerSync(by);
+  base = baseOf(to.layout, by);
+  run = std::min<int64_t>(to.layout.run(), 16 / bytes);
+  for (int64_t reg = 0; reg < to.registers(); reg += run) {
+    auto offset = to.layout.offsetOf(reg);
+    when(holdsElement(to.layout, base, offset), [&] {
+      for (auto [i, value] :
+           llvm::enumerate(loadShared(address(to.layout, base, offset), from.type, run)))
+        writeRegister(to, reg + int64_t(i), toStored(converted(value, to.type)));
+    });
+  }
+  return success();
+}

@@ -1,0 +1,43 @@
+//===- TileLayouts.h - How operations distribute their work -----*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rules by which layouts are chosen and by which operations are lowered are
+// the same ones; they are here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_NVPTX_TILELAYOUTS_H
+#define PENSTOCK_TARGET_NVPTX_TILELAYOUTS_H
+
+#include "Dialect/NV/NVDialect.h"
+#include "Layout/Distribution.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace penstock::nvptx {
+
+/// How many neighbors along a row a thread accesses at once: at most 16 bytes,
+/// and a divisor of the row.
+int64_t vectorOf(mlir::MemRefType type);
+
+/// The coalesced layout of a shape for so many threads.
+layout::Distribution naturalLayout(llvm::ArrayRef<int64_t> shape, int64_t threads, int64_t vector);
+
+/// The number of threads of a scope.
+int64_t threadsOf(const nv::ThreadScope &scope);
+
+/// The layout of an input that runs along some dimensions of \p full, in order.
+layout::Distribution sliceAlong(layout::Distribution full, llvm::ArrayRef<int64_t> dims);
+
+/// How a map, reduction, copy or fill distributes its work: as the tile in
+/// registers that it works on, or else coalesced. \p layoutOf gives the layouts of
+/// tiles in registers.
+layout::Distribution
+workLayout(mlir::Operation *op, int64_t threads,
+           llvm::function_ref<std::optional<layout::Distribution>(mlir::Value)> layoutOf);
+
+} // namespace penstock::nvptx
+
+#endif // PENSTOCK_TARGET_NVPTX_TILELAYOUTS_H

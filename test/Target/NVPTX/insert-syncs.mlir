@@ -1,0 +1,86 @@
+// RUN: penstock-opt %s --nv-insert-syncs --split-input-file | FileCheck %s
+
+#s = #tile.space<shared>
+#g = #tile.space<global>
+
+// The second iteration overwrites what the first one reads, so that there is a barrier
+// at both ends of the body.
+
+// CHECK-LABEL: func.func @loop
+// CHECK: scf.for
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.copy %{{.*}} to %X
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.copy %X to
+// CHECK-NEXT: }
+func.func @loop(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %y: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %X = tile.alloc "X" : memref<32x32xf32, #s>
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %x[%c0, %k] to %X : memref<?x?xf32, strided<[?, 1]>, #g> to memref<32x32xf32, #s>
+    tile.copy %X to %y[%c0, %k] : memref<32x32xf32, #s> to memref<?x?xf32, strided<[?, 1]>, #g>
+  }
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+#g = #tile.space<global>
+
+// Two reads do not conflict; a write in one branch conflicts with a read behind both.
+
+// CHECK-LABEL: func.func @branch
+// CHECK: tile.fill %X
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.copy %X to
+// CHECK-NEXT: tile.copy %X to
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.fill %X
+// CHECK-NEXT: }
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.copy %X to
+// CHECK-NEXT: return
+func.func @branch(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, strided<[?, 1]>, #g>, %w: memref<?x?xf32, strided<[?, 1]>, #g>, %c: i1) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %X = tile.alloc "X" : memref<32x32xf32, #s>
+  tile.fill %X, %zero : memref<32x32xf32, #s>, f32
+  tile.copy %X to %y[%c0, %c0] : memref<32x32xf32, #s> to memref<?x?xf32, strided<[?, 1]>, #g>
+  tile.copy %X to %z[%c0, %c0] : memref<32x32xf32, #s> to memref<?x?xf32, strided<[?, 1]>, #g>
+  scf.if %c {
+    tile.fill %X, %zero : memref<32x32xf32, #s>, f32
+  }
+  tile.copy %X to %w[%c0, %c0] : memref<32x32xf32, #s> to memref<?x?xf32, strided<[?, 1]>, #g>
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+#g = #tile.space<global>
+
+// Atomic updates commute with each other, not with reads. Tensors that may overlap are
+// one piece of memory.
+
+// CHECK-LABEL: func.func @atomics
+// CHECK: tile.atomic
+// CHECK-NEXT: tile.atomic
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.load %arg0
+// CHECK: tile.store %{{.*}}, %arg1
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.load %arg2
+func.func @atomics(%h: memref<?xi32, strided<[1]>, #g>, %p: memref<?xi32, strided<[1]>, #g> {tile.overlaps}, %q: memref<?xi32, strided<[1]>, #g> {tile.overlaps}) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  %a = tile.atomic add %one, %h[%c0] : i32, memref<?xi32, strided<[1]>, #g> -> i32
+  %b = tile.atomic add %one, %h[%c0] : i32, memref<?xi32, strided<[1]>, #g> -> i32
+  %c = tile.load %h[%c0] : memref<?xi32, strided<[1]>, #g> -> i32
+  tile.store %c, %p[%c0] : i32, memref<?xi32, strided<[1]>, #g>
+  %d = tile.load %q[%c0] : memref<?xi32, strided<[1]>, #g> -> i32
+  tile.store %d, %h[%c0] : i32, memref<?xi32, strided<[1]>, #g>
+  return
+}

@@ -1,0 +1,246 @@
+//===- ResultsTest.cpp - The same results on every target -----------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Programs.h"
+
+using namespace penstock;
+using namespace programs;
+
+namespace {
+
+struct VectorSum {
+  static constexpr auto signature = "x[N], y[N] -> z[N]";
+  void operator()(Block &b, In<f32, 1> x, In<f32, 1> y, Out<f32, 1> z) const {
+    auto i = b.grid(ceil_div(x.size(0), 512)) * 512;
+    auto s = b.local<f32>(512), t = b.local<f32>(512);
+    b.copy(x.at(i), s);
+    b.copy(y.at(i), t);
+    b.set(s, s + t);
+    b.copy(s, z.at(i));
+  }
+};
+
+struct OnlineSoftmax {
+  static constexpr auto signature = "x[R,C] -> y[R,C]";
+  void operator()(Block &b, In<f32, 2> x, Out<f32, 2> y) const {
+    auto [R, C] = x.sizes();
+    auto r0 = b.grid(ceil_div(R, 16)) * 16;
+    auto X = b.shared<f32>(16, 32);
+    auto E = b.local<f32>(16, 32);
+    auto top = b.local<f32>(16), old = b.local<f32>(16), sum = b.local<f32>(16);
+    auto part = b.local<f32>(16);
+    b.fill(top, -infinity);
+    b.fill(sum, 0);
+    for (Index c : b.pipelined(ceil_div(C, 32), {.num_stages = 2})) {
+      b.copy(x.at(r0, c * 32), X, {.fill = -infinity});
+      b.statement("online", [&] {
+        b.copy(top, old);
+        b.reduce(Max, X, 1, top, {.accumulate = true});
+        b.set(E, exp(X - rows(top)));
+        b.reduce(Sum, E, 1, part);
+        b.set(sum, sum * exp(old - top) + part);
+      });
+    }
+    for (Index c : b.pipelined(ceil_div(C, 32), {.num_stages = 2})) {
+      b.copy(x.at(r0, c * 32), X);
+      b.set(E, exp(X - rows(top)) / rows(sum));
+      b.copy(E, y.at(r0, c * 32));
+    }
+  }
+};
+
+/// Reductions of every kind along both dimensions, of integers too.
+struct Reductions {
+  static constexpr auto signature = "x[M,N], i[M,N] -> rows[A,M], cols[A,N], counts[A,M]";
+  void operator()(Block &b, In<f32, 2> x, In<i32, 2> i, Out<f32, 2> r, Out<f32, 2> c,
+                  Out<i32, 2> n) const {
+    auto t = b.local<f32>(24, 40);
+    auto u = b.local<i32>(24, 40);
+    auto row = b.local<f32>(24), col = b.local<f32>(40);
+    auto count = b.local<i32>(24);
+    b.copy(x.at(0, 0), t);
+    b.copy(i.at(0, 0), u);
+    int at = 0;
+    for (auto kind : {Sum, Max, Min}) {
+      b.reduce(kind, t, 1, row);
+      b.reduce(kind, t, 0, col);
+      b.reduce(kind, u, 1, count);
+      b.copy(row, r.at(at, 0).dims(1));
+      b.copy(col, c.at(at, 0).dims(1));
+      b.copy(count, n.at(at, 0).dims(1));
+      ++at;
+    }
+  }
+};
+
+struct Transposed {
+  static constexpr auto signature = "x[M,N] -> y[N,M]";
+  void operator()(Block &b, In<f32, 2> x, Out<f32, 2> y) const {
+    auto [bm, bn] = b.grid(ceil_div(x.size(0), 32), ceil_div(x.size(1), 32));
+    auto t = b.shared<f32>(32, 32);
+    b.copy(x.at(bm * 32, bn * 32), t);
+    b.copy(transposed(t), y.at(bn * 32, bm * 32));
+  }
+};
+
+struct Histogram {
+  static constexpr auto signature = "x[N], h[B]";
+  void operator()(Block &b, In<i32, 1> x, InOut<i32, 1> h) const {
+    auto N = x.size(0);
+    auto first = b.grid(ceil_div(N, 256)) * 256;
+    auto counts = b.shared<i32>(16);
+    b.fill(counts, 0);
+    b.parallel(256, [&](Index i) {
+      b.when(first + i < N,
+             [&] { b.atomic(Add, counts, (cast<index_t>(x.load(first + i)) + 64) % 16, 1); });
+    });
+    b.parallel(16, [&](Index i) { b.atomic(Add, h.at(i), b.load(counts, i)); });
+  }
+};
+
+/// A vector that is needed along rows and along columns has two layouts.
+struct OuterSum {
+  static constexpr auto signature = "x[N] -> y[N,N]";
+  void operator()(Block &b, In<f32, 1> x, Out<f32, 2> y) const {
+    auto v = b.local<f32>(48);
+    auto t = b.local<f32>(48, 48);
+    b.copy(x.at(0), v);
+    b.set(t, rows(v) + cols(v) * 2);
+    b.copy(t, y.at(0, 0));
+  }
+};
+
+/// Products of all element types that tensor cores take, with operands in all orders.
+template <class T, class S, int order> struct Product {
+  static constexpr auto signature = order == 0   ? "A[M,K], B[N,K] -> C[M,N]"
+                                    : order == 1 ? "A[M,K], B[K,N] -> C[M,N]"
+                                                 : "A[K,M], B[K,N] -> C[M,N]";
+  void operator()(Block &b, In<T, 2> A, In<T, 2> B, Out<S, 2> C) const {
+    auto [M, N] = C.sizes();
+    auto K = A.size(order == 2 ? 0 : 1);
+    auto [bm, bn] = b.grid(ceil_div(M, 32), ceil_div(N, 48));
+    auto As = order == 2 ? b.template shared<T>(32, 32) : b.template shared<T>(32, 32);
+    auto Bs = order == 0 ? b.template shared<T>(48, 32) : b.template shared<T>(32, 48);
+    auto acc = b.template local<S>(32, 48);
+    b.fill(acc, 0);
+    for (Index k : b.range(0, K, 32)) {
+      if constexpr (order == 2)
+        b.copy(A.at(k, bm * 32), As);
+      else
+        b.copy(A.at(bm * 32, k), As);
+      if constexpr (order == 0)
+        b.copy(B.at(bn * 48, k), Bs);
+      else
+        b.copy(B.at(k, bn * 48), Bs);
+      if constexpr (order == 0)
+        b.gemm(As, transposed(Bs), acc);
+      else if constexpr (order == 1)
+        b.gemm(As, Bs, acc);
+      else
+        b.gemm(transposed(As), Bs, acc);
+    }
+    b.copy(acc, C.at(bm * 32, bn * 48));
+  }
+};
+using ProductF16 = Product<f16, f32, 0>;
+using ProductF16Columns = Product<f16, f32, 1>;
+using ProductF16Across = Product<f16, f32, 2>;
+using ProductBf16 = Product<bf16, f32, 2>;
+using ProductF8 = Product<f8e4m3, f32, 0>;
+using ProductF8Columns = Product<f8e5m2, f32, 1>;
+using ProductI8 = Product<i8, i32, 0>;
+using ProductI8Across = Product<i8, i32, 2>;
+using ProductF32 = Product<f32, f32, 1>;
+
+/// Two products in a row with a softmax in between, as attention has them.
+struct Attention {
+  static constexpr auto signature = "Q[M,D], K[N,D], V[N,D] -> O[M,D]";
+  void operator()(Block &b, In<f16, 2> Q, In<f16, 2> K, In<f16, 2> V, Out<f16, 2> O) const {
+    auto N = K.size(0);
+    auto m0 = b.grid(ceil_div(Q.size(0), 32)) * 32;
+    auto Qs = b.shared<f16>(32, 32), Ks = b.shared<f16>(32, 32), Vs = b.shared<f16>(32, 32);
+    auto S = b.local<f32>(32, 32), out = b.local<f32>(32, 32);
+    auto P = b.local<f16>(32, 32);
+    auto top = b.local<f32>(32), old = b.local<f32>(32), sum = b.local<f32>(32);
+    b.copy(Q.at(m0, 0), Qs);
+    b.fill(top, -1e30f);
+    b.fill(sum, 0);
+    b.fill(out, 0);
+    for (Index n : b.pipelined(ceil_div(N, 32), {.num_stages = 2})) {
+      b.copy(K.at(n * 32, 0), Ks);
+      b.gemm(Qs, transposed(Ks), S, {.accumulate = false});
+      b.statement("softmax", [&] {
+        b.set(S, where(col(S) + n * 32 < N, S, -infinity));
+        b.copy(top, old);
+        b.reduce(Max, S, 1, top, {.accumulate = true});
+        b.set(S, exp2(S - rows(top)));
+        b.set(sum, sum * exp2(old - top));
+        b.reduce(Sum, S, 1, sum, {.accumulate = true});
+        b.set(old, exp2(old - top));
+        b.set(out, out * rows(old));
+        b.copy(S, P);
+      });
+      b.copy(V.at(n * 32, 0), Vs);
+      b.gemm(P, Vs, out);
+    }
+    b.set(out, out / rows(sum));
+    b.copy(out, O.at(m0, 0));
+  }
+};
+
+PENSTOCK_KERNEL(VectorSum);
+PENSTOCK_KERNEL(OnlineSoftmax);
+PENSTOCK_KERNEL(Reductions);
+PENSTOCK_KERNEL(Transposed);
+PENSTOCK_KERNEL(Histogram);
+PENSTOCK_KERNEL(OuterSum);
+PENSTOCK_KERNEL(ProductF16);
+PENSTOCK_KERNEL(ProductF16Columns);
+PENSTOCK_KERNEL(ProductF16Across);
+PENSTOCK_KERNEL(ProductBf16);
+PENSTOCK_KERNEL(ProductF8);
+PENSTOCK_KERNEL(ProductF8Columns);
+PENSTOCK_KERNEL(ProductI8);
+PENSTOCK_KERNEL(ProductI8Across);
+PENSTOCK_KERNEL(ProductF32);
+PENSTOCK_KERNEL(Attention);
+
+TEST(TilePrograms, ElementsOfVectors) {
+  expectSameEverywhere("VectorSum", {{{"N", 0}}, {{"N", 1}}, {{"N", 512}}, {{"N", 1300}}});
+}
+
+TEST(TilePrograms, TwoLoopsAndRowReductions) {
+  expectSameEverywhere("OnlineSoftmax", {{{"R", 16}, {"C", 64}}, {{"R", 21}, {"C", 71}}}, 1e-5);
+}
+
+TEST(TilePrograms, ReductionsOfEveryKind) {
+  expectSameEverywhere("Reductions", {{{"M", 24}, {"N", 40}, {"A", 3}}});
+}
+
+TEST(TilePrograms, Transposes) {
+  expectSameEverywhere("Transposed", {{{"M", 64}, {"N", 32}}, {{"M", 33}, {"N", 70}}});
+}
+
+TEST(TilePrograms, AtomicsInSharedMemoryAndTensors) {
+  expectSameEverywhere("Histogram", {{{"N", 1000}, {"B", 16}}});
+}
+
+TEST(TilePrograms, AVectorWithTwoLayouts) { expectSameEverywhere("OuterSum", {{{"N", 48}}}); }
+
+TEST(TilePrograms, ProductsOfEveryType) {
+  for (const char *name :
+       {"ProductF16", "ProductF16Columns", "ProductF16Across", "ProductBf16", "ProductF8",
+        "ProductF8Columns", "ProductI8", "ProductI8Across", "ProductF32"})
+    expectSameEverywhere(name,
+                         {{{"M", 40}, {"N", 50}, {"K", 72}}, {{"M", 3}, {"N", 48}, {"K", 0}}});
+}
+
+TEST(TilePrograms, ProductsAroundASoftmax) {
+  expectSameEverywhere(
+      "Attention", {{{"M", 32}, {"N", 64}, {"D", 32}}, {{"M", 40}, {"N", 70}, {"D", 24}}}, 4e-3);
+}
+
+} // namespace
