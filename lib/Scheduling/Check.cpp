@@ -160,6 +160,11 @@ void Checker::checkStatement(StatementId s) {
     malformed(statement.place, "`" + statement.name +
                                    "` has a commit group and a commit of its "
                                    "own");
+  if (statement.parent != none &&
+      (statement.parent >= problem.statements.size() || statement.parent == s ||
+       problem.statements[statement.parent].parent != none))
+    malformed(statement.place,
+              "the parent of `" + statement.name + "` must be another statement without a parent");
   if (!statement.users.empty() && statement.kind != StatementKind::Scalar)
     malformed(statement.place, "`" + statement.name + "` has users and is not a scalar");
   for (StatementId user : statement.users) {

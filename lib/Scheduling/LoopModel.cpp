@@ -99,27 +99,36 @@ void LoopModel::findPairs() {
           continue;
         pairs.push_back({x.statement, y.statement, b, x.access->write, y.access->write,
                          x.access->proxy, y.access->proxy, std::move(distances),
-                         guardsExclude(x.statement, y.statement)});
+                         guardsExclude(x.statement, y.statement), x.access->holder,
+                         y.access->holder});
       }
   for (const GivenConflict &c : problem.conflicts) {
-    auto proxyOf = [&](StatementId s, bool write) {
+    auto accessOf = [&](StatementId s, bool write) {
+      Access found;
+      bool any = false;
       for (const Access &a : problem.statements[s].accesses)
-        if (a.buffer == c.buffer && a.write == write)
-          return a.proxy;
-      return Proxy::Generic;
+        if (a.buffer == c.buffer && a.write == write) {
+          HolderId holder = any && a.holder != found.holder ? none : a.holder;
+          if (!any)
+            found = a;
+          found.holder = holder;
+          any = true;
+        }
+      return found;
     };
-    pairs.push_back({c.first, c.second, c.buffer, c.firstWrites, c.secondWrites,
-                     proxyOf(c.first, c.firstWrites), proxyOf(c.second, c.secondWrites),
-                     c.distances, guardsExclude(c.first, c.second)});
+    Access first = accessOf(c.first, c.firstWrites), second = accessOf(c.second, c.secondWrites);
+    pairs.push_back({c.first, c.second, c.buffer, c.firstWrites, c.secondWrites, first.proxy,
+                     second.proxy, c.distances, guardsExclude(c.first, c.second), first.holder,
+                     second.holder});
     bool reverseGiven =
         std::any_of(problem.conflicts.begin(), problem.conflicts.end(), [&](auto &other) {
           return other.first == c.second && other.second == c.first && other.buffer == c.buffer &&
                  other.firstWrites == c.secondWrites && other.secondWrites == c.firstWrites;
         });
     if (!reverseGiven)
-      pairs.push_back({c.second, c.first, c.buffer, c.secondWrites, c.firstWrites,
-                       proxyOf(c.second, c.secondWrites), proxyOf(c.first, c.firstWrites),
-                       DistanceSet(), guardsExclude(c.first, c.second)});
+      pairs.push_back({c.second, c.first, c.buffer, c.secondWrites, c.firstWrites, second.proxy,
+                       first.proxy, DistanceSet(), guardsExclude(c.first, c.second), second.holder,
+                       first.holder});
   }
 }
 

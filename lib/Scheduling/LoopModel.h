@@ -34,6 +34,9 @@ struct Pair {
   DistanceSet distances;
   /// Their conditions exclude each other within one iteration.
   bool exclusiveGuards = false;
+  /// The distributions of the two accesses over threads.
+  HolderId firstHolder = none;
+  HolderId secondHolder = none;
 
   /// Is (first, k) before (second, k + d) sequentially, and do both exist
   /// together and overlap?

@@ -83,4 +83,28 @@ const char *kindName(StatementKind kind) {
   return "compute";
 }
 
+const char *engineName(Engine engine) {
+  switch (engine) {
+  case Engine::Threads:
+    return "threads";
+  case Engine::MmaSync:
+    return "mma.sync";
+  case Engine::CpAsync:
+    return "cp.async";
+  case Engine::TmaLoad:
+    return "tma.load";
+  case Engine::TmaStore:
+    return "tma.store";
+  case Engine::Wgmma:
+    return "wgmma";
+  case Engine::Tcgen05Mma:
+    return "tcgen05.mma";
+  case Engine::Tcgen05Load:
+    return "tcgen05.ld";
+  case Engine::Tcgen05Store:
+    return "tcgen05.st";
+  }
+  return "threads";
+}
+
 } // namespace penstock::sched

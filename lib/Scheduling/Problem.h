@@ -37,6 +37,24 @@ constexpr size_t numSpaces = 4;
 /// after accesses of another.
 enum class Proxy { Generic, Async };
 
+/// Hardware unit that executes a statement on a GPU. It decides who issues the statement, which
+/// proxy its accesses take and how its effects end (Mechanisms.h).
+enum class Engine {
+  Threads,     ///< loads, stores and arithmetic of all threads
+  MmaSync,     ///< mma.sync: synchronous, operands in registers
+  CpAsync,     ///< cp.async
+  TmaLoad,     ///< cp.async.bulk(.tensor) into shared memory
+  TmaStore,    ///< cp.async.bulk(.tensor) and reductions out of shared memory
+  Wgmma,       ///< wgmma.mma_async
+  Tcgen05Mma,  ///< tcgen05.mma
+  Tcgen05Load, ///< tcgen05.ld
+  Tcgen05Store ///< tcgen05.st
+};
+constexpr size_t numEngines = 9;
+
+/// Identifies a distribution: which threads touch which element of a tile.
+using HolderId = unsigned;
+
 /// One condition that can be recomputed for any iteration, or its negation.
 struct Literal {
   std::string condition;
@@ -86,6 +104,9 @@ struct Access {
   /// A write under a condition inside of its statement: later reads may not
   /// rely on it.
   bool maybe = false;
+  /// The distribution of the elements over threads. Two accesses of one role with
+  /// the same holder touch each element with the same thread; `none`: unknown.
+  HolderId holder = none;
   friend bool operator==(const Access &, const Access &) = default;
 };
 
@@ -150,6 +171,11 @@ struct Statement {
   /// Scalar: the statements that use the value.
   std::vector<StatementId> users;
 
+  /// Hardware unit on a GPU.
+  Engine executedBy = Engine::Threads;
+  /// A move that the compiler inserted for another statement, whose stage it shares.
+  StatementId parent = none;
+
   /// For prediction and solvers: the engine that executes it, for how many
   /// cycles it keeps that engine, and after how many its result is there.
   std::string engine;
@@ -199,6 +225,7 @@ Schedule identitySchedule(const Problem &);
 
 const char *spaceName(Space);
 const char *kindName(StatementKind);
+const char *engineName(Engine);
 
 /// How many pairs of accesses are compared, and how many may be: no kernel has more,
 /// and the time to compare them all should not depend on the kindness of the input.

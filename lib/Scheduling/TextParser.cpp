@@ -44,6 +44,7 @@ private:
   AffineInterval dimension();
   DistanceSet distances();
   Proxy proxy();
+  Engine engine();
   SourcePlace place();
   BufferId bufferRef();
   /// A statement that may be defined further down.
@@ -70,6 +71,16 @@ Proxy Parser::proxy() {
     return Proxy::Generic;
   expect("async");
   return Proxy::Async;
+}
+
+Engine Parser::engine() {
+  Token at = token;
+  std::string text = name("engine");
+  for (size_t e = 0; e < numEngines; ++e)
+    if (text == engineName(Engine(e)))
+      return Engine(e);
+  token = at;
+  fail("unknown engine `" + text + "`");
 }
 
 SourcePlace Parser::place() {
@@ -240,6 +251,8 @@ void Parser::accesses(Statement &s, bool write) {
     while (accept("~"))
       if (accept("maybe"))
         access.maybe = true;
+      else if (accept("holder"))
+        access.holder = HolderId(number("a holder"));
       else
         access.proxy = proxy();
     to.push_back(std::move(access));
@@ -316,6 +329,10 @@ bool Parser::clause(Statement &s, StatementId id) {
     s.fenceSpaces.push_back(space());
   else if (accept("engine"))
     s.engine = name("engine");
+  else if (accept("executes"))
+    s.executedBy = engine();
+  else if (accept("parent"))
+    later([this, id](StatementId parent) { result.problem.statements[id].parent = parent; });
   else if (accept("busy"))
     s.busy = number("a time");
   else if (accept("latency"))

@@ -85,6 +85,8 @@ std::string printStatement(const Problem &problem, const Statement &s) {
       out += "~async";
     if (a.maybe)
       out += "~maybe";
+    if (a.holder != none)
+      out += "~holder " + std::to_string(a.holder);
   };
   for (const Access &a : s.accesses)
     printAccess(a);
@@ -111,6 +113,10 @@ std::string printStatement(const Problem &problem, const Statement &s) {
   if (!s.users.empty())
     out += " users " + list(s.users, ", ",
                             [&](StatementId u) { return printName(problem.statements[u].name); });
+  if (s.executedBy != Engine::Threads)
+    out += std::string(" executes ") + engineName(s.executedBy);
+  if (s.parent != none)
+    out += " parent " + printName(problem.statements[s.parent].name);
   if (!s.engine.empty())
     out += " engine " + printName(s.engine);
   if (s.busy)

@@ -30,12 +30,12 @@ loop "all of it" {
   queue bulk
   statement copy copy async queue bulk reads G[128*k+5:128, 0:64]~async writes As at "kernel.cpp" 20
   statement close commit queue bulk
-  statement gemm compute async queue mma when c & !d reads As, acc writes acc engine tensor busy 512 latency 540
+  statement gemm compute async queue mma when c & !d reads As, acc writes acc executes wgmma engine tensor busy 512 latency 540
   statement w wait awaits gemm@1, copy@0:reads
   statement c wait queue bulk count 2 reads
   statement f fence from generic to async in shared
   statement s scalar reads tmp[?] users last
-  statement last compute writes tmp[-k:2, k:1] reads "odd name"
+  statement last compute parent gemm writes tmp[-k:2, k:1]~holder 5 reads "odd name"
   conflict last reads -> copy writes on "odd name" distance 0, 2..4, 7..9/2, 12..
   schedule stage 0 0 1 1 1 1 1 1 order 0 1 2 -3 4 5 6 7
 }
@@ -53,6 +53,10 @@ TEST(Text, RoundTrip) {
   EXPECT_EQ(p.statements[0].accesses[0].region.box[0].length, 128);
   EXPECT_EQ(p.statements[0].accesses[0].proxy, Proxy::Async);
   EXPECT_EQ(p.statements[7].accesses[0].region.box[0].scale, -1);
+  EXPECT_EQ(p.statements[2].executedBy, Engine::Wgmma);
+  EXPECT_EQ(p.statements[7].parent, 2u);
+  EXPECT_EQ(p.statements[7].accesses[0].holder, 5u);
+  EXPECT_EQ(p.statements[7].accesses[1].holder, none);
   EXPECT_EQ(p.statements[3].awaits[0], (Await{p.findStatement("gemm"), 1, true, true}));
   EXPECT_EQ(p.statements[3].awaits[1], (Await{p.findStatement("copy"), 0, true, false}));
   EXPECT_TRUE(p.conflicts[0].distances.contains(9));
