@@ -22,7 +22,7 @@
 // in step k + p.stage, 0 <= k < n. Within a step, points run in the order of
 // `points`. A role is a group of threads with one leader (the elected thread): a
 // point runs in all of its threads, or in the leader only. After the last step a
-// role runs the points of `drain` once.
+// role runs the points of `drain` once; then all threads of all roles meet.
 //
 // Happens-before. Two instances are ordered if a path of these edges leads from the
 // first to the second:
@@ -39,6 +39,11 @@
 //     groups. Commits without a barrier run in *every* step of the loop: where
 //     their iteration does not exist, the group is empty. So `pending` is one number
 //     for head, steady loop and tail.
+//
+// - between two asynchronous accesses to shared or global memory, and for the phases
+//   of barriers: from a Commit with a barrier, iteration k, to every wait for token k.
+//   The commit arrives after it has been executed, which is enough where no thread
+//   reads or writes: the arrival publishes nothing that the thread wrote before.
 //
 // A path needs a fence where two paths to memory meet (FenceKind). A point that
 // exists only under a condition is counted only where its condition follows from
@@ -153,8 +158,7 @@ struct PlanRole {
   /// In program order of one step; an Issue point for each statement of the role.
   std::vector<PlanPoint> points;
   /// After the last step, in order: WaitGroup, WaitBarrier (token n - 1 - distance,
-  /// skipped if there is none), Fence and Join. Stages are ignored. After them,
-  /// nothing of this role is in flight, and each thread knows so.
+  /// skipped if there is none), Fence and Join. Stages are ignored.
   std::vector<PlanPoint> drain;
 };
 
@@ -189,7 +193,8 @@ struct Uncovered {
     Conflict,
     /// The same, but only a fence is missing: `fence`.
     MissingFence,
-    /// `first` may be in flight when its role has run its drain.
+    /// `first` may be in flight when all roles have run their drains: no thread
+    /// knows that it has ended.
     InFlight,
     /// A wait on `barrier` may return for the wrong phase: tokens `slots` apart are
     /// not kept apart.
@@ -224,6 +229,9 @@ struct Uncovered {
 /// The end of the loop is checked for a last iteration at every distance from the
 /// end up to `drainBound`, by enumeration.
 std::vector<Uncovered> uncovered(const Plan &);
+
+/// Is \ref uncovered empty? Stops at the first gap.
+bool isCovered(const Plan &);
 
 /// Largest number of iterations before the end for which the drain is checked.
 int64_t drainBound(const Plan &);

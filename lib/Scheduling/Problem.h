@@ -175,6 +175,8 @@ struct Statement {
   Engine executedBy = Engine::Threads;
   /// A move that the compiler inserted for another statement, whose stage it shares.
   StatementId parent = none;
+  /// Bytes that a TMA load brings; 0: the sizes of the buffers that it writes.
+  int64_t bytes = 0;
 
   /// For prediction and solvers: the engine that executes it, for how many
   /// cycles it keeps that engine, and after how many its result is there.

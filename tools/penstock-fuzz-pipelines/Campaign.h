@@ -27,6 +27,8 @@ int runPrograms(const CampaignOptions &);
 int runInstances(const CampaignOptions &);
 /// Step lists of roles against all interleavings; prints the first if asked to.
 int runProtocols(const CampaignOptions &, bool print);
+/// Plans against paths between instances; prints the first if asked to.
+int runPlans(const CampaignOptions &, bool print);
 /// Weakens each rule in turn and looks for a case that shows it.
 int runMutants(const CampaignOptions &);
 

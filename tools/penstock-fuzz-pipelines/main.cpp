@@ -53,6 +53,8 @@ int runMode(const std::string &mode, const fuzz::CampaignOptions &options, bool 
 #ifdef PENSTOCK_FUZZ_KERNELS
   if (mode == "--protocols")
     return fuzz::runProtocols(options, print);
+  if (mode == "--plans")
+    return fuzz::runPlans(options, print);
   if (print && mode != "--mutants")
     std::puts(mode == "--programs"
                   ? fuzz::emitKernel(fuzz::generateProgram(options.seed)).c_str()
@@ -85,7 +87,7 @@ int main(int argc, char **argv) {
       modes.push_back("--mutants");
     if (modes.size() != 1)
       return self.usageError(
-          "expected one of --check, --programs, --instances, --protocols and --mutants");
+          "expected one of --check, --programs, --instances, --protocols, --plans and --mutants");
     return file.empty() ? runMode(modes[0], options, print) : checkFile(file, messages);
   });
   auto counted = [&](const char *name, const char *help) {
@@ -101,13 +103,16 @@ int main(int argc, char **argv) {
                       "sequential execution");
   counted("instances", "random loops with commits, counted waits and fences");
   counted("protocols", "random step lists of roles against all interleavings");
+  counted("plans", "random plans against paths between instances; each point that is left out or "
+                   "changed must be noticed");
   command.flag("mutants", "weakens each rule of the checker; the oracle must object", mutants);
   command.number("seed", "where random numbers start", options.seed);
   command.number("jobs", "processes; 0: as many as there are cores", options.jobs, 0, 1024);
   command.real("seconds", "stops after this time; 0: no limit", options.seconds, 0);
   command.number("native", "of 100 legal kernels, how many are compiled and run", options.native, 0,
                  100);
-  command.flag("print", "with --programs 1, --instances 1 or --protocols 1: prints the case",
+  command.flag("print",
+               "with --programs 1, --instances 1, --protocols 1 or --plans 1: prints the case",
                print);
   command.example("penstock-fuzz-pipelines --programs 1000 --seed 1");
   return tool.run(argc, argv);

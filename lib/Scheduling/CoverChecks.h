@@ -1,0 +1,31 @@
+//===- CoverChecks.h - The parts of the verifier of plans -------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this library. Whoever asks about many plans of one loop, as pruning
+// does, computes its conflicts once and asks only what a change can break.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_SCHEDULING_COVERCHECKS_H
+#define PENSTOCK_SCHEDULING_COVERCHECKS_H
+
+#include "Scheduling/LoopModel.h"
+#include "Scheduling/Plan.h"
+
+namespace penstock::sched::cover {
+
+/// All gaps of a well-formed plan, or only the first one.
+std::vector<Uncovered> gaps(const Plan &, const LoopModel &, bool firstOnly);
+
+/// Are the conflicts of a well-formed plan ordered, whatever the phases?
+bool conflictsOrdered(const Plan &, const LoopModel &);
+
+/// Are the phases of a barrier of a well-formed plan kept apart?
+bool phasesKept(const Plan &, const LoopModel &, BarrierId);
+
+} // namespace penstock::sched::cover
+
+#endif // PENSTOCK_SCHEDULING_COVERCHECKS_H

@@ -1,0 +1,48 @@
+//===- DeriveParts.h - A plan while it is derived ---------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to the derivation of plans.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_SCHEDULING_DERIVEPARTS_H
+#define PENSTOCK_SCHEDULING_DERIVEPARTS_H
+
+#include "Scheduling/Plan.h"
+
+namespace penstock::sched {
+
+/// Where points stand around an issue, in this order.
+enum class Slot {
+  WaitGroup,
+  WaitBarrier,
+  FenceBefore, ///< of earlier accesses, before threads meet
+  Join,
+  FenceAfter, ///< of later accesses, after threads have met
+  Expect,
+  Issue,
+  Commit,
+  TrailingWait, ///< of an arrival after the issue
+  TrailingFence,
+  Arrive
+};
+
+/// A point next to issue number `issue` of its role.
+struct Placed {
+  size_t issue = 0;
+  Slot slot = Slot::Issue;
+  PlanPoint point;
+};
+
+/// Leaves out points, and whole barriers, without which everything stays ordered.
+void prune(Plan &plan);
+
+/// Raises slots until phases are kept apart; false if no number of slots does it.
+bool separatePhases(Plan &plan);
+
+} // namespace penstock::sched
+
+#endif // PENSTOCK_SCHEDULING_DERIVEPARTS_H

@@ -1,0 +1,188 @@
+//===- DerivePrune.cpp - Leaves out superfluous synchronization -----------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Scheduling/CoverChecks.h"
+#include "Scheduling/CoverForm.h"
+#include "Scheduling/DeriveParts.h"
+
+#include <algorithm>
+
+namespace penstock::sched {
+namespace {
+
+/// More slots than this separate no phases that fewer do not.
+constexpr int64_t mostSlots = 16;
+
+bool fewestSlots(Plan &plan, const LoopModel &model, BarrierId b) {
+  int64_t given = plan.barriers[b].slots;
+  for (int64_t slots = given; slots <= mostSlots; ++slots) {
+    plan.barriers[b].slots = slots;
+    if (cover::phasesKept(plan, model, b))
+      return true;
+  }
+  plan.barriers[b].slots = given;
+  return false;
+}
+
+bool arrivesOn(const PlanPoint &point, BarrierId b) {
+  return point.barrier == b && (point.kind == PlanPoint::Arrive ||
+                                point.kind == PlanPoint::Expect || point.kind == PlanPoint::Commit);
+}
+
+/// Makes the arrivals on a barrier wait until its waiters have seen the token that
+/// used the slot before: a barrier in the other direction, or a join in one role.
+void addWayBack(Plan &plan, BarrierId b) {
+  int64_t slots = plan.barriers[b].slots;
+  for (const PlanRole &role : plan.roles)
+    for (const PlanPoint &point : role.points)
+      if (point.barrier == b && point.kind == PlanPoint::WaitBarrier)
+        slots = std::max(slots, point.distance + 1);
+  plan.barriers[b].slots = slots;
+  size_t waiters = plan.roles.size();
+  for (size_t r = 0; r < waiters; ++r) {
+    std::vector<PlanPoint> &points = plan.roles[r].points;
+    bool arrives = std::any_of(points.begin(), points.end(),
+                               [&](const PlanPoint &p) { return arrivesOn(p, b); });
+    for (size_t p = 0; p < points.size(); ++p) {
+      if (points[p].barrier != b || points[p].kind != PlanPoint::WaitBarrier)
+        continue;
+      PlanPoint wait = points[p];
+      if (arrives) {
+        // Before the arrival, so that the leader does not run ahead of the others.
+        for (size_t q = 0; q < points.size(); ++q)
+          if (arrivesOn(points[q], b)) {
+            PlanPoint join;
+            join.kind = PlanPoint::Join;
+            join.at = points[q].at;
+            join.stage = points[q].stage;
+            points.insert(points.begin() + ptrdiff_t(q), join);
+            p += q <= p;
+            ++q;
+          }
+        continue;
+      }
+      BarrierId back = BarrierId(plan.barriers.size());
+      PlanPoint arrive = wait;
+      arrive.kind = PlanPoint::Arrive;
+      arrive.barrier = back;
+      arrive.distance = 0;
+      arrive.count = wait.leader ? 1 : 32 * plan.roles[r].warps;
+      plan.barriers.push_back({"back " + plan.barriers[b].name, slots, arrive.count, 0});
+      points.insert(points.begin() + ptrdiff_t(p) + 1, arrive);
+      for (PlanRole &other : plan.roles)
+        for (size_t q = 0; q < other.points.size(); ++q)
+          if (arrivesOn(other.points[q], b)) {
+            PlanPoint acquire;
+            acquire.kind = PlanPoint::WaitBarrier;
+            acquire.at = other.points[q].at;
+            acquire.stage = other.points[q].stage;
+            acquire.barrier = back;
+            acquire.distance = slots - wait.distance;
+            acquire.leader = other.points[q].leader;
+            other.points.insert(other.points.begin() + ptrdiff_t(q), acquire);
+            ++q;
+          }
+    }
+  }
+}
+
+/// Erases a barrier and renumbers the rest.
+void eraseBarrier(Plan &plan, BarrierId b) {
+  plan.barriers.erase(plan.barriers.begin() + ptrdiff_t(b));
+  for (PlanRole &role : plan.roles)
+    for (auto *points : {&role.points, &role.drain}) {
+      points->erase(std::remove_if(points->begin(), points->end(),
+                                   [&](const PlanPoint &p) { return p.barrier == b; }),
+                    points->end());
+      for (PlanPoint &point : *points)
+        if (point.barrier != none && point.barrier > b)
+          --point.barrier;
+    }
+}
+
+/// Waits that others make superfluous would only ask for more slots.
+void dropImpliedWaits(Plan &plan, const LoopModel &model) {
+  if (!cover::conflictsOrdered(plan, model))
+    return;
+  for (PlanRole &role : plan.roles)
+    for (size_t i = role.points.size(); i-- > 0;) {
+      if (role.points[i].kind != PlanPoint::WaitBarrier)
+        continue;
+      PlanPoint wait = role.points[i];
+      role.points.erase(role.points.begin() + ptrdiff_t(i));
+      bool last = !cover::malformedPoints(plan).empty(); // of its barrier
+      if (last || !cover::conflictsOrdered(plan, model))
+        role.points.insert(role.points.begin() + ptrdiff_t(i), wait);
+    }
+}
+
+bool signaled(const Plan &plan, BarrierId b) {
+  for (const PlanRole &role : plan.roles)
+    for (const PlanPoint &point : role.points)
+      if (point.kind == PlanPoint::Issue && point.barrier == b)
+        return true;
+  return false;
+}
+
+} // namespace
+
+bool separatePhases(Plan &plan) {
+  if (!cover::malformedPoints(plan).empty())
+    return false;
+  LoopModel model(plan.bound);
+  dropImpliedWaits(plan, model);
+  // A way back is a barrier of its own, whose phases must be kept apart as well.
+  size_t given = plan.barriers.size();
+  for (BarrierId b = 0; b < plan.barriers.size() && plan.barriers.size() <= 4 * given + 4; ++b)
+    if (!fewestSlots(plan, model, b)) {
+      addWayBack(plan, b);
+      if (!fewestSlots(plan, model, b) && b >= given)
+        return false;
+    }
+  // Ways back of later barriers can complete what an earlier one lacked.
+  for (BarrierId b = 0; b < plan.barriers.size(); ++b)
+    if (!fewestSlots(plan, model, b))
+      return false;
+  return true;
+}
+
+void prune(Plan &plan) {
+  LoopModel model(plan.bound);
+  auto covered = [&] {
+    return cover::malformedPoints(plan).empty() && cover::gaps(plan, model, true).empty();
+  };
+  if (!covered())
+    return;
+  // Roles that wait less cannot hang where they did not before.
+  auto attempt = [&](auto &&edit) {
+    std::vector<PlanRole> roles = plan.roles;
+    std::vector<PlanBarrier> barriers = plan.barriers;
+    edit();
+    if (covered())
+      return true;
+    plan.roles = std::move(roles);
+    plan.barriers = std::move(barriers);
+    return false;
+  };
+  for (BarrierId b = 0; b < plan.barriers.size();)
+    if (signaled(plan, b) || !attempt([&] { eraseBarrier(plan, b); }))
+      ++b;
+  // Expensive points first: a join costs more than a wait, a wait more than a fence.
+  for (PlanPoint::Kind kind : {PlanPoint::Join, PlanPoint::WaitBarrier, PlanPoint::WaitGroup,
+                               PlanPoint::Fence, PlanPoint::Commit})
+    for (size_t r = 0; r < plan.roles.size(); ++r)
+      for (auto list : {&PlanRole::points, &PlanRole::drain})
+        for (size_t i = 0; i < (plan.roles[r].*list).size();) {
+          auto erase = [&] {
+            std::vector<PlanPoint> &points = plan.roles[r].*list;
+            points.erase(points.begin() + ptrdiff_t(i));
+          };
+          if ((plan.roles[r].*list)[i].kind != kind || !attempt(erase))
+            ++i;
+        }
+}
+
+} // namespace penstock::sched

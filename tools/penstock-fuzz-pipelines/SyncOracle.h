@@ -1,0 +1,41 @@
+//===- SyncOracle.h - Plans, instance by instance ---------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks plans by brute force: it writes out all instances of all threads for every
+// small number of iterations and looks for paths between them. Written from the
+// meaning of plans (Plan.h) alone. It shares their data type with the verifier, and
+// nothing else.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_FUZZ_PIPELINES_SYNCORACLE_H
+#define PENSTOCK_FUZZ_PIPELINES_SYNCORACLE_H
+
+#include "Scheduling/Plan.h"
+
+#include <set>
+#include <tuple>
+
+namespace penstock::fuzz {
+
+struct SyncFaults {
+  /// First statement, second statement and buffer of conflicts that are not ordered,
+  /// or ordered without a fence that they need.
+  std::set<std::tuple<unsigned, unsigned, unsigned>> conflicts;
+  std::set<unsigned> inFlight; ///< statements that outlive the loop
+  std::set<unsigned> phases;   ///< barriers whose phases can be confused
+  uint64_t requirements = 0;   ///< instances and threads that were compared
+
+  bool any() const { return !conflicts.empty() || !inFlight.empty() || !phases.empty(); }
+};
+
+/// Iterations 0 .. \p most, with so many threads per role. Conditions are false
+/// unless a statement at hand needs them, so guards must not be negated.
+SyncFaults checkInstances(const sched::Plan &, int64_t most = 9, unsigned threads = 5);
+
+} // namespace penstock::fuzz
+
+#endif // PENSTOCK_FUZZ_PIPELINES_SYNCORACLE_H
