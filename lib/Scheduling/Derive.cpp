@@ -21,7 +21,6 @@
 // everything is left out that the rest makes superfluous.
 //
 //===----------------------------------------------------------------------===//
-#include "Diagnostics/Codes.h"
 #include "Scheduling/DeriveJoins.h"
 #include "Scheduling/DeriveParts.h"
 #include "Scheduling/Mechanisms.h"
@@ -33,15 +32,6 @@
 
 namespace penstock::sched {
 namespace {
-
-/// A conflict at its nearest distance.
-struct Need {
-  StatementId first = none, second = none;
-  int64_t distance = 0;
-  bool writes = false; ///< the first writes
-  bool sameThread = false;
-  bool proxyFence = false, registerFence = false, tensorFences = false;
-};
 
 /// Choices that are fast where they are possible.
 struct Attempt {
@@ -66,14 +56,12 @@ private:
   const Statement &statement(StatementId s) const { return plan.bound.statements[s]; }
   const Mechanism &mechanism(StatementId s) const { return mechanismOf(statement(s).executedBy); }
   unsigned roleOf(StatementId s) const { return roles.roleOf[s]; }
-  void refuse(StatementId at, StatementId other, std::string message);
-
-  bool checkInput();
-  void layOut();
-  void findNeeds();
-  bool crosses(const Need &need) const {
-    return !need.sameThread && !(mechanism(need.first).leader && mechanism(need.second).leader);
+  void refuse(StatementId at, StatementId other, std::string message) {
+    addRefusal(plan, at, other, std::move(message));
   }
+
+  void layOut();
+  bool crosses(const Need &need) const { return need.crosses(plan.bound); }
   PlanPoint pointAt(PlanPoint::Kind kind, StatementId at, int64_t stage) const {
     PlanPoint point;
     point.kind = kind;
@@ -113,48 +101,6 @@ private:
   std::vector<std::vector<Placed>> placed; ///< per role
 };
 
-void Deriver::refuse(StatementId at, StatementId other, std::string message) {
-  Diagnostic d;
-  d.code = PlanNotDerived;
-  d.place = statement(at).place;
-  d.message = std::move(message);
-  if (other != none)
-    d.notes.push_back({statement(other).place, "`" + statement(other).name + "` is here", ""});
-  plan.diagnostics.push_back(std::move(d));
-}
-
-bool Deriver::checkInput() {
-  size_t count = plan.bound.statements.size();
-  if (schedule.stage.size() != count || schedule.order.size() != count ||
-      roles.roleOf.size() != count) {
-    Diagnostic d;
-    d.code = PlanNotDerived;
-    d.place = plan.bound.place;
-    d.message = "a schedule and roles have one entry for each statement";
-    plan.diagnostics.push_back(std::move(d));
-    return false;
-  }
-  std::map<QueueId, StatementId> first;
-  for (StatementId s = 0; s < count; ++s) {
-    if (roleOf(s) >= roles.names.size())
-      refuse(s, none, "`" + statement(s).name + "` has an unknown role");
-    if (statement(s).queue != none) {
-      StatementId other = first.emplace(statement(s).queue, s).first->second;
-      if (roleOf(s) != roleOf(other))
-        refuse(s, other,
-               "`" + statement(other).name + "` and `" + statement(s).name +
-                   "` use one queue and must share a role");
-    }
-    StatementId parent = statement(s).parent;
-    if (parent != none &&
-        (schedule.stage[s] != schedule.stage[parent] || roleOf(s) != roleOf(parent)))
-      refuse(s, parent,
-             "`" + statement(s).name + "` must have the stage and the role of `" +
-                 statement(parent).name + "`");
-  }
-  return plan.diagnostics.empty();
-}
-
 void Deriver::layOut() {
   size_t count = plan.bound.statements.size();
   issues.assign(roles.names.size(), {});
@@ -182,54 +128,6 @@ void Deriver::layOut() {
   LoopModel model(plan.bound);
   for (const BufferVersions &v : versions(Order(model, schedule)))
     plan.slots.push_back(v.count);
-}
-
-void Deriver::findNeeds() {
-  LoopModel model(plan.bound);
-  for (const Pair &pair : model.pairs) {
-    int64_t slots = plan.slots[pair.buffer], d = 0;
-    while (d <= maxDistance && !pair.occursAt(d))
-      d += slots;
-    if (d > maxDistance)
-      continue;
-    const Statement &first = statement(pair.first), &second = statement(pair.second);
-    auto at = [&](StatementId s, int64_t k) {
-      return std::pair(k + schedule.stage[s], schedule.order[s]);
-    };
-    if (at(pair.first, 0) >= at(pair.second, d)) {
-      refuse(pair.second, pair.first,
-             "`" + second.name + "` runs before `" + first.name +
-                 "`, which it must follow: the schedule is not legal");
-      continue;
-    }
-    bool sameRole = roleOf(pair.first) == roleOf(pair.second);
-    const std::vector<BufferId> *ordered =
-        first.queue != none && plan.bound.queues[first.queue].inOrder
-            ? &plan.bound.queues[first.queue].orders
-            : nullptr;
-    if (ordered && sameRole && first.async && second.async && second.queue == first.queue &&
-        first.executedBy == second.executedBy &&
-        std::find(ordered->begin(), ordered->end(), pair.buffer) != ordered->end())
-      continue; // the hardware keeps them in order
-    Space space = plan.bound.buffers[pair.buffer].space;
-    if (space == Space::Local && !sameRole) {
-      refuse(pair.second, pair.first,
-             "`" + second.name + "` and `" + first.name + "` share the registers of `" +
-                 plan.bound.buffers[pair.buffer].name + "` and must share a role");
-      continue;
-    }
-    Need need{pair.first, pair.second, d, pair.firstWrites};
-    bool allThreads = !mechanism(pair.first).leader && !mechanism(pair.second).leader;
-    bool held = pair.firstHolder != none && pair.firstHolder == pair.secondHolder;
-    need.sameThread = sameRole && allThreads && (space == Space::Local || held);
-    if (space == Space::Local)
-      need.registerFence = second.executedBy == Engine::Wgmma && first.executedBy != Engine::Wgmma;
-    else if (space == Space::Tensor)
-      need.tensorFences = !sameRole || crosses(need);
-    else
-      need.proxyFence = pair.firstProxy == Proxy::Generic && pair.secondProxy == Proxy::Async;
-    needs.push_back(need);
-  }
 }
 
 void Deriver::place(unsigned role, size_t issue, Slot slot, const PlanPoint &point) {
@@ -575,10 +473,10 @@ void Deriver::addDrains() {
 }
 
 Plan Deriver::run() {
-  if (!checkInput())
+  if (!checkRoleInput(plan, schedule, roles))
     return std::move(plan);
   layOut();
-  findNeeds();
+  needs = findNeeds(plan, schedule, roles);
   if (!plan.diagnostics.empty())
     return std::move(plan);
   groupLoads();

@@ -11,6 +11,7 @@
 #ifndef PENSTOCK_SCHEDULING_DERIVEPARTS_H
 #define PENSTOCK_SCHEDULING_DERIVEPARTS_H
 
+#include "Scheduling/Mechanisms.h"
 #include "Scheduling/Plan.h"
 
 namespace penstock::sched {
@@ -36,6 +37,33 @@ struct Placed {
   Slot slot = Slot::Issue;
   PlanPoint point;
 };
+
+/// A conflict at its nearest distance.
+struct Need {
+  StatementId first = none, second = none;
+  int64_t distance = 0;
+  bool writes = false; ///< the first writes
+  bool sameThread = false;
+  bool proxyFence = false, registerFence = false, tensorFences = false;
+
+  /// Must one thread learn what another one did?
+  bool crosses(const Problem &problem) const {
+    auto leader = [&](StatementId s) {
+      return mechanismOf(problem.statements[s].executedBy).leader;
+    };
+    return !sameThread && !(leader(first) && leader(second));
+  }
+};
+
+/// Says why a plan cannot be derived.
+void addRefusal(Plan &, StatementId at, StatementId other, std::string message);
+
+/// Do schedule and roles fit the loop, and can the roles be told apart?
+bool checkRoleInput(Plan &, const Schedule &, const RoleAssignment &);
+
+/// The conflicts of the loop of a plan whose slots are known, without those that the
+/// hardware keeps in order.
+std::vector<Need> findNeeds(Plan &, const Schedule &, const RoleAssignment &);
 
 /// Leaves out points, and whole barriers, without which everything stays ordered.
 void prune(Plan &plan);

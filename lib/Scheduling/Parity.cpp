@@ -98,6 +98,8 @@ private:
     std::vector<Waiting> waits;
   };
 
+  /// The number under which the barriers of a link are kept.
+  unsigned linkAsRing(unsigned link) const { return unsigned(system.rings.size()) + link; }
   void layOut(const Role &role, int64_t n);
   void closeOrder();
   Diagnostic mistake(size_t at, size_t other, std::string message) const;
@@ -120,6 +122,8 @@ void Instances::layOut(const Role &role, int64_t n) {
     arrivingRoles[{r, true}] += perIteration.count({r, Kind::Commit});
     arrivingRoles[{r, false}] += perIteration.count({r, Kind::Release});
   }
+  for (unsigned l = 0; l < system.links.size(); ++l)
+    arrivingRoles[{linkAsRing(l), true}] += perIteration.count({l, Kind::Signal});
   size_t last = ~size_t(0);
   SourcePlace place;
   auto node = [&](std::string name) {
@@ -134,13 +138,24 @@ void Instances::layOut(const Role &role, int64_t n) {
     place = e.place;
     int64_t token = k * perIteration[{e.ring, e.kind}] + e.token;
     std::string name = role.name + ": " + roleEventName(e.kind) + " token " + std::to_string(token);
-    if (e.kind == Kind::Signal) {
-      signals[{e.ring, token}].push_back(node(name));
-      continue;
-    }
-    if (e.kind == Kind::Await) {
-      int64_t from = token - system.links[e.ring].distance;
-      awaits[{e.ring, from}].push_back(node(name));
+    if (onLink(e.kind)) {
+      // A link has the full barriers of a ring, and no empty ones.
+      const Link &link = system.links[e.ring];
+      int64_t from = e.kind == Kind::Await ? token - link.distance : token;
+      Phase unrealized;
+      Phase &phase =
+          link.slots && from >= 0
+              ? barriers[{linkAsRing(e.ring), true, from % link.slots}][from / link.slots]
+              : unrealized;
+      name += " of " + link.name;
+      if (e.kind == Kind::Signal) {
+        signals[{e.ring, token}].push_back(node(name));
+        phase.arrivals.push_back(last);
+      } else {
+        size_t start = node(name + " starts");
+        awaits[{e.ring, from}].push_back(node(name));
+        phase.waits.push_back({start, last});
+      }
       continue;
     }
     name += " of " + system.rings[e.ring].name;
@@ -282,6 +297,8 @@ ParityVerdict checkParity(const RoleSystem &system) {
   // mistaken for those of a round earlier only when they are used again.
   for (const Ring &ring : system.rings)
     most += ring.slots;
+  for (const Link &link : system.links)
+    most += link.slots;
   for (int64_t n = 0; n <= most; ++n)
     if (std::optional<Diagnostic> mistake = Instances(system, n).firstMistake()) {
       verdict.exact = false;

@@ -50,6 +50,9 @@ struct RoleEvent {
 struct Link {
   std::string name;
   int64_t distance = 0;
+  /// Barriers that carry it, token t on barrier t mod slots. 0: not realized yet, so
+  /// that it orders events and has no phases.
+  int64_t slots = 0;
 };
 
 struct Role {

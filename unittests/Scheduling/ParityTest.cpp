@@ -216,4 +216,47 @@ TEST(Parity, AgreesWithExhaustiveInterleaving) {
   EXPECT_GT(exact - byDiscipline, 20);
 }
 
+/// A link on so many barriers is a ring without empty barriers, whose waits come the
+/// distance later. Rings are explored above.
+TEST(Parity, LinksAreOneSidedRings) {
+  auto event = [](Kind kind, unsigned on, int64_t stage) {
+    RoleEvent e;
+    e.kind = kind;
+    e.ring = on;
+    e.stage = stage;
+    return e;
+  };
+  int exact = 0, confused = 0;
+  for (int64_t distance = 0; distance <= 3; ++distance)
+    for (int64_t back = 0; back <= 3; ++back) // 0: the signals run freely
+      for (int64_t slots = 1; slots <= 5; ++slots)
+        for (int64_t backSlots = 1; backSlots <= 3; ++backSlots) {
+          RoleSystem links, rings;
+          links.links = {{"there", distance, slots}, {"back", back, backSlots}};
+          rings.rings = {{"there", slots}, {"back", backSlots}};
+          links.roles = {{.name = "first", .events = {event(Kind::Signal, 0, 0)}},
+                         {.name = "second", .events = {event(Kind::Await, 0, 0)}}};
+          rings.roles = {{.name = "first", .events = {event(Kind::Commit, 0, 0)}},
+                         {.name = "second", .events = {event(Kind::Wait, 0, distance)}}};
+          if (back) {
+            auto &before = links.roles[0].events;
+            before.insert(before.begin(), event(Kind::Await, 1, 0));
+            links.roles[1].events.push_back(event(Kind::Signal, 1, 0));
+            auto &wait = rings.roles[0].events;
+            wait.insert(wait.begin(), event(Kind::Wait, 1, back));
+            rings.roles[1].events.push_back(event(Kind::Commit, 1, 0));
+          } else {
+            links.links.pop_back();
+            rings.rings.pop_back();
+          }
+          ASSERT_TRUE(checkRoles(links).live);
+          ASSERT_EQ(checkParity(links).exact, checkParity(rings).exact)
+              << distance << " " << back << " " << slots << " " << backSlots;
+          ++(checkParity(links).exact ? exact : confused);
+          EXPECT_FALSE(!back && checkParity(links).exact); // nothing holds the signals back
+        }
+  EXPECT_GT(exact, 20);
+  EXPECT_GT(confused, 100);
+}
+
 } // namespace
