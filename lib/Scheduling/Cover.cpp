@@ -20,7 +20,7 @@ namespace {
 
 using namespace cover;
 
-/// Where a statement is issued.
+/// The point that issues a statement.
 struct Issued {
   unsigned role = none;
   size_t point = 0;

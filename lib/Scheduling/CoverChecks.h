@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this library. Whoever asks about many plans of one loop, as pruning
-// does, computes its conflicts once and asks only what a change can break.
+// Private to this library. Pruning checks many plans of one loop: it computes the
+// conflicts once and checks only what a change can break.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_SCHEDULING_COVERCHECKS_H

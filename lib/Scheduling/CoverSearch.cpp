@@ -34,7 +34,7 @@ bool Search::exists(const PlanPoint &point, int64_t iteration) const {
 
 int64_t Search::earliest(unsigned role, size_t index, At after) const {
   const PlanPoint &point = plan.roles[role].points[index];
-  // Later instances lead nowhere that the first one does not, as long as it exists.
+  // The first instance that exists leads to everything that later ones lead to.
   auto follows = [&](int64_t k) { return exists(point, k) && position(role, index, k) > after; };
   if (conditional(point)) {
     if (follows(0))

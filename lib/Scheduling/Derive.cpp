@@ -69,7 +69,7 @@ private:
     point.stage = stage;
     return point;
   }
-  void place(unsigned role, size_t issue, Slot slot, const PlanPoint &point);
+  void insertPoint(unsigned role, size_t issue, Slot slot, const PlanPoint &point);
   void placeWaitGroup(const Need &need, size_t issue, Slot slot, int64_t stage, int64_t step);
   void placeFence(unsigned role, size_t issue, Slot slot, StatementId at, int64_t stage,
                   FenceKind kind);
@@ -130,7 +130,7 @@ void Deriver::layOut() {
     plan.slots.push_back(v.count);
 }
 
-void Deriver::place(unsigned role, size_t issue, Slot slot, const PlanPoint &point) {
+void Deriver::insertPoint(unsigned role, size_t issue, Slot slot, const PlanPoint &point) {
   for (Placed &other : placed[role]) {
     PlanPoint same = other.point;
     if (same.kind == PlanPoint::WaitGroup) { // the strictest count serves all
@@ -174,14 +174,14 @@ void Deriver::placeWaitGroup(const Need &need, size_t issue, Slot slot, int64_t 
   wait.readsOnly = ends.readsEndFirst && !need.writes;
   if (ends.ends == Mechanism::Groups)
     wait.pending = groupsBetween(need.first, step, issue);
-  place(roleOf(need.first), issue, slot, wait);
+  insertPoint(roleOf(need.first), issue, slot, wait);
 }
 
 void Deriver::placeFence(unsigned role, size_t issue, Slot slot, StatementId at, int64_t stage,
                          FenceKind kind) {
   PlanPoint fence = pointAt(PlanPoint::Fence, at, stage);
   fence.fence = kind;
-  place(role, issue, slot, fence);
+  insertPoint(role, issue, slot, fence);
 }
 
 void Deriver::placeWaitBarrier(const Need &need, BarrierId barrier) {
@@ -190,7 +190,7 @@ void Deriver::placeWaitBarrier(const Need &need, BarrierId barrier) {
   wait.barrier = barrier;
   wait.distance = need.distance;
   wait.leader = mechanism(j).leader;
-  place(roleOf(j), indexOf[j], Slot::WaitBarrier, wait);
+  insertPoint(roleOf(j), indexOf[j], Slot::WaitBarrier, wait);
   if (need.tensorFences)
     placeFence(roleOf(j), indexOf[j], Slot::FenceAfter, j, schedule.stage[j],
                FenceKind::TensorAfter);
@@ -222,7 +222,7 @@ void Deriver::groupLoads() {
         expect.barrier = group->second;
         expect.count = 1;
         expect.leader = true;
-        place(r, indexOf[s], Slot::Expect, expect);
+        insertPoint(r, indexOf[s], Slot::Expect, expect);
       }
       loadBarrier[s] = group->second;
       plan.barriers[group->second].bytes += bytes;
@@ -250,7 +250,7 @@ void Deriver::issueAll() {
         PlanPoint commit = pointAt(PlanPoint::Commit, s, schedule.stage[s]);
         commit.engine = statement(s).executedBy;
         commit.leader = mechanism(s).leader;
-        place(r, i, Slot::Commit, commit);
+        insertPoint(r, i, Slot::Commit, commit);
       }
     }
 }
@@ -266,11 +266,11 @@ BarrierId Deriver::commitBarrier(StatementId first) {
   unsigned role = roleOf(first);
   commit.count = commit.leader ? 1 : 32 * (role < sizes.warps.size() ? sizes.warps[role] : 1);
   plan.barriers.push_back({"done " + statement(first).name, 1, commit.count, 0});
-  place(role, indexOf[first], Slot::Commit, commit);
+  insertPoint(role, indexOf[first], Slot::Commit, commit);
   return found->second;
 }
 
-/// What ends in the role itself, and what its threads tell each other.
+/// Waits within a role, and joins of its threads.
 void Deriver::serveWithinRole() {
   for (const Need &need : needs) {
     Mechanism::Ends ends = mechanism(need.first).ends;
@@ -335,7 +335,7 @@ void Deriver::serveJoins(unsigned role) {
       placeFence(role, indexOf[need.second], Slot::FenceAfter, need.second,
                  schedule.stage[need.second], FenceKind::TensorAfter);
     }
-    place(role, best->gap, Slot::Join, pointAt(PlanPoint::Join, at, best->stage));
+    insertPoint(role, best->gap, Slot::Join, pointAt(PlanPoint::Join, at, best->stage));
   }
 }
 
@@ -360,7 +360,7 @@ BarrierId Deriver::arrivalBarrier(StatementId first, bool fenced, bool tensor, b
   arrive.leader = mechanism(first).leader;
   arrive.count = arrive.leader ? 1 : 32 * (role < sizes.warps.size() ? sizes.warps[role] : 1);
   plan.barriers.push_back({"after " + statement(first).name, 1, arrive.count, 0});
-  place(role, issue + 1, Slot::Arrive, arrive);
+  insertPoint(role, issue + 1, Slot::Arrive, arrive);
   return found->second;
 }
 
@@ -405,7 +405,7 @@ void Deriver::assemble() {
     role.name = roles.names[r];
     role.warps = r < sizes.warps.size() ? sizes.warps[r] : 1;
     role.firstWarp = r < sizes.firstWarp.size() ? sizes.firstWarp[r] : 0;
-    // What trails issue i stands before what precedes issue i + 1.
+    // Points that trail issue i come before those that precede issue i + 1.
     auto key = [](const Placed &p) {
       bool trails =
           p.slot == Slot::TrailingWait || p.slot == Slot::TrailingFence || p.slot == Slot::Arrive;

@@ -24,7 +24,7 @@ std::vector<GapPoint> stab(const std::vector<Stretch> &stretches, size_t issues,
   struct Candidate {
     GapPoint point;
     std::vector<uint64_t> hits; ///< a bit per stretch
-    int64_t slack = 0;          ///< how far behind the first statements it comes, in all
+    int64_t slack = 0;          ///< distance from the first statements, summed
   };
   size_t words = (stretches.size() + 63) / 64;
   std::vector<Candidate> candidates;

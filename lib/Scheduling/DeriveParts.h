@@ -16,7 +16,7 @@
 
 namespace penstock::sched {
 
-/// Where points stand around an issue, in this order.
+/// Positions of points around an issue, in program order.
 enum class Slot {
   WaitGroup,
   WaitBarrier,
@@ -55,7 +55,7 @@ struct Need {
   }
 };
 
-/// Says why a plan cannot be derived.
+/// Adds a diagnostic: the reason why a plan cannot be derived.
 void addRefusal(Plan &, StatementId at, StatementId other, std::string message);
 
 /// Do schedule and roles fit the loop, and can the roles be told apart?

@@ -18,7 +18,7 @@ struct Mechanism {
     Groups,    ///< commit_group and wait_group of the issuing threads
     WaitAll,   ///< tcgen05.wait::ld and ::st of the issuing threads
     Bytes,     ///< complete_tx on a barrier
-    Committed, ///< an arrival on a barrier behind the operations (tcgen05.commit)
+    Committed, ///< an arrival on a barrier after the operations (tcgen05.commit)
   };
   Ends ends = AtIssue;
   /// Issued by one elected thread, not by all threads of the role.

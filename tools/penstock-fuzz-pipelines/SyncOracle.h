@@ -32,7 +32,7 @@ struct SyncFaults {
   bool any() const { return !conflicts.empty() || !inFlight.empty() || !phases.empty(); }
 };
 
-/// Iterations 0 .. \p most, with so many threads per role. Conditions are false
+/// Checks loops of 0 .. \p most iterations with \p threads threads per role. Conditions are false
 /// unless a statement at hand needs them, so guards must not be negated.
 SyncFaults checkInstances(const sched::Plan &, int64_t most = 9, unsigned threads = 5);
 

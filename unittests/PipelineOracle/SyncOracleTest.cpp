@@ -70,7 +70,7 @@ TEST(SyncOracle, ThreadsMustMeetTwice) {
   two.point(PlanPoint::Issue, 0);
   two.point(PlanPoint::Join);
   two.point(PlanPoint::Issue, 1);
-  // What the next iteration writes, a slow thread may still read.
+  // A slow thread may still read the tile that the next iteration writes.
   EXPECT_EQ(two.faults().conflicts, (std::set<Conflict>{{1, 0, 0}}));
   two.point(PlanPoint::Join);
   EXPECT_FALSE(two.faults().any());

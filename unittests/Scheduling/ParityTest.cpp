@@ -216,8 +216,8 @@ TEST(Parity, AgreesWithExhaustiveInterleaving) {
   EXPECT_GT(exact - byDiscipline, 20);
 }
 
-/// A link on so many barriers is a ring without empty barriers, whose waits come the
-/// distance later. Rings are explored above.
+/// A link with `slots` barriers is a ring without empty barriers, whose waits come
+/// `distance` iterations later. Rings are explored above.
 TEST(Parity, LinksAreOneSidedRings) {
   auto event = [](Kind kind, unsigned on, int64_t stage) {
     RoleEvent e;
