@@ -114,6 +114,8 @@ unsigned Cover::fencesFor(const Pair &pair, Thread from, Thread to) const {
 /// until whole iterations lie between the two statements.
 std::vector<int64_t> Cover::distances(const Pair &pair) const {
   std::vector<int64_t> result;
+  if (plan.straight)
+    return pair.occursAt(0) ? std::vector<int64_t>{0} : result;
   int64_t slots = plan.slots[pair.buffer];
   int64_t enough = 0;
   if (guardedPoints) {
@@ -233,6 +235,8 @@ void Cover::checkDrain(StatementId s) {
 /// after the phase before its own is complete, and returns before the phase after
 /// its own can complete.
 bool Cover::keepsPhases(BarrierId b, std::string &what) {
+  if (plan.straight)
+    return true; // there is one phase
   struct Use {
     unsigned role;
     size_t point;
@@ -348,6 +352,8 @@ int64_t Plan::numStages() const {
 }
 
 int64_t drainBound(const Plan &plan) {
+  if (plan.straight)
+    return 0;
   int64_t most = plan.numStages() + 1;
   for (const PlanBarrier &barrier : plan.barriers)
     most = std::max(most, barrier.slots + 2);

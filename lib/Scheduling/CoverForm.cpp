@@ -134,6 +134,9 @@ void Form::checkBarrier(BarrierId b) {
     return say("barrier `" + barrier.name + "` has no slot");
   int64_t arrivals = 0, expected = 0, bytes = 0, waits = 0;
   for (const PlanRole &role : plan.roles)
+    for (const PlanPoint &point : role.drain)
+      waits += point.barrier == b;
+  for (const PlanRole &role : plan.roles)
     for (const PlanPoint &point : role.points) {
       if (point.barrier != b)
         continue;

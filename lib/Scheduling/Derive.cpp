@@ -37,6 +37,7 @@ namespace {
 struct Attempt {
   int64_t trailing = 1;    ///< iterations by which products are released late
   bool largeGroups = true; ///< neighbors share a group
+  bool straight = false;   ///< one iteration
 };
 
 class Deriver {
@@ -45,6 +46,7 @@ public:
           const RoleSizes &sizes, Attempt attempt)
       : schedule(schedule), roles(roles), sizes(sizes), attempt(attempt) {
     plan.bound = problem;
+    plan.straight = attempt.straight;
     bindProxies(plan.bound);
     if (this->roles.roleOf.empty())
       this->roles = {std::vector<unsigned>(problem.statements.size(), 0), {"all"}};
@@ -85,6 +87,7 @@ private:
                            int64_t trailing);
   BarrierId commitBarrier(StatementId first);
   void assemble();
+  void keepAwaited();
   void addDrains();
 
   Schedule schedule;
@@ -421,8 +424,11 @@ void Deriver::assemble() {
       role.points.push_back(placed[r][i].point);
     plan.roles.push_back(std::move(role));
   }
-  // Loads and products that nothing in the loop awaits: their barriers must not run
-  // ahead of the end of the loop.
+}
+
+/// Loads and products that nothing in the loop awaits: their barriers must not run
+/// ahead of the end of the loop.
+void Deriver::keepAwaited() {
   for (BarrierId b = 0; b < plan.barriers.size(); ++b) {
     bool awaited = false;
     for (const PlanRole &role : plan.roles)
@@ -490,7 +496,10 @@ Plan Deriver::run() {
   if (!plan.diagnostics.empty())
     return std::move(plan);
   assemble();
-  separatePhases(plan);
+  if (!plan.straight) {
+    keepAwaited();
+    separatePhases(plan);
+  }
   addDrains();
   prune(plan);
   if (std::vector<Uncovered> gaps = uncovered(plan); !gaps.empty())
@@ -499,12 +508,12 @@ Plan Deriver::run() {
   return std::move(plan);
 }
 
-} // namespace
-
-Plan derive(const Problem &problem, const Schedule &schedule, const RoleAssignment &roles,
-            const RoleSizes &sizes) {
+/// The first choice with which roles cannot wait for each other forever.
+Plan tryAll(const Problem &problem, const Schedule &schedule, const RoleAssignment &roles,
+            const RoleSizes &sizes, bool straight) {
   Plan plan;
-  for (Attempt attempt : {Attempt{1, true}, Attempt{0, true}, Attempt{0, false}}) {
+  for (Attempt attempt :
+       {Attempt{1, true, straight}, Attempt{0, true, straight}, Attempt{0, false, straight}}) {
     plan = Deriver(problem, schedule, roles, sizes, attempt).run();
     if (!plan.diagnostics.empty())
       continue;
@@ -514,6 +523,17 @@ Plan derive(const Problem &problem, const Schedule &schedule, const RoleAssignme
     plan.diagnostics.push_back(verdict.reason);
   }
   return plan;
+}
+
+} // namespace
+
+Plan derive(const Problem &problem, const Schedule &schedule, const RoleAssignment &roles,
+            const RoleSizes &sizes) {
+  return tryAll(problem, schedule, roles, sizes, false);
+}
+
+Plan deriveStraight(const Problem &problem, const RoleAssignment &roles, const RoleSizes &sizes) {
+  return tryAll(problem, identitySchedule(problem), roles, sizes, true);
 }
 
 } // namespace penstock::sched

@@ -65,7 +65,7 @@ std::vector<Need> findNeeds(Plan &plan, const Schedule &schedule, const RoleAssi
     int64_t slots = plan.slots[pair.buffer], d = 0;
     while (d <= maxDistance && !pair.occursAt(d))
       d += slots;
-    if (d > maxDistance)
+    if (d > maxDistance || (plan.straight && d > 0))
       continue;
     const Statement &first = statement(pair.first), &second = statement(pair.second);
     auto at = [&](StatementId s, int64_t k) {

@@ -169,6 +169,8 @@ struct Plan {
   std::vector<int64_t> slots;
   std::vector<PlanBarrier> barriers;
   std::vector<PlanRole> roles;
+  /// Straight code: a loop that has exactly one iteration.
+  bool straight = false;
   /// Why there is no plan; the rest is meaningless if there is one.
   std::vector<Diagnostic> diagnostics;
 
@@ -184,6 +186,9 @@ struct RoleSizes {
 /// Adds all synchronization to a schedule. \p schedule must be legal. With one role
 /// the plan is a skewed pipeline. A role assignment without entries means one role.
 Plan derive(const Problem &, const Schedule &, const RoleAssignment & = {}, const RoleSizes & = {});
+
+/// The same for straight code: statements run once, in source order.
+Plan deriveStraight(const Problem &, const RoleAssignment & = {}, const RoleSizes & = {});
 
 /// A conflict that a plan does not order for some number of iterations.
 struct Uncovered {

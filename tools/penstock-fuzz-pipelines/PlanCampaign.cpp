@@ -104,9 +104,10 @@ CaseResult checkOne(uint64_t seed, Counters &counters) {
   std::string message = compare(randomSyncPlan(seed), counters);
   BoundLoop loop = randomBoundLoop(seed);
   if (message.empty() && check(loop.problem).empty() &&
-      verify(loop.problem, loop.schedule).legal()) {
+      (loop.straight || verify(loop.problem, loop.schedule).legal())) {
     ++counters[Legal];
-    Plan plan = derive(loop.problem, loop.schedule, loop.roles, loop.sizes);
+    Plan plan = loop.straight ? deriveStraight(loop.problem, loop.roles, loop.sizes)
+                              : derive(loop.problem, loop.schedule, loop.roles, loop.sizes);
     if (plan.diagnostics.empty()) {
       ++counters[Derived];
       message = compare(plan, counters);

@@ -190,6 +190,7 @@ BoundLoop Generator::loop() {
     // Queues are not shared between roles.
     result.roles.roleOf.push_back(s.queue != none ? unsigned(s.queue) % unsigned(roles)
                                                   : unsigned(pick(0, roles - 1)));
+  result.straight = chance(10);
   return result;
 }
 
@@ -321,6 +322,7 @@ Plan Generator::plan() {
   BoundLoop from = loop();
   Plan plan;
   plan.bound = from.problem;
+  plan.straight = from.straight;
   for (size_t b = 0; b < plan.bound.buffers.size(); ++b)
     plan.slots.push_back(pick(1, 3));
   std::vector<StatementId> order(plan.bound.statements.size());

@@ -17,6 +17,7 @@ struct BoundLoop {
   sched::Schedule schedule;
   sched::RoleAssignment roles;
   sched::RoleSizes sizes;
+  bool straight = false; ///< one iteration, in source order
 };
 BoundLoop randomBoundLoop(uint64_t seed);
 

@@ -464,7 +464,7 @@ void Instances::checkPhases() {
 
 SyncFaults checkInstances(const Plan &plan, int64_t most, unsigned threads) {
   SyncFaults faults;
-  for (int64_t n = 0; n <= most; ++n)
+  for (int64_t n = plan.straight ? 1 : 0; n <= (plan.straight ? 1 : most); ++n)
     Instances(plan, n, threads, faults).check();
   return faults;
 }

@@ -234,10 +234,16 @@ TEST(Parity, LinksAreOneSidedRings) {
           RoleSystem links, rings;
           links.links = {{"there", distance, slots}, {"back", back, backSlots}};
           rings.rings = {{"there", slots}, {"back", backSlots}};
-          links.roles = {{.name = "first", .events = {event(Kind::Signal, 0, 0)}},
-                         {.name = "second", .events = {event(Kind::Await, 0, 0)}}};
-          rings.roles = {{.name = "first", .events = {event(Kind::Commit, 0, 0)}},
-                         {.name = "second", .events = {event(Kind::Wait, 0, distance)}}};
+          auto roles = [&](RoleEvent arrival, RoleEvent wait) {
+            Role first, second;
+            first.name = "first";
+            first.events = {std::move(arrival)};
+            second.name = "second";
+            second.events = {std::move(wait)};
+            return std::vector<Role>{first, second};
+          };
+          links.roles = roles(event(Kind::Signal, 0, 0), event(Kind::Await, 0, 0));
+          rings.roles = roles(event(Kind::Commit, 0, 0), event(Kind::Wait, 0, distance));
           if (back) {
             auto &before = links.roles[0].events;
             before.insert(before.begin(), event(Kind::Await, 1, 0));

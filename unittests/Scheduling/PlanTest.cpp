@@ -249,6 +249,29 @@ TEST(Plan, GuardedPointsCountWithTheirPairOnly) {
     EXPECT_TRUE(gap.second == 0u && gap.distance == 1) << gap.what;
 }
 
+/// Straight code has no next iteration that could overwrite a tile.
+TEST(Plan, StraightCode) {
+  Instance i = parse("loop once {\n  buffer X global\n  buffer S shared bytes 512\n"
+                     "  buffer T shared bytes 512\n  buffer Y global\n  buffer r local\n"
+                     "  statement load copy async executes tma.load reads X writes S\n"
+                     "  statement get compute reads S writes r\n"
+                     "  statement put compute reads r writes T\n"
+                     "  statement store copy async executes tma.store reads T writes Y\n}\n");
+  Plan plan = deriveStraight(i.problem, {}, {{0}, {4}});
+  ASSERT_TRUE(plan.diagnostics.empty()) << plan.diagnostics[0].message;
+  EXPECT_TRUE(uncovered(plan).empty());
+  EXPECT_EQ(text(plan.roles[0].points, plan), "[0] leader expect full load bytes 512\n"
+                                              "[0] leader issue load signals full load bytes 512\n"
+                                              "[0] wait full load distance 0\n"
+                                              "[0] issue get\n"
+                                              "[0] issue put\n"
+                                              "[0] fence proxy\n"
+                                              "[0] join\n"
+                                              "[0] leader issue store\n"
+                                              "[0] leader commit tma.store\n");
+  EXPECT_EQ(text(plan.roles[0].drain, plan), "[0] leader wait_group tma.store pending 0\n");
+}
+
 TEST(Plan, RegistersStayInTheirRole) {
   Instance i = transpose("");
   Plan plan = derive(i.problem, *i.schedule, {{0, 0, 1, 1, 1}, {"a", "b"}});
