@@ -8,6 +8,8 @@
 #include "Instances.h"
 
 #include <chrono>
+#include <fstream>
+#include <iterator>
 
 using namespace penstock;
 using namespace penstock::sched;
@@ -300,6 +302,24 @@ TEST(Plan, VerifiesARingInMilliseconds) {
     best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start));
   }
   EXPECT_LT(best.count(), 5e-3);
+}
+
+/// docs/plans.md shows a loop and its plans, as they are.
+TEST(Plan, DocumentedExample) {
+  std::ifstream file(PENSTOCK_SOURCE_DIR "/docs/plans.md");
+  std::string page{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::string> blocks;
+  for (size_t at = page.find("```\n"); at != std::string::npos;) {
+    size_t end = page.find("```\n", at + 4);
+    ASSERT_NE(end, std::string::npos);
+    blocks.push_back(page.substr(at + 4, end - at - 4));
+    at = page.find("```\n", end + 4);
+  }
+  ASSERT_EQ(blocks.size(), 4u); // an overview, the loop, and its two plans
+  Instance loop = parse(blocks[1]);
+  EXPECT_EQ(printPlan(derived(loop)), blocks[2]);
+  std::string roles = printPlan(derived(loop, {{0, 0, 1}, {"load", "mma"}}, {{0, 4}, {1, 4}}));
+  EXPECT_EQ(roles.substr(roles.find("  role")), blocks[3]);
 }
 
 } // namespace
