@@ -32,7 +32,8 @@ enum Bits { ProxyBit = 1, RegisterBit = 2, BeforeBit = 4, bitSets = 8 };
 class Instances {
 public:
   Instances(const Plan &plan, int64_t n, unsigned threads, SyncFaults &faults)
-      : plan(plan), n(n), threads(threads), faults(faults) {
+      : plan(plan), n(n), threads(threads), faults(faults), issues(plan, n, threads),
+        ends(plan, n, threads) {
     for (const PlanRole &role : plan.roles)
       for (const PlanPoint &point : role.points)
         anyGuarded |= point.guarded;
@@ -63,8 +64,35 @@ private:
     size_t order = 0; ///< position in the program order of the thread
     std::vector<Edge> out;
   };
-  /// An operation in flight, or an arrival that an engine makes.
-  using Key = std::tuple<const PlanPoint *, int64_t, unsigned>;
+  /// A node for each point, iteration and thread.
+  class Table {
+  public:
+    Table(const Plan &plan, int64_t n, unsigned threads) : plan(plan), n(n), threads(threads) {
+      size_t points = 0;
+      for (const PlanRole &role : plan.roles) {
+        first.push_back(points);
+        points += role.points.size() + role.drain.size();
+      }
+      nodes.resize(points * size_t(n + 1) * threads);
+    }
+    size_t &at(const PlanPoint &point, int64_t k, unsigned thread) {
+      for (size_t r = 0;; ++r)
+        for (bool drain : {false, true}) {
+          const auto &list = drain ? plan.roles[r].drain : plan.roles[r].points;
+          if (&point < list.data() || &point >= list.data() + list.size())
+            continue;
+          size_t id =
+              first[r] + size_t(&point - list.data()) + (drain ? plan.roles[r].points.size() : 0);
+          return nodes[(id * size_t(n + 1) + size_t(k)) * threads + thread];
+        }
+    }
+
+  private:
+    const Plan &plan;
+    int64_t n;
+    unsigned threads;
+    std::vector<size_t> first, nodes;
+  };
 
   size_t add(const PlanPoint *point, int64_t k, unsigned role, unsigned thread) {
     nodes.push_back({point, k, role, thread, 0, {}});
@@ -106,8 +134,8 @@ private:
   bool anyGuarded = false;
   std::vector<Node> nodes;
   std::vector<std::vector<size_t>> programs; ///< of each thread of each role
-  std::map<Key, size_t> issues;              ///< thread nodes of all points
-  std::map<Key, size_t> ends;                ///< where an operation, or a commit, ends
+  Table issues;                              ///< thread nodes of all points
+  Table ends;                                ///< where an operation, or a commit, ends
   std::vector<size_t> exits;                 ///< last node of each thread
   std::map<std::tuple<size_t, bool, bool>, std::vector<unsigned char>> cache;
 };
@@ -129,13 +157,14 @@ void Instances::layOut() {
             continue;
           size_t node = add(&point, k, r, t);
           program.push_back(node);
-          issues[{&point, k, t}] = node;
+          if (!everyStep)
+            issues.at(point, k, t) = node;
         }
       for (const PlanPoint &point : plan.roles[r].drain)
         if (t < threadsOf(point)) {
           size_t node = add(&point, n, r, t);
           program.push_back(node);
-          issues[{&point, n, t}] = node;
+          issues.at(point, n, t) = node;
         }
       program.push_back(add(nullptr, 0, r, t));
       exits.push_back(program.back());
@@ -167,13 +196,13 @@ void Instances::connectThread(const std::vector<size_t> &program) {
       if (synchronous(engine))
         continue;
       size_t end = add(nullptr, k, nodes[at].role, nodes[at].thread);
-      ends[{&point, k, nodes[at].thread}] = end;
+      ends.at(point, k, nodes[at].thread) = end;
       flying.push_back({end, engine, committed[engine]});
     } else if (point.kind == Kind::Commit && point.barrier == none) {
       ++committed[point.engine];
     } else if (point.kind == Kind::Commit) {
       size_t done = add(nullptr, k, nodes[at].role, nodes[at].thread);
-      ends[{&point, k, nodes[at].thread}] = done;
+      ends.at(point, k, nodes[at].thread) = done;
       edge(at, done);
       nodes[at].out.back().timing = true;
       for (const Flying &f : flying)
@@ -221,7 +250,7 @@ void Instances::connect() {
       if (point.kind == Kind::WaitBarrier)
         continue;
       if (point.kind == Kind::Issue || point.kind == Kind::Commit)
-        from = ends.at({&point, nodes[at].k, nodes[at].thread});
+        from = ends.at(point, nodes[at].k, nodes[at].thread);
       for (size_t wait : waits[{point.barrier, nodes[at].k}])
         edge(from, wait);
     }
@@ -334,11 +363,13 @@ void Instances::checkConflict(StatementId i, const Access &x, int64_t k, Stateme
                 (space == Space::Shared || space == Space::Global);
   for (unsigned t = 0; t < threadsOf(*from); ++t) {
     size_t start =
-        queued || synchronous(first.executedBy) ? issues.at({from, k, t}) : ends.at({from, k, t});
+        queued || synchronous(first.executedBy) ? issues.at(*from, k, t) : ends.at(*from, k, t);
+    // Conditions matter only if one of the two statements has one.
+    bool conditional = anyGuarded && !(first.guard.empty() && second.guard.empty());
     std::vector<unsigned char> own;
-    if (anyGuarded)
+    if (conditional)
       own = walk(start, x.write, timing, facts);
-    const std::vector<unsigned char> &seen = anyGuarded ? own : walked(start, x.write, timing);
+    const std::vector<unsigned char> &seen = conditional ? own : walked(start, x.write, timing);
     for (unsigned u = 0; u < threadsOf(*to); ++u) {
       if (same && t != u)
         continue;
@@ -355,7 +386,7 @@ void Instances::checkConflict(StatementId i, const Access &x, int64_t k, Stateme
         if (space == Space::Tensor && !(fromRole == toRole && t == u))
           bits = BeforeBit, after = true;
       }
-      size_t target = issues.at({to, l, u});
+      size_t target = issues.at(*to, l, u);
       bool ok = hasSet(seen[target], bits);
       if (ok && after) {
         ok = false;
@@ -392,12 +423,12 @@ void Instances::checkEnds() {
         for (unsigned t = 0; t < threadsOf(point); ++t)
           for (const Access &access : statementOf(point).accesses) {
             bool now = synchronous(statementOf(point).executedBy);
-            size_t start = now ? issues.at({&point, k, t}) : ends.at({&point, k, t});
-            Facts facts{point.at, none, k, 0};
+            size_t start = now ? issues.at(point, k, t) : ends.at(point, k, t);
+            bool conditional = anyGuarded && !statementOf(point).guard.empty();
             std::vector<unsigned char> own;
-            if (anyGuarded)
-              own = walk(start, access.write, false, facts);
-            const auto &seen = anyGuarded ? own : walked(start, access.write, false);
+            if (conditional)
+              own = walk(start, access.write, false, {point.at, none, k, 0});
+            const auto &seen = conditional ? own : walked(start, access.write, false);
             if (std::none_of(exits.begin(), exits.end(), [&](size_t exit) { return seen[exit]; }))
               faults.inFlight.insert(point.at);
           }
@@ -426,7 +457,7 @@ void Instances::checkPhases() {
         continue;
       }
       bool engine = point.kind == Kind::Issue || point.kind == Kind::Commit;
-      size_t done = engine ? ends.at({&point, k, nodes[at].thread}) : at;
+      size_t done = engine ? ends.at(point, k, nodes[at].thread) : at;
       tokens[{point.barrier, k}].arrivals.push_back({done, at, !engine, point.kind != Kind::Issue});
     }
   for (auto &[key, phase] : tokens) {
