@@ -166,27 +166,86 @@ TEST(Plan, HoldersSaveJoins) {
   EXPECT_EQ(joins("2"), 2); // before S is read, and before it is written again
 }
 
+/// Attention on Blackwell: products one iteration ahead of the softmax.
+Plan attention() {
+  Instance i = parse(R"(loop attention {
+  buffer K global
+  buffer V global
+  buffer Ks shared bytes 16384 versions 2
+  buffer Vs shared bytes 16384 versions 2
+  buffer S tensor versions 2
+  buffer P tensor
+  buffer O tensor
+  buffer s local
+  buffer o local
+  queue mma inorder S, O
+  statement copyK copy async executes tma.load reads K[k] writes Ks
+  statement QK compute async queue mma executes tcgen05.mma reads Ks writes S
+  statement ldS compute async executes tcgen05.ld reads S~holder 1 writes s
+  statement softmax compute reads s writes s
+  statement stP compute async executes tcgen05.st reads s writes P~holder 1
+  statement ldO compute async executes tcgen05.ld reads O~holder 1 writes o
+  statement rescale compute reads o, s writes o
+  statement stO compute async executes tcgen05.st reads o writes O~holder 1
+  statement copyV copy async executes tma.load reads V[k] writes Vs
+  statement PV compute async queue mma executes tcgen05.mma reads P, Vs, O writes O
+  schedule stage 0 0 1 1 1 1 1 1 0 1 order 0 1 2 3 4 5 6 7 8 9
+})");
+  return derived(i, {{0, 1, 2, 2, 2, 2, 2, 2, 0, 1}, {"load", "mma", "softmax"}},
+                 {{0, 1, 4}, {1, 1, 4}});
+}
+
+/// Two rings of loads, the two products, and one arrival of the softmax threads: it
+/// also tells that S has been read, since it comes later.
+TEST(Plan, AttentionInThreeRoles) {
+  Plan plan = attention();
+  EXPECT_EQ(plan.barriers.size(), 5u) << printPlan(plan);
+  EXPECT_EQ(count(plan, PlanPoint::Arrive), 1);
+  EXPECT_EQ(count(plan, PlanPoint::Join), 0);
+  EXPECT_EQ(text(plan.roles[2].points, plan), "[1] wait done QK distance 0\n"
+                                              "[1] fence tensor after\n"
+                                              "[1] issue ldS\n"
+                                              "[1] wait_group tcgen05.ld pending 0\n"
+                                              "[1] issue softmax\n"
+                                              "[1] wait done PV distance 1\n"
+                                              "[1] fence tensor after\n"
+                                              "[1] issue stP\n"
+                                              "[1] issue ldO\n"
+                                              "[1] wait_group tcgen05.ld pending 0\n"
+                                              "[1] issue rescale\n"
+                                              "[1] issue stO\n"
+                                              "[1] wait_group tcgen05.st pending 0\n"
+                                              "[1] fence tensor before\n"
+                                              "[1] arrive after stO count 128\n");
+}
+
 /// Leaving out any point is noticed, with the statements that it kept in order.
 TEST(Plan, EveryPointIsNeeded) {
-  for (Instance i : {matmul("tma.load", "wgmma", "local", 4), transpose(""),
-                     matmul("cp.async", "mma.sync", "local", 3),
-                     matmul("tma.load", "tcgen05.mma", "tensor", 3)}) {
-    Plan plan = derived(i);
-    for (size_t p = 0; p < plan.roles[0].points.size(); ++p) {
-      if (plan.roles[0].points[p].kind == PlanPoint::Issue)
-        continue;
-      Plan without = plan;
-      without.roles[0].points.erase(without.roles[0].points.begin() + ptrdiff_t(p));
-      EXPECT_FALSE(uncovered(without).empty()) << printPoint(plan, plan.roles[0].points[p]) << "\n"
-                                               << printPlan(plan);
+  std::vector<Plan> plans = {attention(),
+                             derived(matmul("tma.load", "wgmma", "local", 4)),
+                             derived(transpose("")),
+                             derived(matmul("cp.async", "mma.sync", "local", 3)),
+                             derived(matmul("tma.load", "tcgen05.mma", "tensor", 3)),
+                             derived(matmul("tma.load", "wgmma", "local", 3),
+                                     {{0, 0, 1}, {"load", "mma"}}, {{0, 4}, {1, 4}})};
+  for (const Plan &plan : plans)
+    for (size_t r = 0; r < plan.roles.size(); ++r) {
+      for (size_t p = 0; p < plan.roles[r].points.size(); ++p) {
+        if (plan.roles[r].points[p].kind == PlanPoint::Issue)
+          continue;
+        Plan without = plan;
+        without.roles[r].points.erase(without.roles[r].points.begin() + ptrdiff_t(p));
+        EXPECT_FALSE(uncovered(without).empty())
+            << printPoint(plan, plan.roles[r].points[p]) << "\n"
+            << printPlan(plan);
+      }
+      for (size_t p = 0; p < plan.roles[r].drain.size(); ++p) {
+        Plan without = plan;
+        without.roles[r].drain.erase(without.roles[r].drain.begin() + ptrdiff_t(p));
+        ASSERT_FALSE(uncovered(without).empty());
+        EXPECT_EQ(uncovered(without)[0].kind, Uncovered::InFlight);
+      }
     }
-    for (size_t p = 0; p < plan.roles[0].drain.size(); ++p) {
-      Plan without = plan;
-      without.roles[0].drain.erase(without.roles[0].drain.begin() + ptrdiff_t(p));
-      ASSERT_FALSE(uncovered(without).empty());
-      EXPECT_EQ(uncovered(without)[0].kind, Uncovered::InFlight);
-    }
-  }
 }
 
 TEST(Plan, GapsNameTheirCause) {
