@@ -235,6 +235,9 @@ struct Uncovered {
 /// end up to `drainBound`, by enumeration.
 std::vector<Uncovered> uncovered(const Plan &);
 
+/// A gap as a diagnostic (PlanUncovered) with the source lines of both statements.
+Diagnostic describe(const Plan &, const Uncovered &);
+
 /// Is \ref uncovered empty? Stops at the first gap.
 bool isCovered(const Plan &);
 

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Diagnostics/Codes.h"
 #include "Scheduling/Plan.h"
 
 namespace penstock::sched {
@@ -71,6 +72,24 @@ std::string printPoint(const Plan &plan, const PlanPoint &point) {
   if (point.guarded)
     out += " when " + statement() + " runs";
   return out;
+}
+
+Diagnostic describe(const Plan &plan, const Uncovered &gap) {
+  auto known = [&](StatementId s) { return s < plan.bound.statements.size(); };
+  Diagnostic d;
+  d.code = PlanUncovered;
+  d.message = "the plan of `" + plan.bound.name + "` is not safe: " + gap.what;
+  StatementId at = known(gap.second) ? gap.second : gap.first;
+  d.place = known(at) ? plan.bound.statements[at].place : plan.bound.place;
+  if (gap.kind == Uncovered::MissingFence)
+    d.message += std::string(" (`fence ") + fenceName(gap.fence) + "` is missing)";
+  if (known(gap.first) && known(gap.second)) {
+    if (gap.distance)
+      d.message += ", " + number(gap.distance) + " iterations apart";
+    d.notes.push_back({plan.bound.statements[gap.first].place,
+                       "`" + plan.bound.statements[gap.first].name + "` comes first", ""});
+  }
+  return d;
 }
 
 std::string printPlan(const Plan &plan) {

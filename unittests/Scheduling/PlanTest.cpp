@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Scheduling/Plan.h"
+#include "Diagnostics/Codes.h"
 #include "Instances.h"
 
 #include <chrono>
@@ -264,6 +265,10 @@ TEST(Plan, GapsNameTheirCause) {
   EXPECT_EQ(gaps[0].kind, Uncovered::Conflict);
   EXPECT_EQ(gaps[0].first, 2u);
   EXPECT_EQ(gaps[0].distance, 3);
+  Diagnostic d = describe(early, gaps[0]);
+  EXPECT_EQ(d.code, unsigned(PlanUncovered));
+  EXPECT_EQ(d.message, "the plan of `matmul` is not safe: `gemm` and `copyA` on `As` are not "
+                       "ordered, 3 iterations apart");
 
   Plan bytes = derived(matmul("tma.load", "wgmma", "local", 3));
   bytes.barriers[0].bytes -= 16;
