@@ -45,6 +45,9 @@
 //   The commit arrives after it has been executed, which is enough where no thread
 //   reads or writes: the arrival publishes nothing that the thread wrote before.
 //
+// A loop that is entered again numbers its tokens on: the phases of its barriers do
+// not start anew. All threads have met before, so no wait is left over.
+//
 // A path needs a fence where two paths to memory meet (FenceKind). A point that
 // exists only under a condition is counted only where its condition follows from
 // the conditions of the two statements (see uncovered).
@@ -244,8 +247,8 @@ bool isCovered(const Plan &);
 /// Largest number of iterations before the end for which the drain is checked.
 int64_t drainBound(const Plan &);
 
-/// The barriers and roles of a plan for checkRoles and checkParity: arrivals are
-/// commits of one-sided rings, waits their waits.
+/// The barriers and roles of a plan for checkRoles and checkParity: each wait is a link
+/// from the arrivals on its barrier.
 RoleSystem systemOf(const Plan &);
 
 /// Returns how many groups may be in flight at iteration \p k of a WaitGroup in a loop of

@@ -22,44 +22,42 @@ bool arrives(const PlanPoint &point) {
 RoleSystem systemOf(const Plan &plan) {
   RoleSystem system;
   std::vector<std::vector<std::pair<size_t, RoleEvent>>> events(plan.roles.size());
+  auto add = [&](size_t r, size_t p, RoleEventKind kind) {
+    const PlanPoint &point = plan.roles[r].points[p];
+    RoleEvent event;
+    event.kind = kind;
+    event.ring = unsigned(system.links.size() - 1);
+    event.stage = point.stage;
+    if (point.at < plan.bound.statements.size())
+      event.place = plan.bound.statements[point.at].place;
+    events[r].emplace_back(p, event);
+  };
   for (BarrierId b = 0; b < plan.barriers.size(); ++b) {
-    std::vector<std::vector<size_t>> arrivals(plan.roles.size()), waits(plan.roles.size());
-    size_t rings = 1;
+    std::vector<std::vector<size_t>> arrivals(plan.roles.size());
+    size_t most = 0; // arrivals of one role
     for (size_t r = 0; r < plan.roles.size(); ++r) {
       const std::vector<PlanPoint> &points = plan.roles[r].points;
       for (size_t p = 0; p < points.size(); ++p)
-        if (points[p].barrier == b && points[p].kind == PlanPoint::WaitBarrier)
-          waits[r].push_back(p);
-        else if (points[p].barrier == b && arrives(points[p]))
+        if (points[p].barrier == b && arrives(points[p]))
           arrivals[r].push_back(p);
-      rings = std::max({rings, arrivals[r].size(), waits[r].size()});
+      most = std::max(most, arrivals[r].size());
     }
-    // A role handles each token of a ring once. Where it waits or arrives at several
-    // points, each has a ring of its own, and roles with fewer points repeat their
-    // last one.
-    for (size_t i = 0; i < rings; ++i) {
-      unsigned ring = unsigned(system.rings.size());
-      system.rings.push_back({plan.barriers[b].name + (i ? " (" + std::to_string(i + 1) + ")" : ""),
-                              plan.barriers[b].slots});
-      auto add = [&](size_t r, const std::vector<size_t> &uses, RoleEventKind kind) {
-        if (uses.empty())
-          return;
-        size_t p = uses[std::min(i, uses.size() - 1)];
-        const PlanPoint &point = plan.roles[r].points[p];
-        RoleEvent event;
-        event.kind = kind;
-        event.ring = ring;
-        // Events are numbered by the token.
-        event.stage = point.stage + (kind == RoleEventKind::Wait ? point.distance : 0);
-        if (point.at < plan.bound.statements.size())
-          event.place = plan.bound.statements[point.at].place;
-        events[r].emplace_back(p, event);
-      };
-      for (size_t r = 0; r < plan.roles.size(); ++r) {
-        add(r, arrivals[r], RoleEventKind::Commit);
-        add(r, waits[r], RoleEventKind::Wait);
+    // A role handles each token of a link once, so each wait is a link, and so is each
+    // of several arrivals of a role.
+    for (size_t r = 0; r < plan.roles.size(); ++r)
+      for (size_t p = 0; p < plan.roles[r].points.size(); ++p) {
+        const PlanPoint &wait = plan.roles[r].points[p];
+        if (wait.barrier != b || wait.kind != PlanPoint::WaitBarrier)
+          continue;
+        for (size_t i = 0; i < most; ++i) {
+          system.links.push_back({plan.barriers[b].name, wait.distance, plan.barriers[b].slots});
+          add(r, p, RoleEventKind::Await);
+          for (size_t from = 0; from < plan.roles.size(); ++from)
+            if (!arrivals[from].empty())
+              add(from, arrivals[from][std::min(i, arrivals[from].size() - 1)],
+                  RoleEventKind::Signal);
+        }
       }
-    }
   }
   for (size_t r = 0; r < plan.roles.size(); ++r) {
     std::sort(events[r].begin(), events[r].end(), [](const auto &a, const auto &b) {

@@ -115,6 +115,8 @@ CaseResult checkOne(uint64_t seed, Counters &counters) {
         message += "a derived plan has gaps; ";
       if (!checkRoles(systemOf(plan)).live)
         message += "a derived plan can hang; ";
+      else if (!plan.straight && !checkParity(systemOf(plan)).exact)
+        message += "a derived plan can confuse phases; ";
       if (message.empty() && seed % changedEvery == 0)
         message = tryChanges(plan, counters);
       if (!message.empty())
