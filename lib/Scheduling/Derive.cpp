@@ -16,8 +16,9 @@
 //   TMA load          WaitBarrier         WaitBarrier        WaitBarrier
 //   tcgen05.mma       Commit, WaitBarrier in all three
 //
-// with fences where two proxies meet. Joins are placed where they serve the most
-// conflicts; waits for groups stand right before the join that they serve. Then
+// with fences where two proxies meet (cp.async that an engine of another role reads
+// takes WaitGroup, Fence and Arrive). Joins are placed where they serve the most
+// conflicts, and waits for groups right before the join that they serve. Then
 // everything is left out that the rest makes superfluous.
 //
 //===----------------------------------------------------------------------===//
