@@ -104,18 +104,18 @@ PENSTOCK_SHAPES(MatmulV5, Shape{}, Shape{{"M", 384}, {"K", 448}, {"N", 512}},
 // Work is asked for when all threads have read the last answer, and those that store
 // read it behind their tile: so it is known that the accumulator of two tiles ago is
 // free. A kernel that asks further ahead needs these.
-PENSTOCK_REDUNDANT(MatmulV5,
-                   {"mma_pipe.producer_acquire()", "the answer came after the tile was stored"},
-                   {"mma_pipe.consumer_barrier()", "the answer came after the tile was stored"});
+PENSTOCK_EQUIVALENT(MatmulV5,
+                    {"mma_pipe.producer_acquire()", "the answer came after the tile was stored"},
+                    {"mma_pipe.consumer_barrier()", "the answer came after the tile was stored"});
 PENSTOCK_KERNEL(MatmulV6, block_m, block_n, block_k, stages, epilogue_n);
 PENSTOCK_REFERENCE(MatmulV6, Matmul);
 // Beside the grid, whose tiles are of one block: three pairs below each other, the
 // last with an empty half.
 PENSTOCK_SHAPES(MatmulV6, Shape{}, Shape{{"M", 520}, {"K", 200}, {"N", 512}});
-PENSTOCK_REDUNDANT(MatmulV6,
-                   {"barrier.cluster.wait", "both blocks have waited for the commit of all "
-                                            "products, which arrives at both: nothing is under "
-                                            "way between them when they meet"});
+PENSTOCK_EQUIVALENT(MatmulV6,
+                    {"barrier.cluster.wait", "both blocks have waited for the commit of all "
+                                             "products, which arrives at both: nothing is under "
+                                             "way between them when they meet"});
 PENSTOCK_KERNEL(HopperMatmul, block_m, block_n, block_k, stages, consumers, in_flight, try_tokens);
 PENSTOCK_REFERENCE(HopperMatmul, Matmul);
 PENSTOCK_KERNEL(HopperMatmulInFlight, block_m, block_n, block_k, stages, consumers, in_flight,

@@ -58,7 +58,7 @@ double coldTime(const std::string &kernel) {
 
 /// The device's module and how it is launched, as LLVM gets them.
 struct ForEngine {
-  explicit ForEngine(const std::string &tileProgram, Target target, bool specialise) {
+  explicit ForEngine(const std::string &tileProgram, Target target, bool warpSpecialize) {
     PooledContext mlirContext;
     std::vector<Diagnostic> diagnostics;
     auto program = parseProgram(mlirContext.get(), tileProgram, "kernel.mlir", diagnostics);
@@ -66,10 +66,10 @@ struct ForEngine {
       return;
     mlir::PassManager passes(mlirContext.get());
     DevicePipelineOptions options;
-    options.architecture = target.kind == Target::Kind::Sm90a ? "sm_90a" : "sm_100a";
-    options.specialise = specialise;
-    kernel.architecture = options.architecture;
-    buildDevicePipeline(passes, options, kernel);
+    const hw::Architecture &architecture = architectureOf(target);
+    options.warpSpecialize = warpSpecialize;
+    kernel.architecture = architecture.name;
+    buildDevicePipeline(passes, architecture, options, kernel);
     if (mlir::failed(passes.run(*program)))
       return;
     module = translateForPtx(*program, kernel, context, error);
@@ -100,8 +100,8 @@ void measure(const std::string &kernelName, const K &kernel, Target target, cons
     bench::line(name, ms, limit, ms / limit, "ms (limit of warm)");
   }
   if (std::string name = stem + "-engine"; wanted(name)) {
-    bool specialise = kernelName == "automatic";
-    ForEngine engine(build().tile_program(), target, specialise);
+    bool warpSpecialize = kernelName == "automatic";
+    ForEngine engine(build().tile_program(), target, warpSpecialize);
     if (!engine.module)
       return bench::skipped(name, "the module could not be made");
     auto times = bench::best([&] { build(); },
@@ -122,9 +122,9 @@ void measure(const std::string &kernelName, const K &kernel, Target target, cons
                 "ms (ptxas alone)");
   }
   if (std::string name = stem + "-nvcc"; *cuda && wanted(name)) {
-    std::string architecture = target.kind == Target::Kind::Sm90a ? "sm_90a" : "sm_100a";
-    std::string command = "nvcc -std=c++17 -ptx -arch=" + architecture + " -o /dev/null " +
-                          PENSTOCK_SOURCE_DIR + "/test/emulator/kernels/" + cuda + " 2> /dev/null";
+    std::string command = "nvcc -std=c++17 -ptx -arch=" + architectureOf(target).name +
+                          " -o /dev/null " + PENSTOCK_SOURCE_DIR + "/test/emulator/kernels/" +
+                          cuda + " 2> /dev/null";
     if (std::system("nvcc --version > /dev/null 2>&1") != 0 || std::system(command.c_str()) != 0)
       return bench::skipped(name, "there is no nvcc");
     double start = bench::now(CLOCK_MONOTONIC);

@@ -33,9 +33,9 @@ struct Softmax {
     auto top = b.local<f32>(block), sum = b.local<f32>(block);
     b.copy(x.at(first, 0), t, {.fill = -infinity});
     b.reduce(Max, t, 1, top);
-    b.set(t, exp(t - rows(top)));
+    b.set(t, exp(t - broadcast_rows(top)));
     b.reduce(Sum, t, 1, sum);
-    b.set(t, t / rows(sum));
+    b.set(t, t / broadcast_rows(sum));
     b.copy(t, y.at(first, 0));
   }
 };
@@ -68,13 +68,13 @@ struct Attention {
       b.copy(top, old);
       b.reduce(Max, S, 1, top, {.accumulate = true});
       b.set(rescale, exp(old - top));
-      b.set(S, exp(S - rows(top)));
+      b.set(S, exp(S - broadcast_rows(top)));
       b.reduce(Sum, S, 1, part);
       b.set(sum, sum * rescale + part);
-      b.set(out, out * rows(rescale));
+      b.set(out, out * broadcast_rows(rescale));
       b.gemm(S, Vs, out);
     }
-    b.set(out, out / rows(sum));
+    b.set(out, out / broadcast_rows(sum));
     b.copy(out, O.at(head, m0, 0));
   }
 };

@@ -38,9 +38,9 @@ class Loop:
         self.counts = {kind: sum(bool(pattern.search(text)) for _, text in lines)
                        for kind, pattern in (("m", MULTIPLY), ("c", COPY), ("x", POWER))}
 
-    def text(self, places):
+    def text(self, addresses):
         counts = "+".join("%d%s" % (n, kind) for kind, n in self.counts.items() if n)
-        where = " at %x..%x" % (self.first, self.last) if places else ""
+        where = " at %x..%x" % (self.first, self.last) if addresses else ""
         return "%d (%s)%s" % (self.size, counts, where)
 
 

@@ -98,7 +98,7 @@ struct BlackwellAttention {
         b.copy(top, old);
         b.reduce(Max, S, 1, top, {.accumulate = true});
         b.set(scale_old, exp2((old - top) * scale));
-        b.set(S, exp2((S - rows(top)) * scale));
+        b.set(S, exp2((S - broadcast_rows(top)) * scale));
         b.reduce(Sum, S, 1, part);
         b.set(sum, sum * scale_old + part);
         b.store(Ps, cast<f16>(S));
@@ -108,10 +108,10 @@ struct BlackwellAttention {
         b.mbarrier.wait(multiplied, phase);
         auto added = b.tcgen05.load(product);
         b.tcgen05.wait_load();
-        b.set(out, out * rows(scale_old) + added);
+        b.set(out, out * broadcast_rows(scale_old) + added);
         phase ^= 1u;
       }
-      b.set(out, where(rows(sum) > 0, out / rows(sum), 0));
+      b.set(out, where(broadcast_rows(sum) > 0, out / broadcast_rows(sum), 0));
       b.store(Os, cast<f16>(out));
       b.fence.proxy_async();
       b.sync();

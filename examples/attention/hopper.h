@@ -81,10 +81,10 @@ struct HopperAttention {
         b.copy(top, old);
         b.reduce(Max, S, 1, top, {.accumulate = true});
         b.set(scale_old, exp2((old - top) * scale));
-        b.set(S, exp2((S - rows(top)) * scale));
+        b.set(S, exp2((S - broadcast_rows(top)) * scale));
         b.reduce(Sum, S, 1, part);
         b.set(sum, sum * scale_old + part);
-        b.set(out, out * rows(scale_old));
+        b.set(out, out * broadcast_rows(scale_old));
         b.set(P, cast<f16>(S));
 
         v_pipe.consumer_wait(v_state);
@@ -95,7 +95,7 @@ struct HopperAttention {
         v_pipe.consumer_release(v_state);
         v_state.advance();
       }
-      b.set(out, where(rows(sum) > 0, out / rows(sum), 0));
+      b.set(out, where(broadcast_rows(sum) > 0, out / broadcast_rows(sum), 0));
       b.store(Os, cast<f16>(out));
       b.fence.proxy_async();
       b.sync();

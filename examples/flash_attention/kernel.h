@@ -72,18 +72,18 @@ struct FlashAttention {
         b.reduce(Max, S, 1, top, {.accumulate = true});
         // What was summed so far was relative to the old largest score.
         b.set(scale_old, exp2((old - top) * scale));
-        b.set(P, exp2((S - rows(top)) * scale)); // rounds to f16
+        b.set(P, exp2((S - broadcast_rows(top)) * scale)); // rounds to f16
         // The sum is of the rounded weights, so that they add up to one.
         b.reduce(Sum, P, 1, part);
         b.set(sum, sum * scale_old + part);
-        b.set(out, out * rows(scale_old));
+        b.set(out, out * broadcast_rows(scale_old));
       });
       b.copy(V.at(h, n0, 0), Vs);
       b.gemm(P, Vs, out);
     }
 
     // Without any key there is nothing to attend to, and the result is zero.
-    b.set(out, where(rows(sum) > 0, out / rows(sum), 0));
+    b.set(out, where(broadcast_rows(sum) > 0, out / broadcast_rows(sum), 0));
     b.copy(out, O.at(h, m0, 0));
   }
 };

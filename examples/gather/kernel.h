@@ -33,10 +33,10 @@ struct Gather {
     // gather() reads the element at the given indices, for each element of y.
     // Unlike a copy it is not clipped: reading outside of the table is a fault
     // that the launch reports, so a wrong id is found and not hidden. The
-    // tile's own elements outside of Y must therefore be led to a valid place;
+    // tile's own elements outside of Y must therefore be led to a valid index;
     // what they read is dropped by the last copy.
     auto column = col(y) + n0;
-    auto id = cast<index_t>(rows(ids)); // ids outside of Ids were read as zero
+    auto id = cast<index_t>(broadcast_rows(ids)); // ids outside of Ids were read as zero
     b.set(y, Table.gather(id, where(column < D, column, 0)));
     b.copy(y, Y.at(m0, n0));
   }

@@ -1,4 +1,4 @@
-//===- kernel.h - Layer normalisation ---------------------------*- C++ -*-===//
+//===- kernel.h - Layer normalization ---------------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -48,7 +48,8 @@ struct LayerNorm {
       b.copy(X.at(m0, n * block_n), x);
       // Here the zeros outside would count, so the mask keeps them out. col(x)
       // is the column of each element inside of the tile.
-      b.set(x, where(col(x) + n * block_n < N, (x - rows(mean)) * (x - rows(mean)), 0));
+      b.set(x, where(col(x) + n * block_n < N,
+                     (x - broadcast_rows(mean)) * (x - broadcast_rows(mean)), 0));
       b.reduce(Sum, x, 1, scale, {.accumulate = true});
     }
     b.set(scale, rsqrt(scale / count + eps));
@@ -57,7 +58,8 @@ struct LayerNorm {
       b.copy(X.at(m0, n * block_n), x);
       b.copy(gamma.at(n * block_n), g);
       b.copy(beta.at(n * block_n), h);
-      b.set(x, (x - rows(mean)) * rows(scale) * cols(g) + cols(h));
+      b.set(x, (x - broadcast_rows(mean)) * broadcast_rows(scale) * broadcast_cols(g) +
+                   broadcast_cols(h));
       b.copy(x, Y.at(m0, n * block_n)); // rounds to bf16
     }
   }

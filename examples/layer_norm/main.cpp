@@ -1,4 +1,4 @@
-//===- main.cpp - Checks layer normalisation ------------------------------===//
+//===- main.cpp - Checks layer normalization ------------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -48,7 +48,7 @@ struct MatmulBiasGelu {
     // The epilogue: gelu(x) = x / 2 (1 + erf(x / sqrt 2)), all in f32.
     const float rootHalf = 0.70710678f;
     b.copy(bias.at(n0), bs);
-    b.set(acc, acc + cols(bs));
+    b.set(acc, acc + broadcast_cols(bs));
     b.set(acc, acc * 0.5f * (erf(acc * rootHalf) + 1));
     b.copy(acc, C.at(m0, n0)); // rounds to f16, and clips at the edges
   }

@@ -44,14 +44,14 @@ struct RowSoftmax {
       b.copy(X.at(m0, n * block_n), x, {.fill = -infinity});
       b.copy(top, old);
       b.reduce(Max, x, 1, top, {.accumulate = true});
-      b.set(x, exp(x - rows(top))); // rows(): the same value along each row
+      b.set(x, exp(x - broadcast_rows(top))); // broadcast_rows(): the same value along each row
       b.reduce(Sum, x, 1, part);
       b.set(sum, sum * exp(old - top) + part);
     }
 
     for (Index n : b.range(ceil_div(N, block_n))) {
       b.copy(X.at(m0, n * block_n), x);
-      b.set(x, exp(x - rows(top)) / rows(sum));
+      b.set(x, exp(x - broadcast_rows(top)) / broadcast_rows(sum));
       b.copy(x, Y.at(m0, n * block_n)); // clipped at both edges
     }
   }

@@ -35,7 +35,7 @@ struct VectorAdd {
     auto x = blk.local<f32>(block);
     auto y = blk.local<f32>(block);
 
-    // A copy fetches a tile from a place in a tensor. What lies outside of the
+    // A copy fetches a tile from a slice of a tensor. What lies outside of the
     // tensor reads as zero, so the last block needs no special treatment.
     blk.copy(a.at(i * block), x);
     blk.copy(b.at(i * block), y);

@@ -17,22 +17,22 @@
 namespace penstock {
 
 struct AssembleOptions {
-  /// Registers that do not fit, and products that the assembler serialises
-  /// (warnings C7500 to C7599), are errors unless this is set.
+  /// Accepts register spills and products that the assembler serializes (warnings
+  /// C7500 to C7599). They are errors by default.
   bool allow_slow_code = false;
 };
 
 struct Assembled {
   std::string cubin; ///< empty if there are errors
-  int registers = 0; ///< of each thread
+  int registers = 0; ///< per thread
   int spilled_bytes = 0;
   std::vector<Diagnostic> diagnostics;
 };
 
-/// Where the assembler is; empty if there is none.
+/// Path of the assembler; empty if it is not installed.
 PENSTOCK_EXPORT std::string find_assembler();
 
-/// Machine code for a kernel's PTX, or why there is none (PS1607).
+/// Assembles a kernel's PTX to machine code. Failures are diagnostics (PS1607).
 PENSTOCK_EXPORT Assembled assemble(const std::string &ptx, Target target,
                                    AssembleOptions options = {});
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel function is run once, to record what it says. A range-for over
+// A kernel function runs once, to record its operations. A range-for over
 // `b.range(..)` or `b.pipelined(..)` runs its body once, with a symbolic index;
 // every other scope takes a lambda. A condition that is only known when the
 // kernel runs is `b.when(..)`; a plain `if` is a choice at compile time.
@@ -24,13 +24,13 @@ namespace penstock {
 
 // Options are structs of their own, so that calls read {.num_stages = 3}.
 struct TileOptions {
-  /// Copies that a pipeline keeps of the tile; 0: computed.
+  /// Number of buffers that a pipeline keeps for the tile; 0: computed.
   int versions = 0;
 };
 struct CopyOptions {
-  /// What lies outside of the tensor reads as this.
+  /// Value of elements outside of the tensor.
   double fill = 0;
-  /// The copy completes at the wait of this name, not at once.
+  /// Name of the wait that completes the copy; empty: the copy is synchronous.
   std::string async = {};
 };
 struct GemmOptions {
@@ -40,7 +40,7 @@ struct GemmOptions {
   std::string async = {};
 };
 struct ReduceOptions {
-  /// Combine with what the target holds.
+  /// Combines with the old value of the target.
   bool accumulate = false;
 };
 struct RangeOptions {
@@ -48,25 +48,25 @@ struct RangeOptions {
   int unroll = -1;
 };
 struct PipelineOptions {
-  /// The depth from which stages and order are inferred.
+  /// Pipeline depth; stages and order are inferred from it.
   int num_stages = 0;
-  /// Or one stage and one order for each statement, in source order. Entries for
-  /// scalars with a name (bind) are accepted as well, and ignored.
+  /// Explicit schedule: stage and order of each statement, in source order. Entries
+  /// for named scalars (bind) are accepted and ignored.
   std::vector<int> stage = {};
   std::vector<int> order = {};
-  /// With stage and order: all copies from tensors in these stages complete
-  /// late, or those marked by 1, of one entry for each statement.
+  /// Only with stage and order. Copies from tensors in these stages are asynchronous;
+  /// async_producers marks single statements by 1, one entry per statement.
   std::vector<int> async_stages = {};
   std::vector<int> async_producers = {};
-  /// Copies with the same number, one for each statement, are awaited together;
-  /// -1 for none.
+  /// Wait group of each statement: copies with the same number are awaited together;
+  /// -1: no group.
   std::vector<int> async_producer_groups = {};
 };
 struct WaitOptions {
-  /// Waits for what was issued this many iterations ago.
+  /// Iterations between the issue of an operation and this wait.
   int lag = 0;
 };
-/// Consecutive blocks walk through groups this wide in the second dimension.
+/// Rasterization: consecutive blocks cover groups of this width in the second dimension.
 struct Swizzle {
   int64_t group = detail::noSwizzle;
 };
@@ -76,8 +76,8 @@ enum Atomic : uint8_t { Add, AtomicMax, AtomicMin, Exchange };
 
 namespace detail {
 
-/// The range of a tile loop. Its iterator opens the loop's body and closes it;
-/// if the body is left in another way, the destructor notices.
+/// Range of a tile loop. Its iterator opens and closes the loop's body. The destructor
+/// detects a body that is left by break or return.
 class LoopRange {
 public:
   LoopRange(LoopArguments loop, PipelineOptions pipeline, Loc where)
@@ -123,7 +123,7 @@ private:
 } // namespace detail
 
 namespace detail {
-/// What a tile of T can be set to: an expression over T, or one over another
+/// Whether a tile of T can be set to an E: an expression over T, or one over another
 /// floating-point type.
 template <class T, class E>
 inline constexpr bool isSettable = std::is_convertible_v<E, ExprArg<T>> ||
@@ -133,7 +133,7 @@ inline constexpr bool isSettable = std::is_convertible_v<E, ExprArg<T>> ||
 class Block {
 public:
   explicit Block(uint32_t recording) : recorder(recording) {}
-  PENSTOCK_MISTAKE("a block is not copied; take it by reference, `Block &b`") Block(const Block &);
+  PENSTOCK_MISUSE("a block is not copied; take it by reference, `Block &b`") Block(const Block &);
   Block &operator=(const Block &) = delete;
 
   //===------------------------------------------------------------------===//
@@ -187,7 +187,7 @@ public:
   //===------------------------------------------------------------------===//
 
   template <class T, int RT, Access A, class U, int R>
-  void copy(const Place<T, RT, A> &source, const Tile<U, R> &target, CopyOptions o = {},
+  void copy(const TensorSlice<T, RT, A> &source, const Tile<U, R> &target, CopyOptions o = {},
             Loc at = here()) {
     static_assert(A != Access::Out, "this tensor is an Out<..>: it is only "
                                     "written; declare it as InOut<..>");
@@ -200,7 +200,7 @@ public:
     detail::copy(arguments, within(at));
   }
   template <class T, int R, class U, int RT, Access A>
-  void copy(const Tile<T, R> &source, const Place<U, RT, A> &target, CopyOptions o = {},
+  void copy(const Tile<T, R> &source, const TensorSlice<U, RT, A> &target, CopyOptions o = {},
             Loc at = here()) {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only "
                                    "read; declare it as Out<..> or InOut<..>");
@@ -238,7 +238,7 @@ public:
     detail::reduce(detail::Kind(kind), source.ref, dim, target.ref, o.accumulate, within(at));
   }
 
-  /// Sets every element of a tile to the value of an expression.
+  /// Sets each element of a tile to the value of an expression.
   template <class T, int R, class E>
     requires detail::isSettable<T, E>
   void set(const Tile<T, R> &tile, const E &value, Loc at = here()) {
@@ -253,8 +253,8 @@ public:
   }
   template <class T, int R, class E>
     requires(!detail::isSettable<T, E>)
-  PENSTOCK_MISTAKE("only floating-point values are converted to the tile's type by themselves; use "
-                   "cast<T>(x)")
+  PENSTOCK_MISUSE("only floating-point values are converted to the tile's type by themselves; use "
+                  "cast<T>(x)")
   void set(const Tile<T, R> &tile, const E &value, Loc at = here());
 
   //===------------------------------------------------------------------===//
@@ -262,10 +262,10 @@ public:
   //===------------------------------------------------------------------===//
 
   template <class T, int R, Access A>
-  void store(const Place<T, R, A> &place, std::type_identity_t<detail::ScalarParameter<T>> value,
-             Loc at = here()) {
+  void store(const TensorSlice<T, R, A> &slice,
+             std::type_identity_t<detail::ScalarParameter<T>> value, Loc at = here()) {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
-    detail::store(value.ref, place.tensor, place.offsets, within(at));
+    detail::store(value.ref, slice.tensor, slice.offsets, within(at));
   }
   template <class T> Scalar<T> load(const Tile<T, 1> &tile, Arg i, Loc at = here()) {
     detail::Ref indices[] = {i.ref};
@@ -287,13 +287,13 @@ public:
     detail::Ref indices[] = {i.ref, j.ref};
     detail::store(value.ref, tile.ref, indices, within(at));
   }
-  /// Updates an element of a tensor for all blocks and gives its old value.
+  /// Atomically updates an element of a tensor and returns its old value.
   template <class T, int R, Access A>
-  Scalar<T> atomic(Atomic kind, const Place<T, R, A> &place,
+  Scalar<T> atomic(Atomic kind, const TensorSlice<T, R, A> &slice,
                    std::type_identity_t<detail::ScalarParameter<T>> value, Loc at = here()) {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
     return Scalar<T>(
-        detail::atomic(kindOf(kind), value.ref, place.tensor, place.offsets, within(at)));
+        detail::atomic(kindOf(kind), value.ref, slice.tensor, slice.offsets, within(at)));
   }
   template <class T>
   Scalar<T> atomic(Atomic kind, const Tile<T, 1> &tile, Arg i,
@@ -302,7 +302,7 @@ public:
     return Scalar<T>(detail::atomic(kindOf(kind), value.ref, tile.ref, indices, within(at)));
   }
 
-  /// Gives a scalar a name, for messages and for schedules.
+  /// Names a scalar, for messages and schedules.
   template <class T>
   Scalar<T> bind(std::string_view name, const Scalar<T> &value, Loc at = here()) {
     return Scalar<T>(detail::bind(value.ref, name, within(at)));
@@ -318,7 +318,7 @@ public:
   detail::LoopRange range(Arg begin, Arg end, Arg step, RangeOptions o = {}, Loc at = here()) {
     return loop(begin.ref, end.ref, step.ref, o.unroll, at);
   }
-  /// A loop over 0 .. count-1 that is to run as a software pipeline.
+  /// Software-pipelined loop over [0, count).
   detail::LoopRange pipelined(Arg count, PipelineOptions o, Loc at = here()) {
     detail::LoopArguments arguments{
         .begin = literal(0, at), .end = count.ref, .step = literal(1, at)};
@@ -341,13 +341,13 @@ public:
     otherwise();
     detail::close(scope);
   }
-  /// Several operations that take one slot of a schedule.
+  /// Groups operations into one statement of a schedule.
   template <class Body> void statement(std::string_view name, Body &&body, Loc at = here()) {
     detail::Scope scope = detail::openStatement(name, within(at));
     body();
     detail::close(scope);
   }
-  /// A body for every element of a shape; works on single elements.
+  /// Runs the body for every element of a shape. The body works on single elements.
   template <class Body> void parallel(int64_t a, Body &&body, Loc at = here()) {
     int64_t extents[] = {a};
     detail::Ref i[1];
@@ -363,7 +363,7 @@ public:
     detail::close(scope);
   }
 
-  /// Waits for asynchronous operations by their names.
+  /// Waits for asynchronous operations by name.
   void wait(std::initializer_list<std::string_view> names, WaitOptions o = {}, Loc at = here()) {
     detail::wait({names.begin(), names.size()}, o.lag, within(at));
   }
@@ -375,19 +375,18 @@ public:
   // Explicit control of a GPU (hardware.h)
   //===------------------------------------------------------------------===//
 
-  /// The threads of a block: a multiple of 32.
+  /// Sets the number of threads per block, a multiple of 32.
   void threads(int64_t count, Loc at = here()) { detail::nv::threads(count, at); }
-  /// Two neighbouring blocks multiply as one, on Blackwell: each has half of the
-  /// rows of A, of the columns of B and of the rows of the result. Gives which of
-  /// the two this is; block 0 issues the products, and copies of both arrive on
-  /// its barriers.
+  /// Runs blocks as CTA pairs, on Blackwell: each block holds half of the rows of A, of
+  /// the columns of B and of the rows of the result. Returns the rank of this block in
+  /// its pair. Block 0 issues the products, and copies of both arrive on its barriers.
   Index pair(Loc at = here()) { return Index(detail::nv::pair(at)); }
-  /// So many neighbouring blocks run together and reach each other's barriers and
-  /// shared memory; the grid is a multiple of them. Gives which of them this is.
+  /// Launches clusters of `blocks` blocks, which can access each other's barriers and
+  /// shared memory. The grid must be a multiple. Returns the rank of this block.
   Index cluster(int64_t blocks, Loc at = here()) { return Index(detail::nv::cluster(blocks, at)); }
-  /// Waits for all threads of all blocks of the cluster or pair.
+  /// Barrier for all threads of the cluster or pair.
   void cluster_sync(Loc at = here()) { detail::nv::clusterSync(at); }
-  /// What some warps do; the others go on behind it.
+  /// Runs the body on warps [first, first + count).
   template <class Body> void warps(int64_t first, int64_t count, Body &&body, Loc at = here()) {
     detail::Scope scope = detail::nv::openWarps(first, count, at);
     body();
@@ -396,13 +395,13 @@ public:
   template <class Body> void warp(int64_t number, Body &&body, Loc at = here()) {
     warps(number, 1, body, at);
   }
-  /// What one thread of the scope does.
+  /// Runs the body on one thread of the scope.
   template <class Body> void elect_one(Body &&body, Loc at = here()) {
     detail::Scope scope = detail::nv::openElect(at);
     body();
     detail::close(scope);
   }
-  /// Repeats the body while a condition, computed before each time, holds.
+  /// While loop; the condition is evaluated before each iteration.
   template <class Condition, class Body>
   void loop_while(Condition &&condition, Body &&body, Loc at = here()) {
     detail::Scope scope = detail::nv::openWhile(at);
@@ -410,9 +409,9 @@ public:
     body();
     detail::close(scope);
   }
-  /// Waits for all threads of the scope.
+  /// Barrier for all threads of the scope.
   void sync(Loc at = here()) { detail::nv::sync(at); }
-  /// Each warp of the scope waits for its own threads.
+  /// Barrier for the threads of each warp of the scope.
   void warp_sync(Loc at = here()) { detail::nv::warpSync(at); }
   /// Writes a shared tile from registers.
   template <class T, class E>
@@ -436,7 +435,7 @@ public:
   // Looking inside
   //===------------------------------------------------------------------===//
 
-  /// An operand of print: a scalar or a tile.
+  /// Operand of print: a scalar or a tile.
   struct Printable {
     detail::Ref ref;
     template <class T> Printable(const Scalar<T> &value) : ref(value.ref) {}
@@ -449,13 +448,13 @@ public:
       refs.push_back(value.ref);
     detail::print(text, refs, within(at));
   }
-  /// A condition that must hold while the kernel runs.
+  /// Checks a condition while the kernel runs. A violation is a launch fault.
   void require(detail::ScalarArg<bool> condition, std::string_view message, Loc at = here()) {
     detail::require(condition.ref, message, within(at));
   }
 
-  /// A place of this block's program: a call on a block that is no longer being
-  /// recorded, or is being recorded by another thread, is then noticed.
+  /// Tags a location with this block's recording. Detects calls on a block whose
+  /// recording is over or belongs to another thread.
   Loc within(Loc at) const {
     at.recorder = recorder;
     return at;

@@ -1,12 +1,12 @@
-//===- callback.h - A function that the caller hands over -------*- C++ -*-===//
+//===- callback.h - Type-erased callbacks -----------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What std::function is, for the few places that take one: <functional> brings
-// hash tables along, which every user's compiler would read.
+// A small replacement of std::function: <functional> includes hash tables, which
+// would slow down every user's compilation.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_CALLBACK_H
@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-/// Holds a copy of anything that can be called with these arguments, or nothing.
+/// Copyable wrapper of a callable with these arguments; may be empty.
 template <class... Arguments> class Callback {
 public:
   Callback() = default;

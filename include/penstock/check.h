@@ -1,14 +1,14 @@
-//===- check.h - Proving kernels for GPUs without a GPU ---------*- C++ -*-===//
+//===- check.h - Testing GPU kernels on the emulator ------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What `penstock check` and `penstock mutate` are made of. check runs a kernel on
-// the emulator over shapes and timings, beside the reference that it must equal;
-// mutate breaks its synchronisation, one instruction at a time, and asks whether
-// that is noticed. Both return data; nothing here throws or prints.
+// The API of `penstock check` and `penstock mutate`. check runs a kernel on the
+// emulator over shapes and timings and compares it with a reference. mutate runs
+// mutants, each with one broken synchronizing instruction, and reports those that
+// survive. Both return data; no function throws or prints.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_CHECK_H
@@ -19,7 +19,7 @@
 
 namespace penstock {
 
-/// A size, or the value of a scalar argument.
+/// Size, or value of a scalar argument.
 struct Number {
   template <class T>
     requires std::is_arithmetic_v<T>
@@ -33,19 +33,18 @@ using Shape = std::vector<std::pair<std::string, Number>>;
 // References
 //===----------------------------------------------------------------------===//
 
-/// How far results may be from the reference's if no data make them exact, as of
-/// exponentials.
+/// Tolerance for kernels whose results are never exact, e.g. with exponentials.
 struct Tolerance {
-  /// As a part of the largest magnitude in the tensors that are read; 0: results
-  /// are sums of products, equal for exact data.
+  /// Error bound relative to the largest input magnitude; 0: results are sums of
+  /// products, which are equal for exact data.
   double of_largest = 0;
 };
 
 namespace detail {
 
-/// What a kernel must equal: a tile program, or a function of the host's.
+/// Reference implementation: a tile program or a host function.
 struct Reference {
-  std::string kernel; ///< whose reference it is
+  std::string kernel; ///< kernel under test
   std::string name;
   Loc at;
   KernelSource (*source)(const char *name, Loc at) = nullptr;
@@ -54,11 +53,12 @@ struct Reference {
 };
 PENSTOCK_EXPORT int registerReference(Reference);
 PENSTOCK_EXPORT int registerShapes(const char *kernel, std::vector<Shape> shapes);
-/// Part of an instruction or of a source line, and why it is not needed.
-struct RedundantText {
+/// Text of an instruction or of its source line, and the reason why mutants of it are
+/// equivalent.
+struct EquivalenceEvidence {
   const char *text, *reason;
 };
-PENSTOCK_EXPORT int registerRedundant(const char *kernel, List<const RedundantText> texts);
+PENSTOCK_EXPORT int registerEvidence(const char *kernel, List<const EquivalenceEvidence> texts);
 
 template <class H> struct HostArgument {
   static H unpack(const Argument &argument) {
@@ -94,9 +94,9 @@ template <class K>
 Reference referenceOf(const char *kernel, const char *name, Loc at, Tolerance tolerance = {}) {
   Reference result{kernel, name, at};
   result.tolerance = tolerance;
-  result.source = [](const char *program, Loc place) {
+  result.source = [](const char *program, Loc where) {
     using Arguments = typename FunctionTraits<K>::Arguments;
-    return sourceOf(K(), program, static_cast<Arguments *>(nullptr), place);
+    return sourceOf(K(), program, static_cast<Arguments *>(nullptr), where);
   };
   return result;
 }
@@ -110,31 +110,33 @@ Reference referenceOf(const char *kernel, const char *name, Loc at, Tolerance to
 
 } // namespace detail
 
-/// PENSTOCK_REFERENCE(MatmulV4, Matmul): what the kernel of that name computes is
-/// what the tile program Matmul computes on the interpreter. Instead of a tile
-/// program, a function may be named that takes the kernel's arguments as views
-/// and values of the host: void reference(TensorView<const f16, 2> A, ..). A
-/// Tolerance may follow: PENSTOCK_REFERENCE(Softmax, onHost, {.of_largest = 0x1p-10}).
+/// PENSTOCK_REFERENCE(MatmulV4, Matmul): registers the tile program Matmul, run by the
+/// interpreter, as the reference of the kernel MatmulV4. A host function can be the
+/// reference, too; it takes the kernel's arguments as views and values:
+/// void reference(TensorView<const f16, 2> A, ..). The optional last argument is a
+/// Tolerance: PENSTOCK_REFERENCE(Softmax, onHost, {.of_largest = 0x1p-10}).
 #define PENSTOCK_REFERENCE(KERNEL, REFERENCE, ...)                                                 \
   [[maybe_unused]] static const int penstock_reference_##KERNEL =                                  \
       ::penstock::detail::registerReference(::penstock::detail::referenceOf<REFERENCE>(            \
           #KERNEL, #REFERENCE, ::penstock::here() __VA_OPT__(, ) __VA_ARGS__))
 
-/// PENSTOCK_SHAPES(Attention, {{"H", 2}, {"D", 64}}): the shapes that check takes
-/// if none is asked for. A shape that leaves sizes open stands for the grid over
-/// these: {} is the whole grid.
+/// PENSTOCK_SHAPES(Attention, {{"H", 2}, {"D", 64}}): registers the default shapes of
+/// check. A shape without some of the sizes expands to the default grid over these;
+/// {} is the whole grid.
 #define PENSTOCK_SHAPES(KERNEL, ...)                                                               \
   [[maybe_unused]] static const int penstock_shapes_##KERNEL =                                     \
       ::penstock::detail::registerShapes(#KERNEL, {__VA_ARGS__})
 
-/// PENSTOCK_REDUNDANT(MatmulV6, {"barrier.cluster.wait", "both blocks have ..."}): why a
-/// kernel is right without instructions that have this text, or whose source line
-/// has it. Mutants that survive are explained by it; those that are killed are killed.
-#define PENSTOCK_REDUNDANT(KERNEL, ...)                                                            \
-  [[maybe_unused]] static const int penstock_redundant_##KERNEL = [] {                             \
-    const ::penstock::detail::RedundantText texts[] = {__VA_ARGS__};                               \
-    return ::penstock::detail::registerRedundant(#KERNEL, texts);                                  \
+/// PENSTOCK_EQUIVALENT(MatmulV6, {"barrier.cluster.wait", "both blocks have ..."}): gives
+/// the reason why mutants of instructions with this text, or whose source line has it,
+/// are equivalent. It explains surviving mutants. Killed mutants are unaffected.
+#define PENSTOCK_EQUIVALENT(KERNEL, ...)                                                           \
+  [[maybe_unused]] static const int penstock_equivalent_##KERNEL = [] {                            \
+    const ::penstock::detail::EquivalenceEvidence texts[] = {__VA_ARGS__};                         \
+    return ::penstock::detail::registerEvidence(#KERNEL, texts);                                   \
   }()
+/// Deprecated: PENSTOCK_EQUIVALENT.
+#define PENSTOCK_REDUNDANT(KERNEL, ...) PENSTOCK_EQUIVALENT(KERNEL, __VA_ARGS__)
 
 //===----------------------------------------------------------------------===//
 // Arguments made from a signature
@@ -145,23 +147,23 @@ enum class Data : uint8_t {
   Random ///< uniform in [-1, 1): results are compared within a bound
 };
 
-/// Arguments of a launch with memory of their own.
+/// Arguments of a launch that own their memory.
 struct MadeArguments {
   std::vector<detail::Argument> arguments;
   std::vector<std::vector<char>> memory;
-  /// Nothing, or the one thing that is missing or wrong.
+  /// Empty, or one error.
   std::vector<Diagnostic> diagnostics;
 };
 PENSTOCK_EXPORT MadeArguments make_arguments(const std::vector<ArgumentDescription> &descriptions,
                                              const Shape &shape, Data data, uint64_t seed);
-/// Element \p index of a contiguous tensor, as a number.
+/// Returns element \p index of a contiguous tensor as a number.
 PENSTOCK_EXPORT double element_at(const detail::Argument &tensor, size_t index);
 
 //===----------------------------------------------------------------------===//
 // check
 //===----------------------------------------------------------------------===//
 
-/// What is about to run. A receiver that wants to stop sets `cancel`.
+/// The next run. The receiver sets `cancel` to stop.
 struct CheckProgress {
   std::string kernel;
   std::string what; ///< the shape, or the mutant
@@ -172,46 +174,46 @@ struct CheckProgress {
 struct CheckedShape;
 
 struct CheckOptions {
-  /// Empty: those of PENSTOCK_SHAPES, or a grid of shapes that divide by the
-  /// kernel's tiles and do not, tiny ones, fewer k tiles than stages, none, and
-  /// more than twice the stages.
+  /// Shapes to run. Empty: those of PENSTOCK_SHAPES, or a default grid: multiples of the
+  /// tile sizes and others, tiny sizes, and 0, fewer than `stages` and more than twice
+  /// `stages` k tiles.
   std::vector<Shape> shapes = {};
-  /// The first is eager, the second lazy, all others are random. Beside these, before
-  /// the random ones and with the first kind of data, each warp is starved once.
+  /// Number of timings: eager, lazy, then random ones. In addition each warp is starved
+  /// once, with the first kind of data.
   int timings = 20;
-  uint64_t seed = 1; ///< of the data and of the first random timing
-  /// Every timing runs with each of these.
+  uint64_t seed = 1; ///< seed of the data and of the first random timing
+  /// Kinds of data; every timing runs with each of them.
   std::vector<Data> data = {Data::Exact, Data::Random};
   /// Values for a registered kernel's fields, as text.
   std::vector<std::pair<std::string, std::string>> set = {};
-  /// Runs that passed are noted in this file, and left out the next time.
+  /// File that records passed runs; they are skipped the next time.
   std::string state = {};
-  /// Launches that run at the same time; 0: as many as the machine has threads.
+  /// Concurrent launches; 0: one per hardware thread.
   int jobs = 0;
   Callback<CheckProgress &> progress = {};
-  /// Receives each shape when it is done.
+  /// Called after each shape.
   Callback<const CheckedShape &> finished = {};
 };
 
-/// One kernel with one shape, over all timings.
+/// Results of one kernel with one shape, over all timings.
 struct CheckedShape {
   std::string kernel, target, shape;
   std::string reference; ///< empty: none is registered, only findings are reported
   uint64_t blocks = 0;
   unsigned warps = 0;
-  /// How results are compared with it.
+  /// Kinds of comparison with the reference that were made.
   bool exactly = false, within_bounds = false;
-  int runs = 0;    ///< a timing with one kind of data each
-  int skipped = 0; ///< runs that had passed before
+  int runs = 0;    ///< one timing with one kind of data each
+  int skipped = 0; ///< runs that passed before
   int wrong = 0;   ///< runs whose results differ
-  /// Each distinct finding once, where it was first seen.
+  /// Distinct findings, each from the first run that has it.
   std::vector<Diagnostic> findings;
-  /// Why a shape of the default grid is none for this kernel; empty: it is.
+  /// Reason why the kernel does not support this shape of the default grid; not a failure.
   std::string refused;
   double seconds = 0;
 };
 
-/// A kernel that was left out of all, because it is not for this target.
+/// Kernel that check_all skipped because it is for another target.
 struct SkippedKernel {
   std::string kernel, target, reason;
 };
@@ -219,26 +221,26 @@ struct SkippedKernel {
 struct CheckReport {
   std::vector<CheckedShape> shapes;
   std::vector<SkippedKernel> skipped;
-  /// Mistakes of the call, and kernels that do not compile.
+  /// Errors in the options, and kernels that do not compile.
   std::vector<Diagnostic> diagnostics;
   bool cancelled = false;
 
-  /// Nothing was wrong, and something ran.
+  /// True if at least one run was made and all passed.
   PENSTOCK_EXPORT bool sound() const;
 };
 
-/// A registered kernel; the target is one of the GPUs.
+/// Checks a registered kernel. The target must be a GPU.
 PENSTOCK_EXPORT CheckReport check_registered(const std::string &kernel, Target target,
                                              const CheckOptions &options = {});
-/// All registered kernels that compile for the target.
+/// Checks all registered kernels that compile for the target.
 PENSTOCK_EXPORT CheckReport check_all(Target target, const CheckOptions &options = {});
 
 namespace detail {
 PENSTOCK_EXPORT CheckReport check(const KernelSource &, Target, const CheckOptions &);
 } // namespace detail
 
-/// A kernel of the caller's. Its reference is the one that is registered for its
-/// type's name; CheckOptions::set is not for it.
+/// Checks a kernel object against the reference that is registered for its type's name.
+/// CheckOptions::set is not supported.
 template <class K>
 CheckReport check(K kernel, Target target, const CheckOptions &options = {}, Loc at = here()) {
   using Arguments = typename detail::FunctionTraits<K>::Arguments;
@@ -247,7 +249,7 @@ CheckReport check(K kernel, Target target, const CheckOptions &options = {}, Loc
                        target, options);
 }
 
-/// One line for each shape with its findings below, and the sums.
+/// Renders one line per shape with its findings, and a summary.
 PENSTOCK_EXPORT std::string to_text(const CheckReport &report);
 PENSTOCK_EXPORT std::string to_text(const CheckedShape &shape);
 PENSTOCK_EXPORT std::string summary_of(const CheckReport &report);
@@ -258,13 +260,13 @@ PENSTOCK_EXPORT std::string to_sarif(const CheckReport &report);
 // Pictures
 //===----------------------------------------------------------------------===//
 
-/// One run on the emulator, on a clock that counts instructions.
+/// Timeline of one run on the emulator, in instructions.
 struct RunPicture {
   std::string svg;   ///< a Gantt chart: warps, copies, the tensor core
   std::string trace; ///< the same for Perfetto
   std::vector<Diagnostic> diagnostics;
 };
-/// Draws what the first block or pair of a registered kernel's launch does.
+/// Draws the timeline of the first block or pair of a registered kernel's launch.
 PENSTOCK_EXPORT RunPicture
 draw_run(const std::string &kernel, Target target, const Shape &shape,
          const std::vector<std::pair<std::string, std::string>> &set = {}, uint32_t block = 0);
@@ -274,45 +276,46 @@ draw_run(const std::string &kernel, Target target, const Shape &shape,
 //===----------------------------------------------------------------------===//
 
 struct MutateOptions {
-  /// Empty: a few small shapes that reach all of a kernel's loops.
+  /// Shapes to run; empty: a few small ones that enter all loops of the kernel.
   std::vector<Shape> shapes = {};
-  int timings = 4; ///< as those of CheckOptions
+  int timings = 4; ///< see CheckOptions
   uint64_t seed = 1;
   std::vector<std::pair<std::string, std::string>> set = {};
   int jobs = 0;
   Callback<CheckProgress &> progress = {};
 };
 
-/// A kernel with one synchronising instruction removed or altered.
+/// Kernel with one synchronizing instruction removed or altered.
 struct Mutant {
   enum Fate : uint8_t {
     Killed,
-    Explained, ///< every run passes, for a reason that the runs show
+    Explained, ///< survived, with a reason why it is equivalent
     Survived,
-    Harmless, ///< not run: the text shows that it changes nothing
-    Unreached ///< no run of the unchanged kernel gets to the instruction
+    Equivalent,           ///< not run: equivalent by the PTX text alone
+    Unreached,            ///< no run of the original kernel executes the instruction
+    Harmless = Equivalent ///< deprecated: Equivalent
   };
   std::string kernel, target;
   std::string change;      ///< "removed", "waits for the other phase"
-  std::string instruction; ///< as it stands in the PTX
-  SourcePlace ptx, source;
+  std::string instruction; ///< PTX text
+  SourceLocation ptx, source;
   Fate fate = Survived;
-  /// The code of the finding that gave it away; 0 for a wrong result.
+  /// Code of the finding that killed it; 0: a wrong result.
   unsigned code = 0;
-  std::string reason; ///< what killed it, or why it may survive
+  std::string reason; ///< why it was killed, or why it is equivalent
 };
 
 struct MutateReport {
   std::vector<Mutant> mutants;
   std::vector<SkippedKernel> skipped;
-  /// Mistakes of the call, and kernels that do not compile or are not sound.
+  /// Errors in the options, and kernels that do not compile or are not sound.
   std::vector<Diagnostic> diagnostics;
   bool cancelled = false;
 
   PENSTOCK_EXPORT size_t count(Mutant::Fate fate) const;
-  /// Those that runs could judge: all but the harmless and the unreached.
+  /// Number of mutants that were run.
   PENSTOCK_EXPORT size_t tried() const;
-  /// Every mutant that was tried was killed or is explained, and there was one.
+  /// True if at least one mutant was run and each was killed or is explained.
   PENSTOCK_EXPORT bool all_accounted_for() const;
 };
 
@@ -320,7 +323,7 @@ PENSTOCK_EXPORT MutateReport mutate_registered(const std::string &kernel, Target
                                                const MutateOptions &options = {});
 PENSTOCK_EXPORT MutateReport mutate_all(Target target, const MutateOptions &options = {});
 
-/// Survivors with their lines, the reasons that were found, and the sums.
+/// Renders surviving mutants with their lines, reasons, and a summary.
 PENSTOCK_EXPORT std::string to_text(const MutateReport &report);
 PENSTOCK_EXPORT std::string summary_of(const MutateReport &report);
 PENSTOCK_EXPORT std::string to_json(const MutateReport &report);

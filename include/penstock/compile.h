@@ -1,4 +1,4 @@
-//===- compile.h - From a kernel to something that runs ---------*- C++ -*-===//
+//===- compile.h - Compiling and launching kernels --------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,14 +17,13 @@
 
 namespace penstock {
 
-/// What a kernel is compiled for.
+/// Compilation target.
 class Target {
 public:
   enum class Kind : uint8_t { Native, Interpreter, Sm90a, Sm100a };
-  /// This machine's processor, with its vector instructions.
+  /// The host CPU with its vector extensions.
   static Target native() { return {Kind::Native}; }
-  /// The reference: executes the tile program as it was recorded. Slow, and the
-  /// judge of everything else.
+  /// Reference interpreter of tile programs. Slow; all back ends are tested against it.
   static Target interpreter() { return {Kind::Interpreter}; }
   /// NVIDIA Hopper and Blackwell.
   static Target sm_90a() { return {Kind::Sm90a}; }
@@ -37,16 +36,16 @@ public:
 };
 
 struct CompileOptions {
-  /// Sizes of the signature that are constants, e.g. {{"N", 8192}}; the launch
-  /// checks them.
+  /// Sizes of the signature to treat as constants, e.g. {{"N", 8192}}. Launches check
+  /// them.
   std::vector<std::pair<std::string, int64_t>> fix = {};
-  /// The kernel's name in messages and artefacts; by default its type's.
+  /// Name of the kernel in messages and artifacts; default: the name of its type.
   std::string name = {};
-  /// Allows asynchronous operations to complete late (see Completion); costs
-  /// some speed.
+  /// Supports late completion of asynchronous operations (see Completion), at some cost in
+  /// speed.
   bool late_completion = false;
-  /// Follows what the roles of a GPU kernel do with barriers, and refuses what
-  /// goes wrong. Without it, mistakes are left for the emulator.
+  /// Checks the barriers of GPU kernels at compile time. Otherwise only the emulator finds
+  /// such errors.
   bool check_barriers = true;
 };
 
@@ -59,7 +58,7 @@ struct ArgumentSpec {
   Access access = Access::In;
 };
 
-/// A kernel without its C++ type.
+/// Type-erased kernel.
 struct KernelSource {
   std::string name;
   std::string signature;
@@ -69,8 +68,8 @@ struct KernelSource {
 };
 
 class Executable;
-/// Shares an Executable, as std::shared_ptr would: <memory> is a quarter of what
-/// these headers would cost a user's compiler.
+/// Shared pointer to an Executable. <memory> alone would take a quarter of the time to
+/// compile these headers.
 class PENSTOCK_EXPORT ExecutableRef {
 public:
   ExecutableRef() = default;
@@ -100,10 +99,10 @@ struct CompileResult {
 PENSTOCK_EXPORT CompileResult compile(const KernelSource &, Target, const CompileOptions &);
 PENSTOCK_EXPORT std::vector<Diagnostic> launch(Executable *, List<const Argument>,
                                                const LaunchOptions &, Loc at);
-enum class Form : uint8_t { Tile, Lowered, LLVM, Assembly, Ptx };
+enum class Form : uint8_t { Tile, LLVM, Assembly, Ptx };
 PENSTOCK_EXPORT std::string text(Executable *, Form);
 
-/// Arguments of a kernel function and what a caller passes for them.
+/// Maps arguments of a kernel function to arguments of a launch.
 template <class A> struct ArgumentTraits; // a kernel takes tensors and Scalar<T>
 template <class A> inline constexpr bool isArgument = false;
 template <class T, int R> inline constexpr bool isArgument<In<T, R>> = true;
@@ -137,11 +136,11 @@ template <class T> struct ArgumentTraits<Scalar<T>> {
   }
 };
 
-/// Whether something is a kernel, and if not, why.
-enum class KernelForm { Kernel, TakesBlockByValue, TakesOtherTypes, IsNoKernel };
+/// Whether a type is a kernel, or the reason why it is not.
+enum class KernelForm { Kernel, TakesBlockByValue, TakesOtherTypes, NotAKernel };
 
 template <class F> struct CallTraits {
-  static constexpr KernelForm form = KernelForm::IsNoKernel;
+  static constexpr KernelForm form = KernelForm::NotAKernel;
   using Arguments = std::tuple<>;
 };
 template <class... A> struct KernelTraits {
@@ -179,10 +178,10 @@ struct NoKernel {};
   "after "                                                                                         \
   "its `Block &b`; what is known at compile time is a field of the kernel"
 
-/// The name of a kernel whose type is spelled so by a compiler.
+/// Kernel name for a compiler's spelling of its type.
 PENSTOCK_EXPORT std::string kernelNameOf(std::string_view type);
 
-/// The name of a kernel, from what the compiler says of this function.
+/// Kernel name for type K, from __PRETTY_FUNCTION__.
 template <class K> std::string typeName() {
   std::string_view text = __PRETTY_FUNCTION__;
   size_t begin = text.find("K = ");
@@ -222,15 +221,15 @@ KernelSource sourceOf(K kernel, std::string name, std::tuple<A...> *, Loc at) {
 
 template <class Arguments> class KernelOf;
 
-/// A compiled kernel: call it with one view or value for each argument of the
-/// kernel function. Copies share the code; calling is thread-safe.
+/// Compiled kernel. Call it with one view or value per argument of the kernel function.
+/// Copies share the code. Calls are thread-safe.
 template <class... A> class KernelOf<std::tuple<A...>> {
 public:
   KernelOf() = default;
   explicit KernelOf(detail::ExecutableRef code) : executable(std::move(code)) {}
 
-  /// Runs the kernel and waits for it; throws Error on a wrong launch or on a
-  /// fault of the kernel.
+  /// Runs the kernel to completion. Throws Error if the launch is invalid or the kernel
+  /// faults.
   void operator()(typename detail::ArgumentTraits<A>::Host... arguments, Loc at = here()) const {
     launch({}, arguments..., at);
   }
@@ -240,7 +239,7 @@ public:
     if (!diagnostics.empty())
       detail::raise(std::move(diagnostics));
   }
-  /// The same without exceptions: empty if all went well.
+  /// Runs the kernel and returns errors; empty on success.
   std::vector<Diagnostic> try_launch(const LaunchOptions &options,
                                      typename detail::ArgumentTraits<A>::Host... arguments,
                                      Loc at = here()) const {
@@ -249,12 +248,12 @@ public:
     return detail::launch(executable.get(), packed, options, at);
   }
 
-  /// The kernel as a tile program, and what it became on the way to code.
+  /// Tile program, LLVM IR and assembly of the kernel.
   std::string tile_program() const { return detail::text(executable.get(), detail::Form::Tile); }
   std::string llvm_ir() const { return detail::text(executable.get(), detail::Form::LLVM); }
   std::string assembly() const { return detail::text(executable.get(), detail::Form::Assembly); }
 
-  /// The PTX of a kernel for a GPU.
+  /// PTX of a GPU kernel.
   std::string ptx() const { return detail::text(executable.get(), detail::Form::Ptx); }
 
   detail::ExecutableRef executable;
@@ -262,7 +261,7 @@ public:
 
 template <class K> using Kernel = KernelOf<typename detail::FunctionTraits<K>::Arguments>;
 
-/// What try_compile gives: a kernel, or the reasons why there is none.
+/// Result of try_compile: a kernel, or errors.
 template <class K> struct Compiled {
   Kernel<K> kernel;
   std::vector<Diagnostic> diagnostics;
@@ -280,8 +279,8 @@ Compiled<K> try_compile(K kernel, Target target, CompileOptions options = {}, Lo
   return {Kernel<K>(std::move(result.executable)), std::move(result.diagnostics)};
 }
 
-/// Compiles a kernel: a struct or lambda whose call operator takes a Block and
-/// typed arguments. Throws Error with everything that is wrong.
+/// Compiles a kernel: a struct or lambda whose call operator takes a Block and typed
+/// arguments. Throws Error with all diagnostics.
 template <class K>
   requires(detail::formOf<K> == detail::KernelForm::Kernel)
 Kernel<K> compile(K kernel, Target target, CompileOptions options = {}, Loc at = here()) {
@@ -291,30 +290,30 @@ Kernel<K> compile(K kernel, Target target, CompileOptions options = {}, Loc at =
   return std::move(result.kernel);
 }
 
-// What is no kernel is told why at the line of the call.
+// Errors at the line of the call for types that are not kernels.
 template <class K>
   requires(detail::formOf<K> == detail::KernelForm::TakesBlockByValue)
-PENSTOCK_MISTAKE(PENSTOCK_BLOCK_FORM)
+PENSTOCK_MISUSE(PENSTOCK_BLOCK_FORM)
 detail::NoKernel compile(const K &, Target, CompileOptions = {}, Loc = here());
 template <class K>
   requires(detail::formOf<K> == detail::KernelForm::TakesBlockByValue)
-PENSTOCK_MISTAKE(PENSTOCK_BLOCK_FORM)
+PENSTOCK_MISUSE(PENSTOCK_BLOCK_FORM)
 detail::NoKernel try_compile(const K &, Target, CompileOptions = {}, Loc = here());
 template <class K>
   requires(detail::formOf<K> == detail::KernelForm::TakesOtherTypes)
-PENSTOCK_MISTAKE(PENSTOCK_PARAMETER_FORM)
+PENSTOCK_MISUSE(PENSTOCK_PARAMETER_FORM)
 detail::NoKernel compile(const K &, Target, CompileOptions = {}, Loc = here());
 template <class K>
   requires(detail::formOf<K> == detail::KernelForm::TakesOtherTypes)
-PENSTOCK_MISTAKE(PENSTOCK_PARAMETER_FORM)
+PENSTOCK_MISUSE(PENSTOCK_PARAMETER_FORM)
 detail::NoKernel try_compile(const K &, Target, CompileOptions = {}, Loc = here());
 template <class K>
-  requires(detail::formOf<K> == detail::KernelForm::IsNoKernel)
-PENSTOCK_MISTAKE(PENSTOCK_KERNEL_FORM)
+  requires(detail::formOf<K> == detail::KernelForm::NotAKernel)
+PENSTOCK_MISUSE(PENSTOCK_KERNEL_FORM)
 detail::NoKernel compile(const K &, Target, CompileOptions = {}, Loc = here());
 template <class K>
-  requires(detail::formOf<K> == detail::KernelForm::IsNoKernel)
-PENSTOCK_MISTAKE(PENSTOCK_KERNEL_FORM)
+  requires(detail::formOf<K> == detail::KernelForm::NotAKernel)
+PENSTOCK_MISUSE(PENSTOCK_KERNEL_FORM)
 detail::NoKernel try_compile(const K &, Target, CompileOptions = {}, Loc = here());
 
 } // namespace penstock

@@ -1,13 +1,12 @@
-//===- diagnostics.h - What went wrong, where, and how to cure it -*- C++ -*-===//
+//===- diagnostics.h - Errors with source locations and fixes ---*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One data type for everything Penstock has to say to a user: mistakes in a
-// kernel, illegal schedules, faults of a launch, findings of the emulator. It
-// is plain data, so that a program can act on it.
+// One data type for all messages: errors in a kernel, illegal schedules, launch
+// faults, findings of the emulator. It is plain data, so that programs can process it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_DIAGNOSTICS_H
@@ -23,23 +22,26 @@
 
 namespace penstock {
 
-/// A place in a user's source. Line and column start at 1; 0 means unknown.
-struct SourcePlace {
+/// Location in a user's source. Line and column start at 1; 0 means unknown.
+struct SourceLocation {
   std::string file;
   uint32_t line = 0;
   uint32_t column = 0;
 
   bool known() const { return !file.empty(); }
-  friend bool operator==(const SourcePlace &, const SourcePlace &) = default;
+  friend bool operator==(const SourceLocation &, const SourceLocation &) = default;
 };
+
+/// Deprecated: SourceLocation.
+using SourcePlace = SourceLocation;
 
 enum class Severity { Note, Warning, Error };
 
-/// A second place that the reader has to see to understand the first.
+/// Secondary location of a diagnostic.
 struct DiagnosticNote {
-  SourcePlace place;
+  SourceLocation location;
   std::string message;
-  /// What stands under the caret; empty if the message says it all.
+  /// Text under the caret; may be empty.
   std::string label;
 };
 
@@ -47,25 +49,25 @@ struct Diagnostic {
   Severity severity = Severity::Error;
   /// Stable code, e.g. 1203 for PS1203. docs/diagnostics.md lists them.
   unsigned code = 0;
-  SourcePlace place;
+  SourceLocation location;
   std::string message;
   std::string label;
   std::vector<DiagnosticNote> notes;
-  /// The cure, as one or more sentences without a leading "help:".
+  /// Suggested fixes, without a leading "help:".
   std::vector<std::string> helps;
   /// Key and value pairs for tools (buffer, iteration, timing seed, ...).
   std::vector<std::pair<std::string, std::string>> facts;
 };
 
-/// "PS1203".
+/// Returns the code as text, e.g. "PS1203".
 PENSTOCK_EXPORT std::string codeName(unsigned code);
 
-/// As text for people, with the user's own source lines.
+/// Renders diagnostics as text with source lines.
 PENSTOCK_EXPORT std::string to_text(const std::vector<Diagnostic> &diagnostics);
-/// As one JSON object for tools.
+/// Renders diagnostics as one JSON object.
 PENSTOCK_EXPORT std::string to_json(const std::vector<Diagnostic> &diagnostics);
 
-/// The one exception of this library: what() is the rendered text.
+/// The only exception type of this library. what() is the rendered text.
 class PENSTOCK_EXPORT Error : public std::exception {
 public:
   explicit Error(std::vector<Diagnostic> diagnostics);
@@ -79,7 +81,7 @@ private:
 };
 
 namespace detail {
-/// Throws an Error from the library, so that users need no exceptions of their own.
+/// Throws an Error. Defined in the library, so that users can compile without exceptions.
 [[noreturn]] PENSTOCK_EXPORT void raise(std::vector<Diagnostic>);
 } // namespace detail
 

@@ -21,7 +21,7 @@
 namespace penstock {
 namespace detail {
 
-/// A DLTensor's description, in DLPack's own numbers.
+/// Description of a DLTensor, in DLPack's encoding.
 struct ForeignTensor {
   int device, deviceNumber;
   int code, bits, lanes;
@@ -32,9 +32,8 @@ PENSTOCK_EXPORT std::vector<Diagnostic> checkForeign(const ForeignTensor &, Elem
 
 } // namespace detail
 
-/// Makes \p result a view of a DLPack tensor that lies in this machine's memory.
-/// Nothing is copied and nothing is owned: the tensor must outlive the view.
-/// Gives the reasons if its type, rank or device does not fit, else nothing.
+/// Sets \p result to a view of a DLPack tensor in host memory. The tensor must outlive
+/// the view. Returns errors if its type, rank or device does not match; empty on success.
 template <class T, int R>
 std::vector<Diagnostic> try_view(const DLTensor &tensor, TensorView<T, R> &result,
                                  Loc at = here()) {
@@ -58,7 +57,7 @@ std::vector<Diagnostic> try_view(const DLTensor &tensor, TensorView<T, R> &resul
   return {};
 }
 
-/// The same, or an Error: `view<const float, 2>(tensor)`.
+/// Returns a view of a DLPack tensor or throws Error: `view<const float, 2>(tensor)`.
 template <class T, int R> TensorView<T, R> view(const DLTensor &tensor, Loc at = here()) {
   TensorView<T, R> result;
   auto diagnostics = try_view(tensor, result, at);

@@ -1,4 +1,4 @@
-//===- export.h - What the shared library shows -----------------*- C++ -*-===//
+//===- export.h - Visibility and compile-time errors ------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,12 +19,12 @@
 
 #define PENSTOCK_EXPORT __attribute__((visibility("default")))
 
-/// A function that only a mistake calls, with what to write instead: the compiler says so at the
-/// line of the call. The functions have no definition.
+/// Marks a function whose call is an error. The compiler prints TEXT, the fix, at the line of
+/// the call. The functions have no definition.
 #ifdef __EDG__
-#define PENSTOCK_MISTAKE(TEXT)
+#define PENSTOCK_MISUSE(TEXT)
 #else
-#define PENSTOCK_MISTAKE(TEXT) __attribute__((unavailable(TEXT)))
+#define PENSTOCK_MISUSE(TEXT) __attribute__((unavailable(TEXT)))
 #endif
 
 #endif // PENSTOCK_EXPORT_H

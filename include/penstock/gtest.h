@@ -1,11 +1,11 @@
-//===- gtest.h - Kernels checked from a user's tests ------------*- C++ -*-===//
+//===- gtest.h - Kernel checks as GoogleTest assertions ---------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For tests that use GoogleTest: the assertion that `penstock check` is.
+// GoogleTest assertions that run `penstock check`.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_GTEST_H
@@ -17,8 +17,8 @@
 
 namespace penstock {
 
-/// Checks a kernel over shapes and the number of timings of CheckOptions; the
-/// failure is the report with the findings and the user's lines.
+/// Checks a kernel over shapes and the default timings of CheckOptions. The failure
+/// message is the report with findings and source lines.
 template <class K, class... Shapes>
 ::testing::AssertionResult isSound(K kernel, Target target, const Shapes &...shapes) {
   CheckOptions options;
@@ -32,7 +32,7 @@ template <class K, class... Shapes>
 } // namespace penstock
 
 /// EXPECT_SOUND(MatmulV4{}, Target::sm_100a(), Shape{{"M", 512}, {"N", 512}, {"K", 1024}});
-/// several shapes may follow; without one, the grid of CheckOptions is taken.
+/// takes any number of shapes; without one, the default grid of CheckOptions.
 #define EXPECT_SOUND(...) EXPECT_TRUE(::penstock::isSound(__VA_ARGS__))
 #define ASSERT_SOUND(...) ASSERT_TRUE(::penstock::isSound(__VA_ARGS__))
 

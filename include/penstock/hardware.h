@@ -1,13 +1,13 @@
-//===- hardware.h - Barriers, engines and roles in the user's hands -*- C++ -*-===//
+//===- hardware.h - Explicit barriers, TMA, tensor cores --------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What `b.mbarrier`, `b.named_barrier`, `b.tma`, `b.tcgen05`, `b.wgmma`,
-// `b.cp_async`, `b.registers` and `b.fence` are. Each call is one operation of the `nv` dialect;
-// docs/explicit.md says who executes it and how it completes.
+// The types of `b.mbarrier`, `b.named_barrier`, `b.tma`, `b.tcgen05`, `b.wgmma`,
+// `b.cp_async`, `b.registers` and `b.fence`. Each call is one operation of the `nv`
+// dialect; docs/explicit.md describes who executes it and how it completes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_HARDWARE_H
@@ -20,12 +20,11 @@
 
 namespace penstock {
 
-/// What a thread did before an arrival (Release) is seen behind the wait for it
-/// (Acquire), or not (Relaxed).
+/// Release/acquire ordering between an arrive and the matching wait; Relaxed: no ordering.
 enum Semantics : uint8_t { Acquire, Relaxed, Release };
-/// What the second-level cache gives up first and last.
+/// L2 eviction priority.
 enum Cache : uint8_t { NoHint, EvictFirst, EvictNormal, EvictLast };
-/// By which threads: of the block, or of its cluster.
+/// Scope of an ordering: the block, or its cluster.
 enum ThreadScope : uint8_t { Cta, Cluster };
 
 namespace detail::nv {
@@ -33,8 +32,8 @@ namespace detail::nv {
 struct BarrierRef {
   Ref barriers, index;
 };
-/// How threads meet at a barrier.
-struct Meeting {
+/// Memory ordering of an arrive or wait.
+struct BarrierSemantics {
   Semantics sem;
   ThreadScope scope;
 };
@@ -52,23 +51,23 @@ PENSTOCK_EXPORT void meet(Ref barrier, bool wait, Loc);
 PENSTOCK_EXPORT void registers(int64_t count, bool request, Loc);
 PENSTOCK_EXPORT void proxyFence(Loc);
 PENSTOCK_EXPORT Ref allocateBarriers(Ints counts, Loc);
-/// \p bytes is empty if none are announced, \p cta if it is the own block's.
-PENSTOCK_EXPORT void arrive(BarrierRef, Ref bytes, Ref cta, Meeting, Loc);
-PENSTOCK_EXPORT void wait(BarrierRef, Ref phase, Meeting, Loc);
-/// \p nanoseconds is 0 if nothing is said of the time.
-PENSTOCK_EXPORT Ref tryWait(BarrierRef, Ref phase, Meeting, int64_t nanoseconds, Loc);
-/// \p multicast is empty if only the own block is meant.
-/// Where a box of a tensor begins, and along which of its dimensions it lies.
+/// \p bytes: expected transaction bytes, empty: none. \p cta: block of the cluster, empty: own.
+PENSTOCK_EXPORT void arrive(BarrierRef, Ref bytes, Ref cta, BarrierSemantics, Loc);
+PENSTOCK_EXPORT void wait(BarrierRef, Ref phase, BarrierSemantics, Loc);
+/// \p nanoseconds: timeout, 0: the hardware's default.
+PENSTOCK_EXPORT Ref tryWait(BarrierRef, Ref phase, BarrierSemantics, int64_t nanoseconds, Loc);
+/// Box of a tensor: its offsets, and the dimensions along which it lies.
 struct BoxRef {
   Ref tensor;
   Refs offsets;
   Ints dims;
 };
-template <class T, int R, Access A> BoxRef boxAt(const Place<T, R, A> &place) {
-  return {place.tensor, place.offsets, {place.dimensions.data(), size_t(place.count)}};
+template <class T, int R, Access A> BoxRef boxAt(const TensorSlice<T, R, A> &slice) {
+  return {slice.tensor, slice.offsets, {slice.dimensions.data(), size_t(slice.count)}};
 }
+/// \p multicast: mask of blocks, empty: own block only.
 PENSTOCK_EXPORT void tmaLoad(const BoxRef &, Ref tile, BarrierRef, Ref multicast, Cache, Loc);
-/// \p combined says how with what is there, if it is not overwritten.
+/// \p combined: reduction applied to the destination; none for a plain store.
 PENSTOCK_EXPORT void tmaStore(Ref tile, const BoxRef &, std::optional<Reduction> combined, Cache,
                               Loc);
 PENSTOCK_EXPORT void asyncCopy(const BoxRef &, Ref tile, int64_t bytes, bool l1, Loc);
@@ -87,7 +86,7 @@ PENSTOCK_EXPORT void waitGroup(Engine, int64_t pending, bool read, Loc);
 PENSTOCK_EXPORT void clcRequest(Ref answer, BarrierRef, Loc);
 PENSTOCK_EXPORT void clcAnswer(Ref answer, Ref result[2], Loc);
 PENSTOCK_EXPORT Scope openWhile(Loc);
-/// Ends the part of a while loop that computes its condition.
+/// Opens the body of a while loop, after its condition.
 PENSTOCK_EXPORT void openWhileBody(Scope, Ref condition, Loc);
 PENSTOCK_EXPORT Ref allocateTensor(Element, Ints shape, Loc);
 PENSTOCK_EXPORT void deallocateTensor(Ref, Loc);
@@ -104,7 +103,7 @@ struct Barrier {
   detail::nv::BarrierRef ref;
 };
 
-/// Several mbarriers, e.g. one for each slot of a ring.
+/// Array of mbarriers, e.g. one per slot of a ring.
 class Barriers {
 public:
   Barriers() = default;
@@ -113,13 +112,13 @@ public:
   detail::Ref ref;
 };
 
-/// A barrier of the block on which some threads wait and others only arrive.
+/// Named barrier of the block (`bar.sync`, `bar.arrive`).
 struct NamedBarrier {
   detail::Ref ref;
 };
 
 struct BarrierArriveOptions {
-  /// On the barrier of this block of the cluster; then the scope is the cluster.
+  /// Arrives on the barrier of this block of the cluster; implies scope Cluster.
   std::optional<detail::IndexArg> cta = {};
   Semantics sem = Release;
   ThreadScope scope = Cta;
@@ -130,14 +129,13 @@ struct BarrierWaitOptions {
 };
 struct BarrierTryWaitOptions {
   ThreadScope scope = Cta;
-  /// About how long the thread may sleep; 0 leaves it to the hardware.
+  /// Suspend-time hint; 0: the hardware's default.
   int64_t timeout_ns = 0;
 };
-/// Blocks of the cluster, bit i for block i.
+/// Mask of blocks of the cluster: bit i is block i.
 using BlockMask = std::optional<detail::ScalarArg<uint32_t>>;
 struct TmaLoadOptions {
-  /// The box arrives in all of these blocks, in the same tile and on the same
-  /// barrier of each.
+  /// Multicasts the box to the same tile and barrier of all these blocks.
   BlockMask multicast = {};
   Cache cache = NoHint;
 };
@@ -145,28 +143,27 @@ struct TmaStoreOptions {
   Cache cache = NoHint;
 };
 struct AsyncCopyOptions {
-  /// What a thread copies at a time: 16, or 8 or 4 where rows are no multiples of
-  /// more.
+  /// Bytes per copy instruction: 16, 8 or 4. Rows must be a multiple.
   int64_t bytes = 16;
-  /// Through the first-level cache as well; 8 and 4 bytes always go there.
+  /// Caches in L1, too. Copies of 8 and 4 bytes always do.
   bool l1 = false;
 };
 struct CommitOptions {
-  /// Arrives on the same barrier of all of these blocks.
+  /// Arrives on the same barrier of all these blocks.
   BlockMask multicast = {};
 };
 struct GroupWaitOptions {
-  /// Until what was copied from may be written again, not until it has arrived.
+  /// Waits only until the sources have been read (`.read`).
   bool read = false;
 };
 struct MmaOptions {
-  /// Adds to what the accumulator holds.
+  /// Adds to the accumulator instead of overwriting it.
   detail::ScalarArg<bool> accumulate = true;
 };
 
 namespace mbarrier {
-/// The phase with which a producer first waits for an empty slot: one that is
-/// over from the start. A consumer starts with the phase that is under way.
+/// Initial phases of waits. The producer's first wait for an empty slot returns at once;
+/// the consumer's first wait blocks until the slot is full.
 inline constexpr uint32_t producer_phase = 1;
 inline constexpr uint32_t consumer_phase = 0;
 } // namespace mbarrier
@@ -174,22 +171,22 @@ inline constexpr uint32_t consumer_phase = 0;
 namespace detail {
 
 struct BarrierCalls {
-  /// Barriers that wait for the same number of arrivals in each phase.
+  /// Allocates `count` barriers that complete a phase after `arrivals` arrivals.
   Barriers alloc(int64_t count, int64_t arrivals = 1, Loc at = here()) const {
     std::vector<int64_t> counts(size_t(count < 0 ? 0 : count > 4096 ? 4096 : count), arrivals);
     return Barriers(nv::allocateBarriers(counts, at));
   }
-  /// Barriers one by one: `auto [full, empty] = b.mbarrier.alloc<2>({1, 2})`.
+  /// Allocates barriers with separate counts: `auto [full, empty] = b.mbarrier.alloc<2>({1, 2})`.
   template <size_t N>
   std::array<Barrier, N> alloc(const int64_t (&arrivals)[N], Loc at = here()) const {
     Barriers all(nv::allocateBarriers(arrivals, at));
     return pick<N>(all, at, std::make_index_sequence<N>());
   }
-  /// Every thread of the scope arrives.
+  /// Arrives for every thread of the scope.
   void arrive(Barrier barrier, BarrierArriveOptions o = {}, Loc at = here()) const {
     nv::arrive(barrier.ref, {}, o.cta ? o.cta->ref : Ref(), {o.sem, o.scope}, at);
   }
-  /// The same, and the phase waits for so many bytes of copies as well.
+  /// Arrives, and adds `bytes` to the transaction count of the phase.
   void arrive_expect(Barrier barrier, IndexArg bytes, BarrierArriveOptions o = {},
                      Loc at = here()) const {
     nv::arrive(barrier.ref, bytes.ref, o.cta ? o.cta->ref : Ref(), {o.sem, o.scope}, at);
@@ -199,7 +196,7 @@ struct BarrierCalls {
     nv::wait(barrier.ref, phase.ref, {o.sem, o.scope}, at);
   }
 
-  /// Asks, and does not insist; may be false though the phase is over.
+  /// Non-blocking; may spuriously return false.
   Bool try_wait(Barrier barrier, ScalarArg<uint32_t> phase, BarrierTryWaitOptions o = {},
                 Loc at = here()) const {
     return Bool(nv::tryWait(barrier.ref, phase.ref, {Acquire, o.scope}, o.timeout_ns, at));
@@ -212,46 +209,45 @@ private:
   }
 };
 
-/// The barriers that a block has beside those in shared memory.
+/// Named barriers of a block.
 struct NamedBarrierCalls {
-  /// One that opens, each time, when so many threads have come.
+  /// Allocates a barrier that completes after `threads` arrivals.
   NamedBarrier alloc(int64_t threads, Loc at = here()) const {
     return {nv::allocateNamedBarrier(threads, at)};
   }
-  /// Every thread of the scope waits until it opens.
+  /// Arrives for every thread of the scope and waits for completion.
   void sync(NamedBarrier barrier, Loc at = here()) const { nv::meet(barrier.ref, true, at); }
-  /// Every thread of the scope is counted, and goes on.
+  /// Arrives for every thread of the scope without waiting.
   void arrive(NamedBarrier barrier, Loc at = here()) const { nv::meet(barrier.ref, false, at); }
 };
 
-/// How many registers each thread of a warpgroup has.
+/// Register reallocation between warpgroups (`setmaxnreg`).
 struct RegisterCalls {
-  /// Waits until there are so many: others must have released some.
+  /// Increases the registers per thread to `count`; waits until others have released enough.
   void request(int64_t count, Loc at = here()) const { nv::registers(count, true, at); }
-  /// Keeps so many and gives the others back.
+  /// Decreases the registers per thread to `count`.
   void release(int64_t count, Loc at = here()) const { nv::registers(count, false, at); }
 };
 
 struct TmaCalls {
   template <class T, int RT, Access A>
-  void load(const Place<T, RT, A> &source, const Tile<T, 2> &target, Barrier barrier,
+  void load(const TensorSlice<T, RT, A> &source, const Tile<T, 2> &target, Barrier barrier,
             TmaLoadOptions o = {}, Loc at = here()) const {
     static_assert(A != Access::Out, "this tensor is an Out<..>: it is only written");
     nv::tmaLoad(nv::boxAt(source), target.ref, barrier.ref, o.multicast ? o.multicast->ref : Ref(),
                 o.cache, at);
   }
   template <class T, int RT, Access A>
-  void store(const Tile<T, 2> &source, const Place<T, RT, A> &target, TmaStoreOptions o = {},
+  void store(const Tile<T, 2> &source, const TensorSlice<T, RT, A> &target, TmaStoreOptions o = {},
              Loc at = here()) const {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
     nv::tmaStore(source.ref, nv::boxAt(target), {}, o.cache, at);
   }
-  /// A store that combines each element with what the tensor holds: the Sum, or of
-  /// f16 and bf16 the Max or Min. Other blocks may do the same at the same time.
+  /// Atomic reduction to the tensor: Sum, or Max and Min of f16 and bf16.
   template <class T, int RT, Access A>
-  void reduce(Reduction kind, const Tile<T, 2> &source, const Place<T, RT, A> &target,
+  void reduce(Reduction kind, const Tile<T, 2> &source, const TensorSlice<T, RT, A> &target,
               TmaStoreOptions o = {}, Loc at = here()) const {
-    static_assert(A == Access::InOut, "what this tensor holds is read: it is an InOut<..>");
+    static_assert(A == Access::InOut, "this tensor is read and written; declare it as InOut<..>");
     nv::tmaStore(source.ref, nv::boxAt(target), kind, o.cache, at);
   }
   void commit_group(Loc at = here()) const { nv::group(nv::Group::TmaCommit, at); }
@@ -262,12 +258,12 @@ struct TmaCalls {
 
 struct AsyncCopyCalls {
   template <class T, int RT, Access A>
-  void load(const Place<T, RT, A> &source, const Tile<T, 2> &target, AsyncCopyOptions o = {},
+  void load(const TensorSlice<T, RT, A> &source, const Tile<T, 2> &target, AsyncCopyOptions o = {},
             Loc at = here()) const {
     static_assert(A != Access::Out, "this tensor is an Out<..>: it is only written");
     nv::asyncCopy(nv::boxAt(source), target.ref, o.bytes, o.l1, at);
   }
-  /// Every thread of the scope arrives when its copies so far are there.
+  /// Arrives for every thread of the scope when its prior copies have completed.
   void arrive(Barrier barrier, Loc at = here()) const { nv::asyncArrive(barrier.ref, at); }
   void commit_group(Loc at = here()) const { nv::group(nv::Group::AsyncCommit, at); }
   void wait_group(int64_t pending, Loc at = here()) const {
@@ -276,19 +272,19 @@ struct AsyncCopyCalls {
 };
 
 struct FenceCalls {
-  /// What this thread wrote to shared memory is seen by TMA and tensor core.
+  /// Makes this thread's writes to shared memory visible to TMA and tensor cores.
   void proxy_async(Loc at = here()) const { nv::proxyFence(at); }
 };
 
-/// Cluster launch control: work of blocks that have not started.
+/// Cluster launch control: takes over blocks that have not started.
 struct LaunchControlCalls {
-  /// Asks for work. The answer, 16 bytes, arrives on the barrier.
+  /// Requests a block. The 16-byte answer completes on the barrier.
   void request(const Tile<i32, 1> &answer, Barrier barrier, Loc at = here()) const {
     nv::clcRequest(answer.ref, barrier.ref, at);
   }
   struct Answer {
     Bool granted;
-    Index block; ///< whose work it is
+    Index block; ///< block to run
   };
   Answer answer(const Tile<i32, 1> &tile, Loc at = here()) const {
     Ref result[2];
@@ -297,7 +293,7 @@ struct LaunchControlCalls {
   }
 };
 
-/// Blackwell's tensor core.
+/// Tensor core of Blackwell (tcgen05).
 struct TensorCalls {
   template <class T> Tile<T, 2> alloc(int64_t rows, int64_t cols, Loc at = here()) const {
     int64_t shape[] = {rows, cols};
@@ -306,7 +302,7 @@ struct TensorCalls {
   template <class T> void dealloc(const Tile<T, 2> &tile, Loc at = here()) const {
     nv::deallocateTensor(tile.ref, at);
   }
-  /// acc += a * b; a is a shared tile or one in tensor memory.
+  /// acc += a * b; a is in shared memory or TMEM.
   template <class A, class B, class C>
   void mma(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, MmaOptions o = {},
            Loc at = here()) const {
@@ -315,30 +311,29 @@ struct TensorCalls {
   void commit(Barrier barrier, CommitOptions o = {}, Loc at = here()) const {
     nv::commit(barrier.ref, o.multicast ? o.multicast->ref : Ref(), at);
   }
-  /// Part of tensor memory in registers, one row for each thread; there after
-  /// wait_load.
+  /// Loads a tile of TMEM into registers, one row per thread; complete after wait_load.
   template <class T> Tile<T, 2> load(const Tile<T, 2> &tile, Loc at = here()) const {
     return Tile<T, 2>(nv::loadTensor(tile.ref, at));
   }
   void wait_load(Loc at = here()) const { nv::group(nv::Group::TensorWaitLoad, at); }
-  /// A tile in registers to tensor memory; there after wait_store.
+  /// Stores a tile from registers to TMEM; complete after wait_store.
   template <class T>
   void store(const Tile<T, 2> &source, const Tile<T, 2> &target, Loc at = here()) const {
     nv::storeTensor(source.ref, target.ref, at);
   }
   void wait_store(Loc at = here()) const { nv::group(nv::Group::TensorWaitStore, at); }
-  /// A shared tile to tensor memory; later products of the scope see it, and a
-  /// commit completes it.
+  /// Copies a shared tile to TMEM. Later products of the scope are ordered after it; commit
+  /// tracks its completion.
   template <class T>
   void copy(const Tile<T, 2> &source, const Tile<T, 2> &target, Loc at = here()) const {
     nv::copyTensor(source.ref, target.ref, at);
   }
 };
 
-/// Hopper's tensor core.
+/// Tensor core of Hopper (wgmma).
 struct WgmmaCalls {
   void fence(Loc at = here()) const { nv::group(nv::Group::WgmmaFence, at); }
-  /// acc += a * b; a is a shared tile or one in registers, of 16-bit elements.
+  /// acc += a * b; a is in shared memory, or in registers with 16-bit elements.
   template <class A, class B, class C>
   void mma(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, MmaOptions o = {},
            Loc at = here()) const {

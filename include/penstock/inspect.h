@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the `penstock` tool is made of, for programs that want the same: find
-// registered kernels, set their fields, look at what they became, run them on
-// arguments that are described at run time. Nothing here throws or prints.
+// The API of the `penstock` tool: lists registered kernels, sets their fields, prints
+// their IR and code, runs them on arguments that are described at run time. No
+// function throws or prints.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_INSPECT_H
@@ -23,26 +23,26 @@ struct ArgumentDescription {
   Element element = Element::f32;
   int rank = 0;
   bool written = false;
-  /// Names or numbers of the sizes, from the signature; empty without one.
+  /// Names or constants of the sizes, from the signature; empty without one.
   std::vector<std::string> sizes;
 };
 
-/// A kernel of a loaded library, or of a text.
+/// Kernel of a loaded library or of a text.
 struct KernelDescription {
   std::string name;
   std::string signature;
-  SourcePlace place;
-  /// Fields that can be set, with their default values.
+  SourceLocation location;
+  /// Settable fields with their default values.
   std::vector<std::pair<std::string, std::string>> fields;
 };
 
-/// Loads a shared library so that its kernels are registered.
+/// Loads a shared library, which registers its kernels.
 PENSTOCK_EXPORT std::vector<Diagnostic> load_library(const std::string &path);
 
-/// All registered kernels.
+/// Returns all registered kernels.
 PENSTOCK_EXPORT std::vector<KernelDescription> registered_kernels();
 
-/// The kernels of a tile program in text form.
+/// Returns the kernels of a tile program in text form.
 PENSTOCK_EXPORT std::vector<KernelDescription>
 kernels_of_text(const std::string &text, const std::string &file,
                 std::vector<Diagnostic> &diagnostics);
@@ -52,15 +52,15 @@ struct InspectOptions {
   /// Values for a kernel's fields, as text.
   std::vector<std::pair<std::string, std::string>> set = {};
   CompileOptions compile = {};
-  /// Receives each pass's name and the program after it.
+  /// Called after each pass with its name and the program.
   Callback<std::string_view, std::string_view> after_pass = {};
-  /// Prints how long each pass took to standard error.
+  /// Prints the time of each pass to standard error.
   bool timing = false;
-  /// Written when the compiler itself fails; empty: none.
+  /// File to write when a pass of the compiler fails; empty: none.
   std::string reproducer = {};
 };
 
-/// A compiled kernel whose arguments are known at run time only.
+/// Compiled kernel with dynamically typed arguments.
 class PENSTOCK_EXPORT AnyKernel {
 public:
   AnyKernel() = default;
@@ -73,14 +73,14 @@ public:
   std::string tile_program() const;
   std::string llvm_ir() const;
   std::string assembly() const;
-  /// Of a kernel for a GPU.
+  /// Only for GPU kernels.
   std::string ptx() const;
 
 private:
   detail::ExecutableRef executable;
 };
 
-/// The tile program of a registered kernel; empty on errors.
+/// Returns the tile program of a registered kernel; empty on errors.
 PENSTOCK_EXPORT std::string print_registered(const std::string &kernel,
                                              const InspectOptions &options,
                                              std::vector<Diagnostic> &diagnostics);
@@ -91,8 +91,8 @@ PENSTOCK_EXPORT AnyKernel compile_text(const std::string &text, const std::strin
                                        const std::string &kernel, const InspectOptions &options,
                                        std::vector<Diagnostic> &diagnostics);
 
-/// The architecture that a kernel is written for, "sm_90a" or "sm_100a": the one that
-/// its operations require. Empty if any will do.
+/// Returns the architecture that the operations of a kernel require, "sm_90a" or
+/// "sm_100a". Empty: any.
 PENSTOCK_EXPORT std::string architecture_of_registered(const std::string &kernel,
                                                        const InspectOptions &options,
                                                        std::vector<Diagnostic> &diagnostics);
@@ -100,9 +100,9 @@ PENSTOCK_EXPORT std::string architecture_of_text(const std::string &text, const 
                                                  const std::string &kernel,
                                                  std::vector<Diagnostic> &diagnostics);
 
-/// What became of each pipelined loop of a kernel, as predicted for an
-/// architecture ("sm_90a", "sm_100a", "x86"): schedule, versions, what bounds
-/// the interval, what a deeper pipeline would cost and gain.
+/// Explains the pipelined loops of a kernel for an architecture ("sm_90a", "sm_100a",
+/// "x86"): schedule, multi-buffering, what bounds the interval, cost and gain of a
+/// deeper pipeline.
 PENSTOCK_EXPORT std::string explain_registered(const std::string &kernel,
                                                const std::string &architecture,
                                                const InspectOptions &options,
@@ -111,8 +111,8 @@ PENSTOCK_EXPORT std::string explain_text(const std::string &text, const std::str
                                          const std::string &kernel, const std::string &architecture,
                                          std::vector<Diagnostic> &diagnostics);
 
-/// The predicted timeline of a pipelined loop: a Gantt chart as SVG and the
-/// same slices as a trace for Chrome and Perfetto.
+/// Predicted timeline of a pipelined loop, as an SVG Gantt chart and as a trace for Chrome
+/// and Perfetto.
 struct PredictedTrace {
   std::string loop; ///< "file:line"
   std::string svg;
@@ -125,7 +125,7 @@ PENSTOCK_EXPORT std::vector<PredictedTrace>
 trace_text(const std::string &text, const std::string &file, const std::string &kernel,
            const std::string &architecture, int iterations, std::vector<Diagnostic> &diagnostics);
 
-/// Bytes of one element, and its name in C++.
+/// Returns the size of one element in bytes, and its name in C++.
 PENSTOCK_EXPORT size_t bytes_of(Element element);
 PENSTOCK_EXPORT std::string name_of(Element element);
 

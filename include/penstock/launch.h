@@ -15,30 +15,30 @@
 
 namespace penstock {
 
-/// When asynchronous copies and products take effect on the CPU. A kernel whose
-/// waits are right gives the same results under all of them.
+/// Completion time of asynchronous copies and products on the CPU. A correctly
+/// synchronized kernel computes the same results with all of them.
 enum class Completion : uint8_t {
-  Eager,  ///< at once
+  Eager,  ///< immediately
   Latest, ///< as late as the waits allow
-  Random  ///< at any moment in between, chosen by the seed
+  Random  ///< at a random time in between, chosen by the seed
 };
 
 struct LaunchOptions {
   Completion completion = Completion::Eager;
   uint64_t seed = 0;
-  /// Threads to run blocks on; 0: as many as the machine has.
+  /// Number of CPU threads; 0: all hardware threads.
   int threads = 0;
-  /// Receives what the kernel prints; empty: standard output.
+  /// Receives output of `print`; empty: standard output.
   Callback<std::string_view> print = {};
-  /// On the emulator: a warp of each cluster, counted through its blocks, that runs only
-  /// when no other warp and no engine can; negative: none. A kernel whose
-  /// synchronization is right gives the same results.
+  /// Emulator only: warp of each cluster, counted through its blocks, that runs only when
+  /// no other warp and no engine can; negative: none. A correctly synchronized kernel
+  /// computes the same results.
   int starved_warp = -1;
 };
 
 namespace detail {
 
-/// One argument of a launch without its C++ type.
+/// Type-erased argument of a launch.
 struct Argument {
   bool tensor = false;
   Element element = Element::f32;

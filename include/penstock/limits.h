@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The same on all targets, so that what runs on one is not refused by another
-// for its size. A GPU's memory may be smaller still.
+// Limits are equal on all targets, so that a kernel is not refused by one of them for
+// its size. The memory of a GPU may be smaller.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_LIMITS_H
@@ -16,11 +16,10 @@
 
 namespace penstock::limits {
 
-/// Blocks of a launch: what a GPU can number.
+/// Maximum number of blocks of a launch, the limit of a GPU's grid.
 inline constexpr int64_t maxBlocks = (int64_t(1) << 31) - 1;
 
-/// Bytes of all tiles of a block: far above what a block has on a GPU, far below
-/// what a machine has.
+/// Maximum bytes of all tiles of a block.
 inline constexpr int64_t maxBlockBytes = int64_t(1) << 31;
 
 } // namespace penstock::limits

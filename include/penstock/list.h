@@ -1,12 +1,12 @@
-//===- list.h - A list that somebody else owns ------------------*- C++ -*-===//
+//===- list.h - Non-owning array reference ----------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What std::span is, without deciding between its constructors: that alone
-// took a fifth of the time that a user's compiler spends on these headers.
+// A replacement of std::span. Overload resolution of its constructors took a fifth of
+// the time to compile these headers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_LIST_H
@@ -22,7 +22,7 @@ public:
   constexpr List() = default;
   constexpr List(T *begin, size_t size) : first(begin), count(size) {}
   template <size_t N> constexpr List(T (&array)[N]) : first(array), count(N) {}
-  /// Anything that keeps its elements in a row: vectors, arrays, other lists.
+  /// Converts from contiguous containers: vectors, arrays, other lists.
   template <class C, class = decltype(static_cast<T *>(std::declval<C &>().data()))>
   constexpr List(C &&list) : first(list.data()), count(list.size()) {}
 

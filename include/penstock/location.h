@@ -1,4 +1,4 @@
-//===- location.h - Where in the user's source something was said -*- C++ -*-===//
+//===- location.h - Source locations of recorded calls ----------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,9 +20,9 @@ namespace penstock {
 struct Loc {
   const char *file = "";
   unsigned line = 0;
-  /// The recording whose block was called; 0 for what belongs to no block.
+  /// Recording whose block was called; 0: not a call on a block.
   unsigned recorder = 0;
-  /// As the compiler counts it: of the name that is called, or of its parenthesis.
+  /// Column of the called name or of its parenthesis, depending on the compiler.
   unsigned column = 0;
 };
 

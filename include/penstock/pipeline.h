@@ -1,14 +1,14 @@
-//===- pipeline.h - Rings of slots between roles ----------------*- C++ -*-===//
+//===- pipeline.h - Multi-buffered producer/consumer pipelines --*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An extra header over the public operations of hardware.h: read it, copy it,
-// change it. A ring has two barriers for each slot; where a role stands in the
-// ring is a state of its own, so that one role can have several, e.g. one for
-// what it reads and one that trails behind for what it gives back.
+// An extra header over the public operations of hardware.h: read it, copy it, change
+// it. A ring has a full and an empty barrier per slot. PipelineState is the position of
+// a role in the ring; a role may have several, e.g. one for reads and a later one for
+// releases.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_PIPELINE_H
@@ -18,8 +18,7 @@
 
 namespace penstock {
 
-/// Where a role stands in a ring: a slot, the phase of its barriers, and how many slots came
-/// before it.
+/// Position of a role in a ring: slot, phase of its barriers, and number of slots passed.
 class PipelineState {
 public:
   PipelineState(Block &block, int slots, detail::ScalarArg<int> first,
@@ -27,7 +26,7 @@ public:
       : b(block), stages(slots), index(block, first), phase(block, firstPhase),
         count(block, before) {}
 
-  /// The same slot; the two advance separately from here on.
+  /// Copies the state; both copies advance independently.
   PipelineState clone() const {
     return {b, stages, Scalar<int>(index), Scalar<unsigned>(phase), Scalar<int>(count)};
   }
@@ -44,9 +43,9 @@ public:
   Var<int> count;
 };
 
-/// Slots that one side fills and the other drains, each by one role that has one state. A slot
-/// is full after as many arrivals as there are \p producers, and empty again after as many as
-/// there are \p consumers: threads that arrive, copies by TMA, or commits of the tensor core.
+/// Ring between one producer role and one consumer role. A slot is full after \p producers
+/// arrivals and empty after \p consumers arrivals: of threads, TMA copies, or tensor core
+/// commits.
 class Pipeline {
 public:
   Pipeline(Block &block, int stages, int producers = 1, int consumers = 1, Loc at = here())
@@ -59,9 +58,9 @@ public:
   void producer_acquire(Loc at = here()) {
     b.mbarrier.wait(empty[producer.index], producer.phase, {}, at);
   }
-  /// What copies and products that fill the slot arrive on.
+  /// Barrier for copies and products that fill the slot.
   Barrier producer_barrier() { return full[producer.index]; }
-  /// Arrives for every thread of the scope, when it has written its part of the slot.
+  /// Arrives for every thread of the scope, after it has written its part of the slot.
   void producer_commit(Loc at = here()) { b.mbarrier.arrive(full[producer.index], {}, at); }
   void producer_advance() { producer.advance(); }
 
@@ -69,9 +68,9 @@ public:
   void consumer_acquire(Loc at = here()) {
     b.mbarrier.wait(full[consumer.index], consumer.phase, {}, at);
   }
-  /// What products that read the slot are committed to.
+  /// Barrier for commits of products that read the slot.
   Barrier consumer_barrier() { return empty[consumer.index]; }
-  /// Arrives for every thread of the scope, when it has read its part of the slot.
+  /// Arrives for every thread of the scope, after it has read its part of the slot.
   void consumer_release(Loc at = here()) { b.mbarrier.arrive(empty[consumer.index], {}, at); }
   void consumer_advance() { consumer.advance(); }
 
@@ -82,10 +81,10 @@ private:
   Barriers full, empty;
 };
 
-/// Slots that TMA fills and threads read.
+/// Ring that TMA fills and threads read.
 class TmaPipeline {
 public:
-  /// \p bytesOfSlot arrive for each slot; \p consumers threads give it back.
+  /// Each slot receives \p bytesOfSlot bytes and is released by \p consumers threads.
   TmaPipeline(Block &block, int slots, int64_t bytesOfSlot, int consumers, Loc at = here())
       : b(block), stages(slots), bytes(bytesOfSlot), full(block.mbarrier.alloc(slots, 1, at)),
         empty(block.mbarrier.alloc(slots, consumers, at)) {}
@@ -93,11 +92,11 @@ public:
   PipelineState producer_state() { return {b, stages, 0, mbarrier::producer_phase}; }
   PipelineState consumer_state() { return {b, stages, 0, mbarrier::consumer_phase}; }
 
-  /// Asks early whether the slot is free; hand the token to producer_acquire.
+  /// Non-blocking test for an empty slot; pass the token to producer_acquire.
   Bool producer_try_acquire(const PipelineState &state, Loc at = here()) {
     return b.mbarrier.try_wait(empty[state.index], state.phase, {}, at);
   }
-  /// Waits until the slot is free, and announces its bytes.
+  /// Waits until the slot is empty and expects its bytes.
   void producer_acquire(const PipelineState &state, Loc at = here()) {
     b.mbarrier.wait(empty[state.index], state.phase, {}, at);
     announce(state, at);
@@ -106,9 +105,9 @@ public:
     b.when(!token, [&] { b.mbarrier.wait(empty[state.index], state.phase, {}, at); }, at);
     announce(state, at);
   }
-  /// What copies into the slot arrive on.
+  /// Barrier for copies into the slot.
   Barrier producer_barrier(const PipelineState &state) { return full[state.index]; }
-  /// TMA commits by itself when its bytes arrive; here so that roles read alike.
+  /// No operation: TMA arrives by itself. For symmetry with other pipelines.
   void producer_commit(const PipelineState &) {}
 
   Bool consumer_try_wait(const PipelineState &state, Loc at = here()) {
@@ -120,9 +119,9 @@ public:
   void consumer_wait(const PipelineState &state, const Bool &token, Loc at = here()) {
     b.when(!token, [&] { b.mbarrier.wait(full[state.index], state.phase, {}, at); }, at);
   }
-  /// What a product of the tensor core that reads the slot is committed to.
+  /// Barrier for commits of products that read the slot.
   Barrier consumer_barrier(const PipelineState &state) { return empty[state.index]; }
-  /// Gives the slot back; every thread of the scope does, when it has read it.
+  /// Releases the slot for every thread of the scope, after it has read it.
   void consumer_release(const PipelineState &state, Loc at = here()) {
     b.mbarrier.arrive(empty[state.index], {}, at);
   }

@@ -6,11 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The classes that a user sees are thin and typed; each of their calls ends in
-// one of these functions, which know no C++ types and are the only ones that
-// the shared library exports for recording. Mistakes are not thrown: they are
-// collected and reported when the kernel has been recorded, and the result of a
-// wrong call is a value that silences what follows from it. Only a call on a
-// block whose recording is over has nobody to report to, and throws.
+// one of these functions, which do not depend on C++ types and are the only ones that
+// the shared library exports for recording. Errors are not thrown: they are
+// collected and reported after recording, and a wrong call returns a value that
+// suppresses errors caused by it. Only a call on a block whose recording is over throws.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_RECORD_H
@@ -26,8 +25,8 @@
 
 namespace penstock::detail {
 
-/// A value of the kernel being recorded: a scalar, an expression over a tile, a
-/// tile or a tensor. Empty if id is 0.
+/// Value of the kernel being recorded: a scalar, an expression over a tile, a tile or a
+/// tensor. Empty if id is 0.
 struct Ref {
   uint32_t recorder = 0;
   uint32_t id = 0;
@@ -82,7 +81,7 @@ PENSTOCK_EXPORT Ref literal(Element, double, Loc);
 PENSTOCK_EXPORT Ref unary(Op, Ref, Loc);
 PENSTOCK_EXPORT Ref binary(Op, bool isUnsigned, Ref, Ref, Loc);
 PENSTOCK_EXPORT Ref select(Ref condition, Ref then, Ref otherwise, Loc);
-/// \p isUnsigned speaks of the integer that is converted from or to.
+/// \p isUnsigned: the integer that is converted from or to is unsigned.
 PENSTOCK_EXPORT Ref convert(Ref, Element to, bool isUnsigned, Loc);
 PENSTOCK_EXPORT Ref bind(Ref, std::string_view name, Loc);
 /// The elements of a tile in an expression; dims[d] is the target's dimension
@@ -120,7 +119,7 @@ PENSTOCK_EXPORT void print(std::string_view text, Refs operands, Loc);
 PENSTOCK_EXPORT void require(Ref condition, std::string_view message, Loc);
 
 // The grid and scopes. An open scope is named by a token that closes it.
-/// A grid that is not swizzled; any other number was asked for by the user.
+/// Group of a grid without swizzle.
 inline constexpr int64_t noSwizzle = INT64_MIN;
 PENSTOCK_EXPORT void grid(Refs extents, int64_t swizzle, List<Ref>, Loc);
 struct LoopArguments {
@@ -141,7 +140,7 @@ PENSTOCK_EXPORT void openElse(Scope);
 PENSTOCK_EXPORT Scope openStatement(std::string_view name, Loc);
 PENSTOCK_EXPORT Scope openParallel(Ints extents, List<Ref> indices, Loc);
 PENSTOCK_EXPORT void close(Scope);
-/// Called when a scope's object dies: an open scope was left by force.
+/// Reports a scope that was left without being closed.
 PENSTOCK_EXPORT void abandon(Scope);
 
 } // namespace penstock::detail

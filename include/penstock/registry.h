@@ -1,4 +1,4 @@
-//===- registry.h - Kernels that tools can find -----------------*- C++ -*-===//
+//===- registry.h - Registration of kernels for tools -----------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -122,7 +122,7 @@ Registration registrationOf(const char *name, std::vector<Field> fields, Loc at)
   static_assert(::penstock::detail::formOf<KERNEL> !=                                              \
                     ::penstock::detail::KernelForm::TakesOtherTypes,                               \
                 PENSTOCK_PARAMETER_FORM);                                                          \
-  static_assert(::penstock::detail::formOf<KERNEL> != ::penstock::detail::KernelForm::IsNoKernel,  \
+  static_assert(::penstock::detail::formOf<KERNEL> != ::penstock::detail::KernelForm::NotAKernel,  \
                 PENSTOCK_KERNEL_FORM);                                                             \
   [[maybe_unused]] static const int penstock_registered_##KERNEL =                                 \
       ::penstock::detail::registerKernel(::penstock::detail::registrationOf<KERNEL>(               \

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A `Scalar<T>` is a value that the kernel computes; it is never assigned a
-// second time, because the recorded program would not follow. A `Var<T>` is
-// mutable and behaves like a C++ variable, in loops too.
+// A `Scalar<T>` is an immutable value of the kernel: a C++ assignment would not be
+// recorded. A `Var<T>` is mutable and behaves like a C++ variable, also in loops.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_SCALAR_H
@@ -32,7 +31,7 @@ inline constexpr bool isUnsigned = std::is_unsigned_v<T> && !std::is_same_v<T, b
 template <class From, class To>
 inline constexpr bool convertsUnsigned = isUnsigned<From> || (isFloating<From> && isUnsigned<To>);
 
-/// Numbers of the host that stand for a Scalar<T>: those of C++, and elements.
+/// Host values that convert to a Scalar<T>: C++ numbers and element types.
 template <class V, class T>
 inline constexpr bool isLiteralOf =
     (std::is_arithmetic_v<V> && (isFloating<T> || std::is_integral_v<V>)) ||
@@ -47,9 +46,8 @@ template <class T, class V> Ref literalOf(V value, Loc at) {
     return literal(ElementOf<T>::value, static_cast<int64_t>(value), at);
 }
 
-/// What converts to a Scalar<T> without being asked: integers to indices and to
-/// wider integers, and conditions to integers. Only one way, so that an
-/// expression of two types has one meaning.
+/// Implicit conversions: integers to indices and to wider integers, and conditions to
+/// integers. Never both ways, so that mixed expressions are unambiguous.
 template <class From, class To> constexpr bool widens() {
   if constexpr (std::is_same_v<From, To> || !isInteger<To>)
     return false;
@@ -62,7 +60,7 @@ template <class From, class To> constexpr bool widens() {
 }
 template <class From, class To> inline constexpr bool convertsTo = widens<From, To>();
 
-/// An operand of type T, with the place where it was written.
+/// Operand of type T with its source location.
 template <class T> struct ScalarArg {
   Ref ref;
   Loc at;
@@ -80,8 +78,8 @@ template <class T> struct ScalarArg {
   ScalarArg(const Var<U> &value, Loc at = here());
 };
 
-/// The element type of a value of the kernel; void for anything else. Scalars widen, values for
-/// each element do not.
+/// Element type of a value of the kernel; void for anything else. Scalars widen,
+/// elementwise values do not.
 template <class V> struct OperandOf {
   using type = void;
   static constexpr bool isScalar = false;
@@ -100,13 +98,13 @@ template <class From, class To> constexpr bool mustBeCast() {
            !(OperandOf<From>::isScalar && convertsTo<typename OperandOf<From>::type, To>);
 }
 
-/// What a value of another type says that stands for a T.
+/// Error for a value of another element type.
 #define PENSTOCK_NEEDS_CAST                                                                        \
-  PENSTOCK_MISTAKE("the value has another element type, which is not converted by itself; use "    \
-                   "cast<T>(x)")
+  PENSTOCK_MISUSE("the value has another element type, which is not converted implicitly; use "    \
+                  "cast<T>(x)")
 
-/// A parameter of type T, which explains what it does not take. Operators cannot have it: what
-/// one does not take, another may.
+/// Parameter of type T with errors for wrong types. Not for operators, which rely on overload
+/// resolution.
 template <class T> struct ScalarParameter : ScalarArg<T> {
   using ScalarArg<T>::ScalarArg;
   ScalarParameter(const ScalarArg<T> &argument) : ScalarArg<T>(argument) {}
@@ -131,13 +129,13 @@ template <class A, class B> constexpr bool differ() {
 template <class A, class B>
 concept Differ = differ<A, B>();
 
-/// What such an operator would give, so that nothing else is wrong.
+/// Result type of such an operator, to suppress further errors.
 template <class A, class B>
 using OneOf = std::conditional_t<std::is_same_v<typename OperandOf<A>::type, void>, B, A>;
 
 #define PENSTOCK_DIFFERENT_OPERANDS                                                                \
-  PENSTOCK_MISTAKE("the operands have different element types; convert one of them with "          \
-                   "cast<T>(x)")
+  PENSTOCK_MISUSE("the operands have different element types; convert one of them with "           \
+                  "cast<T>(x)")
 template <class A, class B>
   requires Differ<A, B>
 PENSTOCK_DIFFERENT_OPERANDS OneOf<A, B> operator+(const A &, const B &);
@@ -178,7 +176,7 @@ template <class A, class B>
   requires Differ<A, B>
 PENSTOCK_DIFFERENT_OPERANDS OneOf<A, B> max(const A &, const B &);
 
-/// Bool, as a name that is looked up only when it is complete.
+/// Bool as a dependent name, which is looked up when it is complete.
 template <class T> struct ConditionOf {
   using type = Scalar<bool>;
 };
@@ -213,10 +211,9 @@ public:
   friend Scalar<T> max(Arg a, Arg b) { return Scalar<T>(apply(Op::Max, a, b)); }
 };
 
-/// Conditions combine by logic, not by arithmetic. The functions are friends and
-/// nothing else, so that they do not compete with those of masks (tile.h). They
-/// take conditions by value, which fits better than C++'s own && of two bools; a
-/// condition knows where it was copied to, which is here.
+/// Logical operators of conditions. Hidden friends, so that they do not compete with
+/// those of masks (tile.h). They take conditions by value, which is a better match
+/// than the built-in && of two bools; the copy records the source location.
 template <class T> class ScalarLogic {
   using Arg = ScalarArg<T>;
   using Condition = typename ConditionOf<T>::type;
@@ -242,13 +239,13 @@ public:
 template <> class ScalarOps<bool> : public ScalarLogic<bool> {};
 
 #define PENSTOCK_NOT_ASSIGNED                                                                      \
-  PENSTOCK_MISTAKE("a scalar of the kernel does not change; make it a `Var<T>`, which does "       \
-                   "(`Var<int64_t>` for an Index)")
+  PENSTOCK_MISUSE("a scalar of the kernel is immutable; declare it as `Var<T>` "                   \
+                  "(`Var<int64_t>` for an Index)")
 #define PENSTOCK_NOT_A_BOOL                                                                        \
-  PENSTOCK_MISTAKE("a value of the kernel is not known while the kernel is recorded; use "         \
-                   "`b.when(condition, [&] {..})` for an `if`, `select(c, x, y)` for `c ? x : y`")
+  PENSTOCK_MISUSE("a value of the kernel is not known while the kernel is recorded; use "          \
+                  "`b.when(condition, [&] {..})` for an `if`, `select(c, x, y)` for `c ? x : y`")
 
-/// What looks like a change of a scalar.
+/// Errors for assignments to a scalar.
 template <class S> class Unchanging {
 public:
   template <class V> PENSTOCK_NOT_ASSIGNED S &operator+=(const V &);
@@ -264,8 +261,7 @@ public:
 
 } // namespace detail
 
-/// A value of the kernel. There is no assignment: a second value is a second
-/// C++ variable, and what changes from iteration to iteration is a Var.
+/// Immutable value of the kernel. Use a Var for loop-carried values.
 template <class T>
 class Scalar : public detail::ScalarOps<T>, public detail::Unchanging<Scalar<T>> {
   static_assert(detail::ElementOf<T>::known,
@@ -295,7 +291,7 @@ public:
   detail::Ref ref;
 };
 
-/// A condition of the kernel. It remembers where it was made or copied, for the
+/// Condition of the kernel. Stores the location where it was created or copied, for the
 /// operators that take it by value.
 template <>
 class Scalar<bool> : public detail::ScalarOps<bool>, public detail::Unchanging<Scalar<bool>> {
@@ -319,7 +315,7 @@ public:
   Loc at;
 };
 
-/// A mutable scalar: one element of storage of the block.
+/// Mutable scalar: one element of storage of the block.
 template <class T> class Var : public detail::ScalarOps<T> {
 public:
   using value_type = T;
@@ -344,7 +340,7 @@ private:
     detail::store(value, slot, {}, where);
     return *this;
   }
-  /// All at the line of the update, not of this header.
+  /// Records all operations at the line of the update.
   Var &update(detail::Op op, const detail::ScalarArg<T> &value) {
     detail::Ref old = detail::load(slot, {}, value.at);
     return set(detail::binary(op, detail::isUnsigned<T>, old, value.ref, value.at), value.at);
@@ -375,7 +371,7 @@ using IndexArg = ScalarParameter<index_t>;
 
 } // namespace detail
 
-/// Smallest integer not below a / b, for a >= 0 and b > 0.
+/// Rounds a / b up, for a >= 0 and b > 0.
 inline Index ceil_div(detail::IndexArg a, detail::IndexArg b) {
   return Index(detail::binary(detail::Op::CeilDiv, false, a.ref, b.ref, a.at));
 }
@@ -383,8 +379,8 @@ inline Index ceil_div(detail::IndexArg a, detail::IndexArg b) {
 struct DivMod {
   Index quotient, remainder;
 };
-/// Quotient and remainder by a value that is the same for the whole launch; the
-/// multiplier that replaces the division is computed once per launch.
+/// Quotient and remainder by a launch constant. The multiplier that replaces the division
+/// is computed once per launch.
 inline DivMod fast_divmod(detail::IndexArg a, detail::IndexArg b) {
   detail::Ref result[2];
   detail::divmod(a.ref, b.ref, result, a.at);

@@ -17,14 +17,14 @@ namespace penstock {
 template <class T> class Expr;
 template <class T, int R> class Tile;
 
-/// How elements are combined to one.
+/// Kinds of reductions.
 enum Reduction : uint8_t { Sum, Prod, Max, Min };
 
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 namespace detail {
 
-/// An operand of an elementwise expression, with the place it was written at.
+/// Operand of an elementwise expression with its source location.
 template <class T> struct ExprArg {
   Ref ref;
   Loc at;
@@ -53,7 +53,7 @@ template <class T> struct ExprConditionOf {
   using type = Expr<bool>;
 };
 
-/// Operators of expressions over tiles, found through their operands.
+/// Operators of expressions over tiles, found by argument-dependent lookup.
 template <class T> class ExprOps {
   using Arg = ExprArg<T>;
   using Condition = typename ExprConditionOf<T>::type;
@@ -78,7 +78,7 @@ public:
   friend Condition operator<=(Arg a, Arg b) { return Condition(apply(Op::Le, a, b)); }
   friend Condition operator>(Arg a, Arg b) { return Condition(apply(Op::Gt, a, b)); }
   friend Condition operator>=(Arg a, Arg b) { return Condition(apply(Op::Ge, a, b)); }
-  /// NaN if either operand is.
+  /// Propagates NaN.
   friend Expr<T> min(Arg a, Arg b) { return Expr<T>(apply(Op::Min, a, b)); }
   friend Expr<T> max(Arg a, Arg b) { return Expr<T>(apply(Op::Max, a, b)); }
   friend Expr<T> abs(Arg a) { return function(Op::Abs, a); }
@@ -94,11 +94,11 @@ public:
   friend Expr<T> cos(Arg a) { return function(Op::Cos, a); }
   friend Expr<T> floor(Arg a) { return function(Op::Floor, a); }
   friend Expr<T> ceil(Arg a) { return function(Op::Ceil, a); }
-  /// To the nearest integer, halves to even.
+  /// Rounds to the nearest integer, ties to even.
   friend Expr<T> round(Arg a) { return function(Op::Round, a); }
 };
 
-/// Masks combine by logic, not by arithmetic.
+/// Logical operators of masks.
 template <class T> class ExprLogic {
   using Arg = ExprArg<T>;
   using Condition = typename ExprConditionOf<T>::type;
@@ -129,7 +129,7 @@ using CommonElement = std::conditional_t<std::is_arithmetic_v<A>, typename Value
 
 } // namespace detail
 
-/// A value for each element of the tile that it will be assigned to.
+/// Elementwise expression: a value for each element of the destination tile.
 template <class T> class Expr : public detail::ExprOps<T> {
 public:
   using value_type = T;
@@ -137,8 +137,7 @@ public:
   detail::Ref ref;
 };
 
-/// A tile of the block, or a view of one. Copies of the object are the same
-/// tile.
+/// Tile of the block, or a view of one. Copies refer to the same tile.
 template <class T, int R> class Tile : public detail::ExprOps<T> {
 public:
   using value_type = T;
@@ -147,7 +146,7 @@ public:
   Tile() = default;
   explicit Tile(detail::Ref made) : ref(made) {}
 
-  /// Names the tile in messages; by default it has the variable's name.
+  /// Names the tile in messages; default: the name of the variable.
   const Tile &named(std::string_view text, Loc at = here()) const {
     detail::name(ref, text, at);
     return *this;
@@ -161,7 +160,7 @@ public:
   }
   int64_t bytes(Loc at = here()) const { return elements(at) * int64_t(sizeof(T)); }
 
-  /// The part at one index of the first dimension, e.g. one slot of a ring.
+  /// Slice at one index of the first dimension, e.g. one slot of a ring.
   Tile<T, R - 1> operator[](detail::IndexArg index) const
     requires(R > 1)
   {
@@ -177,7 +176,7 @@ public:
   detail::Ref ref;
 };
 
-/// A box of a tile: its shape is constant, its offsets may be values.
+/// Slice of a tile with a constant shape; offsets may be values.
 template <class T, int R>
 Tile<T, R> slice(const Tile<T, R> &tile, const std::type_identity_t<detail::IndexArg> (&offsets)[R],
                  const int64_t (&sizes)[R], Loc at = here()) {
@@ -187,22 +186,29 @@ Tile<T, R> slice(const Tile<T, R> &tile, const std::type_identity_t<detail::Inde
   return Tile<T, R>(detail::slice(tile.ref, refs, sizes, false, at));
 }
 
-/// The same tile with rows and columns exchanged.
+/// Transposed view of a tile.
 template <class T> Tile<T, 2> transposed(const Tile<T, 2> &tile, Loc at = here()) {
   return Tile<T, 2>(detail::transpose(tile.ref, at));
 }
 
-/// v[i] for every element (i, j): one value for each row.
-template <class T> Expr<T> rows(const Tile<T, 1> &v, Loc at = here()) {
+/// Broadcasts v over rows: v[i] for element (i, j).
+template <class T> Expr<T> broadcast_rows(const Tile<T, 1> &v, Loc at = here()) {
   static constexpr int64_t dims[] = {0};
   return Expr<T>(detail::elements(v.ref, dims, at));
 }
-/// v[j] for every element (i, j): one value for each column.
-template <class T> Expr<T> cols(const Tile<T, 1> &v, Loc at = here()) {
+/// Broadcasts v over columns: v[j] for element (i, j).
+template <class T> Expr<T> broadcast_cols(const Tile<T, 1> &v, Loc at = here()) {
   static constexpr int64_t dims[] = {1};
   return Expr<T>(detail::elements(v.ref, dims, at));
 }
-/// The element's own row and column, and its index along any dimension.
+/// Deprecated: broadcast_rows and broadcast_cols.
+template <class T> Expr<T> rows(const Tile<T, 1> &v, Loc at = here()) {
+  return broadcast_rows(v, at);
+}
+template <class T> Expr<T> cols(const Tile<T, 1> &v, Loc at = here()) {
+  return broadcast_cols(v, at);
+}
+/// Row, column, or index along a dimension of the current element.
 template <class T, int R> Expr<index_t> row(const Tile<T, R> &, Loc at = here()) {
   return Expr<index_t>(detail::elementIndex(0, at));
 }
@@ -214,14 +220,14 @@ template <class T, int R> Expr<index_t> index(const Tile<T, R> &, int dim, Loc a
   return Expr<index_t>(detail::elementIndex(dim, at));
 }
 
-/// Chooses for each element.
+/// Elementwise select.
 template <class A, class B, class T = detail::CommonElement<A, B>>
 Expr<T> where(detail::ExprArg<bool> condition, const A &then, const B &otherwise) {
   detail::ExprArg<T> a(then, condition.at), b(otherwise, condition.at);
   return Expr<T>(detail::select(condition.ref, a.ref, b.ref, condition.at));
 }
 
-/// Converts each element, as cast does for scalars.
+/// Converts each element; see cast of scalars.
 template <class To, class From> Expr<To> cast(const Expr<From> &value, Loc at = here()) {
   return Expr<To>(detail::convert(value.ref, detail::ElementOf<To>::value,
                                   detail::convertsUnsigned<From, To>, at));
@@ -247,25 +253,28 @@ ExprArg<T>::ExprArg(const Tile<T, R> &value, Loc where)
 
 enum class Access : uint8_t { In, Out, InOut };
 
-/// A place in a tensor: where a tile is copied from or to, or one element.
-template <class T, int R, Access A> struct Place {
+/// Slice of a tensor that starts at given offsets: source or destination of a tile copy, or one
+/// element.
+template <class T, int R, Access A> struct TensorSlice {
   detail::Ref tensor;
   std::array<detail::Ref, R> offsets;
   std::array<int64_t, R> dimensions = {};
   int count = 0;
 
-  /// The tensor's dimensions along which a tile of lower rank runs; by default
-  /// the last ones.
-  template <class... I> Place dims(I... d) const {
+  /// Selects the tensor's dimensions for a tile of lower rank; default: the last ones.
+  template <class... I> TensorSlice dims(I... d) const {
     static_assert(sizeof...(I) <= R, "dims() names dimensions of the tensor");
-    Place place = *this;
-    place.dimensions = {int64_t(d)...};
-    place.count = sizeof...(I);
-    return place;
+    TensorSlice result = *this;
+    result.dimensions = {int64_t(d)...};
+    result.count = sizeof...(I);
+    return result;
   }
 };
 
-/// A tensor argument of a kernel: memory of the caller's, with run-time sizes.
+/// Deprecated: TensorSlice.
+template <class T, int R, Access A> using Place = TensorSlice<T, R, A>;
+
+/// Tensor argument of a kernel: the caller's memory with run-time sizes.
 template <class T, int R, Access A> class Tensor {
   static_assert(detail::ElementOf<T>::known && !std::is_same_v<T, index_t>,
                 "this is not an element type of penstock/elements.h");
@@ -284,33 +293,33 @@ public:
   }
 
   using Arg = detail::IndexArg;
-  Place<T, R, A> at(Arg a) const
+  TensorSlice<T, R, A> at(Arg a) const
     requires(R == 1)
   {
     return {ref, {a.ref}};
   }
-  Place<T, R, A> at(Arg a, Arg b) const
+  TensorSlice<T, R, A> at(Arg a, Arg b) const
     requires(R == 2)
   {
     return {ref, {a.ref, b.ref}};
   }
-  Place<T, R, A> at(Arg a, Arg b, Arg c) const
+  TensorSlice<T, R, A> at(Arg a, Arg b, Arg c) const
     requires(R == 3)
   {
     return {ref, {a.ref, b.ref, c.ref}};
   }
-  Place<T, R, A> at(Arg a, Arg b, Arg c, Arg d) const
+  TensorSlice<T, R, A> at(Arg a, Arg b, Arg c, Arg d) const
     requires(R == 4)
   {
     return {ref, {a.ref, b.ref, c.ref, d.ref}};
   }
-  Place<T, R, A> at(Arg a, Arg b, Arg c, Arg d, Arg e) const
+  TensorSlice<T, R, A> at(Arg a, Arg b, Arg c, Arg d, Arg e) const
     requires(R == 5)
   {
     return {ref, {a.ref, b.ref, c.ref, d.ref, e.ref}};
   }
 
-  /// One element, as a scalar of the kernel.
+  /// Loads one element.
   Scalar<T> load(Arg a) const
     requires(R == 1)
   {
@@ -327,7 +336,7 @@ public:
     return element({a.ref, b.ref, c.ref}, a.at);
   }
 
-  /// In an expression: the element at indices that differ for each element.
+  /// Elementwise load at computed indices.
   using ExprIndex = detail::ExprArg<index_t>;
   Expr<T> gather(ExprIndex a) const
     requires(R == 1)
@@ -351,8 +360,8 @@ private:
   }
 };
 
-/// What a kernel only reads, only writes, or both. Different arguments do not
-/// share memory, which the launch checks.
+/// Tensors that a kernel reads, writes, or both. Arguments must not alias; the launch
+/// checks it.
 template <class T, int R> struct In : Tensor<T, R, Access::In> {
   using Tensor<T, R, Access::In>::Tensor;
 };

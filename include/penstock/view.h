@@ -1,4 +1,4 @@
-//===- view.h - Tensors of the caller's -------------------------*- C++ -*-===//
+//===- view.h - Views of the caller's tensors -------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,7 @@
 
 namespace penstock {
 
-/// Memory that somebody else owns, as a tensor. Sizes and strides are counted
-/// in elements.
+/// Non-owning tensor. Sizes and strides are in elements.
 template <class T, int R> struct TensorView {
   T *data = nullptr;
   std::array<int64_t, R> sizes = {};
@@ -24,22 +23,22 @@ template <class T, int R> struct TensorView {
   TensorView() = default;
   TensorView(T *first, std::array<int64_t, R> extents, std::array<int64_t, R> steps)
       : data(first), sizes(extents), strides(steps) {}
-  /// What may be written may also be read.
+  /// Converts a view of T to a view of const T.
   template <class U>
     requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
   TensorView(const TensorView<U, R> &other)
       : data(other.data), sizes(other.sizes), strides(other.strides) {}
   template <class U, int S>
     requires(S != R || !std::is_same_v<std::remove_const_t<U>, std::remove_const_t<T>>)
-  PENSTOCK_MISTAKE("the tensor's element type or rank is not that of the kernel's parameter")
+  PENSTOCK_MISUSE("the tensor's element type or rank is not that of the kernel's parameter")
   TensorView(const TensorView<U, S> &);
   template <class U>
     requires(std::is_same_v<U, const T>)
-  PENSTOCK_MISTAKE("the kernel writes this tensor: it must not be const")
+  PENSTOCK_MISUSE("the kernel writes this tensor: it must not be const")
   TensorView(const TensorView<U, R> &);
 };
 
-/// A contiguous tensor at \p data.
+/// Returns a view of a contiguous tensor at \p data.
 template <class T, size_t R> TensorView<T, int(R)> view(T *data, const int64_t (&sizes)[R]) {
   TensorView<T, int(R)> result{data, {}, {}};
   uint64_t stride = 1; // wraps if the sizes are absurd; the launch refuses them
@@ -51,14 +50,14 @@ template <class T, size_t R> TensorView<T, int(R)> view(T *data, const int64_t (
   return result;
 }
 
-/// The same for a container with data(), e.g. std::vector.
+/// Returns a view of a container with data(), e.g. std::vector.
 template <class C, size_t R>
   requires requires(C &c) { c.data(); }
 auto view(C &container, const int64_t (&sizes)[R]) {
   return view(container.data(), sizes);
 }
 
-/// A tensor with strides of its own; the last one must be 1.
+/// Returns a view with explicit strides; the last one must be 1.
 template <class T, size_t R>
 TensorView<T, int(R)> view(T *data, const int64_t (&sizes)[R], const int64_t (&strides)[R]) {
   TensorView<T, int(R)> result = view(data, sizes);

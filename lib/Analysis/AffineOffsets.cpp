@@ -25,7 +25,7 @@ std::optional<AffineOffset> penstock::sum(std::optional<AffineOffset> x,
 
 namespace {
 
-/// Beyond this, products are not followed: sums of them stay far from overflow.
+/// Beyond this, products are refused: sums of them stay far from overflow.
 constexpr int64_t maxFactor = int64_t(1) << 31;
 
 std::optional<AffineOffset> constant(int64_t value) {
@@ -51,8 +51,8 @@ std::optional<AffineOffset> scaled(std::optional<AffineOffset> x, int64_t factor
   return x;
 }
 
-std::optional<AffineOffset> follow(Value value, scf::ForOp loop, const KnownValues &known,
-                                   ValueRanges &ranges, unsigned depth) {
+std::optional<AffineOffset> affineForm(Value value, scf::ForOp loop, const KnownValues &known,
+                                       ValueRanges &ranges, unsigned depth) {
   if (depth > 32)
     return std::nullopt;
   if (value == loop.getInductionVar()) {
@@ -60,7 +60,7 @@ std::optional<AffineOffset> follow(Value value, scf::ForOp loop, const KnownValu
     if (!step)
       return std::nullopt;
     return sum(AffineOffset{*step, 0, {}},
-               follow(loop.getLowerBound(), loop, known, ranges, depth + 1));
+               affineForm(loop.getLowerBound(), loop, known, ranges, depth + 1));
   }
   if (auto number = getConstantIntValue(value))
     return constant(*number);
@@ -72,7 +72,7 @@ std::optional<AffineOffset> follow(Value value, scf::ForOp loop, const KnownValu
   if (!op)
     return std::nullopt;
   auto operand = [&](unsigned i) {
-    return follow(op->getOperand(i), loop, known, ranges, depth + 1);
+    return affineForm(op->getOperand(i), loop, known, ranges, depth + 1);
   };
   if (isa<tile::BindOp>(op))
     return operand(0);
@@ -104,5 +104,5 @@ std::optional<AffineOffset> penstock::affineOffset(OpFoldResult value, scf::ForO
                                                    const KnownValues &known, ValueRanges &ranges) {
   if (auto number = getConstantIntValue(value))
     return constant(*number);
-  return follow(cast<Value>(value), loop, known, ranges, 0);
+  return affineForm(cast<Value>(value), loop, known, ranges, 0);
 }

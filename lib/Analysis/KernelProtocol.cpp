@@ -21,28 +21,28 @@ public:
   ProtocolReport run();
 
 private:
-  bool follow(const Circumstances &circumstances);
+  bool simulate(const SizeAssignment &assignment);
   /// A loop with barriers that was never entered, if there is one.
   Operation *loopNotEntered();
   void decideForEveryNumber();
 
   func::FuncOp kernel;
   KernelTrace trace;
-  std::vector<sched::Protocol> followed;
+  std::vector<sched::Protocol> simulated;
   std::vector<Diagnostic> doubts; ///< that could not be resolved
   ProtocolReport report;
 };
 
 /// False if there is no point in going on.
-bool Check::follow(const Circumstances &circumstances) {
-  std::optional<sched::Protocol> protocol = trace.follow(circumstances);
+bool Check::simulate(const SizeAssignment &assignment) {
+  std::optional<sched::Protocol> protocol = trace.simulate(assignment);
   if (!protocol) {
-    report.lost = trace.lostAt();
+    report.unsupportedAt = trace.unsupportedAt();
     report.why = trace.reason();
     return false;
   }
-  report.findings = sched::followProtocol(*protocol, doubts.empty());
-  followed.push_back(std::move(*protocol));
+  report.findings = sched::simulateProtocol(*protocol, doubts.empty());
+  simulated.push_back(std::move(*protocol));
   // What may go wrong with few iterations does go wrong, and shows why, with more.
   if (!report.findings.empty() && report.findings.front().code == PhaseNotExact) {
     if (doubts.empty())
@@ -65,7 +65,7 @@ Operation *Check::loopNotEntered() {
 
 /// Where the lists have the shape of rings, the event graph answers.
 void Check::decideForEveryNumber() {
-  report.roles = sched::rolesOf(followed);
+  report.roles = sched::rolesOf(simulated);
   if (!report.roles)
     return;
   sched::RolesVerdict verdict = sched::checkRoles(*report.roles);
@@ -78,8 +78,8 @@ void Check::decideForEveryNumber() {
     report.everyNumber = true;
     return;
   }
-  // Phases that depend on the timing are no mistake in themselves. For numbers that
-  // were followed it is known that they do no harm.
+  // Phases that depend on the timing are no error in themselves. For numbers that
+  // were simulated it is known that they do no harm.
   int64_t from = 0;
   for (const auto &[name, value] : parity.reason.facts)
     if (name == "iterations")
@@ -91,26 +91,26 @@ void Check::decideForEveryNumber() {
 ProtocolReport Check::run() {
   KernelSizes sizes(kernel, trace);
   for (const KernelSizes::Choice &choice : sizes.choices()) {
-    if (!follow(choice.circumstances)) {
+    if (!simulate(choice.assignment)) {
       if (report.findings.empty())
         report.findings = std::move(doubts);
       return std::move(report);
     }
     report.iterations = std::max(report.iterations, choice.iterations);
-    report.rounds = std::max({report.rounds, choice.rounds, choice.circumstances.grants + 1});
+    report.rounds = std::max({report.rounds, choice.rounds, choice.assignment.grants + 1});
   }
   if (!doubts.empty()) {
     report.findings = std::move(doubts);
     return std::move(report);
   }
   report.allAllowed = !sizes.excluded();
-  if (followed.empty()) {
-    report.lost = kernel;
+  if (simulated.empty()) {
+    report.unsupportedAt = kernel;
     report.why = "its requirements exclude the sizes that were tried";
     return std::move(report);
   }
   if (Operation *loop = loopNotEntered()) {
-    report.lost = loop;
+    report.unsupportedAt = loop;
     report.why = "no sizes were found for which this loop runs";
     return std::move(report);
   }
@@ -130,11 +130,11 @@ std::optional<ProtocolReport> checkProtocol(func::FuncOp kernel) {
   return Check(kernel).run();
 }
 
-Diagnostic notFollowed(const ProtocolReport &report) {
+Diagnostic unsupportedWarning(const ProtocolReport &report) {
   Diagnostic d;
   d.severity = Severity::Warning;
-  d.code = ProtocolNotFollowed;
-  d.place = tile::placeOf(report.lost->getLoc());
+  d.code = ProtocolUnsupported;
+  d.location = tile::sourceLocationOf(report.unsupportedAt->getLoc());
   d.message = "not all of the barriers were checked: " + report.why;
   d.helps.push_back("barriers, phases and trip counts that follow from sizes of tensors are "
                     "checked here; the emulator checks the rest: `penstock check`");
@@ -142,9 +142,9 @@ Diagnostic notFollowed(const ProtocolReport &report) {
 }
 
 std::string describe(const ProtocolReport &report) {
-  if (report.lost) {
-    SourcePlace place = tile::placeOf(report.lost->getLoc());
-    return "not all of the barriers were checked: line " + std::to_string(place.line) + ": " +
+  if (report.unsupportedAt) {
+    SourceLocation location = tile::sourceLocationOf(report.unsupportedAt->getLoc());
+    return "not all of the barriers were checked: line " + std::to_string(location.line) + ": " +
            report.why + "; the emulator checks the rest";
   }
   std::string upTo = "0 to " + std::to_string(report.iterations) + " iterations";

@@ -20,8 +20,8 @@
 namespace penstock {
 
 struct ProtocolReport {
-  /// Where the kernel can no longer be followed, and why; null if it can.
-  mlir::Operation *lost = nullptr;
+  /// Where the kernel can no longer be simulated, and why; null if it can.
+  mlir::Operation *unsupportedAt = nullptr;
   std::string why;
   /// What was tried: iterations from 0 to this number.
   int64_t iterations = 0;
@@ -36,8 +36,8 @@ struct ProtocolReport {
 /// Follows an explicit kernel with barriers; no value if it has none.
 std::optional<ProtocolReport> checkProtocol(mlir::func::FuncOp kernel);
 
-/// The warning for a kernel that cannot be followed to its end.
-Diagnostic notFollowed(const ProtocolReport &report);
+/// The warning for a kernel that cannot be simulated to its end.
+Diagnostic unsupportedWarning(const ProtocolReport &report);
 
 /// What is known of a kernel without findings, as a sentence.
 std::string describe(const ProtocolReport &report);

@@ -1,4 +1,4 @@
-//===- KernelSizes.cpp - For which sizes a kernel is followed -------------===//
+//===- KernelSizes.cpp - For which sizes a kernel is simulated ------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -148,9 +148,9 @@ void KernelSizes::findRequirements() {
 }
 
 bool KernelSizes::holds(const Sizes &given) {
-  Circumstances circumstances;
-  circumstances.sizes = given;
-  scalars.begin(circumstances);
+  SizeAssignment assignment;
+  assignment.sizes = given;
+  scalars.begin(assignment);
   return llvm::all_of(requirements, [&](const Requirement &requirement) {
     bool known = llvm::all_of(requirement.sizes, [&](auto &name) { return given.contains(name); });
     return !known || scalars.compute(requirement.condition).value_or(1) != 0;
@@ -194,8 +194,8 @@ int64_t KernelSizes::trips(scf::ForOp loop, const Sizes &given) {
   for (Operation *op = loop->getParentOp(); op; op = op->getParentOp())
     if (auto outer = dyn_cast<scf::ForOp>(op))
       around.insert(around.begin(), outer);
-  Circumstances circumstances;
-  circumstances.sizes = given;
+  SizeAssignment assignment;
+  assignment.sizes = given;
   int64_t rounds = 0;
   auto count = [&](scf::ForOp one) {
     auto begin = scalars.compute(one.getLowerBound()), end = scalars.compute(one.getUpperBound()),
@@ -203,7 +203,7 @@ int64_t KernelSizes::trips(scf::ForOp loop, const Sizes &given) {
     return begin && end && step ? tripCount(*begin, *end, *step) : 0;
   };
   for (bool last : {false, true}) {
-    scalars.begin(circumstances);
+    scalars.begin(assignment);
     for (scf::ForOp outer : around) {
       auto begin = scalars.compute(outer.getLowerBound()), step = scalars.compute(outer.getStep());
       int64_t number = last ? std::max<int64_t>(count(outer), 1) - 1 : 0;
@@ -221,15 +221,15 @@ int64_t KernelSizes::trips(scf::ForOp loop, const Sizes &given) {
   return rounds;
 }
 
-/// There is no formula for them: the kernel is followed, with other loops kept short.
+/// There is no formula for them: the kernel is simulated, with other loops kept short.
 int64_t KernelSizes::tripsOfWhiles(const Group &group, const Sizes &given) {
-  Circumstances circumstances;
-  circumstances.sizes = given;
+  SizeAssignment assignment;
+  assignment.sizes = given;
   for (const Group &other : groups)
     for (const std::string &name : other.sizes)
-      circumstances.sizes.insert({name, KnownScalars::isCoordinate(name) ? 0 : 1});
+      assignment.sizes.insert({name, KnownScalars::isCoordinate(name) ? 0 : 1});
   int64_t most = 0;
-  trace.follow(circumstances); // as far as it goes
+  trace.simulate(assignment); // as far as it goes
   for (scf::WhileOp loop : group.whiles)
     most = std::max(most, trace.trips(loop));
   return most;
@@ -278,7 +278,7 @@ KernelSizes::Sizes KernelSizes::allLarge() const {
   Sizes given;
   for (const Group &group : groups)
     for (const std::string &name : group.sizes)
-      given[name] = Circumstances().elsewhere;
+      given[name] = SizeAssignment().defaultSize;
   return given;
 }
 
@@ -290,7 +290,8 @@ std::optional<KernelSizes::Variant> KernelSizes::variant(const Group &group, con
     if (name == mover)
       continue;
     if (largeOthers) // no larger than it must be, for messages
-      others[name] = sizeFor(trips, allLarge(), name, most, 0).value_or(Circumstances().elsewhere);
+      others[name] =
+          sizeFor(trips, allLarge(), name, most, 0).value_or(SizeAssignment().defaultSize);
     else // the first block, or one tile
       others[name] = KnownScalars::isCoordinate(name) ? 0 : 1;
   }
@@ -323,7 +324,7 @@ std::vector<KernelSizes::Variant> KernelSizes::variants(const Group &group, int6
       for (const std::string &mover : group.sizes)
         for (bool largeOthers : {true, false}) {
           if (largeOthers && !group.whiles.empty())
-            continue; // they would be followed for long
+            continue; // they would be simulated for long
           auto made = variant(group, trips, mover, largeOthers, exact, most);
           if (!made)
             continue;
@@ -346,10 +347,10 @@ std::vector<KernelSizes::Variant> KernelSizes::variants(const Group &group, int6
 void KernelSizes::add(const Sizes &sizes, ArrayRef<std::string> movers, int64_t iterations,
                       int64_t rounds) {
   Choice choice;
-  choice.circumstances.sizes = sizes;
+  choice.assignment.sizes = sizes;
   choice.iterations = iterations;
   choice.rounds = rounds;
-  if (!permit(choice.circumstances.sizes, movers)) {
+  if (!permit(choice.assignment.sizes, movers)) {
     leftOut = true;
     return;
   }
@@ -357,8 +358,7 @@ void KernelSizes::add(const Sizes &sizes, ArrayRef<std::string> movers, int64_t 
   int64_t grants = asksForWork ? mostRounds - 1 : 0;
   if (asksForWork && iterations == 1)
     grants = 2 * mostRounds - 1; // two rounds of two accumulators, and more
-  for (choice.circumstances.grants = 0; choice.circumstances.grants <= grants;
-       ++choice.circumstances.grants)
+  for (choice.assignment.grants = 0; choice.assignment.grants <= grants; ++choice.assignment.grants)
     chosen.push_back(choice);
 }
 
@@ -395,7 +395,7 @@ void KernelSizes::addAround(const Group &inner, ArrayRef<Variant> innerVariants,
           continue;
         for (const Variant &variant : innerVariants)
           for (int64_t i = 0; i <= most; ++i) {
-            // An empty loop comes last: a mistake shows more in one that is not.
+            // An empty loop comes last: an error shows more in one that is not.
             int64_t n = (i + 1) % (most + 1);
             const Sizes *innerSizes = variant.of(n);
             // All combinations of few rounds; more of them, for rings that advance once

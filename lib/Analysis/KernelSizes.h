@@ -1,4 +1,4 @@
-//===- KernelSizes.h - For which sizes a kernel is followed -----*- C++ -*-===//
+//===- KernelSizes.h - For which sizes a kernel is simulated ----*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ public:
   KernelSizes(mlir::func::FuncOp kernel, KernelTrace &trace);
 
   struct Choice {
-    Circumstances circumstances;
+    SizeAssignment assignment;
     int64_t iterations; ///< of the inner loops
     int64_t rounds;     ///< of the loops around them
   };

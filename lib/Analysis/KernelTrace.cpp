@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The kernel is run once for each crew of warps that execute the same code; in a
+// The kernel is run once for each role that execute the same code; in a
 // pair of blocks, for each block. Data is not computed: a branch on data is
-// followed only if it has nothing to do with barriers.
+// simulated only if it has nothing to do with barriers.
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/KernelTrace.h"
@@ -24,14 +24,14 @@ namespace penstock {
 
 using Kind = sched::ProtocolStep::Kind;
 
-/// Operations that a crew may execute; more than any kernel needs that uses each
+/// Operations that a warp role may execute; more than any kernel needs that uses each
 /// slot of its rings a few times.
 static constexpr int64_t mostOperations = 200000;
 
 /// Steps that all roles may take together; each takes a fraction of a microsecond.
 static constexpr size_t mostSteps = 20000;
 
-/// Iterations of a loop without barriers that are followed if they differ: as many as
+/// Iterations of a loop without barriers that are simulated if they differ: as many as
 /// a tile has rows, and more.
 static constexpr int64_t mostPlainIterations = 1024;
 
@@ -63,10 +63,10 @@ int64_t tripCount(int64_t begin, int64_t end, int64_t step) {
 KernelTrace::KernelTrace(func::FuncOp kernel)
     : kernel(kernel), pair(nv::isPaired(kernel.getBody().front().getTerminator())),
       ranks(nv::clusterSize(kernel)), scalars(kernel) {
-  findCrews();
+  findWarpRoles();
 }
 
-void KernelTrace::findCrews() {
+void KernelTrace::findWarpRoles() {
   int64_t warps = nv::scopeOf(kernel.getBody().front().getTerminator()).warps;
   std::set<int64_t> cuts = {0, warps};
   kernel.walk([&](nv::WarpsOp op) {
@@ -75,11 +75,11 @@ void KernelTrace::findCrews() {
   });
   for (int64_t rank = 0; rank < ranks; ++rank)
     for (auto cut = cuts.begin(); *cut < warps; ++cut)
-      crews.push_back({*cut, *std::next(cut) - *cut, rank});
+      warpRoles.push_back({*cut, *std::next(cut) - *cut, rank});
 }
 
-std::optional<sched::Protocol> KernelTrace::follow(const Circumstances &circumstances) {
-  now = circumstances;
+std::optional<sched::Protocol> KernelTrace::simulate(const SizeAssignment &assignment) {
+  now = assignment;
   protocol = {};
   sources.clear();
   tiles.clear();
@@ -88,12 +88,12 @@ std::optional<sched::Protocol> KernelTrace::follow(const Circumstances &circumst
   whileTrips.clear();
   numberBarriers();
   for (auto &[name, value] : now.sizes)
-    protocol.circumstances +=
-        (protocol.circumstances.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+    protocol.assignment +=
+        (protocol.assignment.empty() ? "" : ", ") + name + " = " + std::to_string(value);
   if (now.grants)
-    protocol.circumstances +=
-        (protocol.circumstances.empty() ? "" : ", ") + std::to_string(now.grants + 1) + " tiles";
-  for (const Crew &one : crews) {
+    protocol.assignment +=
+        (protocol.assignment.empty() ? "" : ", ") + std::to_string(now.grants + 1) + " tiles";
+  for (const WarpRole &one : warpRoles) {
     std::string name = one.warps == 1 ? "warp " + std::to_string(one.firstWarp)
                                       : "warps " + std::to_string(one.firstWarp) + " to " +
                                             std::to_string(one.firstWarp + one.warps - 1);
@@ -101,8 +101,8 @@ std::optional<sched::Protocol> KernelTrace::follow(const Circumstances &circumst
     protocol.roles.push_back({name});
   }
   size_t taken = 0;
-  for (auto [i, one] : llvm::enumerate(crews)) {
-    crew = one;
+  for (auto [i, one] : llvm::enumerate(warpRoles)) {
+    warpRole = one;
     steps = &protocol.roles[i].steps;
     scalars.begin(now);
     variables.clear();
@@ -115,7 +115,7 @@ std::optional<sched::Protocol> KernelTrace::follow(const Circumstances &circumst
       return std::nullopt;
     taken += steps->size();
     if (taken > mostSteps) {
-      lose(kernel, "its roles take more than " + std::to_string(mostSteps) + " steps");
+      refuse(kernel, "its roles take more than " + std::to_string(mostSteps) + " steps");
       return std::nullopt;
     }
   }
@@ -146,7 +146,7 @@ void KernelTrace::numberBarriers() {
     std::string label = tile::nameOf(alloc->getResult(0));
     if (!label.empty())
       return label;
-    unsigned line = tile::placeOf(alloc->getLoc()).line;
+    unsigned line = tile::sourceLocationOf(alloc->getLoc()).line;
     label = "barriers of line " + std::to_string(line);
     if (unsigned number = ++unnamed[line]; number > 1)
       label += " (" + std::to_string(number) + ")";
@@ -160,8 +160,8 @@ void KernelTrace::numberBarriers() {
   });
 }
 
-bool KernelTrace::lose(Operation *op, std::string reason) {
-  lost = op;
+bool KernelTrace::refuse(Operation *op, std::string reason) {
+  unsupported = op;
   why = std::move(reason);
   return false;
 }
@@ -186,14 +186,14 @@ bool KernelTrace::run(mlir::Block &block) {
 
 bool KernelTrace::run(Operation *op) {
   if (--budget < 0)
-    return lose(op, "it does not end within " + std::to_string(mostOperations) + " operations");
+    return refuse(op, "it does not end within " + std::to_string(mostOperations) + " operations");
   if (isa<arith::ArithDialect>(op->getDialect())) { // most of them are
     scalars.evaluate(op);
     return true;
   }
   if (auto warps = dyn_cast<nv::WarpsOp>(op)) {
     auto first = int64_t(warps.getFirst()), count = int64_t(warps.getCount());
-    bool inside = crew.firstWarp >= first && crew.firstWarp < first + count;
+    bool inside = warpRole.firstWarp >= first && warpRole.firstWarp < first + count;
     return !inside || run(warps.getBody().front());
   }
   if (auto elect = dyn_cast<nv::ElectOp>(op))
@@ -205,7 +205,7 @@ bool KernelTrace::run(Operation *op) {
   if (auto condition = dyn_cast<scf::IfOp>(op))
     return runIf(condition);
   if (auto rank = dyn_cast<nv::ClusterRankOp>(op)) {
-    scalars.set(rank->getResult(0), crew.rank);
+    scalars.set(rank->getResult(0), warpRole.rank);
     return true;
   }
   if (isa<nv::NVDialect>(op->getDialect()))
@@ -213,7 +213,7 @@ bool KernelTrace::run(Operation *op) {
   if (isa<tile::TileDialect>(op->getDialect()) && !isa<tile::GridOp>(op))
     return runTileOp(op);
   if (op->getNumRegions() && concernsBarriers(op))
-    return lose(op, "`" + op->getName().getStringRef().str() + "` holds barriers");
+    return refuse(op, "`" + op->getName().getStringRef().str() + "` holds barriers");
   scalars.evaluate(op);
   return true;
 }
@@ -234,7 +234,7 @@ bool KernelTrace::runFor(scf::ForOp loop) {
   auto carried = valuesOf(loop.getInitArgs());
   if (!begin || !end || !step || *step <= 0) {
     if (concerned)
-      return lose(loop, "how often this loop runs depends on data");
+      return refuse(loop, "how often this loop runs depends on data");
     // Once, as something that may happen.
     llvm::SaveAndRestore maybe(uncertain, true);
     carried.assign(carried.size(), std::nullopt);
@@ -248,8 +248,8 @@ bool KernelTrace::runFor(scf::ForOp loop) {
   bool repeats = !concerned && !iterationsDiffer(loop);
   int64_t count = tripCount(*begin, *end, *step);
   if (!concerned && !repeats && count > mostPlainIterations)
-    return lose(loop, "it touches other parts of tiles in each of more than " +
-                          std::to_string(mostPlainIterations) + " iterations");
+    return refuse(loop, "it touches other parts of tiles in each of more than " +
+                            std::to_string(mostPlainIterations) + " iterations");
   std::set<std::vector<int64_t>> touched;
   // A loop whose length is known is no more than what it does, written shorter.
   bool counts = concerned && !hasKnownLength(loop);
@@ -293,7 +293,7 @@ bool KernelTrace::runWhile(scf::WhileOp loop) {
     auto condition = loop.getConditionOp();
     auto goesOn = scalars.get(condition.getCondition());
     if (!goesOn)
-      return lose(loop, "how often this loop runs depends on data");
+      return refuse(loop, "how often this loop runs depends on data");
     carried = valuesOf(condition.getArgs());
     if (!*goesOn)
       break;
@@ -313,7 +313,7 @@ bool KernelTrace::runWhile(scf::WhileOp loop) {
 bool KernelTrace::runIf(scf::IfOp op) {
   auto taken = scalars.get(op.getCondition());
   if (!taken && concernsBarriers(op))
-    return lose(op, "whether this is done depends on data");
+    return refuse(op, "whether this is done depends on data");
   for (bool side : {true, false}) {
     Region &region = side ? op.getThenRegion() : op.getElseRegion();
     if (region.empty() || (taken && (*taken != 0) != side))
@@ -333,7 +333,9 @@ bool KernelTrace::runIf(scf::IfOp op) {
 // Names
 //===----------------------------------------------------------------------===//
 
-bool KernelTrace::leads(Operation *op) const { return nv::scopeOf(op).firstWarp == crew.firstWarp; }
+bool KernelTrace::leads(Operation *op) const {
+  return nv::scopeOf(op).firstWarp == warpRole.firstWarp;
+}
 
 std::string KernelTrace::ofBlock(int64_t rank) const {
   return ranks > 1 ? " of block " + std::to_string(rank) : "";
@@ -342,7 +344,8 @@ std::string KernelTrace::ofBlock(int64_t rank) const {
 unsigned KernelTrace::sourceOf(Operation *op) {
   auto [found, isNew] = sources.try_emplace(op, unsigned(protocol.sources.size()));
   if (isNew)
-    protocol.sources.push_back({op->getName().stripDialect().str(), tile::placeOf(op->getLoc())});
+    protocol.sources.push_back(
+        {op->getName().stripDialect().str(), tile::sourceLocationOf(op->getLoc())});
   return found->second;
 }
 
@@ -360,12 +363,12 @@ unsigned KernelTrace::tileOf(Value root, int64_t rank) {
 unsigned KernelTrace::syncOf(Operation *op) {
   nv::ThreadScope scope = nv::scopeOf(op);
   bool all = isa<nv::ClusterSyncOp>(op);
-  int64_t rank = all ? -1 : crew.rank;
+  int64_t rank = all ? -1 : warpRole.rank;
   auto [found, isNew] =
       syncs.try_emplace({scope.firstWarp, scope.warps, rank}, unsigned(protocol.syncs.size()));
   if (isNew) {
     protocol.syncs.emplace_back();
-    for (auto [i, one] : llvm::enumerate(crews))
+    for (auto [i, one] : llvm::enumerate(warpRoles))
       if ((all || one.rank == rank) && one.firstWarp >= scope.firstWarp &&
           one.firstWarp < scope.firstWarp + scope.warps)
         protocol.syncs.back().push_back(unsigned(i));
@@ -379,7 +382,7 @@ int64_t KernelTrace::scopeOf(Operation *op) {
     return -1;
   return scopes.try_emplace({scope.firstWarp, scope.warps}, int64_t(scopes.size())).first->second *
              ranks +
-         crew.rank;
+         warpRole.rank;
 }
 
 std::optional<unsigned> KernelTrace::barrierOf(Value barriers, Value index, int64_t rank) {

@@ -24,10 +24,10 @@
 namespace penstock {
 
 /// What the scalars of a kernel depend on.
-struct Circumstances {
-  /// Of tensors, others are `elsewhere`; and coordinates of the block, others are 0.
+struct SizeAssignment {
+  /// Of tensors, others are `defaultSize`; and coordinates of the block, others are 0.
   std::map<std::string, int64_t> sizes;
-  int64_t elsewhere = 4096;
+  int64_t defaultSize = 4096;
   int64_t grants = 0; ///< how often work is granted by cluster launch control
 };
 
@@ -36,7 +36,7 @@ class KnownScalars {
 public:
   explicit KnownScalars(mlir::func::FuncOp kernel);
 
-  void begin(const Circumstances &circumstances);
+  void begin(const SizeAssignment &assignment);
   /// The name of the size, by the kernel's signature.
   std::string sizeName(mlir::BlockArgument tensor, int64_t dim) const;
   /// The name of a coordinate of the block, which counts as a size.
@@ -60,7 +60,7 @@ private:
   interpreter::Frame frame;
   llvm::DenseSet<mlir::Value> known;
   llvm::DenseMap<mlir::Operation *, bool> pure; ///< operations that can be computed
-  Circumstances circumstances;
+  SizeAssignment assignment;
 };
 
 /// Whether the operation, or one inside of it, concerns barriers.
@@ -79,25 +79,25 @@ class KernelTrace {
 public:
   explicit KernelTrace(mlir::func::FuncOp kernel);
 
-  /// No value if the kernel cannot be followed.
-  std::optional<sched::Protocol> follow(const Circumstances &circumstances);
+  /// No value if the kernel cannot be simulated.
+  std::optional<sched::Protocol> simulate(const SizeAssignment &assignment);
 
-  mlir::Operation *lostAt() const { return lost; }
+  mlir::Operation *unsupportedAt() const { return unsupported; }
   const std::string &reason() const { return why; }
-  /// Whether an iteration of the loop was followed for some sizes.
+  /// Whether an iteration of the loop was simulated for some sizes.
   bool entered(mlir::Operation *loop) const { return enteredLoops.contains(loop); }
-  /// The most iterations of a `while` that some role followed last.
+  /// The most iterations of a `while` that some role simulated last.
   int64_t trips(mlir::scf::WhileOp loop) const { return whileTrips.lookup(loop); }
   /// Loops with barriers stand inside of each other.
   bool nested() const { return nestedLoops; }
 
 private:
   /// Warps that execute the same code, in one of the blocks of a cluster.
-  struct Crew {
+  struct WarpRole {
     int64_t firstWarp, warps, rank;
   };
 
-  void findCrews();
+  void findWarpRoles();
   void numberBarriers();
   void addBarriers(mlir::Value barriers, llvm::StringRef label, llvm::ArrayRef<int64_t> counts);
   bool concernsBarriers(mlir::Operation *op);
@@ -111,11 +111,11 @@ private:
   bool runBarrierOp(mlir::Operation *op);
   bool runTileOp(mlir::Operation *op);
   bool runVariable(mlir::Operation *op);
-  bool lose(mlir::Operation *op, std::string reason);
+  bool refuse(mlir::Operation *op, std::string reason);
   void assign(mlir::ValueRange to, llvm::ArrayRef<std::optional<int64_t>> values);
   llvm::SmallVector<std::optional<int64_t>> valuesOf(mlir::ValueRange values) const;
 
-  /// Whether this crew has the thread that acts for the scope.
+  /// Whether this warp role has the thread that acts for the scope.
   bool leads(mlir::Operation *op) const;
   sched::ProtocolStep &step(sched::ProtocolStep::Kind kind, mlir::Operation *op);
   std::optional<unsigned> barrierOf(mlir::Value barriers, mlir::Value index, int64_t rank);
@@ -138,7 +138,7 @@ private:
   bool pair;     ///< two blocks multiply as one
   int64_t ranks; ///< blocks of the cluster
   KnownScalars scalars;
-  std::vector<Crew> crews;
+  std::vector<WarpRole> warpRoles;
 
   sched::Protocol protocol;
   llvm::DenseSet<mlir::Operation *> enteredLoops;
@@ -152,13 +152,13 @@ private:
   std::map<std::tuple<int64_t, int64_t, int64_t>, unsigned> syncs;
   std::map<std::pair<int64_t, int64_t>, int64_t> scopes;
 
-  Crew crew = {};
+  WarpRole warpRole = {};
   std::vector<sched::ProtocolStep> *steps = nullptr;
   int64_t loopDepth = 0, iteration = -1, answers = 0, budget = 0;
   bool uncertain = false; ///< inside of a branch that may not be taken
   bool nestedLoops = false;
-  Circumstances now;
-  mlir::Operation *lost = nullptr;
+  SizeAssignment now;
+  mlir::Operation *unsupported = nullptr;
   std::string why;
 };
 

@@ -20,8 +20,8 @@ KnownScalars::KnownScalars(func::FuncOp kernel) : launch(options), frame(launch)
         names[i] = argument.tensor ? argument.sizes : std::vector{argument.name};
 }
 
-void KnownScalars::begin(const Circumstances &given) {
-  circumstances = given;
+void KnownScalars::begin(const SizeAssignment &given) {
+  assignment = given;
   known.clear();
 }
 
@@ -48,8 +48,8 @@ bool KnownScalars::isCoordinate(StringRef name) { return name.starts_with("block
 void KnownScalars::evaluate(Operation *op) {
   if (isa<tile::GridOp>(op)) {
     for (OpResult coordinate : op->getResults()) {
-      auto found = circumstances.sizes.find(coordinateName(coordinate.getResultNumber()));
-      set(coordinate, found == circumstances.sizes.end() ? 0 : found->second);
+      auto found = assignment.sizes.find(coordinateName(coordinate.getResultNumber()));
+      set(coordinate, found == assignment.sizes.end() ? 0 : found->second);
     }
     return;
   }
@@ -66,9 +66,8 @@ void KnownScalars::evaluate(Operation *op) {
       return set(result, type.getDimSize(unsigned(*index)));
     if (!index || !argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
       return set(result, std::nullopt);
-    auto found = circumstances.sizes.find(sizeName(argument, *index));
-    return set(result,
-               found == circumstances.sizes.end() ? circumstances.elsewhere : found->second);
+    auto found = assignment.sizes.find(sizeName(argument, *index));
+    return set(result, found == assignment.sizes.end() ? assignment.defaultSize : found->second);
   }
   auto [computable, isNew] = pure.try_emplace(op, false);
   if (isNew)

@@ -239,7 +239,7 @@ sched::Region LoopAccesses::regionOf(const Access &access, bool write, MemRefTyp
   return region;
 }
 
-/// Whether an access is at a place that nobody knows.
+/// Whether an access is at an unknown offset.
 bool LoopAccesses::isAnywhere(const Access &access, ArrayRef<Invariants> common) {
   return llvm::any_of(llvm::zip(access.box, common), [](auto pair) {
     auto &[extent, invariants] = pair;
@@ -262,7 +262,7 @@ static std::vector<sched::Region> seenBy(sched::Region region, bool isAnywhere, 
                                          const std::vector<sched::Region> &written) {
   if (written.empty())
     return {region};
-  // Of a read whose place is not known, no part can be taken away.
+  // Of a read at an unknown offset, no part can be taken away.
   sched::Region box = asBox(region, type);
   if (isAnywhere)
     return sched::covered(box, written) ? std::vector<sched::Region>() : std::vector{region};

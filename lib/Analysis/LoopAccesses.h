@@ -36,7 +36,7 @@ public:
   void addBefore(sched::StatementId wait, tile::TileAccessOpInterface op, bool sameIteration,
                  llvm::function_ref<std::optional<sched::BufferId>(mlir::Value)> bufferOf);
 
-  /// Compares the places of all accesses to a buffer, and gives the problem's
+  /// Compares the offsets of all accesses to a buffer, and gives the problem's
   /// statements their regions. \p buffers holds the roots by number.
   void finish(sched::Problem &problem, llvm::ArrayRef<mlir::Value> buffers) const;
 
@@ -49,7 +49,7 @@ private:
     std::optional<AffineOffset> begin;
     int64_t length = -1;
 
-    /// Whether its place is known relative to these.
+    /// Whether its offset is known relative to these.
     bool comparesWith(const Invariants &invariants) const {
       return begin && length >= 0 && begin->invariants == invariants;
     }

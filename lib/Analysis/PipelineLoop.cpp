@@ -62,7 +62,7 @@ public:
 
   PipelineLoop run() {
     scf::ForOp loop = result.loop;
-    result.problem.place = tile::placeOf(loop.getLoc());
+    result.problem.location = tile::sourceLocationOf(loop.getLoc());
     findWritten(*loop.getBody());
     collect(*loop.getBody(), {});
     readAnnotations();
@@ -256,7 +256,7 @@ private:
     to.name = nameOf(from.op);
     if (unsigned uses = ++statementNames[to.name]; uses > 1)
       to.name += " (" + std::to_string(uses) + ")";
-    to.place = tile::placeOf(from.op->getLoc());
+    to.location = tile::sourceLocationOf(from.op->getLoc());
     for (Value condition : from.conditions)
       addCondition(condition, to.guard);
     if (onlyCopiesTensors(from.op))
@@ -308,7 +308,7 @@ private:
     }
     sched::Literal literal{conditionName(positive), negated};
     // A statement under a condition and its opposite never runs, but that is no
-    // mistake: such a condition just says nothing of others.
+    // error: such a condition just says nothing of others.
     if (llvm::is_contained(guard, sched::Literal{literal.condition, !negated}))
       literal = {literal.condition + ".again", false};
     if (!llvm::is_contained(guard, literal))
@@ -366,7 +366,7 @@ private:
     // Two helpers may call their tiles the same.
     if (unsigned uses = ++bufferNames[buffer.name]; uses > 1)
       buffer.name += " (" + std::to_string(uses) + ")";
-    buffer.place = tile::placeOf(root.getLoc());
+    buffer.location = tile::sourceLocationOf(root.getLoc());
     if (tile::isGlobal(root)) {
       buffer.space = sched::Space::Global;
       buffer.versioning = sched::Buffer::Versioning::Fixed;
@@ -485,8 +485,8 @@ private:
         llvm::erase_if(users, [&](sched::StatementId user) { return user <= id; });
       }
     for (auto [bind, before] : named)
-      result.namedScalars.push_back(
-          {bind.getLabel().str(), tile::placeOf(bind.getLoc()), before, usersOf(bind.getResult())});
+      result.namedScalars.push_back({bind.getLabel().str(), tile::sourceLocationOf(bind.getLoc()),
+                                     before, usersOf(bind.getResult())});
   }
 
   void readAnnotations() {
@@ -543,10 +543,11 @@ sched::PipelinedLoop penstock::resolveSchedule(const PipelineLoop &loop) {
         return;
       penstock::Diagnostic d;
       d.code = AsyncInStatement;
-      d.place = tile::placeOf(op->getLoc());
+      d.location = tile::sourceLocationOf(op->getLoc());
       d.message = "`" + op.getAsyncName().str() +
                   "` may still be under way when this statement of a pipelined loop has ended";
-      d.notes.push_back({tile::placeOf(statement.op->getLoc()), "this is the statement", ""});
+      d.notes.push_back(
+          {tile::sourceLocationOf(statement.op->getLoc()), "this is the statement", ""});
       d.helps.push_back("wait for it at the end of the statement, or make it a statement of the "
                         "loop");
       result.diagnostics.push_back(std::move(d));

@@ -11,7 +11,7 @@
 //
 // - A scalar is replayable if it is computed without effects from the loop's
 //   index, from values defined outside, from other replayable scalars or from
-//   elements of buffers that the body does not write. It has no place in a
+//   elements of buffers that the body does not write. It has no slot in a
 //   schedule: whoever uses it computes it for its own iteration.
 // - A scalar read from what the body writes, or given by an atomic, is a
 //   statement. If it has no name and only the statement right behind it uses it, a
@@ -58,7 +58,7 @@ struct PipelineLoop {
 PipelineLoop analyzeLoop(mlir::scf::ForOp loop);
 
 /// Checks or infers the loop's schedule: what sched::resolve does, after the
-/// mistakes that no schedule can cure.
+/// errors that no schedule can cure.
 sched::PipelinedLoop resolveSchedule(const PipelineLoop &loop);
 
 } // namespace penstock

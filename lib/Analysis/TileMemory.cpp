@@ -73,7 +73,7 @@ std::vector<penstock::Diagnostic> penstock::checkTileMemory(func::FuncOp kernel,
       continue;
     penstock::Diagnostic d;
     d.code = MemoryLimit;
-    d.place = tile::placeOf(largest.second->getLoc());
+    d.location = tile::sourceLocationOf(largest.second->getLoc());
     std::string kind =
         architecture.limits.tileBytes ? "" : sched::spaceName(space) + std::string(" ");
     d.message = "the tiles of `" + kernel.getName().str() + "` need " +

@@ -31,7 +31,7 @@ bool KernelTrace::withBarrier(Kind kind, Operation *op, Value barriers, Value in
                               llvm::function_ref<void(sched::ProtocolStep &)> fill) {
   auto barrier = barrierOf(barriers, index, rank);
   if (!barrier)
-    return lose(op, "which barrier this is depends on data");
+    return refuse(op, "which barrier this is depends on data");
   sched::ProtocolStep &made = step(kind, op);
   made.barrier = *barrier;
   if (fill)
@@ -45,7 +45,7 @@ bool KernelTrace::forBlocks(Operation *op, Value mask, int64_t own,
     return act(own);
   auto blocks = scalars.get(mask);
   if (!blocks)
-    return lose(op, "which blocks this is for depends on data");
+    return refuse(op, "which blocks this is for depends on data");
   for (int64_t rank = 0; rank < ranks; ++rank)
     if ((*blocks >> rank & 1) && !act(rank))
       return false;
@@ -58,7 +58,7 @@ static int64_t bytesOf(Value tile) {
 }
 
 bool KernelTrace::runBarrierOp(Operation *op) {
-  int64_t own = crew.rank;
+  int64_t own = warpRole.rank;
   auto group = [&](Queue queue, bool leaderOnly, std::optional<int64_t> pending = {}) {
     if (leaderOnly && !leads(op))
       return true;
@@ -70,7 +70,7 @@ bool KernelTrace::runBarrierOp(Operation *op) {
   auto wait = [&](Value barriers, Value index, Value phase, bool relaxed) {
     auto parity = scalars.get(phase);
     if (!parity)
-      return lose(op, "for which phase this waits depends on data");
+      return refuse(op, "for which phase this waits depends on data");
     return withBarrier(Kind::Wait, op, barriers, index, own, [&](sched::ProtocolStep &made) {
       made.parity = *parity & 1;
       made.relaxed = relaxed;
@@ -83,19 +83,19 @@ bool KernelTrace::runBarrierOp(Operation *op) {
         return true;
       })
       .Case([&](nv::ArriveOp arrive) {
-        int64_t threads = nv::scopeOf(op).oneThread ? 1 : crew.warps * nv::warpSize;
+        int64_t threads = nv::scopeOf(op).oneThread ? 1 : warpRole.warps * nv::warpSize;
         int64_t bytes = 0;
         if (Value announced = arrive.getBytes()) {
           auto value = scalars.get(announced);
           if (!value)
-            return lose(op, "how many bytes are announced depends on data");
+            return refuse(op, "how many bytes are announced depends on data");
           bytes = *value * threads;
         }
         int64_t rank = own;
         if (Value cta = arrive.getCta()) {
           auto value = scalars.get(cta);
           if (!value || *value < 0 || *value >= ranks)
-            return lose(op, "at which block this arrives depends on data");
+            return refuse(op, "at which block this arrives depends on data");
           rank = *value;
         }
         return withBarrier(Kind::Arrive, op, arrive.getBarriers(), arrive.getIndex(), rank,
@@ -157,7 +157,8 @@ bool KernelTrace::runBarrierOp(Operation *op) {
         return withBarrier(Kind::Commit, op, arrive.getBarriers(), arrive.getIndex(), own,
                            [&](sched::ProtocolStep &made) {
                              made.queue = Queue::AsyncCopy;
-                             made.count = nv::scopeOf(op).oneThread ? 1 : crew.warps * nv::warpSize;
+                             made.count =
+                                 nv::scopeOf(op).oneThread ? 1 : warpRole.warps * nv::warpSize;
                            });
       })
       .Case([&](nv::AsyncCommitOp) { return group(Queue::AsyncCopy, false); })
@@ -218,7 +219,7 @@ bool KernelTrace::runBarrierOp(Operation *op) {
         unsigned barrier = arrays.lookup({op->getOperand(0), own});
         sched::ProtocolStep &came = step(Kind::Arrive, op);
         came.barrier = barrier;
-        came.count = crew.warps * nv::warpSize;
+        came.count = warpRole.warps * nv::warpSize;
         if (isa<nv::NamedBarrierArriveOp>(op))
           return true;
         sched::ProtocolStep &opened = step(Kind::Wait, op);
@@ -234,7 +235,7 @@ bool KernelTrace::runBarrierOp(Operation *op) {
             nv::ProxyFenceOp, nv::RegistersRequestOp, nv::RegistersReleaseOp, nv::EndOp>(
           [&](auto) { return true; })
       .Default([&](Operation *) {
-        return lose(op, "`" + op->getName().stripDialect().str() + "` is not modelled");
+        return refuse(op, "`" + op->getName().stripDialect().str() + "` is not modeled");
       });
 }
 

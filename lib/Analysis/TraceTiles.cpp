@@ -162,7 +162,7 @@ bool KernelTrace::runTileOp(Operation *op) {
     for (const tile::TileAccess &one : list)
       for (bool write : {false, true})
         if (write ? one.writes : one.reads)
-          access(to, one.memref, write, crew.rank, scopeOf(op));
+          access(to, one.memref, write, warpRole.rank, scopeOf(op));
     if (to.accesses.empty())
       steps->pop_back();
   }

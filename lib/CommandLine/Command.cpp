@@ -87,7 +87,7 @@ Command &Command::choice(std::string name, std::vector<std::string> choices, std
 }
 
 Command &Command::format(std::string &to, std::vector<std::string> formats) {
-  choice("format", std::move(formats), "of what is printed", to);
+  choice("format", std::move(formats), "output format", to);
   OptionSpec json{"json", 0, "", "the same as --format json"};
   json.read = [&to](const std::string &) {
     to = "json";

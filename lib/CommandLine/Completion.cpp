@@ -47,7 +47,7 @@ std::string bashValue(const OptionSpec &spec) {
   case Complete::Files:
     return "files=1";
   case Complete::Kernels:
-    return "words=$(\"${COMP_WORDS[0]}\" list \"${place[0]}\" 2>/dev/null | "
+    return "words=$(\"${COMP_WORDS[0]}\" list \"${positional[0]}\" 2>/dev/null | "
            "sed -n 's/^\\([^ ]\\{1,\\}\\)  .*/\\1/p')";
   case Complete::Nothing:
     break;
@@ -63,13 +63,13 @@ std::string bashCommand(const Command &command) {
     if (!option.value.empty())
       withValue += (withValue.empty() ? "--" : "|--") + option.name +
                    (option.letter ? std::string("|-") + option.letter : "");
-  text += "      local place=() i\n"
+  text += "      local positional=() i\n"
           "      for ((i = 2; i < COMP_CWORD; ++i)); do\n"
           "        case \"${COMP_WORDS[i]}\" in\n";
   if (!withValue.empty())
     text += "          " + withValue + ") ((++i)); [ \"${COMP_WORDS[i]}\" = = ] && ((++i)) ;;\n";
   text += "          -*) ;;\n"
-          "          *) place+=(\"${COMP_WORDS[i]}\") ;;\n"
+          "          *) positional+=(\"${COMP_WORDS[i]}\") ;;\n"
           "        esac\n"
           "      done\n"
           "      case \"$previous\" in\n";
@@ -84,7 +84,7 @@ std::string bashCommand(const Command &command) {
           joined(optionNames(command)) +
           "' ;;\n"
           "            *)\n"
-          "              case ${#place[@]} in\n";
+          "              case ${#positional[@]} in\n";
   const auto &arguments = command.positionals();
   for (size_t i = 0; i < arguments.size(); ++i) {
     // "bash|zsh|fish" lists what there is.

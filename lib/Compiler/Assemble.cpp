@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "penstock/assemble.h"
+#include "Compiler/Compiler.h"
 #include "Diagnostics/Codes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -78,7 +79,7 @@ Assembled penstock::assemble(const std::string &ptx, Target target, AssembleOpti
     llvm::raw_fd_ostream stream(source.path, failed);
     stream << ptx;
   }
-  const char *chip = target.kind == Target::Kind::Sm90a ? "-arch=sm_90a" : "-arch=sm_100a";
+  std::string chip = "-arch=" + architectureOf(target).name;
   std::optional<llvm::StringRef> redirects[] = {std::nullopt, report.path.str(), report.path.str()};
   std::string error;
   int status =
@@ -88,7 +89,7 @@ Assembled penstock::assemble(const std::string &ptx, Target target, AssembleOpti
   if (status != 0) {
     result.diagnostics.push_back(
         problem("ptxas refused the kernel: " + (said.empty() ? error : said),
-                "this is a fault of Penstock, or of inline text; please report it"));
+                "this is a bug in Penstock or in inline PTX; please report it"));
     return result;
   }
   result.registers = numberBefore(said, " registers, used");
@@ -97,11 +98,10 @@ Assembled penstock::assemble(const std::string &ptx, Target target, AssembleOpti
   if (!options.allow_slow_code) {
     if (result.spilled_bytes)
       result.diagnostics.push_back(
-          problem("the kernel's registers do not suffice: " + std::to_string(result.spilled_bytes) +
-                      " bytes are moved to memory and back",
+          problem("the kernel spills registers: " + std::to_string(result.spilled_bytes) + " bytes",
                   "use smaller tiles or more threads, or set allow_slow_code"));
     if (said.find("C75") != std::string::npos)
-      result.diagnostics.push_back(problem("ptxas serialises the kernel's products: " + said,
+      result.diagnostics.push_back(problem("ptxas serializes the kernel's products: " + said,
                                            "do not touch accumulators between a product and its "
                                            "wait, or set allow_slow_code"));
   }

@@ -97,7 +97,7 @@ OwningOpRef<ModuleOp> penstock::parseProgram(MLIRContext *context, StringRef tex
   if (tile::NestingFault fault = tile::checkNesting(text); fault.line) {
     penstock::Diagnostic d;
     d.code = TextTooDeep;
-    d.place = {fileName.str(), fault.line, 0};
+    d.location = {fileName.str(), fault.line, 0};
     d.message = fault.message;
     diagnostics.push_back(std::move(d));
     return {};
@@ -147,11 +147,16 @@ static Element elementOf(Type type) {
   }
 }
 
+const hw::Architecture &penstock::architectureOf(Target target) {
+  return *hw::findArchitecture(target.kind == Target::Kind::Sm90a ? "sm_90a" : "sm_100a");
+}
+
 KernelInfo penstock::infoOf(func::FuncOp kernel) {
   KernelInfo info;
   info.name = kernel.getName().str();
-  info.place = tile::placeOf(kernel.getLoc());
-  kernel.walk([&](tile::GridOp grid) { info.gridPlace = tile::placeOf(grid.getLoc()); });
+  info.location = tile::sourceLocationOf(kernel.getLoc());
+  kernel.walk(
+      [&](tile::GridOp grid) { info.gridLocation = tile::sourceLocationOf(grid.getLoc()); });
   Signature signature;
   if (auto text = kernel->getAttrOfType<StringAttr>(tile::TileDialect::signatureAttr))
     signature = parseSignature(info.signature = text.str());
@@ -230,19 +235,18 @@ public:
       return addDeviceKernel(executable, module, {});
     // What TMA cannot copy is copied by threads, in a kernel of its own.
     OwningOpRef<ModuleOp> byThreads(module.clone());
-    if (!addDeviceKernel(executable, module, {.specialise = true}))
+    if (!addDeviceKernel(executable, module, {.warpSpecialize = true}))
       return false;
     return executable.devices.back()->kernel.rowAligned.empty() ||
-           addDeviceKernel(executable, *byThreads, {.specialise = true, .plain = true});
+           addDeviceKernel(executable, *byThreads, {.warpSpecialize = true, .plain = true});
   }
 
   bool addDeviceKernel(penstock::detail::Executable &executable, ModuleOp module,
                        DevicePipelineOptions how) {
     PassManager passes(module->getName());
     DeviceKernel kernel;
-    how.architecture = options.target.kind == Target::Kind::Sm90a ? "sm_90a" : "sm_100a";
     how.checkBarriers = options.checkBarriers;
-    buildDevicePipeline(passes, how, kernel);
+    buildDevicePipeline(passes, architectureOf(options.target), how, kernel);
     if (!runPasses(passes, module, options, diagnostics))
       return false;
     std::string error;
@@ -289,9 +293,8 @@ bool checkRunsHere(func::FuncOp kernel, std::vector<penstock::Diagnostic> &diagn
     return true;
   penstock::Diagnostic d;
   d.code = HardwareTarget;
-  d.place = tile::placeOf(first->getLoc());
-  d.message =
-      "`" + kernel.getName().str() + "` says what the threads of a GPU do; it cannot run here";
+  d.location = tile::sourceLocationOf(first->getLoc());
+  d.message = "`" + kernel.getName().str() + "` uses GPU operations; it cannot run on the CPU";
   d.helps.push_back("compile it for Target::sm_90a() or Target::sm_100a(), with .emulated() to "
                     "run it without a GPU");
   diagnostics.push_back(std::move(d));

@@ -12,7 +12,8 @@
 #ifndef PENSTOCK_COMPILER_COMPILER_H
 #define PENSTOCK_COMPILER_COMPILER_H
 
-#include "Check/EmulatedLaunch.h"
+#include "Hardware/Architecture.h"
+#include "Runtime/Emulated/EmulatedLaunch.h"
 #include "Runtime/KernelInfo.h"
 #include "Runtime/NativeLaunch.h"
 #include "Target/X86/NativeCode.h"
@@ -56,6 +57,9 @@ struct BackendOptions {
   /// Where a reproducer is written on an internal error; empty: nowhere.
   std::string reproducer = {};
 };
+
+/// The architecture of a GPU target.
+const hw::Architecture &architectureOf(Target target);
 
 /// Reads a tile program from text: bounded nesting, only our language.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(mlir::MLIRContext *context, llvm::StringRef text,

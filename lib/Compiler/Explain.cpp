@@ -14,10 +14,10 @@
 #include "Dialect/Tile/DiagnosticBridge.h"
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
+#include "Draw/PredictedTimeline.h"
 #include "Draw/Svg.h"
 #include "Draw/Trace.h"
 #include "Hardware/Architecture.h"
-#include "Scheduling/Predict.h"
 #include "penstock/inspect.h"
 
 using namespace penstock;
@@ -30,25 +30,31 @@ struct Planned {
   sched::PipelinedLoop plan;
 };
 
-std::vector<Planned> plan(mlir::ModuleOp module, const std::string &kernel,
-                          const std::string &architecture, std::vector<Diagnostic> &diagnostics) {
-  std::vector<Planned> planned;
-  const hw::Architecture *found = hw::findArchitecture(architecture);
-  auto function = module.lookupSymbol<mlir::func::FuncOp>(kernel);
+/// Null, with an error, if there is no architecture of that name.
+const hw::Architecture *findOrReport(const std::string &name,
+                                     std::vector<Diagnostic> &diagnostics) {
+  const hw::Architecture *found = hw::findArchitecture(name);
   if (!found) {
     Diagnostic d;
     d.code = ToolUsage;
-    d.message = "unknown architecture `" + architecture + "`";
+    d.message = "unknown architecture `" + name + "`";
     d.helps.push_back("sm_90a, sm_100a and x86 are known");
     diagnostics.push_back(std::move(d));
-    return planned;
   }
+  return found;
+}
+
+std::vector<Planned> plan(mlir::ModuleOp module, const std::string &kernel,
+                          const hw::Architecture &architecture,
+                          std::vector<Diagnostic> &diagnostics) {
+  std::vector<Planned> planned;
+  auto function = module.lookupSymbol<mlir::func::FuncOp>(kernel);
   {
     tile::DiagnosticCollector collector(module.getContext(), diagnostics, InternalError);
-    if (failed(nv::checkArchitecture(function, architecture)))
+    if (failed(nv::checkArchitecture(function, architecture.name)))
       return planned;
   }
-  if (auto wrong = checkTileMemory(function, *found); !wrong.empty()) {
+  if (auto wrong = checkTileMemory(function, architecture); !wrong.empty()) {
     diagnostics.insert(diagnostics.end(), wrong.begin(), wrong.end());
     return planned;
   }
@@ -56,8 +62,8 @@ std::vector<Planned> plan(mlir::ModuleOp module, const std::string &kernel,
     if (!loop->hasAttr(tile::TileDialect::scheduleAttr))
       return;
     Planned entry{analyzeLoop(loop), {}};
-    assignCosts(entry.loop, *found);
-    assignCapacity(entry.loop, *found);
+    assignCosts(entry.loop, architecture);
+    assignCapacity(entry.loop, architecture);
     entry.plan = resolveSchedule(entry.loop);
     diagnostics.insert(diagnostics.end(), entry.plan.diagnostics.begin(),
                        entry.plan.diagnostics.end());
@@ -67,18 +73,19 @@ std::vector<Planned> plan(mlir::ModuleOp module, const std::string &kernel,
   return planned;
 }
 
-std::string placeText(const PipelineLoop &loop) {
-  const SourcePlace &place = loop.problem.place;
-  std::string file = place.file.substr(place.file.find_last_of('/') + 1);
-  return file + ":" + std::to_string(place.line);
+std::string locationText(const PipelineLoop &loop) {
+  const SourceLocation &location = loop.problem.location;
+  std::string file = location.file.substr(location.file.find_last_of('/') + 1);
+  return file + ":" + std::to_string(location.line);
 }
 
 std::string explainModule(mlir::ModuleOp module, const std::string &kernel,
-                          const std::string &architecture, std::vector<Diagnostic> &diagnostics) {
+                          const hw::Architecture &architecture,
+                          std::vector<Diagnostic> &diagnostics) {
   std::string text;
   for (const Planned &entry : plan(module, kernel, architecture, diagnostics))
     text += sched::renderExplanation(sched::explain(entry.plan.problem, *entry.plan.schedule));
-  if (architecture != "x86" && diagnostics.empty())
+  if (architecture.family != hw::Architecture::Family::X86 && diagnostics.empty())
     text += explainRoles(module, kernel, architecture, diagnostics);
   if (text.empty() && diagnostics.empty())
     text = "`" + kernel + "` has no pipelined loop\n";
@@ -86,21 +93,21 @@ std::string explainModule(mlir::ModuleOp module, const std::string &kernel,
 }
 
 std::vector<PredictedTrace> traceModule(mlir::ModuleOp module, const std::string &kernel,
-                                        const std::string &architecture, int iterations,
+                                        const hw::Architecture &architecture, int iterations,
                                         std::vector<Diagnostic> &diagnostics) {
   std::vector<PredictedTrace> traces;
   iterations = std::clamp(iterations, 1, 1000);
   size_t before = diagnostics.size();
   for (const Planned &entry : plan(module, kernel, architecture, diagnostics)) {
     draw::Timeline timeline =
-        sched::predictTimeline(entry.plan.problem, *entry.plan.schedule, iterations);
-    timeline.title = kernel + ", loop " + placeText(entry.loop) + ", " + architecture;
-    traces.push_back({placeText(entry.loop), draw::toSvg(timeline), draw::toTrace(timeline)});
+        draw::predictTimeline(entry.plan.problem, *entry.plan.schedule, iterations);
+    timeline.title = kernel + ", loop " + locationText(entry.loop) + ", " + architecture.name;
+    traces.push_back({locationText(entry.loop), draw::toSvg(timeline), draw::toTrace(timeline)});
   }
   if (traces.empty() && diagnostics.size() == before) {
     Diagnostic d;
     d.code = ToolNothingToDraw;
-    d.place = tile::placeOf(module.lookupSymbol(kernel)->getLoc());
+    d.location = tile::sourceLocationOf(module.lookupSymbol(kernel)->getLoc());
     d.message = "`" + kernel + "` has no pipelined loop";
     d.helps.push_back("a run on the emulator is drawn for a shape: penstock trace --shape");
     diagnostics.push_back(std::move(d));
@@ -132,7 +139,7 @@ Result withText(const std::string &text, const std::string &file, const std::str
   return module ? ask(*module) : Result();
 }
 
-std::string architectureOf(mlir::ModuleOp module, const std::string &kernel) {
+std::string requiredBy(mlir::ModuleOp module, const std::string &kernel) {
   std::string required;
   module.lookupSymbol(kernel)->walk([&](mlir::Operation *op) {
     if (required.empty())
@@ -147,23 +154,23 @@ std::string penstock::architecture_of_registered(const std::string &kernel,
                                                  const InspectOptions &options,
                                                  std::vector<Diagnostic> &diagnostics) {
   return withRegistered<std::string>(kernel, options, diagnostics, [&](mlir::ModuleOp module) {
-    return architectureOf(module, kernel);
+    return requiredBy(module, kernel);
   });
 }
 
 std::string penstock::architecture_of_text(const std::string &text, const std::string &file,
                                            const std::string &kernel,
                                            std::vector<Diagnostic> &diagnostics) {
-  return withText<std::string>(text, file, kernel, diagnostics, [&](mlir::ModuleOp module) {
-    return architectureOf(module, kernel);
-  });
+  return withText<std::string>(text, file, kernel, diagnostics,
+                               [&](mlir::ModuleOp module) { return requiredBy(module, kernel); });
 }
 
 std::string penstock::explain_registered(const std::string &kernel, const std::string &architecture,
                                          const InspectOptions &options,
                                          std::vector<Diagnostic> &diagnostics) {
   return withRegistered<std::string>(kernel, options, diagnostics, [&](mlir::ModuleOp module) {
-    return explainModule(module, kernel, architecture, diagnostics);
+    const hw::Architecture *found = findOrReport(architecture, diagnostics);
+    return found ? explainModule(module, kernel, *found, diagnostics) : "";
   });
 }
 
@@ -171,7 +178,8 @@ std::string penstock::explain_text(const std::string &text, const std::string &f
                                    const std::string &kernel, const std::string &architecture,
                                    std::vector<Diagnostic> &diagnostics) {
   return withText<std::string>(text, file, kernel, diagnostics, [&](mlir::ModuleOp module) {
-    return explainModule(module, kernel, architecture, diagnostics);
+    const hw::Architecture *found = findOrReport(architecture, diagnostics);
+    return found ? explainModule(module, kernel, *found, diagnostics) : "";
   });
 }
 
@@ -182,7 +190,9 @@ std::vector<PredictedTrace> penstock::trace_registered(const std::string &kernel
                                                        std::vector<Diagnostic> &diagnostics) {
   return withRegistered<std::vector<PredictedTrace>>(
       kernel, options, diagnostics, [&](mlir::ModuleOp module) {
-        return traceModule(module, kernel, architecture, iterations, diagnostics);
+        const hw::Architecture *found = findOrReport(architecture, diagnostics);
+        return found ? traceModule(module, kernel, *found, iterations, diagnostics)
+                     : std::vector<PredictedTrace>();
       });
 }
 
@@ -192,6 +202,8 @@ std::vector<PredictedTrace> penstock::trace_text(const std::string &text, const 
                                                  std::vector<Diagnostic> &diagnostics) {
   return withText<std::vector<PredictedTrace>>(
       text, file, kernel, diagnostics, [&](mlir::ModuleOp module) {
-        return traceModule(module, kernel, architecture, iterations, diagnostics);
+        const hw::Architecture *found = findOrReport(architecture, diagnostics);
+        return found ? traceModule(module, kernel, *found, iterations, diagnostics)
+                     : std::vector<PredictedTrace>();
       });
 }

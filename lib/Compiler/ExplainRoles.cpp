@@ -144,7 +144,7 @@ std::string explainInOrder(func::FuncOp function) {
 } // namespace
 
 std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
-                                   const std::string &architecture,
+                                   const hw::Architecture &architecture,
                                    std::vector<penstock::Diagnostic> &diagnostics) {
   OwningOpRef<ModuleOp> copy(module.clone());
   auto function = copy->lookupSymbol<func::FuncOp>(kernel);
@@ -156,19 +156,19 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
   std::vector<penstock::Diagnostic> reasons;
   PassManager passes((*copy)->getName());
   passes.addNestedPass<func::FuncOp>(createResolveSchedules());
-  passes.addNestedPass<func::FuncOp>(createSpecialise({architecture, false}));
+  passes.addNestedPass<func::FuncOp>(createSpecialise({architecture.name, false}));
   passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
   passes.addNestedPass<func::FuncOp>(createInsertSyncs());
   if (!isExplicit) {
     tile::DiagnosticCollector collector(copy->getContext(), reasons, InternalError);
     if (failed(passes.run(*copy)))
-      return "on " + architecture + " it does not compile" +
+      return "on " + architecture.name + " it does not compile" +
              (reasons.empty() ? "" : ": " + reasons.front().message) + "\n";
   }
   if (function->hasAttr(nv::NVDialect::inOrderAttr))
-    return "on " + architecture + ": " + explainInOrder(function);
-  std::string text = "on " + architecture + ": ";
+    return "on " + architecture.name + ": " + explainInOrder(function);
+  std::string text = "on " + architecture.name + ": ";
   text +=
       std::to_string(function->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr).getInt()) +
       " threads";
@@ -182,7 +182,7 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
     seenStore |= onlyStores;
   });
   text += "\n" + rings(function) + protocol(function, diagnostics) +
-          rasterization(function, architecture == "sm_90a" ? 132 : 148);
+          rasterization(function, architecture.limits.multiprocessors);
   if (!isExplicit)
     text += "  where rows are not multiples of 16 bytes, a second kernel copies by plain loads and "
             "stores\n";

@@ -8,18 +8,20 @@
 #define PENSTOCK_COMPILER_EXPLAINROLES_H
 
 #include "Diagnostics/Diagnostic.h"
+#include "Hardware/Architecture.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <string>
 
 namespace penstock {
 
-/// The roles of an explicit kernel, or those that a pipelined loop is divided into
-/// on "sm_90a" or "sm_100a"; its rings and barriers, what following them shows, and
-/// the order of its blocks; or why it is not divided. Empty for other kernels.
-/// Mistakes with barriers are added to \p diagnostics.
+/// Describes the roles of an explicit or warp-specialized kernel, its rings and
+/// barriers, the result of the barrier check and the order of its blocks; or why it is
+/// not warp-specialized. Empty for other kernels. Errors with barriers are added to
+/// \p diagnostics.
 std::string explainRoles(mlir::ModuleOp module, const std::string &kernel,
-                         const std::string &architecture, std::vector<Diagnostic> &diagnostics);
+                         const hw::Architecture &architecture,
+                         std::vector<Diagnostic> &diagnostics);
 
 } // namespace penstock
 

@@ -99,7 +99,7 @@ std::vector<KernelDescription> penstock::registered_kernels() {
     KernelDescription to;
     to.name = registration.name;
     to.signature = registration.source(object.get(), registration.name, registration.at).signature;
-    to.place = {registration.at.file, registration.at.line, 0};
+    to.location = {registration.at.file, registration.at.line, 0};
     for (const detail::Field &field : registration.fields)
       to.fields.emplace_back(field.name, field.get(object.get()));
     result.push_back(std::move(to));
@@ -119,7 +119,7 @@ std::vector<KernelDescription> penstock::kernels_of_text(const std::string &text
     KernelDescription to;
     KernelInfo info = infoOf(kernel);
     to.name = info.name;
-    to.place = info.place;
+    to.location = info.location;
     if (auto signature = kernel->getAttrOfType<mlir::StringAttr>(tile::TileDialect::signatureAttr))
       to.signature = signature.str();
     result.push_back(std::move(to));

@@ -48,11 +48,11 @@ void penstock::buildNativeLLVMPipeline(OpPassManager &passes) {
   passes.addPass(createPackArguments());
 }
 
-void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOptions &options,
-                                   DeviceKernel &result) {
-  if (options.specialise) {
-    passes.addNestedPass<func::FuncOp>(createResolveSchedules({options.architecture}));
-    passes.addNestedPass<func::FuncOp>(createSpecialise({options.architecture, options.plain}));
+void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture &architecture,
+                                   const DevicePipelineOptions &options, DeviceKernel &result) {
+  if (options.warpSpecialize) {
+    passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
+    passes.addNestedPass<func::FuncOp>(createSpecialise({architecture.name, options.plain}));
     passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
   }
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
@@ -70,11 +70,11 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const DevicePipelineOp
   passes.addPass(createCSEPass());
   // From here on LLVM finds what is common: upstream's CSE looks at everything
   // between two loads, and there are thousands of them.
-  passes.addPass(createLowerThreads(options.architecture, result));
+  passes.addPass(createLowerThreads(architecture.name, result));
   passes.addPass(createExpandNarrowFloats({/*convertsBf16=*/true}));
   passes.addPass(createLowerThreadsToLLVM());
-  // Places of the user's source become `.loc` lines of the PTX. With any other kind
-  // of debug information the assembler would not optimise.
+  // Locations in the user's source become `.loc` lines of the PTX. With any other kind
+  // of debug information the assembler would not optimize.
   passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass({LLVM::DIEmissionKind::DebugDirectivesOnly}));
 }
 

@@ -7,6 +7,7 @@
 #ifndef PENSTOCK_COMPILER_PIPELINES_H
 #define PENSTOCK_COMPILER_PIPELINES_H
 
+#include "Hardware/Architecture.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -20,9 +21,8 @@ struct NativePipelineOptions {
 };
 
 struct DevicePipelineOptions {
-  std::string architecture = {};
-  bool specialise = false; ///< a tile program, to be divided into roles
-  bool plain = false;      ///< without TMA
+  bool warpSpecialize = false; ///< the input is a tile program without roles
+  bool plain = false;          ///< without TMA
   bool checkBarriers = true;
 };
 
@@ -32,8 +32,8 @@ void buildNativeLoopPipeline(mlir::OpPassManager &passes, const NativePipelineOp
 void buildNativeLLVMPipeline(mlir::OpPassManager &passes);
 /// From a tile program or an explicit kernel to the LLVM dialect for a GPU; what its launch needs
 /// is put into \p result.
-void buildDevicePipeline(mlir::OpPassManager &passes, const DevicePipelineOptions &options,
-                         DeviceKernel &result);
+void buildDevicePipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,
+                         const DevicePipelineOptions &options, DeviceKernel &result);
 
 /// Registers `--penstock-native-loops` and `--penstock-native`, and all passes.
 void registerPasses();

@@ -41,25 +41,24 @@ detail::ExecutableRef::~ExecutableRef() {
 
 std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> arguments,
                                        const LaunchOptions &options, Loc at) {
-  SourcePlace place{at.file, at.line, at.column};
+  SourceLocation location{at.file, at.line, at.column};
   if (!kernel) {
     Diagnostic d;
     d.code = EmptyValue;
-    d.place = place;
+    d.location = location;
     d.message = "this kernel was never compiled";
-    d.helps.push_back("assign what compile(..) gives before calling it");
+    d.helps.push_back("assign the result of compile(..) before calling it");
     return {d};
   }
   Executable &executable = *kernel;
-  auto diagnostics = checkArguments(executable.info, arguments, place);
+  auto diagnostics = checkArguments(executable.info, arguments, location);
   if (!diagnostics.empty())
     return diagnostics;
   if (options.starved_warp >= 0 && executable.devices.empty()) {
     Diagnostic d;
     d.code = LaunchTarget;
-    d.place = place.known() ? place : executable.info.place;
-    d.message =
-        "`" + executable.info.name + "` has no warps to starve: it is not a kernel for a GPU";
+    d.location = location.known() ? location : executable.info.location;
+    d.message = "`" + executable.info.name + "` has no warps to starve: it is not a GPU kernel";
     d.helps.push_back("starved_warp is for targets with .emulated()");
     return {d};
   }
@@ -76,8 +75,9 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
     if (!executable.emulated) {
       Diagnostic d;
       d.code = LaunchTarget;
-      d.place = place.known() ? place : executable.info.place;
-      d.message = "`" + executable.info.name + "` is a kernel for a GPU, and none is driven here";
+      d.location = location.known() ? location : executable.info.location;
+      d.message =
+          "`" + executable.info.name + "` is a GPU kernel; launches on a GPU are not supported";
       d.helps.push_back("compile it for a target with .emulated() to run it on the emulator");
       return {d};
     }
@@ -97,7 +97,7 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
   if (options.completion != Completion::Eager && !executable.lateCompletion) {
     Diagnostic d;
     d.code = LaunchTarget;
-    d.place = place.known() ? place : executable.info.place;
+    d.location = location.known() ? location : executable.info.location;
     d.message = "`" + executable.info.name +
                 "` was compiled without late completion; its asynchronous operations are "
                 "complete when they are issued";

@@ -70,13 +70,13 @@ std::shared_ptr<void> makeKernel(const detail::Registration &registration,
     }
     Diagnostic d;
     d.code = UnknownField;
-    d.place = {registration.at.file, registration.at.line, 0};
+    d.location = {registration.at.file, registration.at.line, 0};
     if (!found) {
       d.message = "`" + std::string(registration.name) + "` has no field `" + name +
                   "` that can be set from outside";
       d.helps.push_back(known.empty() ? "it has none" : suggestName(name, known, "it has: "));
     } else if (!found->set(kernel.get(), text)) {
-      d.message = "\"" + text + "\" is no value for the field `" + name + "` of `" +
+      d.message = "\"" + text + "\" is not a valid value for the field `" + name + "` of `" +
                   registration.name + "`";
     } else {
       continue;

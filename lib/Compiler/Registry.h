@@ -15,7 +15,7 @@ namespace penstock {
 std::vector<detail::Registration> registeredKernels();
 
 /// A kernel with fields set from text: {"stages", "3"}. Empty, with the
-/// mistake in \p diagnostics, if a field is unknown or a value does not fit.
+/// error in \p diagnostics, if a field is unknown or a value does not fit.
 std::shared_ptr<void> makeKernel(const detail::Registration &registration,
                                  const std::vector<std::pair<std::string, std::string>> &fields,
                                  std::vector<Diagnostic> &diagnostics);

@@ -67,7 +67,7 @@ penstock::Diagnostic penstock::internalError(const std::string &text) {
   penstock::Diagnostic d;
   d.code = InternalError;
   d.message = "internal error while compiling: " + text;
-  d.helps.push_back("this is a fault of Penstock, not of the kernel; please report it with the "
+  d.helps.push_back("this is a bug in Penstock, not in the kernel; please report it with the "
                     "kernel's tile program");
   return d;
 }

@@ -7,7 +7,7 @@
 //
 // The entry points that programs built with `nvcc -cudart shared` ask for.
 // Streams are in order and every call completes before it returns, which is a
-// legal behaviour of the runtime. Types are declared here as far as the binary
+// legal behavior of the runtime. Types are declared here as far as the binary
 // interface needs them, so that no CUDA header is needed to build this. An
 // entry point that is not here is named by the dynamic linker.
 //

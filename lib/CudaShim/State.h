@@ -9,6 +9,7 @@
 
 #include "CudaShim/FatBinary.h"
 #include "Emulator/Launch.h"
+#include "Hardware/Architecture.h"
 
 #include <map>
 #include <mutex>
@@ -65,7 +66,10 @@ struct State {
   State();
   ~State();
   unsigned arch() const { return isBlackwell ? 100 : 90; }
-  unsigned multiprocessors() const { return isBlackwell ? 148 : 132; }
+  unsigned multiprocessors() const {
+    return unsigned(
+        hw::findArchitecture(isBlackwell ? "sm_100a" : "sm_90a")->limits.multiprocessors);
+  }
   /// Picks the device by what the program was compiled for, unless told.
   void chooseDevice();
   bool load(RegisteredModule &module);

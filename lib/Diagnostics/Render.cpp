@@ -28,7 +28,7 @@ class Renderer {
 public:
   explicit Renderer(const RenderOptions &options) : options(options) {}
 
-  void place(const SourcePlace &at) {
+  void location(const SourceLocation &at) {
     if (!at.known())
       return;
     std::string file = at.file;
@@ -44,7 +44,7 @@ public:
   /// The source line with a caret: at the start of the call or word that the
   /// column belongs to, or at the first character that is not white space if no
   /// column is known.
-  void quote(const SourcePlace &at, const std::string &label) {
+  void quote(const SourceLocation &at, const std::string &label) {
     auto text = at.line ? (options.sourceLine ? options.sourceLine(at.file, at.line)
                                               : readSourceLine(at.file, at.line))
                         : std::nullopt;
@@ -66,16 +66,16 @@ public:
   }
 
   void diagnostic(const Diagnostic &d) {
-    place(d.place);
+    location(d.location);
     out += severityName(d.severity);
     if (d.code)
       out += " " + codeName(d.code);
     out += ": " + d.message + "\n";
-    quote(d.place, d.label);
+    quote(d.location, d.label);
     for (const DiagnosticNote &note : d.notes) {
-      place(note.place);
+      location(note.location);
       out += "note: " + note.message + "\n";
-      quote(note.place, note.label);
+      quote(note.location, note.label);
     }
     for (const std::string &help : d.helps)
       out += "  help: " + help + "\n";

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Serialize.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Json.h"
 
 #include <cstdio>
 #include <set>
@@ -13,33 +14,12 @@
 namespace penstock {
 namespace {
 
-/// Length of the UTF-8 sequence that starts at text[i], or 0 if it is not one.
-size_t utf8Length(const std::string &text, size_t i) {
-  auto byte = [&](size_t at) -> unsigned {
-    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
-  };
-  unsigned lead = byte(i);
-  size_t length = lead < 0x80                   ? 1
-                  : lead >= 0xC2 && lead < 0xE0 ? 2
-                  : lead >= 0xE0 && lead < 0xF0 ? 3
-                  : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                : 0;
-  for (size_t k = 1; k < length; ++k)
-    if ((byte(i + k) & 0xC0) != 0x80)
-      return 0;
-  unsigned second = byte(i + 1);
-  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
-      (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F))
-    return 0;
-  return length;
-}
-
-std::string placeJson(const SourcePlace &place) {
-  std::string out =
-      "{\"file\":" + jsonString(place.file) + ",\"line\":" + std::to_string(place.line);
-  if (place.column)
-    out += ",\"column\":" + std::to_string(place.column);
-  return out + "}";
+std::string locationJson(const SourceLocation &location) {
+  JsonObject object;
+  object.text("file", location.file).number("line", location.line);
+  if (location.column)
+    object.number("column", location.column);
+  return object.str();
 }
 
 const char *severityWord(Severity severity) {
@@ -59,120 +39,102 @@ std::string uriOf(const std::string &file) {
   return out;
 }
 
-std::string sarifLocation(const SourcePlace &place, const std::string *text) {
-  std::string out =
-      "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":" + jsonString(uriOf(place.file)) + "}";
-  if (place.line) {
-    out += ",\"region\":{\"startLine\":" + std::to_string(place.line);
-    if (place.column)
-      out += ",\"startColumn\":" + std::to_string(place.column);
-    out += "}";
+std::string textObject(const std::string &text) { return JsonObject().text("text", text).str(); }
+
+std::string sarifLocation(const SourceLocation &location) {
+  JsonObject physical;
+  physical.json("artifactLocation", JsonObject().text("uri", uriOf(location.file)).str());
+  if (location.line) {
+    JsonObject region;
+    region.number("startLine", location.line);
+    if (location.column)
+      region.number("startColumn", location.column);
+    physical.json("region", region.str());
   }
-  out += "}";
-  if (text)
-    out += ",\"message\":{\"text\":" + jsonString(*text) + "}";
-  return out + "}";
+  return physical.str();
 }
 
-template <typename Range, typename Fn> std::string joined(const Range &range, Fn fn) {
-  std::string out;
-  for (const auto &element : range) {
-    if (!out.empty())
-      out += ",";
-    out += fn(element);
-  }
-  return out;
+std::string sarifResult(const Diagnostic &d) {
+  std::string text = d.message;
+  for (const std::string &help : d.helps)
+    text += "\nhelp: " + help;
+  std::vector<SourceLocation> locations;
+  if (d.location.known())
+    locations.push_back(d.location);
+  std::vector<DiagnosticNote> related;
+  for (const DiagnosticNote &note : d.notes)
+    if (note.location.known())
+      related.push_back(note);
+  auto location = [](const SourceLocation &at) {
+    return JsonObject().json("physicalLocation", sarifLocation(at)).str();
+  };
+  auto relatedLocation = [](const DiagnosticNote &note) {
+    return JsonObject()
+        .json("physicalLocation", sarifLocation(note.location))
+        .json("message", textObject(note.message))
+        .str();
+  };
+  return JsonObject()
+      .text("ruleId", codeName(d.code))
+      .text("level", severityWord(d.severity))
+      .json("message", textObject(text))
+      .json("locations", jsonArray(locations, location))
+      .json("relatedLocations", jsonArray(related, relatedLocation))
+      .str();
 }
 
 } // namespace
 
-std::string jsonString(const std::string &text) {
-  std::string out = "\"";
-  for (size_t i = 0; i < text.size();) {
-    size_t length = utf8Length(text, i);
-    unsigned char c = static_cast<unsigned char>(text[i]);
-    if (length == 0) {
-      out += "\\ufffd";
-      ++i;
-      continue;
-    }
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += text[i];
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c < 0x20 || c == 0x7F) {
-      char buffer[8];
-      std::snprintf(buffer, sizeof buffer, "\\u%04x", c);
-      out += buffer;
-    } else {
-      out.append(text, i, length);
-    }
-    i += length;
-  }
-  return out + "\"";
-}
-
 std::string toJsonArray(std::span<const Diagnostic> diagnostics) {
-  return "[" +
-         joined(diagnostics,
-                [](const Diagnostic &d) {
-                  std::string out = "{\"severity\":\"";
-                  out += severityWord(d.severity);
-                  out += "\",\"code\":" + jsonString(codeName(d.code)) +
-                         ",\"message\":" + jsonString(d.message) +
-                         ",\"place\":" + placeJson(d.place) + ",\"label\":" + jsonString(d.label) +
-                         ",\"notes\":[";
-                  out += joined(d.notes, [](const DiagnosticNote &note) {
-                    return "{\"message\":" + jsonString(note.message) +
-                           ",\"place\":" + placeJson(note.place) +
-                           ",\"label\":" + jsonString(note.label) + "}";
-                  });
-                  out += "],\"help\":[" + joined(d.helps, jsonString) + "],\"facts\":{";
-                  out += joined(d.facts, [](const auto &fact) {
-                    return jsonString(fact.first) + ":" + jsonString(fact.second);
-                  });
-                  return out + "}}";
-                }) +
-         "]";
+  return jsonArray(diagnostics, [](const Diagnostic &d) {
+    auto noteJson = [](const DiagnosticNote &note) {
+      return JsonObject()
+          .text("message", note.message)
+          .json("place", locationJson(note.location))
+          .text("label", note.label)
+          .str();
+    };
+    JsonObject facts;
+    for (const auto &[name, value] : d.facts)
+      facts.text(name, value);
+    return JsonObject()
+        .text("severity", severityWord(d.severity))
+        .text("code", codeName(d.code))
+        .text("message", d.message)
+        .json("place", locationJson(d.location))
+        .text("label", d.label)
+        .json("notes", jsonArray(d.notes, noteJson))
+        .json("help", jsonArray(d.helps, jsonString))
+        .json("facts", facts.str())
+        .str();
+  });
 }
 
 std::string toJson(std::span<const Diagnostic> diagnostics) {
-  return "{\"diagnostics\":" + toJsonArray(diagnostics) + "}\n";
+  return JsonObject().json("diagnostics", toJsonArray(diagnostics)).str() + "\n";
 }
 
 std::string toSarif(std::span<const Diagnostic> diagnostics, const std::string &toolName) {
   std::set<unsigned> codes;
   for (const Diagnostic &d : diagnostics)
     codes.insert(d.code);
-  std::string rules = joined(codes, [](unsigned code) {
-    return "{\"id\":" + jsonString(codeName(code)) +
-           ",\"shortDescription\":{\"text\":" + jsonString(codeSummary(code)) + "}}";
+  std::string rules = jsonArray(codes, [](unsigned code) {
+    return JsonObject()
+        .text("id", codeName(code))
+        .json("shortDescription", textObject(codeSummary(code)))
+        .str();
   });
-  std::string results = joined(diagnostics, [](const Diagnostic &d) {
-    std::string text = d.message;
-    for (const std::string &help : d.helps)
-      text += "\nhelp: " + help;
-    std::string out = "{\"ruleId\":" + jsonString(codeName(d.code)) + ",\"level\":\"" +
-                      severityWord(d.severity) + "\",\"message\":{\"text\":" + jsonString(text) +
-                      "},\"locations\":[";
-    if (d.place.known())
-      out += sarifLocation(d.place, nullptr);
-    out += "],\"relatedLocations\":[";
-    std::vector<DiagnosticNote> placed;
-    for (const DiagnosticNote &note : d.notes)
-      if (note.place.known())
-        placed.push_back(note);
-    out += joined(placed, [](const DiagnosticNote &note) {
-      return sarifLocation(note.place, &note.message);
-    });
-    return out + "]}";
-  });
-  return "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\","
-         "\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":" +
-         jsonString(toolName) + ",\"rules\":[" + rules + "]}},\"results\":[" + results + "]}]}\n";
+  std::string driver = JsonObject().text("name", toolName).json("rules", rules).str();
+  std::string run = JsonObject()
+                        .json("tool", JsonObject().json("driver", driver).str())
+                        .json("results", jsonArray(diagnostics, sarifResult))
+                        .str();
+  return JsonObject()
+             .text("$schema", "https://json.schemastore.org/sarif-2.1.0.json")
+             .text("version", "2.1.0")
+             .json("runs", "[" + run + "]")
+             .str() +
+         "\n";
 }
 
 } // namespace penstock

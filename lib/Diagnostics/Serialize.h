@@ -13,10 +13,6 @@
 
 namespace penstock {
 
-/// Quotes and escapes \p text as a JSON string; bytes that are not UTF-8 become
-/// U+FFFD, so that the result is valid whatever a user's source holds.
-std::string jsonString(const std::string &text);
-
 /// [{"severity":"error","code":"PS1203",...}]
 std::string toJsonArray(std::span<const Diagnostic>);
 /// {"diagnostics":[{"severity":"error","code":"PS1203",...}]}

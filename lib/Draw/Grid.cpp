@@ -1,4 +1,4 @@
-//===- Grid.cpp - A table of coloured cells -------------------------------===//
+//===- Grid.cpp - A table of colored cells --------------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,10 +21,10 @@ constexpr int namesHeight = 38;
 constexpr int namesWidth = 62;
 constexpr int tints = 4;
 
-/// Towards white, in as many steps as there are tints; the last is still coloured.
-std::string tinted(const char *colour, int64_t tint) {
+/// Towards white, in as many steps as there are tints; the last is still colored.
+std::string tinted(const char *color, int64_t tint) {
   unsigned parts[3];
-  std::sscanf(colour, "#%2x%2x%2x", &parts[0], &parts[1], &parts[2]);
+  std::sscanf(color, "#%2x%2x%2x", &parts[0], &parts[1], &parts[2]);
   char text[8];
   for (unsigned &part : parts)
     part += unsigned((255 - part) * tint / (tints + 1));
@@ -83,14 +83,14 @@ private:
            number(x(col)) + "\" y=\"" + number(y(row)) + "\" width=\"" +
            std::to_string(grid.cellWidth) + "\" height=\"" + std::to_string(grid.cellHeight) +
            "\" fill=\"" + fill + "\"><title>" + xmlText(c.detail) + "</title></rect>\n";
-    double middle = x(col) + grid.cellWidth / 2.0, centre = y(row) + grid.cellHeight / 2.0;
+    double middle = x(col) + grid.cellWidth / 2.0, center = y(row) + grid.cellHeight / 2.0;
     if (c.second.empty()) {
       if (!c.label.empty())
-        text(middle, centre + 4, "one", c.label);
+        text(middle, center + 4, "one", c.label);
       return;
     }
-    text(middle, centre - 1, "one", c.label);
-    text(middle, centre + 10, "two", c.second);
+    text(middle, center - 1, "one", c.label);
+    text(middle, center + 10, "two", c.second);
   }
 
   void groups() {

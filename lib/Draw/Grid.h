@@ -1,4 +1,4 @@
-//===- Grid.h - A table of coloured cells -----------------------*- C++ -*-===//
+//===- Grid.h - A table of colored cells ------------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // For pictures of which element lies where: rows and columns of small cells with a
-// number, which decides the colour, and a label.
+// number, which decides the color, and a label.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_DRAW_GRID_H
@@ -20,7 +20,7 @@ namespace penstock::draw {
 
 struct Grid {
   struct Cell {
-    /// Decides the colour: four tints of each of eight hues, then again. A thread, a
+    /// Decides the color: four tints of each of eight hues, then again. A thread, a
     /// bank, ...; a negative number leaves the cell white.
     int64_t number = -1;
     /// One or two short lines.
@@ -46,7 +46,7 @@ struct Grid {
   const Cell &at(int64_t row, int64_t col) const { return cells[size_t(row * cols() + col)]; }
 };
 
-/// Each cell is one element of class "cell" with its place and number as attributes.
+/// Each cell is one element of class "cell" with its position and number as attributes.
 std::string toSvg(const Grid &);
 
 } // namespace penstock::draw

@@ -162,14 +162,14 @@ void Chart::interval() {
 
 void Chart::slice(size_t index) {
   const Slice &s = timeline.slices[index];
-  const Colour &colour = palette[s.iteration % std::size(palette)];
+  const Color &color = palette[s.iteration % std::size(palette)];
   const char *kind = s.kind == Slice::Kind::Work     ? "work"
                      : s.kind == Slice::Kind::Flight ? "flight"
                                                      : "wait";
   double from = x(s.start), to = std::max(x(s.end), from + 0.75);
   double y = top[s.row];
   double tall = barHeight;
-  std::string fill = colour.fill, stroke = colour.line;
+  std::string fill = color.fill, stroke = color.line;
   if (s.kind == Slice::Kind::Flight) {
     y += barHeight + 2 + laneOf[index] * (flightHeight + 2);
     tall = flightHeight;

@@ -15,7 +15,7 @@ struct SvgOptions {
   int width = 1200; ///< pixels, of the whole picture
 };
 
-/// Engines as rows, iterations by colour, waits hatched. Each slice is one
+/// Engines as rows, iterations by color, waits hatched. Each slice is one
 /// element of class "work", "flight" or "wait" with its data as attributes.
 std::string toSvg(const Timeline &, const SvgOptions & = {});
 

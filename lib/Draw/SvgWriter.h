@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Colours, numbers, texts and the frame, so that the pictures of this library look
+// Colors, numbers, texts and the frame, so that the pictures of this library look
 // alike.
 //
 //===----------------------------------------------------------------------===//
@@ -16,13 +16,13 @@
 
 namespace penstock::draw {
 
-struct Colour {
+struct Color {
   const char *fill, *line;
 };
 
-/// Eight hues of similar lightness on which dark text can be read; neighbours
-/// differ also for readers who do not see all colours.
-inline constexpr Colour palette[] = {
+/// Eight hues of similar lightness on which dark text can be read; neighbors
+/// differ also for readers who do not see all colors.
+inline constexpr Color palette[] = {
     {"#9ec9f5", "#2f6fae"}, {"#f9c48b", "#b2681a"}, {"#a8dcae", "#3a8446"}, {"#e3b5ea", "#8d4a99"},
     {"#f6e08a", "#94801c"}, {"#f5b1b1", "#ad4242"}, {"#a4dfdc", "#2d7f7b"}, {"#ccc3ef", "#5d4fa5"}};
 

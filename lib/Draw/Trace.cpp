@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Draw/Trace.h"
-#include "Diagnostics/Serialize.h"
+#include "Diagnostics/Json.h"
 
 #include <algorithm>
 #include <map>
@@ -13,17 +13,22 @@
 namespace penstock::draw {
 namespace {
 
-/// Colour names that both viewers know.
-const char *colours[] = {"thread_state_running", "rail_animation",  "thread_state_runnable",
-                         "rail_response",        "cq_build_passed", "rail_idle"};
+/// Color names that both viewers know.
+const char *colors[] = {"thread_state_running", "rail_animation",  "thread_state_runnable",
+                        "rail_response",        "cq_build_passed", "rail_idle"};
 
 } // namespace
 
 std::string toTrace(const Timeline &timeline) {
   std::string events;
   auto event = [&](const std::string &text) { events += (events.empty() ? "\n" : ",\n") + text; };
-  event("{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":" +
-        jsonString(timeline.title) + "}}");
+  auto named = [](const std::string &name) { return JsonObject().text("name", name).str(); };
+  event(JsonObject()
+            .text("ph", "M")
+            .number("pid", 1)
+            .text("name", "process_name")
+            .json("args", named(timeline.title))
+            .str());
   // Slices of one thread must nest, so those that overlap get lanes.
   struct Lane {
     unsigned row;
@@ -49,14 +54,23 @@ std::string toTrace(const Timeline &timeline) {
     const char *kind = s.kind == Slice::Kind::Work     ? "work"
                        : s.kind == Slice::Kind::Flight ? "flight"
                                                        : "wait";
-    std::string colour =
-        s.kind == Slice::Kind::Wait ? "grey" : colours[s.iteration % std::size(colours)];
-    event("{\"ph\":\"X\",\"pid\":1,\"tid\":" + std::to_string(thread) +
-          ",\"name\":" + jsonString(s.name) + ",\"cat\":\"" + kind +
-          "\",\"ts\":" + std::to_string(s.start) + ",\"dur\":" + std::to_string(s.end - s.start) +
-          ",\"cname\":\"" + colour + "\",\"args\":{\"iteration\":" + std::to_string(s.iteration) +
-          ",\"row\":" + jsonString(timeline.rows[s.row].name) +
-          ",\"detail\":" + jsonString(s.detail) + "}}");
+    std::string color =
+        s.kind == Slice::Kind::Wait ? "grey" : colors[s.iteration % std::size(colors)];
+    JsonObject details;
+    details.number("iteration", s.iteration)
+        .text("row", timeline.rows[s.row].name)
+        .text("detail", s.detail);
+    event(JsonObject()
+              .text("ph", "X")
+              .number("pid", 1)
+              .number("tid", thread)
+              .text("name", s.name)
+              .text("cat", kind)
+              .number("ts", s.start)
+              .number("dur", s.end - s.start)
+              .text("cname", color)
+              .json("args", details.str())
+              .str());
   }
   for (size_t i = 0; i < lanes.size(); ++i) {
     std::string name = timeline.rows[lanes[i].row].name;
@@ -64,16 +78,25 @@ std::string toTrace(const Timeline &timeline) {
       name += " (in flight)";
     if (lanes[i].kind == Slice::Kind::Wait)
       name += " (waits)";
-    std::string thread = std::to_string(i + 1);
-    event("{\"ph\":\"M\",\"pid\":1,\"tid\":" + thread +
-          ",\"name\":\"thread_name\",\"args\":{\"name\":" + jsonString(name) + "}}");
-    event("{\"ph\":\"M\",\"pid\":1,\"tid\":" + thread +
-          ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":" +
-          std::to_string(lanes[i].row * 10 + unsigned(lanes[i].kind)) + "}}");
+    auto metadata = [&](const char *what, const std::string &args) {
+      event(JsonObject()
+                .text("ph", "M")
+                .number("pid", 1)
+                .number("tid", i + 1)
+                .text("name", what)
+                .json("args", args)
+                .str());
+    };
+    metadata("thread_name", named(name));
+    unsigned order = lanes[i].row * 10 + unsigned(lanes[i].kind);
+    metadata("thread_sort_index", JsonObject().number("sort_index", order).str());
   }
-  return "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"unit\":\"cycles\"},"
-         "\"traceEvents\":[" +
-         events + "\n]}\n";
+  return JsonObject()
+             .text("displayTimeUnit", "ns")
+             .json("otherData", JsonObject().text("unit", "cycles").str())
+             .json("traceEvents", "[" + events + "\n]")
+             .str() +
+         "\n";
 }
 
 } // namespace penstock::draw

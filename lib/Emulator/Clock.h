@@ -65,7 +65,7 @@ struct View {
   /// Of that, the accesses through the generic proxy that a proxy fence has
   /// made visible to the async proxy.
   Clock fenced;
-  /// Of that, the mbarrier initialisations published by
+  /// Of that, the mbarrier initializations published by
   /// fence.mbarrier_init.
   Clock inits;
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
 #include "Emulator/BarrierRules.h"
-#include "Emulator/Check.h"
 #include "Emulator/Decoder.h"
 #include "Emulator/ExecCall.h"
+#include "Emulator/HappensBefore.h"
 
 #include <bit>
 #include <cstdio>

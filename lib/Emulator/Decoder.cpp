@@ -56,7 +56,7 @@ const DecodeTable &decodeTable() {
 bool Decoder::fail(const ptx::Instruction &inst, std::string message) {
   Diagnostic d;
   d.code = PtxUnsupported;
-  d.place = program.module->place(inst.line, inst.column);
+  d.location = program.module->location(inst.line, inst.column);
   d.message = "`" + inst.opcode + "`: " + std::move(message);
   diagnostics.push_back(std::move(d));
   return false;
@@ -155,7 +155,7 @@ bool Decoder::symbolRow(const ptx::Instruction &inst, const ptx::Operand &operan
   case ptx::Space::Shared: {
     auto found = sharedOffsets.find(&variable);
     if (found == sharedOffsets.end())
-      return fail(inst, "shared variable `" + variable.name + "` has no place in this kernel");
+      return fail(inst, "shared variable `" + variable.name + "` is not allocated in this kernel");
     uint32_t offset = found->second + uint32_t(operand.offset);
     std::string key = "@" + std::to_string(bits) + ":" + std::to_string(offset);
     auto [it, fresh] = specialCache.try_emplace(key);
@@ -348,7 +348,7 @@ bool Decoder::layoutKernel() {
     if (at > 32764) {
       Diagnostic d;
       d.code = PtxTooLarge;
-      d.place = program.module->place(kernel.line);
+      d.location = program.module->location(kernel.line);
       d.message = "the parameters of `" + kernel.name + "` take more than 32764 bytes";
       diagnostics.push_back(std::move(d));
       return false;
@@ -376,7 +376,7 @@ bool Decoder::layoutShared() {
   uint64_t at = sharedReserved;
   std::vector<const ptx::Variable *> dynamic;
   uint32_t dynamicAlign = 16;
-  auto place = [&](const ptx::Variable &variable) {
+  auto layOut = [&](const ptx::Variable &variable) {
     if (variable.space != ptx::Space::Shared)
       return true;
     if (variable.isExtern || variable.size == 0) {
@@ -393,14 +393,14 @@ bool Decoder::layoutShared() {
   };
   bool fits = true;
   for (const ptx::Variable &variable : program.module->variables)
-    fits &= place(variable);
+    fits &= layOut(variable);
   for (const ptx::Function *f : calledFunctions(*program.module, *program.kernel))
     for (const ptx::Variable &variable : f->variables)
-      fits &= place(variable);
+      fits &= layOut(variable);
   if (!fits) {
     Diagnostic d;
     d.code = PtxTooLarge;
-    d.place = program.module->place(program.kernel->line);
+    d.location = program.module->location(program.kernel->line);
     d.message = "shared variables take more than 1 MiB";
     diagnostics.push_back(std::move(d));
     return false;
@@ -430,7 +430,7 @@ bool Decoder::run() {
   if (program.rowBytes > maxRowBytes || program.localBytes >= (1u << 24)) {
     Diagnostic d;
     d.code = PtxTooLarge;
-    d.place = program.module->place(program.kernel->line);
+    d.location = program.module->location(program.kernel->line);
     d.message = "the kernel needs too many registers or too much local memory";
     diagnostics.push_back(std::move(d));
     return false;
@@ -441,7 +441,7 @@ bool Decoder::run() {
   return true;
 }
 
-/// Whether anything synchronises without releasing or acquiring: what says so,
+/// Whether anything synchronizes without releasing or acquiring: what says so,
 /// and atomics that say nothing.
 void Decoder::findRelaxedSync() {
   for (const DInst &inst : program.code) {
@@ -609,7 +609,7 @@ bool Decoder::emitExternal(const ptx::Instruction &inst, const std::string &name
   DInst out;
   out.source = &inst;
   FunctionFrame &mine = frame(*function);
-  auto place = [&](const ptx::Operand &operand, uint64_t &at) {
+  auto layOut = [&](const ptx::Operand &operand, uint64_t &at) {
     if (operand.kind != Kind::Variable || operand.isGlobal)
       return false;
     at = mine.variables[operand.index];
@@ -618,13 +618,13 @@ bool Decoder::emitExternal(const ptx::Instruction &inst, const std::string &name
   if (name == "vprintf") {
     out.run = runPrintf;
     if (inst.arguments.size() != 2 || inst.results.size() != 1 ||
-        !place(inst.arguments[0], out.imm[0]) || !place(inst.arguments[1], out.imm[1]) ||
-        !place(inst.results[0], out.imm[2]))
+        !layOut(inst.arguments[0], out.imm[0]) || !layOut(inst.arguments[1], out.imm[1]) ||
+        !layOut(inst.results[0], out.imm[2]))
       return fail(inst, "vprintf is called with the wrong arguments");
   } else if (name == "__assertfail") {
     out.run = runAssertFail;
-    if (inst.arguments.size() != 5 || !place(inst.arguments[0], out.imm[0]) ||
-        !place(inst.arguments[1], out.imm[1]) || !place(inst.arguments[2], out.imm[2]))
+    if (inst.arguments.size() != 5 || !layOut(inst.arguments[0], out.imm[0]) ||
+        !layOut(inst.arguments[1], out.imm[1]) || !layOut(inst.arguments[2], out.imm[2]))
       return fail(inst, "__assertfail is called with the wrong arguments");
   } else {
     return fail(inst, "external function `" + name + "` is not known");
@@ -643,7 +643,7 @@ std::shared_ptr<const Program> decode(std::shared_ptr<const ptx::Module> module,
   if (!program->kernel || !program->kernel->isEntry) {
     Diagnostic d;
     d.code = EmuBadLaunch;
-    d.place = module->place(0);
+    d.location = module->location(0);
     d.message = "the module has no kernel `" + kernel + "`";
     diagnostics.push_back(std::move(d));
     return nullptr;

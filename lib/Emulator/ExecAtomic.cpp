@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Emulator/AtomicOps.h"
-#include "Emulator/Check.h"
 #include "Emulator/Float.h"
+#include "Emulator/HappensBefore.h"
 #include "Emulator/Lanes.h"
 
 #include <algorithm>
@@ -125,8 +125,8 @@ bool beginAtomic(Exec &ex, const DInst &inst, unsigned lane, unsigned size, MemR
   if (ref.space == ptx::Space::Global)
     lock = std::unique_lock<std::mutex>(ex.grid.atomicMutex);
   if (ex.grid.checks()) {
-    synchronise(ex, lane, ref, true, true, Order(inst.flags & 15), Scope(inst.flags >> 4));
-    // Its reading half counts for initialisation only.
+    synchronize(ex, lane, ref, true, true, Order(inst.flags & 15), Scope(inst.flags >> 4));
+    // Its reading half counts for initialization only.
     checkAccess(ex, lane, ref, size, StrongRead);
     checkAccess(ex, lane, ref, size, StrongWrite);
   }

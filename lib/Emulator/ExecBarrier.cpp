@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
 #include "Emulator/BarrierRules.h"
-#include "Emulator/Check.h"
+#include "Emulator/HappensBefore.h"
 #include "Emulator/Lanes.h"
 
 #include <bit>
@@ -179,7 +179,7 @@ void clusterArrive(Exec &ex, const DInst &inst) {
       tick(ex);
     } else {
       slot->relaxed = true;
-      // Publishes only what fences have: initialised mbarriers, and all that
+      // Publishes only what fences have: initialized mbarriers, and all that
       // a release fence covered.
       forLanes(ex.mask, [&](unsigned lane) {
         slot->view.inits.join(ex.view(lane).inits);

@@ -42,8 +42,8 @@ void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal
                       std::function<void()> copy) {
   Grid *grid = &ex.grid;
   Cluster *cluster = &ex.cluster;
-  Place place = ex.place();
-  place.lane = lane;
+  ExecutionPoint point = ex.point();
+  point.lane = lane;
   ex.cluster.enqueue(
       0, "a copy of " + std::to_string(bytes) + " bytes", ex.pc, [=, copy = std::move(copy)] {
         copy();
@@ -51,7 +51,7 @@ void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal
         if (found == signal.cta->mbarriers.end() || !found->second.live) {
           Finding finding;
           finding.code = EmuMbarrierMisuse;
-          finding.place = place;
+          finding.point = point;
           finding.message = "a copy completes on mbarrier " + sharedName(*grid, signal.offset) +
                             ", which is no longer live";
           grid->findings.add(std::move(finding));
@@ -59,7 +59,7 @@ void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal
         }
         if (grid->checks())
           fileCompletion(found->second, (*cluster->ops)[op]);
-        completeTx({*grid, *cluster, place, signal.offset}, found->second, bytes);
+        completeTx({*grid, *cluster, point, signal.offset}, found->second, bytes);
       });
 }
 

@@ -50,7 +50,7 @@ void init(Exec &ex, const DInst &inst) {
     Mbarrier &barrier = ex.cta.mbarriers[offset];
     if (barrier.live) {
       ex.fatal(EmuMbarrierMisuse,
-               "mbarrier " + sharedName(ex.grid, offset) + " is initialised while it is live");
+               "mbarrier " + sharedName(ex.grid, offset) + " is initialized while it is live");
       return;
     }
     if (ex.grid.checks())

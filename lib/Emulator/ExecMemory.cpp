@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
-#include "Emulator/Check.h"
+#include "Emulator/HappensBefore.h"
 #include "Emulator/Lanes.h"
 #include "Emulator/Mbarrier.h"
 
@@ -34,7 +34,7 @@ void load(Exec &ex, const DInst &inst) {
     if (!resolve(ex, lane, space, ex.address(inst.ops[0], lane), size * count, size * count, ref))
       return;
     if (strong && checks) {
-      synchronise(ex, lane, ref, true, false,
+      synchronize(ex, lane, ref, true, false,
                   inst.flags & AcquireOrRelease ? Order::Acquire : Order::Relaxed,
                   Scope(inst.mode));
     }
@@ -109,7 +109,7 @@ void store(Exec &ex, const DInst &inst) {
     }
     if (checks) {
       if (strong)
-        synchronise(ex, lane, ref, false, true,
+        synchronize(ex, lane, ref, false, true,
                     inst.flags & AcquireOrRelease ? Order::Release : Order::Relaxed,
                     Scope(inst.mode));
       checkAccess(ex, lane, ref, size * count, strong ? StrongWrite : Write);

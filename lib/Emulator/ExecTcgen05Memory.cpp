@@ -200,7 +200,7 @@ unsigned columnsOf(Shape shape) {
 }
 
 /// Where register \p r of thread \p t lies, relative to the address.
-void placeOf(Shape shape, unsigned t, unsigned r, unsigned halfOffset, unsigned &lane,
+void pointOf(Shape shape, unsigned t, unsigned r, unsigned halfOffset, unsigned &lane,
              unsigned &column) {
   switch (shape) {
   case Shape::L32x32:
@@ -286,7 +286,7 @@ void transfer(Exec &ex, const DInst &inst) {
         continue;
       unsigned lane, column;
       if (!packs) {
-        placeOf(shape, t, r, halfOffset, lane, column);
+        pointOf(shape, t, r, halfOffset, lane, column);
         uint32_t &word = tensor.words[(lane0 + lane) * tensorColumns + column0 + column];
         if (isStore)
           word = uint32_t(ex.value(op, t));
@@ -294,7 +294,7 @@ void transfer(Exec &ex, const DInst &inst) {
           ex.setValue(op, t, word);
         continue;
       }
-      placeOf(shape, t, r, 0, lane, column);
+      pointOf(shape, t, r, 0, lane, column);
       unsigned base = (lane0 + lane) * tensorColumns + column0 + 2 * column +
                       (shape == Shape::L16x32x2 && t >= 16 ? halfOffset : 0);
       if (isStore) {
@@ -379,7 +379,7 @@ bool decodeWait(Decoder &, const ptx::Instruction &inst, DInst &out) {
   return true;
 }
 
-/// tcgen05.fence makes relaxed synchronisation order tcgen05 operations. Where
+/// tcgen05.fence makes relaxed synchronization order tcgen05 operations. Where
 /// arrivals release and waits acquire they are ordered anyway, as all else is.
 void fenceBefore(Exec &ex, const DInst &) {
   if (!ex.grid.checks() || !ex.grid.program->relaxedSync)

@@ -318,7 +318,7 @@ void check(Exec &ex, unsigned lane, const Mma &mma) {
     ref.space = Space::Shared;
     ref.cta = &cta;
     auto readAll = [&](const std::vector<uint32_t> &pieces) {
-      // Neighbouring pieces are one access.
+      // Neighboring pieces are one access.
       for (size_t i = 0; i < pieces.size();) {
         size_t j = i + 1;
         while (j < pieces.size() && pieces[j] == pieces[i] + 16 * uint32_t(j - i))
@@ -540,8 +540,8 @@ void commit(Exec &ex, const DInst &inst) {
     Cta::Pipe &pipe = tensorPipe(ex, lane);
     Grid *grid = &ex.grid;
     Cluster *cluster = &ex.cluster;
-    Place place = ex.place();
-    place.lane = lane;
+    ExecutionPoint point = ex.point();
+    point.lane = lane;
     uint64_t agent = pipe.agent;
     uint32_t count = pipe.issued, offset = signal.offset;
     // The operations came after all that their thread had acquired, so their
@@ -557,7 +557,7 @@ void commit(Exec &ex, const DInst &inst) {
         if (found == cluster->ctas[rank]->mbarriers.end() || !found->second.live) {
           Finding finding;
           finding.code = EmuMbarrierMisuse;
-          finding.place = place;
+          finding.point = point;
           finding.message = "a commit arrives on mbarrier " + sharedName(*grid, offset) +
                             " of a block where it is not live";
           grid->findings.add(std::move(finding));
@@ -568,7 +568,7 @@ void commit(Exec &ex, const DInst &inst) {
           if (count)
             found->second.current.seen.setAgent(agent, count);
         }
-        arriveOn({*grid, *cluster, place, offset}, found->second, 1);
+        arriveOn({*grid, *cluster, point, offset}, found->second, 1);
       }
     });
   });

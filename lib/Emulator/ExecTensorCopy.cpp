@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A tensor copy is cut into rows along the innermost dimension. Each row knows
-// its place in the packed box and, as far as it lies inside of the tensor, its
+// its offset in the packed box and, as far as it lies inside of the tensor, its
 // bytes in global memory; what lies outside is filled by loads and skipped by
 // stores. The swizzle is applied to absolute addresses of shared memory.
 //
@@ -279,7 +279,7 @@ void tensorLoad(Exec &ex, const DInst &inst) {
         if (!there.cta->mbarrierAt[there.offset / 8]) {
           ex.fatal(EmuMbarrierMisuse, "the multicast signals mbarrier " +
                                           sharedName(ex.grid, there.offset) +
-                                          " of a block where it is not initialised");
+                                          " of a block where it is not initialized");
           return;
         }
       }

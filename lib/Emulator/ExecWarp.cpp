@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
-#include "Emulator/Check.h"
+#include "Emulator/HappensBefore.h"
 #include "Emulator/Lanes.h"
 
 #include <algorithm>

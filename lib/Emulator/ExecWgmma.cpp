@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
-#include "Emulator/Check.h"
 #include "Emulator/Float.h"
+#include "Emulator/HappensBefore.h"
 #include "Emulator/Lanes.h"
 #include "Emulator/MatrixOperand.h"
 

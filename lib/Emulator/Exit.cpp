@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
-#include "Emulator/Check.h"
+#include "Emulator/HappensBefore.h"
 
 namespace penstock::emu {
 
@@ -23,7 +23,7 @@ void checkAtExit(Grid &grid, Cluster &cluster, Cta &cta) {
       continue;
     Finding finding;
     finding.code = EmuInFlightAtExit;
-    finding.place = {op.pc, cta.id[0], cta.id[1], cta.id[2], op.warp % grid.warpsPerCta, op.lane};
+    finding.point = {op.pc, cta.id[0], cta.id[1], cta.id[2], op.warp % grid.warpsPerCta, op.lane};
     finding.message = std::string(op.what) +
                       " may still use shared or tensor memory when the block "
                       "ends: no thread waits for it";
@@ -36,7 +36,7 @@ void checkAtExit(Grid &grid, Cluster &cluster, Cta &cta) {
     if (columns) {
       Finding finding;
       finding.code = EmuTensorMemoryMisuse;
-      finding.place = {cta.tensor->allocPc, cta.id[0], cta.id[1], cta.id[2], 0, 0};
+      finding.point = {cta.tensor->allocPc, cta.id[0], cta.id[1], cta.id[2], 0, 0};
       finding.message =
           "the block ends without freeing " + std::to_string(columns) + " columns of tensor memory";
       grid.findings.add(std::move(finding));
@@ -50,9 +50,9 @@ void checkBusyRegisters(Exec &ex, const DInst &inst) {
   auto busy = [&](uint32_t owner, const std::string &name, const char *wait) {
     Finding finding;
     finding.code = EmuRegisterInFlight;
-    finding.place = ex.place();
+    finding.point = ex.point();
     finding.message = "a register is used while " + name + " owns it";
-    Place issued = ex.place();
+    ExecutionPoint issued = ex.point();
     issued.pc = owner;
     finding.other = issued;
     finding.otherText = name + " was issued here";

@@ -28,23 +28,23 @@ bool hasSource(const Program &program, const ptx::Instruction &inst) {
 }
 
 /// Where a reader wants to look: the source line if there is one, else the PTX.
-SourcePlace bestPlace(const Program &program, uint32_t pc) {
+SourceLocation bestLocation(const Program &program, uint32_t pc) {
   const ptx::Instruction *inst = instruction(program, pc);
   if (!inst)
-    return program.module->place(0);
+    return program.module->location(0);
   if (hasSource(program, *inst))
     return {program.module->files.at(inst->loc.file), inst->loc.line, inst->loc.column};
-  return program.module->place(inst->line, inst->column);
+  return program.module->location(inst->line, inst->column);
 }
 
-std::string ptxPlace(const Program &program, uint32_t pc) {
+std::string ptxLocation(const Program &program, uint32_t pc) {
   const ptx::Instruction *inst = instruction(program, pc);
   if (!inst)
     return program.module->name;
   return program.module->name + ":" + std::to_string(inst->line) + " `" + inst->opcode + "`";
 }
 
-std::array<uint32_t, 3> blockOf(const Place &place) { return {place.z, place.y, place.x}; }
+std::array<uint32_t, 3> blockOf(const ExecutionPoint &point) { return {point.z, point.y, point.x}; }
 
 std::string blockText(const std::array<uint32_t, 3> &block) {
   return "(" + std::to_string(block[2]) + "," + std::to_string(block[1]) + "," +
@@ -62,31 +62,31 @@ Findings::Line Findings::lineOf(uint32_t pc) const {
 }
 
 Findings::Key Findings::keyOf(const Finding &finding) const {
-  Line first = lineOf(finding.place.pc);
+  Line first = lineOf(finding.point.pc);
   Line second = finding.other ? lineOf(finding.other->pc) : first;
   return {finding.code, std::min(first, second), std::max(first, second)};
 }
 
 void Findings::merge(Group &group, const Finding &finding) {
   ++group.count;
-  group.blocks.insert(blockOf(finding.place));
+  group.blocks.insert(blockOf(finding.point));
   if (finding.memory)
     group.memory.add(*finding.memory);
   // The two accesses may come in either order.
-  bool swapped = finding.other && lineOf(finding.place.pc) != lineOf(group.finding.place.pc);
-  auto note = [&](size_t which, const Place &place) {
+  bool swapped = finding.other && lineOf(finding.point.pc) != lineOf(group.finding.point.pc);
+  auto note = [&](size_t which, const ExecutionPoint &point) {
     Side &side = group.sides[swapped ? 1 - which : which];
-    side.warps.insert(place.warp);
+    side.warps.insert(point.warp);
     if (finding.sides)
       ((*finding.sides)[which].write ? side.writes : side.reads) = true;
   };
-  note(0, finding.place);
+  note(0, finding.point);
   if (!finding.other)
     return;
   note(1, *finding.other);
-  bool sameBlock = blockOf(finding.place) == blockOf(*finding.other);
+  bool sameBlock = blockOf(finding.point) == blockOf(*finding.other);
   group.acrossBlocks |= !sameBlock;
-  group.withinWarps &= sameBlock && finding.place.warp == finding.other->warp;
+  group.withinWarps &= sameBlock && finding.point.warp == finding.other->warp;
 }
 
 bool Findings::count(const Finding &finding) {
@@ -97,7 +97,7 @@ bool Findings::count(const Finding &finding) {
   };
   if (sites.size() < maxSites)
     sites.insert(
-        {finding.code, ptxLine(finding.place.pc), finding.other ? ptxLine(finding.other->pc) : 0});
+        {finding.code, ptxLine(finding.point.pc), finding.other ? ptxLine(finding.other->pc) : 0});
   Key key = keyOf(finding);
   auto it = groups.find(key);
   if (it == groups.end())
@@ -131,7 +131,7 @@ size_t Findings::size() const {
 }
 
 /// A read that is in conflict with a write may also come before it. That is the same
-/// mistake, seen once more.
+/// error, seen once more.
 void Findings::foldEarlyReads() {
   std::erase_if(groups, [&](const auto &entry) {
     const auto &[key, early] = entry;
@@ -171,7 +171,7 @@ Diagnostic Findings::describe(const Group &group, const std::string &timing) con
   Diagnostic d;
   d.code = finding.code;
   d.severity = finding.severity;
-  d.place = bestPlace(*program, finding.place.pc);
+  d.location = bestLocation(*program, finding.point.pc);
   d.message = finding.message + group.memory.text() + finding.rest;
   if (finding.sides)
     d.message += ": " + sideText(group, 0);
@@ -186,19 +186,19 @@ Diagnostic Findings::describe(const Group &group, const std::string &timing) con
                      : " in " + std::to_string(group.blocks.size()) + " blocks from " +
                            blockText(*group.blocks.begin()) + " on";
   d.message += ", " + timing;
-  const ptx::Instruction *inst = instruction(*program, finding.place.pc);
+  const ptx::Instruction *inst = instruction(*program, finding.point.pc);
   if (inst)
-    d.label = hasSource(*program, *inst) ? ptxPlace(*program, finding.place.pc) : inst->opcode;
-  auto addNote = [&](const Place &place, const std::string &text) {
+    d.label = hasSource(*program, *inst) ? ptxLocation(*program, finding.point.pc) : inst->opcode;
+  auto addNote = [&](const ExecutionPoint &point, const std::string &text) {
     DiagnosticNote note;
-    note.place = bestPlace(*program, place.pc);
-    note.message = text + " (" + ptxPlace(*program, place.pc) + ")";
+    note.location = bestLocation(*program, point.pc);
+    note.message = text + " (" + ptxLocation(*program, point.pc) + ")";
     d.notes.push_back(std::move(note));
   };
   if (finding.other)
     addNote(*finding.other, finding.sides ? sideText(group, 1) : finding.otherText);
-  for (const auto &[place, text] : finding.others)
-    addNote(place, text);
+  for (const auto &[point, text] : finding.others)
+    addNote(point, text);
   std::string reason = finding.reason;
   if (group.early)
     reason += (reason.empty() ? "" : "; ") + std::to_string(group.early) +
@@ -243,10 +243,10 @@ std::vector<FindingSite> Findings::takeSites() {
   return list;
 }
 
-std::array<SourcePlace, 2> findingLines(const Diagnostic &finding) {
-  std::array<SourcePlace, 2> lines = {
-      finding.place, finding.notes.empty() ? finding.place : finding.notes[0].place};
-  for (SourcePlace &line : lines)
+std::array<SourceLocation, 2> findingLines(const Diagnostic &finding) {
+  std::array<SourceLocation, 2> lines = {
+      finding.location, finding.notes.empty() ? finding.location : finding.notes[0].location};
+  for (SourceLocation &line : lines)
     line.column = 0;
   if (std::tie(lines[1].file, lines[1].line) < std::tie(lines[0].file, lines[0].line))
     std::swap(lines[0], lines[1]);
@@ -255,10 +255,12 @@ std::array<SourcePlace, 2> findingLines(const Diagnostic &finding) {
 
 void sortFindings(std::vector<Diagnostic> &findings) {
   std::sort(findings.begin(), findings.end(), [](const Diagnostic &a, const Diagnostic &b) {
-    auto orderOf = [](const Diagnostic &d) { return std::tie(d.place.file, d.place.line, d.code); };
+    auto orderOf = [](const Diagnostic &d) {
+      return std::tie(d.location.file, d.location.line, d.code);
+    };
     if (orderOf(a) != orderOf(b))
       return orderOf(a) < orderOf(b);
-    SourcePlace first = findingLines(a)[1], second = findingLines(b)[1];
+    SourceLocation first = findingLines(a)[1], second = findingLines(b)[1];
     return std::tie(first.file, first.line, a.message) <
            std::tie(second.file, second.line, b.message);
   });

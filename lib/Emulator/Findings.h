@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Findings come from several host threads and the same mistake shows up for
+// Findings come from several host threads and the same error shows up for
 // every thread, block and iteration. The collector puts together those of one
 // code and one pair of source lines, whichever of them came first: a group says
 // how often, which warps and what memory.
@@ -32,7 +32,7 @@ struct FindingSite;
 struct Program;
 
 /// Who was where.
-struct Place {
+struct ExecutionPoint {
   uint32_t pc = 0;
   uint32_t x = 0, y = 0, z = 0; ///< block
   uint32_t warp = 0, lane = 0;
@@ -47,20 +47,20 @@ struct ConflictSide {
 struct Finding {
   unsigned code = 0;
   Severity severity = Severity::Error;
-  Place place;
-  /// A second place of the same mistake.
-  std::optional<Place> other;
-  /// What happened at `place`, without who and when. The memory, if there is one,
+  ExecutionPoint point;
+  /// A second point of the same error.
+  std::optional<ExecutionPoint> other;
+  /// What happened at `point`, without who and when. The memory, if there is one,
   /// stands between the two parts.
   std::string message, rest;
   std::optional<MemoryPart> memory;
   std::string otherText; ///< what happened at `other`
-  /// Of conflicts: what happens at `place` and `other`, in place of texts.
+  /// Of conflicts: what happens at `point` and `other`, instead of texts.
   std::optional<std::array<ConflictSide, 2>> sides;
-  /// Further places with what happened there; the message says who.
-  std::vector<std::pair<Place, std::string>> others;
+  /// Further points and what happened there.
+  std::vector<std::pair<ExecutionPoint, std::string>> others;
   bool saysWho = false;
-  std::string reason; ///< why the places are unordered, what to do
+  std::string reason; ///< why the points are unordered, what to do
 };
 
 class Findings {
@@ -97,7 +97,7 @@ private:
   struct Group {
     Finding finding; ///< the first
     uint64_t count = 0;
-    std::array<Side, 2> sides; ///< of its place and of its other place
+    std::array<Side, 2> sides; ///< of `point` and of `other`
     std::set<std::array<uint32_t, 3>> blocks;
     MemoryParts memory;
     bool withinWarps = true; ///< both accesses are by threads of one warp

@@ -7,7 +7,7 @@
 //
 // Handlers of plain arithmetic: one template per arity, instantiated for an
 // operation and a type. With all lanes active the loop has no branches and the
-// compiler vectorises it.
+// compiler vectorizes it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_EMULATOR_LANES_H

@@ -20,7 +20,7 @@ namespace {
 Diagnostic launchError(const ptx::Module &module, std::string message) {
   Diagnostic d;
   d.code = EmuBadLaunch;
-  d.place = module.place(0);
+  d.location = module.location(0);
   d.message = std::move(message);
   return d;
 }

@@ -66,7 +66,7 @@ struct LaunchOptions {
   /// A warp of each cluster, counted through its blocks, that runs only when no other
   /// warp and no engine can; negative: none. Paced does not take it.
   int32_t starvedWarp = -1;
-  /// Races, initialisation, misuse. Without checks only what stops execution
+  /// Races, initialization, misuse. Without checks only what stops execution
   /// is reported (bounds, deadlock, illegal operands).
   bool checks = true;
   unsigned threads = 0; ///< host threads; 0: as many as the host has
@@ -163,7 +163,7 @@ public:
   /// Bytes of shared memory a block may have, beside the reserved part.
   uint32_t maxShared = 232448;
 
-  /// Allocates and initialises the module's variables.
+  /// Allocates and initializes the module's variables.
   std::shared_ptr<LoadedModule> load(std::shared_ptr<const ptx::Module> module,
                                      std::vector<Diagnostic> &diagnostics);
   std::shared_ptr<LoadedModule> load(const std::string &text, const std::string &name,
@@ -194,7 +194,7 @@ std::string timingName(const LaunchOptions &options, uint32_t warpsPerBlock);
 
 /// The lines of a finding, in order, without columns: with its code they tell it from
 /// others.
-std::array<SourcePlace, 2> findingLines(const Diagnostic &finding);
+std::array<SourceLocation, 2> findingLines(const Diagnostic &finding);
 /// By source line, then code.
 void sortFindings(std::vector<Diagnostic> &findings);
 

@@ -215,7 +215,7 @@ struct Cta {
   std::unordered_map<uint64_t, uint64_t> acquiredMaps;
 };
 
-/// What a synchronising variable hands from releases to acquires. A release of
+/// What a synchronizing variable hands from releases to acquires. A release of
 /// narrow scope is kept apart for those it reaches.
 struct SyncVariable {
   View device;
@@ -368,7 +368,9 @@ struct Exec {
   void fatal(unsigned code, std::string message);
   /// Reports and goes on.
   void report(unsigned code, std::string message, Severity severity = Severity::Error);
-  Place place() const { return {pc, cta.id[0], cta.id[1], cta.id[2], warp.index, firstLane()}; }
+  ExecutionPoint point() const {
+    return {pc, cta.id[0], cta.id[1], cta.id[2], warp.index, firstLane()};
+  }
   View &view(unsigned lane) { return warp.lanes[lane].view ? *warp.lanes[lane].view : warp.view; }
 };
 

@@ -15,7 +15,7 @@ constexpr int64_t maxTx = (1 << 20) - 1;
 void misuse(const MbarrierUse &use, std::string message) {
   Finding finding;
   finding.code = EmuMbarrierMisuse;
-  finding.place = use.place;
+  finding.point = use.point;
   finding.message = "mbarrier " + sharedName(use.grid, use.offset) + ": " + message;
   use.grid.findings.add(std::move(finding));
 }
@@ -72,7 +72,7 @@ Mbarrier *findMbarrier(Exec &ex, unsigned lane, ptx::Space space, uint64_t addre
   auto found = ref.cta->mbarriers.find(offset);
   if (found == ref.cta->mbarriers.end() || !found->second.live) {
     ex.fatal(EmuMbarrierMisuse,
-             "mbarrier " + sharedName(ex.grid, offset) + " is used before it is initialised");
+             "mbarrier " + sharedName(ex.grid, offset) + " is used before it is initialized");
     return nullptr;
   }
   Mbarrier &barrier = found->second;
@@ -83,17 +83,17 @@ Mbarrier *findMbarrier(Exec &ex, unsigned lane, ptx::Space space, uint64_t addre
         view.inits.lane(barrier.initWarp, barrier.initLane) < barrier.initCount) {
       Finding finding;
       finding.code = EmuMbarrierMisuse;
-      finding.place = ex.place();
-      finding.place.lane = lane;
+      finding.point = ex.point();
+      finding.point.lane = lane;
       finding.message = "mbarrier " + sharedName(ex.grid, offset) +
-                        " is used by a thread that has not synchronised with "
-                        "its initialisation";
-      Place init = ex.place();
+                        " is used by a thread that has not synchronized with "
+                        "its initialization";
+      ExecutionPoint init = ex.point();
       init.pc = barrier.initPc;
       init.lane = barrier.initLane;
       init.warp = barrier.initWarp % ex.grid.warpsPerCta;
       finding.other = init;
-      finding.otherText = "initialised here";
+      finding.otherText = "initialized here";
       finding.reason = "put fence.mbarrier_init and a barrier between them";
       ex.grid.findings.add(std::move(finding));
     }
@@ -120,7 +120,7 @@ void arriveOn(const MbarrierUse &use, Mbarrier &barrier, uint32_t count) {
                     " are pending in phase " + std::to_string(barrier.phase));
     return;
   }
-  tellBarrier(use.grid, barrier, BarrierEvent::Arrive, barrier.phase, use.place.pc);
+  tellBarrier(use.grid, barrier, BarrierEvent::Arrive, barrier.phase, use.point.pc);
   barrier.pending -= count;
   completeIfDue(use, barrier);
 }

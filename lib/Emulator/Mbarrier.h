@@ -14,22 +14,22 @@
 #ifndef PENSTOCK_EMULATOR_MBARRIER_H
 #define PENSTOCK_EMULATOR_MBARRIER_H
 
-#include "Emulator/Check.h"
+#include "Emulator/HappensBefore.h"
 
 namespace penstock::emu {
 
 /// The live object at \p address of shared memory, or null after a report.
-/// \p lane names the user for the check that the initialisation is ordered
+/// \p lane names the user for the check that the initialization is ordered
 /// before this use.
 Mbarrier *findMbarrier(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, Cta *&owner,
                        uint32_t &offset);
 
 /// Changes that may complete the phase. They report misuse themselves. The
-/// cluster and place are passed apart because engines call them, too.
+/// cluster and point are separate arguments because engines call them, too.
 struct MbarrierUse {
   Grid &grid;
   Cluster &cluster;
-  Place place;
+  ExecutionPoint point;
   uint32_t offset;
   Cta *owner = nullptr;
 };
@@ -47,8 +47,8 @@ template <class Fn> void forMbarriers(Exec &ex, const DInst &inst, const Opnd &a
   forLanes(ex.mask, [&](unsigned lane) {
     if (ex.cluster.stopped)
       return;
-    MbarrierUse use{ex.grid, ex.cluster, ex.place(), 0};
-    use.place.lane = lane;
+    MbarrierUse use{ex.grid, ex.cluster, ex.point(), 0};
+    use.point.lane = lane;
     Mbarrier *barrier = findMbarrier(ex, lane, ptx::Space(inst.imm[0]), ex.address(address, lane),
                                      use.owner, use.offset);
     if (barrier)

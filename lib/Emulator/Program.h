@@ -98,13 +98,13 @@ struct Program {
   uint32_t sharedAlign = 1;  ///< of the dynamic part
   std::vector<SharedSymbol> sharedSymbols;
   std::vector<std::pair<uint32_t, uint32_t>> paramOffsets; ///< offset, size
-  /// Uses global memory to synchronise between clusters, or asks for more
+  /// Uses global memory to synchronize between clusters, or asks for more
   /// work: then all clusters take turns on one host thread.
   bool crossCta = false;
   bool usesLaunchControl = false;
   std::vector<uint32_t> wgmmaRows;  ///< registers that wgmma uses
   std::vector<uint32_t> loadedRows; ///< registers that tcgen05.ld fills
-  /// Some synchronisation is relaxed: only then tcgen05.fence has an effect.
+  /// Some synchronization is relaxed: only then tcgen05.fence has an effect.
   bool relaxedSync = false;
 };
 

@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
 #include "Emulator/BarrierRules.h"
-#include "Emulator/Check.h"
 #include "Emulator/ExecCall.h"
+#include "Emulator/HappensBefore.h"
 
 #include <algorithm>
 #include <bit>
@@ -22,7 +22,7 @@
 namespace penstock::emu {
 namespace {
 
-/// Instructions without any effect on memory or synchronisation after which a
+/// Instructions without any effect on memory or synchronization after which a
 /// cluster counts as stuck.
 constexpr uint64_t maxStall = uint64_t(1) << 26;
 /// Asynchronous work that may wait at once.
@@ -69,7 +69,7 @@ void Exec::report(unsigned code, std::string message, Severity severity) {
   Finding finding;
   finding.code = code;
   finding.severity = severity;
-  finding.place = place();
+  finding.point = point();
   finding.message = std::move(message);
   grid.findings.add(std::move(finding));
 }

@@ -7,7 +7,7 @@
 //
 // For every 16 bytes of memory a short list of records: the last writers of its
 // bytes and the readers since then, each with the lanes, bytes, count and
-// program place of the access. Precise to the byte and to the lane, and cheap
+// program counter of the access. Precise to the byte and to the lane, and cheap
 // for tiles, because an engine's access to a whole cell is one record.
 //
 //===----------------------------------------------------------------------===//

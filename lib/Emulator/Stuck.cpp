@@ -14,7 +14,7 @@ namespace {
 
 /// Warps that do the same at one instruction.
 struct Waiters {
-  Place place;
+  ExecutionPoint point;
   std::string what; ///< they wait for; empty: they run
   std::set<uint32_t> warps;
   std::set<uint32_t> blocks; ///< ranks in the cluster
@@ -27,15 +27,15 @@ std::vector<Waiters> waitersOf(const Cluster &cluster) {
       for (const Split &split : warp->splits) {
         // Who polls is somewhere in the loop around its poll.
         bool polls = !split.blocked && split.polls;
-        Place place{
+        ExecutionPoint point{
             polls ? split.pollPc : split.pc,    cta->id[0], cta->id[1], cta->id[2], warp->index,
             unsigned(__builtin_ctz(split.mask))};
         std::string what = split.blocked || polls ? split.waitsFor : "";
         auto same = std::find_if(list.begin(), list.end(), [&](const Waiters &other) {
-          return other.place.pc == place.pc && other.what == what;
+          return other.point.pc == point.pc && other.what == what;
         });
         if (same == list.end())
-          same = list.insert(list.end(), Waiters{place, what, {}, {}});
+          same = list.insert(list.end(), Waiters{point, what, {}, {}});
         same->warps.insert(warp->index);
         same->blocks.insert(cta->rank);
       }
@@ -44,7 +44,7 @@ std::vector<Waiters> waitersOf(const Cluster &cluster) {
 
 std::string describe(const Cluster &cluster, const Waiters &waiters) {
   std::string who = warpsText(waiters.warps);
-  const Place &at = waiters.place;
+  const ExecutionPoint &at = waiters.point;
   if (cluster.ctas.size() > 1)
     who += waiters.blocks.size() > 1 ? " of " + std::to_string(waiters.blocks.size()) + " blocks"
                                      : " of block (" + std::to_string(at.x) + "," +
@@ -65,9 +65,9 @@ Finding stuck(const Cluster &cluster, unsigned code, const std::string &message)
   for (size_t i = 0; i < std::min(all.size(), most); ++i) {
     std::string text = describe(cluster, all[i]);
     if (i) {
-      finding.others.emplace_back(all[i].place, text);
+      finding.others.emplace_back(all[i].point, text);
     } else {
-      finding.place = all[i].place;
+      finding.point = all[i].point;
       finding.message += text;
     }
   }

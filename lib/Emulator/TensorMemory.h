@@ -7,7 +7,7 @@
 #ifndef PENSTOCK_EMULATOR_TENSORMEMORY_H
 #define PENSTOCK_EMULATOR_TENSORMEMORY_H
 
-#include "Emulator/Check.h"
+#include "Emulator/HappensBefore.h"
 
 namespace penstock::emu {
 

@@ -76,16 +76,17 @@ std::vector<Architecture> build() {
   Architecture hopper;
   hopper.name = "sm_90a";
   hopper.family = Architecture::Family::Hopper;
-  hopper.limits = {232448, 0, 65536, 1024, 8, 0, 0, 0};
+  hopper.limits = {232448, 0, 65536, 1024, 8, 0, 0, 0, 132};
   hopper.engines = gpuEngines;
   Architecture blackwell = hopper;
   blackwell.name = "sm_100a";
   blackwell.family = Architecture::Family::Blackwell;
   blackwell.limits.tensorColumns = 512;
+  blackwell.limits.multiprocessors = 148;
   Architecture x86;
   x86.name = "x86";
   x86.family = Architecture::Family::X86;
-  x86.limits = {0, 0, 0, 0, 0, 48 << 10, 2 << 20, int64_t(2) << 30};
+  x86.limits = {0, 0, 0, 0, 0, 48 << 10, 2 << 20, int64_t(2) << 30, 0};
   x86.engines = {{"memory", "loads from the outer caches and memory"},
                  {"amx", "matrix products on tiles"},
                  {"avx512", "vector arithmetic"}};

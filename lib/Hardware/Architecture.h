@@ -30,6 +30,7 @@ struct Limits {
   int64_t l1Bytes = 0;       ///< CPU: data cache that a tile should fit
   int64_t l2Bytes = 0;
   int64_t tileBytes = 0; ///< CPU: what all tiles of a block may take together
+  int64_t multiprocessors = 0;
 };
 
 /// An engine that executes statements, one at a time.

@@ -23,7 +23,7 @@ void Frame::begin(uint64_t number) {
   launch.block = coordinatesOf(number);
   races.beginBlock();
   iterations.clear();
-  // Each block has a sequence of its own, so that its behaviour does not depend
+  // Each block has a sequence of its own, so that its behavior does not depend
   // on how many blocks ran before it.
   random = Random(Random(launch.options.seed).next() ^ number);
 }
@@ -77,11 +77,11 @@ static std::string verbOf(AccessKind kind) {
 }
 
 /// "`copy` reads `As` at [0, 1]".
-static std::string describe(Operation *op, Value memref, const View &view, int64_t place,
+static std::string describe(Operation *op, Value memref, const View &view, int64_t linear,
                             AccessKind kind) {
   return "`" + op->getName().stripDialect().str() + "` " + verbOf(kind) + " " +
          nameInMessage(memref) +
-         (view.sizes.empty() ? "" : " at " + inBrackets(view.indexOf(place)));
+         (view.sizes.empty() ? "" : " at " + inBrackets(view.indexOf(linear)));
 }
 
 static std::string inParentheses(ArrayRef<int64_t> index) {
@@ -90,18 +90,18 @@ static std::string inParentheses(ArrayRef<int64_t> index) {
 }
 
 static DiagnosticNote noteAt(Operation *op, std::string message) {
-  return {tile::placeOf(op->getLoc()), std::move(message), ""};
+  return {tile::sourceLocationOf(op->getLoc()), std::move(message), ""};
 }
 
-void Frame::checkRace(Operation *op, Value memref, const View &view, int64_t place,
+void Frame::checkRace(Operation *op, Value memref, const View &view, int64_t linear,
                       AccessKind kind) {
-  std::optional<Races::Conflict> conflict = races.access(*view.shadow, place, op, kind);
+  std::optional<Races::Conflict> conflict = races.access(*view.shadow, linear, op, kind);
   if (!conflict)
     return;
   DiagnosticCode code = conflict->block ? FaultBlockRace : FaultParallelRace;
   if (!launch.wants(op, code))
     return;
-  std::string message = describe(op, memref, view, place, kind);
+  std::string message = describe(op, memref, view, linear, kind);
   if (conflict->block) {
     std::string other = "block " + inParentheses(coordinatesOf(*conflict->block));
     return launch.fault(op, code, message + ", which " + other + " " + verbOf(conflict->kind),
@@ -123,14 +123,14 @@ void Frame::checkRace(Operation *op, Value memref, const View &view, int64_t pla
                       "body access elements of its own, or use `b.atomic` for all accesses"});
 }
 
-bool Frame::checkInFlight(Operation *op, Value memref, const View &view, int64_t place, bool writes,
-                          const void *chain) {
-  const AsyncQueue::Pending *other = async.conflict(view.data, place, writes, chain);
+bool Frame::checkInFlight(Operation *op, Value memref, const View &view, int64_t linear,
+                          bool writes, const void *chain) {
+  const AsyncQueue::Pending *other = async.conflict(view.data, linear, writes, chain);
   if (!other)
     return true;
   if (launch.wants(op, FaultInFlight))
     launch.fault(op, FaultInFlight,
-                 describe(op, memref, view, place, writes ? AccessKind::Write : AccessKind::Read) +
+                 describe(op, memref, view, linear, writes ? AccessKind::Write : AccessKind::Read) +
                      ", which " + describe(*other) + " still uses",
                  {noteAt(other->op, "it is issued here, and not awaited in between")},
                  {"add `b.wait(\"" + other->name.str() + "\")` before this access"});
@@ -138,37 +138,37 @@ bool Frame::checkInFlight(Operation *op, Value memref, const View &view, int64_t
 }
 
 Footprint Frame::footprint(Operation *op, Value memref, const View &view,
-                           std::vector<int64_t> places, bool writes, const void *chain) {
+                           std::vector<int64_t> elements, bool writes, const void *chain) {
   if (async.busy())
-    for (int64_t place : places)
-      if (!checkInFlight(op, memref, view, place, writes, chain))
+    for (int64_t linear : elements)
+      if (!checkInFlight(op, memref, view, linear, writes, chain))
         break;
-  return Footprint(view.data, writes, std::move(places));
+  return Footprint(view.data, writes, std::move(elements));
 }
 
-void Frame::write(Operation *op, Value memref, View &view, int64_t place, uint64_t bits,
+void Frame::write(Operation *op, Value memref, View &view, int64_t linear, uint64_t bits,
                   AccessKind kind) {
   if (view.shadow && kind != AccessKind::Atomic) // its read has recorded it
-    checkRace(op, memref, view, place, kind);
+    checkRace(op, memref, view, linear, kind);
   if (async.busy())
-    checkInFlight(op, memref, view, place, /*writes=*/true);
-  view.setBits(place, bits);
+    checkInFlight(op, memref, view, linear, /*writes=*/true);
+  view.setBits(linear, bits);
 }
 
 uint64_t Frame::read(Operation *op, Value memref, const View &view, ArrayRef<int64_t> index,
                      AccessKind kind) {
-  int64_t place = view.place(index);
+  int64_t linear = view.linearIndex(index);
   if (view.shadow)
-    checkRace(op, memref, view, place, kind);
+    checkRace(op, memref, view, linear, kind);
   // What is still being written has a better explanation than that nothing wrote it.
-  if (async.busy() && !checkInFlight(op, memref, view, place, /*writes=*/false))
-    return view.bits(place);
-  if (!view.isWritten(place) && launch.wants(op, FaultUninitialized))
+  if (async.busy() && !checkInFlight(op, memref, view, linear, /*writes=*/false))
+    return view.bits(linear);
+  if (!view.isWritten(linear) && launch.wants(op, FaultUninitialized))
     launch.fault(op, FaultUninitialized,
                  "`" + op->getName().stripDialect().str() + "` reads " + nameInMessage(memref) +
                      (index.empty() ? "" : " at " + inBrackets(index)) +
                      ", which nothing has written");
-  return view.bits(place);
+  return view.bits(linear);
 }
 
 bool Frame::inside(Operation *op, Value memref, const View &view, ArrayRef<int64_t> index) {

@@ -62,12 +62,12 @@ public:
   /// written. \p memref is what \p op calls the view, for the message.
   uint64_t read(mlir::Operation *op, mlir::Value memref, const View &view,
                 llvm::ArrayRef<int64_t> index, AccessKind kind = AccessKind::Read);
-  /// Writes the element at \p place of the view's memory.
-  void write(mlir::Operation *op, mlir::Value memref, View &view, int64_t place, uint64_t bits,
+  /// Writes the element at \p linear of the view's memory.
+  void write(mlir::Operation *op, mlir::Value memref, View &view, int64_t linear, uint64_t bits,
              AccessKind kind = AccessKind::Write);
   void write(mlir::Operation *op, mlir::Value memref, View &view, llvm::ArrayRef<int64_t> index,
              uint64_t bits) {
-    write(op, memref, view, view.place(index), bits);
+    write(op, memref, view, view.linearIndex(index), bits);
   }
 
   /// Whether \p index lies inside of the view; a fault if not.
@@ -77,7 +77,7 @@ public:
   /// Checks the elements of an asynchronous operation that is about to be issued
   /// against those under way.
   Footprint footprint(mlir::Operation *op, mlir::Value memref, const View &view,
-                      std::vector<int64_t> places, bool writes, const void *chain = nullptr);
+                      std::vector<int64_t> elements, bool writes, const void *chain = nullptr);
 
   //===--- Control ------------------------------------------------------===//
 
@@ -92,11 +92,11 @@ public:
   IssueTag tagOf(mlir::Operation *op) const;
 
 private:
-  void checkRace(mlir::Operation *op, mlir::Value memref, const View &view, int64_t place,
+  void checkRace(mlir::Operation *op, mlir::Value memref, const View &view, int64_t linear,
                  AccessKind kind);
   /// False, with a fault, if an asynchronous operation under way uses the
   /// element.
-  bool checkInFlight(mlir::Operation *op, mlir::Value memref, const View &view, int64_t place,
+  bool checkInFlight(mlir::Operation *op, mlir::Value memref, const View &view, int64_t linear,
                      bool writes, const void *chain = nullptr);
 
   llvm::DenseMap<mlir::Value, Scalar> scalars;

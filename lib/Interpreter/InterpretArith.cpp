@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Flags that promise something to an optimiser (nsw, exact, fast-math) do not
+// Flags that promise something to an optimizer (nsw, exact, fast-math) do not
 // change what an operation computes here.
 //
 //===----------------------------------------------------------------------===//

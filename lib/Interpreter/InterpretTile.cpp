@@ -77,10 +77,10 @@ static void copy(CopyOp op, Frame &frame, const Side &source, Side target, uint6
     if (std::optional<Indices> from = source.find(index))
       value = convert(source.view.element, target.view.element,
                       frame.read(op, source.memref, source.view, *from));
-    writes.emplace_back(target.view.place(*to), value);
+    writes.emplace_back(target.view.linearIndex(*to), value);
   });
-  for (auto [place, value] : writes)
-    frame.write(op, target.memref, target.view, place, value);
+  for (auto [linear, value] : writes)
+    frame.write(op, target.memref, target.view, linear, value);
 }
 
 /// A statement of a pipelined loop is over, as far as the loop's meaning goes,
@@ -104,9 +104,9 @@ static std::vector<Footprint> footprintsOf(CopyOp op, Frame &frame, Side source,
     std::optional<Indices> to = target.find(index);
     if (!to)
       return;
-    writes.push_back(target.view.place(*to));
+    writes.push_back(target.view.linearIndex(*to));
     if (std::optional<Indices> from = source.find(index))
-      reads.push_back(source.view.place(*from));
+      reads.push_back(source.view.linearIndex(*from));
   });
   return {frame.footprint(op, source.memref, source.view, std::move(reads), /*writes=*/false),
           frame.footprint(op, target.memref, target.view, std::move(writes), /*writes=*/true)};
@@ -209,9 +209,10 @@ static void execute(GemmOp op, Frame &frame) {
   if (!completesLater(op))
     return perform();
   auto whole = [&](Value memref, const View &view, bool writes, const void *chain) {
-    std::vector<int64_t> places;
-    forEachIndex(view.sizes, [&](ArrayRef<int64_t> index) { places.push_back(view.place(index)); });
-    return frame.footprint(op, memref, view, std::move(places), writes, chain);
+    std::vector<int64_t> elements;
+    forEachIndex(view.sizes,
+                 [&](ArrayRef<int64_t> index) { elements.push_back(view.linearIndex(index)); });
+    return frame.footprint(op, memref, view, std::move(elements), writes, chain);
   };
   std::vector<Footprint> footprints = {whole(op.getA(), a, false, nullptr),
                                        whole(op.getB(), b, false, nullptr),

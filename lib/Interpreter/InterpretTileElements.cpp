@@ -88,7 +88,7 @@ static void execute(AtomicOp op, Frame &frame) {
   if (frame.inside(op, op.getTarget(), view, index)) {
     old = decode(view.element, frame.read(op, op.getTarget(), view, index, AccessKind::Atomic));
     Scalar updated = combine(op.getKind(), view.element, old, frame.scalar(op.getValue()));
-    frame.write(op, op.getTarget(), view, view.place(index), encode(view.element, updated),
+    frame.write(op, op.getTarget(), view, view.linearIndex(index), encode(view.element, updated),
                 AccessKind::Atomic);
   }
   frame.set(op.getOld(), old);

@@ -16,7 +16,7 @@ using namespace penstock::interpreter;
 
 namespace {
 
-/// Why an argument cannot be what the kernel takes at this place.
+/// Why an argument does not match the parameter of the kernel.
 struct Misfit {
   DiagnosticCode code;
   std::string message;

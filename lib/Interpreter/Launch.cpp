@@ -38,7 +38,7 @@ void Launch::fault(Operation *op, DiagnosticCode code, std::string message,
   seen.insert({op, code});
   Diagnostic diagnostic;
   diagnostic.code = code;
-  diagnostic.place = tile::placeOf(op->getLoc());
+  diagnostic.location = tile::sourceLocationOf(op->getLoc());
   diagnostic.message = std::move(message);
   diagnostic.notes = std::move(notes);
   diagnostic.helps = std::move(helps);

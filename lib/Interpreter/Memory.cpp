@@ -28,14 +28,14 @@ std::optional<unsigned> View::outside(llvm::ArrayRef<int64_t> index) const {
   return std::nullopt;
 }
 
-int64_t View::place(llvm::ArrayRef<int64_t> index) const {
+int64_t View::linearIndex(llvm::ArrayRef<int64_t> index) const {
   int64_t at = offset;
   for (unsigned dim = 0; dim < index.size(); ++dim)
     at += index[dim] * strides[dim];
   return at;
 }
 
-Indices View::indexOf(int64_t place) const {
+Indices View::indexOf(int64_t linear) const {
   Indices index(sizes.size(), 0);
   // Dimensions of one element have any stride.
   llvm::SmallVector<unsigned> order;
@@ -43,7 +43,7 @@ Indices View::indexOf(int64_t place) const {
     if (sizes[dim] > 1 && strides[dim] > 0)
       order.push_back(dim);
   llvm::sort(order, [&](unsigned a, unsigned b) { return strides[a] > strides[b]; });
-  int64_t rest = place - offset;
+  int64_t rest = linear - offset;
   for (unsigned dim : order) {
     index[dim] = rest / strides[dim];
     rest %= strides[dim];
@@ -66,22 +66,22 @@ template <class Access> static void withWidth(Element element, Access access) {
   }
 }
 
-uint64_t View::bits(int64_t place) const {
+uint64_t View::bits(int64_t linear) const {
   uint64_t bits = 0;
   withWidth(element, [&](auto value) {
-    std::memcpy(&value, data + place * sizeof value, sizeof value);
+    std::memcpy(&value, data + linear * sizeof value, sizeof value);
     bits = value;
   });
   return bits;
 }
 
-void View::setBits(int64_t place, uint64_t bits) {
+void View::setBits(int64_t linear, uint64_t bits) {
   withWidth(element, [&](auto value) {
     value = static_cast<decltype(value)>(bits);
-    std::memcpy(data + place * sizeof value, &value, sizeof value);
+    std::memcpy(data + linear * sizeof value, &value, sizeof value);
   });
   if (written)
-    written[place] = 1;
+    written[linear] = 1;
 }
 
 int64_t View::numElements() const {

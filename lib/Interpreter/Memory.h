@@ -45,15 +45,15 @@ struct View {
 
   /// The first dimension in which \p index lies outside, if there is one.
   std::optional<unsigned> outside(llvm::ArrayRef<int64_t> index) const;
-  /// The element's place in the memory; \p index must lie inside.
-  int64_t place(llvm::ArrayRef<int64_t> index) const;
+  /// Linear index of the element in the memory; \p index must lie inside.
+  int64_t linearIndex(llvm::ArrayRef<int64_t> index) const;
 
-  /// The index of the element at a place of the memory.
-  Indices indexOf(int64_t place) const;
+  /// The index of the element at a linear index of the memory.
+  Indices indexOf(int64_t linear) const;
 
-  bool isWritten(int64_t place) const { return !written || written[place]; }
-  uint64_t bits(int64_t place) const;
-  void setBits(int64_t place, uint64_t bits);
+  bool isWritten(int64_t linear) const { return !written || written[linear]; }
+  uint64_t bits(int64_t linear) const;
+  void setBits(int64_t linear, uint64_t bits);
   int64_t numElements() const;
 };
 

@@ -38,7 +38,7 @@ std::string penstock::detail::kernelNameOf(std::string_view type) {
   std::string_view name = type.substr(0, type.find('<'));
   if (name.empty() || !isWord(name[0]))
     return "lambda";
-  // The place of a lambda among the arguments of a template says nothing.
+  // The position of a lambda among the arguments of a template says nothing.
   if (type.find("lambda") != std::string_view::npos)
     return std::string(name);
   std::string result;

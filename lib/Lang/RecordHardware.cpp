@@ -46,14 +46,14 @@ public:
     auto op = Op::create(r->builder, r->locationOf(at), std::forward<Args>(args)...);
     return r->verify(op) ? op : Op();
   }
-  /// The name of the variable that is initialised on this line.
+  /// The name of the variable that is initialized on this line.
   StringAttr variable() {
     std::string name;
     if (auto line = readSourceLine(at.file, at.line))
       name = variableName(*line, r->allocationsOnLine[{at.file, at.line}]++);
     return name.empty() ? StringAttr() : r->builder.getStringAttr(name);
   }
-  /// What is absent is no mistake.
+  /// What is absent is no error.
   mlir::Value useIfThere(Ref ref, StringRef what) {
     return ref.id ? use(ref, what) : mlir::Value();
   }
@@ -84,8 +84,8 @@ public:
              "a pair is a cluster of two blocks");
     return false;
   }
-  /// An arrival releases and a wait acquires, if it does not do neither.
-  bool isMeeting(seam::Meeting how, Semantics usual) {
+  /// An arrival releases and a wait acquires, or either is relaxed.
+  bool isAllowed(seam::BarrierSemantics how, Semantics usual) {
     if (how.sem == usual || how.sem == Relaxed)
       return true;
     r->error(HardwareBarrier, at,
@@ -231,26 +231,26 @@ Ref seam::allocateBarriers(Ints counts, Loc at) {
   return op ? call.r->add(op.getResult()) : call.r->poison();
 }
 
-void seam::arrive(BarrierRef ref, Ref bytes, Ref cta, Meeting how, Loc at) {
+void seam::arrive(BarrierRef ref, Ref bytes, Ref cta, BarrierSemantics how, Loc at) {
   Call call(at);
   auto [barriers, index] = call.barrier(ref);
   mlir::Value announced = call.useIfThere(bytes, "number of bytes");
   mlir::Value block = call.useIfThere(cta, "number of the block");
-  if (call.ok && call.isMeeting(how, Release))
+  if (call.ok && call.isAllowed(how, Release))
     call.make<penstock::nv::ArriveOp>(barriers, index, announced, block, how.sem == Relaxed,
                                       how.scope == Cluster);
 }
 
-void seam::wait(BarrierRef ref, Ref phase, Meeting how, Loc at) {
+void seam::wait(BarrierRef ref, Ref phase, BarrierSemantics how, Loc at) {
   Call call(at);
   auto [barriers, index] = call.barrier(ref);
   mlir::Value parity = call.use(phase, "phase");
-  if (call.ok && call.isMeeting(how, Acquire))
+  if (call.ok && call.isAllowed(how, Acquire))
     call.make<penstock::nv::WaitOp>(barriers, index, parity, how.sem == Relaxed,
                                     how.scope == Cluster);
 }
 
-Ref seam::tryWait(BarrierRef ref, Ref phase, Meeting how, int64_t nanoseconds, Loc at) {
+Ref seam::tryWait(BarrierRef ref, Ref phase, BarrierSemantics how, int64_t nanoseconds, Loc at) {
   Call call(at);
   auto [barriers, index] = call.barrier(ref);
   mlir::Value parity = call.use(phase, "phase");
@@ -268,12 +268,12 @@ void seam::tmaLoad(const BoxRef &box, Ref tile, BarrierRef ref, Ref multicast, C
                    Loc at) {
   Call call(at);
   mlir::Value source = call.use(box.tensor, "tensor");
-  auto places = call.useAll(box.offsets, "offset");
+  auto offsets = call.useAll(box.offsets, "offset");
   mlir::Value target = call.use(tile, "tile");
   auto [barriers, index] = call.barrier(ref);
   mlir::Value blocks = call.useIfThere(multicast, "mask of blocks");
   if (call.ok)
-    call.make<penstock::nv::TmaLoadOp>(source, places, target, barriers, index, blocks,
+    call.make<penstock::nv::TmaLoadOp>(source, offsets, target, barriers, index, blocks,
                                        call.dimsOf(box), call.nameOf(cache));
 }
 
@@ -282,9 +282,9 @@ void seam::tmaStore(Ref tile, const BoxRef &box, std::optional<Reduction> combin
   Call call(at);
   mlir::Value source = call.use(tile, "tile");
   mlir::Value target = call.use(box.tensor, "tensor");
-  auto places = call.useAll(box.offsets, "offset");
+  auto offsets = call.useAll(box.offsets, "offset");
   if (call.ok)
-    call.make<penstock::nv::TmaStoreOp>(source, target, places, call.dimsOf(box),
+    call.make<penstock::nv::TmaStoreOp>(source, target, offsets, call.dimsOf(box),
                                         call.nameOf(combined), call.nameOf(cache));
 }
 
@@ -298,10 +298,10 @@ void seam::asyncArrive(BarrierRef ref, Loc at) {
 void seam::asyncCopy(const BoxRef &box, Ref tile, int64_t bytes, bool l1, Loc at) {
   Call call(at);
   mlir::Value source = call.use(box.tensor, "tensor");
-  auto places = call.useAll(box.offsets, "offset");
+  auto offsets = call.useAll(box.offsets, "offset");
   mlir::Value target = call.use(tile, "tile");
   if (call.ok)
-    call.make<penstock::nv::AsyncCopyOp>(source, places, target, call.dimsOf(box), uint64_t(bytes),
+    call.make<penstock::nv::AsyncCopyOp>(source, offsets, target, call.dimsOf(box), uint64_t(bytes),
                                          l1);
 }
 

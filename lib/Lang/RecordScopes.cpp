@@ -125,7 +125,7 @@ penstock::detail::Scope penstock::detail::openStatement(std::string_view name, L
   tile::YieldOp::create(inner, loc);
   if (name.empty())
     r->error(OpForm, at, "a statement needs a name",
-             "the name stands for it in schedules and messages, as in "
+             "the name identifies it in schedules and messages, as in "
              "b.statement(\"softmax\", ..)");
   return r->open(op, body);
 }

@@ -371,20 +371,20 @@ private:
     ArrayRef<int64_t> want = cast<MemRefType>(target.getType()).getShape();
     if (have == want)
       return;
-    std::string name = tile::nameOf(operand), cure;
+    std::string name = tile::nameOf(operand), fix;
     if (name.empty())
       name = "..";
     if (have.size() == 1 && want.size() == 2) {
       if (have[0] == want[0])
-        cure = "`rows(" + name + ")`";
+        fix = "`broadcast_rows(" + name + ")`";
       if (have[0] == want[1])
-        cure += (cure.empty() ? "`cols(" : " or `cols(") + name + ")`";
+        fix += (fix.empty() ? "`broadcast_cols(" : " or `broadcast_cols(") + name + ")`";
     }
     r.error(BroadcastForm, at,
             tile::describe(operand) + " does not have the shape of " + tile::describe(target),
-            cure.empty() ? "an operand has the target's shape, or is broadcast "
-                           "with rows(..) or cols(..)"
-                         : "did you mean " + cure + "?");
+            fix.empty() ? "an operand has the target's shape, or is broadcast "
+                          "with broadcast_rows(..) or broadcast_cols(..)"
+                        : "did you mean " + fix + "?");
     ok = false;
   }
 

@@ -68,14 +68,14 @@ void Recorder::endListening() {
 void Recorder::reportStray(Loc at) {
   penstock::Diagnostic d;
   d.code = StrayCall;
-  d.place = {at.file, at.line, at.column};
+  d.location = {at.file, at.line, at.column};
   {
     std::lock_guard lock(live().mutex);
     if (auto found = live().byId.find(at.recorder); found != live().byId.end()) {
       d.message = currentRecorder ? "this block is called while another kernel is being recorded"
                                   : "this block is called from another thread than the one that "
                                     "records its kernel";
-      d.helps.push_back("a kernel function says what its own block does, on the thread that "
+      d.helps.push_back("a kernel function may only use its own block, on the thread that "
                         "compiles it");
       found->second->strays.push_back(std::move(d));
       return;
@@ -98,10 +98,10 @@ Recorder::Recorder(MLIRContext *context, const penstock::detail::KernelSource &s
 
 Recorder::~Recorder() {
   currentRecorder = previous;
-  // A mistake inside of a C++ loop is one mistake.
+  // An error inside of a C++ loop is one error.
   std::set<std::tuple<unsigned, std::string, uint32_t, std::string>> seen;
   llvm::erase_if(diagnostics, [&](const penstock::Diagnostic &d) {
-    return !seen.emplace(d.code, d.place.file, d.place.line, d.message).second;
+    return !seen.emplace(d.code, d.location.file, d.location.line, d.message).second;
   });
 }
 
@@ -211,7 +211,7 @@ bool Recorder::applySignature() {
     if (value < 0) {
       error(UnknownSize, source.at,
             "`fix` sets the size `" + name + "` to " + std::to_string(value) +
-                "; sizes are not negative");
+                "; sizes must be non-negative");
       return false;
     }
   }
@@ -289,7 +289,7 @@ Ref Recorder::add(ExprNode node) {
   if (node.depth > maxExprDepth) {
     penstock::Diagnostic diagnostic;
     diagnostic.code = TooLarge;
-    diagnostic.place = tile::placeOf(node.loc);
+    diagnostic.location = tile::sourceLocationOf(node.loc);
     diagnostic.message =
         "an expression is nested more than " + std::to_string(maxExprDepth) + " deep";
     diagnostic.helps.push_back("`set` a tile to a part of it first");
@@ -361,7 +361,7 @@ Type Recorder::typeOf(const Entry &entry) {
 void Recorder::error(DiagnosticCode code, Loc at, std::string message, std::string help) {
   penstock::Diagnostic diagnostic;
   diagnostic.code = code;
-  diagnostic.place = {at.file, at.line, at.column};
+  diagnostic.location = {at.file, at.line, at.column};
   diagnostic.message = std::move(message);
   if (!help.empty())
     diagnostic.helps.push_back(std::move(help));
@@ -399,7 +399,7 @@ penstock::detail::Scope Recorder::open(Operation *op, mlir::Block *body) {
   ++nextToken;
   if (scopes.size() > maxNesting) {
     // What follows is recorded beside the scope, not inside: it is only looked
-    // at for further mistakes.
+    // at for further errors.
     if (scopes.size() == maxNesting + 1)
       tile::emitCoded(op, TooLarge)
           << "loops and conditions are nested more than " << maxNesting << " deep";
@@ -425,11 +425,11 @@ void Recorder::close(uint32_t token) {
 void Recorder::reportLeft(const OpenScope &scope) {
   penstock::Diagnostic diagnostic;
   diagnostic.code = LeftLoop;
-  diagnostic.place = tile::placeOf(scope.op->getLoc());
+  diagnostic.location = tile::sourceLocationOf(scope.op->getLoc());
   diagnostic.message = "this condition, statement or parallel body was left "
                        "before its end, by an exception";
-  diagnostic.helps.push_back("what is thrown while a kernel is recorded must "
-                             "leave the kernel function");
+  diagnostic.helps.push_back(
+      "an exception that is thrown while a kernel is recorded must leave the kernel function");
   diagnostics.push_back(std::move(diagnostic));
 }
 
@@ -444,9 +444,9 @@ void Recorder::abandon(uint32_t token) {
   if (std::uncaught_exceptions() == exceptions && abandonedAt != recorded) {
     penstock::Diagnostic diagnostic;
     diagnostic.code = LeftLoop;
-    diagnostic.place = tile::placeOf(scope->op->getLoc());
+    diagnostic.location = tile::sourceLocationOf(scope->op->getLoc());
     diagnostic.message = "the body of this loop was left before its end, by break or return";
-    if (last.line != diagnostic.place.line || last.file != diagnostic.place.file)
+    if (last.line != diagnostic.location.line || last.file != diagnostic.location.file)
       noteLast(diagnostic, "this was recorded last before it was left");
     diagnostic.helps.push_back("the body of a tile loop is recorded once and runs for every "
                                "iteration; use b.when(..) for what depends on the iteration");

@@ -7,7 +7,7 @@
 //
 // The state behind penstock/record.h while one kernel function runs. The
 // exported functions are in Record*.cpp; each looks its operands up here,
-// creates operations and verifies them at once, so that every mistake is
+// creates operations and verifies them at once, so that every error is
 // reported with its own line and recording goes on.
 //
 //===----------------------------------------------------------------------===//
@@ -100,7 +100,7 @@ public:
 
   void error(DiagnosticCode code, Loc at, std::string message, std::string help = "");
   mlir::Location locationOf(Loc at);
-  /// A note that shows the last place something was recorded at, for mistakes
+  /// A note that shows the last place something was recorded at, for errors
   /// that leave no trace themselves.
   void noteLast(Diagnostic &diagnostic, std::string message);
   /// Verifies a new operation; erases it and gives false if it is wrong.

@@ -41,7 +41,7 @@ std::string nameBefore(std::string_view line, size_t at) {
   std::string name(line.substr(at, end - at));
   if (!parenthesis)
     return name;
-  // `acc(b.local<..` initialises a member or a variable; `ring.push_back(..`
+  // `acc(b.local<..` initializes a member or a variable; `ring.push_back(..`
   // and `normalize(..);` are calls.
   size_t before = line.substr(0, at).find_last_not_of(' ');
   if (before == std::string_view::npos)

@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-/// The variable that the \p ordinal-th allocation on a source line initialises:
+/// The variable that the \p ordinal-th allocation on a source line initializes:
 /// "Bs" for 1 and `auto As = b.shared<f16>(..), Bs = b.shared<f16>(..);`. Empty
 /// if the line does not tell.
 std::string variableName(std::string_view line, unsigned ordinal);

@@ -67,7 +67,7 @@ struct Variable {
   uint64_t size = 0; ///< bytes; 0 for `extern .shared x[]`
   bool isExtern = false;
   std::vector<uint8_t> init; ///< empty: zero
-  /// Addresses of other module variables inside the initialiser.
+  /// Addresses of other module variables inside the initializer.
   struct Relocation {
     uint64_t at;
     uint32_t variable;
@@ -156,7 +156,7 @@ struct Module {
   }
   /// Line \p n of the text, from 1, without leading blanks.
   std::string line(uint32_t n) const;
-  SourcePlace place(uint32_t line, uint32_t column = 0) const { return {name, line, column}; }
+  SourceLocation location(uint32_t line, uint32_t column = 0) const { return {name, line, column}; }
 };
 
 } // namespace penstock::ptx

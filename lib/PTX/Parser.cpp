@@ -47,7 +47,7 @@ bool Parser::errorAt(const Token &at, unsigned code, std::string message) {
   if (diagnostics.size() < 100) {
     Diagnostic d;
     d.code = code;
-    d.place = module.place(at.line, at.column);
+    d.location = module.location(at.line, at.column);
     d.message = std::move(message);
     diagnostics.push_back(std::move(d));
   }
@@ -323,7 +323,7 @@ bool Parser::variable1(Variable &variable, bool inFunction) {
 bool Parser::initializer(Variable &variable, uint64_t &at, uint64_t unit, unsigned depth) {
   if (accept('{')) {
     if (depth > 8)
-      return error(PtxTooLarge, "an initialiser nested too deeply");
+      return error(PtxTooLarge, "an initializer nested too deeply");
     while (!is('}')) {
       if (!initializer(variable, at, unit, depth + 1))
         return false;

@@ -49,8 +49,8 @@ constexpr int64_t maxElements = int64_t(1) << 56;
 class Checker {
 public:
   Checker(const KernelInfo &info, std::span<const detail::Argument> arguments,
-          const SourcePlace &place)
-      : info(info), arguments(arguments), place(place) {}
+          const SourceLocation &location)
+      : info(info), arguments(arguments), location(location) {}
 
   std::vector<Diagnostic> run() {
     if (arguments.size() != info.arguments.size()) {
@@ -76,10 +76,10 @@ private:
   void error(DiagnosticCode code, std::string message, std::string help = "") {
     Diagnostic d;
     d.code = code;
-    d.place = place.known() ? place : info.place;
+    d.location = location.known() ? location : info.location;
     d.message = std::move(message);
-    if (place.known() && info.place.known())
-      d.notes.push_back({info.place, "`" + info.name + "` was compiled here", ""});
+    if (location.known() && info.location.known())
+      d.notes.push_back({info.location, "`" + info.name + "` was compiled here", ""});
     if (!help.empty())
       d.helps.push_back(std::move(help));
     diagnostics.push_back(std::move(d));
@@ -262,7 +262,7 @@ private:
 
   const KernelInfo &info;
   std::span<const detail::Argument> arguments;
-  const SourcePlace &place;
+  const SourceLocation &location;
   std::vector<Diagnostic> diagnostics;
 };
 
@@ -270,8 +270,8 @@ private:
 
 std::vector<Diagnostic> checkArguments(const KernelInfo &info,
                                        std::span<const detail::Argument> arguments,
-                                       const SourcePlace &place) {
-  return Checker(info, arguments, place).run();
+                                       const SourceLocation &location) {
+  return Checker(info, arguments, location).run();
 }
 
 } // namespace penstock

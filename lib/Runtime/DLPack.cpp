@@ -73,7 +73,7 @@ std::vector<Diagnostic> detail::checkForeign(const ForeignTensor &tensor, Elemen
   auto error = [&](unsigned code, std::string message, std::string help) {
     Diagnostic d;
     d.code = code;
-    d.place = {at.file, at.line, at.column};
+    d.location = {at.file, at.line, at.column};
     d.message = std::move(message);
     d.helps.push_back(std::move(help));
     result.push_back(std::move(d));

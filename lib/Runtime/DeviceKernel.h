@@ -32,9 +32,9 @@ struct TensorMapRecipe {
 };
 
 /// A tensor argument whose rows must be multiples of so many bytes.
-struct RowRule {
+struct RowAlignment {
   unsigned argument = 0, bytes = 16;
-  friend bool operator==(const RowRule &, const RowRule &) = default;
+  friend bool operator==(const RowAlignment &, const RowAlignment &) = default;
 };
 
 /// A piece of the kernel's parameter.
@@ -75,7 +75,7 @@ struct DeviceKernel {
   unsigned parameterBytes = 0;
   std::vector<ParameterField> fields;
   std::vector<TensorMapRecipe> maps;
-  std::vector<RowRule> rowAligned;
+  std::vector<RowAlignment> rowAligned;
   std::vector<StorageName> names;
   std::vector<Diagnostic> faults; ///< that threads report by number
   LaunchProgram launch;

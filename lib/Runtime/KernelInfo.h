@@ -33,9 +33,9 @@ struct ArgumentInfo {
 
 struct KernelInfo {
   std::string name;
-  std::string signature; ///< empty if it has none
-  SourcePlace place;     ///< where it was compiled
-  SourcePlace gridPlace; ///< where its grid is stated; unknown without one
+  std::string signature;       ///< empty if it has none
+  SourceLocation location;     ///< where it was compiled
+  SourceLocation gridLocation; ///< where its grid is stated; unknown without one
   std::vector<ArgumentInfo> arguments;
   std::map<std::string, int64_t> fixedSizes;
   /// What the numbers that generated code passes to penstock_fault mean.
@@ -49,10 +49,10 @@ size_t bytesOf(Element element);
 /// "f16", "index".
 const char *nameOf(Element element);
 
-/// Everything that is wrong with the arguments of the launch at \p place.
+/// Everything that is wrong with the arguments of the launch at \p location.
 std::vector<Diagnostic> checkArguments(const KernelInfo &info,
                                        std::span<const detail::Argument> arguments,
-                                       const SourcePlace &place = {});
+                                       const SourceLocation &location = {});
 
 } // namespace penstock
 

@@ -65,7 +65,7 @@ struct Scratch {
 Diagnostic problem(const KernelInfo &info, DiagnosticCode code, std::string message) {
   Diagnostic d;
   d.code = code;
-  d.place = code == LaunchGrid && info.gridPlace.known() ? info.gridPlace : info.place;
+  d.location = code == LaunchGrid && info.gridLocation.known() ? info.gridLocation : info.location;
   d.message = std::move(message);
   return d;
 }

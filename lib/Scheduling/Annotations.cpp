@@ -60,7 +60,7 @@ private:
   Diagnostic &error(unsigned code, std::string message) {
     Diagnostic d;
     d.code = code;
-    d.place = loop.problem.place;
+    d.location = loop.problem.location;
     d.message = std::move(message);
     loop.diagnostics.push_back(std::move(d));
     return loop.diagnostics.back();
@@ -121,7 +121,7 @@ void Resolver::warnAboutScalars(const Schedule &schedule) {
     Diagnostic d;
     d.severity = Severity::Warning;
     d.code = ScalarEntryIgnored;
-    d.place = scalar.place;
+    d.location = scalar.location;
     d.message = "the entry for `" + scalar.name +
                 "` is ignored: it is used from several stages and computed "
                 "anew at each use";
@@ -170,7 +170,7 @@ bool Resolver::markAsynchronous(const Schedule *schedule) {
       error(AsyncAnnotation, "`" + statement.name +
                                  "` is marked as an asynchronous producer and "
                                  "is not a copy")
-          .place = statement.place;
+          .location = statement.location;
       return false;
     }
     statement.async |= producers[s] == 1;
@@ -181,7 +181,7 @@ bool Resolver::markAsynchronous(const Schedule *schedule) {
       error(AsyncAnnotation,
             groups[s] < -1 ? "the commit group of `" + statement.name + "` is less than -1"
                            : "`" + statement.name + "` has a commit group and is not asynchronous")
-          .place = statement.place;
+          .location = statement.location;
       return false;
     }
     statement.group = groups[s];

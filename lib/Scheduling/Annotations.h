@@ -33,7 +33,7 @@ struct LoopAnnotations {
 /// entry for it, which is ignored.
 struct NamedScalar {
   std::string name;
-  SourcePlace place;
+  SourceLocation location;
   /// How many scheduled statements come before it.
   size_t before = 0;
   std::vector<StatementId> users;

@@ -26,7 +26,7 @@ size_t comparedPairs(const Problem &problem) {
 
 namespace {
 
-/// Coordinates and sizes beyond this are mistakes, and would not leave room for
+/// Coordinates and sizes beyond this are errors, and would not leave room for
 /// sums in 64 bits.
 constexpr int64_t maxCoordinate = int64_t(1) << 40;
 
@@ -56,16 +56,16 @@ public:
   }
 
 private:
-  Diagnostic &error(unsigned code, const SourcePlace &place, std::string message) {
+  Diagnostic &error(unsigned code, const SourceLocation &location, std::string message) {
     Diagnostic d;
     d.code = code;
-    d.place = place;
+    d.location = location;
     d.message = std::move(message);
     found.push_back(std::move(d));
     return found.back();
   }
-  void malformed(const SourcePlace &place, std::string message) {
-    error(ProblemMalformed, place, std::move(message));
+  void malformed(const SourceLocation &location, std::string message) {
+    error(ProblemMalformed, location, std::move(message));
   }
 
   template <typename T> void names(const std::vector<T> &all, const std::string &what) {
@@ -77,7 +77,7 @@ private:
   }
 
   void checkBuffer(const Buffer &);
-  void checkRegion(const Region &, const Buffer &, const SourcePlace &);
+  void checkRegion(const Region &, const Buffer &, const SourceLocation &);
   void checkAccess(const Access &, const Statement &);
   void checkStatement(StatementId);
   void checkWait(StatementId);
@@ -98,35 +98,38 @@ private:
 
 void Checker::checkBuffer(const Buffer &buffer) {
   if (buffer.bytes < 0 || buffer.bytes > maxCoordinate)
-    malformed(buffer.place, "the size of `" + buffer.name + "` is negative or too large");
+    malformed(buffer.location, "the size of `" + buffer.name + "` is negative or too large");
   if (buffer.statedVersions > unsigned(maxDistance))
-    malformed(buffer.place, "`" + buffer.name + "` states too many versions");
+    malformed(buffer.location, "`" + buffer.name + "` states too many versions");
   for (int64_t extent : buffer.shape)
     if (extent < 1 || extent > maxCoordinate)
-      malformed(buffer.place, "an extent of `" + buffer.name + "` is less than 1 or too large");
+      malformed(buffer.location, "an extent of `" + buffer.name + "` is less than 1 or too large");
   for (const Region &region : buffer.readAfter)
-    checkRegion(region, buffer, buffer.place);
+    checkRegion(region, buffer, buffer.location);
 }
 
-void Checker::checkRegion(const Region &region, const Buffer &buffer, const SourcePlace &place) {
+void Checker::checkRegion(const Region &region, const Buffer &buffer,
+                          const SourceLocation &location) {
   if (region.kind != Region::Kind::Box)
     return;
   if (region.box.empty())
-    malformed(place, "a box of `" + buffer.name + "` has no dimension");
+    malformed(location, "a box of `" + buffer.name + "` has no dimension");
   if (!buffer.shape.empty() && region.box.size() != buffer.shape.size())
-    malformed(place, "a region of `" + buffer.name + "` has " + std::to_string(region.box.size()) +
-                         " dimensions, the buffer has " + std::to_string(buffer.shape.size()));
+    malformed(location, "a region of `" + buffer.name + "` has " +
+                            std::to_string(region.box.size()) + " dimensions, the buffer has " +
+                            std::to_string(buffer.shape.size()));
   for (const AffineInterval &x : region.box)
     if (!x.unbounded && (x.length < 1 || x.length > maxCoordinate ||
                          std::max(x.offset, -x.offset) > maxCoordinate ||
                          std::max(x.scale, -x.scale) > maxCoordinate))
-      malformed(place, "a region of `" + buffer.name + "` is empty or its numbers are too large");
+      malformed(location,
+                "a region of `" + buffer.name + "` is empty or its numbers are too large");
 }
 
 void Checker::checkAccess(const Access &access, const Statement &statement) {
   if (access.buffer >= problem.buffers.size())
-    return malformed(statement.place, "`" + statement.name + "` accesses an unknown buffer");
-  checkRegion(access.region, problem.buffers[access.buffer], statement.place);
+    return malformed(statement.location, "`" + statement.name + "` accesses an unknown buffer");
+  checkRegion(access.region, problem.buffers[access.buffer], statement.location);
 }
 
 void Checker::checkStatement(StatementId s) {
@@ -135,51 +138,51 @@ void Checker::checkStatement(StatementId s) {
     checkAccess(access, statement);
   for (const Literal &literal : statement.guard)
     if (exclusive({literal}, statement.guard))
-      malformed(statement.place, "the condition of `" + statement.name + "` is never true");
+      malformed(statement.location, "the condition of `" + statement.name + "` is never true");
   if (statement.queue != none && statement.queue >= problem.queues.size())
-    return malformed(statement.place, "`" + statement.name + "` is in an unknown queue");
+    return malformed(statement.location, "`" + statement.name + "` is in an unknown queue");
   if (statement.busy < 0 || statement.busy > maxCoordinate || statement.latency < 0 ||
       statement.latency > maxCoordinate)
-    malformed(statement.place, "a time of `" + statement.name + "` is negative or too large");
+    malformed(statement.location, "a time of `" + statement.name + "` is negative or too large");
   bool isWait = statement.kind == StatementKind::Wait;
   bool isCommit = statement.kind == StatementKind::Commit;
   if (!isWait && (!statement.awaits.empty() || statement.count >= 0 || statement.awaitsBefore ||
                   !statement.settles.empty()))
-    malformed(statement.place, "`" + statement.name + "` awaits something and is not a wait");
+    malformed(statement.location, "`" + statement.name + "` awaits something and is not a wait");
   if (statement.async && (isWait || isCommit || statement.kind == StatementKind::Fence ||
                           statement.kind == StatementKind::Scalar))
-    malformed(statement.place,
+    malformed(statement.location,
               "`" + statement.name + "` is asynchronous and a " + kindName(statement.kind));
   if (statement.queue != none && !statement.async && !isWait && !isCommit)
-    malformed(statement.place, "`" + statement.name + "` is in a queue and not asynchronous");
+    malformed(statement.location, "`" + statement.name + "` is in a queue and not asynchronous");
   if (statement.group < -1 || (statement.group >= 0 && !statement.async))
-    malformed(statement.place, "`" + statement.name +
-                                   "` is in a commit group and not "
-                                   "asynchronous");
+    malformed(statement.location, "`" + statement.name +
+                                      "` is in a commit group and not "
+                                      "asynchronous");
   if (statement.group >= 0 && statement.queue != none && hasCommit(statement.queue))
-    malformed(statement.place, "`" + statement.name +
-                                   "` has a commit group and a commit of its "
-                                   "own");
+    malformed(statement.location, "`" + statement.name +
+                                      "` has a commit group and a commit of its "
+                                      "own");
   if (statement.parent != none &&
       (statement.parent >= problem.statements.size() || statement.parent == s ||
        problem.statements[statement.parent].parent != none))
-    malformed(statement.place,
+    malformed(statement.location,
               "the parent of `" + statement.name + "` must be another statement without a parent");
   if (!statement.users.empty() && statement.kind != StatementKind::Scalar)
-    malformed(statement.place, "`" + statement.name + "` has users and is not a scalar");
+    malformed(statement.location, "`" + statement.name + "` has users and is not a scalar");
   for (StatementId user : statement.users) {
     if (user >= problem.statements.size())
-      malformed(statement.place, "`" + statement.name + "` is used by an unknown statement");
+      malformed(statement.location, "`" + statement.name + "` is used by an unknown statement");
     else if (user <= s)
-      error(ScalarUserBefore, problem.statements[user].place,
+      error(ScalarUserBefore, problem.statements[user].location,
             "`" + problem.statements[user].name + "` uses `" + statement.name +
                 "`, which is defined after it");
   }
   if (isCommit) {
     if (statement.queue == none)
-      malformed(statement.place, "commit `" + statement.name + "` names no queue");
+      malformed(statement.location, "commit `" + statement.name + "` names no queue");
     if (!statement.guard.empty())
-      error(ConditionalCommit, statement.place,
+      error(ConditionalCommit, statement.location,
             "`" + statement.name + "` commits a group only if `" +
                 statement.guard.front().condition + "` holds, so no wait can count the groups")
           .helps.push_back("commit unconditionally; an empty group is free");
@@ -194,25 +197,25 @@ void Checker::checkWait(StatementId w) {
   const Statement &wait = problem.statements[w];
   if (wait.count >= 0) {
     if (wait.queue == none)
-      malformed(wait.place, "counted wait `" + wait.name + "` names no queue");
+      malformed(wait.location, "counted wait `" + wait.name + "` names no queue");
     else if (!hasCommit(wait.queue))
-      error(AwaitsNothing, wait.place,
+      error(AwaitsNothing, wait.location,
             "`" + wait.name + "` counts the groups of `" + problem.queues[wait.queue].name +
                 "`, to which nothing in the loop commits");
     if (wait.count > maxStage)
-      malformed(wait.place, "`" + wait.name + "` counts too many groups");
+      malformed(wait.location, "`" + wait.name + "` counts too many groups");
     if (!wait.guard.empty())
-      error(ConditionalWait, wait.place,
+      error(ConditionalWait, wait.location,
             "`" + wait.name + "` counts groups only if `" + wait.guard.front().condition +
                 "` holds")
           .helps.push_back("wait unconditionally");
   } else if (wait.count != -1) {
-    malformed(wait.place, "`" + wait.name + "` has a negative count");
+    malformed(wait.location, "`" + wait.name + "` has a negative count");
   } else if (wait.awaits.empty() && !wait.awaitsBefore) {
-    error(AwaitsNothing, wait.place, "`" + wait.name + "` awaits nothing");
+    error(AwaitsNothing, wait.location, "`" + wait.name + "` awaits nothing");
   }
   if (wait.awaitsBefore && !wait.guard.empty())
-    error(ConditionalWait, wait.place,
+    error(ConditionalWait, wait.location,
           "`" + wait.name + "` runs only if `" + wait.guard.front().condition +
               "` holds, and operations that were issued before the loop may run without it")
         .helps.push_back("wait unconditionally, or before the loop");
@@ -220,34 +223,34 @@ void Checker::checkWait(StatementId w) {
     checkAccess(access, wait);
   for (const Await &await : wait.awaits) {
     if (await.statement >= problem.statements.size()) {
-      malformed(wait.place, "`" + wait.name + "` awaits an unknown statement");
+      malformed(wait.location, "`" + wait.name + "` awaits an unknown statement");
       continue;
     }
     const Statement &awaited = problem.statements[await.statement];
     if (!awaited.async)
-      malformed(wait.place,
+      malformed(wait.location,
                 "`" + wait.name + "` awaits `" + awaited.name + "`, which is not asynchronous");
     if (await.distance < 0 || await.distance > maxStage)
-      malformed(wait.place, "`" + wait.name + "` awaits at a negative or too large distance");
+      malformed(wait.location, "`" + wait.name + "` awaits at a negative or too large distance");
     if (!await.reads && !await.writes)
-      malformed(wait.place, "`" + wait.name +
-                                "` awaits neither reads nor "
-                                "writes of `" +
-                                awaited.name + "`");
+      malformed(wait.location, "`" + wait.name +
+                                   "` awaits neither reads nor "
+                                   "writes of `" +
+                                   awaited.name + "`");
     if (await.distance == 0 && await.statement >= w) {
-      Diagnostic &d = error(AwaitsUnissued, wait.place,
+      Diagnostic &d = error(AwaitsUnissued, wait.location,
                             "`" + wait.name + "` awaits `" + awaited.name +
                                 "` of its own iteration, which is issued only after it");
-      d.notes.push_back({awaited.place, "`" + awaited.name + "` is here", ""});
+      d.notes.push_back({awaited.location, "`" + awaited.name + "` is here", ""});
       d.helps.push_back("await it with distance 1, or move the wait after it");
     }
     // At another iteration the condition is another value.
     bool exists = wait.guard.empty() || (await.distance == 0 && implies(awaited.guard, wait.guard));
     if (!exists) {
-      Diagnostic &d = error(ConditionalWait, wait.place,
+      Diagnostic &d = error(ConditionalWait, wait.location,
                             "`" + wait.name + "` runs only if `" + wait.guard.front().condition +
                                 "` holds, and `" + awaited.name + "` may run without it");
-      d.notes.push_back({awaited.place, "`" + awaited.name + "` is here", ""});
+      d.notes.push_back({awaited.location, "`" + awaited.name + "` is here", ""});
       d.helps.push_back("wait unconditionally");
     }
   }
@@ -256,10 +259,8 @@ void Checker::checkWait(StatementId w) {
 void Checker::checkAsync(StatementId s) {
   const Statement &statement = problem.statements[s];
   if (statement.queue != none && hasCommit(statement.queue) && !hasCommit(statement.queue, s + 1))
-    error(NeverCommitted, statement.place,
-          "`" + statement.name +
-              "` is committed by no later commit of its "
-              "iteration")
+    error(NeverCommitted, statement.location,
+          "`" + statement.name + "` is not followed by a commit in its iteration")
         .helps.push_back("add a commit after it");
 }
 
@@ -282,7 +283,7 @@ void Checker::checkConflict(const GivenConflict &c) {
 void Checker::checkSize() {
   size_t pairs = comparedPairs(problem);
   if (pairs > maxPairs)
-    error(InstanceTooLarge, problem.place,
+    error(InstanceTooLarge, problem.location,
           "the loop has " + std::to_string(pairs) +
               " pairs of accesses to the same buffer; at most " + std::to_string(maxPairs) +
               " are compared");

@@ -24,11 +24,11 @@ namespace {
 
 using Kind = RoleEventKind;
 
-RolesVerdict refuse(unsigned code, std::string message, const SourcePlace &place = {}) {
+RolesVerdict refuse(unsigned code, std::string message, const SourceLocation &location = {}) {
   RolesVerdict verdict;
   verdict.live = false;
   verdict.reason.code = code;
-  verdict.reason.place = place;
+  verdict.reason.location = location;
   verdict.reason.message = std::move(message);
   return verdict;
 }
@@ -59,7 +59,7 @@ private:
     std::string role;
     int64_t perIteration; ///< tokens per iteration of the common loop
     Trips trips;
-    SourcePlace place;
+    SourceLocation location;
   };
   using RingKey = std::pair<bool, unsigned>; ///< link?, index
 
@@ -76,19 +76,19 @@ private:
 std::optional<RolesVerdict> TokenCheck::collect(const Role &role) {
   if (role.factor < 1 || (role.extra % role.factor) != 0)
     return refuse(RolesOutsideModel, "role `" + role.name +
-                                         "` runs a number of iterations that is no multiple of "
+                                         "` runs a number of iterations that is not a multiple of "
                                          "the loop's");
   Trips trips{role.factor, role.extra / role.factor, role.leastTrips};
   std::map<std::pair<RingKey, Kind>, std::set<int64_t>> tokens;
   for (const RoleEvent &e : role.events) {
     RingKey key{onLink(e.kind), e.ring};
     if (e.ring >= (key.first ? system.links.size() : system.rings.size()))
-      return refuse(RolesOutsideModel, "role `" + role.name + "` uses an unknown ring", e.place);
+      return refuse(RolesOutsideModel, "role `" + role.name + "` uses an unknown ring", e.location);
     if (!tokens[{key, e.kind}].insert(e.token).second)
       return refuse(TokensUnequal,
                     "role `" + role.name + "` handles token " + std::to_string(e.token) + " of `" +
                         name(key) + "` twice (" + roleEventName(e.kind) + ")",
-                    e.place);
+                    e.location);
   }
   for (const auto &[key, set] : tokens) {
     if (*set.begin() != 0 || *set.rbegin() + 1 != int64_t(set.size()))
@@ -142,22 +142,22 @@ RolesVerdict checkFlat(const RoleSystem &system) {
                  "`" + graph.events[e.to].name + "` waits for `" + graph.events[e.from].name +
                      "` of " + std::to_string(-e.distance) +
                      " iterations later, which the last iterations do not have",
-                 graph.events[e.to].place);
-      verdict.reason.notes.push_back({graph.events[e.from].place, "this is what it waits for", ""});
+                 graph.events[e.to].location);
+      verdict.reason.notes.push_back(
+          {graph.events[e.from].location, "this is what it waits for", ""});
       return verdict;
     }
   auto cycle = findCycleWithoutToken(graph);
   if (!cycle)
     return {};
   RolesVerdict verdict =
-      refuse(Deadlock, "these events wait for each other in a circle, so that some "
-                       "role waits for ever");
+      refuse(Deadlock, "these events wait for each other in a cycle, so some role waits forever");
   for (unsigned i : cycle->edges) {
     const GraphEvent &event = graph.events[graph.edges[i].to];
     verdict.cycle.push_back(event.name);
-    verdict.reason.notes.push_back({event.place, event.name, ""});
-    if (!verdict.reason.place.known())
-      verdict.reason.place = event.place;
+    verdict.reason.notes.push_back({event.location, event.name, ""});
+    if (!verdict.reason.location.known())
+      verdict.reason.location = event.location;
   }
   return verdict;
 }

@@ -16,10 +16,10 @@ namespace penstock::sched {
 void addRefusal(Plan &plan, StatementId at, StatementId other, std::string message) {
   Diagnostic d;
   d.code = PlanNotDerived;
-  d.place = plan.bound.statements[at].place;
+  d.location = plan.bound.statements[at].location;
   d.message = std::move(message);
   if (other != none)
-    d.notes.push_back({plan.bound.statements[other].place,
+    d.notes.push_back({plan.bound.statements[other].location,
                        "`" + plan.bound.statements[other].name + "` is here", ""});
   plan.diagnostics.push_back(std::move(d));
 }
@@ -31,7 +31,7 @@ bool checkRoleInput(Plan &plan, const Schedule &schedule, const RoleAssignment &
       roles.roleOf.size() != count) {
     Diagnostic d;
     d.code = PlanNotDerived;
-    d.place = plan.bound.place;
+    d.location = plan.bound.location;
     d.message = "a schedule and roles have one entry for each statement";
     plan.diagnostics.push_back(std::move(d));
     return false;

@@ -27,7 +27,7 @@ namespace penstock::sched {
 
 struct GraphEvent {
   std::string name;
-  SourcePlace place;
+  SourceLocation location;
 };
 
 struct GraphEdge {
@@ -44,8 +44,8 @@ struct EventGraph {
   std::vector<GraphEvent> events;
   std::vector<GraphEdge> edges;
 
-  unsigned add(std::string name, SourcePlace place = {}) {
-    events.push_back({std::move(name), std::move(place)});
+  unsigned add(std::string name, SourceLocation location = {}) {
+    events.push_back({std::move(name), std::move(location)});
     return unsigned(events.size() - 1);
   }
   void edge(unsigned from, unsigned to, int64_t distance, int64_t latency = 0,

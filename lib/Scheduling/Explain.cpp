@@ -21,7 +21,7 @@ public:
 
   Explanation run() {
     result.loop = problem.name;
-    result.place = problem.place;
+    result.location = problem.location;
     result.stages = schedule.numStages();
     result.roles = roles.names;
     statements();
@@ -78,7 +78,7 @@ void Explainer::statements() {
   std::vector<ImplicitWait> waits = implicitWaits(order, verdict.versions);
   for (StatementId s = 0; s < problem.statements.size(); ++s) {
     const Statement &statement = problem.statements[s];
-    result.statements.push_back({statement.name, statement.place, schedule.stage[s],
+    result.statements.push_back({statement.name, statement.location, schedule.stage[s],
                                  schedule.order[s], statement.engine, roles.names[roles.roleOf[s]],
                                  statement.busy, statement.latency, completion(s, waits)});
   }
@@ -142,13 +142,12 @@ void Explainer::bounds() {
   for (const std::string &event : result.circle)
     path += (path.empty() ? "" : " -> ") + event;
   if (result.circleRatio && interval == *result.circleRatio)
-    result.boundBy = "bound by a circle of dependences over " +
-                     std::to_string(result.circleIterations) +
+    result.boundBy = "bound by a dependence cycle over " + std::to_string(result.circleIterations) +
                      (result.circleIterations == 1 ? " iteration" : " iterations") + ": " + cycles +
                      " (" + path + ")";
   else
     result.boundBy = cycles + "; the " + result.busiestEngine + " engine alone needs " +
-                     std::to_string(result.busiestCycles) + ", the slowest circle of dependences " +
+                     std::to_string(result.busiestCycles) + ", the slowest dependence cycle " +
                      (result.circleRatio ? result.circleRatio->str() : std::string("0")) +
                      ": engines are shared between them";
 }
@@ -157,8 +156,8 @@ void Explainer::tryPlan(std::string change, const Problem &p, const Schedule &s)
   DeeperPlan plan;
   plan.change = std::move(change);
   LoopModel other(p);
-  Verdict judged = verify(other, s);
-  for (const Violation &v : judged.violations)
+  Verdict verdict = verify(other, s);
+  for (const Violation &v : verdict.violations)
     if (v.overflow.needed) {
       plan.fits = false;
       plan.space = v.overflow.space;
@@ -220,8 +219,8 @@ Explanation explain(const Problem &problem, const Schedule &schedule) {
 
 std::string renderExplanation(const Explanation &e) {
   std::string out = "loop " + e.loop;
-  if (e.place.known())
-    out += " " + e.place.file + ":" + std::to_string(e.place.line);
+  if (e.location.known())
+    out += " " + e.location.file + ":" + std::to_string(e.location.line);
   out += "  " + std::to_string(e.stages) + (e.stages == 1 ? " stage" : " stages");
   if (e.roles.size() > 1) {
     out += ", " + std::to_string(e.roles.size()) + " roles: ";

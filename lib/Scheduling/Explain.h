@@ -20,7 +20,7 @@ namespace penstock::sched {
 
 struct ExplainedStatement {
   std::string name;
-  SourcePlace place;
+  SourceLocation location;
   int64_t stage = 0;
   int64_t order = 0;
   std::string engine;
@@ -60,7 +60,7 @@ struct DeeperPlan {
 
 struct Explanation {
   std::string loop;
-  SourcePlace place;
+  SourceLocation location;
   int64_t stages = 1;
   std::vector<std::string> roles;
   std::vector<ExplainedStatement> statements;

@@ -300,7 +300,7 @@ private:
   Inferred refuse(unsigned code, std::string message, std::string help = "") {
     Diagnostic d;
     d.code = code;
-    d.place = problem.place;
+    d.location = problem.location;
     d.message = std::move(message);
     if (!help.empty())
       d.helps.push_back(std::move(help));
@@ -389,8 +389,8 @@ Inferred Inference::shallower() {
   int64_t stages = result.schedule->numStages();
   std::string asked = "num_stages = " + std::to_string(numStages);
   Diagnostic answer;
-  answer.place = problem.place.known() ? problem.place : reason.place;
-  answer.notes.push_back({reason.place, "with " + asked + ", " + reason.message, reason.label});
+  answer.location = problem.location.known() ? problem.location : reason.location;
+  answer.notes.push_back({reason.location, "with " + asked + ", " + reason.message, reason.label});
   answer.notes.insert(answer.notes.end(), reason.notes.begin(), reason.notes.end());
   answer.facts = reason.facts;
   if (stages == 1) {

@@ -58,7 +58,7 @@ std::vector<Diagnostic> check(const ModuloProblem &problem) {
   for (const ModuloDependence &d : problem.dependences)
     graph.edge(d.from, d.to, d.distance + (d.storage != none ? 1 : 0));
   if (findCycleWithoutToken(graph))
-    bad("operations of one iteration depend on each other in a circle");
+    bad("operations of one iteration depend on each other in a cycle");
   return found;
 }
 

@@ -43,7 +43,7 @@ ModuloFromLoop moduloProblem(const Problem &problem) {
     if (s.kind != StatementKind::Compute && s.kind != StatementKind::Copy) {
       Diagnostic d;
       d.code = NoModuloSchedule;
-      d.place = s.place;
+      d.location = s.location;
       d.message = "`" + s.name + "` is a " + kindName(s.kind) +
                   " statement, which fixes more of the order than a solver "
                   "that works with times can express";

@@ -7,7 +7,7 @@
 //
 // For each interval from the lower bound up: place the operations one by one,
 // the longest remaining path first, each as early as its predecessors and its
-// engine allow. An operation that finds no room takes the place of others,
+// engine allow. An operation that finds no room evicts others,
 // which are placed again; a budget ends the attempt.
 //
 //===----------------------------------------------------------------------===//
@@ -81,7 +81,7 @@ private:
     for (const Edge &e : edges)
       if (e.to == op && e.from != op && start[e.from] >= 0)
         earliest = std::max(earliest, start[e.from] + e.weight);
-    // The first free place begins at once or where another operation ends.
+    // The first free slot begins at once or where another operation ends.
     std::vector<int64_t> candidates = {earliest};
     for (unsigned other = 0; other < count; ++other)
       if (other != op && start[other] >= 0 &&

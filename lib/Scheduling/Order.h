@@ -20,7 +20,7 @@
 
 namespace penstock::sched {
 
-/// A place in the order P, relative to iteration k of the statement at hand.
+/// A position in the order P, relative to iteration k of the statement at hand.
 struct Position {
   int64_t step = 0;
   int64_t order = 0;

@@ -34,8 +34,8 @@ bool keepsDiscipline(const RoleSystem &system) {
     for (unsigned r = 0; r < system.rings.size(); ++r)
       for (auto [waits, arrives] :
            {std::pair(Kind::Acquire, Kind::Commit), std::pair(Kind::Wait, Kind::Release)}) {
-        using Place = std::pair<int64_t, size_t>; // stage, position in the step
-        std::map<int64_t, Place> wait, arrive;
+        using StagePosition = std::pair<int64_t, size_t>; // stage, position in the step
+        std::map<int64_t, StagePosition> wait, arrive;
         for (size_t i = 0; i < events.size(); ++i)
           if (events[i].ring == r && events[i].kind == waits)
             wait[events[i].token] = {events[i].stage, i};
@@ -44,22 +44,22 @@ bool keepsDiscipline(const RoleSystem &system) {
         if (wait.size() != arrive.size())
           return false;
         for (auto *side : {&wait, &arrive}) {
-          Place last{INT64_MIN, 0};
-          for (auto &[token, place] : *side) {
-            if (place < last)
+          StagePosition last{INT64_MIN, 0};
+          for (auto &[token, position] : *side) {
+            if (position < last)
               return false;
-            last = place;
+            last = position;
           }
           // The first token of the next iteration follows the last of this one.
           if (!side->empty()) {
-            Place next = side->begin()->second;
+            StagePosition next = side->begin()->second;
             ++next.first;
             if (next < last)
               return false;
           }
         }
-        for (auto &[token, place] : wait)
-          if (!arrive.count(token) || arrive[token] < place)
+        for (auto &[token, position] : wait)
+          if (!arrive.count(token) || arrive[token] < position)
             return false;
       }
   }
@@ -76,12 +76,12 @@ public:
   }
 
   /// The first broken condition, with the lines of both events; none if parity is exact.
-  std::optional<Diagnostic> firstMistake() const;
+  std::optional<Diagnostic> firstViolation() const;
 
 private:
   struct Node {
     std::string name;
-    SourcePlace place;
+    SourceLocation location;
     std::vector<size_t> before;
   };
   struct Barrier {
@@ -102,7 +102,7 @@ private:
   unsigned linkAsRing(unsigned link) const { return unsigned(system.rings.size()) + link; }
   void layOut(const Role &role, int64_t n);
   void closeOrder();
-  Diagnostic mistake(size_t at, size_t other, std::string message) const;
+  Diagnostic violation(size_t at, size_t other, std::string message) const;
   bool before(size_t a, size_t b) const { return a == b || (ancestors[b][a / 64] >> (a % 64) & 1); }
 
   const RoleSystem &system;
@@ -125,9 +125,9 @@ void Instances::layOut(const Role &role, int64_t n) {
   for (unsigned l = 0; l < system.links.size(); ++l)
     arrivingRoles[{linkAsRing(l), true}] += perIteration.count({l, Kind::Signal});
   size_t last = ~size_t(0);
-  SourcePlace place;
+  SourceLocation location;
   auto node = [&](std::string name) {
-    nodes.push_back({std::move(name), place, {}});
+    nodes.push_back({std::move(name), location, {}});
     if (last != ~size_t(0))
       nodes.back().before.push_back(last);
     return last = nodes.size() - 1;
@@ -135,7 +135,7 @@ void Instances::layOut(const Role &role, int64_t n) {
   int64_t trips = std::max(n, role.leastTrips) + role.extra / std::max<int64_t>(role.factor, 1);
   for (auto [i, k] : executionOrder(events, trips)) {
     const RoleEvent &e = events[i];
-    place = e.place;
+    location = e.location;
     int64_t token = k * perIteration[{e.ring, e.kind}] + e.token;
     std::string name = role.name + ": " + roleEventName(e.kind) + " token " + std::to_string(token);
     if (onLink(e.kind)) {
@@ -211,17 +211,17 @@ void Instances::closeOrder() {
   }
 }
 
-Diagnostic Instances::mistake(size_t at, size_t other, std::string message) const {
+Diagnostic Instances::violation(size_t at, size_t other, std::string message) const {
   Diagnostic d;
   d.code = PhaseNotExact;
-  d.place = nodes[at].place;
+  d.location = nodes[at].location;
   d.message = std::move(message);
   if (other != at)
-    d.notes.push_back({nodes[other].place, "`" + nodes[other].name + "` is here", ""});
+    d.notes.push_back({nodes[other].location, "`" + nodes[other].name + "` is here", ""});
   return d;
 }
 
-std::optional<Diagnostic> Instances::firstMistake() const {
+std::optional<Diagnostic> Instances::firstViolation() const {
   for (const auto &[barrier, phases] : barriers) {
     size_t count = arrivingRoles.at({barrier.ring, barrier.full});
     auto arrivals = [&](int64_t m) -> const std::vector<size_t> & {
@@ -233,30 +233,30 @@ std::optional<Diagnostic> Instances::firstMistake() const {
       const auto &earlier = arrivals(m - 1), &later = arrivals(m + 1);
       for (size_t a : phase.arrivals) {
         if (m > 0 && earlier.size() < count)
-          return mistake(a, a,
-                         "`" + nodes[a].name +
-                             "` arrives for a phase whose predecessor never completes");
+          return violation(a, a,
+                           "`" + nodes[a].name +
+                               "` arrives for a phase whose predecessor never completes");
         for (size_t b : earlier)
           if (!before(b, a))
-            return mistake(a, b,
-                           "`" + nodes[a].name + "` can arrive before `" + nodes[b].name +
-                               "`, one phase too early");
+            return violation(a, b,
+                             "`" + nodes[a].name + "` can arrive before `" + nodes[b].name +
+                                 "`, one phase too early");
       }
       for (const Waiting &w : phase.waits) {
         const std::string &name = nodes[w.returns].name;
         for (size_t b : earlier)
           if (!before(b, w.start))
-            return mistake(w.returns, b,
-                           "`" + name + "` can start while the phase before is open (`" +
-                               nodes[b].name + "`) and return at once");
+            return violation(w.returns, b,
+                             "`" + name + "` can start while the phase before is open (`" +
+                                 nodes[b].name + "`) and return at once");
         if (later.size() < count || count == 0)
           continue;
         bool held =
             std::any_of(later.begin(), later.end(), [&](size_t a) { return before(w.returns, a); });
         if (!held)
-          return mistake(w.returns, later.front(),
-                         "`" + name + "` can miss its phase: nothing makes `" +
-                             nodes[later.front()].name + "` wait for it");
+          return violation(w.returns, later.front(),
+                           "`" + name + "` can miss its phase: nothing makes `" +
+                               nodes[later.front()].name + "` wait for it");
       }
     }
   }
@@ -300,9 +300,9 @@ ParityVerdict checkParity(const RoleSystem &system) {
   for (const Link &link : system.links)
     most += link.slots;
   for (int64_t n = 0; n <= most; ++n)
-    if (std::optional<Diagnostic> mistake = Instances(system, n).firstMistake()) {
+    if (std::optional<Diagnostic> violation = Instances(system, n).firstViolation()) {
       verdict.exact = false;
-      verdict.reason = std::move(*mistake);
+      verdict.reason = std::move(*violation);
       verdict.reason.facts.emplace_back("iterations", std::to_string(n));
       return verdict;
     }

@@ -29,7 +29,7 @@ RoleSystem systemOf(const Plan &plan) {
     event.ring = unsigned(system.links.size() - 1);
     event.stage = point.stage;
     if (point.at < plan.bound.statements.size())
-      event.place = plan.bound.statements[point.at].place;
+      event.location = plan.bound.statements[point.at].location;
     events[r].emplace_back(p, event);
   };
   for (BarrierId b = 0; b < plan.barriers.size(); ++b) {

@@ -80,13 +80,13 @@ Diagnostic describe(const Plan &plan, const Uncovered &gap) {
   d.code = PlanUncovered;
   d.message = "the plan of `" + plan.bound.name + "` is not safe: " + gap.what;
   StatementId at = known(gap.second) ? gap.second : gap.first;
-  d.place = known(at) ? plan.bound.statements[at].place : plan.bound.place;
+  d.location = known(at) ? plan.bound.statements[at].location : plan.bound.location;
   if (gap.kind == Uncovered::MissingFence)
     d.message += std::string(" (`fence ") + fenceName(gap.fence) + "` is missing)";
   if (known(gap.first) && known(gap.second)) {
     if (gap.distance)
       d.message += ", " + number(gap.distance) + " iterations apart";
-    d.notes.push_back({plan.bound.statements[gap.first].place,
+    d.notes.push_back({plan.bound.statements[gap.first].location,
                        "`" + plan.bound.statements[gap.first].name + "` comes first", ""});
   }
   return d;

@@ -88,16 +88,9 @@ public:
       : problem(problem), schedule(schedule), roles(roles), model(problem), order(model, schedule),
         verdict(verify(model, schedule)), needs(findNeeds(order, verdict)) {}
 
-  struct Times {
-    int64_t waitFrom = 0, issue = 0, start = 0, done = 0;
-    StatementId waitFor = none;
-    int64_t waitForIteration = 0;
-  };
-
-  /// Times of all instances; (statement, iteration) in [s][k].
-  std::vector<std::vector<Times>> run(int64_t iterations) {
+  InstanceTimes run(int64_t iterations) {
     size_t count = problem.statements.size();
-    std::vector<std::vector<Times>> times(count, std::vector<Times>(iterations));
+    InstanceTimes times(count, std::vector<Times>(iterations));
     std::vector<int64_t> roleFree(roles.names.size(), 0);
     std::map<std::string, EngineTime> engines;
     // An engine serves each role in the order of issue.
@@ -161,12 +154,17 @@ RoleAssignment oneRole(const Problem &problem) {
   return {std::vector<unsigned>(problem.statements.size(), 0), {"all"}};
 }
 
+InstanceTimes predictTimes(const Problem &problem, const Schedule &schedule, int64_t iterations,
+                           const RoleAssignment &roles) {
+  return Simulation(problem, schedule, roles).run(iterations);
+}
+
 Rational predictedInterval(const Problem &problem, const Schedule &schedule,
                            const RoleAssignment &roles) {
   // Such a system repeats itself in the end, every one or every few iterations.
   // The start-up can be long where two bounds are close to each other.
   constexpr int64_t iterations = 1000, longestPeriod = 24;
-  auto times = Simulation(problem, schedule, roles).run(iterations);
+  InstanceTimes times = predictTimes(problem, schedule, iterations, roles);
   if (times.empty())
     return {};
   auto repeats = [&](int64_t period) {
@@ -184,82 +182,6 @@ Rational predictedInterval(const Problem &problem, const Schedule &schedule,
                       period);
 }
 
-draw::Timeline predictTimeline(const Problem &problem, const Schedule &schedule,
-                               int64_t iterations) {
-  return predictTimeline(problem, schedule, iterations, oneRole(problem));
-}
-
-draw::Timeline predictTimeline(const Problem &problem, const Schedule &schedule, int64_t iterations,
-                               const RoleAssignment &roles) {
-  draw::Timeline timeline;
-  timeline.title = problem.name;
-  Rational interval = predictedInterval(problem, schedule, roles);
-  timeline.interval = interval.ceil();
-  Simulation simulation(problem, schedule, roles);
-  auto times = simulation.run(iterations);
-  std::map<std::string, unsigned> rows;
-  std::vector<int64_t> load;
-  for (const Statement &s : problem.statements)
-    if (!s.engine.empty() && !rows.count(s.engine)) {
-      rows[s.engine] = unsigned(timeline.rows.size());
-      timeline.rows.push_back({s.engine, ""});
-      load.push_back(0);
-    }
-  for (const Statement &s : problem.statements)
-    if (!s.engine.empty())
-      load[rows[s.engine]] += s.busy;
-  for (size_t r = 0; r < load.size(); ++r)
-    if (interval.num > 0)
-      timeline.rows[r].note =
-          std::to_string(load[r] * interval.den * 100 / interval.num) + " % busy";
-  std::map<unsigned, unsigned> waitRows;
-  auto waitRow = [&](unsigned role) {
-    auto [at, fresh] = waitRows.emplace(role, unsigned(timeline.rows.size()));
-    if (fresh)
-      timeline.rows.push_back({"warps", roles.names[role]});
-    return at->second;
-  };
-  for (StatementId s = 0; s < problem.statements.size(); ++s)
-    for (int64_t k = 0; k < iterations; ++k) {
-      const Statement &statement = problem.statements[s];
-      const auto &t = times[s][k];
-      if (t.issue > t.waitFrom)
-        timeline.slices.push_back({draw::Slice::Kind::Wait, waitRow(roles.roleOf[s]),
-                                   statement.name, k, t.waitFrom, t.issue,
-                                   "for " + problem.statements[t.waitFor].name + " " +
-                                       std::to_string(t.waitForIteration)});
-      if (statement.engine.empty())
-        continue;
-      unsigned row = rows[statement.engine];
-      timeline.slices.push_back(
-          {draw::Slice::Kind::Work, row, statement.name, k, t.start, t.start + statement.busy, ""});
-      if (t.done > t.start + statement.busy)
-        timeline.slices.push_back({draw::Slice::Kind::Flight, row, statement.name, k,
-                                   t.start + statement.busy, t.done, ""});
-    }
-  std::sort(timeline.slices.begin(), timeline.slices.end(),
-            [](const draw::Slice &a, const draw::Slice &b) {
-              return std::tie(a.start, a.row, a.end, a.name) <
-                     std::tie(b.start, b.row, b.end, b.name);
-            });
-  // The bracket goes over an iteration of the busiest engine in mid-run.
-  if (iterations > 2) {
-    size_t busiest = 0;
-    for (size_t r = 0; r < load.size(); ++r)
-      if (load[r] > load[busiest])
-        busiest = r;
-    for (StatementId s = 0; s < problem.statements.size(); ++s)
-      if (!load.empty() && rows.count(problem.statements[s].engine) &&
-          rows[problem.statements[s].engine] == busiest) {
-        timeline.steadyFrom = times[s][iterations / 2].start;
-        break;
-      }
-  }
-  timeline.subtitle =
-      std::to_string(schedule.numStages()) + " stages, " + interval.str() + " cycles per iteration";
-  return timeline;
-}
-
 EventGraph scheduleGraph(const Problem &problem, const Schedule &schedule,
                          const RoleAssignment &roles) {
   Simulation simulation(problem, schedule, roles);
@@ -267,10 +189,10 @@ EventGraph scheduleGraph(const Problem &problem, const Schedule &schedule,
   size_t count = problem.statements.size();
   // Event s is the issue of a statement, event count + s its completion.
   for (const Statement &s : problem.statements)
-    graph.add(s.name, s.place);
+    graph.add(s.name, s.location);
   for (StatementId s = 0; s < count; ++s) {
     const Statement &statement = problem.statements[s];
-    graph.add(statement.name + " done", statement.place);
+    graph.add(statement.name + " done", statement.location);
     graph.edge(s, unsigned(count + s), 0, std::max(statement.busy, statement.latency));
   }
   for (size_t role = 0; role < roles.names.size(); ++role) {

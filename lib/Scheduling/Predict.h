@@ -16,7 +16,6 @@
 #ifndef PENSTOCK_SCHEDULING_PREDICT_H
 #define PENSTOCK_SCHEDULING_PREDICT_H
 
-#include "Draw/Timeline.h"
 #include "Scheduling/EventGraph.h"
 #include "Scheduling/Modulo.h"
 #include "Scheduling/Verify.h"
@@ -26,11 +25,20 @@ namespace penstock::sched {
 /// All statements in one group of warps: the skewed loop.
 RoleAssignment oneRole(const Problem &);
 
-/// \p schedule must be legal. Engines are rows; each role that ever waits has a
-/// row for its waits.
-draw::Timeline predictTimeline(const Problem &, const Schedule &, int64_t iterations,
-                               const RoleAssignment &roles);
-draw::Timeline predictTimeline(const Problem &, const Schedule &, int64_t iterations);
+/// Cycles of one instance of a statement.
+struct Times {
+  int64_t waitFrom = 0; ///< its role is ready to issue it
+  int64_t issue = 0, start = 0, done = 0;
+  /// The instance that delays the issue longest.
+  StatementId waitFor = none;
+  int64_t waitForIteration = 0;
+};
+/// By statement and iteration.
+using InstanceTimes = std::vector<std::vector<Times>>;
+
+/// Runs the model; \p schedule must be legal.
+InstanceTimes predictTimes(const Problem &, const Schedule &, int64_t iterations,
+                           const RoleAssignment &roles);
 
 /// Cycles per iteration in the long run, by running the model until it repeats.
 Rational predictedInterval(const Problem &, const Schedule &, const RoleAssignment &roles);

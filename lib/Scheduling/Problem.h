@@ -79,7 +79,7 @@ struct Buffer {
     Fixed    ///< the caller has refuted it, and says why
   };
   std::string name;
-  SourcePlace place;
+  SourceLocation location;
   Space space = Space::Shared;
   /// Extents; with them an access to the whole buffer is a box as well.
   std::vector<int64_t> shape;
@@ -139,7 +139,7 @@ enum class StatementKind {
 
 struct Statement {
   std::string name;
-  SourcePlace place;
+  SourceLocation location;
   StatementKind kind = StatementKind::Compute;
   std::vector<Access> accesses;
   Guard guard;
@@ -199,7 +199,7 @@ struct GivenConflict {
 
 struct Problem {
   std::string name;
-  SourcePlace place;
+  SourceLocation location;
   std::vector<Buffer> buffers;
   std::vector<Queue> queues;
   std::vector<Statement> statements;
@@ -234,7 +234,7 @@ const char *engineName(Engine);
 size_t comparedPairs(const Problem &);
 constexpr size_t maxPairs = size_t(1) << 18;
 
-/// Is the problem well formed? Violations are mistakes of the caller that
+/// Is the problem well formed? Violations are errors of the caller that
 /// built it, or of the user where a loop has a form that no schedule can carry
 /// (a commit under a condition, say). Everything else here may be called only
 /// when the result is empty.

@@ -47,7 +47,7 @@ static std::vector<Diagnostic> withRaces(const ProtocolPlan &plan, ProtocolFindi
   return found;
 }
 
-std::vector<Diagnostic> followProtocol(const Protocol &protocol, bool search) {
+std::vector<Diagnostic> simulateProtocol(const Protocol &protocol, bool search) {
   if (std::vector<Diagnostic> found = wrongBytes(protocol); !found.empty())
     return found;
   ProtocolPlan plan(protocol);
@@ -56,7 +56,7 @@ std::vector<Diagnostic> followProtocol(const Protocol &protocol, bool search) {
     return withRaces(plan, run.findings);
   if (!run.doubt)
     return run.findings.take();
-  // The timing decides. Some that often show a mistake come before all of them; what
+  // The timing decides. Some that often show an error come before all of them; what
   // goes wrong there is easier to understand, too.
   for (ProtocolTiming timing : telling()) {
     ProtocolRunResult other = runProtocol(plan, timing);

@@ -7,8 +7,8 @@
 //
 // A kernel whose author wrote barriers, phases and roles by hand, as the list of
 // steps that each role takes for one number of iterations. Following the lists
-// shows mistakes before any code exists: a wait that nothing ends, a slot that
-// is filled while it is read, bytes that nobody announced. Where the lists for
+// shows errors before any code exists: a wait that nothing ends, a slot that
+// is filled while it is read, bytes that no arrival announced. Where the lists for
 // all small numbers have the shape of rings, the event graph (Roles.h) then
 // answers for every number.
 //
@@ -39,7 +39,7 @@ struct ProtocolAccess {
   /// been written, and nothing else.
   bool maybe = false;
   /// Of threads of several roles, each for its own part: threads of one scope
-  /// divide a tile among them, and who has what is not modelled. Scopes are
+  /// divide a tile among them, and who has what is not modeled. Scopes are
   /// numbered from 0; negative: by one thread or engine.
   int64_t scope = -1;
 };
@@ -90,7 +90,7 @@ struct ProtocolBarrier {
 struct Protocol {
   struct Source {
     std::string name; ///< of the operation
-    SourcePlace place;
+    SourceLocation location;
   };
   struct Tile {
     std::string name;
@@ -107,14 +107,14 @@ struct Protocol {
   std::vector<std::vector<unsigned>> syncs;
   std::vector<ProtocolRole> roles;
   /// "K = 256", for messages.
-  std::string circumstances;
+  std::string assignment;
 };
 
 /// What goes wrong when the roles take their steps, in whatever order the lists
 /// and the barriers allow; empty if nothing does. Where the phases of barriers
 /// depend on the timing, all orders are searched, unless \p search is false; if
 /// that takes too long, the finding is PhaseNotExact.
-std::vector<Diagnostic> followProtocol(const Protocol &, bool search = true);
+std::vector<Diagnostic> simulateProtocol(const Protocol &, bool search = true);
 
 /// The loops of a kernel as a system of roles, from what it does for 0, 1, 2, ..
 /// iterations; no value if its steps do not have the shape of rings.

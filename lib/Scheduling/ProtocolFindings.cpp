@@ -17,7 +17,7 @@ Diagnostic *ProtocolFindings::report(unsigned code, unsigned source) {
     return nullptr;
   found.emplace_back();
   found.back().code = code;
-  found.back().place = protocol->sources[source].place;
+  found.back().location = protocol->sources[source].location;
   return &found.back();
 }
 
@@ -39,19 +39,19 @@ void ProtocolFindings::unordered(StepRef first, const ProtocolAccess &firstAcces
                (firstAccess.write ? "writes" : "reads") + " it before" + when();
   d->label = "by " + roleName(second);
   bool byEngine = plan->step(first).kind != Kind::Touch;
-  d->notes.push_back({place(first),
+  d->notes.push_back({location(first),
                       std::string(firstAccess.write ? "written" : "read") + " here by " +
                           nameOf(first) + " of " + roleName(first) +
                           (byEngine ? ", whose end has to be awaited" : ""),
                       ""});
   d->helps.push_back(secondAccess.write
-                         ? "give the slot back when it has been read, and wait for that before "
-                           "it is filled again"
+                         ? "release the slot after it has been read, and wait for that before "
+                           "it is refilled"
                          : "wait, before reading, for a barrier that the writer arrives on");
 }
 
 void ProtocolFindings::uninitialized(StepRef step, const ProtocolAccess &access) {
-  if (Diagnostic *d = report(ProtocolUninitialised, plan->step(step).source)) {
+  if (Diagnostic *d = report(ProtocolUninitialized, plan->step(step).source)) {
     d->message =
         nameOf(step) + " reads " + nameOf(access.box) + ", which nothing has written" + when();
     d->label = "by " + roleName(step);
@@ -87,12 +87,12 @@ void ProtocolFindings::deadlock(const ProtocolMachine &machine, const ProtocolSt
     return barrierName(index) + " has " + std::to_string(count - pending) + " of " +
            std::to_string(count) + " arrivals" +
            (bytes > 0   ? " and lacks " + std::to_string(bytes) + " bytes"
-            : bytes < 0 ? " and " + std::to_string(-bytes) + " bytes that nobody announced"
+            : bytes < 0 ? " and " + std::to_string(-bytes) + " bytes that no arrival announced"
                         : "");
   };
   if (waiting.empty()) { // roles that meet at different syncs
     if (Diagnostic *d = report(ProtocolDeadlock, plan->step(standing.front()).source)) {
-      d->message = "this wait never ends: other threads do not come" + when();
+      d->message = "this wait never ends: other threads do not arrive" + when();
       d->label = "by " + roleName(standing.front());
       d->helps.push_back("all threads of the scope must reach it, equally often");
     }
@@ -109,18 +109,17 @@ void ProtocolFindings::deadlock(const ProtocolMachine &machine, const ProtocolSt
   int64_t count = protocol->barriers[plan->step(first).barrier].count;
   d->helps.push_back("each phase needs " + std::to_string(count) +
                      (count == 1 ? " arrival" : " arrivals") +
-                     "; whoever waits for the first ones starts with phase 0, whoever may go "
-                     "ahead once with phase 1");
+                     "; a consumer starts with phase 0, a producer with phase 1");
   for (size_t i = 1; i < waiting.size(); ++i)
     d->notes.push_back(
-        {place(waiting[i]),
+        {location(waiting[i]),
          "nor does this one, by " + roleName(waiting[i]) + ": " + missing(waiting[i]), ""});
 }
 
 void ProtocolFindings::unfinished(StepRef copy) {
   if (Diagnostic *d = report(ProtocolUnfinished, plan->step(copy).source)) {
-    d->message =
-        nameOf(copy) + " may still be under way when the kernel ends: nobody waits for it" + when();
+    d->message = nameOf(copy) +
+                 " may still be under way when the kernel ends: no role waits for it" + when();
     d->label = "by " + roleName(copy);
     d->helps.push_back("wait for its barrier, or do not copy what is not used");
   }
@@ -145,8 +144,8 @@ void ProtocolFindings::doubt(const PhaseDoubt &doubt) {
   if (Diagnostic *d = report(PhaseNotExact, plan->step(doubt.step).source)) {
     d->message = textOf(doubt) + when();
     d->label = "by " + roleName(doubt.step);
-    d->notes.push_back(
-        {place(doubt.other), "nothing orders it with this one, by " + roleName(doubt.other), ""});
+    d->notes.push_back({location(doubt.other),
+                        "nothing orders it with this one, by " + roleName(doubt.other), ""});
     d->helps.push_back("wait, before an arrival, for what awaits the phase before");
   }
 }
@@ -155,17 +154,17 @@ void ProtocolFindings::explain(const PhaseDoubt &doubt) {
   if (found.empty())
     return;
   Diagnostic &d = found.front();
-  d.notes.push_back({place(doubt.step),
+  d.notes.push_back({location(doubt.step),
                      "in some timings: " + textOf(doubt) + " (by " + roleName(doubt.step) + ")",
                      ""});
   d.notes.push_back(
-      {place(doubt.other), "nothing orders it with this one, by " + roleName(doubt.other), ""});
+      {location(doubt.other), "nothing orders it with this one, by " + roleName(doubt.other), ""});
 }
 
 std::vector<Diagnostic> ProtocolFindings::take() {
   std::vector<Diagnostic> ordered;
   for (unsigned code : {ProtocolArrivals, ProtocolOrder, ProtocolDeadlock, PhaseNotExact,
-                        ProtocolUninitialised, ProtocolUnfinished})
+                        ProtocolUninitialized, ProtocolUnfinished})
     for (Diagnostic &d : found)
       if (d.code == code)
         ordered.push_back(std::move(d));
@@ -183,7 +182,7 @@ std::vector<Diagnostic> wrongBytes(const Protocol &protocol) {
   for (const ProtocolRole &role : protocol.roles)
     for (const Step &step : role.steps)
       if (step.kind == Kind::Arrive && step.count > protocol.barriers[step.barrier].count) {
-        return {}; // every thread announces where one was meant: that is the mistake
+        return {}; // every thread announces where one was meant: that is the error
       } else if (step.kind == Kind::Arrive && step.bytes) {
         sums[step.barrier].expected += step.bytes;
         sums[step.barrier].expectedAt = step.source;
@@ -199,14 +198,14 @@ std::vector<Diagnostic> wrongBytes(const Protocol &protocol) {
     unsigned at = sum.expectedAt != noStep ? sum.expectedAt : sum.broughtAt;
     Diagnostic d;
     d.code = ProtocolBytes;
-    d.place = protocol.sources[at].place;
+    d.location = protocol.sources[at].location;
     d.message = "`" + protocol.barriers[i].name + "` is told to expect " +
                 std::to_string(sum.expected) + " bytes in all, and copies bring " +
                 std::to_string(sum.brought) +
-                (protocol.circumstances.empty() ? "" : ", with " + protocol.circumstances);
+                (protocol.assignment.empty() ? "" : ", with " + protocol.assignment);
     if (sum.broughtAt != noStep && sum.broughtAt != at)
       d.notes.push_back(
-          {protocol.sources[sum.broughtAt].place, "the last copy that arrives on it", ""});
+          {protocol.sources[sum.broughtAt].location, "the last copy that arrives on it", ""});
     d.helps.push_back("announce, for each phase, the bytes of all tiles that are copied in it");
     return {d}; // those of other slots say the same
   }

@@ -51,10 +51,10 @@ public:
   std::vector<Diagnostic> take();
 
 private:
-  /// Adds a finding unless one of its kind was reported at this place.
+  /// Adds a finding unless one of its kind was reported at this location.
   Diagnostic *report(unsigned code, unsigned source);
-  const SourcePlace &place(StepRef step) const {
-    return protocol->sources[plan->step(step).source].place;
+  const SourceLocation &location(StepRef step) const {
+    return protocol->sources[plan->step(step).source].location;
   }
   std::string nameOf(StepRef step) const {
     return "`" + protocol->sources[plan->step(step).source].name + "`";
@@ -64,7 +64,7 @@ private:
   std::string roleName(StepRef step) const { return protocol->roles[step.role].name; }
   std::string textOf(const PhaseDoubt &doubt) const;
   std::string when() const {
-    return protocol->circumstances.empty() ? "" : ", with " + protocol->circumstances;
+    return protocol->assignment.empty() ? "" : ", with " + protocol->assignment;
   }
 
   const ProtocolPlan *plan;

@@ -123,7 +123,7 @@ Role bodyOf(const Protocol &protocol, const ProtocolRole &role, const std::vecto
     event.ring = e.array;
     event.token = e.token % count;
     event.stage = middle - e.token / count;
-    event.place = protocol.sources[e.source].place;
+    event.location = protocol.sources[e.source].location;
     result.events.push_back(event);
   }
   return result;

@@ -17,7 +17,7 @@ namespace penstock::sched {
 
 struct ProtocolRunResult {
   ProtocolFindings findings;
-  /// The run ended in a deadlock or with too many arrivals, which is a mistake
+  /// The run ended in a deadlock or with too many arrivals, which is an error
   /// whatever else can happen.
   bool stopped = false;
   /// Why other runs may differ from this one; no value if they are equivalent.

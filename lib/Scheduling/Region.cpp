@@ -233,7 +233,7 @@ static void visitUncovered(const Region &read, const std::vector<Region> &writes
     std::sort(cuts[i].begin(), cuts[i].end());
     cuts[i].erase(std::unique(cuts[i].begin(), cuts[i].end()), cuts[i].end());
   }
-  // So many pieces are a mistake in the input rather than a tile; what cannot
+  // So many pieces are an error in the input rather than a tile; what cannot
   // be shown does not hold.
   __int128 pieces = 1;
   for (const auto &c : cuts)

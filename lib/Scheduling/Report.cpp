@@ -20,7 +20,7 @@ public:
            const Violation &violation)
       : problem(problem), schedule(schedule), verdict(verdict), v(violation) {
     d.code = v.code;
-    d.place = problem.place;
+    d.location = problem.location;
   }
 
   Diagnostic run() {
@@ -106,7 +106,7 @@ public:
                         " and order it right after");
       break;
     case VersionsTooFew:
-      d.place = problem.buffers[v.buffer].place;
+      d.location = problem.buffers[v.buffer].location;
       d.message = buffer() + " is declared with " + std::to_string(v.versionsHave) +
                   " versions and needs " + std::to_string(v.versionsNeeded);
       note(v.first, name(v.first) + " of iteration k must have ended", slot(v.first));
@@ -116,7 +116,7 @@ public:
       versionsHelp();
       break;
     case VersionsOnFixed: {
-      d.place = problem.buffers[v.buffer].place;
+      d.location = problem.buffers[v.buffer].location;
       LoopModel model(problem);
       d.message = buffer() + " is declared with " + std::to_string(v.versionsHave) +
                   " versions and can have only one: " + model.fixedBecause[v.buffer];
@@ -140,10 +140,10 @@ private:
     return "stage " + std::to_string(schedule.stage[s]) + ", order " +
            std::to_string(schedule.order[s]);
   }
-  void at(StatementId s) { d.place = problem.statements[s].place; }
+  void at(StatementId s) { d.location = problem.statements[s].location; }
   void note(StatementId s, std::string message, std::string label) {
     if (s != none)
-      d.notes.push_back({problem.statements[s].place, std::move(message), std::move(label)});
+      d.notes.push_back({problem.statements[s].location, std::move(message), std::move(label)});
   }
   void facts() {
     auto fact = [&](const char *key, std::string value) {
@@ -226,9 +226,9 @@ void Reporter::hazard() {
   d.label += " at " + slot(v.second);
   std::string ends = "at " + slot(v.first);
   if (v.third != none) {
-    const SourcePlace &place = problem.statements[v.third].place;
-    ends = place.line ? "completes at the wait on line " + std::to_string(place.line)
-                      : "completes at " + name(v.third);
+    const SourceLocation &location = problem.statements[v.third].location;
+    ends = location.line ? "completes at the wait on line " + std::to_string(location.line)
+                         : "completes at " + name(v.third);
     ends += " (" + slot(v.third) + ")";
   }
   note(v.first, doing + bufferName() + " for iteration k", ends);
@@ -292,7 +292,7 @@ void Reporter::overflow() {
               spaceName(o.space) + " memory; there are " + sizeText(o.space, o.capacity);
   for (BufferId b = 0; b < problem.buffers.size(); ++b)
     if (problem.buffers[b].space == o.space && problem.buffers[b].bytes)
-      d.notes.push_back({problem.buffers[b].place,
+      d.notes.push_back({problem.buffers[b].location,
                          quoted(problem.buffers[b].name) + " takes " +
                              std::to_string(verdict.versions[b].count) + " x " +
                              std::to_string(problem.buffers[b].bytes),

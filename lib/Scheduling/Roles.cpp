@@ -120,7 +120,7 @@ EventGraph eventGraph(const RoleSystem &system) {
       std::string name = role.name + ": " + roleEventName(e.kind) + " " + on;
       if (e.token)
         name += " #" + std::to_string(e.token);
-      unsigned id = graph.add(std::move(name), e.place);
+      unsigned id = graph.add(std::move(name), e.location);
       ids.push_back(id);
       uses[{e.ring, e.kind}].push_back({id, e.token});
     }

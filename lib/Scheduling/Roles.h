@@ -42,7 +42,7 @@ struct RoleEvent {
   int64_t token = 0;
   /// Runs `stage` steps after its iteration began.
   int64_t stage = 0;
-  SourcePlace place;
+  SourceLocation location;
   int64_t latency = 0;
 };
 
@@ -77,7 +77,7 @@ struct RoleSystem {
   std::vector<Ring> rings;
   std::vector<Link> links;
   std::vector<Role> roles;
-  /// Events depend on data in a way that is not modelled here.
+  /// Events depend on data in a way that is not modeled here.
   bool outsideModel = false;
 
   bool nested() const;

@@ -42,7 +42,7 @@ std::string versionList(const Problem &problem, const Verdict &verdict) {
 
 } // namespace
 
-Summary summarise(const Instance &instance, RuleSet rules) {
+Summary summarize(const Instance &instance, RuleSet rules) {
   const Problem &problem = instance.problem;
   Summary summary{problem.name + ": ", check(problem)};
   if (!summary.messages.empty()) {

@@ -23,7 +23,7 @@ struct Summary {
   std::vector<Diagnostic> messages;
 };
 
-Summary summarise(const Instance &, RuleSet rules = {});
+Summary summarize(const Instance &, RuleSet rules = {});
 
 } // namespace penstock::sched
 

@@ -28,9 +28,9 @@ struct Instance {
 };
 
 struct ParsedInstances {
-  /// All instances before the first mistake.
+  /// All instances before the first error.
   std::vector<Instance> instances;
-  /// At most one: the first mistake in the text.
+  /// At most one: the first error in the text.
   std::optional<Diagnostic> error;
 };
 

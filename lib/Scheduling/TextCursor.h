@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The token at hand and the small steps that every rule of the grammar is made
-// of. The first mistake leaves the parser by an exception that does not leave
+// of. The first error leaves the parser by an exception that does not leave
 // the library.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@
 
 namespace penstock::sched {
 
-struct TextMistake {
+struct TextError {
   Diagnostic diagnostic;
 };
 
@@ -32,11 +32,11 @@ public:
   }
 
   [[noreturn]] void fail(const std::string &message, unsigned code = InstanceSyntax) {
-    TextMistake mistake;
-    mistake.diagnostic.code = code;
-    mistake.diagnostic.place = {file.empty() ? "<text>" : file, token.line, token.column};
-    mistake.diagnostic.message = message;
-    throw mistake;
+    TextError error;
+    error.diagnostic.code = code;
+    error.diagnostic.location = {file.empty() ? "<text>" : file, token.line, token.column};
+    error.diagnostic.message = message;
+    throw error;
   }
 
 protected:

@@ -45,7 +45,7 @@ private:
   DistanceSet distances();
   Proxy proxy();
   Engine engine();
-  SourcePlace place();
+  SourceLocation location();
   BufferId bufferRef();
   /// A statement that may be defined further down.
   void later(std::function<void(StatementId)> use);
@@ -83,8 +83,8 @@ Engine Parser::engine() {
   fail("unknown engine `" + text + "`");
 }
 
-SourcePlace Parser::place() {
-  SourcePlace at;
+SourceLocation Parser::location() {
+  SourceLocation at;
   at.file = name("file");
   at.line = uint32_t(number("a line number") & 0xffffffff);
   return at;
@@ -213,7 +213,7 @@ void Parser::buffer() {
     } else if (accept("given"))
       b.conflictsGiven = true;
     else if (accept("at"))
-      b.place = place();
+      b.location = location();
     else
       fail("expected bytes, versions, versionable, fixed, after, given or at, "
            "found " +
@@ -338,7 +338,7 @@ bool Parser::clause(Statement &s, StatementId id) {
   else if (accept("latency"))
     s.latency = number("a time");
   else if (accept("at"))
-    s.place = place();
+    s.location = location();
   else
     return false;
   return true;
@@ -423,7 +423,7 @@ void Parser::line() {
   else if (accept("conflict"))
     conflict();
   else if (accept("at"))
-    result.problem.place = place();
+    result.problem.location = location();
   else if (accept("schedule"))
     schedule();
   else if (accept("num_stages")) {
@@ -478,8 +478,8 @@ ParsedInstances parseInstances(std::string_view text, const std::string &file) {
     Parser parser(text, file);
     while (parser.skipToInstance())
       parsed.instances.push_back(parser.instance());
-  } catch (TextMistake &mistake) {
-    parsed.error = std::move(mistake.diagnostic);
+  } catch (TextError &error) {
+    parsed.error = std::move(error.diagnostic);
   }
   return parsed;
 }

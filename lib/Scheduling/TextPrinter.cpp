@@ -30,10 +30,10 @@ std::string printName(const std::string &name) {
   return plain ? name : quote(name);
 }
 
-std::string printPlace(const SourcePlace &place) {
-  if (!place.known())
+std::string printLocation(const SourceLocation &location) {
+  if (!location.known())
     return "";
-  return " at " + quote(place.file) + " " + std::to_string(place.line);
+  return " at " + quote(location.file) + " " + std::to_string(location.line);
 }
 
 template <typename Range, typename Fn>
@@ -60,7 +60,7 @@ std::string printBuffer(const Buffer &b) {
     out += " after" + (region.kind == Region::Kind::Whole ? "" : " " + printRegion(region));
   if (b.conflictsGiven)
     out += " given";
-  return out + printPlace(b.place) + "\n";
+  return out + printLocation(b.location) + "\n";
 }
 
 const char *proxyName(Proxy proxy) { return proxy == Proxy::Async ? "async" : "generic"; }
@@ -123,7 +123,7 @@ std::string printStatement(const Problem &problem, const Statement &s) {
     out += " busy " + std::to_string(s.busy);
   if (s.latency)
     out += " latency " + std::to_string(s.latency);
-  return out + printPlace(s.place) + "\n";
+  return out + printLocation(s.location) + "\n";
 }
 
 } // namespace
@@ -169,8 +169,8 @@ std::string printDistances(const DistanceSet &set) {
 std::string printInstance(const Instance &instance) {
   const Problem &problem = instance.problem;
   std::string out = "loop " + printName(problem.name) + " {\n";
-  if (problem.place.known())
-    out += " " + printPlace(problem.place) + "\n";
+  if (problem.location.known())
+    out += " " + printLocation(problem.location) + "\n";
   for (size_t s = 0; s < numSpaces; ++s)
     if (problem.capacity[s])
       out += std::string("  capacity ") + spaceName(Space(s)) + " " +

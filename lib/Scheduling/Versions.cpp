@@ -19,10 +19,10 @@ bool inOrderAfter(const Order &order, const Pair &pair, int64_t v) {
          order.completion(pair.first, pair.firstWrites).step <= order.issue(pair.second).step + v;
 }
 
-/// The first place, in the order P, at which a conflict needs `statement` to
+/// The first position in the order P at which a conflict needs `statement` to
 /// have ended its reads or writes.
-ImplicitWait place(const Order &order, const std::vector<BufferVersions> &versions,
-                   StatementId statement, bool writes) {
+ImplicitWait firstWait(const Order &order, const std::vector<BufferVersions> &versions,
+                       StatementId statement, bool writes) {
   ImplicitWait wait{statement, none, 0, !writes, writes};
   std::optional<Position> at;
   for (const Pair &pair : order.model.pairs) {
@@ -86,7 +86,7 @@ std::vector<ImplicitWait> implicitWaits(const Order &order,
       bool has = std::any_of(statement.accesses.begin(), statement.accesses.end(),
                              [&](const Access &a) { return a.write == writes; });
       if (has && order.model.waits(s, writes).empty())
-        parts[writes] = place(order, versions, s, writes);
+        parts[writes] = firstWait(order, versions, s, writes);
     }
     // One wait ends both, so it goes where the first of the two is needed.
     if (parts[0] && parts[1]) {

@@ -52,7 +52,7 @@ std::vector<ImplicitWait> implicitWaits(const Order &order,
 std::vector<ImplicitWait> emittedWaits(const Order &order,
                                        const std::vector<BufferVersions> &versions);
 
-/// The count with which a copy of a counted wait has to be emitted at its place
+/// The count with which a copy of a counted wait has to be emitted at its position
 /// in a loop of \p n iterations: iteration \p k of \p wait runs after some
 /// commits of its queue, and all that it is bound to must have ended. Negative
 /// \p k counts waits before the loop; k >= n waits of the tail. No value if

@@ -20,7 +20,7 @@ std::vector<penstock::Diagnostic> penstock::faultsOf(ModuleOp module) {
   for (auto fault : list.getAsRange<ArrayAttr>()) {
     penstock::Diagnostic d;
     d.code = unsigned(cast<IntegerAttr>(fault[0]).getInt());
-    d.place = tile::placeOf(Location(cast<LocationAttr>(fault[1])));
+    d.location = tile::sourceLocationOf(Location(cast<LocationAttr>(fault[1])));
     d.message = cast<StringAttr>(fault[2]).str();
     if (d.code == FaultBounds)
       d.helps.push_back("compile it for Target::interpreter() to see the index and the block");

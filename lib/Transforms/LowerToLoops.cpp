@@ -24,7 +24,7 @@ namespace {
 
 MemRefType typeOf(Value memref) { return cast<MemRefType>(memref.getType()); }
 
-/// Builds loops at the place of one operation.
+/// Builds loops in place of one operation.
 class LoopBuilder {
 public:
   explicit LoopBuilder(Operation *op) : b(op), loc(op->getLoc()) {}
@@ -182,13 +182,13 @@ private:
       scf::YieldOp::create(b, loc);
   }
 
-  /// Copies the element at place \p at of the tile.
+  /// Copies the element at index \p at of the tile.
   void element(ValueRange at) {
-    SmallVector<Value> place(offsets);
+    SmallVector<Value> position(offsets);
     for (auto [dim, i] : llvm::zip(dims, at))
-      place[dim] = arith::AddIOp::create(b, loc, offsets[dim], i);
-    ValueRange from = op.readsTensor() ? ValueRange(place) : at;
-    ValueRange to = op.writesTensor() ? ValueRange(place) : at;
+      position[dim] = arith::AddIOp::create(b, loc, offsets[dim], i);
+    ValueRange from = op.readsTensor() ? ValueRange(position) : at;
+    ValueRange to = op.writesTensor() ? ValueRange(position) : at;
     Value value = load(op.getSource(), from);
     store(convert(value, elementOf(op.getTarget())), op.getTarget(), to);
   }
@@ -358,7 +358,7 @@ private:
   /// An input that is broadcast along the last dimension is loaded before the
   /// innermost loop. It is not the target, nor a part of it: the verifier of
   /// tile.map has seen to that. LLVM does not know, since tiles are parts of one
-  /// memory, and would neither move the load nor vectorise the loop.
+  /// memory, and would neither move the load nor vectorize the loop.
   static bool staysInInnermostLoop(tile::MapOp op, ArrayRef<int64_t> dims) {
     int64_t last = typeOf(op.getTarget()).getRank() - 1;
     return last >= 0 && !llvm::is_contained(dims, last);

@@ -1,4 +1,4 @@
-//===- PlaceTiles.cpp - Every tile's place in scratch memory --------------===//
+//===- PlaceTiles.cpp - Allocation of tiles in scratch memory --------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -28,7 +28,7 @@ struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules>
   void runOnOperation() override {
     if (!arch.empty() && !(architecture = hw::findArchitecture(arch))) {
       tile::emitCoded(getOperation(), ToolUsage)
-          << "`" << arch.getValue() << "` is no architecture that limits are known for";
+          << "unknown architecture `" << arch.getValue() << "`";
       return signalPassFailure();
     }
     bool ok = true;

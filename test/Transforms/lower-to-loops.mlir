@@ -25,7 +25,7 @@ func.func @k(%A: !t, %i: index) attributes {tile.kernel} {
 }
 
 // A vector that is broadcast along rows is loaded once for each row, so that the
-// inner loop vectorises.
+// inner loop vectorizes.
 // CHECK-LABEL: func.func @broadcast(
 func.func @broadcast() attributes {tile.kernel} {
   %s = tile.alloc "s" : !s

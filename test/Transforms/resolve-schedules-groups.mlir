@@ -86,7 +86,7 @@ func.func @more_than_copies(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile
 !s = memref<1024xi32, #tile.space<shared>>
 !h = memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>
 
-// Rounds that are too many to be compared with each other are no mistake.
+// Rounds that are too many to be compared with each other are no error.
 // CHECK-LABEL: func.func @many_rounds
 // CHECK: order = [0, 1, 2, 3, 4], resolved
 func.func @many_rounds(%n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {

@@ -18,4 +18,4 @@ WRONG_PROGRAM {
 // EXPECT: block-of-another-kernel.cpp:11: error PS1011: this block is called while another kernel is being recorded
 // EXPECT:    11 |     auto helper = [&](Block &, Out<f32, 1>) { outer.print("which kernel is this?"); };
 // EXPECT:       |                                               ^
-// EXPECT:   help: a kernel function says what its own block does, on the thread that compiles it
+// EXPECT:   help: a kernel function may only use its own block, on the thread that compiles it

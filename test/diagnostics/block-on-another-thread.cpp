@@ -25,4 +25,4 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 // EXPECT: block-on-another-thread.cpp:16: error PS1011: this block is called from another thread than the one that records its kernel
 // EXPECT:    16 |       b.fill(t, 1);
 // EXPECT:       |       ^
-// EXPECT:   help: a kernel function says what its own block does, on the thread that compiles it
+// EXPECT:   help: a kernel function may only use its own block, on the thread that compiles it

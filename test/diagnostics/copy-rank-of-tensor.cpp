@@ -23,4 +23,4 @@ WRONG_PROGRAM { compile(Scale{}, Target::native()); }
 // EXPECT: copy-rank-of-tensor.cpp:15: error PS1102: `y` (16x64 f32, local) has a higher rank than `bias` (? f32, global)
 // EXPECT:    15 |     b.copy(bias.at(0), y);
 // EXPECT:       |     ^
-// EXPECT:   help: copy into a tile of the tensor's rank, and use it with rows(..) or cols(..)
+// EXPECT:   help: copy into a tile of the tensor's rank, and use it with broadcast_rows(..) or broadcast_cols(..)

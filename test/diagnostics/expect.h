@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each file of this folder is one mistake. It ends with the whole text that
+// Each file of this folder is one error. It ends with the whole text that
 // the user must read, as comment lines that start with "EXPECT:"; the program
 // is run and the text compared, to the last character:
 //
@@ -13,7 +13,7 @@
 //
 //   // EXPECT: gemm-inner-sizes.cpp:16: error PS1102: the inner sizes ...
 //
-// The text is written from what a user needs: the line of the mistake, the
+// The text is written from what a user needs: the line of the error, the
 // user's own names, the cause and a cure. If a message changes, judge the new
 // one as its reader would before changing what is expected.
 //

@@ -15,4 +15,4 @@ WRONG_PROGRAM {
 // EXPECT: kernel-never-compiled.cpp:12: error PS1003: this kernel was never compiled
 // EXPECT:    12 |   kernel(view(x, {64, 32}), view(y, {64, 32}));
 // EXPECT:       |   ^
-// EXPECT:   help: assign what compile(..) gives before calling it
+// EXPECT:   help: assign the result of compile(..) before calling it

@@ -21,7 +21,7 @@ struct Program {
 
 WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
-// EXPECT: parallel-tile-operation.cpp:15: error PS1117: `set` stands in a parallel body, which works on single elements
+// EXPECT: parallel-tile-operation.cpp:15: error PS1117: `set` is in a parallel body, which works on single elements
 // EXPECT:    15 |       b.set(x[i], x[i] * 2);
 // EXPECT:       |       ^
 // EXPECT:   help: use load, store, atomic and scalars here; move operations on tiles out of it

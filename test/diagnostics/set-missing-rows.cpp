@@ -24,4 +24,4 @@ WRONG_PROGRAM { compile(Normalize{}, Target::native()); }
 // EXPECT: set-missing-rows.cpp:16: error PS1118: `top` (16 f32, local) does not have the shape of `x` (16x64 f32, local)
 // EXPECT:    16 |     b.set(x, exp(x - top));
 // EXPECT:       |     ^
-// EXPECT:   help: did you mean `rows(top)`?
+// EXPECT:   help: did you mean `broadcast_rows(top)`?

@@ -24,4 +24,4 @@ WRONG_PROGRAM { compile(Residual{}, Target::native()); }
 // EXPECT: set-shapes-differ.cpp:16: error PS1118: `half` (16x32 f32, local) does not have the shape of `x` (16x64 f32, local)
 // EXPECT:    16 |     b.set(x, x + half);
 // EXPECT:       |     ^
-// EXPECT:   help: an operand has the target's shape, or is broadcast with rows(..) or cols(..)
+// EXPECT:   help: an operand has the target's shape, or is broadcast with broadcast_rows(..) or broadcast_cols(..)

@@ -22,4 +22,4 @@ WRONG_PROGRAM { compile(Program{}, Target::native()); }
 // EXPECT: statement-without-name.cpp:14: error PS0106: a statement needs a name
 // EXPECT:    14 |     b.statement("", [&] { b.set(x, x + 1); });
 // EXPECT:       |     ^
-// EXPECT:   help: the name stands for it in schedules and messages, as in b.statement("softmax", ..)
+// EXPECT:   help: the name identifies it in schedules and messages, as in b.statement("softmax", ..)

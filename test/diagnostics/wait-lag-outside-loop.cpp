@@ -19,7 +19,7 @@ struct Program {
 
 WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
-// EXPECT: wait-lag-outside-loop.cpp:14: error PS1114: `wait` has a lag but stands outside of loops
+// EXPECT: wait-lag-outside-loop.cpp:14: error PS1114: `wait` has a lag but is not in a loop
 // EXPECT:    14 |     b.wait("load", {.lag = 1});
 // EXPECT:       |     ^
 // EXPECT:   help: a lag counts iterations of the loop around the wait; leave it out to wait for everything of that name

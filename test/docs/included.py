@@ -2,7 +2,7 @@
 """Code that a page shows is the code of the file it names.
 
 An HTML comment before a fenced block, `<!-- from: FILE -->`, says where its lines
-come from. They must be a run of lines of that file, up to indentation; the place
+come from. They must be a run of lines of that file, up to indentation; the location
 is found by the text, because line numbers move. Blocks without a comment are not
 looked at; a page that is given must have at least one.
 """

@@ -36,7 +36,7 @@ struct Example{number} {{
     auto S = b.local<f32>(64, 32), T = b.local<f32>(64, 32), W = b.local<f32>(32, 16), acc = b.local<f32>(64, 16);
     auto v = b.local<f32>(64), w = b.local<f32>(32);
     auto ring3 = b.shared<f32>(3, 64, 32);
-    auto m0 = {place} * 64;
+    auto m0 = {block_index} * 64;
     {{
 #line {line} "{page}"
 {code}
@@ -81,8 +81,8 @@ class Block:
             return HOST.format(**fields)
         if self.kind == "kernel-body":
             # An example that states the grid has it for itself.
-            place = "Index(0)" if "b.grid(" in self.code else "b.grid(ceil_div(A.size(0), 64))"
-            return KERNEL.format(place=place, **fields)
+            block_index = "Index(0)" if "b.grid(" in self.code else "b.grid(ceil_div(A.size(0), 64))"
+            return KERNEL.format(block_index=block_index, **fields)
         sys.exit(f"{self.page}:{self.line}: unknown kind of example: {self.kind}")
 
 

@@ -76,7 +76,7 @@ void addRun(cli::Tool &tool) {
                [options](const cli::Command &) { return run(*options); })
       .program("PROGRAM", options->program)
       .choice("device", {"h100", "b200"}, "the GPU that the program sees", options->device)
-      .flag("no-checks", "runs without looking for races", options->noChecks)
+      .flag("no-checks", "disables the race checker", options->noChecks)
       .values("timing", timingForms, "when asynchronous operations complete",
               [options](const std::string &text) -> std::string {
                 LaunchOptions ignored;

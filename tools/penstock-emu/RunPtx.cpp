@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Json.h"
 #include "Diagnostics/ReadFile.h"
-#include "Diagnostics/Serialize.h"
 #include "PTX/InstructionTable.h"
 #include "PTX/Parser.h"
 
@@ -41,7 +41,7 @@ std::string parseSizes(const std::string &text, std::array<uint32_t, 3> &sizes) 
 
 struct Buffer {
   uint64_t size = 0;
-  std::vector<uint8_t> content; ///< empty: not initialised
+  std::vector<uint8_t> content; ///< empty: not initialized
   uint64_t address = 0;
 };
 
@@ -134,7 +134,7 @@ std::string parseArgument(const std::string &text, std::vector<Argument> &argume
                : type == "s64" ? parseScalar<int64_t>(value, argument.bytes)
                : type == "f32" ? parseScalar<float>(value, argument.bytes)
                                : parseScalar<double>(value, argument.bytes))) {
-    return "`" + value + "` is no value of type " + type;
+    return "`" + value + "` is not a value of type " + type;
   }
   arguments.push_back(std::move(argument));
   return "";
@@ -167,7 +167,7 @@ int runPtx(RunPtxOptions &o, const cli::Command &command) {
     if (dump.first >= buffers.size())
       return command.usageError("`--dump " + std::to_string(dump.first) + "=..`: there " +
                                 (buffers.empty()
-                                     ? "are no buffers"
+                                     ? "are not buffers"
                                      : "are buffers 0 to " + std::to_string(buffers.size() - 1)));
   std::string text;
   if (auto problem = readFile(file, text))
@@ -276,20 +276,24 @@ int coverage(bool markdown, const std::string &format) {
   }
   bool json = format == "json";
   size_t executed = 0, total = 0;
-  std::string missing;
+  std::vector<std::string> missing;
   for (const ptx::InstructionForm &form : ptx::instructionForms()) {
     ++total;
     std::string name = form.name + " " + form.modifierText;
     if (isExecuted(form))
       ++executed;
     else if (json)
-      missing += (missing.empty() ? "" : ",") + jsonString(name);
+      missing.push_back(name);
     else
       printf("not executed: %s\n", name.c_str());
   }
   if (json)
-    printf("{\"forms\":%zu,\"executed\":%zu,\"not_executed\":[%s]}\n", total, executed,
-           missing.c_str());
+    puts(JsonObject()
+             .number("forms", total)
+             .number("executed", executed)
+             .json("not_executed", jsonArray(missing, jsonString))
+             .str()
+             .c_str());
   else
     printf("forms=%zu executed=%zu\n", total, executed);
   return 0;
@@ -322,13 +326,13 @@ void addRunPtx(cli::Tool &tool) {
                 return parseTiming(text, o->launch) ? "" : std::string("expected ") + timingForms;
               })
       .number("timings",
-              "runs in so many timings: eager, lazy, then random ones; each warp is starved once "
-              "besides",
+              "number of timings: eager, lazy, then random ones; in addition each warp is starved "
+              "once",
               o->timings, 0, 1000000000)
-      .flag("no-checks", "runs without looking for races", o->noChecks)
+      .flag("no-checks", "disables the race checker", o->noChecks)
       .flag("wait-before-use", "reports results that are used without a wait",
             o->launch.waitBeforeUse)
-      .number("threads", "threads to run blocks on; 0: all of the machine", o->launch.threads, 0,
+      .number("threads", "threads to run blocks on; 0: all hardware threads", o->launch.threads, 0,
               1024)
       .format(o->format)
       .example("penstock-emu run-ptx kernel.ptx gemm --grid 8,8 --block 192 --shared 131072 "
@@ -341,7 +345,7 @@ void addParse(cli::Tool &tool) {
     std::string format = "text";
   };
   auto o = std::make_shared<Options>();
-  tool.command("parse", "Reads .ptx files and says what is not supported.",
+  tool.command("parse", "Parses .ptx files and reports what is not supported.",
                [o](const cli::Command &) { return parsePtx(o->files, o->format); })
       .arguments("FILE.ptx", o->files)
       .format(o->format)

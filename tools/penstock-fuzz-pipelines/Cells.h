@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Evaluates the place of a box in one iteration. Both judges use it; there is
+// Evaluates the offset of a box in one iteration. Both oracles use it; there is
 // nothing in it to be wrong about but a multiplication.
 //
 //===----------------------------------------------------------------------===//
@@ -36,7 +36,7 @@ struct World {
 };
 
 /// What the numbers that are fixed before the loop may be, from the least on. Where
-/// one is never 0, a place may be that many cells before it.
+/// one is never 0, an offset may be that many cells before it.
 constexpr int64_t originChoices[origins][3] = {{0, 1, 2}, {4, 6, 8}, {0, 8, 20}};
 
 inline Origin drawOrigin(Random &random) {

@@ -41,13 +41,13 @@ void findDifference(const ProductVerdict &product, const OrderVerdict &order, Co
 }
 
 /// What the values say of a verdict by order, or why they contradict it.
-void judgeByValues(const Loop &loop, const Plan &plan, const OrderVerdict &order, uint64_t seed,
+void checkByValues(const Loop &loop, const Plan &plan, const OrderVerdict &order, uint64_t seed,
                    Comparison &result) {
   if (order.form()) {
     result.category = Category::Form;
     return;
   }
-  switch (judgeValues(loop, plan, order, seed)) {
+  switch (checkValues(loop, plan, order, seed)) {
   case Effect::Same:
     result.category = Category::Legal;
     return;
@@ -70,7 +70,7 @@ void judgeByValues(const Loop &loop, const Plan &plan, const OrderVerdict &order
     }
     result.disagreement = order.legal()
                               ? "legal by order, but computes something else"
-                              : "refused, harmless, and of no known kind:" + listOf(order.codes);
+                              : "refused, but correct, and of no known kind:" + listOf(order.codes);
   }
 }
 
@@ -89,7 +89,7 @@ Comparison penstock::fuzz::compareProgram(const Program &program, const CompareO
   if (!program.plan) {
     // Where the rule for a wish for stages is legal, that is the plan.
     std::optional<Plan> wanted = planByRule(loop, program.numStages);
-    if (wanted && judgeOrder(loop, *wanted).legal() && product.plan != wanted) {
+    if (wanted && checkOrder(loop, *wanted).legal() && product.plan != wanted) {
       result.disagreement = "another plan than that of the rule" +
                             (product.plan ? std::string() : ":" + listOf(product.codes));
       return result;
@@ -103,11 +103,11 @@ Comparison penstock::fuzz::compareProgram(const Program &program, const CompareO
     result.category = Category::Form;
     return result;
   }
-  OrderVerdict order = judgeOrder(loop, *product.plan);
+  OrderVerdict order = checkOrder(loop, *product.plan);
   findDifference(product, order, result);
   if (!result.disagreement.empty())
     return result;
-  judgeByValues(loop, *product.plan, order, options.seed, result);
+  checkByValues(loop, *product.plan, order, options.seed, result);
   if (!result.disagreement.empty() || !order.legal())
     return result;
   result.stages = product.plan->stages();
@@ -120,16 +120,16 @@ Comparison penstock::fuzz::compareProgram(const Program &program, const CompareO
 Comparison penstock::fuzz::compareInstance(const LoopInstance &instance,
                                            const CompareOptions &options) {
   Comparison result;
-  ProductVerdict product = judgeInstance(emitInstance(instance), options.rules);
+  ProductVerdict product = checkInstance(emitInstance(instance), options.rules);
   result.instance = product.instance;
   result.disagreement = product.failure;
   if (!result.disagreement.empty())
     return result;
-  OrderVerdict order = judgeOrder(instance.loop, instance.plan);
+  OrderVerdict order = checkOrder(instance.loop, instance.plan);
   findDifference(product, order, result);
   if (!result.disagreement.empty())
     return result;
-  judgeByValues(instance.loop, instance.plan, order, options.seed, result);
+  checkByValues(instance.loop, instance.plan, order, options.seed, result);
   if (result.disagreement.empty() && order.legal()) {
     result.stages = instance.plan.stages();
     result.versions = *std::max_element(order.versions.begin(), order.versions.end());

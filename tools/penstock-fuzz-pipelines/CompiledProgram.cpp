@@ -53,18 +53,18 @@ bool weakened(sched::RuleSet rules) {
                      [&](const sched::RuleInfo &info) { return !rules.has(info.rule); });
 }
 
-void judge(const PipelineLoop &loop, const Program &program, sched::RuleSet rules,
+void check(const PipelineLoop &loop, const Program &program, sched::RuleSet rules,
            ProductVerdict &verdict) {
   sched::Instance instance{loop.problem, std::nullopt, std::nullopt};
   verdict.codes = codesOf(sched::check(loop.problem));
   verdict.malformed = !verdict.codes.empty();
-  sched::Verdict judged;
+  sched::Verdict checked;
   if (program.plan) {
     verdict.plan = program.plan;
     instance.schedule = sched::Schedule{program.plan->stage, program.plan->order};
     if (!verdict.malformed) {
-      judged = sched::verify(loop.problem, *instance.schedule, rules);
-      for (const sched::Violation &violation : judged.violations)
+      checked = sched::verify(loop.problem, *instance.schedule, rules);
+      for (const sched::Violation &violation : checked.violations)
         verdict.codes.insert(violation.code);
     }
   } else {
@@ -83,14 +83,14 @@ void judge(const PipelineLoop &loop, const Program &program, sched::RuleSet rule
     sched::PipelinedLoop resolved =
         sched::resolve(loop.problem, loop.annotations, loop.namedScalars);
     verdict.codes = codesOf(resolved.diagnostics);
-    judged = resolved.verdict;
+    checked = resolved.verdict;
     if (resolved.schedule)
       verdict.plan = Plan{resolved.schedule->stage, resolved.schedule->order};
   }
   verdict.versions.assign(program.buffers.size() + prints(program), 1);
-  for (size_t i = 0; i < judged.versions.size(); ++i)
+  for (size_t i = 0; i < checked.versions.size(); ++i)
     if (int b = loop.buffers[i] ? bufferOf(loop.buffers[i], program) : -1; b >= 0)
-      verdict.versions[size_t(b)] = judged.versions[i].needed;
+      verdict.versions[size_t(b)] = checked.versions[i].needed;
 }
 
 } // namespace
@@ -117,7 +117,7 @@ CompiledProgram::CompiledProgram(const Program &program, sched::RuleSet rules)
     if (!loop->hasAttr(tile::TileDialect::scheduleAttr) ||
         (outer && outer->hasAttr(tile::TileDialect::scheduleAttr)))
       return;
-    judge(analyzeLoop(loop), program, rules, verdict);
+    check(analyzeLoop(loop), program, rules, verdict);
   });
 }
 

@@ -7,7 +7,7 @@
 //
 // Bodies look like those that people pipeline (tiles are filled, used, and what
 // comes out is stored) with everything thrown in that makes analysis err: parts
-// of tiles, recurrences through memory, conditions, scalars, waits. Places move
+// of tiles, recurrences through memory, conditions, scalars, waits. Offsets move
 // so that boxes of different speed meet while a loop is run.
 //
 //===----------------------------------------------------------------------===//
@@ -125,7 +125,7 @@ private:
 
   // Boxes
 
-  /// A place along one dimension of a tensor.
+  /// A offset along one dimension of a tensor.
   Span alongTensor(int64_t length) {
     int64_t kind = random.below(100);
     if (kind < 6)
@@ -166,8 +166,8 @@ private:
       box.spans.push_back({motion, length, 0, length, parts});
     } else {
       int64_t step = shape.size() == 2 ? length : length / 2;
-      int64_t places = std::min<int64_t>((extent - length) / std::max<int64_t>(step, 1), 6);
-      box.spans.push_back(still(step * random.between(0, places), length));
+      int64_t offsets = std::min<int64_t>((extent - length) / std::max<int64_t>(step, 1), 6);
+      box.spans.push_back(still(step * random.between(0, offsets), length));
     }
     if (extents.size() == 2)
       box.spans.push_back(still(0, shape[1]));
@@ -394,7 +394,7 @@ private:
         names > 0 && random.chance(10) ? int(random.below(names)) : names++;
   }
 
-  /// A wait for something that has been issued, or will be in a later place.
+  /// A wait for something that has been issued, or will be in a later position.
   void addWait() {
     std::vector<int> issued;
     for (const ProgramStatement &s : program.statements)
@@ -463,7 +463,7 @@ private:
       makeAsync(program.statements.size() - 1);
   }
 
-  /// Fill, use, fill, use: the two uses of one tile could trade places.
+  /// Fill, use, fill, use: the two uses of one tile could trade offsets.
   void addTwoUses() {
     int tile = pickTile(1, false), tensor = pickTensor(1, false);
     if (tile < 0 || tensor < 0)
@@ -721,7 +721,7 @@ private:
   }
 
   void stateVersions(const Loop &loop) {
-    OrderVerdict verdict = judgeOrder(loop, *program.plan);
+    OrderVerdict verdict = checkOrder(loop, *program.plan);
     for (size_t b = 0; b < program.buffers.size(); ++b)
       if (program.buffers[b].kind == BufferKind::Tile && random.chance(60)) {
         int64_t needed = verdict.versions.empty() ? 1 : verdict.versions[b];
@@ -732,7 +732,7 @@ private:
 
   Random random;
   Program program;
-  bool relative = false; ///< places depend on numbers that are fixed before the loop
+  bool relative = false; ///< offsets depend on numbers that are fixed before the loop
   int names = 0;
   int twoUses = -1; ///< where a tile is filled and used, and again
 };

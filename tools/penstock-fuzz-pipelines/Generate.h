@@ -16,7 +16,7 @@ namespace penstock::fuzz {
 /// the seed alone.
 Program generateProgram(uint64_t seed);
 
-/// Lets places, and where the loop begins, depend on numbers that only the launch
+/// Lets offsets, and where the loop begins, depend on numbers that only the launch
 /// decides; those of one buffer often on the same.
 void addOrigins(Program &, Random &);
 

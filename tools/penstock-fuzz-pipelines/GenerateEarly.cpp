@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The first tile of a pipeline is often loaded before the loop, under the name of the
-// copies inside of it or another one. The wait that ends it may have any place in the
+// copies inside of it or another one. The wait that ends it may have any position in the
 // body, as long as nothing meets the copy earlier.
 //
 //===----------------------------------------------------------------------===//

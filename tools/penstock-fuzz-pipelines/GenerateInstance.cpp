@@ -258,7 +258,7 @@ private:
   void state(const Plan &plan) {
     if (!random.chance(15))
       return;
-    OrderVerdict verdict = judgeOrder(loop, plan);
+    OrderVerdict verdict = checkOrder(loop, plan);
     for (size_t b = 0; b < loop.buffers.size(); ++b)
       if (loop.buffers[b].kind == LoopBuffer::Kind::Tile && random.chance(60)) {
         int64_t needed = verdict.versions.empty() ? 1 : verdict.versions[b];

@@ -11,7 +11,7 @@
 
 using namespace penstock::fuzz;
 
-/// To an inner loop, places that are not affine in the outer one are numbers that are
+/// To an inner loop, offsets that are not affine in the outer one are numbers that are
 /// fixed before it, or not, depending on where they are computed.
 static bool isAffine(const ProgramStatement &s) {
   bool affine = true;
@@ -25,7 +25,7 @@ void penstock::fuzz::pipelineInnerLoops(Program &program, Random &random) {
       continue;
     Loop loop = innerLoopOf(program, s);
     Plan plan = legalPlan(loop, random);
-    if (judgeOrder(loop, plan).legal())
+    if (checkOrder(loop, plan).legal())
       s.inner = plan;
   }
 }

@@ -1,11 +1,11 @@
-//===- GenerateOrigins.cpp - Places that only the launch decides ----------===//
+//===- GenerateOrigins.cpp - Offsets that only the launch decides ----------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Places of one buffer that begin at the same number can be compared without
+// Offsets of one buffer that begin at the same number can be compared without
 // knowing it; those that do not may lie anywhere. Most kernels have such offsets:
 // the rows of their block.
 //
@@ -21,7 +21,7 @@ Origin drawMultiples(Random &random) {
       {Origin{0, 1, 0}, Origin{0, 1, 0}, Origin{0, 0, 1}, Origin{0, 1, 1}, Origin{0, 2, 0}});
 }
 
-/// Lets a place begin at numbers of the launch, if it stays inside of its buffer.
+/// Lets an offset begin at numbers of the launch, if it stays inside of its buffer.
 void move(Touch &touch, const Origin &usual, const Program &program, int64_t rounds,
           Random &random) {
   if (touch.box.whole())

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The oracle must not share a mistake with the checker, so it has a description
+// The oracle must not share an error with the checker, so it has a description
 // of loops of its own: statements that touch cells of buffers. Where cells lie
 // is a function of the iteration that can be evaluated, not a set to reason
 // about; everything the oracle says follows from looking at instances.
@@ -54,7 +54,7 @@ struct Span {
 struct Box {
   std::vector<Span> spans;
   bool whole() const { return spans.empty(); }
-  /// Is its place not to be compared with others?
+  /// Is its offset not to be compared with others?
   bool opaque() const {
     for (const Span &span : spans)
       if (span.motion != Span::Motion::Affine)

@@ -1,4 +1,4 @@
-//===- OrderOracle.cpp - Judges schedules by concrete instances -----------===//
+//===- OrderOracle.cpp - Checks schedules by concrete instances -----------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ constexpr int64_t horizon = 48;
 
 using Kind = LoopStatement::Kind;
 
-/// A place in the order of the schedule.
+/// A position in the order of the schedule.
 struct Moment {
   int64_t step, order;
   friend auto operator<=>(const Moment &, const Moment &) = default;
@@ -45,7 +45,7 @@ bool meet(const Box &a, int64_t k, const Box &b, int64_t l) {
   if (a.whole() || b.whole() || a.spans.size() != b.spans.size())
     return true;
   for (size_t d = 0; d < a.spans.size(); ++d) {
-    // Along a dimension where a place is not known nothing keeps them apart.
+    // Along a dimension where an offset is not known nothing keeps them apart.
     if (a.spans[d].motion != Span::Motion::Affine || b.spans[d].motion != Span::Motion::Affine)
       continue;
     int64_t x = beginOf(a.spans[d], k), y = beginOf(b.spans[d], l);
@@ -55,7 +55,7 @@ bool meet(const Box &a, int64_t k, const Box &b, int64_t l) {
   return true;
 }
 
-/// How many iterations show all places of two boxes.
+/// How many iterations show all offsets of two boxes.
 int64_t iterationsOf(const Box &a, const Box &b) {
   for (const Box *box : {&a, &b})
     for (const Span &span : box->spans)
@@ -87,9 +87,9 @@ struct Seen {
   Touch touch;
 };
 
-class Judge {
+class OrderChecker {
 public:
-  Judge(const Loop &loop, const Plan &plan) : loop(loop), plan(plan) {
+  OrderChecker(const Loop &loop, const Plan &plan) : loop(loop), plan(plan) {
     for (int i = 0; i < loop.size(); ++i) {
       for (Touch &touch : visibleReads(loop, i))
         seen.push_back({i, false, touch});
@@ -417,7 +417,7 @@ bool ownWrites(const Loop &loop, int b, const World &world, int64_t k) {
       for (const Touch &touch : action.reads) {
         if (touch.buffer != b)
           continue;
-        // Of a place that nobody knows, any cell may be read.
+        // Of an offset that nobody knows, any cell may be read.
         if (touch.box.opaque() && !buffer.absolute)
           return false;
         Box box = touch.box.opaque() ? Box() : touch.box;
@@ -549,7 +549,7 @@ std::vector<Touch> penstock::fuzz::visibleReads(const Loop &loop, int statement)
   for (size_t a = 0; a < actions.size(); ++a)
     for (const Touch &touch : actions[a].reads) {
       const LoopBuffer &buffer = loop.buffers[size_t(touch.buffer)];
-      // Of a place that nobody knows, any cell may be read.
+      // Of an offset that nobody knows, any cell may be read.
       if (touch.box.opaque() && !buffer.absolute) {
         all.push_back(touch);
         continue;
@@ -579,7 +579,7 @@ std::vector<Touch> penstock::fuzz::visibleReads(const Loop &loop, int statement)
   return all;
 }
 
-std::set<unsigned> penstock::fuzz::judgeForm(const Loop &loop) {
+std::set<unsigned> penstock::fuzz::checkForm(const Loop &loop) {
   std::set<unsigned> codes;
   auto at = [&](int i) -> const LoopStatement & { return loop.statements[size_t(i)]; };
   for (int i = 0; i < loop.size(); ++i) {
@@ -615,7 +615,7 @@ std::set<unsigned> penstock::fuzz::judgeForm(const Loop &loop) {
 }
 
 /// Codes of stages and orders that are wrong whatever the loop.
-static std::set<unsigned> judgeNumbers(const Plan &plan) {
+static std::set<unsigned> checkNumbers(const Plan &plan) {
   std::set<unsigned> codes;
   if (std::any_of(plan.stage.begin(), plan.stage.end(), [](int64_t s) { return s < 0; }))
     codes.insert(1211);
@@ -624,9 +624,9 @@ static std::set<unsigned> judgeNumbers(const Plan &plan) {
   return codes;
 }
 
-OrderVerdict penstock::fuzz::judgeOrder(const Loop &loop, const Plan &plan) {
+OrderVerdict penstock::fuzz::checkOrder(const Loop &loop, const Plan &plan) {
   OrderVerdict verdict;
-  verdict.codes = judgeForm(loop);
+  verdict.codes = checkForm(loop);
   if (!verdict.codes.empty()) {
     verdict.malformed = true;
     return verdict;
@@ -635,8 +635,8 @@ OrderVerdict penstock::fuzz::judgeOrder(const Loop &loop, const Plan &plan) {
     verdict.codes.insert(1200);
     return verdict;
   }
-  verdict.codes = judgeNumbers(plan);
+  verdict.codes = checkNumbers(plan);
   if (!verdict.codes.empty())
     return verdict;
-  return Judge(loop, plan).run();
+  return OrderChecker(loop, plan).run();
 }

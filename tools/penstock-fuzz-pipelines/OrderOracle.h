@@ -1,11 +1,11 @@
-//===- OrderOracle.h - Judges schedules by concrete instances ---*- C++ -*-===//
+//===- OrderOracle.h - Checks schedules by concrete instances ---*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The first of two independent judges: for each pair of instances that touch a
+// The first of two independent oracles: for each pair of instances that touch a
 // common cell, is the first over before the second is issued? Instances are
 // enumerated over more iterations than any schedule of a random program can
 // interleave, and cells are compared one iteration at a time.
@@ -51,9 +51,9 @@ struct OrderVerdict {
 };
 
 /// Codes of forms that no schedule can carry.
-std::set<unsigned> judgeForm(const Loop &);
+std::set<unsigned> checkForm(const Loop &);
 /// All codes of a schedule.
-OrderVerdict judgeOrder(const Loop &, const Plan &);
+OrderVerdict checkOrder(const Loop &, const Plan &);
 
 /// May iterations have copies of this buffer of their own?
 bool mayHaveVersions(const Loop &, int buffer);

@@ -36,7 +36,7 @@ bool meets(const Loop &loop, const Touch &filled, const Touch &read) {
 }
 
 /// The last statement that reads cells that a copy fills in its iteration, if
-/// the copy alone fills the tile, nothing of it is read before, and the places
+/// the copy alone fills the tile, nothing of it is read before, and the positions
 /// of all cells are known. A copy may be several, as a group or a loop.
 std::optional<int> lastUse(const Loop &loop, int copy) {
   std::optional<int> last;
@@ -96,9 +96,9 @@ std::optional<Plan> penstock::fuzz::planByRule(const Loop &loop, int64_t numStag
   Plan plan;
   plan.stage.resize(loop.statements.size());
   plan.order.resize(loop.statements.size());
-  for (size_t place = 0; place < sequence.size(); ++place) {
-    size_t i = size_t(sequence[place]);
-    plan.order[i] = int64_t(place);
+  for (size_t position = 0; position < sequence.size(); ++position) {
+    size_t i = size_t(sequence[position]);
+    plan.order[i] = int64_t(position);
     plan.stage[i] = loop.statements[i].kind == Kind::Copy ? 0 : consumers;
   }
   return plan;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The side that is tested. Everything goes through text, as it would for a
-// user: a kernel is parsed, its loop analysed, judged, compiled and launched.
+// user: a kernel is parsed, its loop analyzed, checked, compiled and launched.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_FUZZ_PIPELINES_PRODUCT_H
@@ -55,7 +55,7 @@ private:
 };
 
 /// The verdict on an instance in the text form of docs/scheduling-instances.md.
-ProductVerdict judgeInstance(const std::string &text, sched::RuleSet rules);
+ProductVerdict checkInstance(const std::string &text, sched::RuleSet rules);
 
 } // namespace penstock::fuzz
 

@@ -107,7 +107,7 @@ Reach reachOf(const Span &span, int64_t rounds) {
   return reach;
 }
 
-/// Places that move are written with the loop's own variable.
+/// Offsets that move are written with the loop's own variable.
 bool fitsStep(const Program &program) {
   bool fits = true;
   forEachTouch(program, [&](const Touch &touch, int64_t) {
@@ -117,7 +117,7 @@ bool fitsStep(const Program &program) {
   return fits;
 }
 
-/// For each dimension of a buffer the origin to which its places are compared: none
+/// For each dimension of a buffer the origin to which its offsets are compared: none
 /// where all of it is touched at once, else that of the first access.
 std::vector<Origin> originsOf(const Program &program, int buffer) {
   const ProgramBuffer &b = program.buffers[size_t(buffer)];

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What a case of --programs is. From it follow the text that the compiler sees
-// (EmitKernel.cpp), the loop that the oracle judges (loopOf), and the numbers
+// (EmitKernel.cpp), the loop that the oracle checks (loopOf), and the numbers
 // that come out (Evaluate.cpp). All elements are integers that wrap around and
 // all updates are sensitive to their order, so that results are exact and two
 // orders give different ones.
@@ -96,7 +96,7 @@ struct Program {
   bool shareScalars = false, bindScalars = false, mergeConditions = false;
   /// Parts of tiles are parts of parts.
   bool sliceTwice = false;
-  /// Where the loop begins, and its step; places are affine in its variable.
+  /// Where the loop begins, and its step; offsets are affine in its variable.
   int64_t first = 0, step = 1;
   /// It begins at the first of the numbers that are fixed before it instead.
   bool firstAtRunTime = false;
@@ -129,10 +129,10 @@ bool wellFormed(const Program &);
 /// How often a statement is repeated in iteration \p k.
 int64_t roundsOf(const ProgramStatement &, const World &, int64_t k);
 
-/// The place of a touch in a round.
+/// The offset of a touch in a round.
 Touch inRound(Touch, int64_t round);
 
-/// Sets what follows from the rest: how places depend on where the loop begins, and
+/// Sets what follows from the rest: how offsets depend on where the loop begins, and
 /// the extents of tensors, so that no access leaves them.
 void settle(Program &);
 

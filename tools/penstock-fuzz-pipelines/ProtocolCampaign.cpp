@@ -20,11 +20,11 @@ enum Counter : int { Right, Faulty, FalseRefusals, TooLarge };
 
 constexpr size_t shownFailures = 5;
 
-bool refused(const sched::Protocol &protocol) { return !sched::followProtocol(protocol).empty(); }
+bool refused(const sched::Protocol &protocol) { return !sched::simulateProtocol(protocol).empty(); }
 
 bool faulty(ListFault fault) { return fault != ListFault::None && fault != ListFault::TooLarge; }
 
-CaseResult judge(uint64_t seed, Counters &counters) {
+CaseResult check(uint64_t seed, Counters &counters) {
   sched::Protocol protocol = generateLists(seed);
   ListFault fault = explore(protocol);
   if (fault == ListFault::TooLarge) {
@@ -55,7 +55,7 @@ int penstock::fuzz::runProtocols(const CampaignOptions &options, bool print) {
   batches.seed = options.seed;
   batches.seconds = options.seconds;
   batches.batch = 500;
-  BatchResult result = runInParallel(batches, options.jobs, judge);
+  BatchResult result = runInParallel(batches, options.jobs, check);
   for (size_t i = 0; i < result.failures.size() && i < shownFailures; ++i) {
     const FailedCase &failed = result.failures[i];
     std::printf("seed %llu, %s: %s\n", (unsigned long long)failed.seed, nameOf(failed.failure),

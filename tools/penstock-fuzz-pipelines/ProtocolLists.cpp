@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rings are what kernels have, and one mistake in a ring is what people make.
+// Rings are what kernels have, and one error in a ring is what people make.
 // Lists that are grown take, at each moment of some run, a step that is possible
 // then: at least one timing is right, which is where a checker that tries a few
 // timings is wrong. Lists without any rule are mostly wrong, in many ways.

@@ -13,7 +13,7 @@
 
 namespace penstock::fuzz {
 
-/// Step lists of a few roles: a ring with at most one mistake, lists that were
+/// Step lists of a few roles: a ring with at most one error, lists that were
 /// grown along one run, or any steps at all.
 sched::Protocol generateLists(uint64_t seed);
 

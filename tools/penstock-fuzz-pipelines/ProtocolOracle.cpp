@@ -28,7 +28,7 @@ using Kind = ProtocolStep::Kind;
 using Facts = uint64_t;
 
 /// An access to a tile; each is one bit.
-struct Place {
+struct StepPosition {
   unsigned role, step;
 };
 
@@ -108,7 +108,7 @@ private:
   Facts awaited(unsigned role, unsigned before, ProtocolQueue queue, int64_t count) const;
 
   const Protocol &protocol;
-  std::vector<Place> places;
+  std::vector<StepPosition> positions;
   std::vector<std::vector<Facts>> bits; ///< of each step; 0 if it has no access
   ListFault fault = ListFault::None;
 };
@@ -123,10 +123,10 @@ bool Explorer::prepare() {
       // A copy without an access has an end that somebody must await, too.
       if (steps[i].accesses.empty() && steps[i].kind != Kind::Copy)
         continue;
-      if (places.size() == 64)
+      if (positions.size() == 64)
         return false;
-      bits[r][i] = Facts(1) << places.size();
-      places.push_back({r, i});
+      bits[r][i] = Facts(1) << positions.size();
+      positions.push_back({r, i});
     }
   }
   return true;
@@ -185,15 +185,15 @@ void Explorer::access(State &state, unsigned role, unsigned index) {
   for (size_t a = 0; a < step.accesses.size(); ++a) {
     const ProtocolAccess &mine = step.accesses[a];
     bool written = mine.write || mine.maybe;
-    for (size_t p = 0; p < places.size(); ++p) {
-      Place place = places[p];
-      bool itself = place.role == role && place.step == index;
-      const ProtocolStep &other = stepOf(place.role, place.step);
+    for (size_t p = 0; p < positions.size(); ++p) {
+      StepPosition position = positions[p];
+      bool itself = position.role == role && position.step == index;
+      const ProtocolStep &other = stepOf(position.role, position.step);
       // Nobody knows when, or whether, another role does this.
       for (const ProtocolAccess &theirs : other.accesses)
-        written |=
-            place.role != role && theirs.write && theirs.maybe && theirs.box.tile == mine.box.tile;
-      if (!itself && place.step >= state.at[place.role])
+        written |= position.role != role && theirs.write && theirs.maybe &&
+                   theirs.box.tile == mine.box.tile;
+      if (!itself && position.step >= state.at[position.role])
         continue; // not yet
       for (size_t b = 0; b < (itself ? a : other.accesses.size()); ++b) {
         const ProtocolAccess &theirs = other.accesses[b];
@@ -204,7 +204,7 @@ void Explorer::access(State &state, unsigned role, unsigned index) {
             !meet(mine.box, theirs.box))
           continue;
         bool divided = mine.scope >= 0 && mine.scope == theirs.scope;
-        bool inOneEngine = place.role == role && step.kind == Kind::Start &&
+        bool inOneEngine = position.role == role && step.kind == Kind::Start &&
                            other.kind == Kind::Start && step.queue == ProtocolQueue::Tensor &&
                            other.queue == ProtocolQueue::Tensor;
         if (!divided && !inOneEngine && !(state.known[role] >> p & 1))
@@ -301,8 +301,8 @@ void Explorer::checkEnd(const State &state) {
   Facts known = 0;
   for (Facts facts : state.known)
     known |= facts;
-  for (size_t p = 0; p < places.size(); ++p)
-    if (stepOf(places[p].role, places[p].step).kind == Kind::Copy && !(known >> p & 1))
+  for (size_t p = 0; p < positions.size(); ++p)
+    if (stepOf(positions[p].role, positions[p].step).kind == Kind::Copy && !(known >> p & 1))
       fault = ListFault::Unfinished;
   for (const BarrierState &barrier : state.barriers)
     if (state.engines.empty() && barrier.bytes != 0)
@@ -389,7 +389,7 @@ const char *penstock::fuzz::nameOf(ListFault fault) {
   case ListFault::Uninitialized:
     return "read of nothing";
   case ListFault::Unfinished:
-    return "copy that nobody awaits";
+    return "copy that is not awaited";
   case ListFault::TooLarge:
     return "too large";
   }

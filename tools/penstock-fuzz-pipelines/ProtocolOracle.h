@@ -23,7 +23,7 @@ enum class ListFault {
   Bytes,         ///< bytes announced and brought differ
   Race,          ///< accesses that nothing orders
   Uninitialized, ///< a read of what nothing has written
-  Unfinished,    ///< a copy that nobody awaits
+  Unfinished,    ///< a copy that is not awaited
   TooLarge       ///< there are more states than the oracle looks at
 };
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Schedules drawn blindly are nearly all wrong for the same few reasons. Legal
-// ones with several stages, and their neighbours, are where a checker errs.
+// ones with several stages, and their neighbors, are where a checker errs.
 //
 //===----------------------------------------------------------------------===//
 #include "Generate.h"
@@ -35,7 +35,7 @@ void moveInOrder(Plan &plan, Random &random) {
     plan.order[sequence[i]] = int64_t(i);
 }
 
-/// Exchanges two runs of neighbours, as when the uses of a buffer trade places.
+/// Exchanges two runs of neighbors, as when the uses of a buffer trade offsets.
 void exchangeInOrder(Plan &plan, Random &random) {
   int64_t n = int64_t(plan.order.size());
   int64_t a = random.between(0, n), b = random.between(0, n), c = random.between(0, n);
@@ -74,7 +74,7 @@ void change(Plan &plan, Random &random) {
     stage = std::min(stage, mostStages - 1);
 }
 
-/// Wrong in form: what a user may write by mistake.
+/// Wrong in form: what a user may write by error.
 void breakForm(Plan &plan, Random &random) {
   size_t n = plan.stage.size();
   switch (random.below(5)) {
@@ -108,12 +108,12 @@ Plan penstock::fuzz::sourceOrder(int statements) {
 
 Plan penstock::fuzz::legalPlan(const Loop &loop, Random &random) {
   Plan plan = sourceOrder(loop.size());
-  if (!judgeOrder(loop, plan).legal())
+  if (!checkOrder(loop, plan).legal())
     return plan;
   for (int64_t i = 0, tries = random.between(8, 24); i < tries; ++i) {
     Plan next = plan;
     change(next, random);
-    if (judgeOrder(loop, next).legal())
+    if (checkOrder(loop, next).legal())
       plan = next;
   }
   return plan;

@@ -1,4 +1,4 @@
-//===- ValueOracle.cpp - Judges schedules by what they compute ------------===//
+//===- ValueOracle.cpp - Checks schedules by what they compute ------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -499,7 +499,7 @@ public:
 
 private:
   /// Does the pair touch a common cell in iterations \p k and that of its distance, as
-  /// far as places are known?
+  /// far as positions are known?
   bool meets(const BrokenPair &pair, int64_t k) const {
     auto cellsOf = [&](int statement, int64_t iteration) {
       std::set<int64_t> cells;
@@ -524,13 +524,13 @@ private:
   void showPair(World &world, const BrokenPair &pair) {
     if (world.trips <= pair.distance)
       return;
-    std::vector<int64_t> places;
+    std::vector<int64_t> positions;
     // What was issued before the loop is there once.
     int64_t last = pair.first < 0 ? 1 : world.trips - pair.distance;
     for (int64_t at = 0; at < last; ++at)
       if (meets(pair, at))
-        places.push_back(at);
-    int64_t k = places.empty() ? random.below(last) : random.of(places);
+        positions.push_back(at);
+    int64_t k = positions.empty() ? random.below(last) : random.of(positions);
     auto force = [&](int statement, int64_t iteration) {
       if (statement < 0)
         return;
@@ -565,7 +565,7 @@ int64_t tripsToTry(const Loop &loop, const Plan &plan) {
 
 } // namespace
 
-Effect penstock::fuzz::judgeValues(const Loop &loop, const Plan &plan, const OrderVerdict &verdict,
+Effect penstock::fuzz::checkValues(const Loop &loop, const Plan &plan, const OrderVerdict &verdict,
                                    uint64_t seed) {
   Worlds worlds(loop, verdict, seed);
   Explanation explanation;

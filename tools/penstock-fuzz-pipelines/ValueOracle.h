@@ -1,11 +1,11 @@
-//===- ValueOracle.h - Judges schedules by what they compute ----*- C++ -*-===//
+//===- ValueOracle.h - Checks schedules by what they compute ----*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The second judge: executes a loop sequentially and in the order of its
+// The second oracle: executes a loop sequentially and in the order of its
 // schedule, each statement being an unknown function of all it reads, and
 // compares what remains in memory. An asynchronous instance that meets another
 // one between its issue and its end computes something that nothing else does,
@@ -29,7 +29,7 @@ enum class Effect {
 };
 
 /// \p verdict must have versions and no code about form.
-Effect judgeValues(const Loop &, const Plan &, const OrderVerdict &verdict, uint64_t seed);
+Effect checkValues(const Loop &, const Plan &, const OrderVerdict &verdict, uint64_t seed);
 
 } // namespace penstock::fuzz
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Holds the checker of pipeline schedules against other judges. With --check it
+// Holds the checker of pipeline schedules against independent oracles. With --check it
 // reads instances as text and prints one line for each, so that any other
 // checker can be compared; the other modes compare it with the oracle that is
 // built in (docs/fuzzing.md).
@@ -36,7 +36,7 @@ int checkFile(const std::string &file, bool messages) {
   }
   ParsedInstances parsed = parseInstances(text, file == "-" ? "<stdin>" : file);
   for (const Instance &instance : parsed.instances) {
-    Summary summary = summarise(instance);
+    Summary summary = summarize(instance);
     std::puts(summary.line.c_str());
     if (messages)
       std::fputs(render(summary.messages).c_str(), stdout);
@@ -107,7 +107,7 @@ int main(int argc, char **argv) {
                    "changed must be noticed");
   command.flag("mutants", "weakens each rule of the checker; the oracle must object", mutants);
   command.number("seed", "where random numbers start", options.seed);
-  command.number("jobs", "processes; 0: as many as there are cores", options.jobs, 0, 1024);
+  command.number("jobs", "processes; 0: one per core", options.jobs, 0, 1024);
   command.real("seconds", "stops after this time; 0: no limit", options.seconds, 0);
   command.number("native", "of 100 legal kernels, how many are compiled and run", options.native, 0,
                  100);

@@ -129,11 +129,11 @@ private:
     case 9:
       return start + anyExpression();
     case 0:
-      return start * rows(row());
+      return start * broadcast_rows(row());
     case 1:
       return where(col(tile()) < index(), start, 0.5f);
     case 2:
-      return exp(start - cols(row()));
+      return exp(start - broadcast_cols(row()));
     case 3:
       return max(start, any(kept.floats));
     case 4:

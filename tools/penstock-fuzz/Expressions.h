@@ -94,11 +94,11 @@ private:
       switch (random.below(7)) {
       case 0:
         if (!from.rows.empty())
-          return rows(random.of(from.rows));
+          return broadcast_rows(random.of(from.rows));
         break;
       case 1:
         if (!from.cols.empty())
-          return cols(random.of(from.cols));
+          return broadcast_cols(random.of(from.cols));
         break;
       case 2:
         if (!from.scalars.empty())
@@ -131,13 +131,13 @@ private:
     } else if constexpr (std::is_same_v<T, index_t>) {
       if (!from.indices.empty() && random.chance(30))
         return Expr<index_t>(random.of(from.indices).ref);
-      return place();
+      return ownIndex();
     }
     return literal<T>();
   }
 
   /// The element's own row or column.
-  Expr<index_t> place() {
+  Expr<index_t> ownIndex() {
     if (from.floats.empty())
       return literal<index_t>();
     const Tile<f32, 2> &tile = random.of(from.floats);
@@ -145,9 +145,9 @@ private:
     return kind == 0 ? row(tile) : kind == 1 ? col(tile) : index(tile, int(random.below(2)));
   }
 
-  /// A place of a dimension: inside, unless faults are wanted.
+  /// An index along a dimension: inside, unless faults are wanted.
   Expr<index_t> position(const Index &size) {
-    Expr<index_t> any = random.chance(50) ? place() : value<index_t>(1);
+    Expr<index_t> any = random.chance(50) ? ownIndex() : value<index_t>(1);
     if (kinds == Kinds::All && random.chance(30))
       return any;
     return max(min(any, size - 1), 0);

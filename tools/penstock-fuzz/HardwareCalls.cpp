@@ -260,7 +260,7 @@ private:
       return b.reduce(random.of({Sum, Max, Min, Prod}), any(registers), int(random.below(2)),
                       any(rows), {.accumulate = random.chance(50)});
     case 5:
-      return b.set(any(registers), any(registers) / ::penstock::rows(any(rows)));
+      return b.set(any(registers), any(registers) / ::penstock::broadcast_rows(any(rows)));
     case 6:
       return b.set(any(floats), any(registers) + any(floats));
     case 7:

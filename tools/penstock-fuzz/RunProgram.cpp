@@ -34,7 +34,7 @@ Outcome launch(const Program &program, detail::Executable &executable, LaunchOpt
   };
   auto arguments = outcome.data.arguments();
   for (const Diagnostic &d : detail::launch(&executable, arguments, options, {"fuzz.cpp", 100003}))
-    outcome.faults.insert({d.code, d.place.line});
+    outcome.faults.insert({d.code, d.location.line});
   if (program.manyBlocks()) // blocks are not ordered
     std::sort(outcome.printed.begin(), outcome.printed.end());
   return outcome;

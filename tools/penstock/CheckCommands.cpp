@@ -48,15 +48,14 @@ template <class Options> struct Call {
     command.argument("LIBRARY", library)
         .optionalArgument("KERNEL", kernel, cli::Complete::Kernels)
         .flag("all", "all kernels of the library that compile for the target", all)
-        .choice("target", {"sm_90a", "sm_100a"}, "what to compile for; with --all, both", target)
+        .choice("target", {"sm_90a", "sm_100a"}, "compilation target; with --all, both", target)
         .values("shape", "SIZE=NUMBER,..", "sizes and scalars; may be repeated",
                 shapeReader(options.shapes))
         .number("timings", timings, options.timings, 1, 1000000000)
         .number("seed", "of the data and of the first random timing", options.seed)
         .values("set", "FIELD=VALUE,..", "sets fields of the kernel",
                 pairReader(options.set, "FIELD=VALUE,.."))
-        .number("jobs", "what runs at the same time; 0: all threads of the machine", options.jobs,
-                0, 4096)
+        .number("jobs", "concurrent launches; 0: one per hardware thread", options.jobs, 0, 4096)
         .format(format);
   }
 
@@ -153,16 +152,17 @@ int mutate(Call<MutateOptions> &call, const cli::Command &command) {
 
 void addCheck(cli::Tool &tool) {
   auto call = std::make_shared<CheckCall>();
-  cli::Command &command = tool.command(
-      "check",
-      "Runs kernels for a GPU on the emulator over shapes and timings, beside their references.",
-      [call](const cli::Command &self) { return check(*call, self); });
+  cli::Command &command =
+      tool.command("check",
+                   "Runs GPU kernels on the emulator over shapes and timings and compares them "
+                   "with their references.",
+                   [call](const cli::Command &self) { return check(*call, self); });
   call->declare(command, "eager, lazy, then random ones; each warp is starved once besides");
   command
       .choice("data", {"exact", "random", "both"},
               "small integers, whose results must be equal; random data, within a bound",
               call->data)
-      .text("state", "FILE", "notes runs that passed, and leaves them out the next time",
+      .text("state", "FILE", "records passed runs, and skips them the next time",
             call->options.state, cli::Complete::Files)
       .example("penstock check libexample_device_kernels.so MatmulV4 --target sm_100a "
                "--shape M=256,N=128,K=256 --timings 10");
@@ -175,7 +175,7 @@ void addMutate(cli::Tool &tool) {
                    "Breaks the synchronization of kernels, one instruction at a time, and reports "
                    "which mutants are noticed.",
                    [call](const cli::Command &self) { return mutate(*call, self); });
-  call->declare(command, "for each mutant, until it is caught");
+  call->declare(command, "timings per mutant, until it is killed");
   command.example("penstock mutate libexample_device_kernels.so MatmulV0 --target sm_100a "
                   "--shape M=8,N=8,K=64");
 }

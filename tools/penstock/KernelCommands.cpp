@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "Diagnostics/Codes.h"
-#include "Diagnostics/Serialize.h"
+#include "Diagnostics/Json.h"
 #include "Session.h"
 
 #include <algorithm>
@@ -15,33 +15,33 @@ using namespace penstock;
 
 namespace {
 
-/// "name":value, for strings.
-std::string field(const char *name, const std::string &value) {
-  return jsonString(name) + ":" + jsonString(value);
-}
-
 int list(Session &session) {
   if (!session.load())
     return session.finish(1);
   auto kernels = session.isText()
                      ? kernels_of_text(session.text, session.input, session.diagnostics)
                      : registered_kernels();
-  std::string text, json;
+  std::string text;
   for (const KernelDescription &kernel : kernels) {
     text += kernel.name + (kernel.signature.empty() ? "" : "  " + kernel.signature) + "  (" +
-            kernel.place.file + ":" + std::to_string(kernel.place.line) + ")\n";
-    std::string fields;
-    for (const auto &[name, value] : kernel.fields) {
+            kernel.location.file + ":" + std::to_string(kernel.location.line) + ")\n";
+    for (const auto &[name, value] : kernel.fields)
       text += "    " + name + " = " + value + "\n";
-      fields += (fields.empty() ? "" : ",") + field(name.c_str(), value);
-    }
-    json += (json.empty() ? "{" : ",{") + field("name", kernel.name) + "," +
-            field("signature", kernel.signature) + ",\"place\":{" +
-            field("file", kernel.place.file) + ",\"line\":" + std::to_string(kernel.place.line) +
-            "},\"fields\":{" + fields + "}}";
   }
+  std::string json = jsonArray(kernels, [](const KernelDescription &kernel) {
+    JsonObject location, fields;
+    location.text("file", kernel.location.file).number("line", kernel.location.line);
+    for (const auto &[name, value] : kernel.fields)
+      fields.text(name, value);
+    return JsonObject()
+        .text("name", kernel.name)
+        .text("signature", kernel.signature)
+        .json("place", location.str())
+        .json("fields", fields.str())
+        .str();
+  });
   if (session.diagnostics.empty())
-    session.result(text, "{\"kernels\":[" + json + "]}");
+    session.result(text, JsonObject().json("kernels", json).str());
   return session.finish(0);
 }
 
@@ -58,7 +58,7 @@ int print(Session &session) {
   }
   if (!program.empty())
     session.result(program,
-                   "{" + field("kernel", session.kernel) + "," + field("program", program) + "}");
+                   JsonObject().text("kernel", session.kernel).text("program", program).str());
   return session.finish(program.empty());
 }
 
@@ -88,14 +88,14 @@ int compile(CompileSession &session, const cli::Command &command) {
                        : form == "llvm" ? kernel.llvm_ir()
                        : form == "ptx"  ? kernel.ptx()
                                         : kernel.assembly();
-  std::string json = "{" + field("kernel", session.kernel) + "," + field("target", session.target) +
-                     "," + field("form", form) + ",";
+  JsonObject json;
+  json.text("kernel", session.kernel).text("target", session.target).text("form", form);
   if (session.output == "-")
-    session.result(result, json + field("text", result) + "}");
+    session.result(result, json.text("text", result).str());
   else if (!session.write(session.output, result))
     return session.finish(1);
   else
-    session.result("", json + field("file", session.output) + "}");
+    session.result("", json.text("file", session.output).str());
   return session.finish(0);
 }
 
@@ -119,7 +119,7 @@ std::string chooseTarget(Session &session) {
 
 void declareHardware(cli::Command &command, Session &session) {
   command.choice("target", {"native", "sm_90a", "sm_100a"},
-                 "whose costs and limits to use; what the kernel is written for, unless given",
+                 "architecture to model; default: the one that the kernel is written for",
                  session.target);
 }
 
@@ -139,10 +139,21 @@ int explain(Session &session) {
                                       : explain_registered(session.kernel, architecture,
                                                            session.options, session.diagnostics);
   if (!text.empty())
-    session.result(chosen + text, "{" + field("kernel", session.kernel) + "," +
-                                      field("target", session.target) + "," + field("text", text) +
-                                      "}");
+    session.result(chosen + text, JsonObject()
+                                      .text("kernel", session.kernel)
+                                      .text("target", session.target)
+                                      .text("text", text)
+                                      .str());
   return session.finish(0);
+}
+
+/// The result of `trace` as JSON.
+std::string picturesJson(const Session &session, const std::vector<JsonObject> &pictures) {
+  return JsonObject()
+      .text("target", session.target)
+      .json("pictures",
+            jsonArray(pictures, [](const JsonObject &picture) { return picture.str(); }))
+      .str();
 }
 
 struct TraceSession : Session {
@@ -163,9 +174,9 @@ int traceRun(TraceSession &session, const std::string &chosen) {
       !session.write(session.output + ".json", picture.trace))
     return session.finish(1);
   session.result(chosen + session.output + ".svg, " + session.output + ".json\n",
-                 "{" + field("target", session.target) + ",\"pictures\":[{" +
-                     field("svg", session.output + ".svg") + "," +
-                     field("trace", session.output + ".json") + "}]}");
+                 picturesJson(session, {JsonObject()
+                                            .text("svg", session.output + ".svg")
+                                            .text("trace", session.output + ".json")}));
   return session.finish(0);
 }
 
@@ -186,7 +197,8 @@ int trace(TraceSession &session, const cli::Command &command) {
     session.output = session.kernel;
   if (run)
     return traceRun(session, chosen);
-  std::string architecture = architectureOf(session), text = chosen, json;
+  std::string architecture = architectureOf(session), text = chosen;
+  std::vector<JsonObject> pictures;
   auto traces = session.isText()
                     ? trace_text(session.text, session.input, session.kernel, architecture,
                                  session.iterations, session.diagnostics)
@@ -198,11 +210,13 @@ int trace(TraceSession &session, const cli::Command &command) {
         !session.write(name + ".json", traces[i].trace))
       return session.finish(1);
     text += "loop " + traces[i].loop + ": " + name + ".svg, " + name + ".json\n";
-    json += (json.empty() ? "{" : ",{") + field("loop", traces[i].loop) + "," +
-            field("svg", name + ".svg") + "," + field("trace", name + ".json") + "}";
+    pictures.push_back(JsonObject()
+                           .text("loop", traces[i].loop)
+                           .text("svg", name + ".svg")
+                           .text("trace", name + ".json"));
   }
   if (!traces.empty())
-    session.result(text, "{" + field("target", session.target) + ",\"pictures\":[" + json + "]}");
+    session.result(text, picturesJson(session, pictures));
   return session.finish(traces.empty());
 }
 
@@ -228,20 +242,20 @@ void addPrint(cli::Tool &tool) {
 void addCompile(cli::Tool &tool) {
   auto session = std::make_shared<CompileSession>();
   cli::Command &command =
-      tool.command("compile", "Compiles a kernel and writes what it became.",
+      tool.command("compile", "Compiles a kernel and writes its code or IR.",
                    [session](const cli::Command &self) { return compile(*session, self); });
   session->declareCompile(command);
   command.choice("emit", {"tile", "llvm", "asm", "ptx"},
-                 "what to write; asm, or ptx for a GPU, unless given", session->emit);
+                 "output form; default: asm, or ptx for a GPU", session->emit);
   session->output = "-";
-  command.output("FILE", "where to; - is standard output", session->output)
+  command.output("FILE", "output file; - is standard output", session->output)
       .example("penstock compile libexample_kernels.so Matmul --emit asm -o matmul.s");
 }
 
 void addExplain(cli::Tool &tool) {
   auto session = std::make_shared<Session>();
   cli::Command &command =
-      tool.command("explain", "Says what became of each pipelined loop of a kernel, and why.",
+      tool.command("explain", "Explains the schedule of each pipelined loop of a kernel.",
                    [session](const cli::Command &) { return explain(*session); });
   session->declareKernel(command);
   declareHardware(command, *session);
@@ -257,7 +271,7 @@ void addTrace(cli::Tool &tool) {
       [session](const cli::Command &self) { return trace(*session, self); });
   session->declareKernel(command);
   declareHardware(command, *session);
-  command.number("iterations", "how many iterations to draw", session->iterations, 1, 1000)
+  command.number("iterations", "number of iterations to draw", session->iterations, 1, 1000)
       .values("shape", "SIZE=NUMBER,..", "draws a run on the emulator with these sizes",
               shapeReader(session->shapes));
   command
@@ -269,6 +283,6 @@ void addTrace(cli::Tool &tool) {
                 session->block = block;
                 return "";
               })
-      .output("PREFIX", "start of the file names; the kernel's name, unless given", session->output)
+      .output("PREFIX", "prefix of the file names; default: the kernel's name", session->output)
       .example("penstock trace libexample_kernels.so FlashAttention --target sm_90a -o attention");
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "Diagnostics/Codes.h"
-#include "Diagnostics/Serialize.h"
+#include "Diagnostics/Json.h"
 #include "Progress.h"
 #include "Session.h"
 
@@ -83,13 +83,13 @@ public:
         return end(1);
     }
     text = session.kernel + "  " + formatted("%.3f", best * 1e3) + " ms\n";
-    json = "{\"kernel\":" + jsonString(session.kernel) +
-           ",\"target\":" + jsonString(session.target) +
-           ",\"milliseconds\":" + formatted("%.6g", best * 1e3) +
-           ",\"runs\":" + std::to_string(session.repeat);
+    json.text("kernel", session.kernel)
+        .text("target", session.target)
+        .json("milliseconds", formatted("%.6g", best * 1e3))
+        .number("runs", session.repeat);
     int code = session.check ? compare(kernel) : 0;
     progress.finish();
-    session.result(text, json + "}");
+    session.result(text, json.str());
     return session.finish(code);
   }
 
@@ -125,8 +125,8 @@ private:
     text += "largest difference from the interpreter  " + formatted("%g", worst) + "  (allowed " +
             formatted("%g", session.tolerance) + ")\n";
     // JSON has no infinity.
-    json += ",\"largest_difference\":" + (std::isinf(worst) ? "null" : formatted("%.17g", worst)) +
-            ",\"tolerance\":" + formatted("%.17g", session.tolerance);
+    json.json("largest_difference", std::isinf(worst) ? "null" : formatted("%.17g", worst))
+        .json("tolerance", formatted("%.17g", session.tolerance));
     if (worst > session.tolerance)
       session.error(ToolDifference, "the results differ from the interpreter's");
     return worst > session.tolerance;
@@ -135,7 +135,8 @@ private:
   RunSession &session;
   PhaseProgress progress;
   Shape shape;
-  std::string text, json;
+  std::string text;
+  JsonObject json;
 };
 
 } // namespace
@@ -143,7 +144,7 @@ private:
 void addRun(cli::Tool &tool) {
   auto session = std::make_shared<RunSession>();
   cli::Command &command =
-      tool.command("run", "Runs a kernel on small integers and says how long it took.",
+      tool.command("run", "Runs a kernel on small integers and prints the time.",
                    [session](const cli::Command &self) {
                      return session->shapes.size() > 1 ? self.usageError("`--shape` is given twice")
                                                        : Runner(*session).run();
@@ -157,10 +158,10 @@ void addRun(cli::Tool &tool) {
       .choice("completion", {"eager", "latest", "random"}, "when asynchronous operations complete",
               session->completion)
       .number("seed", "seed of the data and of random completion", session->launch.seed)
-      .number("threads", "threads to run blocks on; 0: all of the machine", session->launch.threads,
-              0, 4096)
-      .number("repeat", "runs this often and reports the fastest", session->repeat, 1, 1000000000)
-      .flag("progress", "says what is done on standard error, also if that is no terminal",
+      .number("threads", "threads to run blocks on; 0: all hardware threads",
+              session->launch.threads, 0, 4096)
+      .number("repeat", "number of runs; the fastest is reported", session->repeat, 1, 1000000000)
+      .flag("progress", "prints progress to standard error, even if it is not a terminal",
             session->progress)
       .example("penstock run libexample_kernels.so Matmul --shape M=512,N=512,K=256 --check");
 }

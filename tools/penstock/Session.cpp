@@ -64,7 +64,7 @@ void Session::declareKernel(cli::Command &command) {
       .argument("KERNEL", kernel, cli::Complete::Kernels)
       .values("set", "FIELD=VALUE,..", "sets fields of the kernel",
               pairReader(options.set, "FIELD=VALUE,.."))
-      .values("fix", "SIZE=NUMBER,..", "makes sizes of the signature constants",
+      .values("fix", "SIZE=NUMBER,..", "fixes sizes of the signature to constants",
               pairReader(fix, "SIZE=NUMBER,.."))
       .format(format, {"text", "json"});
 }
@@ -75,14 +75,14 @@ void Session::declareCompile(cli::Command &command) {
   options.reproducer = "penstock-reproducer.mlir";
   command
       .choice("target", {"native", "interpreter", "sm_90a", "sm_100a"},
-              "what to compile for; GPUs are emulated", target)
+              "compilation target; GPUs are emulated", target)
       .flag("late-completion", "lets asynchronous operations complete late",
             options.compile.late_completion)
       .text("print-ir-after", "PASS|all", "prints the program after a pass, to standard error",
             printAfter)
       .flag("time-passes", "prints how long each pass took, to standard error", options.timing)
-      .text("reproducer", "FILE", "written if the compiler itself fails", options.reproducer,
-            cli::Complete::Files);
+      .text("reproducer", "FILE", "file to write if a pass of the compiler fails",
+            options.reproducer, cli::Complete::Files);
 }
 
 bool Session::isText() const { return input == "-" || input.ends_with(".mlir"); }

@@ -13,7 +13,7 @@
 #include "Commands.h"
 
 int main(int argc, char **argv) {
-  penstock::cli::Tool tool("penstock", "Looks at, compiles, runs and checks tile kernels.");
+  penstock::cli::Tool tool("penstock", "Prints, compiles, runs and checks tile kernels.");
   addList(tool);
   addPrint(tool);
   addCompile(tool);

@@ -30,7 +30,7 @@ protected:
       GTEST_SKIP() << "ptxas is not installed";
   }
 
-  /// Machine code without spills and without serialised products.
+  /// Machine code without spills and without serialized products.
   template <class K> void expectGoodCode(const K &kernel, Target target, const char *name) {
     auto compiled = try_compile(kernel, target, {.name = name});
     ASSERT_TRUE(compiled) << to_text(compiled.diagnostics);

@@ -29,10 +29,10 @@ std::string rendered(const Diagnostic &diagnostic,
   return render(diagnostic, options);
 }
 
-Diagnostic simple(SourcePlace place, std::string message) {
+Diagnostic simple(SourceLocation location, std::string message) {
   Diagnostic d;
   d.code = 1203;
-  d.place = std::move(place);
+  d.location = std::move(location);
   d.message = std::move(message);
   return d;
 }
@@ -41,7 +41,7 @@ TEST(Render, AllParts) {
   Diagnostic d = simple({"/home/me/attention.cpp", 31, 0}, "this schedule overwrites `Ks`");
   d.label = "writes Ks for iteration k+2";
   d.notes.push_back({{"/home/me/attention.cpp", 33, 0}, "still reading Ks", "completes later"});
-  d.notes.push_back({{}, "a note without a place", ""});
+  d.notes.push_back({{}, "a note without a location", ""});
   d.helps = {"Ks needs 3 versions", "or wait earlier"};
   EXPECT_EQ(rendered(d, {{31, "  b.copy(K.at(0), Ks);"}, {33, "\tb.gemm(Qs, Ks, S);"}}),
             "attention.cpp:31: error PS1203: this schedule overwrites `Ks`\n"
@@ -50,7 +50,7 @@ TEST(Render, AllParts) {
             "attention.cpp:33: note: still reading Ks\n"
             "   33 | \tb.gemm(Qs, Ks, S);\n"
             "      | \t^ completes later\n"
-            "note: a note without a place\n"
+            "note: a note without a location\n"
             "  help: Ks needs 3 versions\n"
             "  help: or wait earlier\n");
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Serialize.h"
+#include "Diagnostics/Json.h"
 #include "gtest/gtest.h"
 
 #include <cctype>
@@ -193,11 +194,11 @@ Diagnostic full() {
   Diagnostic d;
   d.severity = Severity::Warning;
   d.code = 1203;
-  d.place = {"dir \"x\"\\a.cpp", 31, 4};
+  d.location = {"dir \"x\"\\a.cpp", 31, 4};
   d.message = "line one\nline two\t\"quoted\" \\";
   d.label = "label";
   d.notes.push_back({{"b.cpp", 7, 0}, "note", "its label"});
-  d.notes.push_back({{}, "placeless", ""});
+  d.notes.push_back({{}, "no location", ""});
   d.helps = {"first", "second"};
   d.facts = {{"buffer", "Ks"}, {"iteration", "k+2"}};
   return d;
@@ -278,7 +279,7 @@ TEST(ToJson, AllFields) {
   EXPECT_EQ(d["code"].text, "PS1203");
   EXPECT_EQ(d["message"].text, all[0].message);
   EXPECT_EQ(d["label"].text, "label");
-  EXPECT_EQ(d["place"]["file"].text, all[0].place.file);
+  EXPECT_EQ(d["place"]["file"].text, all[0].location.file);
   EXPECT_EQ(d["place"]["line"].text, "31");
   EXPECT_EQ(d["place"]["column"].text, "4");
   ASSERT_EQ(d["notes"].list.size(), 2u);
@@ -302,7 +303,7 @@ TEST(ToJson, Nothing) {
 TEST(ToJson, HostileTextEverywhere) {
   std::string hostile = "\xFF\"}],\\\x01\n\xC3";
   Diagnostic d = full();
-  d.place.file = d.message = d.label = hostile;
+  d.location.file = d.message = d.label = hostile;
   d.notes[0] = {{hostile, 1, 1}, hostile, hostile};
   d.helps = {hostile};
   d.facts = {{hostile, hostile}};
@@ -316,7 +317,7 @@ TEST(ToJson, HostileTextEverywhere) {
 TEST(ToSarif, AllFields) {
   std::vector<Diagnostic> all = {full(), full(), Diagnostic()};
   all[2].code = 1102;
-  all[2].message = "no place";
+  all[2].message = "no location";
   Json json = parsed(toSarif(all, "penstock"));
   EXPECT_EQ(json["version"].text, "2.1.0");
   EXPECT_NE(json["$schema"].text.find("sarif"), std::string::npos);
@@ -338,10 +339,10 @@ TEST(ToSarif, AllFields) {
   const Json &first = run["results"][0];
   EXPECT_EQ(first["message"]["text"].text, all[0].message + "\nhelp: first\nhelp: second");
   ASSERT_EQ(first["locations"].list.size(), 1u);
-  const Json &place = first["locations"][0]["physicalLocation"];
-  EXPECT_EQ(place["region"]["startLine"].text, "31");
-  EXPECT_EQ(place["region"]["startColumn"].text, "4");
-  // Only notes that have a place are locations.
+  const Json &location = first["locations"][0]["physicalLocation"];
+  EXPECT_EQ(location["region"]["startLine"].text, "31");
+  EXPECT_EQ(location["region"]["startColumn"].text, "4");
+  // Only notes that have a location are listed.
   ASSERT_EQ(first["relatedLocations"].list.size(), 1u);
   EXPECT_EQ(first["relatedLocations"][0]["message"]["text"].text, "note");
   EXPECT_EQ(run["results"][2]["locations"].list.size(), 0u);
@@ -350,14 +351,14 @@ TEST(ToSarif, AllFields) {
 // artifactLocation.uri must be a URI reference: no blanks, quotes or backslashes.
 TEST(ToSarif, FileNamesAreUris) {
   Diagnostic d = full();
-  d.place.file = "my kernels/100%/a#b?\xC3\xA9.cpp";
+  d.location.file = "my kernels/100%/a#b?\xC3\xA9.cpp";
   std::vector<Diagnostic> all = {d};
   Json json = parsed(toSarif(all, "penstock"));
   EXPECT_EQ(
       json["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
           .text,
       "my%20kernels/100%25/a%23b%3F%C3%A9.cpp");
-  all[0].place.file = "/abs/x_y-z.~1/a+b.cpp";
+  all[0].location.file = "/abs/x_y-z.~1/a+b.cpp";
   json = parsed(toSarif(all, "penstock"));
   EXPECT_EQ(
       json["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]

@@ -40,10 +40,10 @@ TEST_F(DiagnosticBridgeTest, CodeHelpAndNoteOfAPass) {
   EXPECT_EQ(found[0].code, ShapeMismatch);
   EXPECT_EQ(found[0].severity, Severity::Error);
   EXPECT_EQ(found[0].message, "`As` is 128 rows high");
-  EXPECT_EQ(found[0].place, (SourcePlace{"kernel.cpp", 7, 3}));
+  EXPECT_EQ(found[0].location, (SourceLocation{"kernel.cpp", 7, 3}));
   ASSERT_EQ(found[0].notes.size(), 1u);
   EXPECT_EQ(found[0].notes[0].message, "it is made here");
-  EXPECT_EQ(found[0].notes[0].place.line, 2u);
+  EXPECT_EQ(found[0].notes[0].location.line, 2u);
   EXPECT_EQ(found[0].helps, std::vector<std::string>{"use 64 rows"});
 }
 
@@ -51,11 +51,11 @@ TEST_F(DiagnosticBridgeTest, NothingIsLostOnTheWay) {
   Diagnostic d;
   d.severity = Severity::Warning;
   d.code = ReadBeforeWrite;
-  d.place = {"a.cpp", 10, 4};
+  d.location = {"a.cpp", 10, 4};
   d.message = "PS1234: a message that looks like a code";
   d.label = "help: a label that looks like a help";
   d.notes = {{{"b.cpp", 11, 0}, "label: a note that looks like a label", "the note's label"},
-             {{}, "a note without a place", ""},
+             {{}, "a note without a location", ""},
              {{"c.cpp", 12, 2}, "see current operation: not upstream's", ""}};
   d.helps = {"help: twice", "PS0001: in a help"};
   d.facts = {{"buffer", "As"}, {"iteration", "3"}, {"", "a \"quoted\"\nvalue"}, {"buffer", "Bs"}};
@@ -68,7 +68,7 @@ TEST_F(DiagnosticBridgeTest, PlaceOfTheOperationIfNoneIsNamed) {
   d.code = ReadBeforeWrite;
   auto found = collect([&] { tile::emit(loc, d); });
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].place, (SourcePlace{"kernel.cpp", 7, 3}));
+  EXPECT_EQ(found[0].location, (SourceLocation{"kernel.cpp", 7, 3}));
 }
 
 // What upstream says has no code of ours, whatever its words are.

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../Scheduling/Kernels.h"
+#include "Draw/PredictedTimeline.h"
 #include "Draw/Svg.h"
 #include "Draw/Trace.h"
 #include "Scheduling/Infer.h"
-#include "Scheduling/Predict.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -54,7 +54,7 @@ const hw::Architecture &hopper() { return *hw::findArchitecture("sm_90a"); }
 Timeline gemm(int64_t stages) {
   sched::Problem p = sched::gemmProblem(hopper());
   sched::Inferred plan = sched::infer(p, stages);
-  Timeline t = sched::predictTimeline(p, plan.schedule.value(), 8);
+  Timeline t = predictTimeline(p, plan.schedule.value(), 8);
   t.title = "GEMM 128x128x64 on sm_90a, num_stages = " + std::to_string(stages);
   return t;
 }
@@ -63,7 +63,7 @@ Timeline attention(bool ownRescale, bool solved) {
   sched::Problem p = sched::attentionProblem(hopper(), ownRescale);
   Timeline t;
   if (!solved) {
-    t = sched::predictTimeline(p, *sched::infer(p, 2).schedule, 6);
+    t = predictTimeline(p, *sched::infer(p, 2).schedule, 6);
     t.title = "Attention on sm_90a, num_stages = 2";
     return t;
   }
@@ -71,9 +71,9 @@ Timeline attention(bool ownRescale, bool solved) {
   sched::ModuloResult result = sched::solveExact(*modulo.problem);
   if (!result.schedule)
     result = sched::solveHeuristic(*modulo.problem);
-  t = sched::predictTimeline(sched::withVersions(p, modulo, *result.schedule),
-                             sched::toSchedule(*result.schedule), 6,
-                             sched::assignRoles(p, *result.schedule));
+  t = predictTimeline(sched::withVersions(p, modulo, *result.schedule),
+                      sched::toSchedule(*result.schedule), 6,
+                      sched::assignRoles(p, *result.schedule));
   t.title = std::string("Attention on sm_90a, shortest interval") +
             (ownRescale ? ", rescaling as its own statement" : "");
   return t;

@@ -86,8 +86,10 @@ C: ret;)";
 }
 
 /// Where byte \p k of row \p r lies in the layout of the operands.
-size_t place(unsigned r, unsigned k) { return r / 8 * 256 + k / 16 * 128 + r % 8 * 16 + k % 16; }
-size_t scalePlace(unsigned r, unsigned s) { return r % 32 * 16 + r / 32 * 4 + s; }
+size_t dataOffset(unsigned r, unsigned k) {
+  return r / 8 * 256 + k / 16 * 128 + r % 8 * 16 + k % 16;
+}
+size_t scaleOffset(unsigned r, unsigned s) { return r % 32 * 16 + r / 32 * 4 + s; }
 
 struct Random {
   uint32_t state = 7;
@@ -106,19 +108,19 @@ TEST(BlockScale, Mxf8) {
       for (unsigned k = 0; k < 32; ++k) {
         float value = float(int(random.next(9)) - 4);
         values[r * 32 + k] = value;
-        bytes[place(r, k)] = uint8_t(encodeFloat(value, formatE4M3, Round::Nearest, true));
+        bytes[dataOffset(r, k)] = uint8_t(encodeFloat(value, formatE4M3, Round::Nearest, true));
       }
   };
   fill(a, fa, 128);
   fill(b, fb, 16);
   for (unsigned r = 0; r < 128; ++r) {
     unsigned e = 126 + random.next(4);
-    scales[scalePlace(r, 0)] = uint8_t(e);
+    scales[scaleOffset(r, 0)] = uint8_t(e);
     sa[r] = std::ldexp(1.0f, int(e) - 127);
   }
   for (unsigned r = 0; r < 16; ++r) {
     unsigned e = 125 + random.next(4);
-    scales[512 + scalePlace(r, 0)] = uint8_t(e);
+    scales[512 + scaleOffset(r, 0)] = uint8_t(e);
     sb[r] = std::ldexp(1.0f, int(e) - 127);
   }
   // E4M3 both, N 16, M 128, UE8M0.
@@ -143,7 +145,7 @@ TEST(BlockScale, Nvfp4) {
       for (unsigned k = 0; k < 64; ++k) {
         unsigned code = random.next(8), sign = random.next(2);
         values[r * 64 + k] = sign ? -fp4[code] : fp4[code];
-        bytes[place(r, k / 2)] |= uint8_t((sign << 3 | code) << (4 * (k % 2)));
+        bytes[dataOffset(r, k / 2)] |= uint8_t((sign << 3 | code) << (4 * (k % 2)));
       }
   };
   fill(a, fa, 128);
@@ -153,7 +155,7 @@ TEST(BlockScale, Nvfp4) {
       for (unsigned s = 0; s < 4; ++s) {
         float value = float(1 + random.next(4));
         values[r * 4 + s] = value;
-        scales[from + scalePlace(r, s)] =
+        scales[from + scaleOffset(r, s)] =
             uint8_t(encodeFloat(value, formatE4M3, Round::Nearest, true));
       }
   };

@@ -47,7 +47,7 @@ TEST(Bulk, StoreOfZeros) {
 }
 
 TEST(Bulk, StoreOfZerosIsChecked) {
-  // It is a store like others: threads that read it must have synchronised.
+  // It is a store like others: threads that read it must have synchronized.
   EXPECT_FINDING(run("@%p0 st.bulk.shared::cta [%r0], %x2, 0; ld.shared.u32 %r2, [%r1];"),
                  EmuDataRace);
   EXPECT_FINDING(run("@%p0 st.bulk.shared::cta [%r0], 60, 0;"), EmuIllegalOperand);

@@ -95,7 +95,7 @@ ld.global.u32 %r3, [%x0]; st.global.u32 [%x0+8], %r3; ret;)",
       EmuDataRace);
 }
 
-TEST(Check, UninitialisedBoundsAlignment) {
+TEST(Check, UninitializedBoundsAlignment) {
   EXPECT_FINDING(check("ld.shared.u32 %r1, [%r17]; ret;"), EmuUninitialized);
   EXPECT_FINDING(check("ld.global.u32 %r1, [%x1]; ret;"), EmuUninitialized);
   EXPECT_FINDING(check("st.shared.u32 [%r19+4096], %t; ret;", 1), EmuOutOfBounds);
@@ -154,7 +154,7 @@ TEST(Check, MbarrierMisuse) {
                        1),
                  EmuMbarrierMisuse);
   EXPECT_FINDING(check("mbarrier.init.shared.b64 [smem], 0; ret;", 1), EmuMbarrierMisuse);
-  // Not synchronised with the initialisation.
+  // Not synchronized with the initialization.
   EXPECT_FINDING(check("setp.ne.u32 %p0, %t, 0;"
                        "@!%p0 mbarrier.init.shared.b64 [smem], 64;"
                        "mbarrier.arrive.shared.b64 _, [smem]; ret;",

@@ -58,8 +58,8 @@ TEST(Findings, OfOnePairOfSourceLinesAreOne) {
   const Diagnostic &found = report.findings[0];
   EXPECT_EQ(found.code, unsigned(EmuDataRace));
   ASSERT_EQ(found.notes.size(), 1u) << text(report);
-  EXPECT_EQ(std::min(found.place.line, found.notes[0].place.line), 10u);
-  EXPECT_EQ(std::max(found.place.line, found.notes[0].place.line), 20u);
+  EXPECT_EQ(std::min(found.location.line, found.notes[0].location.line), 10u);
+  EXPECT_EQ(std::max(found.location.line, found.notes[0].location.line), 20u);
   // Each thread of three blocks meets the one of the other warp twice, as a reader or
   // as a writer.
   EXPECT_EQ(fact(found, "occurrences"), std::to_string(3 * 128 * 2));
@@ -127,7 +127,7 @@ ret;)",
                          {});
   std::vector<unsigned> lines;
   for (const Diagnostic &d : report.findings)
-    lines.push_back(d.place.line);
+    lines.push_back(d.location.line);
   EXPECT_EQ(lines, (std::vector<unsigned>{7, 12, 30})) << text(report);
 }
 
@@ -138,7 +138,7 @@ TEST(Findings, WithoutSourceLinesTheLinesOfThePtxTellThemApart) {
   Report report = launch(body, {});
   // Both stores share a line of the text, as do both loads.
   ASSERT_EQ(report.findings.size(), 1u) << text(report);
-  EXPECT_EQ(report.findings[0].place.file, "test.ptx");
+  EXPECT_EQ(report.findings[0].location.file, "test.ptx");
 }
 
 } // namespace

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The synchronisation patterns of the ISA's chapter on tcgen05, each complete and
+// The synchronization patterns of the ISA's chapter on tcgen05, each complete and
 // with one part missing.
 //
 //===----------------------------------------------------------------------===//

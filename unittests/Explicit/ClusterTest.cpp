@@ -11,9 +11,9 @@
 // barriers of both blocks, and once with Blackwell's, whose commits do.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
@@ -30,12 +30,12 @@ enum class Shared {
 
 /// `block_m` rows of both blocks.
 struct SharedMatmul {
-  Shared mistake = Shared::None;
+  Shared bug = Shared::None;
   bool hopper = true;
   int block_m = 128, block_n = 32, block_k = 32, stages = 3;
   bool oneLoads = false; ///< the first block loads B for both
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
-  bool is(Shared one) const { return mistake == one; }
+  bool is(Shared one) const { return bug == one; }
 
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
     auto [M, K] = A.sizes();
@@ -148,9 +148,9 @@ struct SharedMatmul {
   }
 };
 
-SharedMatmul onHopper(Shared mistake = Shared::None) { return {.mistake = mistake}; }
-SharedMatmul onBlackwell(Shared mistake = Shared::None) {
-  return {.mistake = mistake, .hopper = false, .block_m = 256};
+SharedMatmul onHopper(Shared bug = Shared::None) { return {.bug = bug}; }
+SharedMatmul onBlackwell(Shared bug = Shared::None) {
+  return {.bug = bug, .hopper = false, .block_m = 256};
 }
 Target hopper() { return Target::sm_90a().emulated(); }
 Target blackwell() { return Target::sm_100a().emulated(); }
@@ -192,9 +192,9 @@ TEST(SharedByBlocks, IsAssembled) {
   expectAssembled(onBlackwell(), Target::sm_100a());
 }
 
-class HopperMistakes : public ::testing::TestWithParam<Case<Shared>> {};
-TEST_P(HopperMistakes, AreCaught) {
-  expectCaught(onHopper(GetParam().mistake), hopper(), GetParam(), __FILE__);
+class HopperBugs : public ::testing::TestWithParam<Case<Shared>> {};
+TEST_P(HopperBugs, AreCaught) {
+  expectCaught(onHopper(GetParam().bug), hopper(), GetParam(), __FILE__);
 }
 constexpr Case<Shared> cases[] = {
     {Shared::ReleasesOwnBlock,
@@ -217,14 +217,14 @@ constexpr Case<Shared> cases[] = {
      {2101, "load B", "multiply"},
      {1612, "load B", "multiply"}},
 };
-INSTANTIATE_TEST_SUITE_P(All, HopperMistakes, ::testing::ValuesIn(cases), nameOf<Shared>);
+INSTANTIATE_TEST_SUITE_P(All, HopperBugs, ::testing::ValuesIn(cases), nameOf<Shared>);
 
-class BlackwellMistakes : public ::testing::TestWithParam<Case<Shared>> {};
-TEST_P(BlackwellMistakes, AreCaught) {
-  expectCaught(onBlackwell(GetParam().mistake), blackwell(), GetParam(), __FILE__);
+class BlackwellBugs : public ::testing::TestWithParam<Case<Shared>> {};
+TEST_P(BlackwellBugs, AreCaught) {
+  expectCaught(onBlackwell(GetParam().bug), blackwell(), GetParam(), __FILE__);
 }
 // Its commits have no semantics to choose.
-INSTANTIATE_TEST_SUITE_P(All, BlackwellMistakes,
+INSTANTIATE_TEST_SUITE_P(All, BlackwellBugs,
                          ::testing::ValuesIn(std::begin(cases), std::end(cases) - 1),
                          nameOf<Shared>);
 

@@ -9,9 +9,9 @@
 // that add, copies of threads in smaller pieces, and barriers that wait for them.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
@@ -212,7 +212,7 @@ enum class Arriving { None, ThreadArrives, NoWait };
 
 /// One warpgroup copies tiles in pieces, another adds them up.
 struct CopyRing {
-  Arriving mistake = Arriving::None;
+  Arriving bug = Arriving::None;
   static constexpr auto signature = "A[M,N] -> C[T,N]";
   void operator()(Block &b, In<f32, 2> A, Out<f32, 2> C) const {
     auto tiles = ceil_div(A.size(0), 32);
@@ -227,7 +227,7 @@ struct CopyRing {
       for (Index i : b.range(tiles)) {
         b.mbarrier.wait(empty[slot], phase);
         b.cp_async.load(A.at(i * 32, 0), ring[slot]); // [copy]
-        if (mistake == Arriving::ThreadArrives)
+        if (bug == Arriving::ThreadArrives)
           b.mbarrier.arrive(full[slot]);
         else
           b.cp_async.arrive(full[slot]);
@@ -243,7 +243,7 @@ struct CopyRing {
       Var<int> slot(b, 0);
       Var<unsigned> phase(b, mbarrier::consumer_phase);
       for ([[maybe_unused]] Index i : b.range(tiles)) {
-        if (mistake != Arriving::NoWait)
+        if (bug != Arriving::NoWait)
           b.mbarrier.wait(full[slot], phase);
         b.copy(ring[slot], next); // [read]
         b.mbarrier.arrive(empty[slot]);
@@ -277,10 +277,10 @@ TEST(ArrivalsOfCopies, TellWhenTilesAreThere) {
 }
 
 TEST(ArrivalsOfCopies, AreNotThoseOfThreads) {
-  for (Arriving mistake : {Arriving::ThreadArrives, Arriving::NoWait}) {
+  for (Arriving bug : {Arriving::ThreadArrives, Arriving::NoWait}) {
     std::vector<float> a(6 * 1024), c(1024);
-    expectRefused(CopyRing{.mistake = mistake}, hopper(), {1612, "read", "copy"}, __FILE__);
-    auto kernel = compile(CopyRing{.mistake = mistake}, hopper(), {.check_barriers = false});
+    expectRefused(CopyRing{.bug = bug}, hopper(), {1612, "read", "copy"}, __FILE__);
+    auto kernel = compile(CopyRing{.bug = bug}, hopper(), {.check_barriers = false});
     for (Timing timing : timings) {
       auto found = kernel.try_launch(with(timing), view(a, {192, 32}), view(c, {32, 32}));
       expectFinding(found, {2101, "read", "copy"}, __FILE__);

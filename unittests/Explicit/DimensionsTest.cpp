@@ -9,9 +9,9 @@
 // a tile lie along the first dimension of [M, H, D] and columns along the last.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
@@ -138,7 +138,7 @@ TEST(Dimensions, TileProgramsMayNameThem) {
     }
 }
 
-TEST(Dimensions, ElementsOfARowAreNeighbours) {
+TEST(Dimensions, ElementsOfARowAreNeighbors) {
   auto refuse = [](auto body, const char *mark) {
     expectRefused(
         [body](Block &b, In<f16, 3> X, Out<f16, 3> Y) {

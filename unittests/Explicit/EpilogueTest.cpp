@@ -1,4 +1,4 @@
-//===- EpilogueTest.cpp - Mistakes on the way from tensor memory to the result -===//
+//===- EpilogueTest.cpp - Bugs on the way from tensor memory to the result -===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,9 +9,9 @@
 // and multiplies in turns, and the result takes two trips through one tile.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
@@ -35,10 +35,10 @@ enum class Epilogue {
 };
 
 struct TwoTripMatmul {
-  Epilogue mistake = Epilogue::None;
+  Epilogue bug = Epilogue::None;
   int block_m = 128, block_n = 32, block_k = 32, epilogue_n = 16;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
-  bool is(Epilogue one) const { return mistake == one; }
+  bool is(Epilogue one) const { return bug == one; }
 
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
     auto [M, K] = A.sizes();
@@ -113,11 +113,11 @@ struct TwoTripMatmul {
   }
 };
 
-class EpilogueMistakes : public ::testing::TestWithParam<Case<Epilogue>> {};
+class EpilogueBugs : public ::testing::TestWithParam<Case<Epilogue>> {};
 
-TEST_P(EpilogueMistakes, AreCaught) {
-  expectCaught(TwoTripMatmul{.mistake = GetParam().mistake}, Target::sm_100a().emulated(),
-               GetParam(), __FILE__);
+TEST_P(EpilogueBugs, AreCaught) {
+  expectCaught(TwoTripMatmul{.bug = GetParam().bug}, Target::sm_100a().emulated(), GetParam(),
+               __FILE__);
 }
 
 constexpr Case<Epilogue> cases[] = {
@@ -164,10 +164,8 @@ constexpr Case<Epilogue> cases[] = {
      0},
     {Epilogue::FenceInElectedThread, "FenceInElectedThread", {2102, "store", "write Cs"}},
 };
-INSTANTIATE_TEST_SUITE_P(All, EpilogueMistakes, ::testing::ValuesIn(cases), nameOf<Epilogue>);
+INSTANTIATE_TEST_SUITE_P(All, EpilogueBugs, ::testing::ValuesIn(cases), nameOf<Epilogue>);
 
-TEST(Epilogue, IsRightWithoutMistake) {
-  expectRight(TwoTripMatmul{}, Target::sm_100a().emulated(), 3);
-}
+TEST(Epilogue, IsRightWithoutBug) { expectRight(TwoTripMatmul{}, Target::sm_100a().emulated(), 3); }
 
 } // namespace

@@ -1,17 +1,17 @@
-//===- FindingTextTest.cpp - What a user reads of a mistake ---------------===//
+//===- FindingTextTest.cpp - What a user reads of a bug ---------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One mistake is one finding, which names tiles, barriers and warps as the kernel
+// One bug is one finding, which names tiles, barriers and warps as the kernel
 // does and reads the same in every run.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 

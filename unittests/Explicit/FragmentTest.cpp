@@ -10,18 +10,18 @@
 // memory, or for plain copies.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
 /// Where the element stands, and zero above the diagonal.
-Expr<f32> places(const Tile<f32, 2> &tile) {
+Expr<f32> positions(const Tile<f32, 2> &tile) {
   return where(row(tile) >= col(tile), cast<f32>(row(tile) * 1000 + col(tile)), 0);
 }
 
-template <class Kernel> void expectPlaces(const Kernel &kernel, int64_t rows, int64_t cols) {
+template <class Kernel> void expectPositions(const Kernel &kernel, int64_t rows, int64_t cols) {
   std::vector<float> c(size_t(rows * cols), -1);
   auto found = kernel.try_launch({}, view(c, {rows, cols}));
   EXPECT_TRUE(found.empty()) << to_text(found);
@@ -32,7 +32,7 @@ template <class Kernel> void expectPlaces(const Kernel &kernel, int64_t rows, in
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(Places, OfAccumulators) {
+TEST(ElementPositions, OfAccumulators) {
   for (int warpgroups : {1, 2}) {
     auto kernel = compile(
         [&](Block &b, Out<f32, 2> C) {
@@ -49,22 +49,22 @@ TEST(Places, OfAccumulators) {
           b.wgmma.mma(As, transposed(Bs), acc);
           b.wgmma.commit_group();
           b.wgmma.wait_group(0);
-          b.set(acc, acc + places(acc));
+          b.set(acc, acc + positions(acc));
           b.copy(acc, C.at(0, 0));
         },
         Target::sm_90a().emulated(), {.name = "accumulator"});
-    expectPlaces(kernel, 128, 48);
+    expectPositions(kernel, 128, 48);
   }
 }
 
-TEST(Places, OfTensorMemory) {
+TEST(ElementPositions, OfTensorMemory) {
   auto kernel = compile(
       [](Block &b, Out<f32, 2> C) {
         b.grid(1);
         b.threads(128);
         auto cells = b.tcgen05.alloc<f32>(128, 48);
         auto own = b.local<f32>(128, 48);
-        b.set(own, places(own));
+        b.set(own, positions(own));
         b.tcgen05.store(own, cells);
         b.tcgen05.wait_store();
         auto back = b.tcgen05.load(cells);
@@ -75,20 +75,20 @@ TEST(Places, OfTensorMemory) {
         b.tcgen05.dealloc(cells);
       },
       Target::sm_100a().emulated(), {.name = "tensor_memory"});
-  expectPlaces(kernel, 128, 48);
+  expectPositions(kernel, 128, 48);
 }
 
-TEST(Places, OfPlainCopies) {
+TEST(ElementPositions, OfPlainCopies) {
   auto kernel = compile(
       [](Block &b, Out<f32, 2> C) {
         b.grid(1);
         b.threads(96);
         auto own = b.local<f32>(40, 20);
-        b.set(own, places(own));
+        b.set(own, positions(own));
         b.copy(own, C.at(0, 0));
       },
       Target::sm_90a().emulated(), {.name = "plain"});
-  expectPlaces(kernel, 40, 20);
+  expectPositions(kernel, 40, 20);
 }
 
 } // namespace

@@ -9,9 +9,9 @@
 // which threads store it or the tensor core copies it from shared memory.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
@@ -19,11 +19,11 @@ enum class FromRegisters { None, NoFence, NoWait };
 
 /// Threads load A into their registers, one warp loads B by TMA.
 struct RegisterMatmul {
-  FromRegisters mistake = FromRegisters::None;
+  FromRegisters bug = FromRegisters::None;
   int warpgroups = 1;
   int block_m = 128, block_n = 32, block_k = 32;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
-  bool is(FromRegisters one) const { return mistake == one; }
+  bool is(FromRegisters one) const { return bug == one; }
 
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
     auto tiles = ceil_div(A.size(1), block_k);
@@ -67,26 +67,26 @@ TEST(LeftOperandInRegisters, IsRight) {
 
 TEST(LeftOperandInRegisters, IsAssembled) { expectAssembled(RegisterMatmul{}, Target::sm_90a()); }
 
-class RegisterMistakes : public ::testing::TestWithParam<Case<FromRegisters>> {};
-TEST_P(RegisterMistakes, AreCaught) {
-  expectCaught(RegisterMatmul{.mistake = GetParam().mistake}, hopper(), GetParam(), __FILE__);
+class RegisterBugs : public ::testing::TestWithParam<Case<FromRegisters>> {};
+TEST_P(RegisterBugs, AreCaught) {
+  expectCaught(RegisterMatmul{.bug = GetParam().bug}, hopper(), GetParam(), __FILE__);
 }
 constexpr Case<FromRegisters> registerCases[] = {
     {FromRegisters::NoFence, "NoFence", {2112, "multiply"}},
     {FromRegisters::NoWait, "NoWait", {2101, "load B", "multiply"}, {1612, "load B", "multiply"}},
 };
-INSTANTIATE_TEST_SUITE_P(All, RegisterMistakes, ::testing::ValuesIn(registerCases),
+INSTANTIATE_TEST_SUITE_P(All, RegisterBugs, ::testing::ValuesIn(registerCases),
                          nameOf<FromRegisters>);
 
 enum class FromTensor { None, NoWaitStore, NoSyncAfterStore, NoWaitForProduct };
 
 /// A goes to tensor memory through registers, or straight from shared memory.
 struct TensorMatmul {
-  FromTensor mistake = FromTensor::None;
+  FromTensor bug = FromTensor::None;
   bool copied = false; ///< from shared memory
   int block_m = 128, block_n = 32, block_k = 32;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
-  bool is(FromTensor one) const { return mistake == one; }
+  bool is(FromTensor one) const { return bug == one; }
 
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
     auto tiles = ceil_div(A.size(1), block_k);
@@ -152,9 +152,9 @@ TEST(LeftOperandInTensorMemory, IsAssembled) {
   expectAssembled(TensorMatmul{.copied = true}, Target::sm_100a());
 }
 
-class TensorMistakes : public ::testing::TestWithParam<Case<FromTensor>> {};
-TEST_P(TensorMistakes, AreCaught) {
-  expectCaught(TensorMatmul{.mistake = GetParam().mistake}, blackwell(), GetParam(), __FILE__);
+class TensorBugs : public ::testing::TestWithParam<Case<FromTensor>> {};
+TEST_P(TensorBugs, AreCaught) {
+  expectCaught(TensorMatmul{.bug = GetParam().bug}, blackwell(), GetParam(), __FILE__);
 }
 constexpr Case<FromTensor> tensorCases[] = {
     {FromTensor::NoWaitStore, "NoWaitStore", {2101, "multiply", "store A"}},
@@ -167,7 +167,7 @@ constexpr Case<FromTensor> tensorCases[] = {
      {2101, "store A", "multiply"},
      {1612, "store A", "multiply"}},
 };
-INSTANTIATE_TEST_SUITE_P(All, TensorMistakes, ::testing::ValuesIn(tensorCases), nameOf<FromTensor>);
+INSTANTIATE_TEST_SUITE_P(All, TensorBugs, ::testing::ValuesIn(tensorCases), nameOf<FromTensor>);
 
 /// What is stored to columns of tensor memory is loaded from there, whatever its
 /// type and number of columns.

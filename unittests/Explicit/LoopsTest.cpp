@@ -9,9 +9,9 @@
 // cannot be followed.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
@@ -21,12 +21,12 @@ enum class Outer { For, While, None };
 
 /// A strip of C: a loop over K, alone or inside of a loop over N.
 struct StripMatmul {
-  Nest mistake = Nest::None;
+  Nest bug = Nest::None;
   Outer outer = Outer::For;
   bool causal = false; ///< later strips need more of K
   int block_m = 64, block_n = 32, block_k = 32, stages = 2;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
-  bool is(Nest one) const { return mistake == one; }
+  bool is(Nest one) const { return bug == one; }
 
   template <class Body> void forStrips(Block &b, const Index &strips, Body body) const {
     if (outer == Outer::None)
@@ -102,7 +102,7 @@ Target hopper() { return Target::sm_90a().emulated(); }
 
 TEST(NestedLoops, OverTwoSizesAreFollowed) {
   struct {
-    Nest mistake;
+    Nest bug;
     Told told;
   } cases[] = {{Nest::BytesOfA, {1613, "announce"}},
                {Nest::NoWaitForEmpty, {1612, "load"}},
@@ -112,9 +112,9 @@ TEST(NestedLoops, OverTwoSizesAreFollowed) {
   for (Outer outer : {Outer::For, Outer::While, Outer::None}) {
     auto right = try_compile(StripMatmul{.outer = outer}, hopper());
     EXPECT_TRUE(bool(right) && right.diagnostics.empty()) << to_text(right.diagnostics);
-    for (auto &[mistake, told] : cases) {
-      SCOPED_TRACE(testing::Message() << int(mistake) << " " << int(outer));
-      expectRefused(StripMatmul{.mistake = mistake, .outer = outer}, hopper(), told, __FILE__);
+    for (auto &[bug, told] : cases) {
+      SCOPED_TRACE(testing::Message() << int(bug) << " " << int(outer));
+      expectRefused(StripMatmul{.bug = bug, .outer = outer}, hopper(), told, __FILE__);
     }
   }
 }
@@ -124,8 +124,8 @@ TEST(NestedLoops, OverTwoSizesAreFollowed) {
 TEST(NestedLoops, OfDifferentLengthsAreFollowed) {
   auto right = try_compile(StripMatmul{.causal = true}, hopper());
   EXPECT_TRUE(bool(right) && right.diagnostics.empty()) << to_text(right.diagnostics);
-  expectRefused(StripMatmul{.mistake = Nest::NoWaitForEmpty, .causal = true}, hopper(),
-                {1612, "load"}, __FILE__);
+  expectRefused(StripMatmul{.bug = Nest::NoWaitForEmpty, .causal = true}, hopper(), {1612, "load"},
+                __FILE__);
 }
 
 /// A loop of threads fills a tile strip by strip, eight rows each.
@@ -196,7 +196,7 @@ TEST(NamedBarriers, WaitForThePhaseOfTheirOwnArrival) {
   expectRefused(Exchange{.forgotten = true}, hopper(), {1611, "second"}, __FILE__);
 }
 
-TEST(NotFollowed, IsAWarning) {
+TEST(UnsupportedProtocol, IsAWarning) {
   auto kernel = [](Block &b, In<i32, 1> T, Out<i32, 1> C) {
     b.grid(1);
     b.threads(32);

@@ -1,4 +1,4 @@
-//===- PersistentTest.cpp - Mistakes in loops inside of loops -------------===//
+//===- PersistentTest.cpp - Bugs in loops inside of loops -------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,11 +15,11 @@
 #include "../../examples/attention/blackwell.h"
 #include "../../examples/attention/hopper.h"
 #include "../../examples/blackwell_matmul/v5.h"
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
 #include <ctime>
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
@@ -41,17 +41,17 @@ enum class Turn {
 };
 
 struct PersistentMatmul {
-  Turn mistake = Turn::None;
+  Turn bug = Turn::None;
   int block_m = 128, block_n = 32, block_k = 32, stages = 3, blocks = 2;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
-  bool is(Turn one) const { return mistake == one; }
+  bool is(Turn one) const { return bug == one; }
 
   /// Where a role is in a ring.
-  struct Place {
+  struct Cursor {
     Var<int> slot;
     Var<unsigned> phase;
     int slots;
-    Place(Block &b, int slots, unsigned first) : slot(b, 0), phase(b, first), slots(slots) {}
+    Cursor(Block &b, int slots, unsigned first) : slot(b, 0), phase(b, first), slots(slots) {}
     void advance() {
       slot = (slot + 1) % slots;
       phase ^= slot == 0;
@@ -81,7 +81,7 @@ struct PersistentMatmul {
     };
 
     b.warp(4, [&] { // loads
-      Place at(b, stages, mbarrier::producer_phase);
+      Cursor at(b, stages, mbarrier::producer_phase);
       auto end = is(Turn::LoaderTakesOneTileMore) ? tiles + blocks : tiles;
       for (Index tile : b.range(block, end, blocks)) {
         auto m0 = tile / max(tiles_n, 1) * block_m, n0 = tile % max(tiles_n, 1) * block_n;
@@ -101,7 +101,7 @@ struct PersistentMatmul {
       }
     });
     b.warp(5, [&] { // multiplies
-      Place at(b, stages, mbarrier::consumer_phase), out(b, 2, mbarrier::producer_phase);
+      Cursor at(b, stages, mbarrier::consumer_phase), out(b, 2, mbarrier::producer_phase);
       for (Index tile : b.range(block, tiles, blocks)) {
         static_cast<void>(tile);
         if (!is(Turn::NoWaitForAccumulator))
@@ -122,7 +122,7 @@ struct PersistentMatmul {
       }
     });
     b.warps(0, 4, [&] { // store
-      Place at(b, is(Turn::OneAccumulatorTooFewPhases) ? 1 : 2, mbarrier::consumer_phase);
+      Cursor at(b, is(Turn::OneAccumulatorTooFewPhases) ? 1 : 2, mbarrier::consumer_phase);
       for (Index tile : b.range(block, tiles, blocks)) {
         auto m0 = tile / max(tiles_n, 1) * block_m, n0 = tile % max(tiles_n, 1) * block_n;
         if (is(Turn::StorerStartsAgain))
@@ -152,7 +152,7 @@ struct PersistentMatmul {
     });
     if (is(Turn::Spectator)) // nobody waits for this warp, so it can miss a phase
       b.warp(6, [&] {
-        Place at(b, stages, mbarrier::consumer_phase);
+        Cursor at(b, stages, mbarrier::consumer_phase);
         for (Index tile : b.range(block, tiles, blocks))
           for (Index k : b.range(steps)) {
             static_cast<void>(tile), static_cast<void>(k);
@@ -180,9 +180,9 @@ TEST(Persistent, IsRight) {
     }
 }
 
-TEST(Persistent, MistakesAreRefused) {
+TEST(Persistent, BugsAreRefused) {
   struct {
-    Turn mistake;
+    Turn bug;
     Told told;
   } cases[] = {
       {Turn::NoWaitForEmpty, {1612, "load"}},
@@ -199,9 +199,9 @@ TEST(Persistent, MistakesAreRefused) {
       {Turn::ReleasesNextSlot, {1611, "wait for empty"}},
       {Turn::Spectator, {1611, "look on"}},
   };
-  for (auto &[mistake, told] : cases) {
-    SCOPED_TRACE(int(mistake));
-    auto compiled = try_compile(PersistentMatmul{.mistake = mistake}, sm100a());
+  for (auto &[bug, told] : cases) {
+    SCOPED_TRACE(int(bug));
+    auto compiled = try_compile(PersistentMatmul{.bug = bug}, sm100a());
     EXPECT_FALSE(bool(compiled));
     if (told.code)
       expectFinding(compiled.diagnostics, told, __FILE__);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "penstock/pipeline.h"
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 

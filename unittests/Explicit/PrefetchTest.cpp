@@ -1,4 +1,4 @@
-//===- PrefetchTest.cpp - Mistakes of one warp that loads ahead -----------===//
+//===- PrefetchTest.cpp - Bugs of one warp that loads ahead -----------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,19 +10,19 @@
 // without asking whether they exist, and wait relaxedly.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
 enum class Prefetch { None, BeyondTheEnd, UnusedPrologue, IntoTheSlotInUse, RelaxedWait };
 
 struct PrefetchingMatmul {
-  Prefetch mistake = Prefetch::None;
+  Prefetch bug = Prefetch::None;
   int block_m = 128, block_n = 32, block_k = 32, stages = 3;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
-  bool is(Prefetch one) const { return mistake == one; }
+  bool is(Prefetch one) const { return bug == one; }
 
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
     auto [M, K] = A.sizes();
@@ -81,11 +81,11 @@ struct PrefetchingMatmul {
   }
 };
 
-class PrefetchMistakes : public ::testing::TestWithParam<Case<Prefetch>> {};
+class PrefetchBugs : public ::testing::TestWithParam<Case<Prefetch>> {};
 
-TEST_P(PrefetchMistakes, AreCaught) {
-  expectCaught(PrefetchingMatmul{.mistake = GetParam().mistake}, Target::sm_100a().emulated(),
-               GetParam(), __FILE__);
+TEST_P(PrefetchBugs, AreCaught) {
+  expectCaught(PrefetchingMatmul{.bug = GetParam().bug}, Target::sm_100a().emulated(), GetParam(),
+               __FILE__);
 }
 
 constexpr Case<Prefetch> cases[] = {
@@ -101,9 +101,9 @@ constexpr Case<Prefetch> cases[] = {
      {2101, "load A", "multiply"},
      {1612, "multiply", "load A"}},
 };
-INSTANTIATE_TEST_SUITE_P(All, PrefetchMistakes, ::testing::ValuesIn(cases), nameOf<Prefetch>);
+INSTANTIATE_TEST_SUITE_P(All, PrefetchBugs, ::testing::ValuesIn(cases), nameOf<Prefetch>);
 
-TEST(Prefetch, IsRightWithoutMistake) {
+TEST(Prefetch, IsRightWithoutBug) {
   for (int64_t tiles : {1, 2, 7})
     expectRight(PrefetchingMatmul{}, Target::sm_100a().emulated(), tiles);
 }

@@ -1,4 +1,4 @@
-//===- RefusedTest.cpp - Mistakes that no code is made for ----------------===//
+//===- RefusedTest.cpp - Bugs that no code is made for ----------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,9 +9,9 @@
 // the whole kernel takes of the hardware when it is compiled.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Conditions of `require` are checked by the launch, and what they exclude is no
-// mistake of the barriers.
+// bug of the barriers.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 

@@ -1,4 +1,4 @@
-//===- RingTest.cpp - Mistakes between a role that loads and one that multiplies -===//
+//===- RingTest.cpp - Bugs between a role that loads and one that multiplies -===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,9 +8,9 @@
 // The kernel is V3 of examples/blackwell_matmul with small tiles.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
@@ -46,11 +46,11 @@ enum class Ring {
 };
 
 struct RingMatmul {
-  Ring mistake = Ring::None;
+  Ring bug = Ring::None;
   int block_m = 128, block_n = 32, block_k = 32, stages = 3;
   Semantics final_wait = Acquire;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
-  bool is(Ring one) const { return mistake == one; }
+  bool is(Ring one) const { return bug == one; }
 
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
     auto [M, K] = A.sizes();
@@ -156,10 +156,10 @@ struct RingMatmul {
   }
 };
 
-class RingMistakes : public ::testing::TestWithParam<Case<Ring>> {};
+class RingBugs : public ::testing::TestWithParam<Case<Ring>> {};
 
-TEST_P(RingMistakes, AreCaught) {
-  expectCaught(RingMatmul{.mistake = GetParam().mistake}, Target::sm_100a().emulated(), GetParam(),
+TEST_P(RingBugs, AreCaught) {
+  expectCaught(RingMatmul{.bug = GetParam().bug}, Target::sm_100a().emulated(), GetParam(),
                __FILE__);
 }
 
@@ -259,9 +259,9 @@ constexpr Case<Ring> cases[] = {
     {Ring::OneTileTooFew, "OneTileTooFew", {2110, "wait for full"}, {1611, "wait for full"}},
     {Ring::TailWaitsForEverySlot, "TailWaitsForEverySlot", {2110, "tail"}, {1611, "tail"}, 2},
 };
-INSTANTIATE_TEST_SUITE_P(All, RingMistakes, ::testing::ValuesIn(cases), nameOf<Ring>);
+INSTANTIATE_TEST_SUITE_P(All, RingBugs, ::testing::ValuesIn(cases), nameOf<Ring>);
 
-TEST(Ring, IsRightWithoutMistake) {
+TEST(Ring, IsRightWithoutBug) {
   expectRight(RingMatmul{}, Target::sm_100a().emulated(), 7);
   expectRight(RingMatmul{}, Target::sm_100a().emulated(), 2);
 }
@@ -274,7 +274,7 @@ TEST(Ring, RelaxedWaitForProductsIsRight) {
 }
 
 TEST(Ring, TailIsRightWithOneRound) {
-  expectRight(RingMatmul{.mistake = Ring::TailWaitsForEverySlot}, Target::sm_100a().emulated(), 3,
+  expectRight(RingMatmul{.bug = Ring::TailWaitsForEverySlot}, Target::sm_100a().emulated(), 3,
               {.check_barriers = false});
 }
 

@@ -10,9 +10,9 @@
 // its own number of registers. And what a warp does among its own threads.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
@@ -20,9 +20,9 @@ enum class Passing { None, NoArrival, NoWaitForTile, NoWaitForSpace };
 
 /// C[i] = 2 A[i] + 1, a tile of 64 x 64 after the other.
 struct PassOn {
-  Passing mistake = Passing::None;
+  Passing bug = Passing::None;
   static constexpr auto signature = "A[M,N] -> C[M,N]";
-  bool is(Passing one) const { return mistake == one; }
+  bool is(Passing one) const { return bug == one; }
 
   void operator()(Block &b, In<f32, 2> A, Out<f32, 2> C) const {
     auto tiles = ceil_div(A.size(0), 64);
@@ -92,16 +92,16 @@ TEST(NamedBarriers, AreAssembled) {
   expectAssembled(PassOn{}, Target::sm_100a());
 }
 
-TEST(NamedBarriers, MistakesAreCaught) {
+TEST(NamedBarriers, BugsAreCaught) {
   struct {
-    Passing mistake;
+    Passing bug;
     Told run, early;
   } cases[] = {{Passing::NoArrival, {2110, "wait"}, {1611, "wait"}},
                {Passing::NoWaitForTile, {2101, "read", "write"}, {1612, "read", "write"}},
                {Passing::NoWaitForSpace, {2101, "write", "read"}, {1612, "write", "read"}}};
   for (auto &one : cases) {
-    expectRefused(PassOn{.mistake = one.mistake}, hopper(), one.early, __FILE__);
-    auto kernel = compile(PassOn{.mistake = one.mistake}, hopper(), {.check_barriers = false});
+    expectRefused(PassOn{.bug = one.bug}, hopper(), one.early, __FILE__);
+    auto kernel = compile(PassOn{.bug = one.bug}, hopper(), {.check_barriers = false});
     std::vector<Diagnostic> all;
     for (Timing timing : timings) {
       auto found = passOn(kernel, timing).second;
@@ -114,7 +114,7 @@ TEST(NamedBarriers, MistakesAreCaught) {
 
 /// Each warp transposes a tile of its own, through shared memory.
 struct WarpTranspose {
-  bool synchronised = true;
+  bool synchronized = true;
   static constexpr auto signature = "A[M,N] -> C[N,M]";
   void operator()(Block &b, In<f32, 2> A, Out<f32, 2> C) const {
     b.grid(1);
@@ -124,7 +124,7 @@ struct WarpTranspose {
       auto turned = b.local<f32>(32, 32);
       b.warp(warp, [&] {
         b.copy(A.at(warp * 32, 0), tile); // [write rows]
-        if (synchronised)
+        if (synchronized)
           b.warp_sync();
         b.copy(transposed(tile), turned); // [read columns]
         b.copy(turned, C.at(0, warp * 32));
@@ -134,13 +134,13 @@ struct WarpTranspose {
 };
 
 TEST(WarpSync, OrdersTheThreadsOfAWarp) {
-  for (bool synchronised : {true, false}) {
-    auto kernel = compile(WarpTranspose{.synchronised = synchronised}, hopper());
+  for (bool synchronized : {true, false}) {
+    auto kernel = compile(WarpTranspose{.synchronized = synchronized}, hopper());
     std::vector<float> a(64 * 32), c(64 * 32, -1);
     for (size_t i = 0; i < a.size(); ++i)
       a[i] = float(i);
     auto found = kernel.try_launch({}, view(a, {64, 32}), view(c, {32, 64}));
-    if (!synchronised) {
+    if (!synchronized) {
       expectFinding(found, {2101, "read columns", "write rows"}, __FILE__);
       continue;
     }

@@ -1,4 +1,4 @@
-//===- StarvedWarpTest.cpp - Mistakes that show when a warp is late -------===//
+//===- StarvedWarpTest.cpp - Bugs that show when a warp is late -------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,10 +9,10 @@
 // which do so whichever warp is starved.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 #include "WatchedRing.h"
 
-using namespace mistakes;
+using namespace bugs;
 using watched::WatchedRing;
 
 namespace {
@@ -63,7 +63,7 @@ TEST(StarvedWarp, ARingThatForgetsAWarpIsCaughtWhenThatIsStarved) {
 /// C = A B^T by tcgen05. The tensor core gives back the slot behind the one that it has
 /// read: right only while the loading warp has asked for that one already.
 struct GivesBackNext {
-  bool mistaken = false;
+  bool bugn = false;
   int block_m = 128, block_n = 32, block_k = 32, stages = 3;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
 
@@ -95,7 +95,7 @@ struct GivesBackNext {
       for (Index k : b.range(tiles)) {
         b.mbarrier.wait(full[s], phase);
         b.tcgen05.mma(As[s], transposed(Bs[s]), acc, {.accumulate = k != 0});
-        b.tcgen05.commit(empty[(s + (mistaken ? 1 : 0)) % stages]);
+        b.tcgen05.commit(empty[(s + (bugn ? 1 : 0)) % stages]);
         s = (s + 1) % stages;
         phase ^= s == 0;
       }
@@ -112,14 +112,14 @@ struct GivesBackNext {
 };
 
 TEST(StarvedWarp, ASlotGivenBackTooEarlyIsCaughtWhenTheLoadingWarpIsStarved) {
-  for (bool mistaken : {false, true}) {
-    GivesBackNext kernel{.mistaken = mistaken};
+  for (bool bugn : {false, true}) {
+    GivesBackNext kernel{.bugn = bugn};
     auto compiled = compile(kernel, Target::sm_100a().emulated(), {.check_barriers = false});
     for (int warp = 0; warp < 4; ++warp) {
       Product product(kernel.block_m, kernel.block_n, 7 * kernel.block_k);
       auto found = compiled.try_launch({.starved_warp = warp}, view(product.a, {128, 224}),
                                        view(product.b, {32, 224}), view(product.c, {128, 32}));
-      if (!mistaken) {
+      if (!bugn) {
         EXPECT_TRUE(found.empty()) << warp << "\n" << to_text(found);
         EXPECT_EQ(product.wrong(), 0) << warp;
       } else if (warp == 0) {

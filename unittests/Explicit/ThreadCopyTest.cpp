@@ -1,4 +1,4 @@
-//===- ThreadCopyTest.cpp - Mistakes around copies by threads -------------===//
+//===- ThreadCopyTest.cpp - Bugs around copies by threads -------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,19 +9,19 @@
 // copy with cp.async, one multiplies.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
 enum class Copies { None, NoWait, NoCommit, OneGroupLeft, NoProxyFence, NoSync, NoWaitForProduct };
 
 struct CopyingMatmul {
-  Copies mistake = Copies::None;
+  Copies bug = Copies::None;
   int block_m = 128, block_n = 32, block_k = 32;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
-  bool is(Copies one) const { return mistake == one; }
+  bool is(Copies one) const { return bug == one; }
 
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
     auto [M, K] = A.sizes();
@@ -66,11 +66,11 @@ struct CopyingMatmul {
   }
 };
 
-class CopyMistakes : public ::testing::TestWithParam<Case<Copies>> {};
+class CopyBugs : public ::testing::TestWithParam<Case<Copies>> {};
 
-TEST_P(CopyMistakes, AreCaught) {
-  expectCaught(CopyingMatmul{.mistake = GetParam().mistake}, Target::sm_100a().emulated(),
-               GetParam(), __FILE__);
+TEST_P(CopyBugs, AreCaught) {
+  expectCaught(CopyingMatmul{.bug = GetParam().bug}, Target::sm_100a().emulated(), GetParam(),
+               __FILE__);
 }
 
 constexpr Case<Copies> cases[] = {
@@ -87,10 +87,8 @@ constexpr Case<Copies> cases[] = {
      {2101, "copy A", "multiply"},
      {1612, "read accumulator", "multiply"}},
 };
-INSTANTIATE_TEST_SUITE_P(All, CopyMistakes, ::testing::ValuesIn(cases), nameOf<Copies>);
+INSTANTIATE_TEST_SUITE_P(All, CopyBugs, ::testing::ValuesIn(cases), nameOf<Copies>);
 
-TEST(Copies, AreRightWithoutMistake) {
-  expectRight(CopyingMatmul{}, Target::sm_100a().emulated(), 3);
-}
+TEST(Copies, AreRightWithoutBug) { expectRight(CopyingMatmul{}, Target::sm_100a().emulated(), 3); }
 
 } // namespace

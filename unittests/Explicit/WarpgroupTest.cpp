@@ -1,4 +1,4 @@
-//===- WarpgroupTest.cpp - Mistakes of Hopper's kernels -------------------===//
+//===- WarpgroupTest.cpp - Bugs of Hopper's kernels -------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,11 +9,11 @@
 // under way when a slot is given back.
 //
 //===----------------------------------------------------------------------===//
-#include "Mistakes.h"
+#include "InjectedBugs.h"
 
 #include <penstock/pipeline.h>
 
-using namespace mistakes;
+using namespace bugs;
 
 namespace {
 
@@ -38,10 +38,10 @@ enum class Warpgroup {
 };
 
 struct WarpgroupMatmul {
-  Warpgroup mistake = Warpgroup::None;
+  Warpgroup bug = Warpgroup::None;
   int block_m = 128, block_n = 32, block_k = 32, stages = 3, consumers = 2;
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
-  bool is(Warpgroup one) const { return mistake == one; }
+  bool is(Warpgroup one) const { return bug == one; }
 
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
     auto [M, K] = A.sizes();
@@ -119,11 +119,11 @@ struct WarpgroupMatmul {
   }
 };
 
-class WarpgroupMistakes : public ::testing::TestWithParam<Case<Warpgroup>> {};
+class WarpgroupBugs : public ::testing::TestWithParam<Case<Warpgroup>> {};
 
-TEST_P(WarpgroupMistakes, AreCaught) {
-  expectCaught(WarpgroupMatmul{.mistake = GetParam().mistake}, Target::sm_90a().emulated(),
-               GetParam(), __FILE__);
+TEST_P(WarpgroupBugs, AreCaught) {
+  expectCaught(WarpgroupMatmul{.bug = GetParam().bug}, Target::sm_90a().emulated(), GetParam(),
+               __FILE__);
 }
 
 constexpr Case<Warpgroup> cases[] = {
@@ -164,9 +164,9 @@ constexpr Case<Warpgroup> cases[] = {
     {Warpgroup::NoWaitForStore, "NoWaitForStore", {2111, "store"}},
     {Warpgroup::TailOfSlots, "TailOfSlots", {2110, "tail"}, {1613, "tail"}},
 };
-INSTANTIATE_TEST_SUITE_P(All, WarpgroupMistakes, ::testing::ValuesIn(cases), nameOf<Warpgroup>);
+INSTANTIATE_TEST_SUITE_P(All, WarpgroupBugs, ::testing::ValuesIn(cases), nameOf<Warpgroup>);
 
-TEST(Warpgroup, IsRightWithoutMistake) {
+TEST(Warpgroup, IsRightWithoutBug) {
   expectRight(WarpgroupMatmul{}, Target::sm_90a().emulated(), 7);
 }
 

@@ -15,6 +15,9 @@ TEST(Architecture, Limits) {
   EXPECT_EQ(findArchitecture("sm_90a")->limits.sharedBytesPerBlock, 227 * 1024);
   EXPECT_EQ(findArchitecture("sm_90a")->limits.tensorColumns, 0);
   EXPECT_EQ(findArchitecture("sm_100a")->limits.tensorColumns, 512);
+  // SXM boards: H100 has 132 multiprocessors, B200 has 148.
+  EXPECT_EQ(findArchitecture("sm_90a")->limits.multiprocessors, 132);
+  EXPECT_EQ(findArchitecture("sm_100a")->limits.multiprocessors, 148);
   EXPECT_EQ(findArchitecture("sm_80"), nullptr);
 }
 

@@ -42,7 +42,7 @@ void testInteger(const char *op, const std::function<std::optional<T>(T, T)> &ex
   if (faults) {
     ASSERT_EQ(result.faults.size(), 1u) << summary(result);
     EXPECT_EQ(result.faults[0].code, FaultDivision);
-    EXPECT_EQ(result.faults[0].place.line, 9u);
+    EXPECT_EQ(result.faults[0].location.line, 9u);
   } else {
     EXPECT_EQ(summary(result), "");
   }

@@ -198,7 +198,7 @@ func.func @bits(%A: !g1f32, %C: !g1f32) attributes {tile.kernel} {
   tile.copy %t to %C[%c0] : memref<3xf32, #s> to !g1f32
   return
 })";
-  // NaNs with a payload, one of them signalling.
+  // NaNs with a payload, one of them signaling.
   uint32_t patterns[] = {0x7f812345u, 0xffc54321u, 0x00000001u};
   Tensor<f32> A({3}), C({3});
   std::memcpy(A.data.get(), patterns, sizeof patterns);

@@ -145,8 +145,8 @@ func.func @parallel(%A: !g2i32, %Order: !g1i32, %Count: !g1i32) attributes {tile
       tile.store %w, %A[%i, %j] : i32, !g2i32
     }
     %at = tile.atomic add %one, %Count[%c0] : i32, !g1i32 -> i32
-    %place = arith.index_cast %at : i32 to index
-    tile.store %v, %Order[%place] : i32, !g1i32
+    %to = arith.index_cast %at : i32 to index
+    tile.store %v, %Order[%to] : i32, !g1i32
   }
   return
 })";

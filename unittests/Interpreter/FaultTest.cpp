@@ -105,8 +105,8 @@ func.func @slice(%A: !g1i32, %C: !g1i32, %i: index) attributes {tile.kernel} {
     EXPECT_EQ(result.faults.size(), inside ? 0u : 1u) << at;
     for (const Diagnostic &fault : result.faults) {
       EXPECT_EQ(fault.code, FaultBounds);
-      EXPECT_EQ(fault.place.file, "kernel.mlir");
-      EXPECT_EQ(fault.place.line, 6u);
+      EXPECT_EQ(fault.location.file, "kernel.mlir");
+      EXPECT_EQ(fault.location.line, 6u);
     }
     i32 first = at < 0 ? 1 : at > 3 ? 4 : static_cast<i32>(at) + 1;
     EXPECT_EQ(C(0), first);
@@ -170,7 +170,7 @@ func.func @divmod(%a: index, %n: index) attributes {tile.kernel} {
         {index(a), index(n)}, {.print = [&](std::string_view line) { printed += line; }});
     ASSERT_EQ(result.faults.size(), 1u);
     EXPECT_EQ(result.faults[0].code, FaultDivision);
-    EXPECT_EQ(result.faults[0].place.line, 3u);
+    EXPECT_EQ(result.faults[0].location.line, 3u);
     EXPECT_EQ(printed, "0 0\n");
   }
 }
@@ -194,7 +194,7 @@ func.func @loop(%step: index, %C: !g1i32) attributes {tile.kernel} {
     InterpretResult result = program.run({index(step), C});
     ASSERT_EQ(result.faults.size(), 1u);
     EXPECT_EQ(result.faults[0].code, FaultStep);
-    EXPECT_EQ(result.faults[0].place.line, 6u);
+    EXPECT_EQ(result.faults[0].location.line, 6u);
     EXPECT_EQ(C(0), 4) << "the loop is skipped";
   }
 }
@@ -390,7 +390,7 @@ TEST(Fault, ContextsWithoutModels) {
                          grid + "\n  return\n}");
     ASSERT_EQ(result.faults.size(), 1u);
     EXPECT_EQ(result.faults[0].code, InternalError);
-    EXPECT_EQ(result.faults[0].place.line, 3u);
+    EXPECT_EQ(result.faults[0].location.line, 3u);
   }
 }
 
@@ -403,7 +403,7 @@ TEST(Fault, AtMostAHundred) {
   Tensor<i32> C({1});
   InterpretResult result = run(text, {C, index(1)});
   ASSERT_EQ(result.faults.size(), 100u);
-  EXPECT_EQ(result.faults[99].place.line, 103u);
+  EXPECT_EQ(result.faults[99].location.line, 103u);
   // The end of the launch is told all the same.
   result = run(text, {C, index(1)}, {.maxSteps = 120});
   ASSERT_EQ(result.faults.size(), 100u);

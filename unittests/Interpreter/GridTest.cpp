@@ -117,7 +117,7 @@ func.func @grid(%C: !g1i32, %x: index, %y: index) attributes {tile.kernel} {
     InterpretResult result = program.run({C, index(x), index(y)});
     ASSERT_EQ(result.faults.size(), 1u);
     EXPECT_EQ(result.faults[0].code, LaunchGrid);
-    EXPECT_EQ(result.faults[0].place.line, 5u);
+    EXPECT_EQ(result.faults[0].location.line, 5u);
     EXPECT_NE(result.faults[0].message.find(std::to_string(x)), std::string::npos);
     EXPECT_EQ(C(0), 0) << "no block may run";
   }

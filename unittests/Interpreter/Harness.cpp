@@ -177,7 +177,7 @@ std::string summary(const InterpretResult &result) {
   std::string text;
   for (const penstock::Diagnostic &fault : result.faults)
     text += codeName(fault.code) + " at " +
-            (fault.place.known() ? std::to_string(fault.place.line - 1) : "?") + ": " +
+            (fault.location.known() ? std::to_string(fault.location.line - 1) : "?") + ": " +
             fault.message + "\n";
   return text;
 }

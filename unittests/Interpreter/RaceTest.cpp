@@ -17,10 +17,10 @@ std::string findings(std::string text, std::vector<detail::Argument> arguments,
   std::string found;
   for (const penstock::Diagnostic &fault :
        run(std::move(text), std::move(arguments), options).faults) {
-    found += codeName(fault.code) + " at " + std::to_string(fault.place.line - 1) + ": " +
+    found += codeName(fault.code) + " at " + std::to_string(fault.location.line - 1) + ": " +
              fault.message + "\n";
     for (const DiagnosticNote &note : fault.notes)
-      found += "  " + std::to_string(note.place.line - 1) + ": " + note.message + "\n";
+      found += "  " + std::to_string(note.location.line - 1) + ": " + note.message + "\n";
   }
   return found;
 }

@@ -104,7 +104,7 @@ func.func @order(%A: !g1f32, %C: !g1f16) attributes {tile.kernel} {
 
 TEST(Reduce, MaxAndMinGiveNaN) {
   for (const char *kind : {"max", "min"})
-    for (int place = 0; place < 3; ++place) {
+    for (int position = 0; position < 3; ++position) {
       std::string text = R"(
 func.func @nan(%A: !g1f32, %C: !g1f32) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
@@ -116,9 +116,9 @@ func.func @nan(%A: !g1f32, %C: !g1f32) attributes {tile.kernel} {
   return
 })";
       Tensor<f32> A({3}, 1.0f), C({1});
-      A(place) = NAN;
+      A(position) = NAN;
       runClean(replaceAll(text, "KIND", kind), {A, C});
-      EXPECT_TRUE(std::isnan(C(0))) << kind << place;
+      EXPECT_TRUE(std::isnan(C(0))) << kind << position;
     }
 }
 

@@ -49,7 +49,7 @@ TEST(Nesting, Aliases) {
       wide += "#a" + name + " = [#a" + last + ", #a" + last + "]\n";
   }
   EXPECT_EQ(checkNesting(deep).message, "aliases are nested more than 200 deep");
-  EXPECT_EQ(checkNesting(wide).message, "aliases stand for more than 2^22 others");
+  EXPECT_EQ(checkNesting(wide).message, "aliases expand to more than 2^22 others");
   // As often as you like side by side.
   std::string flat = "#s = #tile.space<local>\n" + repeated("memref<4xf32, #s> ", 5000);
   EXPECT_EQ(checkNesting(flat).line, 0u);

@@ -154,7 +154,7 @@ TEST(Fragment, SpreadCoversEveryShape) {
 
 // By hand: an accumulator's thread has pairs of columns, a thread of tensor memory a
 // row, and a spread one its vector.
-TEST(Fragment, RunsAreNeighboursInARow) {
+TEST(Fragment, RunsAreNeighborsInARow) {
   EXPECT_EQ(wgmmaAccumulator(64, 32).run(), 2);
   EXPECT_EQ(tensorMemoryRows(128, 16).run(), 16);
   EXPECT_EQ(tensorMemoryRows(128, 24).run(), 8);

@@ -64,7 +64,7 @@ ret;
   EXPECT_EQ(r.module->files.at(3), "x.cu");
 }
 
-TEST(Parser, Initialisers) {
+TEST(Parser, Initializers) {
   ParseResult r = parse(".version 8.0\n.target sm_90\n"
                         ".global .align 4 .u32 a[3] = {1, 2, 0x30};\n"
                         ".global .u64 b = generic(a)+4;\n"
@@ -85,7 +85,7 @@ TEST(Parser, UnknownThingsAreNamed) {
   r = kernel(".reg .b32 %r<2>;\nfrobnicate.b32 %r0;");
   ASSERT_EQ(firstCode(r), unsigned(PtxUnknownInstruction));
   EXPECT_NE(r.diagnostics[0].message.find("frobnicate.b32"), std::string::npos);
-  EXPECT_EQ(r.diagnostics[0].place.line, 6u);
+  EXPECT_EQ(r.diagnostics[0].location.line, 6u);
   r = kernel(".reg .b32 %r<2>;\nadd.frob.s32 %r0, %r0, %r1;");
   ASSERT_EQ(firstCode(r), unsigned(PtxUnsupportedModifier));
   EXPECT_NE(r.diagnostics[0].message.find(".frob"), std::string::npos);

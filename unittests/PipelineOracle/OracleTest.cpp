@@ -1,4 +1,4 @@
-//===- OracleTest.cpp - The fuzzer's judges on cases known by hand --------===//
+//===- OracleTest.cpp - The fuzzer's oracles on cases known by hand -------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -58,12 +58,12 @@ struct Builder {
     return s;
   }
 
-  OrderVerdict judge(Numbers stage, Numbers order) const {
-    return judgeOrder(loop, {std::move(stage), std::move(order)});
+  OrderVerdict check(Numbers stage, Numbers order) const {
+    return checkOrder(loop, {std::move(stage), std::move(order)});
   }
   Effect values(Numbers stage, Numbers order) const {
     Plan plan{std::move(stage), std::move(order)};
-    return judgeValues(loop, plan, judgeOrder(loop, plan), 1);
+    return checkValues(loop, plan, checkOrder(loop, plan), 1);
   }
 };
 
@@ -83,14 +83,14 @@ TEST(PipelineOracle, PlansAndVersionsOfTheTable) {
   EXPECT_EQ(planByRule(b.loop, 1), (Plan{{0, 0, 1}, {1, 2, 0}}));
   EXPECT_EQ(planByRule(b.loop, 2), (Plan{{0, 0, 1}, {0, 1, 2}}));
   EXPECT_EQ(planByRule(b.loop, 3), (Plan{{0, 0, 2}, {0, 1, 2}}));
-  EXPECT_EQ(b.judge({0, 0, 1}, {1, 2, 0}).versions, (Numbers{1, 1, 1, 1, 1}));
-  EXPECT_EQ(b.judge({0, 0, 1}, {0, 1, 2}).versions, (Numbers{1, 1, 2, 2, 1}));
-  EXPECT_EQ(b.judge({0, 0, 2}, {0, 1, 2}).versions, (Numbers{1, 1, 3, 3, 1}));
+  EXPECT_EQ(b.check({0, 0, 1}, {1, 2, 0}).versions, (Numbers{1, 1, 1, 1, 1}));
+  EXPECT_EQ(b.check({0, 0, 1}, {0, 1, 2}).versions, (Numbers{1, 1, 2, 2, 1}));
+  EXPECT_EQ(b.check({0, 0, 2}, {0, 1, 2}).versions, (Numbers{1, 1, 3, 3, 1}));
   for (int64_t stages : {1, 2, 3, 4}) {
     Plan plan = *planByRule(b.loop, stages);
-    OrderVerdict verdict = judgeOrder(b.loop, plan);
+    OrderVerdict verdict = checkOrder(b.loop, plan);
     EXPECT_EQ(verdict.codes, Codes());
-    EXPECT_EQ(judgeValues(b.loop, plan, verdict, 1), Effect::Same);
+    EXPECT_EQ(checkValues(b.loop, plan, verdict, 1), Effect::Same);
   }
 }
 
@@ -104,7 +104,7 @@ TEST(PipelineOracle, AttentionOfTheTable) {
   b.statement({all(S), all(Vs), all(O)}, {all(O)});
   b.loop.buffers[size_t(O)].readAfter = true;
   EXPECT_EQ(planByRule(b.loop, 2), (Plan{{0, 2, 2, 0, 2}, {1, 0, 2, 4, 3}}));
-  OrderVerdict verdict = b.judge({0, 2, 2, 0, 2}, {1, 0, 2, 4, 3});
+  OrderVerdict verdict = b.check({0, 2, 2, 0, 2}, {1, 0, 2, 4, 3});
   EXPECT_EQ(verdict.codes, Codes());
   EXPECT_EQ(verdict.versions, (Numbers{1, 1, 2, 2, 1, 1}));
   EXPECT_EQ(b.values({0, 2, 2, 0, 2}, {1, 0, 2, 4, 3}), Effect::Same);
@@ -116,13 +116,13 @@ TEST(PipelineOracle, ASlotIsReadUntilTheWait) {
   b.loop.statements[2].async = true;
   b.loop.statements[2].queue = 0;
   b.wait(2);
-  OrderVerdict verdict = b.judge({0, 0, 2, 3}, {0, 1, 2, 3});
+  OrderVerdict verdict = b.check({0, 0, 2, 3}, {0, 1, 2, 3});
   EXPECT_EQ(verdict.codes, Codes());
   EXPECT_EQ(verdict.versions, (Numbers{1, 1, 4, 4, 1}));
   EXPECT_EQ(b.values({0, 0, 2, 3}, {0, 1, 2, 3}), Effect::Same);
   // Three versions are too few, by order and by values.
   b.loop.buffers[2].statedVersions = 3;
-  EXPECT_EQ(b.judge({0, 0, 2, 3}, {0, 1, 2, 3}).codes, Codes({1203}));
+  EXPECT_EQ(b.check({0, 0, 2, 3}, {0, 1, 2, 3}).codes, Codes({1203}));
   EXPECT_EQ(b.values({0, 0, 2, 3}, {0, 1, 2, 3}), Effect::Harmful);
 }
 
@@ -130,7 +130,7 @@ TEST(PipelineOracle, WithoutAQueueProductsMustEndBeforeTheNext) {
   Builder b = gemm();
   b.loop.statements[2].async = true;
   b.wait(2);
-  EXPECT_EQ(b.judge({0, 0, 2, 3}, {0, 1, 2, 3}).codes, Codes({1201, 1202, 1203}));
+  EXPECT_EQ(b.check({0, 0, 2, 3}, {0, 1, 2, 3}).codes, Codes({1201, 1202, 1203}));
   EXPECT_EQ(b.values({0, 0, 2, 3}, {0, 1, 2, 3}), Effect::Harmful);
 }
 
@@ -147,13 +147,13 @@ TEST(PipelineOracle, PlacesAreComparedFromOneOrigin) {
   b.statement({moving(A)}, {from(1, T, 0)});
   b.statement({from(1, T, 4)}, {moving(U)});
   // Wherever they lie, they lie apart.
-  EXPECT_EQ(b.judge({0, 0}, {1, 0}).codes, Codes());
+  EXPECT_EQ(b.check({0, 0}, {1, 0}).codes, Codes());
   EXPECT_EQ(b.values({0, 0}, {1, 0}), Effect::Same);
   // From another number on, nobody knows: with 6 and 0 they meet.
   Touch &read = b.loop.statements[1].actions[0].reads[0];
   read = from(2, T, 4);
   read.box.spans[0].motion = Span::Motion::Unrelated;
-  EXPECT_EQ(b.judge({0, 0}, {1, 0}).codes, Codes({1201}));
+  EXPECT_EQ(b.check({0, 0}, {1, 0}).codes, Codes({1201}));
   EXPECT_EQ(b.values({0, 0}, {1, 0}), Effect::Harmful);
 }
 
@@ -179,7 +179,7 @@ TEST(PipelineOracle, PartsThatAStatementWritesAreItsOwn) {
   b.statement({moving(A)}, {half(S, 0)}).actions.push_back({{moving(A, 1)}, {half(S, 2)}, {}});
   b.loop.statements[0].actions.push_back({{all(S)}, {all(S)}, {}});
   b.statement({all(S)}, {moving(A, 32)});
-  OrderVerdict verdict = b.judge({0, 1}, {0, 1});
+  OrderVerdict verdict = b.check({0, 1}, {0, 1});
   EXPECT_EQ(verdict.codes, Codes());
   EXPECT_EQ(verdict.versions, (Numbers{1, 2}));
   EXPECT_EQ(b.values({0, 1}, {0, 1}), Effect::Same);
@@ -188,7 +188,7 @@ TEST(PipelineOracle, PartsThatAStatementWritesAreItsOwn) {
   // Without the second half its two cells are those of the iteration before.
   b.loop.statements[0].actions.erase(b.loop.statements[0].actions.begin() + 1);
   EXPECT_EQ(std::ranges::count(visibleReads(b.loop, 0), S, &Touch::buffer), 2);
-  EXPECT_EQ(b.judge({0, 1}, {0, 1}).codes, Codes({1203}));
+  EXPECT_EQ(b.check({0, 1}, {0, 1}).codes, Codes({1203}));
   EXPECT_EQ(b.values({0, 1}, {0, 1}), Effect::Harmful);
 }
 
@@ -199,7 +199,7 @@ TEST(PipelineOracle, ACarriedTileHasOneVersion) {
   b.statement({moving(A)}, {all(S)}, Kind::Copy);
   b.loop.buffers[size_t(acc)].readAfter = true;
   EXPECT_FALSE(mayHaveVersions(b.loop, S));
-  EXPECT_EQ(b.judge({1, 0}, {0, 1}).codes, Codes({1203}));
+  EXPECT_EQ(b.check({1, 0}, {0, 1}).codes, Codes({1203}));
   EXPECT_EQ(b.values({1, 0}, {0, 1}), Effect::Harmful);
 }
 
@@ -208,11 +208,11 @@ TEST(PipelineOracle, RecurrenceThroughMemory) {
   int G = b.tensor(), S = b.tile();
   b.statement({moving(G)}, {all(S)}, Kind::Copy);
   b.statement({all(S)}, {moving(G, 2)});
-  EXPECT_EQ(b.judge({0, 2}, {1, 0}).codes, Codes());
-  EXPECT_EQ(b.judge({0, 2}, {1, 0}).versions, (Numbers{1, 2}));
+  EXPECT_EQ(b.check({0, 2}, {1, 0}).codes, Codes());
+  EXPECT_EQ(b.check({0, 2}, {1, 0}).versions, (Numbers{1, 2}));
   EXPECT_EQ(b.values({0, 2}, {1, 0}), Effect::Same);
-  EXPECT_EQ(b.judge({0, 2}, {0, 1}).codes, Codes({1201}));
-  EXPECT_EQ(b.judge({0, 2}, {0, 1}).versions, (Numbers{1, 3}));
+  EXPECT_EQ(b.check({0, 2}, {0, 1}).codes, Codes({1201}));
+  EXPECT_EQ(b.check({0, 2}, {0, 1}).versions, (Numbers{1, 3}));
   EXPECT_EQ(b.values({0, 2}, {0, 1}), Effect::Harmful);
 }
 
@@ -235,9 +235,9 @@ TEST(PipelineOracle, ACountedWaitKeepsItsBinding) {
   ASSERT_EQ(names.size(), 1u);
   EXPECT_EQ(names[0].statement, 1);
   EXPECT_EQ(names[0].distance, 1);
-  EXPECT_EQ(b.judge({0, 1, 1, 1}, {0, 1, 2, 3}).codes, Codes());
-  EXPECT_EQ(b.judge({0, 1, 1, 1}, {0, 1, 2, 3}).versions, (Numbers{1, 3, 1}));
-  EXPECT_EQ(b.judge({0, 1, 2, 2}, {0, 1, 2, 3}).codes, Codes({1207}));
+  EXPECT_EQ(b.check({0, 1, 1, 1}, {0, 1, 2, 3}).codes, Codes());
+  EXPECT_EQ(b.check({0, 1, 1, 1}, {0, 1, 2, 3}).versions, (Numbers{1, 3, 1}));
+  EXPECT_EQ(b.check({0, 1, 2, 2}, {0, 1, 2, 3}).codes, Codes({1207}));
 }
 
 TEST(PipelineOracle, AConditionalWriteKeepsTheOldTile) {
@@ -246,11 +246,11 @@ TEST(PipelineOracle, AConditionalWriteKeepsTheOldTile) {
   b.loop.conditions = 1;
   b.statement({moving(A)}, {all(S)}, Kind::Copy).guard = {{0, false}};
   b.statement({all(S)}, {moving(G)});
-  EXPECT_EQ(b.judge({0, 1}, {0, 1}).codes, Codes({1203}));
+  EXPECT_EQ(b.check({0, 1}, {0, 1}).codes, Codes({1203}));
   EXPECT_EQ(b.values({0, 1}, {0, 1}), Effect::Harmful);
   b.loop.statements[1].guard = {{0, false}};
-  EXPECT_EQ(b.judge({0, 1}, {0, 1}).codes, Codes());
-  EXPECT_EQ(b.judge({0, 1}, {0, 1}).versions, (Numbers{1, 2, 1}));
+  EXPECT_EQ(b.check({0, 1}, {0, 1}).codes, Codes());
+  EXPECT_EQ(b.check({0, 1}, {0, 1}).versions, (Numbers{1, 2, 1}));
   EXPECT_EQ(b.values({0, 1}, {0, 1}), Effect::Same);
 }
 
@@ -265,17 +265,17 @@ TEST(PipelineOracle, FencesScalarsAndForeignGroups) {
   Touch read = all(S), write = moving(G);
   read.path = write.path = Path::Async;
   f.statement({read}, {write});
-  EXPECT_EQ(f.judge({0, 0, 0}, {0, 1, 2}).codes, Codes());
-  EXPECT_EQ(f.judge({0, 0, 0}, {1, 0, 2}).codes, Codes({1210}));
+  EXPECT_EQ(f.check({0, 0, 0}, {0, 1, 2}).codes, Codes());
+  EXPECT_EQ(f.check({0, 0, 0}, {1, 0, 2}).codes, Codes({1210}));
 
   Builder s;
   S = s.tile(), G = s.tensor();
   s.statement({}, {all(S)});
   s.statement({all(S)}, {}, Kind::Scalar).users = {2};
   s.statement({}, {moving(G)});
-  EXPECT_EQ(s.judge({0, 0, 1}, {0, 1, 2}).codes, Codes({1205}));
-  EXPECT_EQ(s.judge({0, 0, 0}, {0, 2, 1}).codes, Codes({1206}));
-  EXPECT_EQ(s.judge({0, 0, 0}, {0, 1, 2}).codes, Codes());
+  EXPECT_EQ(s.check({0, 0, 1}, {0, 1, 2}).codes, Codes({1205}));
+  EXPECT_EQ(s.check({0, 0, 0}, {0, 2, 1}).codes, Codes({1206}));
+  EXPECT_EQ(s.check({0, 0, 0}, {0, 1, 2}).codes, Codes());
 
   Builder g;
   int A = g.tensor(), X = g.tile(), Y = g.tile();
@@ -293,11 +293,11 @@ TEST(PipelineOracle, FencesScalarsAndForeignGroups) {
   inQueue(g.loop.statements.emplace_back(), Kind::Wait, false);
   g.loop.statements.back().count = 0;
   g.statement({all(X), all(Y)}, {moving(G)});
-  EXPECT_EQ(g.judge({0, 0, 0, 0, 1, 1}, {0, 1, 2, 3, 4, 5}).codes, Codes());
-  OrderVerdict foreign = g.judge({0, 0, 0, 0, 1, 1}, {0, 2, 1, 3, 4, 5});
+  EXPECT_EQ(g.check({0, 0, 0, 0, 1, 1}, {0, 1, 2, 3, 4, 5}).codes, Codes());
+  OrderVerdict foreign = g.check({0, 0, 0, 0, 1, 1}, {0, 2, 1, 3, 4, 5});
   EXPECT_EQ(foreign.codes, Codes({1209}));
   EXPECT_EQ(foreign.versions, (Numbers{1, 2, 2, 1}));
-  EXPECT_EQ(g.judge({0, 0, 0, 0, 1, 1}, {1, 0, 2, 3, 4, 5}).codes, Codes({1208}));
+  EXPECT_EQ(g.check({0, 0, 0, 0, 1, 1}, {1, 0, 2, 3, 4, 5}).codes, Codes({1208}));
 }
 
 TEST(PipelineOracle, WaitsForReadsAlone) {
@@ -309,9 +309,9 @@ TEST(PipelineOracle, WaitsForReadsAlone) {
   b.wait(1).names[0].writes = false;
   b.wait(1, 1).names[0].reads = false;
   b.statement({moving(G)}, {moving(H)}); // reads what is still being written
-  EXPECT_EQ(b.judge({0, 0, 0, 0, 0}, {0, 1, 2, 3, 4}).codes, Codes({1201}));
+  EXPECT_EQ(b.check({0, 0, 0, 0, 0}, {0, 1, 2, 3, 4}).codes, Codes({1201}));
   EXPECT_EQ(b.values({0, 0, 0, 0, 0}, {0, 1, 2, 3, 4}), Effect::Harmful);
-  EXPECT_EQ(b.judge({0, 0, 0, 0, 1}, {0, 1, 2, 3, 4}).codes, Codes());
+  EXPECT_EQ(b.check({0, 0, 0, 0, 1}, {0, 1, 2, 3, 4}).codes, Codes());
   EXPECT_EQ(b.values({0, 0, 0, 0, 1}, {0, 1, 2, 3, 4}), Effect::Same);
 }
 
@@ -322,7 +322,7 @@ TEST(PipelineOracle, KindsOfHarmlessRefusals) {
   dead.statement({}, {all(S)});
   dead.statement({}, {all(S)});
   dead.statement({}, {moving(G)});
-  EXPECT_EQ(dead.judge({0, 0, 0}, {1, 0, 2}).codes, Codes({1202}));
+  EXPECT_EQ(dead.check({0, 0, 0}, {1, 0, 2}).codes, Codes({1202}));
   EXPECT_EQ(dead.values({0, 0, 0}, {1, 0, 2}), Effect::Dead);
 
   // Fill, use, fill, use: the second pair may come first.
@@ -333,7 +333,7 @@ TEST(PipelineOracle, KindsOfHarmlessRefusals) {
   exchanged.statement({all(S)}, {moving(G)});
   exchanged.statement({}, {all(S)});
   exchanged.statement({all(S)}, {moving(H)});
-  EXPECT_FALSE(exchanged.judge({0, 0, 0, 0}, {2, 3, 0, 1}).legal());
+  EXPECT_FALSE(exchanged.check({0, 0, 0, 0}, {2, 3, 0, 1}).legal());
   EXPECT_EQ(exchanged.values({0, 0, 0, 0}, {2, 3, 0, 1}), Effect::Exchanged);
   EXPECT_EQ(exchanged.values({0, 0, 0, 0}, {2, 1, 0, 3}), Effect::Harmful);
 
@@ -346,16 +346,16 @@ TEST(PipelineOracle, KindsOfHarmlessRefusals) {
   ring.statement({}, {second});
   ring.statement({first}, {moving(G)});
   ring.loop.buffers[size_t(R)].readAfter = true;
-  EXPECT_EQ(ring.judge({0, 0}, {1, 0}).codes, Codes({1201}));
+  EXPECT_EQ(ring.check({0, 0}, {1, 0}).codes, Codes({1201}));
   EXPECT_EQ(ring.values({0, 0}, {1, 0}), Effect::Conservative);
 }
 
 TEST(PipelineOracle, FormsOfSchedules) {
   Builder b = gemm();
-  EXPECT_EQ(b.judge({0, 0}, {0, 1}).codes, Codes({1200}));
-  EXPECT_EQ(b.judge({0, 0, -1}, {0, 1, 1}).codes, Codes({1211, 1212}));
+  EXPECT_EQ(b.check({0, 0}, {0, 1}).codes, Codes({1200}));
+  EXPECT_EQ(b.check({0, 0, -1}, {0, 1, 1}).codes, Codes({1211, 1212}));
   b.loop.buffers[4].statedVersions = 2;
-  EXPECT_EQ(b.judge({0, 0, 0}, {0, 1, 2}).codes, Codes({1217}));
+  EXPECT_EQ(b.check({0, 0, 0}, {0, 1, 2}).codes, Codes({1217}));
 }
 
 /// Two cells of a tile, from `offset` on.
@@ -371,7 +371,7 @@ TEST(Values, AnInstanceMayReadWhatItWroteItself) {
   LoopStatement &last = b.statement({}, {half(t, 2)});
   last.actions.push_back(Action{{half(t, 0)}, {moving(C)}, {}});
   last.actions.push_back(Action{{half(t, 2)}, {moving(C)}, {}});
-  EXPECT_EQ(b.judge({2, 2, 0}, {1, 2, 0}).codes, (Codes{1201, 1202, 1203}));
+  EXPECT_EQ(b.check({2, 2, 0}, {1, 2, 0}).codes, (Codes{1201, 1202, 1203}));
   EXPECT_EQ(b.values({2, 2, 0}, {1, 2, 0}), Effect::Exchanged);
 }
 
@@ -386,19 +386,19 @@ TEST(Order, WhatWasIssuedBeforeTheLoopEndsAtItsWait) {
   wait.settles = Action{{moving(A)}, {all(t)}, {}};
   b.loop.statements.push_back(wait);
   b.statement({all(t)}, {moving(B)});
-  EXPECT_TRUE(b.judge({0, 1}, {0, 1}).legal());
+  EXPECT_TRUE(b.check({0, 1}, {0, 1}).legal());
   EXPECT_EQ(b.values({0, 1}, {0, 1}), Effect::Same);
-  EXPECT_EQ(b.judge({0, 0}, {1, 0}).codes, Codes{1201});
+  EXPECT_EQ(b.check({0, 0}, {1, 0}).codes, Codes{1201});
   EXPECT_EQ(b.values({0, 0}, {1, 0}), Effect::Harmful);
-  EXPECT_EQ(b.judge({1, 0}, {0, 1}).codes, Codes{1201});
+  EXPECT_EQ(b.check({1, 0}, {0, 1}).codes, Codes{1201});
   // What stands before the wait in the body follows it from the second iteration on.
   std::swap(b.loop.statements[0], b.loop.statements[1]);
-  EXPECT_TRUE(b.judge({0, 0}, {0, 1}).legal());
-  EXPECT_EQ(b.judge({0, 1}, {0, 1}).codes, Codes{1201});
+  EXPECT_TRUE(b.check({0, 0}, {0, 1}).legal());
+  EXPECT_EQ(b.check({0, 1}, {0, 1}).codes, Codes{1201});
   // Under a condition, nothing says that it is ever ended.
   b.loop.conditions = 1;
   b.loop.statements[1].guard = {{0, false}};
-  EXPECT_EQ(judgeForm(b.loop), Codes{1222});
+  EXPECT_EQ(checkForm(b.loop), Codes{1222});
 }
 
 } // namespace

@@ -72,7 +72,7 @@ void isRefused(Program program, unsigned code) {
     ASSERT_FALSE(result.diagnostics.empty());
     for (const Diagnostic &one : result.diagnostics) {
       EXPECT_EQ(one.code, code) << to_text(result.diagnostics);
-      EXPECT_NE(one.place.line, 0u) << to_text(result.diagnostics);
+      EXPECT_NE(one.location.line, 0u) << to_text(result.diagnostics);
     }
   }
 }

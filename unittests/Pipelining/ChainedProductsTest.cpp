@@ -8,7 +8,7 @@
 // Asynchronous products into one accumulator take effect in the order of issue
 // however late they complete, and a copy between two views of one tile reads
 // all before it writes any, also when it runs later. Outside of pipelined loops,
-// so that no wait of a pipeline hides a mistake.
+// so that no wait of a pipeline hides an error.
 //
 //===----------------------------------------------------------------------===//
 #include <penstock/penstock.h>

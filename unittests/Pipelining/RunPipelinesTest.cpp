@@ -306,9 +306,9 @@ TEST(RunPipelines, AWrongScheduleIsRefusedWithBothLines) {
   ASSERT_FALSE(result);
   ASSERT_EQ(result.diagnostics.size(), 1u);
   EXPECT_EQ(result.diagnostics[0].code, 1201u);
-  EXPECT_NE(result.diagnostics[0].place.line, 0u);
+  EXPECT_NE(result.diagnostics[0].location.line, 0u);
   ASSERT_FALSE(result.diagnostics[0].notes.empty());
-  EXPECT_NE(result.diagnostics[0].notes[0].place.line, result.diagnostics[0].place.line);
+  EXPECT_NE(result.diagnostics[0].notes[0].location.line, result.diagnostics[0].location.line);
 }
 
 } // namespace

@@ -82,16 +82,16 @@ TEST(CheckArguments, NumberAndKind) {
 
 TEST(CheckArguments, WhereItIsReported) {
   KernelInfo info = infoOf({tensorInfo("A", 1, false)});
-  info.place = {"kernel.cpp", 3, 0};
+  info.location = {"kernel.cpp", 3, 0};
   std::vector<Argument> wrong = {tensor(64, {-1})};
   auto atLaunch = checkArguments(info, wrong, {"main.cpp", 9, 0});
   ASSERT_EQ(atLaunch.size(), 1u);
-  EXPECT_EQ(atLaunch[0].place, (SourcePlace{"main.cpp", 9, 0}));
+  EXPECT_EQ(atLaunch[0].location, (SourceLocation{"main.cpp", 9, 0}));
   ASSERT_EQ(atLaunch[0].notes.size(), 1u);
-  EXPECT_EQ(atLaunch[0].notes[0].place, info.place);
+  EXPECT_EQ(atLaunch[0].notes[0].location, info.location);
   auto unknown = checkArguments(info, wrong);
   ASSERT_EQ(unknown.size(), 1u);
-  EXPECT_EQ(unknown[0].place, info.place);
+  EXPECT_EQ(unknown[0].location, info.location);
   EXPECT_TRUE(unknown[0].notes.empty());
 }
 

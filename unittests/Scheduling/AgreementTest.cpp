@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "ConcreteJudge.h"
 #include "Instances.h"
 #include "RandomLoops.h"
+#include "ReferenceChecker.h"
 #include "Scheduling/Infer.h"
 
 #include <chrono>
@@ -34,10 +34,10 @@ Answer ask(const Instance &i, RuleSet rules = {}) {
   return answer;
 }
 
-Answer judge(const Instance &i) {
-  ConcreteJudge judge(i.problem, *i.schedule);
-  judge.run();
-  return {judge.codes, judge.versions};
+Answer check(const Instance &i) {
+  ReferenceChecker check(i.problem, *i.schedule);
+  check.run();
+  return {check.codes, check.versions};
 }
 
 std::string show(const Answer &a) {
@@ -60,7 +60,7 @@ TEST(Agreement, WithConcreteIterations) {
       ++malformed;
       continue;
     }
-    Answer mine = ask(i), expected = judge(i);
+    Answer mine = ask(i), expected = check(i);
     ASSERT_EQ(mine.codes, expected.codes)
         << "trial " << trial << "\n"
         << printInstance(i) << "library: " << show(mine) << "\nconcrete: " << show(expected);
@@ -104,10 +104,10 @@ TEST(Agreement, EveryWeakenedRuleIsNoticed) {
       Instance i = random.instance();
       if (!check(i.problem).empty())
         continue;
-      // The judge is slow; ask it only where the weakened rule matters.
+      // The reference is slow; ask it only where the weakened rule matters.
       Answer weak = ask(i, RuleSet::without(rule.rule));
       if (weak != ask(i))
-        found = weak != judge(i);
+        found = weak != check(i);
     }
     EXPECT_TRUE(found) << rule.name << ": " << rule.weakened;
   }

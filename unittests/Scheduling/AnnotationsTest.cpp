@@ -79,7 +79,7 @@ TEST(Annotations, OlderFormIgnoresScalars) {
   EXPECT_EQ(loop.schedule->order, (Numbers{2, 0}));
   EXPECT_THAT(codes(loop), ElementsAre(ScalarEntryIgnored));
   EXPECT_EQ(loop.diagnostics[0].severity, Severity::Warning);
-  EXPECT_EQ(loop.diagnostics[0].place.line, 4u);
+  EXPECT_EQ(loop.diagnostics[0].location.line, 4u);
   // Used from one stage only: no warning. Its entry may even repeat an order.
   scalars[0].users = {1};
   a.order = Numbers{2, 2, 0};
@@ -158,8 +158,8 @@ TEST(Annotations, IllegalSchedulesComeWithTheirReasons) {
   PipelinedLoop loop = resolve(copyAndStore(), a);
   EXPECT_FALSE(loop.schedule);
   ASSERT_THAT(codes(loop), ElementsAre(ReadBeforeWrite));
-  EXPECT_EQ(loop.diagnostics[0].place.line, 6u);
-  EXPECT_EQ(loop.diagnostics[0].notes.at(0).place.line, 5u);
+  EXPECT_EQ(loop.diagnostics[0].location.line, 6u);
+  EXPECT_EQ(loop.diagnostics[0].notes.at(0).location.line, 5u);
 }
 
 } // namespace

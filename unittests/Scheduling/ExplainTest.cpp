@@ -39,7 +39,7 @@ TEST(Explain, BoundByTheSlotUntilTheEngineIsFull) {
   EXPECT_EQ(three.circleIterations, 3);
   EXPECT_EQ(three.busiestEngine, "cuda");
   EXPECT_EQ(three.busiestCycles, 40);
-  EXPECT_THAT(three.boundBy, HasSubstr("circle of dependences over 3"));
+  EXPECT_THAT(three.boundBy, HasSubstr("dependence cycle over 3"));
   ASSERT_FALSE(three.deeper.empty());
   EXPECT_TRUE(three.deeper[0].fits);
 
@@ -90,7 +90,7 @@ TEST(Explain, Text) {
             "  buffer S: 3 versions x 1000 bytes of shared memory; `use` of k must "
             "end before `load` of k+3 reuses the slot\n"
             "  shared memory: 3000 bytes of 3500 bytes\n"
-            "  bound by a circle of dependences over 3 iterations: 46.7 cycles per "
+            "  bound by a dependence cycle over 3 iterations: 46.7 cycles per "
             "iteration (load -> load done -> use)\n"
             "  one more version of S does not fit: 500 bytes of shared memory are "
             "missing\n"

@@ -103,8 +103,8 @@ TEST(Infer, CarriedTileIsRefusedWithBothLines) {
   const Diagnostic &d = plan.diagnostics[0];
   EXPECT_EQ(d.code, NothingToPipeline);
   ASSERT_EQ(d.notes.size(), 2u);
-  EXPECT_EQ(d.notes[0].place.line, 8u);
-  EXPECT_EQ(d.notes[1].place.line, 7u);
+  EXPECT_EQ(d.notes[0].location.line, 8u);
+  EXPECT_EQ(d.notes[1].location.line, 7u);
 }
 
 TEST(Infer, RecurrenceThroughGlobalMemoryGetsTheDeepestLegalPlan) {
@@ -137,8 +137,8 @@ TEST(Infer, RecurrenceThroughGlobalMemoryGetsTheDeepestLegalPlan) {
       EXPECT_EQ(plan.diagnostics[0].code, PlanShallower);
       EXPECT_EQ(plan.diagnostics[0].severity, Severity::Warning);
       ASSERT_EQ(plan.diagnostics[0].notes.size(), 2u);
-      EXPECT_EQ(plan.diagnostics[0].notes[0].place.line, 3u);
-      EXPECT_EQ(plan.diagnostics[0].notes[1].place.line, 6u);
+      EXPECT_EQ(plan.diagnostics[0].notes[0].location.line, 3u);
+      EXPECT_EQ(plan.diagnostics[0].notes[1].location.line, 6u);
     } else {
       EXPECT_TRUE(plan.diagnostics.empty()) << render(plan.diagnostics);
     }
@@ -165,19 +165,19 @@ TEST(Infer, FallbackIsDeepest) {
     }
 }
 
-/// One copy in a random body: no lead and no place for it is legal that would
+/// One copy in a random body: no lead and no position for it is legal that would
 /// make the pipeline deeper than the plan.
 TEST(Infer, FallbackEqualsExhaustiveSearch) {
   std::mt19937 rng(12);
   auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng); };
   int shallower = 0, refused = 0;
   for (int trial = 0; trial < 2000; ++trial) {
-    int consumers = pick(1, 4), place = pick(0, consumers);
+    int consumers = pick(1, 4), copyAt = pick(0, consumers);
     std::string text = "loop l {\n  buffer G global\n  buffer S shared\n"
                        "  buffer T shared\n";
     for (int s = 0; s <= consumers; ++s) {
       text += "  statement s" + std::to_string(s);
-      if (s == place) {
+      if (s == copyAt) {
         text += " copy reads G[k] writes S\n";
         continue;
       }
@@ -200,12 +200,12 @@ TEST(Infer, FallbackEqualsExhaustiveSearch) {
         Schedule s = identitySchedule(p);
         int64_t next = 0;
         for (int c = 0; c <= consumers; ++c) {
-          s.stage[c] = c == place ? 0 : lead;
-          if (c != place)
+          s.stage[c] = c == copyAt ? 0 : lead;
+          if (c != copyAt)
             s.order[c] = next + (next >= position);
-          next += c != place;
+          next += c != copyAt;
         }
-        s.order[place] = position;
+        s.order[copyAt] = position;
         if (verify(p, s).legal())
           deepest = lead;
       }
@@ -218,7 +218,7 @@ TEST(Infer, FallbackEqualsExhaustiveSearch) {
     ASSERT_TRUE(plan.schedule) << text << render(plan.diagnostics);
     // The rule may write a lead of S as S-1 stages with the copies in front.
     int64_t stages = plan.schedule->numStages();
-    bool front = plan.schedule->order[place] == 0;
+    bool front = plan.schedule->order[copyAt] == 0;
     EXPECT_EQ(stages - 1 + (front && deepest > 1), deepest) << text;
     shallower += deepest < asked;
   }

@@ -118,7 +118,7 @@ TEST(Parity, DisciplineImpliesIt) {
   Role spy;
   spy.name = "spy";
   e.kind = Kind::Wait;
-  e.place = {"kernel.cpp", 7, 3};
+  e.location = {"kernel.cpp", 7, 3};
   spy.events = {e};
   s.roles.push_back(spy);
   ASSERT_TRUE(checkRoles(s).live);
@@ -126,7 +126,7 @@ TEST(Parity, DisciplineImpliesIt) {
   EXPECT_FALSE(verdict.exact);
   EXPECT_EQ(verdict.reason.code, PhaseNotExact);
   // At the wait, with the arrival that does not wait for it.
-  EXPECT_EQ(verdict.reason.place.line, 7u);
+  EXPECT_EQ(verdict.reason.location.line, 7u);
   ASSERT_EQ(verdict.reason.notes.size(), 1u);
   EXPECT_NE(verdict.reason.notes[0].message.find("load: commit"), std::string::npos)
       << verdict.reason.notes[0].message;

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Scheduling/Predict.h"
+#include "Draw/PredictedTimeline.h"
 #include "Kernels.h"
 #include "Scheduling/Infer.h"
 
@@ -80,7 +80,7 @@ TEST(Predict, TimelineIsSound) {
     Problem p = gemmProblem(hopper());
     Inferred plan = infer(p, stages);
     ASSERT_TRUE(plan.schedule);
-    draw::Timeline t = predictTimeline(p, *plan.schedule, 8);
+    draw::Timeline t = draw::predictTimeline(p, *plan.schedule, 8);
     expectSound(p, t);
     for (int64_t k = 0; k < 8; ++k) {
       ASSERT_TRUE(find(t, "gemm", k));
@@ -122,7 +122,7 @@ Attention solveAttention(bool ownRescale) {
   a.roles = assignRoles(a.problem, *a.solved.schedule);
   a.twoStages = std::min(predictedInterval(plain, *plan.schedule, oneRole(plain)),
                          predictedInterval(plain, *plan.schedule, a.roles));
-  a.timeline = predictTimeline(a.problem, a.schedule, 10, a.roles);
+  a.timeline = draw::predictTimeline(a.problem, a.schedule, 10, a.roles);
   std::cout << "two stages: " << a.twoStages.str() << ", solver: " << a.solved.schedule->interval
             << " (bounds " << a.solved.bounds.resource << ", " << a.solved.bounds.recurrence
             << "), " << a.schedule.numStages() << " stages, " << a.roles.names.size() << " roles, "

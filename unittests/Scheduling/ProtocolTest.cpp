@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The event graph decides for all numbers of iterations, following decides for
-// one. On random rings both must say the same. Kernels with mistakes, line by
+// one. On random rings both must say the same. Kernels with errors, line by
 // line, are in unittests/Explicit.
 //
 //===----------------------------------------------------------------------===//
@@ -106,7 +106,7 @@ TEST(Protocol, AgreesWithTheEventGraphOnRandomRings) {
   shape.maxRoles = 4;
   shape.maxRings = 4;
   shape.mayNest = false;
-  int live = 0, dead = 0, recognised = 0;
+  int live = 0, dead = 0, recognized = 0;
   for (int i = 0; i < 3000; ++i) {
     RoleSystem system = random.system(shape);
     bool plain = system.links.empty();
@@ -126,7 +126,7 @@ TEST(Protocol, AgreesWithTheEventGraphOnRandomRings) {
     bool stuck = false;
     for (int64_t n = 0; n <= most; ++n) {
       byIterations.push_back(protocolOf(system, n));
-      auto found = followProtocol(byIterations.back());
+      auto found = simulateProtocol(byIterations.back());
       stuck |= deadlocks(found);
       if (verdict.live)
         ASSERT_TRUE(found.empty()) << "system " << i << ", n = " << n << "\n"
@@ -136,13 +136,13 @@ TEST(Protocol, AgreesWithTheEventGraphOnRandomRings) {
     live += verdict.live;
     dead += !verdict.live;
     if (auto again = rolesOf(byIterations)) {
-      ++recognised;
+      ++recognized;
       EXPECT_EQ(checkRoles(*again).live, verdict.live) << "system " << i;
     }
   }
   EXPECT_GT(live, 300);
   EXPECT_GT(dead, 100);
-  EXPECT_GT(recognised, 300);
+  EXPECT_GT(recognized, 300);
 }
 
 /// A producer whose engine fills slots, and a consumer that reads them.
@@ -187,7 +187,7 @@ Protocol copyRing(int64_t slots, int64_t n) {
 }
 
 unsigned firstCode(const Protocol &p) {
-  auto found = followProtocol(p);
+  auto found = simulateProtocol(p);
   return found.empty() ? 0 : found.front().code;
 }
 
@@ -198,12 +198,12 @@ TEST(Protocol, RingOfCopies) {
 }
 
 TEST(Protocol, EveryStepOfTheRingIsNeeded) {
-  // Without the step at this place of each round, in one role.
-  auto without = [](unsigned role, size_t place) {
+  // Without the step at this position of each round, in one role.
+  auto without = [](unsigned role, size_t position) {
     Protocol p = copyRing(2, 6);
     auto &steps = p.roles[role].steps;
     for (size_t i = steps.size(); i-- > 0;)
-      if (i % 3 == place)
+      if (i % 3 == position)
         steps.erase(steps.begin() + std::ptrdiff_t(i));
     return firstCode(p);
   };
@@ -233,7 +233,7 @@ TEST(Protocol, EmptyRingIsReadBeforeItIsWritten) {
   read.source = 1;
   read.accesses.emplace_back();
   p.roles[1].steps.push_back(read);
-  EXPECT_EQ(firstCode(p), unsigned(ProtocolUninitialised));
+  EXPECT_EQ(firstCode(p), unsigned(ProtocolUninitialized));
 }
 
 /// Roles on barriers alone, each as a word for each step: a letter for what is done
@@ -279,7 +279,7 @@ TEST(Protocol, WaitThatCanReturnTooEarly) {
   EXPECT_EQ(firstCode(listsOf({1, 1}, {"ax 0y ax", "0x ay 1x"})), 0u);
 }
 
-// Two arrivals that can change places count in other phases, which matters if one of
+// Two arrivals that can change positions count in other phases, which matters if one of
 // them is waited for.
 TEST(Protocol, ArrivalThatCanComeTooEarly) {
   EXPECT_EQ(firstCode(listsOf({1}, {"ax 0x ax", "cx"})), unsigned(ProtocolDeadlock));
@@ -296,7 +296,7 @@ TEST(Protocol, WaitForTheOwnArrival) {
   EXPECT_EQ(firstCode(listsOf({2}, {"ax ox ax ox", "ax ax ox"})), unsigned(ProtocolDeadlock));
 }
 
-// Two arrivals that can change places, among so many roles and steps that not all
+// Two arrivals that can change positions, among so many roles and steps that not all
 // orders can be looked at: the lists are refused, and the finding says what is in doubt.
 TEST(Protocol, DoubtThatCannotBeResolved) {
   std::vector<int64_t> counts = {1};

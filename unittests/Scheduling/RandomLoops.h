@@ -50,7 +50,7 @@ public:
       for (int s = 0; s < count; ++s)
         p.statements.push_back(work(p, s));
     }
-    addSynchronisation(p);
+    addSynchronization(p);
     addBefore(p);
     for (size_t s = 0; s < p.statements.size(); ++s)
       p.statements[s].name = "s" + std::to_string(s);
@@ -151,7 +151,7 @@ private:
     }
   }
 
-  void addSynchronisation(Problem &p) {
+  void addSynchronization(Problem &p) {
     // Groups: a commit at the end of a queue, perhaps one in the middle.
     for (QueueId q = 0; q < p.queues.size(); ++q) {
       if (!chance(40))

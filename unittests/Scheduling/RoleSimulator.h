@@ -46,10 +46,10 @@ public:
   }
 
 private:
-  using Place = std::tuple<int64_t, size_t, int64_t>; // step, position, k
+  using Position = std::tuple<int64_t, size_t, int64_t>; // step, position, k
 
-  static std::vector<Place> places(const std::vector<RoleEvent> &events, int64_t trips) {
-    std::vector<Place> all;
+  static std::vector<Position> positions(const std::vector<RoleEvent> &events, int64_t trips) {
+    std::vector<Position> all;
     for (size_t i = 0; i < events.size(); ++i)
       for (int64_t k = 0; k < trips; ++k)
         all.emplace_back(k + events[i].stage, i, k);
@@ -67,7 +67,7 @@ private:
     int64_t outer = std::max(n, role.leastTrips) * role.factor + role.extra;
     Program out;
     if (role.inner.empty()) {
-      for (auto [step, i, k] : places(role.events, outer))
+      for (auto [step, i, k] : positions(role.events, outer))
         push(out, role.events, role.events[i], k);
       return out;
     }
@@ -82,7 +82,7 @@ private:
       for (size_t i = 0; i <= role.events.size(); ++i) {
         if (i == std::min(role.innerAt, role.events.size()) && step >= 0 && step < outer) {
           int64_t count = std::max(step < n ? counts[step] : extra, role.innerLeastTrips);
-          for (auto [s, j, q] : places(role.inner, count)) {
+          for (auto [s, j, q] : positions(role.inner, count)) {
             const RoleEvent &e = role.inner[j];
             out.push_back(
                 {e.kind, e.ring,

@@ -73,7 +73,7 @@ TEST(Text, RoundTrip) {
 TEST(Text, PrintingKeepsTheVerdict) {
   ParsedInstances parsed = parseInstances(everything, "all");
   Instance again = parseInstances(printInstance(parsed.instances.at(0))).instances.at(0);
-  EXPECT_EQ(summarise(again).line, summarise(parsed.instances[0]).line);
+  EXPECT_EQ(summarize(again).line, summarize(parsed.instances[0]).line);
 }
 
 struct Bad {
@@ -131,7 +131,7 @@ TEST(Text, LargeInstancesAreBounded) {
             "*k:1]\n";
   ParsedInstances parsed = parseInstances(many + "}\n");
   ASSERT_FALSE(parsed.error);
-  EXPECT_EQ(summarise(parsed.instances[0]).line, "x: malformed PS1252");
+  EXPECT_EQ(summarize(parsed.instances[0]).line, "x: malformed PS1252");
   std::string pieces = "loop x {\n  buffer A shared\n";
   for (int s = 0; s < 200; ++s) {
     std::string at = std::to_string(s) + ":9";
@@ -141,7 +141,7 @@ TEST(Text, LargeInstancesAreBounded) {
   pieces += "  statement r compute reads A[0:200,0:200,0:200,0:200]\n}\n";
   parsed = parseInstances(pieces);
   ASSERT_FALSE(parsed.error);
-  EXPECT_EQ(summarise(parsed.instances[0]).line, "x: legal versions A=1");
+  EXPECT_EQ(summarize(parsed.instances[0]).line, "x: legal versions A=1");
   parsed = parseInstances(R"(loop x {
   buffer A shared fixed
   statement a compute writes A
@@ -152,15 +152,15 @@ TEST(Text, LargeInstancesAreBounded) {
   ASSERT_FALSE(parsed.error);
   // b of k comes after a of k+1; and the fence between a of k and a of k+1 has
   // moved far behind both.
-  EXPECT_EQ(summarise(parsed.instances[0]).line, "x: illegal PS1203 PS1210 versions A=1");
+  EXPECT_EQ(summarize(parsed.instances[0]).line, "x: illegal PS1203 PS1210 versions A=1");
 }
 
 /// Damaged text is read or refused, never crashes, and whatever is read can be
-/// judged.
+/// checked.
 TEST(Text, DamagedTextDoesNotCrash) {
   std::mt19937 rng(3);
   std::string original = everything;
-  int read = 0, judged = 0;
+  int read = 0, checked = 0;
   for (int trial = 0; trial < 20000; ++trial) {
     std::string text = original;
     for (int edits = 1 + rng() % 4; edits > 0; --edits) {
@@ -186,10 +186,10 @@ TEST(Text, DamagedTextDoesNotCrash) {
                 text.find("loop") == std::string::npos);
     read += !parsed.instances.empty();
     for (const Instance &i : parsed.instances)
-      judged += summarise(i).line.find("legal") != std::string::npos;
+      checked += summarize(i).line.find("legal") != std::string::npos;
   }
   EXPECT_GT(read, 500);
-  EXPECT_GT(judged, 100);
+  EXPECT_GT(checked, 100);
 }
 
 /// The examples of the documentation say what the tool prints for them.
@@ -211,7 +211,7 @@ void runExamples(const std::string &file, int least) {
     ASSERT_FALSE(parsed.error) << render(*parsed.error);
     std::string printed;
     for (const Instance &i : parsed.instances)
-      printed += summarise(i).line + "\n";
+      printed += summarize(i).line + "\n";
     EXPECT_EQ(printed, expected) << text;
     ++examples;
     at = end;

@@ -251,7 +251,7 @@ TEST(Values, WeakenedRulesComputeSomethingElse) {
       if (!check(i.problem).empty())
         continue;
       Verdict weak = verify(i.problem, *i.schedule, RuleSet::without(rule));
-      // Only what the full checker judges differently can differ.
+      // Only what the full checker decides differently can differ.
       if (!weak.legal())
         continue;
       Verdict full = verify(i.problem, *i.schedule);

@@ -478,9 +478,9 @@ TEST(Report, EveryHazardHasACure) {
     Diagnostic d = toDiagnostics(i.problem, *i.schedule, verdict).at(0);
     EXPECT_THAT(d.message, testing::HasSubstr("`copy`"));
     EXPECT_THAT(d.message, testing::HasSubstr("`gemm`"));
-    EXPECT_EQ(d.place.line, 33u);
+    EXPECT_EQ(d.location.line, 33u);
     ASSERT_EQ(d.notes.size(), 1u);
-    EXPECT_EQ(d.notes[0].place.line, 31u);
+    EXPECT_EQ(d.notes[0].location.line, 31u);
     ASSERT_FALSE(d.helps.empty());
     // The cure cures: follow "give `gemm` stage N or later".
     auto at = d.helps[0].find("stage ");

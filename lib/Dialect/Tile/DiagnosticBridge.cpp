@@ -113,7 +113,7 @@ Diagnostic tile::convert(const mlir::Diagnostic &from, DiagnosticCode fallback) 
   to.severity = from.getSeverity() == mlir::DiagnosticSeverity::Error     ? Severity::Error
                 : from.getSeverity() == mlir::DiagnosticSeverity::Warning ? Severity::Warning
                                                                           : Severity::Note;
-  to.place = placeOf(from.getLocation());
+  to.location = sourceLocationOf(from.getLocation());
   auto coded = dataOf(from, codeKind);
   to.code = coded.empty() ? fallback : static_cast<unsigned>(numberOf(coded[0][0]));
   to.message = textFrom(from, coded.empty() ? 0 : numberOf(coded[0][1]));
@@ -125,20 +125,20 @@ Diagnostic tile::convert(const mlir::Diagnostic &from, DiagnosticCode fallback) 
     else if (auto label = dataOf(note, labelKind); !label.empty())
       (to.notes.empty() ? to.label : to.notes.back().label) = textFrom(note, numberOf(label[0][0]));
     else
-      to.notes.push_back({placeOf(note.getLocation()), note.str(), ""});
+      to.notes.push_back({sourceLocationOf(note.getLocation()), note.str(), ""});
   }
   return to;
 }
 
 void tile::emit(mlir::Location loc, const Diagnostic &from) {
   mlir::MLIRContext *context = loc.getContext();
-  auto locationOf = [&](const SourcePlace &place) -> mlir::Location {
-    if (!place.known())
+  auto locationOf = [&](const SourceLocation &location) -> mlir::Location {
+    if (!location.known())
       return mlir::UnknownLoc::get(context);
-    return mlir::FileLineColLoc::get(context, place.file, place.line, place.column);
+    return mlir::FileLineColLoc::get(context, location.file, location.line, location.column);
   };
-  if (from.place.known())
-    loc = locationOf(from.place);
+  if (from.location.known())
+    loc = locationOf(from.location);
   auto code = static_cast<DiagnosticCode>(from.code);
   auto diagnostic = from.severity == Severity::Error ? emitCoded(loc, code) : warnCoded(loc, code);
   diagnostic << from.message;
@@ -146,14 +146,14 @@ void tile::emit(mlir::Location loc, const Diagnostic &from) {
   for (const auto &[key, value] : from.facts)
     addData(*diagnostic.getUnderlyingDiagnostic(), factKind,
             {b.getStringAttr(key), b.getStringAttr(value)});
-  auto label = [&](const SourcePlace &place, const std::string &text) {
+  auto label = [&](const SourceLocation &location, const std::string &text) {
     if (!text.empty())
-      attach(diagnostic, locationOf(place), labelKind, "label: ") << text;
+      attach(diagnostic, locationOf(location), labelKind, "label: ") << text;
   };
-  label(from.place, from.label);
+  label(from.location, from.label);
   for (const DiagnosticNote &note : from.notes) {
-    diagnostic.attachNote(locationOf(note.place)) << note.message;
-    label(note.place, note.label);
+    diagnostic.attachNote(locationOf(note.location)) << note.message;
+    label(note.location, note.label);
   }
   for (const std::string &help : from.helps)
     attachHelp(diagnostic) << help;

@@ -31,7 +31,7 @@ mlir::InFlightDiagnostic withCode(mlir::InFlightDiagnostic diagnostic, Diagnosti
 /// Attaches the cure; the sentence is to be appended.
 mlir::Diagnostic &attachHelp(mlir::InFlightDiagnostic &diagnostic);
 
-/// Emits what a library without MLIR found, at \p loc if it names no place.
+/// Emits what a library without MLIR found, at \p loc if it has no location.
 void emit(mlir::Location loc, const Diagnostic &diagnostic);
 
 /// \p fallback is the code of messages that carry none, e.g. upstream's.

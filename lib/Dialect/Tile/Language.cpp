@@ -169,8 +169,7 @@ LogicalResult verifyWaits(func::FuncOp kernel) {
   kernel.walk([&](WaitOp wait) {
     auto loop = wait->getParentOfType<scf::ForOp>();
     if (wait.getLag() > 0 && !loop) {
-      auto diagnostic = emitCoded(wait, WaitUnknown)
-                        << "`wait` has a lag but stands outside of loops";
+      auto diagnostic = emitCoded(wait, WaitUnknown) << "`wait` has a lag but is not in a loop";
       tile::attachHelp(diagnostic) << "a lag counts iterations of the loop around the wait; leave "
                                       "it out to wait for everything of that name";
       result = failure();
@@ -452,7 +451,7 @@ private:
     if (!defined.empty())
       aliases[defined].size += used.size;
     if ((expanded += used.size) > maxExpansion)
-      return fail("aliases stand for more than 2^22 others");
+      return fail("aliases expand to more than 2^22 others");
     return reach(brackets.size() + used.depth);
   }
 

@@ -1,4 +1,4 @@
-//===- Locations.cpp - From MLIR's locations to source places -------------===//
+//===- Locations.cpp - From MLIR's locations to source locations -------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace penstock;
 
-SourcePlace tile::placeOf(Location loc) {
+SourceLocation tile::sourceLocationOf(Location loc) {
   // Locations nest without bound when helpers call helpers, so the walk keeps
   // its own stack. What is tried first lies on top.
   SmallVector<LocationAttr> work = {LocationAttr(loc)};

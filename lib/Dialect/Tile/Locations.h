@@ -1,4 +1,4 @@
-//===- Locations.h - From MLIR's locations to source places -----*- C++ -*-===//
+//===- Locations.h - From MLIR's locations to source locations -----*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,10 @@
 
 namespace penstock::tile {
 
-/// The place that a message about \p loc shows first; unknown if the location
+/// The location that a message about \p loc shows first; unknown if the location
 /// names no file. Of a call site it is the outermost caller, because that line
 /// is the user's own; of a fused location the first that is known.
-SourcePlace placeOf(mlir::Location loc);
+SourceLocation sourceLocationOf(mlir::Location loc);
 
 } // namespace penstock::tile
 

@@ -226,7 +226,7 @@ LogicalResult CopyOp::verify() {
   if (readsTensor() && writesTensor())
     return fail(emitCoded(*this, SpaceMismatch)
                     << "`copy` goes from " << describe(source) << " to " << describe(target)
-                    << ": both are places in a tensor",
+                    << ": both are slices of tensors",
                 "copy into a tile first, then from the tile");
   if (!readsTensor() && failed(verifyTile(*this, source, "source")))
     return failure();
@@ -256,7 +256,7 @@ LogicalResult CopyOp::verify() {
       return fail(emitCoded(*this, ShapeMismatch)
                       << describe(tile) << " has a higher rank than " << describe(tensor),
                   "copy into a tile of the tensor's rank, and use it with "
-                  "rows(..) or cols(..)");
+                  "broadcast_rows(..) or broadcast_cols(..)");
     if (auto dims = getDims()) {
       if (static_cast<int64_t>(dims->size()) != typeOf(tile).getRank())
         return fail(emitCoded(*this, ShapeMismatch)
@@ -433,21 +433,22 @@ LogicalResult MapOp::verify() {
         (runs[0] == 0 || runs[0] == 1)) {
       std::string name = nameOf(input);
       bool rows = runs[0] == 0;
-      return fail(emitCoded(*this, BroadcastForm)
-                      << describe(input) << " has one value for each of " << inputShape[0]
-                      << (rows ? " rows" : " columns") << ", but " << describe(getTarget())
-                      << " has " << shape[runs[0]],
-                  shape[1 - runs[0]] == inputShape[0]
-                      ? std::string("did you mean `") + (rows ? "cols(" : "rows(") +
-                            (name.empty() ? ".." : name) + ")`?"
-                      : std::string("rows(..) takes one value for each row, cols(..) "
-                                    "one for each column"));
+      return fail(
+          emitCoded(*this, BroadcastForm)
+              << describe(input) << " has one value for each of " << inputShape[0]
+              << (rows ? " rows" : " columns") << ", but " << describe(getTarget()) << " has "
+              << shape[runs[0]],
+          shape[1 - runs[0]] == inputShape[0]
+              ? std::string("did you mean `") + (rows ? "broadcast_cols(" : "broadcast_rows(") +
+                    (name.empty() ? ".." : name) + ")`?"
+              : std::string("broadcast_rows(..) takes one value for each row, broadcast_cols(..) "
+                            "one for each column"));
     }
     if (!fits)
       return fail(emitCoded(*this, BroadcastForm)
                       << describe(input) << " does not broadcast to " << describe(getTarget()),
                   "an operand has the target's shape, or is broadcast with "
-                  "rows(..) or cols(..)");
+                  "broadcast_rows(..) or broadcast_cols(..)");
   }
   for (auto [i, input] : llvm::enumerate(getInputs())) {
     // Reading another element of the target than the one being written would
@@ -510,7 +511,7 @@ LogicalResult MapOp::verifyRegions() {
 LogicalResult ElementIndexOp::verify() {
   auto map = (*this)->getParentOfType<MapOp>();
   if (!map)
-    return fail(emitCoded(*this, OpForm) << "`element_index` stands in the body of a `map`");
+    return fail(emitCoded(*this, OpForm) << "`element_index` must be in the body of a `map`");
   int64_t rank = typeOf(map.getTarget()).getRank(), dim = getDim();
   if (dim < 0 || dim >= rank)
     return fail(emitCoded(*this, BroadcastForm) << "an element of " << describe(map.getTarget())
@@ -573,7 +574,7 @@ LogicalResult ParallelOp::verify() {
         !isa<TileDialect>(op->getDialect()) || (isMemoryEffectFree(op) && op->getNumRegions() == 0))
       return WalkResult::advance();
     (void)fail(emitCoded(op, ParallelRace)
-                   << "`" << spelled(op) << "` stands in a parallel body, which works on single "
+                   << "`" << spelled(op) << "` is in a parallel body, which works on single "
                    << "elements",
                "use load, store, atomic and scalars here; move operations on "
                "tiles out of it");
@@ -593,7 +594,7 @@ void BindOp::inferResultRanges(ArrayRef<ConstantIntRanges> ranges, SetIntRangeFn
 LogicalResult StatementOp::verify() {
   if (getLabel().empty())
     return fail(emitCoded(*this, OpForm) << "a statement needs a name",
-                "the name stands for it in schedules and messages, as in "
+                "the name identifies it in schedules and messages, as in "
                 "b.statement(\"softmax\", ..)");
   return success();
 }

@@ -35,8 +35,8 @@ struct CheckBarriersPass : penstock::impl::CheckBarriersBase<CheckBarriersPass> 
       tile::emit(kernel.getLoc(), found->findings[i]);
     if (!found->findings.empty())
       return signalPassFailure();
-    if (found->lost)
-      tile::emit(found->lost->getLoc(), notFollowed(*found));
+    if (found->unsupportedAt)
+      tile::emit(found->unsupportedAt->getLoc(), unsupportedWarning(*found));
     else if (report)
       mlir::emitRemark(kernel.getLoc()) << describe(*found);
   }

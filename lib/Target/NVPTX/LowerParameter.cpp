@@ -79,7 +79,7 @@ LogicalResult Lowering::readLaunch() {
     if (auto require = dyn_cast<tile::AssertOp>(op)) {
       Diagnostic broken;
       broken.code = FaultAssert;
-      broken.place = tile::placeOf(op.getLoc());
+      broken.location = tile::sourceLocationOf(op.getLoc());
       broken.message = "assertion failed: " + require.getMessage().str();
       program.requirements.push_back({stepOf(require.getCondition()), std::move(broken)});
       continue;

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Analysis/NeverNegative.h"
+#include "Analysis/NonNegative.h"
 #include "Analysis/PipelineLoop.h"
 #include "Analysis/TileMemory.h"
 #include "Dialect/NV/NVDialect.h"
@@ -423,7 +423,7 @@ private:
                          DenseI64ArrayAttr(), StringAttr());
   }
 
-  bool isStoredByEngine() { return llvm::all_of(parts.store.getTargetOffsets(), isNeverNegative); }
+  bool isStoredByEngine() { return llvm::all_of(parts.store.getTargetOffsets(), isNonNegative); }
 
   /// By TMA, to the place of the kernel's own copy, \p n columns further.
   void storeTile(Value tile, int64_t n, bool read) {

@@ -154,7 +154,7 @@ void Lowering::nameStorage(Operation *alloc, StorageName::Kind kind, int64_t fir
                            int64_t slot) {
   std::string name = tile::nameOf(alloc->getResult(0));
   if (name.empty())
-    name = "tile of line " + std::to_string(tile::placeOf(alloc->getLoc()).line);
+    name = "tile of line " + std::to_string(tile::sourceLocationOf(alloc->getLoc()).line);
   result.names.push_back({kind, name, uint32_t(first), uint32_t(size), uint32_t(slot)});
 }
 
@@ -171,7 +171,7 @@ void Lowering::nameBarriers(nv::BarrierAllocOp op) {
     return;
   }
   if (label.empty())
-    label = "barriers of line " + std::to_string(tile::placeOf(op.getLoc()).line);
+    label = "barriers of line " + std::to_string(tile::sourceLocationOf(op.getLoc()).line);
   result.names.push_back({StorageName::Shared, label, uint32_t(first), uint32_t(count * 8), 8});
 }
 
@@ -431,7 +431,7 @@ static unsigned mapType(Type element) {
 }
 
 void Lowering::needRows(Value tensor, unsigned bytes) {
-  RowRule rule{cast<BlockArgument>(tensor).getArgNumber() - 1, bytes};
+  RowAlignment rule{cast<BlockArgument>(tensor).getArgNumber() - 1, bytes};
   if (!llvm::is_contained(result.rowAligned, rule))
     result.rowAligned.push_back(rule);
 }

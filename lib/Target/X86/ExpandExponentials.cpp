@@ -1,4 +1,4 @@
-//===- ExpandExponentials.cpp - exp and exp2 that vectorise ---------------===//
+//===- ExpandExponentials.cpp - exp and exp2 that vectorize ---------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ExpandExponentials.h - exp and exp2 that vectorise -------*- C++ -*-===//
+//===- ExpandExponentials.h - exp and exp2 that vectorize -------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ namespace penstock {
 
 /// math.exp and math.exp2 of f32 as arithmetic, within 2 units in the last
 /// place, subnormal results, infinities and NaN included. A call to libm would
-/// keep the loop around it from being vectorised, and attention spends its time
+/// keep the loop around it from being vectorized, and attention spends its time
 /// there.
 void populateExponentialPatterns(mlir::RewritePatternSet &patterns);
 

@@ -54,7 +54,7 @@ func.func @parallel() attributes {tile.kernel} {
   %z = arith.constant 0.0 : f32
   tile.parallel [8] {
   ^bb0(%i: index):
-    // expected-error @+2 {{PS1117: `fill` stands in a parallel body}}
+    // expected-error @+2 {{PS1117: `fill` is in a parallel body}}
     // expected-note @+1 {{help: use load, store, atomic and scalars here}}
     tile.fill %a, %z : memref<8xf32, #tile.space<local>>, f32
   }

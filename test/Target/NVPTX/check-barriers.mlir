@@ -88,7 +88,7 @@ func.func @never() attributes {tile.kernel, nv.threads = 32 : i64} {
   %done = nv.mbarrier.alloc "done" [1] : !nv.barriers<1>
   // expected-error @+3 {{PS1611: this wait never ends: `done` has 0 of 1 arrivals}}
   // expected-note @+2 {{label: by warp 0, for the phase of parity 0}}
-  // expected-note @+1 {{help: each phase needs 1 arrival; whoever waits for the first ones starts with phase 0}}
+  // expected-note @+1 {{help: each phase needs 1 arrival; a consumer starts with phase 0}}
   nv.mbarrier.wait %done[%c0], %phase : !nv.barriers<1>
   return
 }

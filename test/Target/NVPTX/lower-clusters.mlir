@@ -6,7 +6,7 @@
 #g = #tile.space<global>
 
 // CHECK-LABEL: func.func @k(%{{.*}}: !llvm.ptr)
-// Barriers are initialised in all blocks before one arrives in another.
+// Barriers are initialized in all blocks before one arrives in another.
 // CHECK: mbarrier.init
 // CHECK: barrier.cluster.arrive.release.aligned
 // CHECK-NEXT: barrier.cluster.wait.acquire.aligned

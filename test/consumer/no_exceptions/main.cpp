@@ -15,7 +15,7 @@ int main() {
     if (value != 6.0f)
       return 3;
   auto wrong = penstock::try_compile(Scale{.block = 0}, penstock::Target::native());
-  // The first mistake is ceil_div(.., 0).
+  // The first error is ceil_div(.., 0).
   if (wrong || wrong.diagnostics.empty() || wrong.diagnostics[0].code != 1111)
     return 4;
   std::puts("consumer ok");

@@ -46,7 +46,7 @@ struct SmallFloat {
     uint32_t signBit = std::signbit(x) ? 1u << (bits() - 1) : 0;
     double magnitude = std::fabs(x);
     // Codes without their sign grow with their values: halve until two
-    // neighbours enclose the magnitude.
+    // neighbors enclose the magnitude.
     uint32_t low = 0, high = (1u << (bits() - 1)) - 1;
     while (!std::isfinite(value(high)))
       --high;

@@ -76,7 +76,7 @@ struct OperandLayout {
   }
   /// The first byte of piece \p piece of line \p line, lines being rows
   /// (K-major) or values of k (MN-major).
-  unsigned place(unsigned line, unsigned piece) const {
+  unsigned offset(unsigned line, unsigned piece) const {
     unsigned at;
     if (!mnMajor)
       at = swizzle ? line % 8 * span() + line / 8 * stride() + piece * 16 + skip
@@ -127,8 +127,8 @@ struct Operand {
           value = std::abs(value);
         values[row * depth + k] = value;
         unsigned line = layout.mnMajor ? k : row, along = layout.mnMajor ? row : k;
-        unsigned at =
-            8 * layout.place(line, along / number.perPiece) + along % number.perPiece * number.bits;
+        unsigned at = 8 * layout.offset(line, along / number.perPiece) +
+                      along % number.perPiece * number.bits;
         uint32_t code = number.encode(value);
         for (unsigned bit = 0; bit < number.bits; ++bit, ++at) {
           EXPECT_LT(at / 8, bytes);

@@ -19,7 +19,7 @@ __global__ void saxpy(float a, const float *x, float *y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   tile[threadIdx.x] = i < n ? x[i] : 0;
   __syncthreads();
-  // Neighbours in the block change places.
+  // Neighbors in the block change places.
   if (i < n)
     y[i] = a * tile[threadIdx.x ^ 1] + y[i] + offset;
   if (i == 0)

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Exchanges through shared and global memory, each with another way to
-// synchronise: barriers of all kinds, warp synchronisation, mbarriers by token
+// synchronize: barriers of all kinds, warp synchronization, mbarriers by token
 // and by parity, atomics with fences, cp.async groups.
 //
 //===----------------------------------------------------------------------===//
@@ -186,7 +186,7 @@ void mbarriers(std::vector<Kernel> &kernels) {
                             fewer,
                             {race, EmuMbarrierMisuse},
                             {"read", "write", "arrive"}});
-    kernel.twins.push_back({"initialisation not published",
+    kernel.twins.push_back({"initialization not published",
                             "published",
                             "",
                             "",
@@ -196,7 +196,7 @@ void mbarriers(std::vector<Kernel> &kernels) {
         {"relaxed arrive", "arrive", ".shared", ".relaxed.cta.shared", {race}, {"read", "write"}});
     if (perWarp)
       kernel.twins.push_back(
-          {"no warp synchronisation", "warpsync", "", "", {race}, {"read", "write"}});
+          {"no warp synchronization", "warpsync", "", "", {race}, {"read", "write"}});
     if (!byToken)
       kernel.twins.push_back({"wrong phase", "wait", "], 0", "], 1", {race}, {"read", "write"}});
     kernels.push_back(std::move(kernel));
@@ -327,7 +327,7 @@ void warpOnly(std::vector<Kernel> &kernels) {
   finishExchange(kernel, b, "warp-sync");
   for (uint32_t i = 0; i < 256; ++i)
     kernel.expected[i] = (i ^ 1) * 7 + 3 + 1;
-  kernel.twins = {{"no synchronisation", "sync", "", "", {race}, {"read", "write"}},
+  kernel.twins = {{"no synchronization", "sync", "", "", {race}, {"read", "write"}},
                   {"half of the warp", "sync2", "", "", {race}, {"again", "read"}}};
   kernels.push_back(std::move(kernel));
 }

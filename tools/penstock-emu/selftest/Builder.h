@@ -138,7 +138,7 @@ public:
     label(end);
   }
 
-  // Synchronisation.
+  // Synchronization.
   enum class Wait { Try, Test, TryHint, Relaxed };
   void wait(const std::string &bar, const std::string &parity, const std::string &tag,
             Wait how = Wait::Try) {

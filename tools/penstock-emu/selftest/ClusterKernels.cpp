@@ -129,7 +129,7 @@ void remoteArrivals(std::vector<Kernel> &kernels) {
                    {race},
                    {"read", "write"}},
                   {"wrong count", "init", "128", "129", {deadlock}, {"wait"}},
-                  {"initialisation without fence",
+                  {"initialization without fence",
                    "init-fence",
                    "",
                    "",

@@ -347,7 +347,7 @@ Kernel makeRing(const Ring &ring) {
           {"read", "load", "load2", "release"}});
   // Who is not waited for keeps up with the others, unless it does not get to run.
   if (ring.watched)
-    twin({"nobody waits for the watcher", "watches", "1", "0", {deadlock}, {"watch"}});
+    twin({"no thread waits for the watcher", "watches", "1", "0", {deadlock}, {"watch"}});
   if (blocks && !ring.watched)
     twin({"one arrival too many is needed",
           "init-empty",
@@ -390,14 +390,14 @@ Kernel makeRing(const Ring &ring) {
   if (ring.release != Release::Threads)
     twin({"leader does not wait for the others", "gather", "", "", {race}, access});
   if (ring.cluster)
-    twin({"initialisation without fence",
+    twin({"initialization without fence",
           "init-fence",
           "",
           "",
           {EmuMbarrierMisuse},
           {"wait-empty", "wait-full", "expect", "load", "release", "filled"}});
   else
-    twin({"initialisation not published",
+    twin({"initialization not published",
           "publish",
           "",
           "",

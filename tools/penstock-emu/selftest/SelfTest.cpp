@@ -149,9 +149,9 @@ bool matches(const Diagnostic &d, const Twin &twin, const std::string &text) {
     if (named.count(std::to_string(line)))
       return true;
     // Deadlocks list everybody who waits.
-    std::string place = ".ptx:" + std::to_string(line) + " ";
+    std::string location = ".ptx:" + std::to_string(line) + " ";
     for (const DiagnosticNote &note : d.notes)
-      if (note.message.find(place) != std::string::npos)
+      if (note.message.find(location) != std::string::npos)
         return true;
   }
   return false;

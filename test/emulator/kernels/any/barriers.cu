@@ -36,7 +36,7 @@ extern "C" __global__ void named(const uint32_t *in, uint32_t *out, int rounds) 
   }
 }
 
-/// Four blocks: each reads its neighbour's shared memory, adds to everybody's
+/// Four blocks: each reads its neighbor's shared memory, adds to everybody's
 /// sum and stores to the next but one.
 extern "C" __global__ void __cluster_dims__(4, 1, 1) cluster(const uint32_t *in, uint32_t *out) {
   namespace cg = cooperative_groups;
@@ -47,8 +47,8 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) cluster(const uint32_t *in,
   if (t == 0)
     sum = 0;
   blocks.sync();
-  uint32_t *neighbour = blocks.map_shared_rank(values, (rank + 1) % 4);
-  uint32_t fromNeighbour = neighbour[63 - t];
+  uint32_t *neighbor = blocks.map_shared_rank(values, (rank + 1) % 4);
+  uint32_t fromNeighbor = neighbor[63 - t];
   for (uint32_t r = 0; r < 4; ++r)
     atomicAdd(blocks.map_shared_rank(&sum, r), values[t]);
   uint32_t remote, seenRank;
@@ -60,7 +60,7 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) cluster(const uint32_t *in,
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
                    : "memory");
   uint32_t *to = out + (blockIdx.x * 64 + t) * 6;
-  to[0] = fromNeighbour;
+  to[0] = fromNeighbor;
   to[1] = sum;
   to[2] = received[t];
   to[3] = seenRank;

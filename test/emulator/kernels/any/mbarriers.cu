@@ -8,7 +8,7 @@
 #include <cuda/barrier>
 #include <cuda/ptx>
 
-// Barriers are initialised by hand.
+// Barriers are initialized by hand.
 #pragma nv_diag_suppress static_var_with_dynamic_init
 
 namespace ptx = cuda::ptx;

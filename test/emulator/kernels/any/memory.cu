@@ -23,17 +23,17 @@ extern "C" __global__ void anywhere(const uint32_t *in, const __grid_constant__ 
   for (int i = 0; i < 4; ++i)
     local[(i + t) % 4] = 100 * i + t;
   __syncthreads();
-  const uint32_t *places[6] = {shared, in, table, local, numbers.n, deviceWords};
+  const uint32_t *pointers[6] = {shared, in, table, local, numbers.n, deviceWords};
   for (int i = 0; i < 6; ++i) {
-    const uint32_t *p = places[(i + t) % 6];
+    const uint32_t *p = pointers[(i + t) % 6];
     uint32_t value;
     asm volatile("ld.u32 %0, [%1];" : "=r"(value) : "l"(p + t % 4) : "memory");
     out[6 * t + (i + t) % 6] = value;
   }
   uint32_t spaces = 0;
   for (int i = 0; i < 6; ++i)
-    spaces |= (__isShared(places[i]) | __isGlobal(places[i]) << 1 | __isConstant(places[i]) << 2 |
-               __isLocal(places[i]) << 3)
+    spaces |= (__isShared(pointers[i]) | __isGlobal(pointers[i]) << 1 | __isConstant(pointers[i]) << 2 |
+               __isLocal(pointers[i]) << 3)
               << (4 * i);
   out[6 * 32 + t] = spaces;
 }

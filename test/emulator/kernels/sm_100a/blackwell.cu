@@ -11,7 +11,7 @@ struct Rows {
   int first, row[4];
 };
 
-/// Four rows that need not be neighbours, in and out again at other places.
+/// Four rows that need not be neighbors, in and out again at other places.
 extern "C" __global__ void gather(const __grid_constant__ CUtensorMap from,
                                   const __grid_constant__ CUtensorMap to,
                                   const __grid_constant__ Rows in, const __grid_constant__ Rows out,

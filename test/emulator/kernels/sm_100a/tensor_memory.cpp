@@ -16,11 +16,11 @@ KERNEL_FAMILY(TensorMemory, "tensor_memory", "sm_100a");
 
 constexpr unsigned columns = 64;
 
-struct Place {
+struct Cell {
   unsigned lane, column;
 };
 /// Where register \p i of lane \p t of a warp lies, from the address on.
-using Shape = std::function<Place(unsigned t, unsigned i)>;
+using Shape = std::function<Cell(unsigned t, unsigned i)>;
 
 /// \p half: the shape takes 16 lanes. \p packed: a register is two columns.
 void transfer(Launch k, unsigned count, bool half, bool packed, const Shape &shape) {
@@ -42,9 +42,9 @@ void transfer(Launch k, unsigned count, bool half, bool packed, const Shape &sha
     std::vector<uint32_t> want(128 * count);
     for (unsigned t = 0; t < 128; ++t)
       for (unsigned i = 0; i < count; ++i) {
-        Place place = shape(t % 32, i);
-        unsigned lane = t / 32 * 32 + lane0 + place.lane;
-        size_t at = lane * columns + 4 + place.column;
+        Cell cell = shape(t % 32, i);
+        unsigned lane = t / 32 * 32 + lane0 + cell.lane;
+        size_t at = lane * columns + 4 + cell.column;
         uint32_t value = in[t * count + i];
         if (packed) {
           want[t * count + i] = (image[at] & 0xffff) | image[at + 1] << 16;
@@ -69,13 +69,13 @@ void transfer(Launch k, unsigned count, bool half, bool packed, const Shape &sha
 }
 
 TEST_P(TensorMemory, LoadAndStore) {
-  auto plain = [](unsigned t, unsigned i) { return Place{t, i}; };
-  auto by64 = [](unsigned t, unsigned i) { return Place{t / 4 + t % 2 * 8, 2 * i + t / 2 % 2}; };
-  auto by128 = [](unsigned t, unsigned i) { return Place{t / 4 + i % 2 * 8, i / 2 * 4 + t % 4}; };
+  auto plain = [](unsigned t, unsigned i) { return Cell{t, i}; };
+  auto by64 = [](unsigned t, unsigned i) { return Cell{t / 4 + t % 2 * 8, 2 * i + t / 2 % 2}; };
+  auto by128 = [](unsigned t, unsigned i) { return Cell{t / 4 + i % 2 * 8, i / 2 * 4 + t % 4}; };
   auto by256 = [](unsigned t, unsigned i) {
-    return Place{t / 4 + i / 2 % 2 * 8, i / 4 * 8 + t % 4 * 2 + i % 2};
+    return Cell{t / 4 + i / 2 % 2 * 8, i / 4 * 8 + t % 4 * 2 + i % 2};
   };
-  auto halves = [](unsigned t, unsigned i) { return Place{t % 16, i + t / 16 * 24}; };
+  auto halves = [](unsigned t, unsigned i) { return Cell{t % 16, i + t / 16 * 24}; };
   transfer(launch("shape_32x32b_x2"), 2, false, false, plain);
   transfer(launch("shape_16x64b_x4"), 4, true, false, by64);
   transfer(launch("shape_16x128b_x4"), 8, true, false, by128);
@@ -85,12 +85,11 @@ TEST_P(TensorMemory, LoadAndStore) {
 
 TEST_P(TensorMemory, PackedHalves) {
   transfer(launch("shape_32x32b_x8_packed"), 8, false, true,
-           [](unsigned t, unsigned i) { return Place{t, 2 * i}; });
-  transfer(launch("shape_16x64b_x2_packed"), 2, true, true, [](unsigned t, unsigned i) {
-    return Place{t / 4 + t % 2 * 8, 2 * (2 * i + t / 2 % 2)};
-  });
+           [](unsigned t, unsigned i) { return Cell{t, 2 * i}; });
+  transfer(launch("shape_16x64b_x2_packed"), 2, true, true,
+           [](unsigned t, unsigned i) { return Cell{t / 4 + t % 2 * 8, 2 * (2 * i + t / 2 % 2)}; });
   transfer(launch("shape_16x32bx2_x4_packed"), 4, true, true,
-           [](unsigned t, unsigned i) { return Place{t % 16, 2 * i + t / 16 * 24}; });
+           [](unsigned t, unsigned i) { return Cell{t % 16, 2 * i + t / 16 * 24}; });
 }
 
 /// Rows of \p pieces times 16 bytes, each to some lanes. \p bits: elements of so
@@ -110,7 +109,7 @@ void copy(Launch k, unsigned blocks, unsigned rows, unsigned pieces, unsigned bi
     auto after = image;
     for (unsigned row = 0; row < rows; ++row)
       for (unsigned piece = 0; piece < pieces; ++piece) {
-        const uint8_t *from = &in[block * 8192 + layout.place(row, piece)];
+        const uint8_t *from = &in[block * 8192 + layout.offset(row, piece)];
         uint8_t bytes[16];
         for (unsigned i = 0; i < 16; ++i) {
           uint32_t value = 0;

@@ -50,7 +50,7 @@ template <class D> void multiply(Launch k, const Product &p) {
   k.value(p.layoutB.descriptor(false));
   if (p.registersA) {
     // Register r of thread t: row t / 4 (+ 8 with odd r), and of each half of k
-    // as many neighbours as fit into 32 bits.
+    // as many neighbors as fit into 32 bits.
     unsigned per = 32 / p.a.bits;
     std::vector<uint32_t> fragments(128 * 4);
     for (unsigned t = 0; t < 128; ++t)

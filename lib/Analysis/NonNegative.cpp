@@ -1,0 +1,46 @@
+//===- NonNegative.cpp - Values that cannot be negative -------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Analysis/NonNegative.h"
+#include "Dialect/Tile/TileDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace penstock;
+
+static bool isNonNegative(Value value, unsigned depth) {
+  if (auto constant = getConstantIntValue(value))
+    return *constant >= 0;
+  if (depth > 32)
+    return false;
+  auto operand = [&](Value of) { return isNonNegative(of, depth + 1); };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    // What a loop counts up from.
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument == loop.getInductionVar() && operand(loop.getLowerBound());
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<tile::GridOp, memref::DimOp>(op))
+    return true;
+  // Narrow integers wrap around.
+  bool narrow = !value.getType().isIndex() && value.getType().getIntOrFloatBitWidth() < 64;
+  if (narrow && isa<arith::IndexCastOp, arith::AddIOp, arith::MulIOp>(op))
+    return false;
+  if (isa<tile::BindOp, tile::DivModOp, arith::IndexCastOp, arith::AddIOp, arith::MulIOp,
+          arith::DivSIOp, arith::CeilDivSIOp, arith::FloorDivSIOp, arith::RemSIOp, arith::MinSIOp>(
+          op))
+    return llvm::all_of(op->getOperands(), operand);
+  if (isa<arith::MaxSIOp>(op))
+    return llvm::any_of(op->getOperands(), operand);
+  if (auto choice = dyn_cast<arith::SelectOp>(op))
+    return operand(choice.getTrueValue()) && operand(choice.getFalseValue());
+  return false;
+}
+
+bool penstock::isNonNegative(Value value) { return ::isNonNegative(value, 0); }

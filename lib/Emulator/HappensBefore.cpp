@@ -1,0 +1,472 @@
+//===- HappensBefore.cpp - Happens-before, and what breaks it -------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Emulator/HappensBefore.h"
+#include "Diagnostics/Codes.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace penstock::emu {
+namespace {
+
+enum class Ordered { Yes, NoFence, No };
+
+/// Whether an earlier access is ordered before one by \p lane of ex's warp
+/// (\p engine: by an operation that this lane issues now).
+Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
+                bool crossesProxy) {
+  View &view = ex.view(lane);
+  if (record.flags & AccessRecord::Engine) {
+    const AsyncOp &op = ex.grid.op(record.cluster, record.agent);
+    if (engine && op.pipe && op.pipe == engine->pipe)
+      return Ordered::Yes; // one engine, in order
+    bool readsOnly = !record.isWrite();
+    if (!knows(view.seen, op, readsOnly))
+      return Ordered::No;
+    if (crossesProxy && op.generic && record.isWrite() && !knows(view.fenced, op, readsOnly))
+      return Ordered::NoFence;
+    return Ordered::Yes;
+  }
+  Ordered result = Ordered::Yes;
+  uint32_t lanes = record.lanes;
+  bool sameWarp = record.agent == ex.warp.gid;
+  // All lanes at once, if the entry of the warp says enough.
+  uint32_t warpSeen = view.seen.warp(record.agent);
+  forLanes(lanes, [&](unsigned other) {
+    if (result == Ordered::No)
+      return;
+    bool self = sameWarp && other == lane;
+    if (!self && warpSeen < record.count && view.seen.lane(record.agent, other) < record.count) {
+      result = Ordered::No;
+      return;
+    }
+    if (crossesProxy && record.isWrite() && view.fenced.lane(record.agent, other) < record.count)
+      result = Ordered::NoFence;
+  });
+  return result;
+}
+
+std::string hex(uint64_t value) {
+  char text[24];
+  snprintf(text, sizeof text, "0x%llx", (unsigned long long)value);
+  return text;
+}
+
+ExecutionPoint pointOf(const Grid &grid, uint32_t gid, uint32_t lane, uint32_t pc) {
+  ExecutionPoint point;
+  point.pc = pc;
+  uint32_t cta = gid / grid.warpsPerCta; // in order of clusters
+  uint32_t cluster = cta / grid.ctasPerCluster;
+  uint32_t rank = cta % grid.ctasPerCluster;
+  uint32_t across[3], index = cluster;
+  for (int d = 0; d < 3; ++d) {
+    across[d] = grid.config.grid[d] / grid.clusterDim[d];
+    uint32_t at = index % across[d];
+    index /= across[d];
+    uint32_t in = rank % grid.clusterDim[d];
+    rank /= grid.clusterDim[d];
+    (d == 0 ? point.x : d == 1 ? point.y : point.z) = at * grid.clusterDim[d] + in;
+  }
+  point.warp = gid % grid.warpsPerCta;
+  point.lane = lane;
+  return point;
+}
+
+void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
+                    bool write, Ordered how, MemoryPart memory) {
+  bool byEngine = record.flags & AccessRecord::Engine;
+  const AsyncOp *op = byEngine ? &ex.grid.op(record.cluster, record.agent) : nullptr;
+  Finding finding;
+  finding.code = how == Ordered::NoFence ? EmuMissingProxyFence : EmuDataRace;
+  finding.point = ex.point();
+  finding.point.lane = lane;
+  finding.other =
+      op ? pointOf(ex.grid, op->warp, op->lane, op->pc)
+         : pointOf(ex.grid, record.agent, unsigned(__builtin_ctz(record.lanes)), record.pc);
+  finding.memory = std::move(memory);
+  finding.sides = {
+      {{engine ? engine->what : nullptr, write}, {op ? op->what : nullptr, record.isWrite()}}};
+  // A loop may run into the same conflict millions of times.
+  if (ex.grid.findings.count(finding))
+    return;
+  finding.message = how == Ordered::NoFence ? "missing proxy fence on " : "data race on ";
+  if (how == Ordered::NoFence)
+    finding.reason = op ? "a fence.proxy.async is missing between the copy, which works through "
+                          "the generic proxy, and this access through the async proxy"
+                        : "a fence.proxy.async is missing between the write through the generic "
+                          "proxy and this access through the async proxy";
+  else if (op)
+    finding.reason = op->agent[0] || op->readAgent
+                         ? "nothing orders them: the second access has not waited for the "
+                           "completion of the first"
+                         : "nothing orders them: the first access had not completed, and no thread "
+                           "can have waited for it";
+  else
+    finding.reason = "nothing orders them: no barrier, mbarrier or release and acquire leads from "
+                     "the first to the second";
+  if (how == Ordered::No && !op &&
+      record.agent / ex.grid.warpsPerCta != ex.warp.gid / ex.grid.warpsPerCta)
+    finding.reason += " (in different blocks, those of .cta scope do not count)";
+  ex.grid.findings.add(std::move(finding));
+}
+
+MemoryPart partOf(const Grid &grid, const MemRef &ref, uint64_t offset) {
+  return ref.space == ptx::Space::Shared ? sharedPart(grid, offset)
+                                         : globalPart(*ref.allocation, offset);
+}
+
+/// A read of what nothing has written.
+void reportUninitialized(Exec &ex, const AsyncOp *engine, MemoryPart memory) {
+  Finding finding;
+  finding.code = EmuUninitialized;
+  finding.point = ex.point();
+  finding.memory = std::move(memory);
+  if (ex.grid.findings.count(finding))
+    return;
+  finding.message = engine ? std::string(engine->what) + " reads " : "read of ";
+  finding.rest = ", which was never written";
+  ex.grid.findings.add(std::move(finding));
+}
+
+/// Enters an access to shared or global memory, by a thread or by \p engine, an
+/// operation that it issues: 16 bytes after the other.
+void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord access,
+                 const MemRef &ref, uint64_t size) {
+  if (ref.space != ptx::Space::Shared && ref.space != ptx::Space::Global)
+    return;
+  bool write = access.isWrite();
+  uint64_t at = ref.offset, end = ref.offset + size;
+  auto conflict = [&](const AccessRecord &record) {
+    uint8_t common = record.flags & access.flags;
+    if (common & AccessRecord::Strong)
+      return;
+    if (common & AccessRecord::Engine && record.agent == access.agent &&
+        record.cluster == access.cluster)
+      return; // one operation does not race with itself
+    Ordered how = ordered(ex, lane, engine, record, engine && !engine->generic);
+    if (how != Ordered::Yes)
+      reportConflict(ex, lane, engine, record, write, how, partOf(ex.grid, ref, at));
+  };
+  while (at < end) {
+    uint64_t cell = at / 16;
+    uint64_t stop = std::min(end, (cell + 1) * 16);
+    access.bytes = uint16_t(((1u << (stop - at)) - 1) << (at % 16));
+    if (ref.space == ptx::Space::Shared) {
+      for (uint64_t b = at / 8; b <= (stop - 1) / 8; ++b)
+        if (ref.cta->mbarrierAt[b]) {
+          std::string who = engine  ? std::string(engine->what) + " touches"
+                            : write ? "a store to"
+                                    : "a load from";
+          ex.report(EmuMbarrierMisuse, who + " the live mbarrier at " + sharedName(ex.grid, b * 8));
+          return;
+        }
+      uint16_t missing = uint16_t(access.bytes & ~ref.cta->shadow.writtenBytes(cell));
+      if (missing && !write)
+        reportUninitialized(ex, engine,
+                            partOf(ex.grid, ref, cell * 16 + unsigned(__builtin_ctz(missing))));
+      ex.cluster.effort += ref.cta->shadow.access(cell, access, conflict);
+    } else {
+      auto &written = ref.allocation->written;
+      if (!written.empty()) {
+        for (uint64_t b = at; b < stop; ++b)
+          if (write) {
+            written[b] = 1;
+          } else if (!written[b]) {
+            reportUninitialized(ex, engine, partOf(ex.grid, ref, b));
+            break;
+          }
+      }
+      auto shadow = ex.grid.globalShadow.find(ref.allocation->base);
+      if (shadow != ex.grid.globalShadow.end())
+        ex.cluster.effort += shadow->second->access(at, access, conflict);
+    }
+    at = stop;
+  }
+}
+
+} // namespace
+
+bool knows(const Clock &clock, const AsyncOp &op, bool readsOnly) {
+  for (int i = 0; i < 2; ++i)
+    if (op.agent[i] && clock.agent(op.agent[i]) >= op.count[i])
+      return true;
+  return readsOnly && op.readAgent && clock.agent(op.readAgent) >= op.readCount;
+}
+
+bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, unsigned size,
+             unsigned align, MemRef &ref) {
+  auto bad = [&](unsigned code, const std::string &message) {
+    uint32_t saved = ex.mask;
+    ex.mask = 1u << lane;
+    ex.fatal(code, message);
+    ex.mask = saved;
+    return false;
+  };
+  if (space == ptx::Space::Generic) {
+    switch (address & windowMask) {
+    case sharedWindow:
+      space = ptx::Space::Shared;
+      address &= 0xffffffff;
+      break;
+    case localWindow:
+      space = ptx::Space::Local;
+      address &= ~windowMask;
+      break;
+    case paramWindow:
+      space = ptx::Space::Param;
+      address &= ~windowMask;
+      break;
+    default:
+      space = ptx::Space::Global;
+    }
+  }
+  if (align > 1 && address % align)
+    return bad(EmuMisaligned, std::string(ptx::spaceName(space)) + " address " + hex(address) +
+                                  " is not aligned to " + std::to_string(align) + " bytes");
+  ref.space = space;
+  switch (space) {
+  case ptx::Space::Shared: {
+    address &= 0xffffffff;
+    uint32_t rank = uint32_t(address >> rankShift);
+    uint32_t offset = uint32_t(address) & sharedOffsetMask;
+    if (rank >= ex.cluster.ctas.size())
+      return bad(EmuOutOfBounds, "shared address " + hex(address) + " names block " +
+                                     std::to_string(rank) + " of a cluster of " +
+                                     std::to_string(ex.cluster.ctas.size()));
+    Cta &cta = *ex.cluster.ctas[rank];
+    if (offset < sharedReserved || size > cta.shared.size() || offset > cta.shared.size() - size)
+      return bad(EmuOutOfBounds, "access of " + std::to_string(size) + " bytes at " +
+                                     sharedName(ex.grid, offset) + " lies outside of the block's " +
+                                     std::to_string(cta.shared.size() - sharedReserved) +
+                                     " bytes of shared memory");
+    if (&cta != &ex.cta && cta.liveThreads == 0)
+      return bad(EmuOutOfBounds, "access to the shared memory of a block that has exited");
+    ref.cta = &cta;
+    ref.offset = offset;
+    ref.bytes = cta.shared.data() + offset;
+    return true;
+  }
+  case ptx::Space::Local: {
+    if (address >= ex.grid.program->localBytes || size > ex.grid.program->localBytes - address)
+      return bad(EmuOutOfBounds,
+                 "local address " + hex(address) + " lies outside of the thread's frame");
+    ref.offset = address;
+    ref.bytes = ex.warp.local.data() + size_t(lane) * ex.grid.program->localBytes + address;
+    return true;
+  }
+  case ptx::Space::Param: {
+    if (address >= ex.grid.config.params.size() || size > ex.grid.config.params.size() - address)
+      return bad(EmuOutOfBounds,
+                 "parameter address " + hex(address) + " lies outside of the parameters");
+    ref.offset = address;
+    ref.bytes = ex.grid.config.params.data() + address;
+    return true;
+  }
+  default: {
+    Allocation *allocation = ex.grid.device->memory.find(address);
+    if (!allocation || size > allocation->size - (address - allocation->base)) {
+      std::string message =
+          "access of " + std::to_string(size) + " bytes at global address " + hex(address);
+      if (const Allocation *near = ex.grid.device->memory.nearest(address)) {
+        message += near->live ? ", " + std::to_string(address - near->base) + " bytes into "
+                              : ", inside of released memory ";
+        message += near->name.empty() ? "an allocation of " + std::to_string(near->size) + " bytes"
+                                      : near->name + " of " + std::to_string(near->size) + " bytes";
+      } else {
+        message += ", where nothing is allocated";
+      }
+      return bad(EmuOutOfBounds, message);
+    }
+    ref.space = ptx::Space::Global;
+    ref.allocation = allocation;
+    ref.offset = address - allocation->base;
+    ref.bytes = allocation->bytes.get() + ref.offset;
+    return true;
+  }
+  }
+}
+
+View &ownView(Exec &ex, unsigned lane) {
+  LaneState &state = ex.warp.lanes[lane];
+  if (!state.view)
+    state.view = std::make_unique<View>(ex.warp.view);
+  return *state.view;
+}
+
+void releaseInto(Exec &ex, uint32_t mask, View &into) {
+  bool common = false;
+  forLanes(mask, [&](unsigned lane) {
+    if (ex.warp.lanes[lane].view)
+      into.join(*ex.warp.lanes[lane].view);
+    else
+      common = true;
+  });
+  if (common)
+    into.join(ex.warp.view);
+  if (mask == ex.warp.started)
+    into.seen.setWarp(ex.warp.gid, ex.warp.count);
+  else
+    forLanes(mask, [&](unsigned lane) { into.seen.setLane(ex.warp.gid, lane, ex.warp.count); });
+}
+
+void releaseFenced(const LaneState &lane, View &into) {
+  if (lane.fence)
+    into.join(*lane.fence);
+  if (lane.tensorFence)
+    into.seen.join(*lane.tensorFence);
+}
+
+void readRelaxed(Exec &ex, unsigned lane, const View &from) {
+  LaneState &state = ex.warp.lanes[lane];
+  if (!state.pending)
+    state.pending = std::make_unique<View>(ex.cluster.newView());
+  state.pending->join(from);
+}
+
+void tick(Exec &ex) {
+  if (ex.warp.count != 0xffffffff)
+    ++ex.warp.count;
+}
+
+void acquire(Exec &ex, uint32_t mask, const View &from) {
+  if ((mask & ex.warp.live) == ex.warp.live) {
+    ex.warp.view.join(from);
+    for (LaneState &state : ex.warp.lanes)
+      if (state.view)
+        state.view->join(from);
+    return;
+  }
+  forLanes(mask, [&](unsigned lane) { ownView(ex, lane).join(from); });
+}
+
+void mergeLanes(Exec &ex) {
+  for (LaneState &state : ex.warp.lanes)
+    if (state.view) {
+      ex.warp.view.join(*state.view);
+      state.view.reset();
+    }
+}
+
+void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, AccessKind kind) {
+  AccessRecord access;
+  access.agent = ex.warp.gid;
+  access.cluster = ex.cluster.index;
+  access.lanes = 1u << lane;
+  access.count = ex.warp.count;
+  access.pc = ex.pc;
+  access.flags =
+      uint8_t((kind & 1 ? AccessRecord::Write : 0) | (kind & 2 ? AccessRecord::Strong : 0));
+  enterAccess(ex, lane, nullptr, access, ref, size);
+}
+
+uint32_t newOp(Exec &ex, unsigned lane, const char *what) {
+  std::deque<AsyncOp> &ops = *ex.cluster.ops;
+  AsyncOp op;
+  op.what = what;
+  op.pc = ex.pc;
+  op.warp = ex.warp.gid;
+  op.lane = uint8_t(lane);
+  ops.push_back(op);
+  return uint32_t(ops.size() - 1);
+}
+
+AsyncOp &opAt(Exec &ex, uint32_t op) { return (*ex.cluster.ops)[op]; }
+
+void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
+                 bool write) {
+  const AsyncOp &engine = opAt(ex, op);
+  AccessRecord access;
+  access.agent = op;
+  access.cluster = ex.cluster.index;
+  access.lanes = 1;
+  access.pc = ex.pc;
+  access.flags = uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine |
+                         (engine.generic ? 0 : AccessRecord::AsyncProxy));
+  enterAccess(ex, lane, &engine, access, ref, size);
+}
+
+void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, unsigned lane16, unsigned column,
+                 bool write) {
+  const AsyncOp &engine = opAt(ex, op);
+  AccessRecord access;
+  access.agent = op;
+  access.cluster = ex.cluster.index;
+  access.lanes = 1;
+  access.pc = ex.pc;
+  access.bytes = 1;
+  access.flags = uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine);
+  size_t cell = size_t(lane16) * 512 + column;
+  if (!write && !cta.tensor->shadow.writtenBytes(cell))
+    reportUninitialized(ex, &engine, tensorPart(ex.grid, column));
+  ex.cluster.effort += cta.tensor->shadow.access(cell, access, [&](const AccessRecord &record) {
+    if (record.agent == op && record.cluster == ex.cluster.index)
+      return;
+    Ordered how = ordered(ex, lane, &engine, record, false);
+    if (how != Ordered::Yes)
+      reportConflict(ex, lane, &engine, record, write, how, tensorPart(ex.grid, column));
+  });
+}
+
+void synchronize(Exec &ex, unsigned lane, const MemRef &ref, bool reads, bool writes, Order order,
+                 Scope scope) {
+  uint64_t key;
+  if (ref.space == ptx::Space::Shared)
+    key = uint64_t(1) << 63 | (uint64_t(ex.cluster.index) * 16 + ref.cta->rank) << 24 | ref.offset;
+  else if (ref.space == ptx::Space::Global)
+    key = ref.allocation->base + ref.offset;
+  else
+    return;
+  std::lock_guard<std::mutex> lock(ex.grid.syncMutex);
+  SyncVariable &variable = ex.grid.syncVariables[key];
+  LaneState &state = ex.warp.lanes[lane];
+  uint32_t block = ex.warp.gid / ex.grid.warpsPerCta, cluster = ex.cluster.index;
+  if (reads) {
+    auto joinInto = [&](View &view) {
+      // Both sides must reach each other. Of several releasers at device scope the
+      // views are not kept apart, so a narrow acquire gets the benefit of the doubt.
+      uint32_t unit = scope == Scope::Block ? 1 : ex.grid.ctasPerCluster;
+      if (scope == Scope::Device || variable.bySeveral || variable.releaser / unit == block / unit)
+        view.join(variable.device);
+      if (auto found = variable.clusters.find(cluster); found != variable.clusters.end())
+        view.join(found->second);
+      if (auto found = variable.blocks.find(block); found != variable.blocks.end())
+        view.join(found->second);
+    };
+    if (order == Order::Acquire || order == Order::AcquireRelease) {
+      joinInto(ownView(ex, lane));
+    } else {
+      if (!state.pending)
+        state.pending = std::make_unique<View>(ex.cluster.newView());
+      joinInto(*state.pending);
+    }
+  }
+  if (writes) {
+    if (!reads)
+      variable = SyncVariable();
+    auto target = [&](Scope reach) -> View & {
+      if (reach == Scope::Block)
+        return variable.blocks[block];
+      if (reach == Scope::Cluster)
+        return variable.clusters[cluster];
+      variable.bySeveral |= variable.released && variable.releaser != block;
+      variable.released = true;
+      variable.releaser = block;
+      return variable.device;
+    };
+    if (order == Order::Release || order == Order::AcquireRelease) {
+      releaseInto(ex, 1u << lane, target(scope));
+      tick(ex);
+    } else {
+      if (state.fence)
+        target(std::min(scope, state.fenceScope)).join(*state.fence);
+      if (state.tensorFence)
+        target(scope).seen.join(*state.tensorFence);
+    }
+  }
+}
+
+} // namespace penstock::emu

@@ -1,0 +1,82 @@
+//===- HappensBefore.h - Happens-before, and what breaks it -----*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The checker's vocabulary: threads release what they know into a view and
+// acquire views; asynchronous operations are entered when they are issued, with
+// what their issuer knew, and count as seen once their completion has been
+// acquired. Since accesses are checked against clocks and not against the
+// moment at which data moved, a race is found in every timing that executes
+// both accesses.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_EMULATOR_HAPPENSBEFORE_H
+#define PENSTOCK_EMULATOR_HAPPENSBEFORE_H
+
+#include "Emulator/Machine.h"
+
+namespace penstock::emu {
+
+/// A piece of memory that an access resolved to.
+struct MemRef {
+  ptx::Space space = ptx::Space::Global;
+  Cta *cta = nullptr;               ///< shared
+  Allocation *allocation = nullptr; ///< global
+  uint64_t offset = 0;              ///< in shared memory or the allocation
+  uint8_t *bytes = nullptr;
+};
+
+/// Finds the memory behind an address of \p space (Generic: by its window) and
+/// checks bounds and alignment; reports and returns false if it is bad.
+bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, unsigned size,
+             unsigned align, MemRef &ref);
+
+// Views -----------------------------------------------------------------------
+
+/// What the lanes of \p mask know, and their own accesses, go into \p into.
+void releaseInto(Exec &ex, uint32_t mask, View &into);
+/// What a relaxed write or arrival publishes: that which fences before it covered.
+void releaseFenced(const LaneState &lane, View &into);
+/// What a relaxed read or wait has seen, for the fence that may follow.
+void readRelaxed(Exec &ex, unsigned lane, const View &from);
+/// After a release the warp counts on, so that later accesses are newer.
+void tick(Exec &ex);
+/// The lanes of \p mask learn \p from.
+void acquire(Exec &ex, uint32_t mask, const View &from);
+/// All live lanes know the same now.
+void mergeLanes(Exec &ex);
+/// A private view for \p lane, made on demand.
+View &ownView(Exec &ex, unsigned lane);
+
+// Accesses --------------------------------------------------------------------
+
+enum AccessKind : uint8_t { Read = 0, Write = 1, StrongRead = 2, StrongWrite = 3 };
+
+void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, AccessKind kind);
+/// An access of operation \p op, issued by \p lane of ex's warp.
+void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
+                 bool write);
+/// The same for cells of tensor memory: \p lane16 counts groups of 16 lanes.
+void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, unsigned lane16, unsigned column,
+                 bool write);
+
+/// Enters an operation and returns its index.
+uint32_t newOp(Exec &ex, unsigned lane, const char *what);
+AsyncOp &opAt(Exec &ex, uint32_t op);
+/// Whether \p view knows that \p op has completed.
+bool knows(const Clock &clock, const AsyncOp &op, bool readsOnly);
+
+// Synchronizing variables
+// -------------------------------------------------------
+
+enum class Order : uint8_t { Relaxed, Acquire, Release, AcquireRelease };
+/// The effect of a strong access on who knows what; an update reads and writes.
+void synchronize(Exec &ex, unsigned lane, const MemRef &ref, bool reads, bool writes, Order order,
+                 Scope scope);
+
+} // namespace penstock::emu
+
+#endif // PENSTOCK_EMULATOR_HAPPENSBEFORE_H

@@ -1,0 +1,184 @@
+//===- DeviceLaunch.cpp - Preparing launches of GPU kernels ---------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Runtime/DeviceLaunch.h"
+#include "Diagnostics/Codes.h"
+#include "penstock/limits.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace penstock;
+
+namespace {
+
+Diagnostic error(const KernelInfo &info, unsigned code, std::string message,
+                 std::string help = "") {
+  Diagnostic d;
+  d.code = code;
+  d.location = info.location;
+  d.message = std::move(message);
+  if (!help.empty())
+    d.helps.push_back(std::move(help));
+  return d;
+}
+
+/// The first row stride, in bytes, that violates the alignment; 0 if there is none.
+int64_t misalignedRowStride(const RowAlignment &rule, const detail::Argument &tensor) {
+  for (size_t d = 0; d + 1 < tensor.strides.size(); ++d) {
+    int64_t bytes = tensor.strides[d] * int64_t(bytesOf(tensor.element));
+    if (tensor.sizes[d] > 1 && bytes % rule.bytes)
+      return bytes;
+  }
+  return 0;
+}
+
+/// Whether TMA can copy the rows of all tensors that the kernel copies with it.
+bool rowsFit(const DeviceKernel &kernel, std::span<const detail::Argument> arguments) {
+  for (const RowAlignment &rule : kernel.rowAligned)
+    if (misalignedRowStride(rule, arguments[rule.argument]) ||
+        reinterpret_cast<uintptr_t>(arguments[rule.argument].data) % rule.bytes)
+      return false;
+  return true;
+}
+
+/// Engines copy 16 bytes at a time, and indices have 32 bits.
+std::optional<Diagnostic> checkRows(const DeviceKernel &kernel, const KernelInfo &info,
+                                    std::span<const detail::Argument> arguments) {
+  for (const RowAlignment &rule : kernel.rowAligned)
+    if (int64_t bytes = misalignedRowStride(rule, arguments[rule.argument]))
+      return error(info, HardwareAlignment,
+                   "rows of `" + info.arguments[rule.argument].name + "` are " +
+                       std::to_string(bytes) +
+                       " bytes apart; the kernel copies them with an engine that needs "
+                       "multiples of " +
+                       std::to_string(rule.bytes),
+                   "pad the rows");
+  for (size_t i = 0; i < arguments.size(); ++i)
+    for (int64_t size : arguments[i].sizes)
+      if (size > INT32_MAX)
+        return error(info, LaunchSize,
+                     "`" + info.arguments[i].name + "` has " + std::to_string(size) +
+                         " elements along a dimension; GPU kernels count to 2^31");
+  return std::nullopt;
+}
+
+} // namespace
+
+size_t penstock::variantFor(std::span<const DeviceKernel *const> variants,
+                            std::span<const detail::Argument> arguments) {
+  size_t chosen = 0;
+  while (chosen + 1 < variants.size() && !rowsFit(*variants[chosen], arguments))
+    ++chosen;
+  return chosen;
+}
+
+std::optional<DeviceGrid> penstock::prepareLaunch(const DeviceKernel &kernel,
+                                                  const KernelInfo &info,
+                                                  std::span<const detail::Argument> arguments,
+                                                  std::vector<Diagnostic> &diagnostics) {
+  size_t before = diagnostics.size();
+  if (std::optional<Diagnostic> wrong = checkRows(kernel, info, arguments))
+    diagnostics.push_back(std::move(*wrong));
+  auto constants = kernel.launch.evaluate(arguments, diagnostics);
+  if (!constants && diagnostics.size() == before)
+    diagnostics.push_back(
+        error(info, LaunchGrid,
+              "a division by zero while the grid of `" + kernel.name + "` was computed"));
+  if (diagnostics.size() != before)
+    return std::nullopt;
+  DeviceGrid grid{1, std::move(*constants)};
+  for (int d = 0; d < 3; ++d) {
+    int64_t extent = grid.constants[size_t(d)];
+    if (extent < 0 || extent > limits::maxBlocks ||
+        (grid.blocks *= uint64_t(extent)) > limits::maxBlocks) {
+      diagnostics.push_back(
+          error(info, LaunchGrid,
+                "the grid of `" + kernel.name + "` is negative or has 2^31 blocks or more"));
+      return std::nullopt;
+    }
+  }
+  return grid;
+}
+
+uint64_t penstock::spannedBytes(const detail::Argument &tensor) {
+  uint64_t last = 0;
+  for (size_t d = 0; d < tensor.sizes.size(); ++d) {
+    if (tensor.sizes[d] == 0)
+      return 0;
+    last += uint64_t(tensor.sizes[d] - 1) * uint64_t(tensor.strides[d]);
+  }
+  return (last + 1) * bytesOf(tensor.element);
+}
+
+TensorMapDescription penstock::packMap(const TensorMapRecipe &recipe,
+                                       const detail::Argument &tensor, uint64_t address) {
+  size_t rank = tensor.sizes.size(), bytes = bytesOf(tensor.element);
+  TensorMapDescription map;
+  map.dataType = recipe.dataType;
+  map.rank = unsigned(rank);
+  map.address = address;
+  map.swizzle = recipe.swizzle;
+  map.strides[0] = bytes;
+  // A map cannot be empty.
+  bool empty = std::ranges::count(tensor.sizes, 0) != 0;
+  for (size_t d = 0; d < rank; ++d) {
+    size_t from = rank - 1 - d;
+    map.sizes[d] = empty ? 1 : uint64_t(tensor.sizes[from]);
+    map.box[d] = recipe.box[d];
+    if (d)
+      map.strides[d] = uint64_t(tensor.strides[from]) * bytes;
+    // The stride of a dimension of one element is never used, but checked.
+    if (d && (map.sizes[d] == 1 || map.strides[d] == 0))
+      map.strides[d] = (map.strides[d] + 15) / 16 * 16 + (map.strides[d] == 0 ? 16 : 0);
+  }
+  return map;
+}
+
+bool penstock::packParameters(const DeviceKernel &kernel, const KernelInfo &info,
+                              std::span<const detail::Argument> arguments,
+                              std::span<const uint64_t> addresses,
+                              std::span<const int64_t> constants, const EncodeTensorMap &encode,
+                              uint8_t *to, std::vector<Diagnostic> &diagnostics) {
+  for (const ParameterField &field : kernel.fields) {
+    uint64_t value = 0;
+    switch (field.kind) {
+    case ParameterField::Address:
+      value = addresses[field.index];
+      break;
+    case ParameterField::Size:
+      value = uint64_t(arguments[field.index].sizes[field.dim]);
+      break;
+    case ParameterField::Stride:
+      value = uint64_t(arguments[field.index].strides[field.dim]);
+      break;
+    case ParameterField::Scalar:
+      value = arguments[field.index].scalar;
+      break;
+    case ParameterField::Constant:
+      value = uint64_t(constants[field.index]);
+      break;
+    case ParameterField::Faults:
+      value = addresses[arguments.size()];
+      break;
+    case ParameterField::Map: {
+      const TensorMapRecipe &recipe = kernel.maps[field.index];
+      unsigned argument = recipe.argument;
+      std::string rule =
+          encode(packMap(recipe, arguments[argument], addresses[argument]), to + field.offset);
+      if (!rule.empty()) {
+        diagnostics.push_back(error(info, HardwareAlignment,
+                                    "no tensor map can be made for `" +
+                                        info.arguments[argument].name + "`: " + rule));
+        return false;
+      }
+      continue;
+    }
+    }
+    memcpy(to + field.offset, &value, sizeof value);
+  }
+  return true;
+}

@@ -1,0 +1,74 @@
+//===- DeviceLaunch.h - Preparing launches of GPU kernels -------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The steps between checked arguments and a launch, for any device: choose a
+// variant, check alignment and the grid, describe tensor maps, pack the kernel's
+// parameter. The emulator and a driver differ in addresses and in the encoding of
+// tensor maps only.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_RUNTIME_DEVICELAUNCH_H
+#define PENSTOCK_RUNTIME_DEVICELAUNCH_H
+
+#include "Runtime/DeviceKernel.h"
+#include "Runtime/KernelInfo.h"
+
+#include <functional>
+
+namespace penstock {
+
+/// Returns the index of the variant to launch: the first whose TMA copies support the
+/// rows of these arguments, otherwise the last, which takes every tensor or refuses
+/// these.
+size_t variantFor(std::span<const DeviceKernel *const> variants,
+                  std::span<const detail::Argument> arguments);
+
+struct DeviceGrid {
+  uint64_t blocks = 0;
+  std::vector<int64_t> constants; ///< results of the launch program
+};
+
+/// Checks alignment and sizes of the arguments and computes the grid. No value, with
+/// errors in \p diagnostics, if the launch is invalid.
+std::optional<DeviceGrid> prepareLaunch(const DeviceKernel &kernel, const KernelInfo &info,
+                                        std::span<const detail::Argument> arguments,
+                                        std::vector<Diagnostic> &diagnostics);
+
+/// Bytes from the first to the end of the last element.
+uint64_t spannedBytes(const detail::Argument &tensor);
+
+/// The arguments of cuTensorMapEncodeTiled. Dimensions are innermost first.
+struct TensorMapDescription {
+  unsigned dataType = 0; ///< CUtensorMapDataType
+  unsigned rank = 0;
+  unsigned swizzle = 0; ///< CUtensorMapSwizzle
+  uint64_t address = 0;
+  std::array<uint64_t, 5> sizes = {};
+  std::array<uint64_t, 5> strides = {}; ///< bytes; [0] is the size of an element
+  std::array<uint32_t, 5> box = {};
+};
+
+/// Describes the map of a tensor argument at \p address.
+TensorMapDescription packMap(const TensorMapRecipe &recipe, const detail::Argument &tensor,
+                             uint64_t address);
+
+/// Encodes a tensor map as 128 bytes. Returns the rule that it violates; empty on success.
+using EncodeTensorMap = std::function<std::string(const TensorMapDescription &, uint8_t *)>;
+
+/// Packs the kernel's parameter of `parameterBytes` into \p to; \p addresses are those of
+/// the arguments on the device and, if the kernel has faults, of the word for them.
+/// Returns false, with an error in \p diagnostics, if
+/// a tensor map cannot be encoded.
+bool packParameters(const DeviceKernel &kernel, const KernelInfo &info,
+                    std::span<const detail::Argument> arguments,
+                    std::span<const uint64_t> addresses, std::span<const int64_t> constants,
+                    const EncodeTensorMap &encode, uint8_t *to,
+                    std::vector<Diagnostic> &diagnostics);
+
+} // namespace penstock
+
+#endif // PENSTOCK_RUNTIME_DEVICELAUNCH_H

@@ -1,0 +1,123 @@
+//===- EquivalenceEvidence.cpp - Reasons why surviving mutants are equivalent -===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Testing/EquivalenceEvidence.h"
+#include "Diagnostics/Codes.h"
+#include "Diagnostics/SourceText.h"
+#include "penstock/check.h"
+
+using namespace penstock;
+
+namespace {
+
+/// Changes that the emulator cannot check, in any kernel.
+struct Unchecked {
+  SyncKind kind;
+  Change change;
+  const char *part; ///< of the instruction, for those that this is true of
+  const char *reason;
+};
+constexpr Unchecked unchecked[] = {
+    {SyncKind::InitFence, Change::Removed, "fence.mbarrier_init",
+     "a barrier orders the initialization for threads; whether it is visible to engines without "
+     "the "
+     "fence is not checked"},
+    // A thread that also wrote what others read would have raced in these runs.
+    {SyncKind::BarrierArrive, Change::NotReleased, "expect_tx",
+     "the bytes that it announces arrive independently, and in no run has its thread anything "
+     "else to publish"},
+};
+
+struct Written {
+  std::string kernel, text, reason;
+};
+struct WrittenReasons {
+  std::mutex mutex;
+  std::vector<Written> all;
+};
+WrittenReasons &writtenReasons() {
+  static WrittenReasons *instance = new WrittenReasons; // outlives all static objects
+  return *instance;
+}
+
+} // namespace
+
+int detail::registerEvidence(const char *kernel, List<const EquivalenceEvidence> texts) {
+  std::lock_guard lock(writtenReasons().mutex);
+  for (const EquivalenceEvidence &one : texts)
+    writtenReasons().all.push_back({kernel, one.text, one.reason});
+  return 0;
+}
+
+std::string penstock::writtenReason(const std::string &kernel, const Mutation &mutation,
+                                    const SourceLocation &source) {
+  std::string line = readSourceLine(source.file, source.line).value_or("");
+  std::lock_guard lock(writtenReasons().mutex);
+  for (const Written &row : writtenReasons().all)
+    for (const std::string &text : {mutation.instruction, line})
+      if (row.kernel == kernel && text.find(row.text) != std::string::npos)
+        return row.reason;
+  return "";
+}
+
+std::string penstock::uncheckedReason(const Mutation &mutation) {
+  for (const Unchecked &row : unchecked)
+    if (row.kind == mutation.kind && row.change == mutation.change &&
+        mutation.instruction.find(row.part) != std::string::npos)
+      return row.reason;
+  return "";
+}
+
+std::function<void(const emu::BarrierEvent &)> BarrierEvidence::listener(uint64_t run) {
+  return [this, run](const emu::BarrierEvent &event) {
+    std::lock_guard lock(mutex);
+    Object &object = objects[{run, event.barrier}];
+    if (event.kind == emu::BarrierEvent::Arrive) {
+      object.arrivals.emplace(event.phase, event.line);
+    } else {
+      object.lastObserved = std::max(object.lastObserved, event.phase);
+      object.observed = true;
+    }
+  };
+}
+
+bool BarrierEvidence::isNeverAwaited(uint32_t line) const {
+  std::lock_guard lock(mutex);
+  bool arrives = false;
+  for (const auto &[key, object] : objects)
+    for (const auto &[phase, from] : object.arrivals) {
+      if (from != line)
+        continue;
+      arrives = true;
+      // Who has seen a later phase has waited for this one, too.
+      if (object.observed && phase <= object.lastObserved)
+        return false;
+    }
+  return arrives;
+}
+
+FindingKeys penstock::keysOf(const emu::Report &report) {
+  FindingKeys keys;
+  for (const emu::FindingSite &site : report.sites) {
+    // Where a run gets stuck says little about what else is unordered.
+    if (site.code == EmuDeadlock || site.code == EmuNoProgress)
+      continue;
+    std::string key = codeName(site.code);
+    if (site.line)
+      key += " at line " + std::to_string(site.line);
+    if (site.otherLine)
+      key += " against line " + std::to_string(site.otherLine);
+    keys.insert(std::move(key));
+  }
+  return keys;
+}
+
+std::string penstock::addedBy(const FindingKeys &both, const FindingKeys &one) {
+  for (const std::string &key : both)
+    if (!one.count(key))
+      return key;
+  return "";
+}

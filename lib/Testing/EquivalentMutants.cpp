@@ -1,0 +1,56 @@
+//===- EquivalentMutants.cpp - Mutants that are equivalent by their text --===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Testing/EquivalentMutants.h"
+
+#include <algorithm>
+
+using namespace penstock;
+
+namespace {
+
+/// Atomics that say nothing are relaxed.
+bool isRelaxed(std::string_view opcode) {
+  return contains(opcode, ".relaxed") || contains(opcode, ".volatile") ||
+         ((opcode.starts_with("atom.") || opcode.starts_with("red.")) &&
+          !contains(opcode, ".acq_rel"));
+}
+
+} // namespace
+
+EquivalentMutants::EquivalentMutants(const ptx::Function &kernel) : kernel(kernel) {
+  const auto &size = kernel.requiredCluster;
+  cluster = kernel.explicitCluster || std::max({size[0], size[1], size[2]}) > 1;
+  for (const auto &instruction : kernel.body) {
+    std::string_view opcode = instruction->opcode;
+    relaxed |= isRelaxed(opcode);
+    cluster |= opcode.starts_with("barrier.cluster") || opcode.starts_with("mapa") ||
+               contains(opcode, ".cta_group::2") || contains(opcode, ".multicast::cluster");
+  }
+}
+
+/// Whether the next instruction that orders anything is a barrier of all threads.
+bool EquivalentMutants::barrierOfBlockFollows(const ptx::Instruction &instruction) const {
+  auto at = std::find_if(kernel.body.begin(), kernel.body.end(),
+                         [&](const auto &each) { return each.get() == &instruction; });
+  while (at != kernel.body.end() && ++at != kernel.body.end())
+    if (syncKindOf((*at)->opcode))
+      return std::string_view((*at)->opcode).starts_with("bar.sync") && (*at)->operands.size() == 1;
+  return false;
+}
+
+std::string EquivalentMutants::reasonFor(const ptx::Instruction &instruction, SyncKind kind,
+                                         Change change) const {
+  if (change != Change::Removed)
+    return "";
+  if (kind == SyncKind::TensorFence && !relaxed)
+    return "all synchronization of the kernel releases and acquires, which orders tcgen05 "
+           "operations without this fence";
+  if (kind == SyncKind::InitFence && !cluster && barrierOfBlockFollows(instruction))
+    return "the barrier of the block that follows orders the initialization, and no other block "
+           "uses it";
+  return "";
+}

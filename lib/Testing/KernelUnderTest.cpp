@@ -1,0 +1,167 @@
+//===- KernelUnderTest.cpp - A kernel under test and its reference --------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Testing/KernelUnderTest.h"
+#include "Compiler/Compiler.h"
+#include "Compiler/Registry.h"
+#include "Diagnostics/Codes.h"
+#include "Testing/References.h"
+
+#include <algorithm>
+
+using namespace penstock;
+
+namespace {
+
+Diagnostic problem(unsigned code, const SourceLocation &location, std::string message) {
+  Diagnostic d;
+  d.code = code;
+  d.location = location;
+  d.message = std::move(message);
+  return d;
+}
+
+bool hasErrors(const std::vector<Diagnostic> &diagnostics) {
+  for (const Diagnostic &d : diagnostics)
+    if (d.severity == Severity::Error)
+      return true;
+  return false;
+}
+
+/// A reference takes what its kernel takes.
+bool sameArguments(const std::vector<detail::ArgumentSpec> &a,
+                   const std::vector<detail::ArgumentSpec> &b) {
+  if (a.size() != b.size())
+    return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i].tensor != b[i].tensor || a[i].element != b[i].element || a[i].rank != b[i].rank)
+      return false;
+  return true;
+}
+
+} // namespace
+
+std::optional<KernelUnderTest>
+penstock::compileKernelUnderTest(const detail::KernelSource &source, Target target,
+                                 std::vector<Diagnostic> &diagnostics) {
+  SourceLocation location{source.at.file, source.at.line, 0};
+  if (target.kind != Target::Kind::Sm90a && target.kind != Target::Kind::Sm100a) {
+    diagnostics.push_back(
+        problem(ToolUsage, location, "only GPU kernels can be checked: use sm_90a or sm_100a"));
+    return std::nullopt;
+  }
+  // The emulator checks barriers itself.
+  auto compiled = detail::compile(source, target.emulated(), {.check_barriers = false});
+  diagnostics.insert(diagnostics.end(), compiled.diagnostics.begin(), compiled.diagnostics.end());
+  if (!compiled.executable)
+    return std::nullopt;
+  KernelUnderTest tested;
+  tested.name = source.name;
+  tested.target = architectureOf(target).name;
+  tested.info = compiled.executable->info;
+  tested.arguments = AnyKernel(compiled.executable).arguments();
+  tested.specs = source.arguments;
+  tested.variants = compiled.executable->devices;
+  tested.reference = referenceFor(source.name);
+  if (!tested.reference || !tested.reference->source)
+    return tested;
+  const detail::Reference &reference = *tested.reference;
+  detail::KernelSource program = reference.source(reference.name.c_str(), reference.at);
+  if (!sameArguments(source.arguments, program.arguments)) {
+    diagnostics.push_back(problem(ToolUsage, {reference.at.file, reference.at.line, 0},
+                                  "`" + reference.name + "` takes other arguments than `" +
+                                      source.name + "`, whose reference it is to be"));
+    return std::nullopt;
+  }
+  // The name is for messages; a kernel's has no :: and no <>.
+  program.name = "reference";
+  auto result = detail::compile(program, Target::interpreter(), {});
+  diagnostics.insert(diagnostics.end(), result.diagnostics.begin(), result.diagnostics.end());
+  if (!result.executable)
+    return std::nullopt;
+  tested.referenceProgram = std::move(result.executable);
+  return tested;
+}
+
+std::optional<KernelUnderTest>
+penstock::compileRegistered(const std::string &kernel, Target target,
+                            const std::vector<std::pair<std::string, std::string>> &set,
+                            std::vector<Diagnostic> &diagnostics) {
+  InspectOptions options;
+  options.set = set;
+  auto source = kernelSource(kernel, options, diagnostics);
+  if (!source)
+    return std::nullopt;
+  auto tested = compileKernelUnderTest(*source, target, diagnostics);
+  if (!tested)
+    return std::nullopt;
+  for (const KernelDescription &description : registered_kernels())
+    if (description.name == kernel)
+      tested->fields = {description.fields.begin(), description.fields.end()};
+  for (const auto &[name, value] : set)
+    tested->fields[name] = value;
+  tested->shapes = shapesFor(kernel);
+  // What the first grid leaves open is open for mutants too.
+  for (const Shape &shape : tested->shapes)
+    if (!isComplete(shape, tested->arguments)) {
+      tested->fields = withSizes(std::move(tested->fields), shape);
+      break;
+    }
+  return tested;
+}
+
+Case penstock::prepareCase(const KernelUnderTest &tested, const Shape &shape, Data data,
+                           uint64_t seed) {
+  Case result;
+  result.shape = shape;
+  result.initial = make_arguments(tested.arguments, shape, data, seed);
+  result.problems = result.initial.diagnostics;
+  if (!result.problems.empty())
+    return result;
+  for (size_t i = 0; i < tested.specs.size(); ++i)
+    if (tested.specs[i].tensor && tested.specs[i].access == Access::Out)
+      markOutput(result.initial.arguments[i]);
+  result.problems = checkArguments(tested.info, result.initial.arguments, tested.info.location);
+  if (!result.problems.empty())
+    return result;
+  result.variant = &variantFor(tested.variants, result.initial.arguments);
+  if (!tested.reference)
+    return result;
+  MadeArguments expected = copyOf(result.initial);
+  if (tested.referenceProgram)
+    result.problems = detail::launch(tested.referenceProgram.get(), expected.arguments, {}, {});
+  else
+    tested.reference->host(expected.arguments);
+  if (!hasErrors(result.problems))
+    result.expected = ExpectedResults(std::move(expected), tested.reference->tolerance);
+  return result;
+}
+
+emu::TimingSequence penstock::timingsFor(const EmulatedKernel &kernel, uint64_t count,
+                                         uint64_t seed) {
+  uint32_t warps = (kernel.kernel.threads + 31) / 32;
+  for (unsigned size : kernel.kernel.cluster)
+    warps *= std::max(1u, size);
+  return {count, warps, seed};
+}
+
+std::string penstock::timingText(const emu::LaunchOptions &timing) {
+  if (timing.starvedWarp >= 0)
+    return "starve " + std::to_string(timing.starvedWarp);
+  return timing.timing == emu::Timing::Eager  ? "eager"
+         : timing.timing == emu::Timing::Lazy ? "lazy"
+                                              : "seed " + std::to_string(timing.seed);
+}
+
+Run penstock::runCase(const KernelUnderTest &tested, const EmulatedKernel &kernel, const Case &on,
+                      const emu::LaunchOptions &options) {
+  Run run;
+  run.after = copyOf(on.initial);
+  run.report = launchEmulated(kernel, tested.info, run.after.arguments, options);
+  return run;
+}
+
+bool penstock::isRefusal(const Diagnostic &diagnostic) { return diagnostic.code < PtxSyntax; }

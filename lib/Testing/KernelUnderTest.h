@@ -1,0 +1,75 @@
+//===- KernelUnderTest.h - A kernel under test and its reference -*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What check and mutate share: a kernel compiled for the emulator, beside its
+// reference; cases, which are arguments and what must come out; and runs of a
+// case in a timing.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TESTING_KERNELUNDERTEST_H
+#define PENSTOCK_TESTING_KERNELUNDERTEST_H
+
+#include "Runtime/Emulated/EmulatedLaunch.h"
+#include "Testing/Shapes.h"
+#include "Testing/TestData.h"
+
+namespace penstock {
+
+struct KernelUnderTest {
+  std::string name, target;
+  KernelInfo info;
+  std::vector<ArgumentDescription> arguments;
+  std::vector<detail::ArgumentSpec> specs;
+  FieldValues fields;
+  std::vector<Shape> shapes; ///< that were registered
+  std::vector<std::shared_ptr<EmulatedKernel>> variants;
+  std::optional<detail::Reference> reference;
+  detail::ExecutableRef referenceProgram; ///< the reference, if it is a tile program
+};
+
+/// Compiles a kernel and its reference; no value, with the reasons, on failure.
+std::optional<KernelUnderTest> compileKernelUnderTest(const detail::KernelSource &source,
+                                                      Target target,
+                                                      std::vector<Diagnostic> &diagnostics);
+/// The same for a registered kernel, whose fields help to choose shapes.
+std::optional<KernelUnderTest>
+compileRegistered(const std::string &kernel, Target target,
+                  const std::vector<std::pair<std::string, std::string>> &set,
+                  std::vector<Diagnostic> &diagnostics);
+
+struct Case {
+  Shape shape;
+  MadeArguments initial;
+  /// What the reference makes of them; no value without a reference.
+  std::optional<ExpectedResults> expected;
+  const EmulatedKernel *variant = nullptr;
+  /// Why there is nothing to run.
+  std::vector<Diagnostic> problems;
+};
+Case prepareCase(const KernelUnderTest &tested, const Shape &shape, Data data, uint64_t seed);
+
+/// What a kernel is tried in: eager, lazy, each of its warps starved, then random.
+emu::TimingSequence timingsFor(const EmulatedKernel &kernel, uint64_t count, uint64_t seed);
+/// "eager", "lazy", "starve 3", "seed 1".
+std::string timingText(const emu::LaunchOptions &timing);
+
+struct Run {
+  emu::Report report;
+  MadeArguments after;
+  bool completed() const { return report.ok() && report.completed; }
+};
+/// Runs \p kernel, a variant of the tested or a mutant of one, on a case.
+Run runCase(const KernelUnderTest &tested, const EmulatedKernel &kernel, const Case &on,
+            const emu::LaunchOptions &options);
+
+/// Whether a launch was refused instead of run: errors of the caller have codes
+/// below those of the emulator.
+bool isRefusal(const Diagnostic &diagnostic);
+
+} // namespace penstock
+
+#endif // PENSTOCK_TESTING_KERNELUNDERTEST_H

@@ -1,0 +1,189 @@
+//===- Shapes.cpp - Shapes worth trying -----------------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Testing/Shapes.h"
+#include "Testing/TestData.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+using namespace penstock;
+
+namespace {
+
+class Maker {
+public:
+  Maker(const std::vector<ArgumentDescription> &arguments, const FieldValues &fields) {
+    for (const ArgumentDescription &argument : arguments) {
+      for (int d = 0; d < argument.rank; ++d)
+        add(arguments, fields, sizeName(argument, d));
+      if (auto value = fixedValue(fields, argument.name); value && !argument.tensor)
+        sizes.push_back({argument.name, false, 0, value});
+    }
+    for (const auto &[name, value] : fields)
+      if (name == "stages" || name.ends_with("num_stages"))
+        stages = std::max<int64_t>(1, asNumber(value).value_or(stages));
+  }
+
+  /// Each kept size is \p blocks tiles and \p more, the first one tile less if
+  /// \p narrow says so; each summed size \p tiles tiles and \p rest.
+  Shape shape(int64_t blocks, int64_t more, int64_t tiles, int64_t rest, bool narrow = false) {
+    Shape result;
+    bool first = true;
+    for (const Size &size : sizes) {
+      if (size.fixed) {
+        result.emplace_back(size.name, *size.fixed);
+        continue;
+      }
+      int64_t count = size.summed ? tiles : blocks - (narrow && first && !size.summed);
+      int64_t extra = size.summed ? rest : first ? more : 3 * more;
+      result.emplace_back(size.name, count * size.tile + extra);
+      first &= size.summed;
+    }
+    return result;
+  }
+  Shape all(int64_t value) {
+    Shape result;
+    for (const Size &size : sizes)
+      result.emplace_back(size.name, size.fixed.value_or(double(value)));
+    return result;
+  }
+
+  int64_t stages = 3;
+
+private:
+  struct Size {
+    std::string name;
+    bool summed;
+    int64_t tile;
+    std::optional<double> fixed; ///< no other value is tried
+  };
+
+  static std::optional<double> fixedValue(const FieldValues &fields, const std::string &name) {
+    auto found = fields.find(name);
+    if (found == fields.end())
+      return std::nullopt;
+    char *end = nullptr;
+    double value = std::strtod(found->second.c_str(), &end);
+    return end != found->second.c_str() && !*end ? std::optional(value) : std::nullopt;
+  }
+
+  void add(const std::vector<ArgumentDescription> &arguments, const FieldValues &fields,
+           const std::string &name) {
+    if (asNumber(name))
+      return;
+    for (const Size &known : sizes)
+      if (known.name == name)
+        return;
+    Size size{name, isReduced(arguments, name), 0, fixedValue(fields, name)};
+    std::string field = "block_";
+    for (char c : name)
+      field += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    auto found = fields.find(field);
+    if (found != fields.end())
+      size.tile = asNumber(found->second).value_or(0);
+    if (size.tile <= 0)
+      size.tile = size.summed ? 64 : 128;
+    sizes.push_back(size);
+  }
+
+  std::vector<Size> sizes;
+};
+
+struct RegisteredShapes {
+  std::mutex mutex;
+  std::map<std::string, std::vector<Shape>> of;
+};
+
+RegisteredShapes &registeredShapes() {
+  static RegisteredShapes *instance = new RegisteredShapes; // outlives all static objects
+  return *instance;
+}
+
+std::string numberText(const Number &number) {
+  char value[32];
+  std::snprintf(value, sizeof value, "%.15g", number.value);
+  return value;
+}
+
+} // namespace
+
+int detail::registerShapes(const char *kernel, std::vector<Shape> shapes) {
+  std::lock_guard lock(registeredShapes().mutex);
+  registeredShapes().of[kernel] = std::move(shapes);
+  return 0;
+}
+
+std::vector<Shape> penstock::shapesFor(const std::string &kernel) {
+  std::lock_guard lock(registeredShapes().mutex);
+  auto found = registeredShapes().of.find(kernel);
+  return found == registeredShapes().of.end() ? std::vector<Shape>() : found->second;
+}
+
+std::vector<Shape> penstock::defaultShapes(const std::vector<ArgumentDescription> &arguments,
+                                           const FieldValues &fields) {
+  Maker make(arguments, fields);
+  return {
+      make.shape(1, 0, make.stages, 0),         // divides, the ring is filled once
+      make.shape(2, 0, 2 * make.stages + 1, 0), // several blocks, the ring turns
+      make.shape(1, 8, 1, 8),                   // does not divide, rows of 16 bytes
+      make.all(8),                              // tiny
+      make.shape(2, 0, 1, 0, true),             // fewer k tiles than stages
+      make.shape(1, 0, 0, 0),                   // nothing to sum
+      make.shape(1, 1, make.stages, 3),         // rows that engines cannot copy
+  };
+}
+
+std::vector<Shape> penstock::smallShapes(const std::vector<ArgumentDescription> &arguments,
+                                         const FieldValues &fields) {
+  Maker make(arguments, fields);
+  return {make.shape(1, 0, 2 * make.stages + 1, 0), make.shape(1, 8, 1, 8), make.shape(1, 0, 0, 0),
+          make.shape(1, 1, 2 * make.stages, 3)};
+}
+
+bool penstock::isComplete(const Shape &shape, const std::vector<ArgumentDescription> &arguments) {
+  for (const ArgumentDescription &argument : arguments)
+    for (int d = 0; d < argument.rank; ++d) {
+      std::string size = sizeName(argument, d);
+      auto named = [&](const auto &entry) { return entry.first == size; };
+      if (!asNumber(size) && std::none_of(shape.begin(), shape.end(), named))
+        return false;
+    }
+  return true;
+}
+
+FieldValues penstock::withSizes(FieldValues fields, const Shape &shape) {
+  for (const auto &[name, number] : shape)
+    fields[name] = numberText(number);
+  return fields;
+}
+
+std::vector<Shape> penstock::shapesToCheck(const std::vector<ArgumentDescription> &arguments,
+                                           const FieldValues &fields,
+                                           const std::vector<Shape> &registered) {
+  if (registered.empty())
+    return defaultShapes(arguments, fields);
+  std::vector<Shape> result;
+  for (const Shape &shape : registered) {
+    if (isComplete(shape, arguments)) {
+      result.push_back(shape);
+      continue;
+    }
+    std::vector<Shape> grid = defaultShapes(arguments, withSizes(fields, shape));
+    result.insert(result.end(), grid.begin(), grid.end());
+  }
+  return result;
+}
+
+std::string penstock::textOf(const Shape &shape) {
+  std::string text;
+  for (const auto &[name, number] : shape)
+    text += (text.empty() ? "" : ",") + name + "=" + numberText(number);
+  return text;
+}

@@ -1,0 +1,49 @@
+//===- Shapes.h - Shapes worth trying ---------------------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which sizes are multiples of a tile, how many tiles a ring holds and along which
+// size a kernel sums is read off its signature and fields: `block_m` is the tile
+// of `M`, `stages` or `num_stages` the slots, and a size that occurs in inputs
+// only is summed over. A field that is named like a size is its only value.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TESTING_SHAPES_H
+#define PENSTOCK_TESTING_SHAPES_H
+
+#include "penstock/check.h"
+
+#include <map>
+
+namespace penstock {
+
+using FieldValues = std::map<std::string, std::string>;
+
+/// The shapes that were registered for a kernel.
+std::vector<Shape> shapesFor(const std::string &kernel);
+/// Whether a shape names every size of the signature.
+bool isComplete(const Shape &shape, const std::vector<ArgumentDescription> &arguments);
+/// The fields, with the sizes of a shape beside them.
+FieldValues withSizes(FieldValues fields, const Shape &shape);
+
+/// For check: all kinds of edges.
+std::vector<Shape> defaultShapes(const std::vector<ArgumentDescription> &arguments,
+                                 const FieldValues &fields);
+/// The registered shapes, each that leaves sizes open as the grid over these; the
+/// whole grid if none is registered.
+std::vector<Shape> shapesToCheck(const std::vector<ArgumentDescription> &arguments,
+                                 const FieldValues &fields, const std::vector<Shape> &registered);
+/// For mutants: few and small, and yet every loop turns more than twice around
+/// its ring.
+std::vector<Shape> smallShapes(const std::vector<ArgumentDescription> &arguments,
+                               const FieldValues &fields);
+
+/// "M=512,N=512,K=64".
+std::string textOf(const Shape &shape);
+
+} // namespace penstock
+
+#endif // PENSTOCK_TESTING_SHAPES_H
