@@ -18,7 +18,7 @@
 namespace penstock::emu {
 namespace {
 
-enum class Shape : uint8_t { R128x256, R4x256, R128x128, R64x02_13, R64x01_23, R32x4 };
+enum class Shape : uint8_t { R128x256, R4x256, R128x128, R64x0213, R64x0123, R32x4 };
 
 struct Copy {
   Shape shape = Shape::R128x256;
@@ -52,9 +52,9 @@ std::vector<unsigned> lanesOf(const Copy &copy, unsigned i) {
     return {i};
   case Shape::R4x256:
     return {copy.lane0 + 32 * i};
-  case Shape::R64x02_13:
+  case Shape::R64x0213:
     return {i, i + 64};
-  case Shape::R64x01_23:
+  case Shape::R64x0123:
     return i < 32 ? std::vector<unsigned>{i, i + 32} : std::vector<unsigned>{i + 32, i + 64};
   case Shape::R32x4:
     return {i, i + 32, i + 64, i + 96};
@@ -71,10 +71,10 @@ void copyAsync(Exec &ex, const DInst &inst) {
     auto copy = std::make_shared<Copy>();
     copy->shape = Shape(inst.mode);
     copy->packedBits = unsigned(inst.imm[0]);
-    copy->rows = copy->shape == Shape::R4x256      ? 4
-                 : copy->shape == Shape::R32x4     ? 32
-                 : copy->shape >= Shape::R64x02_13 ? 64
-                                                   : 128;
+    copy->rows = copy->shape == Shape::R4x256     ? 4
+                 : copy->shape == Shape::R32x4    ? 32
+                 : copy->shape >= Shape::R64x0213 ? 64
+                                                  : 128;
     copy->pieces = copy->shape == Shape::R128x256 || copy->shape == Shape::R4x256 ? 2 : 1;
     MatrixDescriptor descriptor;
     std::string problem = decodeTcgen05Descriptor(ex.value(inst.ops[1], lane), descriptor);
@@ -165,7 +165,7 @@ bool decodeCopy(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   else if (inst.has(".128x128b"))
     shape = Shape::R128x128;
   else if (inst.has(".64x128b"))
-    shape = second ? Shape::R64x01_23 : Shape::R64x02_13;
+    shape = second ? Shape::R64x0123 : Shape::R64x0213;
   else
     shape = Shape::R32x4;
   bool needsPair = inst.has(".64x128b"), needsFour = inst.has(".32x128b");

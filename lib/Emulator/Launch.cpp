@@ -74,7 +74,7 @@ bool prepare(Grid &grid, Report &report) {
   }
   grid.threadsPerCta = uint32_t(threads);
   grid.warpsPerCta = uint32_t((threads + 31) / 32);
-  if (grid.options.starvedWarp >= int64_t(grid.warpsPerCta * grid.ctasPerCluster))
+  if (grid.options.starvedWarp >= int64_t(grid.warpsPerCta) * grid.ctasPerCluster)
     return refuse("the timing starves warp " + std::to_string(grid.options.starvedWarp) +
                   " of a cluster; it has " +
                   std::to_string(grid.warpsPerCta * grid.ctasPerCluster) + " warps");

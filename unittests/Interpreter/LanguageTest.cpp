@@ -79,8 +79,8 @@ TEST(Language, LagsCountIterationsOfOneLoop) {
   std::string wait = "tile.wait [\"load\"] lag 1\n";
   std::string loop = "scf.for %k = %c0 to %c4 step %c1 {\n";
   EXPECT_EQ(complaint(loop + copy + wait + "}"), "");
-  EXPECT_NE(complaint(copy + wait).find("outside of loops"), std::string::npos);
-  // The second place that issues under the name counts as well.
+  EXPECT_NE(complaint(copy + wait).find("is not in a loop"), std::string::npos);
+  // The second operation that issues under the name counts as well.
   EXPECT_NE(complaint(loop + copy + wait + "}\n" + copy).find("issued in another loop"),
             std::string::npos);
 }
