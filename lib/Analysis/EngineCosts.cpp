@@ -14,7 +14,7 @@ using namespace penstock;
 
 namespace {
 
-enum Engine { Load, Product, General, Special, numEngines };
+enum Engine { Load, Product, General, Special, NumEngines };
 
 int64_t bytesOf(Type element) { return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8); }
 
@@ -63,7 +63,7 @@ public:
   void store(sched::Statement &statement) const {
     size_t busiest = General;
     int64_t latency = 0;
-    for (size_t e = 0; e < numEngines; ++e) {
+    for (size_t e = 0; e < NumEngines; ++e) {
       latency += cost[e].latency;
       if (cost[e].busy > cost[busiest].busy)
         busiest = e;
@@ -83,7 +83,7 @@ private:
   }
 
   const hw::Architecture &architecture;
-  hw::Cost cost[numEngines];
+  hw::Cost cost[NumEngines];
 };
 
 } // namespace

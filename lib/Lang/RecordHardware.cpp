@@ -67,8 +67,8 @@ public:
     return kind ? r->builder.getStringAttr(names[*kind]) : StringAttr();
   }
   DenseI64ArrayAttr dimsOf(const seam::BoxRef &box) {
-    return box.dims.size() ? r->builder.getDenseI64ArrayAttr({box.dims.begin(), box.dims.end()})
-                           : DenseI64ArrayAttr();
+    return box.dims.empty() ? DenseI64ArrayAttr()
+                            : r->builder.getDenseI64ArrayAttr({box.dims.begin(), box.dims.end()});
   }
   /// The number of this block in its cluster.
   Ref rank() {
