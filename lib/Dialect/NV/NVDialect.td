@@ -13,41 +13,39 @@ include "mlir/IR/DialectBase.td"
 def NV_Dialect : Dialect {
   let name = "nv";
   let cppNamespace = "::penstock::nv";
-  let summary = "What the threads and engines of a Hopper or Blackwell GPU do with tiles";
+  let summary = "Threads and engines of Hopper and Blackwell GPUs, on tiles";
   let description = [{
-    The level at which a user has barriers, phases and roles in their own hands.
-    Its operations stand in tile programs, beside those of `tile`, and name the
-    same tiles: `shared` tiles lie in shared memory, with a swizzle that follows
-    from their uses; `local` tiles are spread over the registers of the threads
-    around an operation; `tensor` tiles lie in Blackwell's tensor memory.
+    The explicit level: barriers, phases and warp roles. Its operations are used in
+    tile programs, together with those of `tile`, on the same tiles: `shared` tiles
+    are in shared memory, with a swizzle that follows from their uses; `local` tiles
+    are distributed over the registers of the executing threads; `tensor` tiles are
+    in Blackwell's TMEM.
 
-    An operation is executed by all threads of the scope it stands in: the block
-    (`nv.threads` on the kernel says how many), the warps of an `nv.warps`, or
-    one thread inside of `nv.elect`. Copies by TMA, products and commits are
-    issued by one thread of the scope, always the same; the table in
-    docs/explicit.md says for each operation who executes it and how it
-    completes.
+    An operation is executed by all threads of its scope: the block (`nv.threads` of
+    the kernel is their number), the warps of an `nv.warps`, or one thread inside
+    `nv.elect`. TMA copies, products and commits are issued by one thread of the
+    scope, always the same. docs/explicit.md has a table of operations with their
+    executing threads and completion.
 
-    With `nv.cluster = n` on the kernel n neighbouring blocks run at the same time
-    and reach each other's shared memory: copies by TMA arrive in several of them,
-    and threads arrive on barriers of the others.
+    With `nv.cluster = n` on the kernel, n adjacent blocks run concurrently and can
+    access each other's shared memory: TMA copies can arrive in several of them, and
+    threads can arrive on barriers of other blocks.
 
-    With `nv.pair` on the kernel two neighbouring blocks form a cluster and
-    multiply as one: each holds its half of the rows of A, its half of the columns
-    of B and its rows of the accumulator. The first of them issues the products;
-    copies of both arrive on the first one's barriers, and commits on those of
-    both.
+    With `nv.pair` on the kernel, two adjacent blocks form a cluster and multiply
+    together: each holds half of the rows of A, half of the columns of B and its rows
+    of the accumulator. The first block issues the products; copies of both arrive on
+    the first block's barriers, and commits on those of both.
   }];
   let dependentDialects = ["::penstock::tile::TileDialect"];
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerTypes();
-    /// On a kernel: the number of threads of a block.
+    /// On a kernel: number of threads of a block.
     static constexpr ::llvm::StringLiteral threadsAttr = "nv.threads";
-    /// On a kernel: how many neighbouring blocks form a cluster.
+    /// On a kernel: number of adjacent blocks of a cluster.
     static constexpr ::llvm::StringLiteral clusterAttr = "nv.cluster";
-    /// On a kernel: two neighbouring blocks multiply as one.
+    /// On a kernel: two adjacent blocks multiply together.
     static constexpr ::llvm::StringLiteral pairAttr = "nv.pair";
     /// On a kernel: a tile program that all threads execute in program order.
     static constexpr ::llvm::StringLiteral inOrderAttr = "nv.in_order";
@@ -65,7 +63,7 @@ def NV_Barriers : TypeDef<NV_Dialect, "Barriers"> {
 
 def NV_NamedBarrier : TypeDef<NV_Dialect, "NamedBarrier"> {
   let mnemonic = "named_barrier";
-  let summary = "a named barrier of the block, for so many threads";
+  let summary = "a named barrier of the block for a number of threads";
   let parameters = (ins "int64_t":$threads);
   let assemblyFormat = "`<` $threads `>`";
 }

@@ -31,14 +31,17 @@ class NV_ScopeOp<string mnemonic, list<Trait> traits = []>
 //===----------------------------------------------------------------------===//
 
 def NV_WarpsOp : NV_ScopeOp<"warps"> {
-  let summary = "what some warps of the block do";
+  let summary = "runs the body on some warps of the block";
   let description = [{
-    The region is executed by `count` warps from warp `first` on; the others go
-    on behind it.
+    Warps [`first`, `first` + `count`) execute the region; the others continue after
+    it.
 
     ```mlir
-    nv.warps 0, 1 {
-      ...
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.warps 0, 1 {
+        nv.warp.sync
+      }
+      return
     }
     ```
   }];
@@ -49,10 +52,23 @@ def NV_WarpsOp : NV_ScopeOp<"warps"> {
 }
 
 def NV_ElectOp : NV_ScopeOp<"elect"> {
-  let summary = "what one thread of the scope does";
+  let summary = "runs the body on one thread of the scope";
   let description = [{
-    The region is executed by one thread of the scope's first warp: the one that
-    also issues the scope's copies and products.
+    One thread of the scope's first warp executes the region: the same thread that
+    issues the scope's copies and products.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+      nv.warps 0, 1 {
+        nv.elect {
+          nv.mbarrier.arrive %full[%c0] : !nv.barriers<1>
+        }
+      }
+      return
+    }
+    ```
   }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$body attr-dict";
@@ -61,25 +77,52 @@ def NV_ElectOp : NV_ScopeOp<"elect"> {
 
 def NV_EndOp : NV_Op<"end", [Pure, Terminator, ReturnLike,
     ParentOneOf<["WarpsOp", "ElectOp"]>]> {
-  let summary = "ends the region of a scope";
+  let summary = "terminates the region of a scope";
+  let description = [{
+    Implicit in the text form, as at the end of this region.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.warps 0, 1 {
+        nv.warp.sync
+        nv.end
+      }
+      return
+    }
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def NV_SyncOp : NV_EffectOp<"sync"> {
-  let summary = "waits for all threads of the scope";
+  let summary = "barrier over all threads of the scope";
   let description = [{
-    A barrier over the threads of the scope: the block's own barrier, or a named
-    one inside of `nv.warps`. Where a kernel uses tensor memory, the fences that
-    order its accesses with those of other threads are included.
+    The block's barrier 0, or a named barrier inside `nv.warps`. In kernels that use
+    TMEM it includes the fences that order TMEM accesses between threads.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.sync
+      return
+    }
+    ```
   }];
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
 
 def NV_WarpSyncOp : NV_EffectOp<"warp.sync"> {
-  let summary = "waits, in each warp of the scope, for all of its threads";
+  let summary = "synchronizes the threads of each warp of the scope";
   let description = [{
-    What a thread of a warp wrote before is seen by the others of the warp.
+    Orders earlier memory accesses of a warp's threads before later ones of the same
+    warp.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.warp.sync
+      return
+    }
+    ```
   }];
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
@@ -88,13 +131,22 @@ def NV_WarpSyncOp : NV_EffectOp<"warp.sync"> {
 def NV_NamedBarrierAllocOp : NV_Op<"named_barrier.alloc", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
     MemoryEffects<[MemAlloc]>]> {
-  let summary = "a named barrier between roles";
+  let summary = "allocates a named barrier";
   let description = [{
-    One of the 16 that a block has. It opens, each time, when so many threads
-    have come: those that wait there, and those that only arrive.
+    One of the 16 barriers of a block. It completes each time when the number of
+    threads of its type has arrived, by `sync` or `arrive`.
 
     ```mlir
-    %ready = nv.named_barrier.alloc "ready" : !nv.named_barrier<256>
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %ready = nv.named_barrier.alloc "ready" : !nv.named_barrier<128>
+      nv.warps 0, 2 {
+        nv.named_barrier.arrive %ready : !nv.named_barrier<128>
+      }
+      nv.warps 2, 2 {
+        nv.named_barrier.sync %ready : !nv.named_barrier<128>
+      }
+      return
+    }
     ```
   }];
   let arguments = (ins OptionalAttr<StrAttr>:$label);
@@ -104,16 +156,41 @@ def NV_NamedBarrierAllocOp : NV_Op<"named_barrier.alloc", [
 }
 
 def NV_NamedBarrierSyncOp : NV_EffectOp<"named_barrier.sync"> {
-  let summary = "every thread of the scope waits until the barrier opens";
+  let summary = "arrives on a named barrier and waits for its completion";
+  let description = [{
+    Executed by every thread of the scope.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %ready = nv.named_barrier.alloc "ready" : !nv.named_barrier<128>
+      nv.named_barrier.sync %ready : !nv.named_barrier<128>
+      return
+    }
+    ```
+  }];
   let arguments = (ins NV_NamedBarrier:$barrier);
   let assemblyFormat = "$barrier attr-dict `:` qualified(type($barrier))";
   let hasVerifier = 1;
 }
 
 def NV_NamedBarrierArriveOp : NV_EffectOp<"named_barrier.arrive"> {
-  let summary = "every thread of the scope counts at the barrier and goes on";
+  let summary = "arrives on a named barrier without waiting";
   let description = [{
-    What it wrote before is seen by those that wait there.
+    Executed by every thread of the scope. Its earlier writes are visible to the
+    threads that wait.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %ready = nv.named_barrier.alloc "ready" : !nv.named_barrier<128>
+      nv.warps 0, 2 {
+        nv.named_barrier.arrive %ready : !nv.named_barrier<128>
+      }
+      nv.warps 2, 2 {
+        nv.named_barrier.sync %ready : !nv.named_barrier<128>
+      }
+      return
+    }
+    ```
   }];
   let arguments = (ins NV_NamedBarrier:$barrier);
   let assemblyFormat = "$barrier attr-dict `:` qualified(type($barrier))";
@@ -127,38 +204,88 @@ class NV_RegistersOp<string mnemonic> : NV_EffectOp<mnemonic> {
 }
 
 def NV_RegistersRequestOp : NV_RegistersOp<"registers.request"> {
-  let summary = "waits until every thread of the scope may have so many registers";
+  let summary = "raises the register count of the scope's threads";
   let description = [{
-    Executed by whole warpgroups: by all of their warps, once. The registers come
-    from the block's pool, so others must have given some back.
+    Executed once by all warps of whole warpgroups. Waits until the block's pool has
+    enough registers, which other warpgroups must have released.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 256 : i64} {
+      nv.warps 0, 4 {
+        nv.registers.release 40
+      }
+      nv.warps 4, 4 {
+        nv.registers.request 232
+      }
+      return
+    }
+    ```
   }];
 }
 
 def NV_RegistersReleaseOp : NV_RegistersOp<"registers.release"> {
-  let summary = "gives back all but so many registers of every thread of the scope";
+  let summary = "lowers the register count of the scope's threads";
   let description = [{
-    Executed by whole warpgroups: by all of their warps, once.
+    Executed once by all warps of whole warpgroups. Keeps `count` registers per thread
+    and returns the others to the block's pool.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 256 : i64} {
+      nv.warps 0, 4 {
+        nv.registers.release 40
+      }
+      return
+    }
+    ```
   }];
 }
 
 def NV_ClusterRankOp : NV_Op<"cluster.rank", [Pure]> {
-  let summary = "which block of its cluster this is: 0 and up";
+  let summary = "rank of this block in its cluster";
+  let description = [{
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64, nv.cluster = 2 : i64} {
+      %rank = nv.cluster.rank
+      tile.print "{}" %rank : index
+      return
+    }
+    ```
+  }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
 
 def NV_ClusterSyncOp : NV_EffectOp<"cluster.sync"> {
-  let summary = "waits for all threads of all blocks of the cluster";
+  let summary = "barrier over all threads of all blocks of the cluster";
+  let description = [{
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64, nv.cluster = 2 : i64} {
+      nv.cluster.sync
+      return
+    }
+    ```
+  }];
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
 
 def NV_ProxyFenceOp : NV_EffectOp<"fence.proxy_async"> {
-  let summary = "makes a thread's writes to shared memory visible to engines";
+  let summary = "makes writes to shared memory visible to the async proxy";
   let description = [{
-    What a thread wrote to shared memory before is seen by TMA and by the tensor
-    core after the next synchronisation.
+    Writes of a thread to shared memory before the fence are visible to TMA and the
+    tensor core after the next synchronization.
+
+    ```mlir
+    !s = memref<128x64xf16, #tile.space<shared>>
+    func.func @k(%zero: f16) attributes {tile.kernel, nv.threads = 128 : i64} {
+      %t = tile.alloc "t" : !s
+      tile.fill %t, %zero : !s, f16
+      nv.fence.proxy_async
+      nv.sync
+      return
+    }
+    ```
   }];
   let assemblyFormat = "attr-dict";
 }
@@ -170,13 +297,16 @@ def NV_ProxyFenceOp : NV_EffectOp<"fence.proxy_async"> {
 def NV_BarrierAllocOp : NV_Op<"mbarrier.alloc", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
     MemoryEffects<[MemAlloc]>]> {
-  let summary = "barriers in shared memory";
+  let summary = "allocates mbarriers in shared memory";
   let description = [{
-    Each waits for the given number of arrivals per phase. They are initialised
-    before anything else in the kernel runs.
+    Each completes a phase after the given number of arrivals. They are initialized at
+    the start of the kernel.
 
     ```mlir
-    %full = nv.mbarrier.alloc "full" [1, 1, 1] : !nv.barriers<3>
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %full = nv.mbarrier.alloc "full" [1, 1, 1] : !nv.barriers<3>
+      return
+    }
     ```
   }];
   let arguments = (ins OptionalAttr<StrAttr>:$label, DenseI64ArrayAttr:$counts);
@@ -190,17 +320,24 @@ class NV_BarrierOp<string mnemonic, list<Trait> traits = []> : NV_EffectOp<mnemo
 }
 
 def NV_ArriveOp : NV_BarrierOp<"mbarrier.arrive", [AttrSizedOperandSegments]> {
-  let summary = "arrives on a barrier, and may announce bytes";
+  let summary = "arrives on an mbarrier, optionally expecting bytes";
   let description = [{
-    Every thread of the scope arrives once. With `expect` the phase also waits
-    for so many bytes of copies. With `of` the barrier is that of another block of
-    the cluster, at the same place in its shared memory. What the thread did
-    before is seen by threads of the block that wait for the phase, with `of` or
-    `cluster` by those of the cluster, and with `relaxed` by none.
+    Every thread of the scope arrives once. With `expect` the phase also waits for that
+    number of bytes of copies. With `of` the barrier is in another block of the cluster,
+    at the same offset in shared memory. An arrival releases: earlier accesses are
+    ordered before threads of the block that wait for the phase, with `of` or `cluster`
+    before those of the cluster, and with `relaxed` before none.
 
     ```mlir
-    nv.mbarrier.arrive %full[%slot] expect %bytes : !nv.barriers<3>
-    nv.mbarrier.arrive %empty[%slot] of %rank : !nv.barriers<3>
+    func.func @k(%slot: index, %bytes: index) attributes {tile.kernel, nv.threads = 128 : i64} {
+      %full = nv.mbarrier.alloc "full" [1, 1, 1] : !nv.barriers<3>
+      nv.warps 0, 1 {
+        nv.elect {
+          nv.mbarrier.arrive %full[%slot] expect %bytes : !nv.barriers<3>
+        }
+      }
+      return
+    }
     ```
   }];
   let arguments = (ins NV_Barriers:$barriers, Index:$index, Optional<Index>:$bytes,
@@ -216,13 +353,17 @@ def NV_ArriveOp : NV_BarrierOp<"mbarrier.arrive", [AttrSizedOperandSegments]> {
 }
 
 def NV_WaitOp : NV_BarrierOp<"mbarrier.wait"> {
-  let summary = "waits until a phase of a barrier has completed";
+  let summary = "waits for the completion of a phase of an mbarrier";
   let description = [{
-    Every thread of the scope waits for the phase of the given parity. A relaxed
-    wait orders nothing behind it.
+    Every thread of the scope waits for the phase of the given parity and acquires. A
+    relaxed wait does not order later accesses.
 
     ```mlir
-    nv.mbarrier.wait %full[%slot], %phase : !nv.barriers<3>
+    func.func @k(%slot: index, %phase: i32) attributes {tile.kernel, nv.threads = 128 : i64} {
+      %full = nv.mbarrier.alloc "full" [1, 1, 1] : !nv.barriers<3>
+      nv.mbarrier.wait %full[%slot], %phase : !nv.barriers<3>
+      return
+    }
     ```
   }];
   let arguments = (ins NV_Barriers:$barriers, Index:$index, I32:$phase,
@@ -234,14 +375,19 @@ def NV_WaitOp : NV_BarrierOp<"mbarrier.wait"> {
 }
 
 def NV_TryWaitOp : NV_BarrierOp<"mbarrier.try_wait"> {
-  let summary = "asks whether a phase of a barrier has completed";
+  let summary = "tests for the completion of a phase of an mbarrier";
   let description = [{
-    Every thread of the scope asks; the answer is theirs alone. It may be false
-    though the phase is over. Where it is true, what preceded the phase is seen.
-    The thread may sleep while it asks, with `for` about so many nanoseconds.
+    Non-blocking; may spuriously return false. Every thread of the scope tests
+    individually. If the result is true, the thread has acquired. With `for`, the thread
+    may suspend for about that number of nanoseconds.
 
     ```mlir
-    %ready = nv.mbarrier.try_wait %full[%slot], %phase for 1000 : !nv.barriers<3>
+    func.func @k(%slot: index, %phase: i32) attributes {tile.kernel, nv.threads = 128 : i64} {
+      %full = nv.mbarrier.alloc "full" [1, 1, 1] : !nv.barriers<3>
+      %done = nv.mbarrier.try_wait %full[%slot], %phase for 1000 : !nv.barriers<3>
+      tile.print "{}" %done : i1
+      return
+    }
     ```
   }];
   let arguments = (ins NV_Barriers:$barriers, Index:$index, I32:$phase,
@@ -260,22 +406,26 @@ def NV_TryWaitOp : NV_BarrierOp<"mbarrier.try_wait"> {
 def NV_TmaLoadOp : NV_BarrierOp<"tma.load", [AttrSizedOperandSegments]> {
   let summary = "copies a box of a tensor to a shared tile, by TMA";
   let description = [{
-    Issued by one thread. The bytes of the whole tile are counted on the
-    barrier; what lies outside of the tensor reads as zero. Rows of the tensor
-    are multiples of 16 bytes, which the launch checks.
+    Issued by one thread. The bytes of the whole tile are counted on the barrier;
+    elements outside the tensor read as zero. Rows of the tensor are multiples of 16
+    bytes, which the launch checks.
 
-    Rows of the tile lie along the tensor's last but one dimension, or along the
+    Rows of the tile are along the tensor's second to last dimension, or along the
     first of `dims`; columns along its last.
 
-    With `multicast` the box is read once and arrives in every block of the
-    cluster whose bit is set: in the same tile, and on the same barrier there.
-    `cache` says what the second-level cache keeps: "evict_first",
-    "evict_normal" or "evict_last".
+    With `multicast` the box is read once and arrives in every block of the cluster
+    whose bit is set: in the same tile, and on the same barrier there. `cache` is the L2
+    eviction priority: "evict_first", "evict_normal" or "evict_last".
 
     ```mlir
-    nv.tma.load %A[%m, %k] to %As, %full[%slot] : memref<?x?xf16, ...>,
-      memref<128x64xf16, ...>, !nv.barriers<3>
-    nv.tma.load %A[%m, %k] to %As, %full[%slot] multicast %blocks : ...
+    !A = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<128x64xf16, #tile.space<shared>>
+    func.func @k(%A: !A, %m: index, %k: index, %slot: index) attributes {tile.kernel, nv.threads = 128 : i64} {
+      %As = tile.alloc "As" : !s
+      %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+      nv.tma.load %A[%m, %k] to %As, %full[%slot] cache "evict_last" : !A, !s, !nv.barriers<1>
+      return
+    }
     ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$offsets, AnyMemRef:$target,
@@ -297,15 +447,21 @@ def NV_TmaLoadOp : NV_BarrierOp<"tma.load", [AttrSizedOperandSegments]> {
 def NV_TmaStoreOp : NV_EffectOp<"tma.store"> {
   let summary = "copies a shared tile to a box of a tensor, by TMA";
   let description = [{
-    Issued by one thread, as part of its next group. What lies outside of the
-    tensor is not written; the offsets are not negative. `dims` is that of
-    `nv.tma.load`. With `combine` each element is combined with what the
-    tensor holds, as a whole even if other blocks do the same: "add", "min" or
-    "max".
+    Issued by one thread, as part of its next group. Elements outside the tensor are
+    not written; the offsets are non-negative. `dims` is that of `nv.tma.load`.
+    `combine` is the reduction applied to the destination, atomic per element: "add",
+    "min" or "max"; none for a plain store.
 
     ```mlir
-    nv.tma.store %Cs to %C[%m, %n] combine "add" cache "evict_first"
-      : memref<64x64xf32, ...>, memref<?x?xf32, ...>
+    !C = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !c = memref<64x32xf32, #tile.space<shared>>
+    func.func @k(%C: !C, %m: index, %n: index) attributes {tile.kernel, nv.threads = 128 : i64} {
+      %Cs = tile.alloc "Cs" : !c
+      nv.tma.store %Cs to %C[%m, %n] combine "add" cache "evict_first" : !c, !C
+      nv.tma.commit_group
+      nv.tma.wait_group 0
+      return
+    }
     ```
   }];
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target, Variadic<Index>:$offsets,
@@ -325,14 +481,31 @@ def NV_TmaStoreOp : NV_EffectOp<"tma.store"> {
 }
 
 def NV_TmaCommitOp : NV_EffectOp<"tma.commit_group"> {
-  let summary = "closes the group of the stores issued so far";
+  let summary = "commits the stores issued so far as a group";
+  let description = [{
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.tma.commit_group
+      nv.tma.wait_group 0
+      return
+    }
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def NV_TmaWaitOp : NV_EffectOp<"tma.wait_group"> {
-  let summary = "waits until at most so many groups of stores are under way";
+  let summary = "waits until at most `pending` groups of stores are in flight";
   let description = [{
-    With `read`, until their shared tiles have been read and may be written.
+    With `read`, until their shared tiles have been read and may be overwritten.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.tma.commit_group
+      nv.tma.wait_group 0 read
+      return
+    }
+    ```
   }];
   let arguments = (ins I64Attr:$pending, UnitAttr:$read);
   let assemblyFormat = "$pending (`read` $read^)? attr-dict";
@@ -342,14 +515,23 @@ def NV_TmaWaitOp : NV_EffectOp<"tma.wait_group"> {
 def NV_AsyncCopyOp : NV_EffectOp<"cp_async"> {
   let summary = "copies a box of a tensor to a shared tile, by the scope's threads";
   let description = [{
-    All threads of the scope copy 16 bytes at a time, or 8 or 4, which rows of
-    tensor and tile must be multiples of. What lies outside of the tensor reads as
-    zero. Complete after `nv.cp_async.wait_group` and a synchronisation, or when
-    the barrier of `nv.cp_async.arrive` is. `dims` is that of `nv.tma.load`. With `l1`, and always with fewer than
-    16 bytes, the first-level cache is used as well.
+    All threads of the scope copy 16 bytes at a time, or 8 or 4; rows of tensor and tile
+    must be multiples of it. Elements outside the tensor read as zero. Completes at
+    `nv.cp_async.wait_group` and a synchronization, or with the barrier of
+    `nv.cp_async.arrive`. `dims` is that of `nv.tma.load`. With `l1`, and always with
+    fewer than 16 bytes, the copy also uses the L1 cache.
 
     ```mlir
-    nv.cp_async %A[%m, %k] to %As bytes 8 : memref<?x?xf16, ...>, memref<64x12xf16, ...>
+    !A = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<128x64xf16, #tile.space<shared>>
+    func.func @k(%A: !A, %m: index, %k: index) attributes {tile.kernel, nv.threads = 128 : i64} {
+      %As = tile.alloc "As" : !s
+      nv.cp_async %A[%m, %k] to %As : !A, !s
+      nv.cp_async.commit_group
+      nv.cp_async.wait_group 0
+      nv.sync
+      return
+    }
     ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$offsets, AnyMemRef:$target,
@@ -363,13 +545,18 @@ def NV_AsyncCopyOp : NV_EffectOp<"cp_async"> {
 }
 
 def NV_AsyncArriveOp : NV_BarrierOp<"cp_async.arrive"> {
-  let summary = "arrives on a barrier when each thread's copies so far are complete";
+  let summary = "arrives on an mbarrier when the thread's previous cp_async copies have completed";
   let description = [{
-    Every thread of the scope arrives once, which the barrier's count includes.
-    Whoever waits for the phase sees the copies.
+    Every thread of the scope arrives once, which the barrier's count includes. A wait
+    for the phase makes the copies visible.
 
     ```mlir
-    nv.cp_async.arrive %full[%slot] : !nv.barriers<3>
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %full = nv.mbarrier.alloc "full" [128] : !nv.barriers<1>
+      nv.cp_async.arrive %full[%c0] : !nv.barriers<1>
+      return
+    }
     ```
   }];
   let arguments = (ins NV_Barriers:$barriers, Index:$index);
@@ -377,12 +564,30 @@ def NV_AsyncArriveOp : NV_BarrierOp<"cp_async.arrive"> {
 }
 
 def NV_AsyncCommitOp : NV_EffectOp<"cp_async.commit_group"> {
-  let summary = "closes the group of each thread's copies so far";
+  let summary = "commits the thread's cp_async copies so far as a group";
+  let description = [{
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.cp_async.commit_group
+      nv.cp_async.wait_group 0
+      return
+    }
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def NV_AsyncWaitOp : NV_EffectOp<"cp_async.wait_group"> {
-  let summary = "waits until at most so many groups of a thread's copies are under way";
+  let summary = "waits until at most `pending` groups of the thread's cp_async copies are in flight";
+  let description = [{
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.cp_async.commit_group
+      nv.cp_async.wait_group 0
+      return
+    }
+    ```
+  }];
   let arguments = (ins I64Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
   let hasVerifier = 1;
@@ -393,13 +598,20 @@ def NV_AsyncWaitOp : NV_EffectOp<"cp_async.wait_group"> {
 //===----------------------------------------------------------------------===//
 
 def NV_ClcRequestOp : NV_BarrierOp<"clc.request"> {
-  let summary = "asks for the work of a block that has not started";
+  let summary = "requests the work of a block that has not started";
   let description = [{
-    Issued by one thread. The answer, 16 bytes, arrives in the tile and on the
-    barrier. After an answer without work nothing may be asked any more.
+    Issued by one thread. The answer, 16 bytes, arrives in the tile and on the barrier.
+    After an answer without work, further requests are not allowed.
 
     ```mlir
-    nv.clc.request %answer, %full[%slot] : memref<4xi32, ...>, !nv.barriers<1>
+    !a = memref<4xi32, #tile.space<shared>>
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %answer = tile.alloc "answer" : !a
+      %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+      nv.clc.request %answer, %full[%c0] : !a, !nv.barriers<1>
+      return
+    }
     ```
   }];
   let arguments = (ins AnyMemRef:$answer, NV_Barriers:$barriers, Index:$index);
@@ -409,9 +621,19 @@ def NV_ClcRequestOp : NV_BarrierOp<"clc.request"> {
 }
 
 def NV_ClcAnswerOp : NV_EffectOp<"clc.answer"> {
-  let summary = "the answer to a request for work";
+  let summary = "decodes the answer to a request for work";
   let description = [{
-    Whether there is work, and the number of the block that it was to be done by.
+    Returns whether there is work, and the number of the block that is taken over.
+
+    ```mlir
+    !a = memref<4xi32, #tile.space<shared>>
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %answer = tile.alloc "answer" : !a
+      %granted, %block = nv.clc.answer %answer : !a
+      tile.print "{} {}" %granted, %block : i1, index
+      return
+    }
+    ```
   }];
   let arguments = (ins AnyMemRef:$answer);
   let results = (outs I1:$granted, Index:$block);
@@ -425,12 +647,17 @@ def NV_ClcAnswerOp : NV_EffectOp<"clc.answer"> {
 
 def NV_TensorAllocOp : NV_Op<"tcgen05.alloc", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "a tile in tensor memory";
+  let summary = "allocates a tile in TMEM";
   let description = [{
-    Allocated by the block's first warp before anything else in the kernel runs.
+    The block's first warp allocates it at the start of the kernel.
 
     ```mlir
-    %acc = nv.tcgen05.alloc "acc" : memref<128x128xf32, #tile.space<tensor>>
+    !d = memref<128x64xf32, #tile.space<tensor>>
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %acc = nv.tcgen05.alloc "acc" : !d
+      nv.tcgen05.dealloc %acc : !d
+      return
+    }
     ```
   }];
   let arguments = (ins OptionalAttr<StrAttr>:$label);
@@ -440,10 +667,19 @@ def NV_TensorAllocOp : NV_Op<"tcgen05.alloc", [
 }
 
 def NV_TensorDeallocOp : NV_EffectOp<"tcgen05.dealloc"> {
-  let summary = "gives tensor memory back";
+  let summary = "deallocates a tile in TMEM";
   let description = [{
-    By the block's first warp; every tile is given back before the kernel ends,
-    when no thread uses it any more.
+    By the block's first warp. Every tile is deallocated before the kernel ends, after
+    its last use by any thread.
+
+    ```mlir
+    !d = memref<128x64xf32, #tile.space<tensor>>
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %acc = nv.tcgen05.alloc "acc" : !d
+      nv.tcgen05.dealloc %acc : !d
+      return
+    }
+    ```
   }];
   let arguments = (ins AnyMemRef:$tile);
   let assemblyFormat = "$tile attr-dict `:` type($tile)";
@@ -451,16 +687,26 @@ def NV_TensorDeallocOp : NV_EffectOp<"tcgen05.dealloc"> {
 }
 
 def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma"> {
-  let summary = "multiplies two tiles into a tensor tile";
+  let summary = "multiplies two tiles into a TMEM tile";
   let description = [{
-    Issued by one thread, for all of K. `acc = a * b`, plus its old value where
-    `accumulate` holds. `a` is a shared tile or one of tensor memory, `b` a shared
-    one. Completes when a commit issued later by the same scope arrives on its
-    barrier.
+    Issued by one thread, for all of K. `acc = a * b`, plus its old value if
+    `accumulate` is true. `a` is a shared or a TMEM tile, `b` a shared one. Completes
+    when a later commit of the same scope arrives on its barrier.
 
     ```mlir
-    nv.tcgen05.mma %As, %Bt into %acc accumulate %more
-      : memref<128x64xf16, ...>, memref<64x128xf16, ...>, memref<128x128xf32, ...>
+    !s = memref<128x64xf16, #tile.space<shared>>
+    !b = memref<64x64xf16, #tile.space<shared>>
+    !d = memref<128x64xf32, #tile.space<tensor>>
+    func.func @k(%more: i1) attributes {tile.kernel, nv.threads = 128 : i64} {
+      %As = tile.alloc "As" : !s
+      %Bs = tile.alloc "Bs" : !b
+      %acc = nv.tcgen05.alloc "acc" : !d
+      nv.warps 0, 1 {
+        nv.tcgen05.mma %As, %Bs into %acc accumulate %more : !s, !b, !d
+      }
+      nv.tcgen05.dealloc %acc : !d
+      return
+    }
     ```
   }];
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$acc, I1:$accumulate);
@@ -472,13 +718,18 @@ def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma"> {
 }
 
 def NV_TensorCommitOp : NV_BarrierOp<"tcgen05.commit"> {
-  let summary = "arrives on a barrier when the scope's products so far are complete";
+  let summary = "arrives on an mbarrier when the scope's MMAs so far have completed";
   let description = [{
-    With `multicast` on that barrier of every block of the cluster whose bit is
-    set. A pair of blocks that multiply as one sets the bits of both by itself.
+    With `multicast` on that barrier of every block of the cluster whose bit is set. A
+    pair of blocks sets the bits of both implicitly.
 
     ```mlir
-    nv.tcgen05.commit %empty[%slot] multicast %blocks : !nv.barriers<3>
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %empty = nv.mbarrier.alloc "empty" [1] : !nv.barriers<1>
+      nv.tcgen05.commit %empty[%c0] : !nv.barriers<1>
+      return
+    }
     ```
   }];
   let arguments = (ins NV_Barriers:$barriers, Index:$index, Optional<I32>:$multicast);
@@ -492,10 +743,23 @@ def NV_TensorCommitOp : NV_BarrierOp<"tcgen05.commit"> {
 }
 
 def NV_TensorLoadOp : NV_EffectOp<"tcgen05.load"> {
-  let summary = "copies tensor memory to registers";
+  let summary = "copies TMEM to registers";
   let description = [{
-    Executed by four warps: warp w reads lanes 32 (w mod 4) and up. The
-    registers are there after `nv.tcgen05.wait_load`.
+    Executed by four warps: warp w reads lanes from 32 (w mod 4). The registers are
+    valid after `nv.tcgen05.wait_load`.
+
+    ```mlir
+    !d = memref<128x64xf32, #tile.space<tensor>>
+    !r = memref<128x64xf32, #tile.space<local>>
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %acc = nv.tcgen05.alloc "acc" : !d
+      %r = tile.alloc "r" : !r
+      nv.tcgen05.load %acc to %r : !d, !r
+      nv.tcgen05.wait_load
+      nv.tcgen05.dealloc %acc : !d
+      return
+    }
+    ```
   }];
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
@@ -503,14 +767,23 @@ def NV_TensorLoadOp : NV_EffectOp<"tcgen05.load"> {
 }
 
 def NV_TensorStoreOp : NV_EffectOp<"tcgen05.store"> {
-  let summary = "copies registers to tensor memory";
+  let summary = "copies registers to TMEM";
   let description = [{
-    Executed by four warps, a row by each thread. Elements of 16 bits lie in pairs,
-    as the tensor core wants its left operand. Complete after
+    Executed by four warps, one row per thread. 16-bit elements are packed in pairs, as
+    the tensor core requires for its left operand. Completes at
     `nv.tcgen05.wait_store`.
 
     ```mlir
-    nv.tcgen05.store %P to %Pt : memref<128x64xf16, ...>, memref<128x64xf16, ...>
+    !d = memref<128x64xf32, #tile.space<tensor>>
+    !r = memref<128x64xf32, #tile.space<local>>
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %acc = nv.tcgen05.alloc "acc" : !d
+      %r = tile.alloc "r" : !r
+      nv.tcgen05.store %r to %acc : !r, !d
+      nv.tcgen05.wait_store
+      nv.tcgen05.dealloc %acc : !d
+      return
+    }
     ```
   }];
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
@@ -519,15 +792,37 @@ def NV_TensorStoreOp : NV_EffectOp<"tcgen05.store"> {
 }
 
 def NV_TensorWaitStoreOp : NV_EffectOp<"tcgen05.wait_store"> {
-  let summary = "waits until the thread's stores to tensor memory are complete";
+  let summary = "waits for the thread's stores to TMEM";
+  let description = [{
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.tcgen05.wait_store
+      return
+    }
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def NV_TensorCopyOp : NV_EffectOp<"tcgen05.copy"> {
-  let summary = "copies a shared tile to tensor memory";
+  let summary = "copies a shared tile to TMEM";
   let description = [{
-    Issued by one thread; a later product of the same scope sees it. Complete when
-    a commit issued later by the same scope arrives on its barrier.
+    Issued by one thread; visible to later products of the same scope. Completes when a
+    later commit of the same scope arrives on its barrier.
+
+    ```mlir
+    !c = memref<128x64xf32, #tile.space<shared>>
+    !d = memref<128x64xf32, #tile.space<tensor>>
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %acc = nv.tcgen05.alloc "acc" : !d
+      %Cs = tile.alloc "Cs" : !c
+      nv.warps 0, 1 {
+        nv.tcgen05.copy %Cs to %acc : !c, !d
+      }
+      nv.tcgen05.dealloc %acc : !d
+      return
+    }
+    ```
   }];
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
@@ -535,7 +830,15 @@ def NV_TensorCopyOp : NV_EffectOp<"tcgen05.copy"> {
 }
 
 def NV_TensorWaitLoadOp : NV_EffectOp<"tcgen05.wait_load"> {
-  let summary = "waits until the thread's loads from tensor memory are complete";
+  let summary = "waits for the thread's loads from TMEM";
+  let description = [{
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.tcgen05.wait_load
+      return
+    }
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
@@ -544,18 +847,41 @@ def NV_TensorWaitLoadOp : NV_EffectOp<"tcgen05.wait_load"> {
 //===----------------------------------------------------------------------===//
 
 def NV_WgmmaFenceOp : NV_EffectOp<"wgmma.fence"> {
-  let summary = "orders registers and shared memory before the next products";
+  let summary = "orders register and shared memory accesses before the next wgmma";
+  let description = [{
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.wgmma.fence
+      return
+    }
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def NV_WgmmaOp : NV_EffectOp<"wgmma.mma"> {
   let summary = "multiplies two tiles into registers";
   let description = [{
-    Executed by whole warpgroups, for all of K; 64 rows for each. `acc = a * b`,
-    plus its old value where `accumulate` holds. `a` is a shared tile or, with
-    elements of 16 bits, one in registers; `b` is a shared one. The accumulator
-    must not be touched, nor `a` in registers written, before the group has been
-    waited for.
+    Executed by whole warpgroups, for all of K; 64 rows each. `acc = a * b`, plus its
+    old value if `accumulate` is true. `a` is a shared tile or, with 16-bit elements, a
+    tile in registers; `b` is a shared one. The accumulator must not be accessed, nor
+    `a` in registers written, before the group has been awaited.
+
+    ```mlir
+    !s = memref<128x64xf16, #tile.space<shared>>
+    !b = memref<64x64xf16, #tile.space<shared>>
+    !r = memref<128x64xf32, #tile.space<local>>
+    func.func @k(%more: i1) attributes {tile.kernel, nv.threads = 256 : i64} {
+      %As = tile.alloc "As" : !s
+      %Bs = tile.alloc "Bs" : !b
+      %acc = tile.alloc "acc" : !r
+      nv.wgmma.fence
+      nv.wgmma.mma %As, %Bs into %acc accumulate %more : !s, !b, !r
+      nv.wgmma.commit_group
+      nv.wgmma.wait_group 0
+      return
+    }
+    ```
   }];
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$acc, I1:$accumulate);
   let assemblyFormat = [{
@@ -566,12 +892,30 @@ def NV_WgmmaOp : NV_EffectOp<"wgmma.mma"> {
 }
 
 def NV_WgmmaCommitOp : NV_EffectOp<"wgmma.commit_group"> {
-  let summary = "closes the group of the products issued so far";
+  let summary = "commits the wgmma products issued so far as a group";
+  let description = [{
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.wgmma.commit_group
+      nv.wgmma.wait_group 0
+      return
+    }
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def NV_WgmmaWaitOp : NV_EffectOp<"wgmma.wait_group"> {
-  let summary = "waits until at most so many groups of products are under way";
+  let summary = "waits until at most `pending` groups of wgmma products are in flight";
+  let description = [{
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.wgmma.commit_group
+      nv.wgmma.wait_group 0
+      return
+    }
+    ```
+  }];
   let arguments = (ins I64Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
   let hasVerifier = 1;

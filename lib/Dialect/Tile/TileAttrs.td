@@ -20,7 +20,7 @@ class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 // Memory spaces
 //===----------------------------------------------------------------------===//
 
-def Tile_Space : I32EnumAttr<"Space", "where a tile lives", [
+def Tile_Space : I32EnumAttr<"Space", "memory space of a tile", [
     I32EnumAttrCase<"Global", 0, "global">,
     I32EnumAttrCase<"Shared", 1, "shared">,
     I32EnumAttrCase<"Local", 2, "local">,
@@ -33,9 +33,9 @@ def Tile_SpaceAttr : EnumAttr<Tile_Dialect, Tile_Space, "space"> {
   let summary = "Memory space of a tile";
   let description = [{
     `global` is the memory of a kernel's arguments; `shared` is visible to all
-    threads of a block; `local` is spread over a block's threads or held where
-    the target keeps accumulators (registers, tensor memory). `tensor` is the
-    tensor memory of Blackwell; such tiles are made by `nv.tcgen05.alloc`.
+    threads of a block; `local` is distributed over the threads of a block or held in
+    the target's accumulators (registers, TMEM). `tensor` is Blackwell's TMEM; such
+    tiles are allocated by `nv.tcgen05.alloc`.
   }];
   let assemblyFormat = "`<` $value `>`";
 }
@@ -49,7 +49,7 @@ class Tile_Enum<string name, string what, list<I32EnumAttrCase> cases>
   let cppNamespace = "::penstock::tile";
 }
 
-def Tile_ReduceKind : Tile_Enum<"ReduceKind", "how elements are combined", [
+def Tile_ReduceKind : Tile_Enum<"ReduceKind", "reduction of elements", [
     I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Prod", 1, "prod">,
     I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">]>;
 
@@ -57,7 +57,7 @@ def Tile_AtomicKind : Tile_Enum<"AtomicKind", "an atomic update", [
     I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">,
     I32EnumAttrCase<"Min", 2, "min">, I32EnumAttrCase<"Exchange", 3, "exchange">]>;
 
-def Tile_Precision : Tile_Enum<"Precision", "how f32 operands are multiplied", [
+def Tile_Precision : Tile_Enum<"Precision", "precision of products of f32 operands", [
     I32EnumAttrCase<"Full", 0, "full">, I32EnumAttrCase<"TF32", 1, "tf32">]>;
 
 //===----------------------------------------------------------------------===//
@@ -65,7 +65,7 @@ def Tile_Precision : Tile_Enum<"Precision", "how f32 operands are multiplied", [
 //===----------------------------------------------------------------------===//
 
 def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
-  let summary = "What is asked of a pipelined loop";
+  let summary = "Requested or resolved schedule of a pipelined loop";
   let description = [{
     Either a number of stages, from which stage and order are inferred, or one
     stage and one order for each scheduled statement of the body, in source
@@ -76,14 +76,14 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2]>
     ```
 
-    The lists may also hold an entry for each `tile.bind` of the body that can
-    be computed anew for any iteration; such entries are ignored, with a warning
-    where the scalar is used from several stages.
+    The lists may also have an entry for each `tile.bind` of the body that can be
+    rematerialized for any iteration; such entries are ignored, with a warning if the
+    scalar is used from several stages.
 
-    A stated schedule can mark the copies from tensors that complete late
-    although they name no wait: all of some stages, or one by one with a 1 for
-    each. Copies with the same group, a number of 0 or more, are awaited
-    together; -1 is no group. The compiler places the waits:
+    An explicit schedule can mark copies from tensors as asynchronous although they
+    name no wait: all copies of some stages, or individual ones with a 1 each. Copies
+    with the same group, a number of 0 or more, are awaited together; -1 means none.
+    The compiler inserts the waits:
 
     ```mlir
     #tile.schedule<stage = [0, 1], order = [1, 0], async_stages = [0]>
@@ -91,9 +91,9 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
                    async_producer_groups = [0, 0, -1]>
     ```
 
-    `resolved` marks a schedule that a pass has checked or chosen. Then all
-    lists have one entry for each scheduled statement, and `async_producers`
-    says all that `async_stages` said.
+    `resolved` marks a schedule that a pass has checked or inferred. Then all lists
+    have one entry per scheduled statement, and `async_producers` includes the copies
+    of `async_stages`.
   }];
   let parameters = (ins
     DefaultValuedParameter<"int64_t", "0">:$num_stages,

@@ -12,28 +12,27 @@ include "mlir/IR/DialectBase.td"
 def Tile_Dialect : Dialect {
   let name = "tile";
   let cppNamespace = "::penstock::tile";
-  let summary = "Operations on tiles, with sequential meaning";
+  let summary = "Operations on tiles, with sequential semantics";
   let description = [{
-    A tile program is a `func.func` that carries the unit attribute
-    `tile.kernel`. It is the program of one thread block, written as operations
-    on whole tiles: copy this tile to shared memory, multiply, reduce, store.
-    Its meaning is sequential; this meaning is what every later form of the
-    program, on every target, must compute.
+    A tile program is a `func.func` with the unit attribute `tile.kernel`. It is the
+    program of one thread block, written as operations on whole tiles: copy a tile to
+    shared memory, multiply, reduce, store. Its semantics is sequential, and every
+    later form of the program, on every target, must compute the same results.
 
     Tiles are `memref`s whose memory space is a `#tile.space` attribute. A
     kernel's tensor arguments are in the `global` space, have run-time sizes and
-    are contiguous in their last dimension; `tile.alloc` makes tiles of constant
+    are contiguous in their last dimension; `tile.alloc` allocates tiles of constant
     shape in the `shared` or `local` space. Slices and transposes of tiles are
     `memref.subview` and `memref.transpose`. Loops and conditionals are
     `scf.for` and `scf.if`; scalars are computed with `arith` and `math`.
 
-    A loop can carry attributes of this dialect:
+    A loop can have attributes of this dialect:
 
-    - `tile.schedule = #tile.schedule<...>`: the loop is to be pipelined;
-    - `tile.unroll = 4 : i64`: unroll by this factor (1 forbids unrolling, 0
+    - `tile.schedule = #tile.schedule<...>`: the requested or resolved pipeline schedule;
+    - `tile.unroll = 4 : i64`: unroll by this factor (1 disables unrolling, 0
       unrolls fully).
 
-    A kernel's arguments can carry `tile.name` (for messages), `tile.access`
+    A kernel's arguments can have `tile.name` (for diagnostics), `tile.access`
     (`"in"`, `"out"` or `"inout"`, tensors only) and `tile.overlaps` (a unit
     attribute: this tensor may share memory with others that carry it).
   }];

@@ -1,4 +1,4 @@
-//===- TileInterfaces.td - What an operation does to tiles -*- tablegen -*-===//
+//===- TileInterfaces.td - Accesses of operations to tiles -*- tablegen -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,9 +12,9 @@ include "mlir/IR/OpBase.td"
 def Tile_AccessOpInterface : OpInterface<"TileAccessOpInterface"> {
   let cppNamespace = "::penstock::tile";
   let description = [{
-    Says which regions of which tiles an operation reads and writes and how it
-    completes. Hazard analysis, the interpreter's checks and `explain` all ask
-    here, so that an operation describes its effects in one place.
+    Lists the regions of tiles that an operation reads and writes, and how it
+    completes. Dependence analysis, the interpreter's checks and `explain` use it, so
+    that an operation has one description of its effects.
   }];
   let methods = [
     InterfaceMethod<

@@ -37,22 +37,25 @@ def Tile_Scalar : AnyTypeOf<[AnySignlessInteger, Index, AnyFloat], "a scalar">;
 // Not pure: a kernel may ignore its coordinates, and removing the operation as
 // dead would change how many blocks are launched.
 def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>]> {
-  let summary = "the extents of the grid and this block's place in it";
+  let summary = "extents of the grid and coordinates of this block";
   let description = [{
-    States how many blocks the kernel is launched with, one extent for each of
-    one to three dimensions, and gives this block's coordinates. The extents
-    must follow from the kernel's arguments alone. At most one `tile.grid`
-    stands in a kernel, outside of loops and conditionals; without it the kernel
-    is launched with one block.
+    Sets the number of blocks of the launch, one extent for each of one to three
+    dimensions, and returns the coordinates of this block. The extents may only depend
+    on the kernel's arguments. A kernel has at most one `tile.grid`, outside loops and
+    conditionals; without it the launch has one block.
 
-    Blocks are numbered with the first dimension fastest. With `swizzle g`, for
-    two dimensions, consecutive blocks walk through groups that are `g` wide in
-    the second dimension and as high as the grid in the first; the last group
-    may be narrower. Inside a group the second dimension runs fastest. Blocks
-    that run at the same time then share rows and columns.
+    Blocks are numbered with the first dimension fastest. With `swizzle g`, for two
+    dimensions, consecutive blocks form groups that are `g` wide in the second
+    dimension and span the first; the last group may be narrower. Inside a group the
+    second dimension is fastest. Blocks that run at the same time then share rows and
+    columns.
 
     ```mlir
-    %bm, %bn = tile.grid %gm, %gn swizzle 8
+    func.func @k(%m: index, %n: index) attributes {tile.kernel} {
+      %bm, %bn = tile.grid %m, %n swizzle 8 : index, index
+      tile.print "block {} {}" %bm, %bn : index, index
+      return
+    }
     ```
   }];
   let arguments = (ins Variadic<Index>:$extents,
@@ -65,12 +68,17 @@ def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>]> {
 def Tile_DivModOp : Tile_Op<"divmod", [Pure]> {
   let summary = "quotient and remainder by a launch constant";
   let description = [{
-    Divides a non-negative index by a positive one that is the same for the
-    whole launch: it must follow from the kernel's arguments alone. The
-    multiplier that replaces the division is computed once per launch.
+    Divides a non-negative index by a positive launch constant: the divisor may only
+    depend on the kernel's arguments. The multiplier that replaces the division is
+    computed once per launch.
 
     ```mlir
-    %q, %r = tile.divmod %i, %n
+    func.func @k(%n: index) attributes {tile.kernel} {
+      %i = tile.grid %n : index
+      %q, %r = tile.divmod %i, %n
+      tile.print "{} {}" %q, %r : index, index
+      return
+    }
     ```
   }];
   let arguments = (ins Index:$dividend, Index:$divisor);
@@ -85,15 +93,19 @@ def Tile_DivModOp : Tile_Op<"divmod", [Pure]> {
 
 def Tile_AllocOp : Tile_Op<"alloc", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "a tile of the block";
+  let summary = "allocates a tile of the block";
   let description = [{
-    Makes a tile in the `shared` or `local` space. It lives as long as the
-    block; its contents are undefined until they are written. A tile without
-    dimensions is a mutable scalar. `versions` states how many copies a pipeline
-    keeps of the tile; without it the number is computed.
+    Allocates a tile in the `shared` or `local` space. It lives as long as the block;
+    its contents are undefined until they are written. A tile without dimensions is a
+    mutable scalar. `versions` sets the number of buffers in a pipeline; without it the
+    number is computed.
 
     ```mlir
-    %As = tile.alloc "As" versions 3 : memref<128x64xf16, #tile.space<shared>>
+    func.func @k() attributes {tile.kernel} {
+      %As = tile.alloc "As" versions 3 : memref<128x64xf16, #tile.space<shared>>
+      %count = tile.alloc "count" : memref<i32, #tile.space<local>>
+      return
+    }
     ```
   }];
   let arguments = (ins OptionalAttr<StrAttr>:$label, OptionalAttr<I64Attr>:$versions);
@@ -107,23 +119,27 @@ def Tile_AllocOp : Tile_Op<"alloc", [
 //===----------------------------------------------------------------------===//
 
 def Tile_CopyOp : Tile_AccessOp<"copy", [AttrSizedOperandSegments]> {
-  let summary = "copies a tile, to or from a place in a tensor";
+  let summary = "copies a tile, to or from a slice of a tensor";
   let description = [{
-    Copies elements between two tiles of the same shape, or between a tile and
-    the box of a tensor that starts at the given offsets. The box has the tile's
-    shape along the tensor's last dimensions, or along `dims`, and extent one
-    along the others. Floating-point elements are converted with rounding to
-    nearest even.
+    Copies elements between two tiles of the same shape, or between a tile and the
+    slice of a tensor that starts at the given offsets. The slice has the tile's shape
+    along the tensor's last dimensions, or along `dims`, and extent one along the
+    others. Floating-point elements are converted with rounding to nearest even.
 
-    What lies outside of the tensor reads as zero, or as `fill`, and is not
-    written. Between two views of one tile, all is read before anything is
-    written. With `async` the copy may complete at any time up to the
-    `tile.wait` that names it, or the end of the kernel.
+    Elements outside the tensor read as zero, or as `fill`, and are not written.
+    Between two views of one tile, all elements are read before any is written. With
+    `async` the copy may complete at any time up to the `tile.wait` that names it, or
+    the end of the kernel.
 
     ```mlir
-    tile.copy %A[%r, %c] to %As async "loadA"
-      : memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
-      to memref<128x64xf16, #tile.space<shared>>
+    !A = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<128x64xf16, #tile.space<shared>>
+    func.func @k(%A: !A, %r: index, %c: index) attributes {tile.kernel} {
+      %As = tile.alloc "As" : !s
+      tile.copy %A[%r, %c] to %As async "load" : !A to !s
+      tile.wait ["load"]
+      return
+    }
     ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$source_offsets,
@@ -152,7 +168,11 @@ def Tile_FillOp : Tile_AccessOp<"fill"> {
   let summary = "sets every element of a tile to one value";
   let description = [{
     ```mlir
-    tile.fill %acc, %zero : memref<128x128xf32, #tile.space<local>>, f32
+    func.func @k(%zero: f32) attributes {tile.kernel} {
+      %acc = tile.alloc "acc" : memref<128x128xf32, #tile.space<local>>
+      tile.fill %acc, %zero : memref<128x128xf32, #tile.space<local>>, f32
+      return
+    }
     ```
   }];
   let arguments = (ins AnyMemRef:$target, Tile_Scalar:$value);
@@ -163,19 +183,26 @@ def Tile_FillOp : Tile_AccessOp<"fill"> {
 def Tile_GemmOp : Tile_AccessOp<"gemm"> {
   let summary = "multiplies two tiles and adds to a third";
   let description = [{
-    `acc += a * b` for an M x K tile, a K x N tile and an M x N accumulator;
-    with `overwrite`, `acc = a * b`. A transposed operand is a
-    `memref.transpose` of its tile. Products of f16, bf16, f8 and f32 elements
-    are summed in f32, of i8 elements in i32. `precision tf32` rounds f32
-    operands to TF32 first. The order of the sum is not defined. With `async`
-    the product may complete, and read its operands, at any time up to the
-    `tile.wait` that names it; products into one accumulator take effect in the
-    order in which they were issued.
+    `acc += a * b` for an M x K tile, a K x N tile and an M x N accumulator; with
+    `overwrite`, `acc = a * b`. A transposed operand is a `memref.transpose` of its
+    tile. Products of f16, bf16, f8 and f32 elements are accumulated in f32, of i8
+    elements in i32. `precision tf32` rounds f32 operands to TF32 first. The order of
+    summation is undefined. With `async` the product may read its operands and
+    complete at any time up to the `tile.wait` that names it; products into one
+    accumulator take effect in issue order.
 
     ```mlir
-    tile.gemm %As, %Bt into %acc : memref<128x64xf16, #tile.space<shared>>,
-      memref<64x128xf16, strided<[1, 64]>, #tile.space<shared>>,
-      memref<128x128xf32, #tile.space<local>>
+    !s = memref<128x64xf16, #tile.space<shared>>
+    !t = memref<64x128xf16, strided<[1, 64]>, #tile.space<shared>>
+    !l = memref<128x128xf32, #tile.space<local>>
+    func.func @k() attributes {tile.kernel} {
+      %As = tile.alloc "As" : !s
+      %Bs = tile.alloc "Bs" : !s
+      %acc = tile.alloc "acc" : !l
+      %Bt = memref.transpose %Bs (i, j) -> (j, i) : !s to !t
+      tile.gemm %As, %Bt into %acc : !s, !t, !l
+      return
+    }
     ```
   }];
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$acc,
@@ -196,14 +223,20 @@ def Tile_GemmOp : Tile_AccessOp<"gemm"> {
 def Tile_ReduceOp : Tile_AccessOp<"reduce"> {
   let summary = "combines the elements of a tile along one dimension";
   let description = [{
-    The result has the source's shape without the reduced dimension. With
-    `accumulate` the target's old elements are combined too. Elements are
-    converted to the target's type first. `max` and `min` give NaN if any
-    element is NaN. The order of the combination is not defined.
+    The result has the source's shape without the reduced dimension. With `accumulate`
+    the old elements of the target are combined as well. Elements are converted to the
+    target's type first. `max` and `min` return NaN if any element is NaN. The order
+    of the combination is undefined.
 
     ```mlir
-    tile.reduce max %S along 1 into %top accumulate
-      : memref<64x64xf32, #tile.space<local>>, memref<64xf32, #tile.space<local>>
+    !t = memref<64x32xf32, #tile.space<local>>
+    !v = memref<64xf32, #tile.space<local>>
+    func.func @k() attributes {tile.kernel} {
+      %S = tile.alloc "S" : !t
+      %top = tile.alloc "top" : !v
+      tile.reduce max %S along 1 into %top accumulate : !t, !v
+      return
+    }
     ```
   }];
   let arguments = (ins Tile_ReduceKind:$kind, AnyMemRef:$source, I64Attr:$dim,
@@ -219,21 +252,27 @@ def Tile_MapOp : Tile_AccessOp<"map", [SingleBlock, RecursiveMemoryEffects,
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "computes every element of a tile";
   let description = [{
-    Sets each element of the target to the value that the region yields. The
-    region's arguments are the elements of the inputs that belong to it: `dims`
-    holds, for each input, the dimension of the target along which each of the
-    input's dimensions runs, so that an input of lower rank is broadcast.
-    `tile.element_index` gives the element's place. An input may be the target
-    itself: each element is read before it is written.
+    Sets each element of the target to the value that the region yields. The region's
+    arguments are the corresponding elements of the inputs: `dims` holds, for each
+    input, the dimension of the target for each of the input's dimensions, so that an
+    input of lower rank is broadcast. `tile.element_index` returns the coordinates of
+    the element. An input may be the target itself: each element is read before it is
+    written.
 
     ```mlir
-    tile.map %P ins(%S, %top) dims [[0, 1], [0]] {
-    ^bb0(%s: f32, %t: f32):
-      %d = arith.subf %s, %t : f32
-      %e = math.exp2 %d : f32
-      tile.yield %e : f32
-    } : memref<64x64xf32, #tile.space<local>>
-      ins(memref<64x64xf32, #tile.space<local>>, memref<64xf32, #tile.space<local>>)
+    !t = memref<64x32xf32, #tile.space<local>>
+    !v = memref<64xf32, #tile.space<local>>
+    func.func @k() attributes {tile.kernel} {
+      %S = tile.alloc "S" : !t
+      %top = tile.alloc "top" : !v
+      tile.map %S ins(%S, %top) dims [[0, 1], [0]] {
+      ^bb0(%s: f32, %t: f32):
+        %d = arith.subf %s, %t : f32
+        %e = math.exp2 %d : f32
+        tile.yield %e : f32
+      } : !t ins(!t, !v)
+      return
+    }
     ```
   }];
   let arguments = (ins AnyMemRef:$target, Variadic<AnyMemRef>:$inputs,
@@ -252,7 +291,21 @@ def Tile_MapOp : Tile_AccessOp<"map", [SingleBlock, RecursiveMemoryEffects,
 }
 
 def Tile_ElementIndexOp : Tile_Op<"element_index", [Pure]> {
-  let summary = "the place of the current element of a tile.map";
+  let summary = "coordinate of the current element of a tile.map";
+  let description = [{
+    ```mlir
+    !v = memref<64xi32, #tile.space<local>>
+    func.func @k() attributes {tile.kernel} {
+      %v = tile.alloc "v" : !v
+      tile.map %v dims [] {
+        %i = tile.element_index 0
+        %n = arith.index_cast %i : index to i32
+        tile.yield %n : i32
+      } : !v
+      return
+    }
+    ```
+  }];
   let arguments = (ins I64Attr:$dim);
   let results = (outs Index:$result);
   let assemblyFormat = "$dim attr-dict";
@@ -261,7 +314,19 @@ def Tile_ElementIndexOp : Tile_Op<"element_index", [Pure]> {
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike,
     ParentOneOf<["MapOp", "ParallelOp", "StatementOp"]>]> {
-  let summary = "ends the region of a tile operation";
+  let summary = "terminates the region of a tile operation";
+  let description = [{
+    ```mlir
+    !v = memref<64xf32, #tile.space<local>>
+    func.func @k(%x: f32) attributes {tile.kernel} {
+      %v = tile.alloc "v" : !v
+      tile.map %v dims [] {
+        tile.yield %x : f32
+      } : !v
+      return
+    }
+    ```
+  }];
   let arguments = (ins Optional<Tile_Scalar>:$value);
   let assemblyFormat = "attr-dict ($value^ `:` type($value))?";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::Value());">];
@@ -274,11 +339,16 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike,
 def Tile_LoadOp : Tile_AccessOp<"load"> {
   let summary = "reads one element";
   let description = [{
-    Reading outside of the tensor or tile is a fault: it is reported with its
-    place when the kernel ends, and gives zero.
+    An out-of-bounds read is a fault: it is reported with its source location when the
+    kernel ends, and returns zero.
 
     ```mlir
-    %id = tile.load %Ids[%k] : memref<?xi32, strided<[1]>, #tile.space<global>>
+    !I = memref<?xi32, strided<[1]>, #tile.space<global>>
+    func.func @k(%ids: !I, %i: index) attributes {tile.kernel} {
+      %id = tile.load %ids[%i] : !I -> i32
+      tile.print "{}" %id : i32
+      return
+    }
     ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices);
@@ -290,8 +360,16 @@ def Tile_LoadOp : Tile_AccessOp<"load"> {
 def Tile_StoreOp : Tile_AccessOp<"store"> {
   let summary = "writes one element";
   let description = [{
-    Writing outside of the tensor or tile is a fault: it is reported with its
-    place when the kernel ends, and nothing is written.
+    An out-of-bounds write is a fault: it is reported with its source location when
+    the kernel ends, and nothing is written.
+
+    ```mlir
+    !I = memref<?xi32, strided<[1]>, #tile.space<global>>
+    func.func @k(%out: !I, %i: index, %x: i32) attributes {tile.kernel} {
+      tile.store %x, %out[%i] : i32, !I
+      return
+    }
+    ```
   }];
   let arguments = (ins Tile_Scalar:$value, AnyMemRef:$target, Variadic<Index>:$indices);
   let assemblyFormat = "$value `,` $target `[` $indices `]` attr-dict `:` type($value) `,` type($target)";
@@ -299,15 +377,19 @@ def Tile_StoreOp : Tile_AccessOp<"store"> {
 }
 
 def Tile_AtomicOp : Tile_AccessOp<"atomic"> {
-  let summary = "updates one element atomically and gives its old value";
+  let summary = "updates one element atomically and returns its old value";
   let description = [{
-    Atomic with respect to all blocks of the launch, without further order.
-    Elements are i32, i64, f32 or f64. Integers compare signed; `max` and `min`
-    give NaN if either side is NaN. Faults are those of `tile.store`; one gives
-    zero.
+    Atomic with respect to all blocks of the launch, with relaxed ordering. Elements
+    are i32, i64, f32 or f64. Integers compare signed; `max` and `min` return NaN if
+    either side is NaN. Faults are those of `tile.store`; the result is then zero.
 
     ```mlir
-    %old = tile.atomic add %one, %H[%bin] : i32, memref<?xi32, strided<[1]>, #tile.space<global>>
+    !H = memref<?xi32, strided<[1]>, #tile.space<global>>
+    func.func @k(%H: !H, %bin: index) attributes {tile.kernel} {
+      %one = arith.constant 1 : i32
+      %old = tile.atomic add %one, %H[%bin] : i32, !H -> i32
+      return
+    }
     ```
   }];
   let arguments = (ins Tile_AtomicKind:$kind, Tile_Scalar:$value,
@@ -324,14 +406,21 @@ def Tile_ParallelOp : Tile_Op<"parallel", [SingleBlock, RecursiveMemoryEffects,
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "runs a body for every element of a shape";
   let description = [{
-    The region's arguments are the element's indices. The bodies may run in any
-    order and at the same time, so what one writes no other may touch, except by
-    `tile.atomic`. On a GPU the elements are spread over the block's threads.
+    The region's arguments are the element's indices. The bodies may run in any order
+    and concurrently, so an element that one body writes must not be accessed by
+    another, except by `tile.atomic`. On a GPU the elements are distributed over the
+    threads of the block.
 
     ```mlir
-    tile.parallel [256] {
-    ^bb0(%i: index):
-      ...
+    !H = memref<?xi32, strided<[1]>, #tile.space<global>>
+    func.func @k(%H: !H) attributes {tile.kernel} {
+      %one = arith.constant 1 : i32
+      tile.parallel [256] {
+      ^bb0(%i: index):
+        %old = tile.atomic add %one, %H[%i] : i32, !H -> i32
+        tile.yield
+      }
+      return
     }
     ```
   }];
@@ -347,13 +436,17 @@ def Tile_ParallelOp : Tile_Op<"parallel", [SingleBlock, RecursiveMemoryEffects,
 
 def Tile_BindOp : Tile_Op<"bind", [Pure, AllTypesMatch<["value", "result"]>,
     DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
-  let summary = "gives a scalar a name";
+  let summary = "names a scalar";
   let description = [{
-    The value under a name of the user's, for messages, and for schedules in the
-    older form that hold an entry for it.
+    Gives a value a user-visible name, for diagnostics, and for schedules in the older
+    form that have an entry for it.
 
     ```mlir
-    %base = tile.bind "base" %0 : index
+    func.func @k(%k: index) attributes {tile.kernel} {
+      %base = tile.bind "base" %k : index
+      tile.print "{}" %base : index
+      return
+    }
     ```
   }];
   let arguments = (ins StrAttr:$label, Tile_Scalar:$value);
@@ -363,11 +456,18 @@ def Tile_BindOp : Tile_Op<"bind", [Pure, AllTypesMatch<["value", "result"]>,
 
 def Tile_StatementOp : Tile_Op<"statement", [SingleBlock, RecursiveMemoryEffects,
     NoRegionArguments, SingleBlockImplicitTerminator<"YieldOp">]> {
-  let summary = "several operations as one statement of a schedule";
+  let summary = "groups operations as one statement of a schedule";
   let description = [{
     ```mlir
-    tile.statement "softmax" {
-      ...
+    !v = memref<64xf32, #tile.space<local>>
+    func.func @k(%zero: f32) attributes {tile.kernel} {
+      %sum = tile.alloc "sum" : !v
+      %top = tile.alloc "top" : !v
+      tile.statement "clear" {
+        tile.fill %sum, %zero : !v, f32
+        tile.fill %top, %zero : !v, f32
+      }
+      return
     }
     ```
   }];
@@ -380,17 +480,33 @@ def Tile_StatementOp : Tile_Op<"statement", [SingleBlock, RecursiveMemoryEffects
 def Tile_WaitOp : Tile_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "waits for asynchronous operations by name";
   let description = [{
-    In a loop, the wait of iteration k completes what the operations of these
-    names issued up to iteration k - `lag`, in the same loop; elsewhere it
-    completes all that they issued. Iterations are counted on when the loop runs
-    again, so that a lag reaches back into its previous run.
+    In a loop, the wait of iteration k completes the operations of these names that
+    were issued up to iteration k - `lag` of the same loop; elsewhere it completes all
+    of them. If the loop runs again, iterations continue to count, so a lag reaches
+    back into its previous run.
 
-    A pipelined loop that has been written out says which iteration it means:
-    operations carry their number as `instance`, and a wait `through` a number
-    completes all up to it, and what was issued under its names without a number.
+    After expansion of a pipelined loop, iterations are explicit: operations carry
+    their number as `instance`, and a wait `through` a number completes all up to it,
+    and those issued under its names without a number.
 
     ```mlir
-    tile.wait ["loadA", "loadB"] lag 1
+    !A = memref<?xf32, strided<[1]>, #tile.space<global>>
+    !r = memref<3x8xf32, #tile.space<shared>>
+    !s = memref<8xf32, strided<[1], offset: ?>, #tile.space<shared>>
+    func.func @k(%A: !A, %n: index) attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c3 = arith.constant 3 : index
+      %ring = tile.alloc "ring" : !r
+      scf.for %k = %c0 to %n step %c1 {
+        %slot = arith.remsi %k, %c3 : index
+        %t = memref.subview %ring[%slot, 0] [1, 8] [1, 1] : !r to !s
+        tile.copy %A[%k] to %t async "load" : !A to !s
+        tile.wait ["load"] lag 1
+      }
+      tile.wait ["load"]
+      return
+    }
     ```
   }];
   let arguments = (ins StrArrayAttr:$names,
@@ -406,10 +522,17 @@ def Tile_WaitOp : Tile_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
 
 def Tile_PrintOp : Tile_Op<"print", [DeclareOpInterfaceMethods<Tile_AccessOpInterface>,
                                      MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "prints a text with scalars or a whole tile";
+  let summary = "prints a text with scalars or whole tiles";
   let description = [{
-    Each `{}` of the text stands for one operand. The lines of one block come
-    out in order; blocks are not ordered.
+    Each `{}` of the text is replaced by one operand. Lines of one block are in order;
+    blocks are not ordered.
+
+    ```mlir
+    func.func @k(%i: index, %x: f32) attributes {tile.kernel} {
+      tile.print "element {}: {}" %i, %x : index, f32
+      return
+    }
+    ```
   }];
   let arguments = (ins StrAttr:$text,
     Variadic<AnyTypeOf<[Tile_Scalar, AnyMemRef], "a scalar or a tile">>:$operands_);
@@ -418,10 +541,19 @@ def Tile_PrintOp : Tile_Op<"print", [DeclareOpInterfaceMethods<Tile_AccessOpInte
 }
 
 def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "a condition that must hold while the kernel runs";
+  let summary = "asserts a condition at run time";
   let description = [{
-    A false condition is a fault: the launch reports the first one with its
-    place and message. The block runs on.
+    A false condition is a fault: the launch reports the first one with its source
+    location and message. The block continues.
+
+    ```mlir
+    func.func @k(%n: index) attributes {tile.kernel} {
+      %c4096 = arith.constant 4096 : index
+      %ok = arith.cmpi sle, %n, %c4096 : index
+      tile.assert %ok, "n is at most 4096"
+      return
+    }
+    ```
   }];
   let arguments = (ins I1:$condition, StrAttr:$message);
   let assemblyFormat = "$condition `,` $message attr-dict";

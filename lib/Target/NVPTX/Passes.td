@@ -10,20 +10,78 @@
 include "mlir/Pass/PassBase.td"
 
 def Specialise : Pass<"nv-specialise", "::mlir::func::FuncOp"> {
-  let summary = "Divide a pipelined loop into roles around a ring of slots";
+  let summary = "Warp-specialize a pipelined matmul";
   let description = [{
     A kernel that loads tiles, multiplies them in a pipelined loop and stores the
-    result becomes an explicit one: a warp that loads by TMA, a warp (Blackwell)
-    or warpgroups (Hopper) that multiply, and threads that store the result
-    through shared memory and TMA. The ring has as many slots as the schedule
-    needs versions; barriers, their counts and bytes, phases, fences and the end
-    of the kernel follow from it. A loop without iterations gives zeros.
+    result becomes an explicit kernel: a warp that loads by TMA, a warp (Blackwell) or
+    warpgroups (Hopper) that multiply, and threads that store the result through
+    shared memory and TMA. The ring has one slot per version that the schedule needs;
+    barriers, their counts and bytes, phases, fences and the end of the kernel follow
+    from it. A loop without iterations gives zeros.
 
-    With `plain` all threads load and store by themselves, for tensors whose rows
-    TMA cannot copy. Kernels that already say what threads do are left alone;
-    other forms are refused with PS1601. Runs after `tile-resolve-schedules`.
+    With `plain` all threads load and store directly, for tensors whose rows TMA
+    cannot copy. Explicit kernels are not changed; unsupported programs are an error
+    (PS1601). Runs after `tile-resolve-schedules`.
 
-    Example: test/Target/NVPTX/specialise.mlir
+    Example (`--tile-resolve-schedules --nv-specialise`): a load warp and an MMA warp
+    with a ring of three slots. Phases, slots and the epilogue are left out here.
+
+    ```mlir
+    !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<128x64xf16, #tile.space<shared>>
+    !t = memref<64x128xf16, strided<[1, 64]>, #tile.space<shared>>
+    !l = memref<128x128xf32, #tile.space<local>>
+    func.func @k(%A: !T {tile.access = "in"}, %B: !T {tile.access = "in"}, %C: !T {tile.access = "out"})
+        attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c64 = arith.constant 64 : index
+      %zero = arith.constant 0.0 : f32
+      %K = memref.dim %A, %c1 : !T
+      %n = arith.ceildivsi %K, %c64 : index
+      %As = tile.alloc "As" : !s
+      %Bs = tile.alloc "Bs" : !s
+      %acc = tile.alloc "acc" : !l
+      tile.fill %acc, %zero : !l, f32
+      scf.for %k = %c0 to %n step %c1 {
+        %0 = arith.muli %k, %c64 : index
+        tile.copy %A[%c0, %0] to %As : !T to !s
+        tile.copy %B[%c0, %0] to %Bs : !T to !s
+        %Bt = memref.transpose %Bs (i, j) -> (j, i) : !s to !t
+        tile.gemm %As, %Bt into %acc : !s, !t, !l
+      } {tile.schedule = #tile.schedule<num_stages = 3>}
+      tile.copy %acc to %C[%c0, %c0] : !l to !T
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    tile.alloc "As" : memref<3x128x64xf16, #tile.space<shared>>
+    tile.alloc "Bs" : memref<3x128x64xf16, #tile.space<shared>>
+    %full = nv.mbarrier.alloc "full" [1, 1, 1] : !nv.barriers<3>
+    %empty = nv.mbarrier.alloc "empty" [1, 1, 1] : !nv.barriers<3>
+    ...
+    nv.warps 0, 1 {
+      scf.for
+        nv.mbarrier.wait %empty[
+        nv.elect {
+          arith.constant 32768 : index
+          nv.mbarrier.arrive %full[
+        }
+        nv.tma.load %arg0[
+        nv.tma.load %arg1[
+    ...
+    nv.warps 1, 1 {
+      scf.for
+        nv.mbarrier.wait %full[
+        nv.tcgen05.mma
+        nv.tcgen05.commit %empty[
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/specialise.mlir
   }];
   let options = [
     Option<"architecture", "architecture", "std::string", "\"sm_100a\"",
@@ -80,25 +138,53 @@ def InsertSyncs : Pass<"nv-insert-syncs", "::mlir::func::FuncOp"> {
 }
 
 def CheckBarriers : Pass<"nv-check-barriers", "::mlir::func::FuncOp"> {
-  let summary = "Follow what roles do with barriers, before any code exists";
+  let summary = "Check barriers and tiles of explicit kernels";
   let description = [{
-    The slots, phases and trip counts of an explicit kernel depend on sizes of
-    tensors. For sizes that give 0, 1, 2, .. iterations, up to two rounds of every
-    ring and two more, and for combinations of the sizes that decide about nested
-    loops, each role's steps are listed. One run of them is followed, and its
-    happens-before order shows whether it stands for all timings; otherwise all
-    orders are searched. Refused are: a role that waits for ever in some timing
-    (PS1611), a tile that is touched without an order (PS1612), bytes that do not
-    match the copies (PS1613), arrivals beyond a barrier's count (PS1614), copies
-    that nobody waits for (PS1615), tiles that are read before anything was
-    written (PS1616) and phases that depend on the timing where the search gives
-    up (PS1233). Where the steps have the shape of rings, the event graph answers
-    for every number of iterations.
+    The slots, phases and trip counts of an explicit kernel depend on tensor sizes.
+    For sizes that give 0, 1, 2, .. iterations, up to two rounds of every ring plus
+    two, and for combinations of the sizes of nested loops, the steps of each role are
+    listed. One run of them is simulated, and its happens-before order shows whether
+    it represents all timings; otherwise all orders are searched. Errors are: a wait
+    that never completes in some timing (PS1611), unordered accesses to a tile
+    (PS1612), bytes that differ from the copies (PS1613), arrivals beyond a barrier's
+    count (PS1614), copies that are never awaited (PS1615), tiles that are read before
+    they are written (PS1616) and phases that depend on the timing if the search
+    reaches its limit (PS1233). If the steps form rings, the event graph proves the
+    result for every trip count.
 
-    A kernel whose use of barriers depends on data, or that takes too many steps,
-    is left to the emulator, with a warning (PS1617). Nothing is changed.
+    A kernel whose use of barriers depends on data, or that has too many steps, is
+    left to the emulator, with a warning (PS1617). The IR is not changed.
 
-    Example: test/Target/NVPTX/check-barriers.mlir
+    Example (`--nv-check-barriers`): the tile has 8192 bytes.
+
+    ```mlir
+    !A = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<64x64xf16, #tile.space<shared>>
+    func.func @k(%A: !A) attributes {tile.kernel, nv.threads = 32 : i64} {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant 0 : i32
+      %bytes = arith.constant 4096 : index
+      %As = tile.alloc "As" : !s
+      %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+      nv.elect {
+        nv.mbarrier.arrive %full[%c0] expect %bytes : !nv.barriers<1>
+      }
+      nv.tma.load %A[%c0, %c0] to %As, %full[%c0] : !A, !s, !nv.barriers<1>
+      nv.mbarrier.wait %full[%c0], %zero : !nv.barriers<1>
+      return
+    }
+    ```
+
+    reports
+
+    ```text
+    error: PS1613: `full`
+      nv.mbarrier.arrive %full[%c0] expect %bytes : !nv.barriers<1>
+    note:
+      nv.tma.load %A[%c0, %c0] to %As, %full[%c0] : !A, !s, !nv.barriers<1>
+    ```
+
+    Tests: test/Target/NVPTX/check-barriers.mlir
   }];
   let options = [
     Option<"report", "report", "bool", "false", "say what was found to be right, as remarks">
@@ -106,31 +192,102 @@ def CheckBarriers : Pass<"nv-check-barriers", "::mlir::func::FuncOp"> {
 }
 
 def AdvanceSlots : Pass<"nv-advance-slots", "::mlir::func::FuncOp"> {
-  let summary = "Advance slots of rings without a division";
+  let summary = "Advance ring slots without a division";
   let description = [{
-    `slot = (slot + 1) % stages` is how a slot is advanced, and a division in the
-    shortest loops that there are. Where every value of the variable lies in 0 to
-    `stages` - 1, a comparison and a selection do the same.
+    `slot = (slot + 1) % stages` advances a slot; the division is expensive in short
+    loops. If every value of the variable is in 0 to `stages` - 1, it is replaced by a
+    comparison and a select.
 
-    Example: test/Target/NVPTX/advance-slots.mlir
+    Example (`--nv-advance-slots`):
+
+    ```mlir
+    !v = memref<i32, #tile.space<local>>
+    func.func @k(%n: index) attributes {tile.kernel, nv.threads = 32 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %zero = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %three = arith.constant 3 : i32
+      %slot = tile.alloc "slot" : !v
+      tile.store %zero, %slot[] : i32, !v
+      scf.for %k = %c0 to %n step %c1 {
+        %0 = tile.load %slot[] : !v -> i32
+        %1 = arith.addi %0, %one : i32
+        %2 = arith.remsi %1, %three : i32
+        tile.store %2, %slot[] : i32, !v
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !v = memref<i32, #tile.space<local>>
+    func.func @k(%n: index) attributes {tile.kernel, nv.threads = 32 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %zero = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %three = arith.constant 3 : i32
+      %slot = tile.alloc "slot" : !v
+      tile.store %zero, %slot[] : i32, !v
+      scf.for %k = %c0 to %n step %c1 {
+        %0 = tile.load %slot[] : !v -> i32
+        %1 = arith.addi %0, %one : i32
+        %2 = arith.cmpi sge, %1, %three : i32
+        %3 = arith.subi %1, %three : i32
+        %4 = arith.select %2, %3, %1 : i32
+        tile.store %4, %slot[] : i32, !v
+      }
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/advance-slots.mlir
   }];
 }
 
 def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
-  let summary = "Say what each thread of an explicit kernel does";
+  let summary = "Lower explicit kernels to the code of one thread";
   let description = [{
-    Places tiles and barriers in shared memory, tensor memory and registers, and
-    replaces the operations of `nv` and `tile` by PTX instructions and scalar
-    code. The kernel is left with one parameter that holds all of its arguments
-    and tensor maps; how it is laid out, the sizes of block and shared memory and
-    the grid are returned as data (`DeviceKernel`). Runs after
-    `tile-lower-launch`.
+    Allocates tiles and barriers in shared memory, TMEM and registers, and replaces
+    the operations of `nv` and `tile` by PTX instructions and scalar code. The kernel
+    is left with one parameter that holds all of its arguments and tensor maps; its
+    layout, the sizes of block and shared memory and the grid are returned as data
+    (`DeviceKernel`). Runs after `tile-lower-launch`.
 
-    Refuses tiles that do not fit the target's memories (PS1603), tiles in
-    registers whose uses need different layouts (PS1606) and operations that
-    explicit kernels do not have (PS1601).
+    Errors are: tiles that do not fit in the target's memories (PS1603), tiles in
+    registers whose uses need different layouts (PS1606) and operations that explicit
+    kernels do not support (PS1601).
 
-    Example: test/Target/NVPTX/lower-threads.mlir
+    Example (`--tile-lower-launch --nv-lower-threads`): a sync of one warp is a named
+    barrier, a sync of the block is barrier 0.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 64 : i64} {
+      nv.warps 0, 1 {
+        nv.sync
+      }
+      nv.sync
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @k(%arg0: !llvm.ptr) {
+    ...
+      scf.if
+      ...
+        "bar.sync 1, 32;"
+      }
+      "bar.sync 0;"
+      return
+    ```
+
+    Tests: test/Target/NVPTX/lower-threads.mlir
   }];
   let options = [
     Option<"architecture", "architecture", "std::string", "\"sm_100a\"",
@@ -141,12 +298,34 @@ def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
 }
 
 def LowerThreadsToLLVM : Pass<"nv-lower-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "Convert what threads do to the LLVM dialect for NVPTX";
+  let summary = "Convert the code of one thread to the LLVM dialect for NVPTX";
   let description = [{
-    Upstream's patterns with indices of 32 bits; addresses are computed in 64
-    where they can be large.
+    Upstream's patterns with 32-bit indices; addresses are computed in 64 bits where
+    they can be large.
 
-    Example: test/Target/NVPTX/lower-threads.mlir
+    Example (`--nv-lower-to-llvm`):
+
+    ```mlir
+    func.func @k(%p: !llvm.ptr, %n: i32) {
+      %i = arith.index_cast %n : i32 to index
+      %0 = arith.addi %i, %i : index
+      %1 = arith.index_cast %0 : index to i32
+      llvm.store %1, %p : i32, !llvm.ptr
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    llvm.func @k(%p: !llvm.ptr, %n: i32) {
+      %0 = llvm.add %n, %n : i32
+      llvm.store %0, %p : i32, !llvm.ptr
+      llvm.return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/lower-threads.mlir
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
 }
