@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the pages of docs/ that are made from sources: the reference of the
-dialects and of the passes from ODS, and the list of diagnostic codes.
+"""Writes the generated pages of docs/: the reference of the dialects and of the
+passes from ODS, the list of diagnostic codes, and the status of operations from
+penstock-status, which compiles each of them for each target.
 
   docs/generate.py                 update docs/ in place
   docs/generate.py --check         fail, with a diff, if docs/ is out of date
@@ -87,10 +88,26 @@ def diagnostics(_options):
     return text
 
 
+def status(options):
+    candidates = [options.status] if options.status else [
+        os.path.join(ROOT, build, "bin/penstock-status") for build in ("build-ci", "build-dev")]
+    program = next((p for p in candidates if os.path.exists(p)), None)
+    if not program:
+        sys.exit("reference/status.md needs the program penstock-status: build it, or name it by --status")
+    body = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    body = re.sub(r"\b(PS\d{4})\b", r"[\1](../diagnostics.md)", body)
+    return BANNER.format("test/docs/Status.cpp") + (
+        "# Status of operations\n\n"
+        "Whether a small kernel with this operation compiles for a target, as a tile program and as an explicit kernel:\n"
+        "yes, or the code of the error. `docs/generate.py --only reference/status.md` updates the page.\n\n"
+    ) + body
+
+
 PAGES = {
     "reference/tile.md": tile,
     "reference/nv.md": nv,
     "reference/passes.md": passes,
+    "reference/status.md": status,
     "diagnostics.md": diagnostics,
 }
 
@@ -101,6 +118,7 @@ def main():
     parser.add_argument("--output", default=os.path.join(ROOT, "docs"), help="where to write")
     parser.add_argument("--only", choices=PAGES, help="one page")
     parser.add_argument("--tblgen", default="/usr/lib/llvm-22/bin/mlir-tblgen")
+    parser.add_argument("--status", help="the program penstock-status; by default that of build-ci or build-dev")
     parser.add_argument("--mlir-include", default="/usr/lib/llvm-22/include")
     options = parser.parse_args()
     stale = False

@@ -101,3 +101,8 @@ def write_pages(root, write):
 def link_codes(text):
     """The list of codes with a link to the page of each."""
     return re.sub(r"^\| (PS\d+) \|", r"| [\1](diagnostics/\1.md) |", text, flags=re.M)
+
+
+def link_cells(text):
+    """The table of status with links to the pages of codes."""
+    return re.sub(r"\[(PS\d+)\]\(\.\./diagnostics\.md\)", r"[\1](../diagnostics/\1.md)", text)
