@@ -2,7 +2,7 @@
 
 Meanings come from lib/Diagnostics/Codes.def, causes and fixes from
 docs/site/diagnostics.toml, examples from test/diagnostics, where each file is an
-invalid program that ends with the complete message, from the scheduling
+invalid program or text that ends with the complete message, from the scheduling
 instances of the pages, which are tests, too, and from messages that the guide shows.
 """
 import glob
@@ -39,6 +39,22 @@ def programs(root):
     return found
 
 
+def texts(root):
+    """code -> [(file, command, text, message)], from test/diagnostics/text."""
+    found = {}
+    for path in sorted(glob.glob(os.path.join(root, "test/diagnostics/text/*"))):
+        text = open(path, encoding="utf-8").read()
+        run = re.match(r"(//|#) RUN: (.*)\n", text)
+        if not run:
+            continue
+        file = os.path.basename(path)
+        message = "\n".join(re.findall(rf"^{run[1]} EXPECT: ?(.*)$", text, re.M))
+        program = re.sub(rf"^{run[1]} (RUN|EXPECT):.*\n", "", text, flags=re.M).strip("\n")
+        for code in sorted(set(re.findall(r"(?:error|warning) PS(\d+)", message))):
+            found.setdefault(int(code), []).append((file, run[2].replace("%s", file), program, message))
+    return found
+
+
 def instances(root):
     """code -> [(page, instance, verdict)], from the ```instance blocks."""
     found = {}
@@ -67,7 +83,7 @@ def write_pages(root, write):
     """Calls write(path, text) for each page; returns {section: [(code, name)]}."""
     with open(os.path.join(root, "docs/site/diagnostics.toml"), "rb") as file:
         notes = tomllib.load(file)
-    by_program, by_instance, by_message = programs(root), instances(root), messages(root)
+    by_program, by_instance, by_message, by_text = programs(root), instances(root), messages(root), texts(root)
     sections, seen = {}, set()
     for name, number, meaning, section in codes_of(root):
         code = f"PS{number:04d}"
@@ -80,10 +96,14 @@ def write_pages(root, write):
         examples = by_program.get(number, [])[:EXAMPLES]
         loops = by_instance.get(number, [])[:EXAMPLES]
         shown = by_message.get(number, [])[:EXAMPLES] if not examples else []
-        if examples or loops or shown or "see" in note:
+        rejected = by_text.get(number, [])[:EXAMPLES]
+        if examples or loops or shown or rejected or "see" in note:
             text += "\n## Example\n"
         for file, line, program, message in examples:
             text += f'\n```cpp title="{file}" linenums="{line}"\n{program}\n```\n\nreports\n\n```text\n{message}\n```\n'
+        for file, command, program, message in rejected:
+            # Line 1 of the file is its command.
+            text += f'\n```text title="{file}" linenums="2"\n{program}\n```\n\n`{command}` reports\n\n```text\n{message}\n```\n'
         for page, loop, verdict in loops:
             text += f"\nFrom [{page}](../{page}):\n\n```text\n{loop}\n```\n\n```text\n{verdict}\n```\n"
         for page, message in shown:
