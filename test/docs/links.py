@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every relative link of a page leads to a file of the repository."""
+"""Every relative link of a page, and every path in backticks, leads to a file of
+the repository."""
 import glob
 import os
 import re
@@ -17,5 +18,10 @@ for page in pages:
         if not os.path.exists(os.path.join(root, os.path.dirname(page), target)):
             print(f"{page}: {target} does not exist")
             failures += 1
-print(f"{len(pages)} pages, {failures} dead links")
+    # A path may have a `*`.
+    for path in re.findall(r"`((?:lib|include|tools|unittests|test|examples|benchmarks|docs|cmake|\.ci)/[\w/.*-]+)`", text):
+        if not glob.glob(os.path.join(root, path)):
+            print(f"{page}: `{path}` does not exist")
+            failures += 1
+print(f"{len(pages)} pages, {failures} dead links and paths")
 sys.exit(failures != 0)
