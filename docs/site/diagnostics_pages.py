@@ -33,7 +33,9 @@ def programs(root):
         first = next(i for i, line in enumerate(lines) if line.startswith("#include"))
         while not lines[first].strip() or lines[first].startswith('#include "'):
             first += 1
-        program = "\n".join(lines[first:]).rstrip()
+        # The macro of the tests as a function, as wide as its name: carets stay in their columns.
+        program, message = (part.replace("WRONG_PROGRAM", "void wrong() ")
+                            for part in ("\n".join(lines[first:]).rstrip(), message))
         for code in sorted(set(re.findall(r"(?:error|warning) PS(\d+)", message))):
             found.setdefault(int(code), []).append((os.path.basename(path), first + 1, program, message))
     return found
