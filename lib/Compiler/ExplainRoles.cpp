@@ -156,7 +156,7 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
   std::vector<penstock::Diagnostic> reasons;
   PassManager passes((*copy)->getName());
   passes.addNestedPass<func::FuncOp>(createResolveSchedules());
-  passes.addNestedPass<func::FuncOp>(createSpecialise({architecture.name, false}));
+  passes.addNestedPass<func::FuncOp>(createWarpSpecialize({architecture.name, false}));
   passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
   passes.addNestedPass<func::FuncOp>(createInsertSyncs());

@@ -52,7 +52,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture
                                    const DevicePipelineOptions &options, DeviceKernel &result) {
   if (options.warpSpecialize) {
     passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
-    passes.addNestedPass<func::FuncOp>(createSpecialise({architecture.name, options.plain}));
+    passes.addNestedPass<func::FuncOp>(createWarpSpecialize({architecture.name, options.plain}));
     passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
   }
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());

@@ -17,7 +17,7 @@
 
 namespace penstock::layout {
 
-/// The dimension whose neighbours are neighbours in memory.
+/// The dimension whose neighbors are neighbors in memory.
 enum class Major : uint8_t { K, MN };
 
 /// An operand in shared memory. K-major: rows are M or N, cols are K. MN-major:

@@ -59,7 +59,7 @@ public:
   /// Does every register of every thread hold an element? If not, users must look
   /// at contains().
   bool isFull() const;
-  /// The most registers that always hold neighbours along a row: a power of two,
+  /// The most registers that always hold neighbors along a row: a power of two,
   /// and so that the first of them is in a column that it divides.
   int64_t run() const;
 };

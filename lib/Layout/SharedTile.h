@@ -19,7 +19,7 @@
 
 namespace penstock::layout {
 
-/// A tile of rows x cols elements; neighbours along a row are neighbours in
+/// A tile of rows x cols elements; neighbors along a row are neighbors in
 /// memory. It is cut along `cols` into chunks as wide as the swizzle's span, each
 /// of all rows and one TMA box (if refuseTmaTile does not object), which follow each
 /// other. A linear tile is row-major without chunks.

@@ -189,7 +189,8 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
   auto layout = sharedLayoutOf(tileType);
   if (auto rule = layout::refuseTmaBox(layout->elementBits, {layout->chunkCols(), layout->rows},
                                        layout->swizzle))
-    return fail(emitCoded(op, HardwareShape) << describe(tile) << " is no box for TMA: " << *rule);
+    return fail(emitCoded(op, HardwareShape)
+                << describe(tile) << " is not a legal TMA box: " << *rule);
   return success();
 }
 
@@ -229,7 +230,7 @@ static LogicalResult verifyInCluster(Operation *op, const Twine &what) {
   auto kernel = op->getParentOfType<func::FuncOp>();
   if (kernel && (kernel->hasAttr(NVDialect::clusterAttr) || kernel->hasAttr(NVDialect::pairAttr)))
     return success();
-  return fail(emitCoded(op, HardwareScope) << what.str() << " stands in a kernel without clusters",
+  return fail(emitCoded(op, HardwareScope) << what.str() << " requires a kernel with clusters",
               "call b.cluster(blocks) or b.pair() first");
 }
 

@@ -12,9 +12,9 @@ using namespace mlir;
 using namespace penstock;
 using namespace penstock::nvptx;
 
-/// Barriers are initialised by one thread, tensor memory is allocated by one
+/// Barriers are initialized by one thread, tensor memory is allocated by one
 /// warp; all threads see both before anything else runs.
-void Lowering::initialise() {
+void Lowering::initialize() {
   SmallVector<nv::BarrierAllocOp> barriers;
   SmallVector<nv::TensorAllocOp> tiles;
   kernel.walk([&](nv::BarrierAllocOp op) { barriers.push_back(op); });
@@ -55,7 +55,7 @@ void Lowering::initialise() {
     });
   if (cluster > 1)
     lowerClusterSync();
-  Executing all;
+  ExecutionScope all;
   lowerSync(all);
   for (nv::TensorAllocOp op : tiles)
     tensorBases[op.getResult()] = LLVM::LoadOp::create(
@@ -70,7 +70,7 @@ void Lowering::lowerClusterSync() {
   ptx("barrier.cluster.wait.acquire.aligned;", {}, "");
 }
 
-void Lowering::lowerSync(const Executing &by) {
+void Lowering::lowerSync(const ExecutionScope &by) {
   if (by.scope.wholeBlock)
     ptx("bar.sync 0;", {}, "");
   else

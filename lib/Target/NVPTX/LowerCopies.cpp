@@ -19,7 +19,7 @@ static std::string coordinateText(unsigned first, unsigned rank) {
   return text + "}";
 }
 
-void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const Executing &) {
+void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const ExecutionScope &) {
   View view = viewOf(op.getTarget());
   const layout::SharedTile &tile = shared.lookup(view.root).layout;
   unsigned rank = op.getOffsets().size();
@@ -58,7 +58,7 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const Executing &) {
   }
 }
 
-void Lowering::lowerTmaStore(nv::TmaStoreOp op, const Executing &) {
+void Lowering::lowerTmaStore(nv::TmaStoreOp op, const ExecutionScope &) {
   View view = viewOf(op.getSource());
   const layout::SharedTile &tile = shared.lookup(view.root).layout;
   unsigned rank = op.getOffsets().size();
@@ -124,7 +124,7 @@ void Lowering::lowerClcAnswer(nv::ClcAnswerOp op) {
 
 /// Each thread copies pieces of 16 bytes or fewer, consecutive threads along a row.
 /// What lies outside of the tensor is filled with zeros by the instruction itself.
-LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by) {
+LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const ExecutionScope &by) {
   View view = viewOf(op.getTarget());
   auto type = cast<MemRefType>(op.getTarget().getType());
   int64_t rows = type.getDimSize(0), cols = type.getDimSize(1);

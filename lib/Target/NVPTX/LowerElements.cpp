@@ -67,20 +67,21 @@ Value Lowering::loadElement(Value memref, ValueRange indices) {
   return fromStored(choice.getResult(0), element);
 }
 
-Value Lowering::oneThread(const Executing &by) {
+Value Lowering::oneThread(const ExecutionScope &by) {
   if (by.scope.oneThread || !inOrder)
     return {};
   return cmp(arith::CmpIPredicate::eq, thread, i32(0));
 }
 
-void Lowering::storeElement(Value value, Value memref, ValueRange indices, const Executing &by) {
+void Lowering::storeElement(Value value, Value memref, ValueRange indices,
+                            const ExecutionScope &by) {
   SmallVector<Value> at = coordinates(indices);
   Value who = variables.count(memref) ? Value() : oneThread(by);
   when(both(who, insideMemory(memref, at)),
        [&] { LLVM::StoreOp::create(builder, loc, toStored(value), elementAddress(memref, at)); });
 }
 
-LogicalResult Lowering::lowerAtomic(tile::AtomicOp op, const Executing &by) {
+LogicalResult Lowering::lowerAtomic(tile::AtomicOp op, const ExecutionScope &by) {
   using Bin = LLVM::AtomicBinOp;
   bool floating = isa<FloatType>(op.getValue().getType());
   Bin kind = Bin::xchg;
@@ -134,7 +135,7 @@ LogicalResult Lowering::lowerAtomic(tile::AtomicOp op, const Executing &by) {
 
 /// The elements of the shape are numbered, the last dimension fastest, and thread t
 /// takes t, t + threads, ...
-LogicalResult Lowering::lowerParallel(tile::ParallelOp op, const Executing &by) {
+LogicalResult Lowering::lowerParallel(tile::ParallelOp op, const ExecutionScope &by) {
   int64_t total = 1;
   for (int64_t extent : op.getExtents())
     total *= extent;
@@ -156,7 +157,7 @@ LogicalResult Lowering::lowerParallel(tile::ParallelOp op, const Executing &by) 
   for (Operation &inner : from)
     ops.push_back(&inner);
   body->getOperations().splice(body->getTerminator()->getIterator(), from.getOperations());
-  Executing alone = by;
+  ExecutionScope alone = by;
   alone.scope.oneThread = true;
   for (Operation *inner : ops)
     if (failed(lowerOp(inner, alone)))

@@ -22,14 +22,14 @@ using layout::Distribution;
 
 static Type elementOf(Value memref) { return cast<MemRefType>(memref.getType()).getElementType(); }
 
-Distribution Lowering::workLayoutOf(Operation *op, const Executing &by) {
+Distribution Lowering::workLayoutOf(Operation *op, const ExecutionScope &by) {
   return workLayout(op, threadsOf(by.scope), [&](Value tile) -> std::optional<Distribution> {
     RegisterTile *found = registersOf(tile);
     return found ? std::optional(found->layout) : std::nullopt;
   });
 }
 
-LogicalResult Lowering::lowerFill(tile::FillOp op, const Executing &by) {
+LogicalResult Lowering::lowerFill(tile::FillOp op, const ExecutionScope &by) {
   Value value = converted(op.getValue(), elementOf(op.getTarget()));
   if (RegisterTile *tile = registersOf(op.getTarget())) {
     for (int64_t reg = 0; reg < tile->registers(); ++reg)
@@ -51,7 +51,7 @@ LogicalResult Lowering::lowerFill(tile::FillOp op, const Executing &by) {
   return success();
 }
 
-LogicalResult Lowering::lowerMap(tile::MapOp op, const Executing &by) {
+LogicalResult Lowering::lowerMap(tile::MapOp op, const ExecutionScope &by) {
   Distribution layout = workLayoutOf(op, by);
   RegisterTile *target = registersOf(op.getTarget());
   bool inRegisters = target || llvm::any_of(op.getInputs(), [&](Value input) {
@@ -154,7 +154,7 @@ FailureOr<Value> Lowering::mapElement(tile::MapOp op, const Distribution &layout
 // Copies
 //===----------------------------------------------------------------------===//
 
-LogicalResult Lowering::lowerCopy(tile::CopyOp op, const Executing &by) {
+LogicalResult Lowering::lowerCopy(tile::CopyOp op, const ExecutionScope &by) {
   if (op.getAsyncAttr())
     return refuse(op, "with {.async} is not available in explicit kernels; use b.tma or "
                       "b.cp_async");
@@ -244,7 +244,8 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const Executing &by) {
 
 /// Through shared memory: each element is written by one thread and read by those
 /// that hold it then.
-LogicalResult Lowering::convertLayout(RegisterTile &from, RegisterTile &to, const Executing &by) {
+LogicalResult Lowering::convertLayout(RegisterTile &from, RegisterTile &to,
+                                      const ExecutionScope &by) {
   int64_t bytes = from.element.getIntOrFloatBitWidth() / 8;
   auto address = [&](const Distribution &layout, ArrayRef<Value> base, ArrayRef<int64_t> offset) {
     Value element;

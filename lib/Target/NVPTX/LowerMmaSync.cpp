@@ -48,7 +48,7 @@ enum class FragmentLoad : uint8_t { Rows, Columns, Elements };
 } // namespace
 
 /// \p contiguous: whether k runs along the rows of the tile in memory.
-static FragmentLoad fragmentLoad(const View &view, const SharedPlace &place, bool contiguous,
+static FragmentLoad fragmentLoad(const View &view, const SharedAllocation &place, bool contiguous,
                                  int64_t bits) {
   int64_t piece = 128 / bits;
   auto offset = getConstantIntValue(view.offsets.back());
@@ -64,7 +64,7 @@ SmallVector<Value> Lowering::loadFragment(Value operand, bool rowsAreFirstDim, V
                                           int64_t rowOffset, int64_t k, int64_t rowBlocks,
                                           int64_t bits) {
   View view = viewOf(operand);
-  const SharedPlace &place = shared.find(view.root)->second;
+  const SharedAllocation &place = shared.find(view.root)->second;
   size_t rootRank = view.offsets.size();
   // The operand's dimension along which k runs, and whether that is the memory's last.
   size_t kDim = rowsAreFirstDim ? 1 : 0, rowDimension = 1 - kDim;
@@ -123,7 +123,7 @@ SmallVector<Value> Lowering::loadFragment(Value operand, bool rowsAreFirstDim, V
   return words;
 }
 
-LogicalResult Lowering::lowerGemm(tile::GemmOp op, const Executing &by) {
+LogicalResult Lowering::lowerGemm(tile::GemmOp op, const ExecutionScope &by) {
   if (op.getAsyncAttr())
     return refuse(op, "with {.async} is not available in explicit kernels");
   for (Value operand : {op.getA(), op.getB()})
@@ -168,7 +168,7 @@ LogicalResult Lowering::lowerGemm(tile::GemmOp op, const Executing &by) {
 }
 
 void Lowering::multiplyByWarps(tile::GemmOp op, const MmaShape &shape, RegisterTile &sums,
-                               const Executing &by) {
+                               const ExecutionScope &by) {
   auto a = cast<MemRefType>(op.getA().getType());
   int64_t depth = a.getDimSize(1);
   // Rows and columns of this warp, without the lane's own.
@@ -225,7 +225,7 @@ void Lowering::multiplyByWarps(tile::GemmOp op, const MmaShape &shape, RegisterT
   }
 }
 
-void Lowering::multiplyByThreads(tile::GemmOp op, RegisterTile &sums, const Executing &by) {
+void Lowering::multiplyByThreads(tile::GemmOp op, RegisterTile &sums, const ExecutionScope &by) {
   auto a = cast<MemRefType>(op.getA().getType()), b = cast<MemRefType>(op.getB().getType());
   const Distribution &layout = sums.layout;
   SmallVector<Value> base = baseOf(layout, by);

@@ -53,7 +53,7 @@ Value Lowering::ownLanes(Value tile) {
 /// A descriptor, moved by bytes.
 static int64_t descriptorStep(int64_t bytes) { return bytes >> 4; }
 
-LogicalResult Lowering::lowerTensorMma(nv::TensorMmaOp op, const Executing &) {
+LogicalResult Lowering::lowerTensorMma(nv::TensorMmaOp op, const ExecutionScope &) {
   nv::Product product = nv::productOf(op.getA(), op.getB(), op.getAcc(), pair);
   bool inTensorMemory = tensorBases.count(tile::rootOf(op.getA()));
   auto a =
@@ -220,7 +220,7 @@ void Lowering::lowerWgmmaFence(nv::WgmmaFenceOp op) {
   ptxWithRegisters("wgmma.fence.sync.aligned;", tiles);
 }
 
-LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const Executing &by) {
+LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const ExecutionScope &by) {
   nv::Product product = nv::productOf(op.getA(), op.getB(), op.getAcc());
   RegisterTile *left = registersOf(op.getA());
   auto a = left ? std::optional<uint64_t>(0) : layout::wgmmaDescriptor(product.aOperand);

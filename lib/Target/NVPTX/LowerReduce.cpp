@@ -132,7 +132,7 @@ Value Lowering::shuffled(Value value, int64_t distance) {
   return builder.createOrFold<arith::BitcastOp>(loc, type, word);
 }
 
-LogicalResult Lowering::lowerReduce(tile::ReduceOp op, const Executing &by) {
+LogicalResult Lowering::lowerReduce(tile::ReduceOp op, const ExecutionScope &by) {
   Distribution layout = workLayoutOf(op, by);
   unsigned dim = unsigned(op.getDim());
   Distribution sliced = layout.slice(dim);
@@ -217,7 +217,7 @@ LogicalResult Lowering::lowerReduce(tile::ReduceOp op, const Executing &by) {
 /// Each warp along the dimension leaves its totals in shared memory; all threads
 /// read those of all warps.
 void Lowering::combineWarps(tile::ReduceKind kind, RegisterTile &totals, const Distribution &layout,
-                            int64_t dim, const Executing &by) {
+                            int64_t dim, const ExecutionScope &by) {
   auto [lanes, warps] = spansOf(layout, dim);
   const Distribution &sliced = totals.layout;
   int64_t bytes = totals.element.getIntOrFloatBitWidth() / 8, count = 1;

@@ -86,11 +86,11 @@ LogicalResult Lowering::run() {
     if (!isa<MemRefType>(argument.getType()) && !argument.use_empty())
       argument.replaceAllUsesWith(parameter(ParameterField::Scalar, argument.getArgNumber() - 1));
 
-  Executing all;
+  ExecutionScope all;
   all.scope.warps = result.threads / nv::warpSize;
   Value first = cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize));
   all.leader = arith::AndIOp::create(builder, loc, elected(), first);
-  initialise();
+  initialize();
   if (failed(lowerBlock(body, all)))
     return failure();
   lowerFaults();
@@ -162,7 +162,7 @@ void Lowering::eraseDead() {
 // Blocks, scopes and scalars
 //===----------------------------------------------------------------------===//
 
-LogicalResult Lowering::lowerBlock(mlir::Block &block, const Executing &by) {
+LogicalResult Lowering::lowerBlock(mlir::Block &block, const ExecutionScope &by) {
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);
@@ -173,7 +173,7 @@ LogicalResult Lowering::lowerBlock(mlir::Block &block, const Executing &by) {
 }
 
 LogicalResult Lowering::lowerScope(Operation *op, Value condition, Region &body,
-                                   const Executing &by) {
+                                   const ExecutionScope &by) {
   auto choice = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
   mlir::Block *then = choice.thenBlock();
   Operation *yield = then->getTerminator();
@@ -184,14 +184,14 @@ LogicalResult Lowering::lowerScope(Operation *op, Value condition, Region &body,
   return lowerBlock(*then, by);
 }
 
-LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
+LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
   builder.setInsertionPoint(op);
   loc = op->getLoc();
   if (auto warps = dyn_cast<nv::WarpsOp>(op)) {
     Value warp = shiftRight(thread, 5);
     Value from = arith::SubIOp::create(builder, loc, warp, i32(warps.getFirst()));
     Value inside = cmp(arith::CmpIPredicate::ult, from, i32(warps.getCount()));
-    Executing inner;
+    ExecutionScope inner;
     inner.scope = {int64_t(warps.getFirst()), int64_t(warps.getCount()), false, false};
     inner.barrier = nextBarrier;
     // Electing must happen where all threads of the warps are.
@@ -211,7 +211,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const Executing &by) {
     return lowerScope(op, inside, warps.getBody(), inner);
   }
   if (auto elect = dyn_cast<nv::ElectOp>(op)) {
-    Executing inner = by;
+    ExecutionScope inner = by;
     inner.scope.oneThread = true;
     return lowerScope(op, by.leader, elect.getBody(), inner);
   }

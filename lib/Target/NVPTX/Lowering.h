@@ -11,7 +11,7 @@
 // (addresses of tiles), Registers.cpp (tiles in registers), RegisterPool.cpp,
 // LowerBarriers.cpp, LowerCopies.cpp, LowerElementwise.cpp, LowerElements.cpp,
 // LowerMmaSync.cpp, LowerProducts.cpp and LowerReduce.cpp. Operations become PTX instructions as
-// inline text: LLVM's intrinsics for some of them may be removed or moved by its optimiser
+// inline text: LLVM's intrinsics for some of them may be removed or moved by its optimizer
 // (docs/architecture.md).
 //
 //===----------------------------------------------------------------------===//
@@ -47,7 +47,7 @@ struct View {
 };
 
 /// A shared tile's place in the block's shared memory.
-struct SharedPlace {
+struct SharedAllocation {
   int64_t offset = 0;
   int64_t slotBytes = 0; ///< of the last two dimensions
   layout::SharedTile layout;
@@ -75,7 +75,7 @@ struct RegisterTile {
 int64_t reductionScratch(const layout::Distribution &layout, int64_t dim, Type element);
 
 /// The threads that execute what is being lowered.
-struct Executing {
+struct ExecutionScope {
   nv::ThreadScope scope;
   Value leader;        ///< i1: the thread that issues copies and products
   int64_t barrier = 0; ///< the named barrier of the scope
@@ -96,9 +96,10 @@ private:
   Value parameter(ParameterField::Kind kind, unsigned index, unsigned dim = 0);
 
   // Lowering.cpp: order of work.
-  LogicalResult lowerBlock(mlir::Block &block, const Executing &by);
-  LogicalResult lowerOp(Operation *op, const Executing &by);
-  LogicalResult lowerScope(Operation *op, Value condition, mlir::Region &body, const Executing &by);
+  LogicalResult lowerBlock(mlir::Block &block, const ExecutionScope &by);
+  LogicalResult lowerOp(Operation *op, const ExecutionScope &by);
+  LogicalResult lowerScope(Operation *op, Value condition, mlir::Region &body,
+                           const ExecutionScope &by);
   void lowerFaults();
   void eraseDead();
   LogicalResult checkScalar(Operation *op);
@@ -193,8 +194,8 @@ private:
   Value tensorMap(Value tensor, Value tile, std::optional<llvm::ArrayRef<int64_t>> dims);
 
   // LowerBarriers.cpp
-  void initialise();
-  void lowerSync(const Executing &by);
+  void initialize();
+  void lowerSync(const ExecutionScope &by);
   void lowerClusterSync();
   void lowerNamedBarrier(Operation *op);
   void lowerCommit(nv::TensorCommitOp op);
@@ -203,16 +204,16 @@ private:
   void lowerWait(nv::WaitOp op);
 
   // LowerCopies.cpp
-  void lowerTmaLoad(nv::TmaLoadOp op, const Executing &by);
-  void lowerTmaStore(nv::TmaStoreOp op, const Executing &by);
+  void lowerTmaLoad(nv::TmaLoadOp op, const ExecutionScope &by);
+  void lowerTmaStore(nv::TmaStoreOp op, const ExecutionScope &by);
   /// What the second-level cache is told, as copies take it.
   Value cachePolicy(llvm::StringRef name);
   void lowerClcRequest(nv::ClcRequestOp op);
   void lowerClcAnswer(nv::ClcAnswerOp op);
-  LogicalResult lowerAsyncCopy(nv::AsyncCopyOp op, const Executing &by);
+  LogicalResult lowerAsyncCopy(nv::AsyncCopyOp op, const ExecutionScope &by);
 
   // LowerProducts.cpp
-  LogicalResult lowerTensorMma(nv::TensorMmaOp op, const Executing &by);
+  LogicalResult lowerTensorMma(nv::TensorMmaOp op, const ExecutionScope &by);
   void lowerTensorLoad(nv::TensorLoadOp op);
   void lowerTensorStore(nv::TensorStoreOp op);
   LogicalResult lowerTensorCopy(nv::TensorCopyOp op);
@@ -223,7 +224,7 @@ private:
   /// The descriptor of a shared tile with the given fixed bits.
   Value matrixDescriptor(Value tile, uint64_t fixed, Value extraBytes = {});
   void lowerTensorWaitLoad();
-  LogicalResult lowerWgmma(nv::WgmmaOp op, const Executing &by);
+  LogicalResult lowerWgmma(nv::WgmmaOp op, const ExecutionScope &by);
   void lowerWgmmaFence(nv::WgmmaFenceOp op);
   /// Keeps what touches these registers on its side of an instruction.
   void ptxWithRegisters(llvm::StringRef text, llvm::ArrayRef<RegisterTile *> tiles);
@@ -242,14 +243,14 @@ private:
   Value digitOf(Value number, int64_t weight, int64_t extent);
   SmallVector<Value> coordinateOf(llvm::ArrayRef<layout::Distribution::Digit> digits, Value number,
                                   size_t rank);
-  Value threadInScope(const Executing &by);
+  Value threadInScope(const ExecutionScope &by);
   /// The thread's part of coordinates.
-  SmallVector<Value> baseOf(const layout::Distribution &layout, const Executing &by);
+  SmallVector<Value> baseOf(const layout::Distribution &layout, const ExecutionScope &by);
   /// Whether a register holds an element of the tile; null if all do.
   Value holdsElement(const layout::Distribution &layout, llvm::ArrayRef<Value> base,
                      llvm::ArrayRef<int64_t> offset);
   /// Whether the thread holds the first of several copies; null if there is one.
-  Value holdsFirstCopy(const layout::Distribution &layout, const Executing &by);
+  Value holdsFirstCopy(const layout::Distribution &layout, const ExecutionScope &by);
   /// Calls \p body for every \p step -th register of a layout, with the sum of two
   /// coordinates, one computed and one constant, and with the layout unless a loop
   /// computes the first.
@@ -267,21 +268,21 @@ private:
   void storeShared(Value address, llvm::ArrayRef<Value> elements);
 
   // LowerElementwise.cpp
-  layout::Distribution workLayoutOf(Operation *op, const Executing &by);
-  LogicalResult lowerFill(tile::FillOp op, const Executing &by);
-  LogicalResult lowerMap(tile::MapOp op, const Executing &by);
+  layout::Distribution workLayoutOf(Operation *op, const ExecutionScope &by);
+  LogicalResult lowerFill(tile::FillOp op, const ExecutionScope &by);
+  LogicalResult lowerMap(tile::MapOp op, const ExecutionScope &by);
   mlir::FailureOr<Value> mapElement(tile::MapOp op, const layout::Distribution &layout, int64_t reg,
                                     llvm::ArrayRef<Value> base, llvm::ArrayRef<int64_t> offset);
-  LogicalResult lowerCopy(tile::CopyOp op, const Executing &by);
-  LogicalResult convertLayout(RegisterTile &from, RegisterTile &to, const Executing &by);
+  LogicalResult lowerCopy(tile::CopyOp op, const ExecutionScope &by);
+  LogicalResult convertLayout(RegisterTile &from, RegisterTile &to, const ExecutionScope &by);
 
   // LowerReduce.cpp
-  LogicalResult lowerReduce(tile::ReduceOp op, const Executing &by);
+  LogicalResult lowerReduce(tile::ReduceOp op, const ExecutionScope &by);
   Value combine(tile::ReduceKind kind, Value a, Value b);
   /// The value of the lane at a distance, by exclusive or.
   Value shuffled(Value value, int64_t distance);
   void combineWarps(tile::ReduceKind kind, RegisterTile &totals, const layout::Distribution &layout,
-                    int64_t dim, const Executing &by);
+                    int64_t dim, const ExecutionScope &by);
 
   // LowerElements.cpp
   LogicalResult checkElementAccess(Operation *op);
@@ -290,17 +291,17 @@ private:
   /// Whether indices are inside of a tensor or tile; null if they are known to be.
   Value insideMemory(Value memref, llvm::ArrayRef<Value> at);
   Value loadElement(Value memref, mlir::ValueRange indices);
-  void storeElement(Value value, Value memref, mlir::ValueRange indices, const Executing &by);
+  void storeElement(Value value, Value memref, mlir::ValueRange indices, const ExecutionScope &by);
   /// Which thread does what the block does once; null inside of parallel bodies.
-  Value oneThread(const Executing &by);
-  LogicalResult lowerAtomic(tile::AtomicOp op, const Executing &by);
-  LogicalResult lowerParallel(tile::ParallelOp op, const Executing &by);
+  Value oneThread(const ExecutionScope &by);
+  LogicalResult lowerAtomic(tile::AtomicOp op, const ExecutionScope &by);
+  LogicalResult lowerParallel(tile::ParallelOp op, const ExecutionScope &by);
 
   // LowerMmaSync.cpp
-  LogicalResult lowerGemm(tile::GemmOp op, const Executing &by);
+  LogicalResult lowerGemm(tile::GemmOp op, const ExecutionScope &by);
   void multiplyByWarps(tile::GemmOp op, const MmaShape &shape, RegisterTile &sums,
-                       const Executing &by);
-  void multiplyByThreads(tile::GemmOp op, RegisterTile &sums, const Executing &by);
+                       const ExecutionScope &by);
+  void multiplyByThreads(tile::GemmOp op, RegisterTile &sums, const ExecutionScope &by);
   /// A fragment of 16 (\p rowBlocks 2) or 8 rows of A, or columns of B, and 32 bytes
   /// of k, as mma.sync takes it.
   SmallVector<Value> loadFragment(Value operand, bool rowsAreFirstDim, Value row, int64_t rowOffset,
@@ -314,7 +315,7 @@ private:
 
   std::map<int32_t, Value> constants;
   llvm::DenseMap<size_t, Value> parameters; ///< by their place in the result's fields
-  llvm::DenseMap<Value, SharedPlace> shared;
+  llvm::DenseMap<Value, SharedAllocation> shared;
   llvm::DenseMap<Value, int64_t> barrierOffsets; ///< of nv.mbarrier.alloc
   llvm::DenseMap<Value, int64_t> tensorSlots;    ///< where alloc puts its address
   llvm::DenseMap<Value, Value> tensorBases;      ///< of nv.tcgen05.alloc, i32

@@ -9,7 +9,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def Specialise : Pass<"nv-specialise", "::mlir::func::FuncOp"> {
+def WarpSpecialize : Pass<"nv-warp-specialize", "::mlir::func::FuncOp"> {
   let summary = "Warp-specialize a pipelined matmul";
   let description = [{
     A kernel that loads tiles, multiplies them in a pipelined loop and stores the
@@ -20,10 +20,10 @@ def Specialise : Pass<"nv-specialise", "::mlir::func::FuncOp"> {
     from it. A loop without iterations gives zeros.
 
     With `plain` all threads load and store directly, for tensors whose rows TMA
-    cannot copy. Explicit kernels are not changed; unsupported programs are an error
-    (PS1601). Runs after `tile-resolve-schedules`.
+    cannot copy. Explicit kernels are not changed, and neither are programs of another
+    form, which `nv-execute-in-order` takes. Runs after `tile-resolve-schedules`.
 
-    Example (`--tile-resolve-schedules --nv-specialise`): a load warp and an MMA warp
+    Example (`--tile-resolve-schedules --nv-warp-specialize`): a load warp and an MMA warp
     with a ring of three slots. Phases, slots and the epilogue are left out here.
 
     ```mlir
@@ -81,7 +81,7 @@ def Specialise : Pass<"nv-specialise", "::mlir::func::FuncOp"> {
     ...
     ```
 
-    Tests: test/Target/NVPTX/specialise.mlir
+    Tests: test/Target/NVPTX/warp-specialize.mlir
   }];
   let options = [
     Option<"architecture", "architecture", "std::string", "\"sm_100a\"",
@@ -101,7 +101,46 @@ def ExecuteInOrder : Pass<"nv-execute-in-order", "::mlir::func::FuncOp"> {
     Kernels that already have threads are left alone. Runs after
     `tile-resolve-schedules`, which has checked what is dropped here.
 
-    Example: test/Target/NVPTX/execute-in-order.mlir
+    Example (`--nv-execute-in-order`):
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" : !l
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X async "load" : !T to !s
+        tile.wait ["load"]
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" : !l
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X : !T to !s
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      }
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/execute-in-order.mlir
   }];
   let dependentDialects = ["::penstock::nv::NVDialect"];
 }
@@ -119,7 +158,46 @@ def AssignLayouts : Pass<"nv-assign-layouts", "::mlir::func::FuncOp"> {
 
     Refuses tiles that take more registers than a thread has (PS1603).
 
-    Example: test/Target/NVPTX/assign-layouts.mlir
+    Example (`--nv-assign-layouts`): eight threads reduce a row, so that each sum has
+    eight copies.
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" : !l
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X : !T to !s
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" {nv.layout = "32 threads [8:copies 16:0*1] registers [2:0*16]"} : !l
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X : !T to !s
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      }
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/assign-layouts.mlir
   }];
   let dependentDialects = ["::penstock::nv::NVDialect"];
 }
@@ -132,7 +210,47 @@ def InsertSyncs : Pass<"nv-insert-syncs", "::mlir::func::FuncOp"> {
     barrier, or writes memory read or written since then. What the end of a loop's
     body leaves behind meets the beginning of the next iteration.
 
-    Example: test/Target/NVPTX/insert-syncs.mlir
+    Example (`--nv-insert-syncs`):
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" : !l
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X : !T to !s
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" : !l
+      scf.for %k = %c0 to %n step %c1 {
+        nv.sync
+        tile.copy %x[%c0, %k] to %X : !T to !s
+        nv.sync
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      }
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/insert-syncs.mlir
   }];
   let dependentDialects = ["::penstock::nv::NVDialect"];
 }

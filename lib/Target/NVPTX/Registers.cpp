@@ -129,11 +129,11 @@ SmallVector<Value> Lowering::coordinateOf(ArrayRef<Distribution::Digit> digits, 
   return at;
 }
 
-Value Lowering::threadInScope(const Executing &by) {
+Value Lowering::threadInScope(const ExecutionScope &by) {
   return add(thread, -by.scope.firstWarp * nv::warpSize);
 }
 
-SmallVector<Value> Lowering::baseOf(const Distribution &layout, const Executing &by) {
+SmallVector<Value> Lowering::baseOf(const Distribution &layout, const ExecutionScope &by) {
   return coordinateOf(layout.threadDigits, threadInScope(by), layout.rank());
 }
 
@@ -148,7 +148,7 @@ Value Lowering::holdsElement(const Distribution &layout, ArrayRef<Value> base,
   return held;
 }
 
-Value Lowering::holdsFirstCopy(const Distribution &layout, const Executing &by) {
+Value Lowering::holdsFirstCopy(const Distribution &layout, const ExecutionScope &by) {
   Value first;
   int64_t weight = 1;
   for (const Distribution::Digit &digit : layout.threadDigits) {

@@ -85,7 +85,7 @@ LogicalResult Lowering::placeShared() {
     auto type = cast<MemRefType>(op.getResult().getType());
     if (tile::spaceOf(type) != tile::Space::Shared)
       return;
-    SharedPlace place;
+    SharedAllocation place;
     int64_t rank = type.getRank();
     place.layout.rows = rank > 1 ? type.getDimSize(rank - 2) : 1;
     place.layout.cols = rank ? type.getDimSize(rank - 1) : 1;
@@ -106,7 +106,7 @@ LogicalResult Lowering::placeShared() {
         placed.push_back(op);
   for (tile::AllocOp op : placed) {
     auto type = cast<MemRefType>(op.getResult().getType());
-    SharedPlace &place = shared[op.getResult()];
+    SharedAllocation &place = shared[op.getResult()];
     int64_t slots = 1;
     for (int64_t dim = 0; dim + 2 < type.getRank(); ++dim)
       slots *= type.getDimSize(dim);
@@ -221,7 +221,7 @@ View Lowering::viewOf(Value memref) {
 }
 
 Value Lowering::slotOffset(const View &view) {
-  const SharedPlace &place = shared.find(view.root)->second;
+  const SharedAllocation &place = shared.find(view.root)->second;
   auto type = cast<MemRefType>(view.root.getType());
   Value slot;
   for (int64_t dim = 0; dim + 2 < type.getRank(); ++dim) {
@@ -260,7 +260,7 @@ Value Lowering::sharedAddress(Value offset) { return add(base32, offset); }
 
 Value Lowering::sharedElement(const View &view, ArrayRef<Value> at, ArrayRef<int64_t> offset,
                               const layout::Distribution *layout) {
-  const SharedPlace &place = shared.find(view.root)->second;
+  const SharedAllocation &place = shared.find(view.root)->second;
   const layout::SharedTile &tile = place.layout;
   size_t rank = view.offsets.size();
   int64_t bytes = tile.elementBits / 8, piece = 16 / bytes;

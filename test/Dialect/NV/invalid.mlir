@@ -78,7 +78,7 @@ func.func @box(%A: memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>)
   %c0 = arith.constant 0 : index
   %b = nv.mbarrier.alloc [1] : !nv.barriers<1>
   %As = tile.alloc "As" : memref<512x64xf16, #s>
-  // expected-error @+1 {{`As` (512x64 f16, shared) is no box for TMA}}
+  // expected-error @+1 {{`As` (512x64 f16, shared) is not a legal TMA box}}
   nv.tma.load %A[%c0, %c0] to %As, %b[%c0]
     : memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>, memref<512x64xf16, #s>, !nv.barriers<1>
   return
@@ -125,7 +125,7 @@ func.func @warpgroup() attributes {tile.kernel, nv.threads = 128 : i64} {
 // -----
 
 func.func @unclustered() attributes {tile.kernel, nv.threads = 128 : i64} {
-  // expected-error @+2 {{`cluster.sync` stands in a kernel without clusters}}
+  // expected-error @+2 {{`cluster.sync` requires a kernel with clusters}}
   // expected-note @+1 {{call b.cluster(blocks) or b.pair() first}}
   nv.cluster.sync
   return

@@ -1,6 +1,6 @@
-// RUN: penstock-opt %s --tile-resolve-schedules --nv-specialise=architecture=sm_100a | FileCheck %s --check-prefixes=CHECK,BLACKWELL
-// RUN: penstock-opt %s --tile-resolve-schedules --nv-specialise=architecture=sm_90a | FileCheck %s --check-prefixes=CHECK,HOPPER
-// RUN: penstock-opt %s --tile-resolve-schedules "--nv-specialise=architecture=sm_100a plain=true" | FileCheck %s --check-prefix=PLAIN
+// RUN: penstock-opt %s --tile-resolve-schedules --nv-warp-specialize=architecture=sm_100a | FileCheck %s --check-prefixes=CHECK,BLACKWELL
+// RUN: penstock-opt %s --tile-resolve-schedules --nv-warp-specialize=architecture=sm_90a | FileCheck %s --check-prefixes=CHECK,HOPPER
+// RUN: penstock-opt %s --tile-resolve-schedules "--nv-warp-specialize=architecture=sm_100a plain=true" | FileCheck %s --check-prefix=PLAIN
 
 // Two tiles are loaded and multiplied with three stages.
 

@@ -1,4 +1,4 @@
-//===- Specialise.cpp - From a pipelined loop to roles around a ring ------===//
+//===- WarpSpecialize.cpp - From a pipelined loop to roles around a ring ------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@
 #include "mlir/IR/Matchers.h"
 
 namespace penstock {
-#define GEN_PASS_DEF_SPECIALISE
+#define GEN_PASS_DEF_WARPSPECIALIZE
 #include "Target/NVPTX/Passes.h.inc"
 } // namespace penstock
 
@@ -38,9 +38,9 @@ struct Parts {
   int64_t slots = 1;
 };
 
-class Specialiser {
+class WarpSpecializer {
 public:
-  Specialiser(func::FuncOp kernel, StringRef architecture, bool plain)
+  WarpSpecializer(func::FuncOp kernel, StringRef architecture, bool plain)
       : kernel(kernel), blackwell(architecture != "sm_90a"), plain(plain), b(kernel.getContext()),
         loc(kernel.getLoc()) {}
 
@@ -206,21 +206,21 @@ private:
   Value i32(int64_t value) { return arith::ConstantIntOp::create(b, loc, value, 32); }
 
   /// A value of the loop's body, computed again here for another index.
-  Value again(Value value, IRMapping &mapping) {
+  Value rematerialize(Value value, IRMapping &mapping) {
     if (Value known = mapping.lookupOrNull(value))
       return known;
     Operation *op = value.getDefiningOp();
     if (!op || !parts.loop->isAncestor(op))
       return value;
     for (Value operand : op->getOperands())
-      again(operand, mapping);
+      rematerialize(operand, mapping);
     b.clone(*op, mapping);
     return mapping.lookup(value);
   }
   SmallVector<Value> offsetsOf(tile::CopyOp load, IRMapping &mapping) {
     SmallVector<Value> offsets;
     for (Value offset : load.getSourceOffsets())
-      offsets.push_back(again(offset, mapping));
+      offsets.push_back(rematerialize(offset, mapping));
     return offsets;
   }
 
@@ -231,7 +231,7 @@ private:
     body();
     nv::EndOp::create(b, loc);
   }
-  template <class Body> void byOne(Body body) {
+  template <class Body> void electOne(Body body) {
     auto scope = nv::ElectOp::create(b, loc);
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&scope.getBody());
@@ -282,7 +282,7 @@ private:
     return memref::TransposeOp::create(b, loc, tile, map);
   }
 
-  Value moreThanNone() {
+  Value hasIterations() {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, parts.loop.getUpperBound(),
                                  parts.loop.getLowerBound());
   }
@@ -346,7 +346,7 @@ private:
       roleLoop(1, {}, [&](Value k, Value slot, Value phase, ValueRange) -> SmallVector<Value> {
         loc = parts.loads.front().getLoc();
         nv::WaitOp::create(b, loc, empty, slot, phase, false, false);
-        byOne([&] { nv::ArriveOp::create(b, loc, full, slot, index(bytes)); });
+        electOne([&] { nv::ArriveOp::create(b, loc, full, slot, index(bytes)); });
         IRMapping mapping;
         mapping.map(parts.loop.getInductionVar(), k);
         auto tiles = slotsOf(slot);
@@ -389,7 +389,7 @@ private:
     Type stored = cast<MemRefType>(parts.store.getTarget().getType()).getElementType();
     int64_t width = stagedColumns(type, stored, /*inTensorMemory=*/true);
     Value slab = allocate({rows, width}, stored, tile::Space::Shared, "slab");
-    Value some = moreThanNone();
+    Value some = hasIterations();
     for (int64_t n = 0; n < type.getDimSize(1); n += width) {
       either(
           some, [&] { readTensor(acc, n, width, slab); },
@@ -495,7 +495,7 @@ private:
     };
     if (!blackwell)
       return storeRegisters(acc, 0);
-    Value some = moreThanNone();
+    Value some = hasIterations();
     int64_t width = std::min<int64_t>(64, type.getDimSize(1));
     while (type.getDimSize(1) % width)
       width /= 2;
@@ -583,15 +583,15 @@ private:
   int64_t rows = 0, consumers = 0;
 };
 
-struct Specialise : penstock::impl::SpecialiseBase<Specialise> {
-  using Base = penstock::impl::SpecialiseBase<Specialise>;
+struct WarpSpecialize : penstock::impl::WarpSpecializeBase<WarpSpecialize> {
+  using Base = penstock::impl::WarpSpecializeBase<WarpSpecialize>;
   using Base::Base;
 
   void runOnOperation() override {
     if (!getOperation()->hasAttr(tile::TileDialect::kernelAttr) ||
         getOperation()->hasAttr(nv::NVDialect::threadsAttr))
       return;
-    (void)Specialiser(getOperation(), architecture, plain).run();
+    (void)WarpSpecializer(getOperation(), architecture, plain).run();
   }
 };
 
