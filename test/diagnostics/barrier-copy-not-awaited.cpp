@@ -22,7 +22,7 @@ struct Prefetch {
 
 WRONG_PROGRAM { compile(Prefetch{}, Target::sm_90a()); }
 
-// EXPECT: barrier-copy-not-awaited.cpp:17: error PS1615: `tma.load` may still be under way when the kernel ends: nobody waits for it
+// EXPECT: barrier-copy-not-awaited.cpp:17: error PS1615: `tma.load` may still be under way when the kernel ends: no role waits for it
 // EXPECT:    17 |       b.tma.load(A.at(0, 0), As, full);
 // EXPECT:       |       ^ by warp 0
 // EXPECT:   help: wait for its barrier, or do not copy what is not used

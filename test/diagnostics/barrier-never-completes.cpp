@@ -22,4 +22,4 @@ WRONG_PROGRAM { compile(Wait{}, Target::sm_90a()); }
 // EXPECT: barrier-never-completes.cpp:15: error PS1611: this wait never ends: `bar` has 1 of 2 arrivals
 // EXPECT:    15 |     b.mbarrier.wait(bar, 0);
 // EXPECT:       |     ^ by warps 0 to 3, for the phase of parity 0
-// EXPECT:   help: each phase needs 2 arrivals; whoever waits for the first ones starts with phase 0, whoever may go ahead once with phase 1
+// EXPECT:   help: each phase needs 2 arrivals; a consumer starts with phase 0, a producer with phase 1

@@ -68,7 +68,8 @@ public:
     assignVectors();
     if (failed(checkRegisters()))
       return failure();
-    insertConversions();
+    if (failed(inOrder ? insertConversions() : checkConversions()))
+      return failure();
     for (tile::AllocOp op : tiles)
       write(op.getResult(), layouts.find(op.getResult())->second);
     return success();
@@ -386,7 +387,36 @@ private:
     }
   }
 
-  void insertConversions() {
+  /// Explicit kernels state where threads meet, so that no conversion is inserted.
+  LogicalResult checkConversions() {
+    WalkResult result = kernel.walk([&](Operation *op) {
+      auto differs = [&](Value tile, const Distribution &wanted) {
+        auto found = layouts.find(tile);
+        return found != layouts.end() && !(found->second == wanted);
+      };
+      bool conflict = false;
+      for (Value value : op->getOperands())
+        if (auto wanted = inRegisters(value) ? dictated(op, value) : std::nullopt)
+          conflict |= differs(value, *wanted);
+      if (auto map = dyn_cast<tile::MapOp>(op)) {
+        Distribution full = layoutOf(op);
+        for (auto [i, input] : llvm::enumerate(map.getInputs()))
+          conflict |= differs(input, sliceAlong(full, map.getInputDims(unsigned(i))));
+      } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+        conflict = differs(reduce.getTarget(), layoutOf(op).slice(unsigned(reduce.getDim())));
+      } else if (auto copy = dyn_cast<tile::CopyOp>(op); copy && inRegisters(copy.getSource())) {
+        conflict = differs(copy.getTarget(), layouts.find(copy.getSource())->second);
+      }
+      if (!conflict)
+        return WalkResult::advance();
+      tile::emitCoded(op, HardwareLayout)
+          << "tiles that are used together need different layouts in registers";
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  LogicalResult insertConversions() {
     SmallVector<Operation *> ops;
     kernel.walk([&](Operation *op) {
       if (isa<tile::MapOp, tile::ReduceOp, tile::GemmOp>(op))
@@ -407,6 +437,7 @@ private:
                 reduce.getAccumulate(), true);
       }
     }
+    return success();
   }
 
   func::FuncOp kernel;

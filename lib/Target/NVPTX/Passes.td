@@ -418,8 +418,7 @@ def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
 def LowerThreadsToLLVM : Pass<"nv-lower-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Convert the code of one thread to the LLVM dialect for NVPTX";
   let description = [{
-    Upstream's patterns with 32-bit indices; addresses are computed in 64 bits where
-    they can be large.
+    Upstream's patterns, with indices of 64 bits as on all targets.
 
     Example (`--nv-lower-to-llvm`):
 
@@ -437,8 +436,10 @@ def LowerThreadsToLLVM : Pass<"nv-lower-to-llvm", "::mlir::ModuleOp"> {
 
     ```mlir
     llvm.func @k(%p: !llvm.ptr, %n: i32) {
-      %0 = llvm.add %n, %n : i32
-      llvm.store %0, %p : i32, !llvm.ptr
+      %i = llvm.sext %n : i32 to i64
+      %0 = llvm.add %i, %i : i64
+      %1 = llvm.trunc %0 : i64 to i32
+      llvm.store %1, %p : i32, !llvm.ptr
       llvm.return
     }
     ```
