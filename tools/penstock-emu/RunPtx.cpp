@@ -167,7 +167,7 @@ int runPtx(RunPtxOptions &o, const cli::Command &command) {
     if (dump.first >= buffers.size())
       return command.usageError("`--dump " + std::to_string(dump.first) + "=..`: there " +
                                 (buffers.empty()
-                                     ? "are not buffers"
+                                     ? "are 0 buffers"
                                      : "are buffers 0 to " + std::to_string(buffers.size() - 1)));
   std::string text;
   if (auto problem = readFile(file, text))

@@ -60,7 +60,7 @@ static TypedAttr neutral(OpBuilder &builder, tile::ReduceKind kind, Type type) {
     const llvm::fltSemantics &semantics = floating.getFloatSemantics();
     switch (kind) {
     case tile::ReduceKind::Sum:
-      return builder.getFloatAttr(type, 0.0);
+      return builder.getFloatAttr(type, -0.0); // 0 would change the sign of -0
     case tile::ReduceKind::Prod:
       return builder.getFloatAttr(type, 1.0);
     case tile::ReduceKind::Max:

@@ -51,8 +51,22 @@ template <class Op> struct PowerPattern : OpRewritePattern<Op> {
 };
 
 struct LowerThreadsToLLVM : penstock::impl::LowerThreadsToLLVMBase<LowerThreadsToLLVM> {
+  /// LLVM subtracts whole multiples of the divisor, which makes +0 of -0.
+  void keepSignsOfRemainders() {
+    SmallVector<arith::RemFOp> remainders;
+    getOperation().walk([&](arith::RemFOp op) { remainders.push_back(op); });
+    for (arith::RemFOp op : remainders) {
+      OpBuilder builder(&getContext());
+      builder.setInsertionPointAfter(op);
+      Value signedResult =
+          math::CopySignOp::create(builder, op.getLoc(), op.getResult(), op.getLhs());
+      op.getResult().replaceAllUsesExcept(signedResult, signedResult.getDefiningOp());
+    }
+  }
+
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    keepSignsOfRemainders();
     RewritePatternSet simpler(context);
     arith::populateCeilFloorDivExpandOpsPatterns(simpler);
     simpler.add<PowerPattern<math::ExpOp>, PowerPattern<math::Exp2Op>>(context);
