@@ -187,6 +187,7 @@ template <class E, class S, class R> struct Matmul {
         loadA();
         loadB();
         auto half = b.shared<E>(m, k);
+        b.fill(half, 1);
         b.gemm(half, transposed(half), b.local<S>(m, m));
         return product();
       }

@@ -270,6 +270,10 @@ std::string differenceOnDevice(const Program &program, const Outcome &expected,
   bool empty = std::count(program.grid.begin(), program.grid.end(), 0) != 0;
   if (refusedAtLaunch(actual) && (empty || !expected.faults.empty()))
     return "";
+  // What the interpreter finds racy does not race if operations complete at once.
+  if (std::any_of(expected.faults.begin(), expected.faults.end(),
+                  [](const auto &fault) { return fault.first >= 1407 && fault.first <= 1410; }))
+    return "";
   bool known = std::includes(expected.faults.begin(), expected.faults.end(), actual.faults.begin(),
                              actual.faults.end());
   if (!known || expected.faults.empty() != actual.faults.empty())

@@ -243,4 +243,35 @@ TEST(TilePrograms, ProductsAroundASoftmax) {
       "Attention", {{{"M", 32}, {"N", 64}, {"D", 32}}, {{"M", 40}, {"N", 70}, {"D", 24}}}, 4e-3);
 }
 
+struct Remainders {
+  void operator()(Block &b, In<f32, 1> x, In<f32, 1> y, Out<f32, 1> z) const {
+    auto s = b.local<f32>(64), t = b.local<f32>(64);
+    b.copy(x.at(0), s);
+    b.copy(y.at(0), t);
+    b.set(s, s % t);
+    b.copy(s, z.at(0));
+  }
+};
+
+/// C's fmod is exact, however large the quotient is.
+TEST(TilePrograms, RemaindersAreExact) {
+  const float infinite = INFINITY;
+  std::vector<float> x = {7.5f,   -7.5f,    -8.0f,    3e38f, 3e38f, -1e30f,
+                          1e-45f, 0x1p127f, infinite, 1,     -0.0f, 5};
+  std::vector<float> y = {2, 2, 4, 3.3f, 1e-45f, 7e-20f, 1e-45f, 3, 2, 0, 3, infinite};
+  std::vector<float> z(x.size());
+  for (const Target &target : gpus) {
+    auto compiled = try_compile(Remainders{}, target);
+    ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+    int64_t n = int64_t(x.size());
+    ASSERT_TRUE(compiled.kernel.try_launch({}, view(x, {n}), view(y, {n}), view(z, {n})).empty());
+    for (size_t i = 0; i < x.size(); ++i) {
+      float expected = std::fmod(x[i], y[i]);
+      EXPECT_TRUE(z[i] == expected || (std::isnan(z[i]) && std::isnan(expected)))
+          << x[i] << " % " << y[i] << " = " << z[i] << ", expected " << expected;
+      EXPECT_TRUE(std::isnan(expected) || std::signbit(z[i]) == std::signbit(expected)) << i;
+    }
+  }
+}
+
 } // namespace

@@ -18,6 +18,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
+#include <cmath>
+
 namespace penstock {
 #define GEN_PASS_DEF_LOWERTHREADSTOLLVM
 #include "Target/NVPTX/Passes.h.inc"
@@ -50,26 +52,54 @@ template <class Op> struct PowerPattern : OpRewritePattern<Op> {
   }
 };
 
-struct LowerThreadsToLLVM : penstock::impl::LowerThreadsToLLVMBase<LowerThreadsToLLVM> {
-  /// LLVM subtracts whole multiples of the divisor, which makes +0 of -0.
-  void keepSignsOfRemainders() {
-    SmallVector<arith::RemFOp> remainders;
-    getOperation().walk([&](arith::RemFOp op) { remainders.push_back(op); });
-    for (arith::RemFOp op : remainders) {
-      OpBuilder builder(&getContext());
-      builder.setInsertionPointAfter(op);
-      Value signedResult =
-          math::CopySignOp::create(builder, op.getLoc(), op.getResult(), op.getLhs());
-      op.getResult().replaceAllUsesExcept(signedResult, signedResult.getDefiningOp());
+/// The exact remainder of f32, by f64: LLVM would subtract one rounded multiple of the
+/// divisor. The quotient has up to 277 bits, of which each step takes off 50.
+struct RemainderPattern : OpRewritePattern<arith::RemFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::RemFOp op, PatternRewriter &b) const override {
+    if (!op.getType().isF32())
+      return failure();
+    Location loc = op.getLoc();
+    Type wide = b.getF64Type();
+    auto number = [&](double value) -> Value {
+      return arith::ConstantOp::create(b, loc, b.getF64FloatAttr(value));
+    };
+    Value x = arith::ExtFOp::create(b, loc, wide, op.getLhs());
+    Value divisor = math::AbsFOp::create(b, loc, arith::ExtFOp::create(b, loc, wide, op.getRhs()));
+    Value rest = math::AbsFOp::create(b, loc, x);
+    for (int step = 5; step >= 0; --step) {
+      Value multiple = arith::MulFOp::create(b, loc, divisor, number(std::ldexp(1.0, 50 * step)));
+      Value quotient = math::FloorOp::create(b, loc, arith::DivFOp::create(b, loc, rest, multiple));
+      Value less =
+          math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, quotient), multiple, rest);
+      // The rounded quotient may be one too large.
+      Value below = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, less, number(0.0));
+      less = arith::SelectOp::create(b, loc, below, arith::AddFOp::create(b, loc, less, multiple),
+                                     less);
+      Value applies = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, rest, multiple);
+      rest = arith::SelectOp::create(b, loc, applies, less, rest);
     }
+    // Nothing is divided by zero, and infinity has no remainder.
+    Value zero = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, divisor, number(0.0));
+    Value infinite =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, math::AbsFOp::create(b, loc, x),
+                              number(std::numeric_limits<double>::infinity()));
+    Value unordered = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, divisor);
+    Value none =
+        arith::OrIOp::create(b, loc, arith::OrIOp::create(b, loc, zero, infinite), unordered);
+    rest = arith::SelectOp::create(b, loc, none, number(std::nan("")), rest);
+    rest = math::CopySignOp::create(b, loc, rest, x);
+    b.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), rest);
+    return success();
   }
+};
 
+struct LowerThreadsToLLVM : penstock::impl::LowerThreadsToLLVMBase<LowerThreadsToLLVM> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
-    keepSignsOfRemainders();
     RewritePatternSet simpler(context);
     arith::populateCeilFloorDivExpandOpsPatterns(simpler);
-    simpler.add<PowerPattern<math::ExpOp>, PowerPattern<math::Exp2Op>>(context);
+    simpler.add<PowerPattern<math::ExpOp>, PowerPattern<math::Exp2Op>, RemainderPattern>(context);
     populateMathPolynomialApproximationPatterns(simpler, [](StringRef name) {
       name.consume_front("math.");
       return llvm::is_contained({"log", "log2", "tanh", "erf", "sin", "cos"}, name);
