@@ -21,8 +21,13 @@ Lowering::Lowering(func::FuncOp kernel, func::FuncOp launch, StringRef architect
       builder(kernel.getContext()), loc(kernel.getLoc()) {}
 
 LogicalResult Lowering::refuse(Operation *op, const Twine &why) {
-  return tile::emitCoded(op, HardwareTarget)
-         << "`" << op->getName().stripDialect() << "` " << why.str() << " on " << architecture;
+  auto diagnostic = tile::emitCoded(op, HardwareTarget)
+                    << "`" << op->getName().stripDialect() << "` " << why.str() << " on "
+                    << architecture;
+  if (isa<tile::PrintOp>(op))
+    tile::attachHelp(diagnostic) << "remove it, or run the kernel on Target::native() or "
+                                    "Target::interpreter() to see what it prints";
+  return diagnostic;
 }
 
 Type nvptx::storedAs(Type element) {
@@ -346,7 +351,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
     load.replaceAllUsesWith(
         parameter(ParameterField::Constant, unsigned(*getConstantIntValue(load.getIndices()[0]))));
   } else if (isa<tile::TileDialect>(op->getDialect()) && !isa<tile::AllocOp>(op)) {
-    return refuse(op, "is not available in explicit kernels");
+    return refuse(op, "is not supported");
   } else {
     return checkScalar(op); // and views and allocations, which need nothing
   }

@@ -46,7 +46,7 @@ struct View {
   SmallVector<int64_t> shape;
 };
 
-/// A shared tile's place in the block's shared memory.
+/// Offset and layout of a tile in the block's shared memory.
 struct SharedAllocation {
   int64_t offset = 0;
   int64_t slotBytes = 0; ///< of the last two dimensions

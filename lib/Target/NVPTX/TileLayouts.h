@@ -22,7 +22,7 @@ namespace penstock::nvptx {
 /// and a divisor of the row.
 int64_t vectorOf(mlir::MemRefType type);
 
-/// The coalesced layout of a shape for so many threads.
+/// Returns the coalesced layout of \p shape over \p threads threads.
 layout::Distribution naturalLayout(llvm::ArrayRef<int64_t> shape, int64_t threads, int64_t vector);
 
 /// The number of threads of a scope.
