@@ -372,8 +372,10 @@ private:
       buffer.versioning = sched::Buffer::Versioning::Fixed;
       buffer.fixedBecause = "it is a tensor of the caller's";
     } else {
-      buffer.space =
-          tile::spaceOf(type) == tile::Space::Shared ? sched::Space::Shared : sched::Space::Local;
+      tile::Space space = tile::spaceOf(type);
+      buffer.space = space == tile::Space::Shared   ? sched::Space::Shared
+                     : space == tile::Space::Tensor ? sched::Space::Tensor
+                                                    : sched::Space::Local;
       buffer.shape.assign(type.getShape().begin(), type.getShape().end());
       buffer.bytes =
           type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "Compiler/ExplainRoles.h"
 #include "Analysis/KernelProtocol.h"
+#include "Compiler/Pipelines.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
+#include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Layout/Swizzle.h"
@@ -123,16 +125,32 @@ std::string rasterization(func::FuncOp kernel, int64_t processors) {
 }
 
 /// What becomes of a tile program that is not warp-specialized.
-std::string explainInOrder(func::FuncOp function) {
+std::string explainBlock(func::FuncOp function) {
   auto threads = function->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr).getInt();
   int64_t syncs = 0;
   function.walk([&](nv::SyncOp) { ++syncs; });
-  std::string text = std::to_string(threads) + " threads execute all statements in order, with " +
+  std::string text = std::to_string(threads) + " threads execute all statements, with " +
                      std::to_string(syncs) + (syncs == 1 ? " barrier" : " barriers") +
-                     " between them; copies are not in flight across iterations\n";
-  function.walk([&](tile::GemmOp gemm) {
-    text += "  `gemm` into " + tile::describe(gemm.getAcc()) + ": " +
-            (nvptx::mmaShapeOf(gemm) ? "mma.sync" : "multiplied by threads") + "\n";
+                     " between them\n";
+  function.walk([&](scf::ForOp loop) {
+    auto plan = loop->getAttrOfType<StringAttr>(nv::NVDialect::planAttr);
+    if (!plan)
+      return;
+    SmallVector<StringRef> lines;
+    plan.getValue().split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    text += "  pipelined loop in line " +
+            std::to_string(tile::sourceLocationOf(loop.getLoc()).line) + ":\n";
+    for (StringRef line : ArrayRef(lines).drop_front())
+      text += "  " + line.str() + "\n";
+  });
+  function.walk([&](Operation *op) {
+    if (auto gemm = dyn_cast<tile::GemmOp>(op))
+      text += "  `gemm` into " + tile::describe(gemm.getAcc()) + ": " +
+              (nvptx::mmaShapeOf(gemm) ? "mma.sync" : "multiplied by threads") + "\n";
+    if (auto product = dyn_cast<nv::TensorMmaOp>(op))
+      text += "  `gemm` into " + tile::describe(product.getAcc()) + ": tcgen05.mma\n";
+    if (auto product = dyn_cast<nv::WgmmaOp>(op))
+      text += "  `gemm` into " + tile::describe(product.getAcc()) + ": wgmma\n";
   });
   function.walk([&](tile::AllocOp alloc) {
     if (auto layout = alloc->getAttrOfType<StringAttr>(nv::NVDialect::layoutAttr))
@@ -156,8 +174,7 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
   std::vector<penstock::Diagnostic> reasons;
   PassManager passes((*copy)->getName());
   passes.addNestedPass<func::FuncOp>(createResolveSchedules());
-  passes.addNestedPass<func::FuncOp>(createWarpSpecialize({architecture.name, false}));
-  passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
+  buildBlockPipeline(passes, architecture, /*plain=*/false);
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
   passes.addNestedPass<func::FuncOp>(createInsertSyncs());
   if (!isExplicit) {
@@ -167,7 +184,7 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
              (reasons.empty() ? "" : ": " + reasons.front().message) + "\n";
   }
   if (function->hasAttr(nv::NVDialect::inOrderAttr))
-    return "on " + architecture.name + ": " + explainInOrder(function);
+    return "on " + architecture.name + ": " + explainBlock(function);
   std::string text = "on " + architecture.name + ": ";
   text +=
       std::to_string(function->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr).getInt()) +

@@ -48,12 +48,22 @@ void penstock::buildNativeLLVMPipeline(OpPassManager &passes) {
   passes.addPass(createPackArguments());
 }
 
+void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture &architecture,
+                                  bool plain) {
+  passes.addNestedPass<func::FuncOp>(createWarpSpecialize({architecture.name, plain}));
+  passes.addNestedPass<func::FuncOp>(createChooseThreads());
+  passes.addNestedPass<func::FuncOp>(createAssignSpaces());
+  passes.addNestedPass<func::FuncOp>(createBindEngines({architecture.name, plain}));
+  passes.addNestedPass<func::FuncOp>(createPlaceAccumulators());
+  passes.addNestedPass<func::FuncOp>(createWritePlans());
+  passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
+}
+
 void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture &architecture,
                                    const DevicePipelineOptions &options, DeviceKernel &result) {
   if (options.warpSpecialize) {
     passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
-    passes.addNestedPass<func::FuncOp>(createWarpSpecialize({architecture.name, options.plain}));
-    passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
+    buildBlockPipeline(passes, architecture, options.plain);
   }
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
   passes.addNestedPass<func::FuncOp>(createInsertSyncs());

@@ -30,6 +30,9 @@ struct DevicePipelineOptions {
 void buildNativeLoopPipeline(mlir::OpPassManager &passes, const NativePipelineOptions &options);
 /// From there to the LLVM dialect.
 void buildNativeLLVMPipeline(mlir::OpPassManager &passes);
+/// From a tile program with resolved schedules to what the threads and engines of a block do.
+void buildBlockPipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,
+                        bool plain);
 /// From a tile program or an explicit kernel to the LLVM dialect for a GPU; what its launch needs
 /// is put into \p result.
 void buildDevicePipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,

@@ -213,6 +213,17 @@ Distribution mmaAccumulator(int64_t rows, int64_t cols, int64_t warps, int64_t w
   return result;
 }
 
+Distribution tensorMemoryAccumulator(int64_t cols, int64_t warpgroups) {
+  assert(warpgroups > 0 && cols % warpgroups == 0);
+  Distribution result;
+  result.shape = {128, cols};
+  result.threadDigits = {{128, 0, 1}, {warpgroups, 1, cols / warpgroups}};
+  result.registerDigits = {{cols / warpgroups, 1, 1}};
+  std::erase_if(result.threadDigits, [](const Digit &digit) { return digit.extent == 1; });
+  std::erase_if(result.registerDigits, [](const Digit &digit) { return digit.extent == 1; });
+  return result;
+}
+
 std::string toString(const Distribution &distribution) {
   std::string text;
   for (int64_t size : distribution.shape)

@@ -145,7 +145,7 @@ def ResolveSchedules : Pass<"tile-resolve-schedules", "::mlir::func::FuncOp"> {
         %0 = arith.muli %k, %c64 : index
         tile.copy %A[%c0, %0] to %As : !A to !s
         tile.gemm %As, %As into %acc : !s, !s, !l
-      } {tile.schedule = #tile.schedule<stage = [0, 2], order = [0, 1], resolved>}
+      } {tile.schedule = #tile.schedule<stage = [0, 2], order = [0, 1], resolved, inferred>}
       return
     }
     ```

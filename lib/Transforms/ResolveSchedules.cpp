@@ -71,9 +71,12 @@ struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules>
       producers.clear();
     if (llvm::all_of(groups, [](int64_t group) { return group == -1; }))
       groups.clear();
+    auto asked = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
+    bool inferred = asked.getNumStages() > 0 || asked.getInferred();
     loop->setAttr(tile::TileDialect::scheduleAttr,
                   tile::ScheduleAttr::get(&getContext(), 0, resolved.schedule->stage,
-                                          resolved.schedule->order, {}, producers, groups, true));
+                                          resolved.schedule->order, {}, producers, groups,
+                                          /*resolved=*/true, inferred));
     return true;
   }
 

@@ -6,7 +6,7 @@
 
 // 7 x 2 x 16384 bytes are 229376 of 232448.
 // CHECK-LABEL: func.func @seven
-// CHECK: #tile.schedule<stage = [0, 0, 6], order = [0, 1, 2], resolved>
+// CHECK: #tile.schedule<stage = [0, 0, 6], order = [0, 1, 2], resolved, inferred>
 func.func @seven(%A: !t {tile.access = "in"}, %B: !t {tile.access = "in"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -48,6 +48,16 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.layout` is a distribution of a tile's shape";
   }
+  if (attribute.getName() == engineAttr) {
+    if (isa<tile::CopyOp, tile::GemmOp>(op) && isa<StringAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.engine` is a name on a copy or a product";
+  }
+  if (attribute.getName() == planAttr) {
+    if (isa<scf::ForOp>(op) && isa<StringAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.plan` is the text of a loop's plan";
+  }
   if (attribute.getName() == clusterAttr) {
     auto blocks = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!isa<func::FuncOp>(op) || !blocks)

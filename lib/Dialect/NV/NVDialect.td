@@ -51,6 +51,10 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral inOrderAttr = "nv.in_order";
     /// On a local tile: how threads hold it (layout::Distribution as text).
     static constexpr ::llvm::StringLiteral layoutAttr = "nv.layout";
+    /// On a tile.copy or tile.gemm: the engine that executes it (sched::engineName).
+    static constexpr ::llvm::StringLiteral engineAttr = "nv.engine";
+    /// On the main loop of a pipeline: its plan (sched::printPlan).
+    static constexpr ::llvm::StringLiteral planAttr = "nv.plan";
   }];
 }
 

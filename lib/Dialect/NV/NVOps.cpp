@@ -615,11 +615,14 @@ static LogicalResult verifyLanes(Operation *op, Value cells, Value registers) {
       failed(verifyWarpgroups(op)) || failed(verifySameTile(op, cells, registers)) ||
       failed(verifyCells(op, cells)))
     return failure();
-  if (typeOf(cells).getDimSize(0) != 128 || scopeOf(op).warps != warpgroupWarps)
+  int64_t groups = scopeOf(op).warps / warpgroupWarps;
+  int64_t elements = 32 / typeOf(cells).getElementTypeBitWidth(); // of a column
+  if (typeOf(cells).getDimSize(0) != 128 || (groups & (groups - 1)) ||
+      typeOf(cells).getDimSize(1) % (groups * elements))
     return fail(emitCoded(op, HardwareShape)
                     << "`" << op->getName().stripDialect() << "` of " << describe(cells) << " by "
                     << scopeOf(op).warps << " warps",
-                "4 warps reach the 128 rows, one row by each thread");
+                "4 warps reach the 128 rows, one row by each thread; 8 or 16 share the columns");
   return success();
 }
 

@@ -745,8 +745,9 @@ def NV_TensorCommitOp : NV_BarrierOp<"tcgen05.commit"> {
 def NV_TensorLoadOp : NV_EffectOp<"tcgen05.load"> {
   let summary = "copies TMEM to registers";
   let description = [{
-    Executed by four warps: warp w reads lanes from 32 (w mod 4). The registers are
-    valid after `nv.tcgen05.wait_load`.
+    Executed by four warps: warp w reads lanes from 32 (w mod 4). Of eight or sixteen
+    warps, each four read a part of the columns. The registers are valid after
+    `nv.tcgen05.wait_load`.
 
     ```mlir
     !d = memref<128x64xf32, #tile.space<tensor>>
@@ -769,9 +770,9 @@ def NV_TensorLoadOp : NV_EffectOp<"tcgen05.load"> {
 def NV_TensorStoreOp : NV_EffectOp<"tcgen05.store"> {
   let summary = "copies registers to TMEM";
   let description = [{
-    Executed by four warps, one row per thread. 16-bit elements are packed in pairs, as
-    the tensor core requires for its left operand. Completes at
-    `nv.tcgen05.wait_store`.
+    Executed by four warps, one row per thread, or by eight or sixteen, which share the
+    columns. 16-bit elements are packed in pairs, as the tensor core requires for its
+    left operand. Completes at `nv.tcgen05.wait_store`.
 
     ```mlir
     !d = memref<128x64xf32, #tile.space<tensor>>
@@ -802,6 +803,25 @@ def NV_TensorWaitStoreOp : NV_EffectOp<"tcgen05.wait_store"> {
     ```
   }];
   let assemblyFormat = "attr-dict";
+}
+
+def NV_TensorFenceOp : NV_EffectOp<"tcgen05.fence"> {
+  let summary = "orders accesses to TMEM with a synchronization of threads";
+  let description = [{
+    Without `after`, the thread's earlier accesses to TMEM are ordered before the next
+    synchronization; with it, its later accesses are ordered after the last one.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      nv.tcgen05.fence
+      nv.sync
+      nv.tcgen05.fence after
+      return
+    }
+    ```
+  }];
+  let arguments = (ins UnitAttr:$after);
+  let assemblyFormat = "(`after` $after^)? attr-dict";
 }
 
 def NV_TensorCopyOp : NV_EffectOp<"tcgen05.copy"> {

@@ -58,7 +58,7 @@ struct ScheduleLists {
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   int64_t numStages = 0;
   ScheduleLists lists;
-  bool resolved = false;
+  bool resolved = false, inferred = false;
   llvm::SmallSet<StringRef, 4> seen;
   auto field = [&]() -> ParseResult {
     StringRef key;
@@ -67,14 +67,15 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
       return failure();
     if (!seen.insert(key).second)
       return parser.emitError(loc) << "`" << key << "` is given twice";
-    if (key == "resolved") {
-      resolved = true;
+    if (key == "resolved" || key == "inferred") {
+      (key == "resolved" ? resolved : inferred) = true;
       return success();
     }
     SmallVector<int64_t> *list = lists.find(key);
     if (key != "num_stages" && !list)
       return parser.emitError(loc, "expected `num_stages`, `stage`, `order`, `async_stages`, "
-                                   "`async_producers`, `async_producer_groups` or `resolved`");
+                                   "`async_producers`, `async_producer_groups`, `resolved` or "
+                                   "`inferred`");
     if (parser.parseEqual())
       return failure();
     return list ? parseIntegers(parser, *list) : parser.parseInteger(numStages);
@@ -83,7 +84,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
     return {};
   return parser.getChecked<ScheduleAttr>(parser.getContext(), numStages, lists.stage, lists.order,
                                          lists.asyncStages, lists.asyncProducers,
-                                         lists.asyncProducerGroups, resolved);
+                                         lists.asyncProducerGroups, resolved, inferred);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -111,13 +112,16 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   list("async_producer_groups", getAsyncProducerGroups());
   if (getResolved())
     key("resolved");
+  if (getInferred())
+    key("inferred");
   printer << ">";
 }
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t numStages,
                                    ArrayRef<int64_t> stage, ArrayRef<int64_t> order,
                                    ArrayRef<int64_t> asyncStages, ArrayRef<int64_t> asyncProducers,
-                                   ArrayRef<int64_t> asyncProducerGroups, bool resolved) {
+                                   ArrayRef<int64_t> asyncProducerGroups, bool resolved,
+                                   bool inferred) {
   auto error = [&](DiagnosticCode code) { return withCode(emitError(), code); };
   bool stated = !stage.empty() || !order.empty();
   if (numStages < 0 || (!stated && numStages == 0))

@@ -93,7 +93,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
 
     `resolved` marks a schedule that a pass has checked or inferred. Then all lists
     have one entry per scheduled statement, and `async_producers` includes the copies
-    of `async_stages`.
+    of `async_stages`. `inferred` marks one that was inferred from a number of stages,
+    so that the compiler is free to choose another form of the loop.
   }];
   let parameters = (ins
     DefaultValuedParameter<"int64_t", "0">:$num_stages,
@@ -102,7 +103,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$async_stages,
     OptionalArrayRefParameter<"int64_t">:$async_producers,
     OptionalArrayRefParameter<"int64_t">:$async_producer_groups,
-    DefaultValuedParameter<"bool", "false">:$resolved);
+    DefaultValuedParameter<"bool", "false">:$resolved,
+    DefaultValuedParameter<"bool", "false">:$inferred);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

@@ -8,8 +8,7 @@
 // Chooses a layout in registers for every local tile. Instructions dictate some
 // of them; tiles that are used together follow, the most frequent uses first.
 // Where a use needs another layout than its tile has, a copy into a tile of that
-// layout is inserted, so that layouts never conflict. Tiles whose elements are
-// addressed at run time move to shared memory.
+// layout is inserted, so that layouts never conflict.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
@@ -45,21 +44,12 @@ int64_t weightOf(Operation *op) {
   return weight;
 }
 
-bool isIncreasing(ArrayRef<int64_t> dims) {
-  for (size_t i = 1; i < dims.size(); ++i)
-    if (dims[i] <= dims[i - 1])
-      return false;
-  return true;
-}
-
 class Assigner {
 public:
   explicit Assigner(func::FuncOp kernel)
       : kernel(kernel), inOrder(kernel->hasAttr(nv::NVDialect::inOrderAttr)) {}
 
   LogicalResult run() {
-    if (inOrder)
-      moveToMemory();
     collect();
     if (!inOrder && failed(checkExplicit()))
       return failure();
@@ -76,78 +66,6 @@ public:
   }
 
 private:
-  //===------------------------------------------------------------------===//
-  // Tiles that registers cannot hold
-  //===------------------------------------------------------------------===//
-
-  /// Whether an operation takes an operand from registers.
-  static bool takesRegisters(OpOperand &use) {
-    Operation *op = use.getOwner();
-    if (auto map = dyn_cast<tile::MapOp>(op))
-      return use.getOperandNumber() == 0 ||
-             isIncreasing(map.getInputDims(use.getOperandNumber() - 1));
-    if (auto gemm = dyn_cast<tile::GemmOp>(op))
-      return &use == &gemm.getAccMutable();
-    return isa<tile::CopyOp, tile::FillOp, tile::ReduceOp>(op) ||
-           isa<nv::NVDialect>(op->getDialect());
-  }
-
-  static bool isAccumulator(tile::AllocOp alloc) {
-    return llvm::any_of(alloc->getUsers(), [&](Operation *user) {
-      auto gemm = dyn_cast<tile::GemmOp>(user);
-      return gemm && gemm.getAcc() == alloc.getResult() && mmaShapeOf(gemm);
-    });
-  }
-
-  /// The outermost operation with a region of elements around a use.
-  static Operation *regionAround(Operation *op) {
-    Operation *outermost = nullptr;
-    for (; op; op = op->getParentOp())
-      if (isa<tile::ParallelOp, tile::MapOp>(op))
-        outermost = op;
-    return outermost;
-  }
-
-  static void setSpace(Value memref, tile::Space space) {
-    auto type = typeOf(memref);
-    auto attr = tile::SpaceAttr::get(memref.getContext(), space);
-    memref.setType(MemRefType::get(type.getShape(), type.getElementType(), type.getLayout(), attr));
-    for (Operation *user : memref.getUsers())
-      if (isa<memref::CastOp, memref::SubViewOp, memref::TransposeOp>(user))
-        setSpace(user->getResult(0), space);
-  }
-
-  void moveToMemory() {
-    SmallVector<tile::AllocOp> allocs;
-    kernel.walk([&](tile::AllocOp op) { allocs.push_back(op); });
-    for (tile::AllocOp op : allocs) {
-      auto type = typeOf(op.getResult());
-      if (tile::spaceOf(type) != tile::Space::Local || type.getRank() == 0)
-        continue;
-      // Of an accumulator that single elements are read from, a copy is read.
-      if (isAccumulator(op)) {
-        llvm::MapVector<Operation *, SmallVector<OpOperand *>> reads;
-        for (OpOperand &use : op->getUses())
-          if (isa<tile::LoadOp>(use.getOwner()))
-            if (Operation *around = regionAround(use.getOwner()))
-              reads[around].push_back(&use);
-        for (auto &[around, uses] : reads) {
-          OpBuilder b(around);
-          Value copied = tile::AllocOp::create(
-              b, around->getLoc(),
-              tile::tileType(type.getShape(), type.getElementType(), tile::Space::Shared),
-              op.getLabelAttr(), IntegerAttr());
-          tile::CopyOp::create(b, around->getLoc(), op.getResult(), ValueRange{}, copied,
-                               ValueRange{}, Value(), Value(), DenseI64ArrayAttr(), StringAttr());
-          for (OpOperand *use : uses)
-            use->set(copied);
-        }
-      }
-      if (!llvm::all_of(op->getUses(), takesRegisters))
-        setSpace(op.getResult(), tile::Space::Shared);
-    }
-  }
-
   //===------------------------------------------------------------------===//
   // Tiles and what they are used with
   //===------------------------------------------------------------------===//
@@ -174,7 +92,7 @@ private:
     if (auto gemm = dyn_cast<tile::GemmOp>(op); gemm && mmaShapeOf(gemm))
       return mmaLayoutOf(gemm, warps);
     if (isa<nv::TensorLoadOp, nv::TensorStoreOp>(op))
-      return distributionOf(layout::tensorMemoryRows(type.getDimSize(0), type.getDimSize(1)));
+      return layout::tensorMemoryAccumulator(type.getDimSize(1), warps / nv::warpgroupWarps);
     if (isa<nv::WgmmaOp>(op))
       return distributionOf(layout::wgmmaAccumulator(type.getDimSize(0), type.getDimSize(1),
                                                      warps / nv::warpgroupWarps));

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The form that every tile program has: one group of warps executes all
-// statements in program order. What the program says about overlap is
-// permission, not obligation, so that asynchronous operations may complete at
-// once and waits have nothing to wait for.
+// What nv-write-plans has not written with engines, all threads execute in program
+// order. What the program says about overlap is permission, not obligation, so that
+// asynchronous operations may complete at once and waits have nothing to wait for.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
@@ -25,32 +24,10 @@ using namespace penstock;
 
 namespace {
 
-/// Words of 32 bits that local tiles take, all threads together.
-int64_t localWords(func::FuncOp kernel) {
-  int64_t words = 0;
-  kernel.walk([&](tile::AllocOp op) {
-    auto type = cast<MemRefType>(op.getResult().getType());
-    if (tile::spaceOf(type) == tile::Space::Local)
-      words += (type.getNumElements() * type.getElementTypeBitWidth() + 31) / 32;
-  });
-  return words;
-}
-
-/// The fewest warps whose registers hold the tiles, with room for addresses and
-/// operands. A thread has at most 255 registers, 128 in a block of 512.
-int64_t warpsFor(func::FuncOp kernel) {
-  int64_t words = localWords(kernel);
-  for (int64_t warps : {4, 8})
-    if (words <= warps * nv::warpSize * 144)
-      return warps;
-  return 16;
-}
-
 struct ExecuteInOrder : penstock::impl::ExecuteInOrderBase<ExecuteInOrder> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    if (!kernel->hasAttr(tile::TileDialect::kernelAttr) ||
-        kernel->hasAttr(nv::NVDialect::threadsAttr))
+    if (!kernel->hasAttr(nv::NVDialect::inOrderAttr))
       return;
     SmallVector<Operation *> dead;
     kernel.walk([&](Operation *op) {
@@ -70,9 +47,6 @@ struct ExecuteInOrder : penstock::impl::ExecuteInOrderBase<ExecuteInOrder> {
     });
     for (Operation *op : dead)
       op->erase();
-    auto threads = Builder(&getContext()).getI64IntegerAttr(warpsFor(kernel) * nv::warpSize);
-    kernel->setAttr(nv::NVDialect::threadsAttr, threads);
-    kernel->setAttr(nv::NVDialect::inOrderAttr, UnitAttr::get(&getContext()));
   }
 };
 

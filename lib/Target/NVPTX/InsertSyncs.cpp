@@ -9,7 +9,9 @@
 // of its own. Where one reads or writes memory that another one wrote or read
 // before, all threads must meet in between. The pass follows what has been
 // accessed since the last barrier, through loops and conditionals, and inserts a
-// barrier in front of the first access that conflicts.
+// barrier in front of the first access that conflicts. Products that read shared memory
+// by another path than threads also need a fence behind what threads wrote. Copies by
+// engines are left to the plans of their loops.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
@@ -30,11 +32,20 @@ namespace {
 /// What has been accessed since the last barrier.
 struct Pending {
   llvm::SmallPtrSet<void *, 8> reads, writes, atomics;
+  /// Written by threads since the last fence for engines, whatever barriers there were.
+  llvm::SmallPtrSet<void *, 8> unfenced;
 
   void merge(const Pending &other) {
     reads.insert(other.reads.begin(), other.reads.end());
     writes.insert(other.writes.begin(), other.writes.end());
     atomics.insert(other.atomics.begin(), other.atomics.end());
+    unfenced.insert(other.unfenced.begin(), other.unfenced.end());
+  }
+  /// All threads have met.
+  void meet() {
+    reads.clear();
+    writes.clear();
+    atomics.clear();
   }
   bool conflicts(const Pending &with) const {
     auto meet = [](const auto &a, const auto &b) {
@@ -65,9 +76,23 @@ private:
     return root.getAsOpaquePointer();
   }
 
+  static bool isProduct(Operation *op) { return isa<nv::WgmmaOp, nv::TensorMmaOp>(op); }
+
   /// What an operation accesses, regions included; registers excluded.
   Pending accessesOf(Operation *op) {
     Pending found;
+    if (isProduct(op)) {
+      for (Value operand : op->getOperands().take_front(2)) // both factors
+        if (tile::spaceOf(cast<MemRefType>(operand.getType())) == tile::Space::Shared)
+          found.reads.insert(memoryOf(operand));
+      if (auto product = dyn_cast<nv::TensorMmaOp>(op))
+        found.writes.insert(memoryOf(product.getAcc()));
+      return found;
+    }
+    if (auto load = dyn_cast<nv::TensorLoadOp>(op))
+      found.reads.insert(memoryOf(load.getSource()));
+    if (auto store = dyn_cast<nv::TensorStoreOp>(op))
+      found.writes.insert(memoryOf(store.getTarget()));
     op->walk([&](tile::TileAccessOpInterface nested) {
       SmallVector<tile::TileAccess> accesses;
       nested.getAccesses(accesses);
@@ -95,10 +120,10 @@ private:
   }
 
   void visit(Operation *op, Pending &pending) {
-    if (isa<nv::SyncOp>(op)) {
-      pending = {};
-      return;
-    }
+    if (isa<nv::SyncOp>(op))
+      return pending.meet();
+    if (isa<nv::ProxyFenceOp>(op))
+      return pending.unfenced.clear();
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
       Pending otherwise = pending;
       visit(branch.getThenRegion().front(), pending);
@@ -118,11 +143,24 @@ private:
       return;
     }
     Pending accesses = accessesOf(op);
-    if (accesses.conflicts(pending)) {
+    bool engine = isProduct(op);
+    bool fence = engine && llvm::any_of(accesses.reads, [&](void *memory) {
+                   return pending.unfenced.contains(memory);
+                 });
+    if (fence || accesses.conflicts(pending)) {
       OpBuilder builder(op);
+      if (fence) {
+        nv::ProxyFenceOp::create(builder, op->getLoc());
+        pending.unfenced.clear();
+      }
       nv::SyncOp::create(builder, op->getLoc());
-      pending = {};
+      pending.meet();
     }
+    // All threads wait for a product by tcgen05, here or where its plan says.
+    if (isa<nv::TensorMmaOp>(op))
+      return;
+    if (!engine)
+      accesses.unfenced = accesses.writes;
     pending.merge(accesses);
   }
 

@@ -45,9 +45,14 @@ Value Lowering::tensorAddress(Value tile) {
   return add(tensorBases.lookup(view.root), column);
 }
 
-Value Lowering::ownLanes(Value tile) {
+Value Lowering::ownLanes(Value tile, int64_t columns, const ExecutionScope &by) {
   // A warp reaches the 32 lanes of its place in the warpgroup.
-  return add(tensorAddress(tile), mul(andBits(shiftRight(thread, 5), 3), 32 << 16));
+  Value first = add(tensorAddress(tile), mul(andBits(shiftRight(thread, 5), 3), 32 << 16));
+  if (by.scope.warps == nv::warpgroupWarps)
+    return first;
+  Value group = arith::SubIOp::create(builder, loc, shiftRight(thread, 7),
+                                      i32(by.scope.firstWarp / nv::warpgroupWarps));
+  return add(first, mul(group, columns));
 }
 
 /// A descriptor, moved by bytes.
@@ -103,10 +108,10 @@ static std::string operandList(int64_t first, int64_t count) {
   return text + "}";
 }
 
-void Lowering::lowerTensorLoad(nv::TensorLoadOp op) {
+void Lowering::lowerTensorLoad(nv::TensorLoadOp op, const ExecutionScope &by) {
   RegisterTile &tile = *registersOf(op.getTarget());
-  Value address = ownLanes(op.getSource());
   int64_t total = words(tile);
+  Value address = ownLanes(op.getSource(), total, by);
   for (int64_t at = 0, count; at < total; at += count) {
     count = columnsAtOnce(total - at);
     std::string constraints;
@@ -130,10 +135,10 @@ void Lowering::lowerTensorLoad(nv::TensorLoadOp op) {
   loading.push_back(&tile);
 }
 
-void Lowering::lowerTensorStore(nv::TensorStoreOp op) {
+void Lowering::lowerTensorStore(nv::TensorStoreOp op, const ExecutionScope &by) {
   RegisterTile &tile = *registersOf(op.getSource());
-  Value address = ownLanes(op.getTarget());
   int64_t total = words(tile);
+  Value address = ownLanes(op.getTarget(), total, by);
   for (int64_t at = 0, count; at < total; at += count) {
     count = columnsAtOnce(total - at);
     SmallVector<Value> operands = {add(address, at)};

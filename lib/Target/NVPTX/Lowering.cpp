@@ -295,13 +295,17 @@ LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
   } else if (auto commit = dyn_cast<nv::TensorCommitOp>(op)) {
     byLeader([&] { lowerCommit(commit); });
   } else if (auto load = dyn_cast<nv::TensorLoadOp>(op)) {
-    lowerTensorLoad(load);
+    lowerTensorLoad(load, by);
   } else if (auto store = dyn_cast<nv::TensorStoreOp>(op)) {
-    lowerTensorStore(store);
+    lowerTensorStore(store, by);
   } else if (isa<nv::TensorWaitStoreOp>(op)) {
     ptx("tcgen05.wait::st.sync.aligned;", {}, "");
   } else if (auto copy = dyn_cast<nv::TensorCopyOp>(op)) {
     byLeader([&] { ok = lowerTensorCopy(copy); });
+  } else if (auto fence = dyn_cast<nv::TensorFenceOp>(op)) {
+    ptx(fence.getAfter() ? "tcgen05.fence::after_thread_sync;"
+                         : "tcgen05.fence::before_thread_sync;",
+        {}, "");
   } else if (isa<nv::TensorWaitLoadOp>(op)) {
     lowerTensorWaitLoad();
   } else if (auto dealloc = dyn_cast<nv::TensorDeallocOp>(op)) {

@@ -214,13 +214,14 @@ private:
 
   // LowerProducts.cpp
   LogicalResult lowerTensorMma(nv::TensorMmaOp op, const ExecutionScope &by);
-  void lowerTensorLoad(nv::TensorLoadOp op);
-  void lowerTensorStore(nv::TensorStoreOp op);
+  void lowerTensorLoad(nv::TensorLoadOp op, const ExecutionScope &by);
+  void lowerTensorStore(nv::TensorStoreOp op, const ExecutionScope &by);
   LogicalResult lowerTensorCopy(nv::TensorCopyOp op);
   /// The first cell of a tensor tile's view; its lanes begin at 0.
   Value tensorAddress(Value tile);
-  /// The same, with the lanes that this warp reaches.
-  Value ownLanes(Value tile);
+  /// The same, with the lanes that this warp reaches and, of \p columns for each
+  /// warpgroup, the columns of its own.
+  Value ownLanes(Value tile, int64_t columns, const ExecutionScope &by);
   /// The descriptor of a shared tile with the given fixed bits.
   Value matrixDescriptor(Value tile, uint64_t fixed, Value extraBytes = {});
   void lowerTensorWaitLoad();

@@ -21,7 +21,8 @@ def WarpSpecialize : Pass<"nv-warp-specialize", "::mlir::func::FuncOp"> {
 
     With `plain` all threads load and store directly, for tensors whose rows TMA
     cannot copy. Explicit kernels are not changed, and neither are programs of another
-    form, which `nv-execute-in-order` takes. Runs after `tile-resolve-schedules`.
+    form or with a stated schedule, which `nv-write-plans` takes. Runs after
+    `tile-resolve-schedules`.
 
     Example (`--tile-resolve-schedules --nv-warp-specialize`): a load warp and an MMA warp
     with a ring of three slots. Phases, slots and the epilogue are left out here.
@@ -92,16 +93,242 @@ def WarpSpecialize : Pass<"nv-warp-specialize", "::mlir::func::FuncOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def ChooseThreads : Pass<"nv-choose-threads", "::mlir::func::FuncOp"> {
+  let summary = "Choose how many threads execute a tile program";
+  let description = [{
+    A kernel without threads gets the fewest warps whose registers hold its local tiles
+    (`nv.threads`): 4, 8 or 16. One group of warps executes all of it (`nv.in_order`).
+    Kernels that already have threads are left alone.
+
+    Example (`--nv-choose-threads`):
+
+    ```mlir
+    func.func @k() attributes {tile.kernel} {
+      %a = tile.alloc : memref<128x128xf32, #tile.space<local>>
+      %b = tile.alloc : memref<128x128xf32, #tile.space<local>>
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.in_order, nv.threads = 256 : i64} {
+      %a = tile.alloc : memref<128x128xf32, #tile.space<local>>
+      %b = tile.alloc : memref<128x128xf32, #tile.space<local>>
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/execute-in-order.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
+def AssignSpaces : Pass<"nv-assign-spaces", "::mlir::func::FuncOp"> {
+  let summary = "Move tiles that registers cannot hold to shared memory";
+  let description = [{
+    Registers cannot be indexed at run time, and tensor cores do not read operands from
+    local tiles. A local tile that is sliced, transposed, indexed or multiplied becomes a
+    shared one. Of an accumulator whose elements are read one by one, a copy is read.
+
+    Example (`--nv-assign-spaces`):
+
+    ```mlir
+    !l = memref<64x64xf16, #tile.space<local>>
+    !s = memref<64x64xf16, #tile.space<shared>>
+    !c = memref<64x64xf32, #tile.space<local>>
+    func.func @k() attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %P = tile.alloc "P" : !l
+      %V = tile.alloc "V" : !s
+      %out = tile.alloc "out" : !c
+      tile.gemm %P, %V into %out : !l, !s, !c
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !s = memref<64x64xf16, #tile.space<shared>>
+    !c = memref<64x64xf32, #tile.space<local>>
+    func.func @k() attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %P = tile.alloc "P" : !s
+      %V = tile.alloc "V" : !s
+      %out = tile.alloc "out" : !c
+      tile.gemm %P, %V into %out : !s, !s, !c
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/assign-layouts.mlir
+  }];
+}
+
+def BindEngines : Pass<"nv-bind-engines", "::mlir::func::FuncOp"> {
+  let summary = "Choose the engine of each product and each pipelined copy";
+  let description = [{
+    Writes `nv.engine` on each product, and on each copy that is a statement of a
+    pipelined loop: the first that is legal of TMA and cp.async for copies from tensors
+    to shared tiles, and of tcgen05, wgmma and mma.sync for products; otherwise threads. The
+    verifiers of the `nv` operations decide what is legal. With `plain`, threads copy, for
+    tensors whose rows are not multiples of 16 bytes.
+
+    Example (`--nv-bind-engines=architecture=sm_90a`):
+
+    ```mlir
+    !s = memref<64x64xf16, #tile.space<shared>>
+    !c = memref<64x64xf32, #tile.space<local>>
+    func.func @k() attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %A = tile.alloc "A" : !s
+      %B = tile.alloc "B" : !s
+      %acc = tile.alloc "acc" : !c
+      tile.gemm %A, %B into %acc : !s, !s, !c
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !s = memref<64x64xf16, #tile.space<shared>>
+    !c = memref<64x64xf32, #tile.space<local>>
+    func.func @k() attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %A = tile.alloc "A" : !s
+      %B = tile.alloc "B" : !s
+      %acc = tile.alloc "acc" : !c
+      tile.gemm %A, %B into %acc {nv.engine = "wgmma"} : !s, !s, !c
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/write-plans.mlir
+  }];
+  let options = [
+    Option<"architecture", "architecture", "std::string", "\"sm_100a\"",
+           "sm_90a or sm_100a">,
+    Option<"plain", "plain", "bool", "false", "threads copy">
+  ];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::arith::ArithDialect"];
+}
+
+def PlaceAccumulators : Pass<"nv-place-accumulators", "::mlir::func::FuncOp"> {
+  let summary = "Give the accumulators of tcgen05 tiles in tensor memory";
+  let description = [{
+    Products by tcgen05 accumulate in a tensor tile. Copies to and from the accumulator's
+    registers are inserted around the largest loop in which only products use it, else
+    around each product; schedules of pipelined loops get entries for them.
+
+    Example (`--nv-place-accumulators`):
+
+    ```mlir
+    !s = memref<128x64xf16, #tile.space<shared>>
+    !b = memref<64x64xf16, #tile.space<shared>>
+    !c = memref<128x64xf32, #tile.space<local>>
+    func.func @k(%n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %A = tile.alloc "A" : !s
+      %B = tile.alloc "B" : !b
+      %acc = tile.alloc "acc" : !c
+      scf.for %k = %c0 to %n step %c1 {
+        tile.gemm %A, %B into %acc {nv.engine = "tcgen05.mma"} : !s, !b, !c
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !s = memref<128x64xf16, #tile.space<shared>>
+    !b = memref<64x64xf16, #tile.space<shared>>
+    !c = memref<128x64xf32, #tile.space<local>>
+    !t = memref<128x64xf32, #tile.space<tensor>>
+    func.func @k(%n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %A = tile.alloc "A" : !s
+      %B = tile.alloc "B" : !b
+      %acc_0 = nv.tcgen05.alloc "acc" : !t
+      %acc = tile.alloc "acc" : !c
+      tile.copy %acc to %acc_0 {nv.engine = "tcgen05.st"} : !c to !t
+      scf.for %k = %c0 to %n step %c1 {
+        tile.gemm %A, %B into %acc_0 {nv.engine = "tcgen05.mma"} : !s, !b, !t
+      }
+      tile.copy %acc_0 to %acc {nv.engine = "tcgen05.ld"} : !t to !c
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/place-accumulators.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
+def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
+  let summary = "Write pipelined loops with their engines and all synchronization";
+  let description = [{
+    The plan of each pipelined loop (docs/plans.md) is derived from its schedule and its
+    engines, verified, and written out: buffers get their slots, copies and products stay
+    in flight across iterations, and each point of the plan becomes an `nv` operation.
+    The loop becomes a prologue and a main loop, in which statements of the last stage run
+    unconditionally. The text of the plan is kept on the main loop (`nv.plan`). Products
+    outside of pipelined loops are written with a wait.
+
+    Runs after `tile-resolve-schedules`, `nv-bind-engines` and `nv-place-accumulators`.
+
+    Example (`--nv-write-plans`): the copy of the next iteration is in flight while a tile
+    is reduced. The prologue is left out here.
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" : !l
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X {nv.engine = "cp.async"} : !T to !s
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    tile.alloc "X" : memref<2x32x32xf32, #tile.space<shared>>
+    ...
+    scf.for
+      nv.sync
+      scf.if
+        nv.cp_async
+      nv.cp_async.commit_group
+      nv.cp_async.wait_group 1
+      nv.sync
+      tile.reduce sum
+    ...
+    nv.cp_async.wait_group 0
+    ```
+
+    Tests: test/Target/NVPTX/write-plans.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def ExecuteInOrder : Pass<"nv-execute-in-order", "::mlir::func::FuncOp"> {
   let summary = "Let all threads of a block execute a tile program in order";
   let description = [{
-    The form that every tile program has on a GPU. Asynchronous operations complete
-    at once, waits and schedules are dropped, named statements are inlined, and the
-    kernel gets as many threads (`nv.threads`) as its local tiles need registers.
-    Kernels that already have threads are left alone. Runs after
-    `tile-resolve-schedules`, which has checked what is dropped here.
+    Asynchronous operations that no engine executes complete at once, waits and
+    schedules are dropped, and named statements are inlined. Kernels that state their
+    threads are left alone. Runs after `nv-write-plans`.
 
-    Example (`--nv-execute-in-order`):
+    Example (`--nv-choose-threads --nv-execute-in-order`):
 
     ```mlir
     !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>

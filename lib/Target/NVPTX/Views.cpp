@@ -95,7 +95,11 @@ LogicalResult Lowering::placeShared() {
     auto layout = nv::sharedLayoutOf(type);
     if (layout && usedByEngines(op.getResult()))
       place.layout = *layout;
+    // Slots of a ring begin where the pattern of their swizzle does.
     place.slotBytes = place.layout.bytes();
+    if (rank > 2)
+      place.slotBytes =
+          int64_t(llvm::alignTo(uint64_t(place.slotBytes), uint64_t(place.layout.alignment())));
     shared[op.getResult()] = place;
     tiles.push_back(op);
   });
@@ -300,7 +304,11 @@ Value Lowering::sharedElement(const View &view, ArrayRef<Value> at, ArrayRef<int
   Value pieceBytes = andBits(mul(inChunk, bytes), ~int64_t(15) & 0xffffffff);
   Value rest = andBits(mul(inChunk, bytes), 15);
   if (tile.swizzle != layout::Swizzle::None) {
-    Value turn = andBits(shiftRight(mul(row, span), 7), span / 16 - 1);
+    // The pattern follows the address, so that chunks of a few rows begin in its middle.
+    Value line = mul(row, span);
+    if (tile.chunkBytes() % layout::repeatBytes(tile.swizzle))
+      line = add(mul(chunk, tile.chunkBytes()), line);
+    Value turn = andBits(shiftRight(line, 7), span / 16 - 1);
     pieceBytes = builder.createOrFold<arith::XOrIOp>(loc, pieceBytes, mul(turn, 16));
   }
   Value address = add(start, mul(chunk, tile.chunkBytes()));

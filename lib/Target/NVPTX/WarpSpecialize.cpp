@@ -86,9 +86,11 @@ private:
         foreign = &op;
       }
     }
-    if (!parts.loop || !parts.loop->hasAttr(tile::TileDialect::scheduleAttr))
+    if (!parts.loop || foreign)
       return failure();
-    if (foreign)
+    // A stated schedule is kept exactly: nv-write-plans does.
+    auto schedule = parts.loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
+    if (!schedule || !schedule.getInferred())
       return failure();
     PipelineLoop body = analyzeLoop(parts.loop);
     for (const PipelineStatement &statement : body.statements)
@@ -115,7 +117,6 @@ private:
     consumers = blackwell ? 0 : rows >= 128 ? 2 : 1;
     if (blackwell ? rows != 128 : rows % (64 * consumers) != 0)
       return failure();
-    auto schedule = parts.loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
     sched::Schedule resolved{{schedule.getStage().begin(), schedule.getStage().end()},
                              {schedule.getOrder().begin(), schedule.getOrder().end()}};
     auto versions = sched::versions(body.problem, resolved);

@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --nv-assign-layouts --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --nv-assign-spaces --nv-assign-layouts --split-input-file | FileCheck %s
 
 #s = #tile.space<shared>
 #l = #tile.space<local>
@@ -86,10 +86,11 @@ func.func @sliced() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
 // Single elements of an accumulator are read from a copy of it.
 
 // CHECK-LABEL: func.func @elements
-// CHECK: tile.alloc "acc" {nv.layout =
-// CHECK: tile.gemm
 // CHECK: %[[COPY:.*]] = tile.alloc "acc" : memref<16x8xf32, #tile.space<shared>>
-// CHECK-NEXT: tile.copy %acc to %[[COPY]]
+// CHECK: %[[ACC:.*]] = tile.alloc "acc" {nv.layout =
+// CHECK: tile.gemm
+// CHECK: tile.statement
+// CHECK-NEXT: tile.copy %[[ACC]] to %[[COPY]]
 // CHECK-NEXT: tile.parallel
 // CHECK: tile.load %[[COPY]]
 func.func @elements(%C: memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>) attributes {nv.in_order, nv.threads = 128, tile.kernel} {

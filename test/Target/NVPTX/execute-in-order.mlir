@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --nv-execute-in-order --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --nv-choose-threads --nv-execute-in-order --split-input-file | FileCheck %s
 
 // A pipelined loop without its schedule, waits and names; one group of four warps.
 

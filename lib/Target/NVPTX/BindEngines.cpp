@@ -1,0 +1,246 @@
+//===- BindEngines.cpp - Which engine executes a copy or a product --------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes the engine of each product, and of each copy that is a statement of a
+// pipelined loop, on the operation. The first that is legal is taken, fast ones
+// first. What an engine can take is decided in one place only, the verifier of its
+// operation: an operation is built, verified and erased again.
+//
+// tcgen05 accumulates in tensor memory, which nv-place-accumulators makes visible.
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/TileAccess.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Hardware/Architecture.h"
+#include "Scheduling/Problem.h"
+#include "Target/NVPTX/Engines.h"
+#include "Target/NVPTX/MmaSync.h"
+#include "Target/NVPTX/Passes.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Verifier.h"
+
+namespace penstock {
+#define GEN_PASS_DEF_BINDENGINES
+#include "Target/NVPTX/Passes.h.inc"
+} // namespace penstock
+
+using namespace mlir;
+using namespace penstock;
+using sched::Engine;
+
+namespace {
+
+class Binder {
+public:
+  Binder(func::FuncOp kernel, const hw::Architecture &architecture, bool plain)
+      : kernel(kernel), architecture(architecture), plain(plain) {}
+
+  void run() {
+    findWritten();
+    SmallVector<tile::CopyOp> copies;
+    SmallVector<tile::GemmOp> products;
+    kernel.walk([&](Operation *op) {
+      if (auto copy = dyn_cast<tile::CopyOp>(op); copy && isStatement(op))
+        copies.push_back(copy);
+      if (auto gemm = dyn_cast<tile::GemmOp>(op))
+        products.push_back(gemm);
+    });
+    for (tile::CopyOp copy : copies)
+      nvptx::setEngine(copy, engineOf(copy));
+    for (tile::GemmOp gemm : products)
+      nvptx::setEngine(gemm, engineOf(gemm));
+  }
+
+private:
+  /// Tensors that the kernel writes are not copied by engines, which take another path
+  /// to memory than threads.
+  void findWritten() {
+    kernel.walk([&](tile::TileAccessOpInterface op) {
+      SmallVector<tile::TileAccess> accesses;
+      op.getAccesses(accesses);
+      for (const tile::TileAccess &access : accesses)
+        if (access.writes) {
+          written.insert(tile::rootOf(access.memref));
+          overlapped |= mayOverlap(access.memref);
+        }
+    });
+  }
+
+  bool mayOverlap(Value memref) {
+    auto argument = dyn_cast<BlockArgument>(tile::rootOf(memref));
+    return argument && kernel.getArgAttr(argument.getArgNumber(), tile::TileDialect::overlapsAttr);
+  }
+
+  /// Whether an operation is a statement of a pipelined loop, maybe under conditions.
+  static bool isStatement(Operation *op) {
+    Operation *parent = op->getParentOp();
+    while (isa_and_nonnull<scf::IfOp>(parent))
+      parent = parent->getParentOp();
+    return isa_and_nonnull<scf::ForOp>(parent) && parent->hasAttr(tile::TileDialect::scheduleAttr);
+  }
+
+  /// Whether the verifier accepts the operation that \p build makes.
+  bool isLegal(Operation *at, llvm::function_ref<Operation *(OpBuilder &)> build) {
+    OpBuilder b(at);
+    Operation *op = build(b);
+    bool legal = succeeded(verifySilently(op));
+    op->erase();
+    return legal;
+  }
+  LogicalResult verifySilently(Operation *op) {
+    ScopedDiagnosticHandler silent(kernel.getContext(),
+                                   [](mlir::Diagnostic &) { return success(); });
+    return verify(op);
+  }
+
+  Engine engineOf(tile::CopyOp copy) {
+    if (plain || !copy.readsTensor() || written.contains(tile::rootOf(copy.getSource())) ||
+        (overlapped && mayOverlap(copy.getSource())))
+      return Engine::Threads;
+    if (copy.getFill() && !matchPattern(copy.getFill(), m_AnyZeroFloat()) &&
+        !matchPattern(copy.getFill(), m_Zero()))
+      return Engine::Threads;
+    auto from = cast<MemRefType>(copy.getSource().getType());
+    auto to = cast<MemRefType>(copy.getTarget().getType());
+    if (tile::spaceOf(to) != tile::Space::Shared || from.getElementType() != to.getElementType() ||
+        from != tile::tensorType(from.getElementType(), from.getRank()) || to.getRank() != 2)
+      return Engine::Threads;
+    DenseI64ArrayAttr dims = nvptx::boxDims(copy);
+    if (hasTma() && isLegal(copy, [&](OpBuilder &b) -> Operation * {
+          auto barriers =
+              nv::BarrierAllocOp::create(b, copy.getLoc(), nv::BarriersType::get(b.getContext(), 1),
+                                         StringAttr(), ArrayRef<int64_t>{1});
+          Value zero = arith::ConstantIndexOp::create(b, copy.getLoc(), 0);
+          trial = {zero.getDefiningOp(), barriers};
+          return nv::TmaLoadOp::create(b, copy.getLoc(), copy.getSource(), copy.getSourceOffsets(),
+                                       copy.getTarget(), barriers, zero, dims);
+        }))
+      return eraseTrial(), Engine::TmaLoad;
+    eraseTrial();
+    if (isLegal(copy, [&](OpBuilder &b) -> Operation * {
+          return nv::AsyncCopyOp::create(b, copy.getLoc(), copy.getSource(),
+                                         copy.getSourceOffsets(), copy.getTarget(), dims,
+                                         /*bytes=*/16, /*l1=*/false);
+        }))
+      return Engine::CpAsync;
+    return Engine::Threads;
+  }
+
+  void eraseTrial() {
+    for (Operation *op : trial)
+      op->erase();
+    trial.clear();
+  }
+
+  Engine engineOf(tile::GemmOp gemm) {
+    if (!nvptx::mmaShapeOf(gemm))
+      return Engine::Threads;
+    Value acc = gemm.getAcc();
+    if (!acc.getDefiningOp<tile::AllocOp>())
+      return Engine::MmaSync;
+    if (hasTensorMemory())
+      return fitsTensorMemory(gemm) ? Engine::Tcgen05Mma : Engine::MmaSync;
+    if (hasWgmma() && isLegal(gemm, [&](OpBuilder &b) -> Operation * {
+          Value more = arith::ConstantIntOp::create(b, gemm.getLoc(), 1, 1);
+          trial = {more.getDefiningOp()};
+          return nv::WgmmaOp::create(b, gemm.getLoc(), gemm.getA(), gemm.getB(), acc, more);
+        }))
+      return eraseTrial(), Engine::Wgmma;
+    eraseTrial();
+    return Engine::MmaSync;
+  }
+
+  /// Whether tcgen05 multiplies, and threads reach the accumulator in tensor memory.
+  bool fitsTensorMemory(tile::GemmOp gemm) {
+    Value acc = gemm.getAcc();
+    if (accumulators.contains(acc))
+      return isTensorProduct(gemm);
+    auto type = cast<MemRefType>(acc.getType());
+    int64_t needed = int64_t(llvm::PowerOf2Ceil(
+        uint64_t(std::max<int64_t>(32, type.getDimSize(1) * type.getElementTypeBitWidth() / 32))));
+    if (columns + needed > architecture.limits.tensorColumns || !isTensorProduct(gemm))
+      return false;
+    columns += needed;
+    accumulators.insert(acc);
+    return true;
+  }
+
+  bool isTensorProduct(tile::GemmOp gemm) {
+    auto type = cast<MemRefType>(gemm.getAcc().getType());
+    auto tensor = tile::tileType(type.getShape(), type.getElementType(), tile::Space::Tensor);
+    auto build = [&](OpBuilder &b) -> Value {
+      Value more = arith::ConstantIntOp::create(b, gemm.getLoc(), 1, 1);
+      auto cells = nv::TensorAllocOp::create(b, gemm.getLoc(), tensor, StringAttr());
+      trial = {more.getDefiningOp(), cells};
+      return cells;
+    };
+    bool legal = isLegal(gemm, [&](OpBuilder &b) -> Operation * {
+      Value cells = build(b);
+      return nv::TensorMmaOp::create(b, gemm.getLoc(), gemm.getA(), gemm.getB(), cells,
+                                     trial.front()->getResult(0));
+    });
+    legal = legal && succeeded(verifySilently(trial.back()));
+    eraseTrial();
+    legal = legal && isLegal(gemm, [&](OpBuilder &b) -> Operation * {
+              return nv::TensorLoadOp::create(b, gemm.getLoc(), build(b), gemm.getAcc());
+            });
+    eraseTrial();
+    return legal;
+  }
+
+  bool hasWgmma() const { return architecture.family == hw::Architecture::Family::Hopper; }
+  bool hasTensorMemory() const { return architecture.limits.tensorColumns > 0; }
+  bool hasTma() const { return hasWgmma() || hasTensorMemory(); }
+
+  func::FuncOp kernel;
+  const hw::Architecture &architecture;
+  bool plain;
+  llvm::DenseSet<Value> written;
+  bool overlapped = false;
+  llvm::DenseSet<Value> accumulators; ///< in tensor memory
+  int64_t columns = 0;                ///< that they take
+  SmallVector<Operation *> trial;     ///< operands of the operation that was tried last
+};
+
+struct BindEngines : penstock::impl::BindEnginesBase<BindEngines> {
+  using BindEnginesBase::BindEnginesBase;
+
+  void runOnOperation() override {
+    const hw::Architecture *found = hw::findArchitecture(architecture);
+    if (!found) {
+      getOperation().emitError() << "unknown architecture " << architecture;
+      return signalPassFailure();
+    }
+    if (getOperation()->hasAttr(nv::NVDialect::inOrderAttr))
+      Binder(getOperation(), *found, plain).run();
+  }
+};
+
+} // namespace
+
+Engine nvptx::engineOf(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>(nv::NVDialect::engineAttr);
+  for (size_t i = 0; name && i < sched::numEngines; ++i)
+    if (name == sched::engineName(Engine(i)))
+      return Engine(i);
+  return Engine::Threads;
+}
+
+void nvptx::setEngine(Operation *op, Engine engine) {
+  op->setAttr(nv::NVDialect::engineAttr,
+              StringAttr::get(op->getContext(), sched::engineName(engine)));
+}
+
+DenseI64ArrayAttr nvptx::boxDims(tile::CopyOp copy) {
+  auto tensor = cast<MemRefType>(copy.getSource().getType());
+  SmallVector<int64_t> dims = copy.getTensorDims();
+  int64_t rank = tensor.getRank();
+  if (dims.size() == 2 && dims[0] == rank - 2 && dims[1] == rank - 1)
+    return {};
+  return DenseI64ArrayAttr::get(copy.getContext(), dims);
+}

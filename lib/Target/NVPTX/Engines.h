@@ -1,0 +1,30 @@
+//===- Engines.h - Engines of copies and products ---------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to passes between nv-bind-engines, which writes the attribute, and those
+// that read it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_NVPTX_ENGINES_H
+#define PENSTOCK_TARGET_NVPTX_ENGINES_H
+
+#include "Dialect/Tile/TileDialect.h"
+#include "Scheduling/Problem.h"
+
+namespace penstock::nvptx {
+
+/// The engine of a copy or a product; threads unless nv-bind-engines says otherwise.
+sched::Engine engineOf(mlir::Operation *op);
+void setEngine(mlir::Operation *op, sched::Engine engine);
+
+/// The tensor's dimensions along which a box lies, as `nv.tma.load` takes them; null for
+/// the last two.
+mlir::DenseI64ArrayAttr boxDims(tile::CopyOp copy);
+
+} // namespace penstock::nvptx
+
+#endif // PENSTOCK_TARGET_NVPTX_ENGINES_H

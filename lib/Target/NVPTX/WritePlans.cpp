@@ -1,0 +1,581 @@
+//===- WritePlans.cpp - Pipelined loops with engines, from their plans ----===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One group of warps executes a pipelined loop, with copies and products of several
+// iterations in flight. All synchronization is derived and verified without MLIR
+// (Scheduling/Plan.h); this pass writes each point of a plan down and decides
+// nothing.
+//
+// The loop is written as a prologue and a main loop of steps. In the main loop,
+// statements of the last stage exist in every step; those of earlier stages, mostly
+// copies, are under a condition. So each statement is written at most twice for
+// every stage that it is ahead, whatever the number of iterations.
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/DiagnosticBridge.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Scheduling/Mechanisms.h"
+#include "Scheduling/Plan.h"
+#include "Target/NVPTX/Engines.h"
+#include "Target/NVPTX/Passes.h"
+#include "Transforms/PipelineWriter.h"
+
+#include <numeric>
+
+namespace penstock {
+#define GEN_PASS_DEF_WRITEPLANS
+#include "Target/NVPTX/Passes.h.inc"
+} // namespace penstock
+
+using namespace mlir;
+using namespace penstock;
+using sched::Engine;
+using sched::Mechanism;
+using sched::PlanPoint;
+
+namespace {
+
+/// Prologues of more steps are loops: code must not grow with the number of stages.
+constexpr int64_t mostUnrolledSteps = 8;
+
+/// Replaces a product, or a copy of an accumulator, by the operation that issues it.
+void writeIssue(OpBuilder &b, Operation *op, Engine engine) {
+  Location loc = op->getLoc();
+  if (auto copy = dyn_cast<tile::CopyOp>(op)) {
+    if (engine == Engine::Tcgen05Load)
+      nv::TensorLoadOp::create(b, loc, copy.getSource(), copy.getTarget());
+    else
+      nv::TensorStoreOp::create(b, loc, copy.getSource(), copy.getTarget());
+  } else {
+    auto gemm = cast<tile::GemmOp>(op);
+    if (engine == Engine::Wgmma)
+      nv::WgmmaFenceOp::create(b, loc);
+    Value more = arith::ConstantIntOp::create(b, loc, !gemm.getOverwrite(), 1);
+    if (engine == Engine::Wgmma)
+      nv::WgmmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
+    else
+      nv::TensorMmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
+  }
+  op->erase();
+}
+
+/// Engines whose operations nv-bind-engines and nv-place-accumulators write outside of
+/// pipelined loops, too.
+bool isTensorCore(Engine engine) {
+  return engine == Engine::Wgmma || engine == Engine::Tcgen05Mma || engine == Engine::Tcgen05Load ||
+         engine == Engine::Tcgen05Store;
+}
+
+class PlanWriter : PipelineWriter {
+public:
+  PlanWriter(ScheduledLoop &loop, const sched::Plan &plan)
+      : PipelineWriter(loop, plan.slots), plan(plan), role(plan.roles.front()) {}
+
+  void run() {
+    prepare();
+    makeBarriers();
+    // What was accessed before the loop is ordered before its engines.
+    bool engines = llvm::any_of(plan.bound.statements, [](const sched::Statement &statement) {
+      return sched::mechanismOf(statement.executedBy).ends != Mechanism::AtIssue;
+    });
+    if (engines) {
+      nv::ProxyFenceOp::create(b, loc);
+      nv::SyncOp::create(b, loc);
+    }
+    writeSteps();
+    for (const PlanPoint &point : role.drain)
+      writeDrain(point);
+    if (firstToken) {
+      Value next = arith::AddIOp::create(b, loc, firstToken,
+                                         arith::IndexCastOp::create(b, loc, b.getI32Type(), trips));
+      tile::StoreOp::create(b, loc, next, tokens, ValueRange());
+    }
+    if (engines)
+      nv::SyncOp::create(b, loc);
+    finish();
+  }
+
+private:
+  //===------------------------------------------------------------------===//
+  // Steps
+  //===------------------------------------------------------------------===//
+
+  /// Registers cannot be indexed: steps are repeated until versions recur.
+  bool isRing(size_t buffer) const override {
+    return plan.bound.buffers[buffer].space == sched::Space::Shared;
+  }
+
+  Value allocate(MemRefType type, StringAttr label) override {
+    if (tile::spaceOf(type) != tile::Space::Tensor)
+      return PipelineWriter::allocate(type, label);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&loop->getParentOfType<func::FuncOp>().getBody().front());
+    return nv::TensorAllocOp::create(b, loc, type, label);
+  }
+
+  Value versionOf(size_t buffer, Value k) override {
+    if (isRing(buffer))
+      return PipelineWriter::versionOf(buffer, k);
+    int64_t count = versions[buffer];
+    return storage[buffer][size_t(((iteration % count) + count) % count)];
+  }
+
+  void writeSteps() {
+    int64_t depth = plan.numStages() - 1, repeated = 1;
+    for (size_t i = 0; i < storage.size(); ++i)
+      if (!storage[i].empty() && !isRing(i))
+        repeated = std::lcm(repeated, versions[i]);
+    if (depth > mostUnrolledSteps && repeated == 1) {
+      auto steps = scf::ForOp::create(b, loc, index(0), index(depth), index(1));
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(steps.getBody());
+      writeStep(steps.getInductionVar(), 0, [](int64_t) { return Exists{true, true}; });
+    } else {
+      for (int64_t t = 0; t < depth; ++t)
+        writeStep(index(t), t, [&](int64_t stage) { return Exists{false, true, stage > t}; });
+    }
+    Value end = arith::AddIOp::create(b, loc, trips, index(depth));
+    auto steps = scf::ForOp::create(b, loc, index(depth), end, index(repeated));
+    steps->setAttr(nv::NVDialect::planAttr, b.getStringAttr(sched::printPlan(plan)));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(steps.getBody());
+    for (int64_t u = 0; u < repeated; ++u) {
+      Value t = steps.getInductionVar();
+      OpBuilder::InsertionGuard guard(b);
+      if (u) {
+        t = arith::AddIOp::create(b, loc, t, index(u));
+        openIf(compare(arith::CmpIPredicate::slt, t, end));
+      }
+      writeStep(t, depth + u, [&](int64_t stage) { return Exists{false, stage < depth}; });
+    }
+  }
+
+  /// Which iterations of a step may not exist.
+  struct Exists {
+    bool mayBeEarly = false; ///< before the first iteration
+    bool mayBeLate = false;  ///< after the last one
+    bool never = false;      ///< not begun yet
+  };
+
+  /// Writes step \p t. \p number is its number up to a multiple of what recurs.
+  void writeStep(Value t, int64_t number, llvm::function_ref<Exists(int64_t)> existsAt) {
+    const std::vector<PlanPoint> &points = role.points;
+    for (size_t i = 0; i < points.size();) {
+      // Groups are closed in every step, so that counts of groups are constants.
+      if (isGroupCommit(points[i])) {
+        closeGroup(points[i].engine);
+        ++i;
+        continue;
+      }
+      int64_t stage = points[i].stage;
+      size_t end = i;
+      while (end < points.size() && points[end].stage == stage && !isGroupCommit(points[end]))
+        ++end;
+      Exists exists = existsAt(stage);
+      if (!exists.never) {
+        OpBuilder::InsertionGuard guard(b);
+        Value k = before(t, stage);
+        if (exists.mayBeEarly && stage)
+          openIf(compare(arith::CmpIPredicate::sge, k, index(0)));
+        if (exists.mayBeLate)
+          openIf(compare(arith::CmpIPredicate::slt, k, trips));
+        iteration = number - stage;
+        for (; i < end; ++i)
+          writePoint(points[i], k);
+      }
+      i = end;
+    }
+  }
+
+  static bool isGroupCommit(const PlanPoint &point) {
+    return point.kind == PlanPoint::Commit && point.barrier == sched::none;
+  }
+
+  //===------------------------------------------------------------------===//
+  // Points
+  //===------------------------------------------------------------------===//
+
+  void writePoint(const PlanPoint &point, Value k) {
+    OpBuilder::InsertionGuard guard(b);
+    if (point.at != sched::none)
+      loc = body.statements[point.at].op->getLoc();
+    if (point.guarded) {
+      IRMapping mapping = iterationOf(k);
+      enter(body.statements[point.at].conditions, mapping);
+    }
+    switch (point.kind) {
+    case PlanPoint::Issue:
+      return writeInstance(point.at, k);
+    case PlanPoint::WaitGroup:
+      return waitGroup(point);
+    case PlanPoint::WaitBarrier:
+      if (point.distance)
+        openIf(compare(arith::CmpIPredicate::sge, k, index(point.distance)));
+      return waitBarrier(point, before(k, point.distance));
+    case PlanPoint::Expect: {
+      Value bytes = bytesOf(point, k);
+      auto [slot, phase] = tokenOf(point.barrier, k);
+      (void)phase;
+      byLeader(true, [&, at = slot] {
+        nv::ArriveOp::create(b, loc, barriers[point.barrier], at, bytes);
+      });
+      return;
+    }
+    case PlanPoint::Fence:
+      return fence(point.fence);
+    case PlanPoint::Join:
+      nv::SyncOp::create(b, loc);
+      return;
+    case PlanPoint::Arrive:
+    case PlanPoint::Commit:
+      auto [slot, phase] = tokenOf(point.barrier, k);
+      (void)phase;
+      if (point.kind == PlanPoint::Arrive)
+        byLeader(point.leader, [&, at = slot] {
+          nv::ArriveOp::create(b, loc, barriers[point.barrier], at, Value());
+        });
+      else
+        nv::TensorCommitOp::create(b, loc, barriers[point.barrier], slot, Value());
+      return;
+    }
+  }
+
+  void writeDrain(const PlanPoint &point) {
+    OpBuilder::InsertionGuard guard(b);
+    switch (point.kind) {
+    case PlanPoint::WaitGroup:
+      return waitGroup(point);
+    case PlanPoint::WaitBarrier: {
+      Value token = before(trips, point.distance + 1);
+      openIf(compare(arith::CmpIPredicate::sge, token, index(0)));
+      return waitBarrier(point, token);
+    }
+    case PlanPoint::Join:
+      nv::SyncOp::create(b, loc);
+      return;
+    default:
+      return fence(point.fence);
+    }
+  }
+
+  void fence(sched::FenceKind kind) {
+    switch (kind) {
+    case sched::FenceKind::Proxy:
+      nv::ProxyFenceOp::create(b, loc);
+      return;
+    case sched::FenceKind::Registers:
+      nv::WgmmaFenceOp::create(b, loc);
+      return;
+    case sched::FenceKind::TensorBefore:
+    case sched::FenceKind::TensorAfter:
+      nv::TensorFenceOp::create(b, loc, kind == sched::FenceKind::TensorAfter);
+      return;
+    }
+  }
+
+  void waitGroup(const PlanPoint &point) {
+    switch (point.engine) {
+    case Engine::CpAsync:
+      nv::AsyncWaitOp::create(b, loc, point.pending);
+      return;
+    case Engine::Wgmma:
+      nv::WgmmaWaitOp::create(b, loc, point.pending);
+      return;
+    case Engine::TmaStore:
+      nv::TmaWaitOp::create(b, loc, point.pending, point.readsOnly);
+      return;
+    case Engine::Tcgen05Load:
+      nv::TensorWaitLoadOp::create(b, loc);
+      return;
+    case Engine::Tcgen05Store:
+      nv::TensorWaitStoreOp::create(b, loc);
+      return;
+    default:
+      return; // ended at its issue
+    }
+  }
+
+  void closeGroup(Engine engine) {
+    if (engine == Engine::CpAsync)
+      nv::AsyncCommitOp::create(b, loc);
+    else if (engine == Engine::Wgmma)
+      nv::WgmmaCommitOp::create(b, loc);
+    else if (engine == Engine::TmaStore)
+      nv::TmaCommitOp::create(b, loc);
+  }
+
+  void waitBarrier(const PlanPoint &point, Value token) {
+    auto [slot, phase] = tokenOf(point.barrier, token);
+    byLeader(point.leader, [&, at = slot, parity = phase] {
+      nv::WaitOp::create(b, loc, barriers[point.barrier], at, parity);
+    });
+  }
+
+  void byLeader(bool leader, llvm::function_ref<void()> write) {
+    if (!leader)
+      return write();
+    auto scope = nv::ElectOp::create(b, loc);
+    OpBuilder::InsertionGuard guard(b);
+    b.createBlock(&scope.getBody());
+    write();
+    nv::EndOp::create(b, loc);
+  }
+
+  /// Bytes of a token: copies under a condition that does not hold bring none.
+  Value bytesOf(const PlanPoint &expect, Value k) {
+    Value sum = index(0);
+    for (const PlanPoint &point : role.points) {
+      if (point.kind != PlanPoint::Issue || point.barrier != expect.barrier)
+        continue;
+      Value bytes = index(point.bytes);
+      IRMapping mapping = iterationOf(k);
+      for (Value condition : body.statements[point.at].conditions)
+        bytes = arith::SelectOp::create(b, loc, replay(condition, mapping), bytes, index(0));
+      sum = b.createOrFold<arith::AddIOp>(loc, sum, bytes);
+    }
+    return sum;
+  }
+
+  //===------------------------------------------------------------------===//
+  // Barriers
+  //===------------------------------------------------------------------===//
+
+  void makeBarriers() {
+    auto function = loop->getParentOfType<func::FuncOp>();
+    for (const sched::PlanBarrier &barrier : plan.barriers) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&function.getBody().front());
+      SmallVector<int64_t> counts(size_t(barrier.slots), barrier.arrivals);
+      barriers.push_back(
+          nv::BarrierAllocOp::create(b, loc, nv::BarriersType::get(b.getContext(), barrier.slots),
+                                     b.getStringAttr(barrier.name), counts));
+    }
+    for (const PlanPoint &point : role.points)
+      if (point.kind == PlanPoint::Issue && point.barrier != sched::none)
+        signals[point.at] = point.barrier;
+    if (barriers.empty() || loop->getParentOp() == function)
+      return;
+    // Phases go on where the loop is entered again.
+    tokens = allocate(tile::tileType({}, b.getI32Type(), tile::Space::Local), StringAttr());
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointAfter(tokens.getDefiningOp());
+      Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
+      tile::StoreOp::create(b, loc, zero, tokens, ValueRange());
+    }
+    firstToken = tile::LoadOp::create(b, loc, b.getI32Type(), tokens, ValueRange());
+  }
+
+  /// The barrier and the parity of token \p k.
+  std::pair<Value, Value> tokenOf(sched::BarrierId barrier, Value k) {
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantIntOp::create(b, loc, value, 32);
+    };
+    Value token = b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), k);
+    if (firstToken)
+      token = arith::AddIOp::create(b, loc, firstToken, token);
+    Value slots = number(plan.barriers[barrier].slots);
+    Value slot = b.createOrFold<arith::RemUIOp>(loc, token, slots);
+    Value phase = b.createOrFold<arith::AndIOp>(
+        loc, b.createOrFold<arith::DivUIOp>(loc, token, slots), number(1));
+    return {b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), slot), phase};
+  }
+
+  //===------------------------------------------------------------------===//
+  // Statements
+  //===------------------------------------------------------------------===//
+
+  void writeOp(size_t i, IRMapping &mapping, Value k) override {
+    Operation *op = body.statements[i].op;
+    if (isa<tile::WaitOp>(op))
+      return; // the plan has waits of its own
+    Engine engine = plan.bound.statements[i].executedBy;
+    if (engine == Engine::TmaLoad || engine == Engine::CpAsync) {
+      auto copy = cast<tile::CopyOp>(op);
+      SmallVector<Value> offsets;
+      for (Value offset : copy.getSourceOffsets())
+        offsets.push_back(mapping.lookupOrDefault(offset));
+      Value source = mapping.lookupOrDefault(copy.getSource());
+      Value target = mapping.lookupOrDefault(copy.getTarget());
+      DenseI64ArrayAttr dims = nvptx::boxDims(copy);
+      if (engine == Engine::CpAsync) {
+        nv::AsyncCopyOp::create(b, op->getLoc(), source, offsets, target, dims, /*bytes=*/16,
+                                /*l1=*/false);
+        return;
+      }
+      sched::BarrierId barrier = signals.lookup(unsigned(i));
+      nv::TmaLoadOp::create(b, op->getLoc(), source, offsets, target, barriers[barrier],
+                            tokenOf(barrier, k).first, dims);
+      return;
+    }
+    Operation *copy = cloneWithViews(op, mapping);
+    storeResults(op, copy);
+    if (isTensorCore(engine))
+      writeIssue(b, copy, engine);
+  }
+
+  const sched::Plan &plan;
+  const sched::PlanRole &role;
+  std::vector<Value> barriers;
+  llvm::DenseMap<unsigned, sched::BarrierId> signals; ///< by statement: what its copy completes
+  Value tokens;          ///< counter of tokens, if the loop is entered again
+  Value firstToken;      ///< its value when the loop is entered; null: 0
+  int64_t iteration = 0; ///< that is being written, up to a multiple of what recurs
+};
+
+//===----------------------------------------------------------------------===//
+// Outside of pipelined loops
+//===----------------------------------------------------------------------===//
+
+/// Writes products and copies of accumulators that complete before the next statement.
+class InOrderWriter {
+public:
+  explicit InOrderWriter(func::FuncOp kernel) : kernel(kernel), b(kernel.getContext()) {}
+
+  void run() {
+    SmallVector<Operation *> found;
+    kernel.walk([&](Operation *op) {
+      if (isTensorCore(nvptx::engineOf(op)))
+        found.push_back(op);
+    });
+    for (Operation *op : found)
+      write(op, nvptx::engineOf(op));
+    free();
+  }
+
+private:
+  void write(Operation *op, Engine engine) {
+    Location loc = op->getLoc();
+    b.setInsertionPointAfter(op); // it is erased
+    if (engine == Engine::Tcgen05Mma || engine == Engine::Tcgen05Load)
+      nv::TensorFenceOp::create(b, loc, /*after=*/true);
+    writeIssue(b, op, engine);
+    switch (engine) {
+    case Engine::Wgmma:
+      nv::WgmmaCommitOp::create(b, loc);
+      nv::WgmmaWaitOp::create(b, loc, 0);
+      return;
+    case Engine::Tcgen05Mma:
+      await(loc);
+      return;
+    case Engine::Tcgen05Load:
+      nv::TensorWaitLoadOp::create(b, loc);
+      nv::TensorFenceOp::create(b, loc);
+      return;
+    default:
+      nv::TensorWaitStoreOp::create(b, loc);
+      nv::TensorFenceOp::create(b, loc);
+      return;
+    }
+  }
+
+  /// One barrier serves all products that are awaited at once; a variable counts them.
+  void await(Location loc) {
+    Type i32 = b.getI32Type();
+    if (!count) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&kernel.getBody().front());
+      barrier = nv::BarrierAllocOp::create(b, loc, nv::BarriersType::get(b.getContext(), 1),
+                                           b.getStringAttr("multiplied"), ArrayRef<int64_t>{1});
+      count = tile::AllocOp::create(b, loc, tile::tileType({}, i32, tile::Space::Local),
+                                    StringAttr(), IntegerAttr());
+      Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
+      tile::StoreOp::create(b, loc, zero, count, ValueRange());
+    }
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    nv::TensorCommitOp::create(b, loc, barrier, zero);
+    Value phase = tile::LoadOp::create(b, loc, i32, count, ValueRange());
+    nv::WaitOp::create(b, loc, barrier, zero, phase);
+    nv::TensorFenceOp::create(b, loc, /*after=*/true);
+    Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+    tile::StoreOp::create(b, loc, arith::XOrIOp::create(b, loc, phase, one), count, ValueRange());
+  }
+
+  /// Frees tensor memory when all threads have finished with it.
+  void free() {
+    SmallVector<Value> tiles;
+    kernel.walk([&](nv::TensorAllocOp op) { tiles.push_back(op.getResult()); });
+    if (tiles.empty())
+      return;
+    Operation *end = kernel.getBody().front().getTerminator();
+    b.setInsertionPoint(end);
+    nv::SyncOp::create(b, end->getLoc());
+    for (Value tile : tiles)
+      nv::TensorDeallocOp::create(b, end->getLoc(), tile);
+  }
+
+  func::FuncOp kernel;
+  OpBuilder b;
+  Value barrier, count;
+};
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Products into one accumulator take effect in the order of issue.
+sched::QueueId queueInto(sched::Problem &problem, sched::BufferId accumulator) {
+  for (sched::QueueId queue = 0; queue < problem.queues.size(); ++queue)
+    if (llvm::is_contained(problem.queues[queue].orders, accumulator))
+      return queue;
+  problem.queues.push_back(
+      {"products into " + problem.buffers[accumulator].name, true, {accumulator}});
+  return sched::QueueId(problem.queues.size() - 1);
+}
+
+/// Adds engines to the problem of a loop.
+void bindProblem(PipelineLoop &loop) {
+  for (size_t i = 0; i < loop.statements.size(); ++i) {
+    sched::Statement &statement = loop.problem.statements[i];
+    Operation *op = loop.statements[i].op;
+    statement.executedBy = nvptx::engineOf(op);
+    bool ends = sched::mechanismOf(statement.executedBy).ends == Mechanism::AtIssue;
+    auto gemm = dyn_cast<tile::GemmOp>(op);
+    if (ends || (!gemm && !isa<tile::CopyOp>(op)))
+      continue;
+    statement.async = true;
+    if (auto copy = dyn_cast<tile::CopyOp>(op)) {
+      auto type = cast<MemRefType>(copy.getTarget().getType());
+      statement.bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    }
+    if (gemm)
+      for (size_t buffer = 0; buffer < loop.buffers.size(); ++buffer)
+        if (loop.buffers[buffer] == tile::rootOf(gemm.getAcc()))
+          statement.queue = queueInto(loop.problem, sched::BufferId(buffer));
+  }
+}
+
+struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (!kernel->hasAttr(nv::NVDialect::inOrderAttr))
+      return;
+    std::vector<ScheduledLoop> loops = scheduledLoops(kernel);
+    for (ScheduledLoop &loop : loops) {
+      if (failed(verifySchedule(loop)))
+        return signalPassFailure();
+      bindProblem(loop.body);
+    }
+    int64_t warps = nv::scopeOf(kernel.getBody().front().getTerminator()).warps;
+    for (size_t i = 0; i < loops.size(); ++i) {
+      if (loops[i].body.statements.empty())
+        continue;
+      sched::Plan plan =
+          sched::derive(loops[i].body.problem, loops[i].schedule, {}, {{0}, {warps}});
+      for (const penstock::Diagnostic &diagnostic : plan.diagnostics)
+        tile::emit(loops[i].body.loop.getLoc(), diagnostic);
+      if (!plan.diagnostics.empty())
+        return signalPassFailure();
+      keepAsStatement(loops[i].body.loop, MutableArrayRef(loops).drop_front(i + 1));
+      PlanWriter(loops[i], plan).run();
+    }
+    InOrderWriter(kernel).run();
+  }
+};
+
+} // namespace

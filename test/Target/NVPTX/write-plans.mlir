@@ -1,0 +1,215 @@
+// RUN: penstock-opt %s --nv-write-plans --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: penstock-opt %s --nv-bind-engines=architecture=sm_90a --split-input-file | FileCheck %s --check-prefix=HOPPER
+// RUN: penstock-opt %s --nv-bind-engines="architecture=sm_100a plain" --split-input-file | FileCheck %s --check-prefix=PLAIN
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+
+// Three stages: the copies of two iterations are in flight while a third one is multiplied, and a
+// product is awaited only before its slot is filled again.
+
+// HOPPER-LABEL: func.func @matmul
+// HOPPER: tile.copy {{.*}} {nv.engine = "tma.load"}
+// HOPPER: tile.copy {{.*}} {nv.engine = "tma.load"}
+// HOPPER: tile.gemm {{.*}} {nv.engine = "wgmma"}
+// PLAIN-LABEL: func.func @matmul
+// PLAIN: tile.copy {{.*}} {nv.engine = "threads"}
+// PLAIN: tile.copy {{.*}} {nv.engine = "threads"}
+// PLAIN: tile.gemm {{.*}} {nv.engine = "mma.sync"}
+
+// CHECK-LABEL: func.func @matmul
+// CHECK-DAG: %[[BYTES:.*]] = arith.constant 16384 : index
+// CHECK-DAG: %[[FULL:.*]] = nv.mbarrier.alloc {{.*}} [1, 1, 1] : !nv.barriers<3>
+// CHECK-DAG: tile.alloc "A" : memref<3x64x64xf16, #tile.space<shared>>
+// CHECK-DAG: tile.alloc "B" : memref<3x64x64xf16, #tile.space<shared>>
+//     The prologue: copies of the first two iterations, if there are any.
+// CHECK: nv.fence.proxy_async
+// CHECK: nv.sync
+// CHECK: scf.if
+// CHECK-COUNT-2: nv.tma.load
+// CHECK: scf.if
+// CHECK-COUNT-2: nv.tma.load
+// CHECK-NOT: nv.wgmma.mma
+// CHECK: scf.for
+// CHECK:   scf.if
+// CHECK:     nv.wgmma.wait_group 0
+// CHECK:     nv.sync
+// CHECK:     nv.elect {
+// CHECK:       nv.mbarrier.arrive %{{.*}} expect %[[BYTES]]
+// CHECK-COUNT-2: nv.tma.load
+//     The product of the last stage exists in every step.
+// CHECK:   }
+// CHECK:   nv.mbarrier.wait
+// CHECK:   nv.wgmma.fence
+// CHECK:   nv.wgmma.mma
+// CHECK:   nv.wgmma.commit_group
+// CHECK: nv.plan = "plan
+// CHECK: nv.wgmma.wait_group 0
+// CHECK: nv.sync
+func.func @matmul(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %b: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %A = tile.alloc "A" : memref<64x64xf16, #s>
+  %B = tile.alloc "B" : memref<64x64xf16, #s>
+  %acc = tile.alloc "acc" : memref<64x64xf32, #l>
+  scf.for %k = %c0 to %n step %c1 {
+    %0 = arith.muli %k, %c64 : index
+    tile.copy %a[%c0, %0] to %A {nv.engine = "tma.load"} : memref<?x?xf16, strided<[?, 1]>, #g> to memref<64x64xf16, #s>
+    tile.copy %b[%0, %c0] to %B {nv.engine = "tma.load"} : memref<?x?xf16, strided<[?, 1]>, #g> to memref<64x64xf16, #s>
+    tile.gemm %A, %B into %acc {nv.engine = "wgmma"} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 2], order = [0, 1, 2], resolved>}
+  return
+}
+
+// -----
+
+// A stated schedule is kept: with the product first, its slots are filled after it.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+
+// CHECK-LABEL: func.func @product_first
+// CHECK-DAG: tile.alloc "A" : memref<2x64x64xf16, #tile.space<shared>>
+// CHECK: scf.for
+// CHECK:   nv.mbarrier.wait
+// CHECK:   nv.wgmma.mma
+// CHECK:   nv.wgmma.commit_group
+// CHECK:   scf.if
+// CHECK:     nv.wgmma.wait_group 0
+// CHECK:     nv.sync
+// CHECK:     nv.tma.load
+func.func @product_first(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %A = tile.alloc "A" : memref<64x64xf16, #s>
+  %acc = tile.alloc "acc" : memref<64x64xf32, #l>
+  scf.for %k = %c0 to %n step %c1 {
+    %0 = arith.muli %k, %c64 : index
+    tile.copy %a[%c0, %0] to %A {nv.engine = "tma.load"} : memref<?x?xf16, strided<[?, 1]>, #g> to memref<64x64xf16, #s>
+    tile.gemm %A, %A into %acc {nv.engine = "wgmma"} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  } {tile.schedule = #tile.schedule<stage = [0, 2], order = [1, 0], resolved>}
+  return
+}
+
+// -----
+
+// A copy under a condition brings no bytes where the condition does not hold.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+
+// CHECK-LABEL: func.func @guarded
+// CHECK: scf.for
+// CHECK:   %[[EVEN:.*]] = arith.cmpi eq
+// CHECK:   %[[BYTES:.*]] = arith.select %[[EVEN]], %c4096, %c0
+// CHECK:   nv.mbarrier.arrive %{{.*}} expect %[[BYTES]]
+// CHECK:   scf.if %[[EVEN]]
+// CHECK:     nv.tma.load
+func.func @guarded(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %X = tile.alloc "X" : memref<32x32xf32, #s>
+  %sum = tile.alloc "sum" : memref<32xf32, #l>
+  scf.for %k = %c0 to %n step %c1 {
+    %0 = arith.remui %k, %c2 : index
+    %even = arith.cmpi eq, %0, %c0 : index
+    scf.if %even {
+      tile.copy %x[%c0, %k] to %X {nv.engine = "tma.load"} : memref<?x?xf32, strided<[?, 1]>, #g> to memref<32x32xf32, #s>
+    }
+    tile.reduce sum %X along 1 into %sum accumulate : memref<32x32xf32, #s>, memref<32xf32, #l>
+  } {tile.schedule = #tile.schedule<stage = [0, 0], order = [0, 1], resolved>}
+  return
+}
+
+// -----
+
+// Registers cannot be indexed: with two versions of a local tile, steps come in pairs.
+
+#g = #tile.space<global>
+#l = #tile.space<local>
+
+// CHECK-LABEL: func.func @versions
+// CHECK-DAG: %[[ONE:.*]] = tile.alloc "x" : memref<64xf32, #tile.space<local>>
+// CHECK-DAG: %[[TWO:.*]] = tile.alloc "x" : memref<64xf32, #tile.space<local>>
+// CHECK: scf.for {{.*}} step %c2
+// CHECK:   tile.copy %arg0[{{.*}}] to %[[FIRST:.*]] :
+// CHECK:   tile.copy %[[SECOND:.*]] to %arg1
+// CHECK:   scf.if
+// CHECK:     tile.copy %arg0[{{.*}}] to %[[SECOND]] :
+// CHECK:     tile.copy %[[FIRST]] to %arg1
+func.func @versions(%in: memref<?xf32, strided<[1]>, #g>, %out: memref<?xf32, strided<[1]>, #g>, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %x = tile.alloc "x" : memref<64xf32, #l>
+  scf.for %k = %c0 to %n step %c1 {
+    %0 = arith.muli %k, %c64 : index
+    tile.copy %in[%0] to %x : memref<?xf32, strided<[1]>, #g> to memref<64xf32, #l>
+    tile.copy %x to %out[%0] : memref<64xf32, #l> to memref<?xf32, strided<[1]>, #g>
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+  return
+}
+
+// -----
+
+// A loop that is entered again goes on with the phase that it ended with.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+
+// CHECK-LABEL: func.func @entered_again
+// CHECK: %[[TOKENS:.*]] = tile.alloc : memref<i32, #tile.space<local>>
+// CHECK: tile.store %c0_i32, %[[TOKENS]]
+// CHECK: scf.for
+// CHECK:   %[[FIRST:.*]] = tile.load %[[TOKENS]]
+// CHECK:   scf.for
+// CHECK:     arith.addi %[[FIRST]]
+// CHECK:     nv.mbarrier.wait
+// CHECK:   %[[NEXT:.*]] = arith.addi %[[FIRST]]
+// CHECK:   tile.store %[[NEXT]], %[[TOKENS]]
+func.func @entered_again(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %X = tile.alloc "X" : memref<32x32xf32, #s>
+  %sum = tile.alloc "sum" : memref<32xf32, #l>
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %i step %c1 {
+      tile.copy %x[%c0, %k] to %X {nv.engine = "tma.load"} : memref<?x?xf32, strided<[?, 1]>, #g> to memref<32x32xf32, #s>
+      tile.reduce sum %X along 1 into %sum accumulate : memref<32x32xf32, #s>, memref<32xf32, #l>
+    } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+  }
+  return
+}
+
+// -----
+
+// Tensors that the kernel writes are copied by threads, which see what threads wrote.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+
+// HOPPER-LABEL: func.func @written
+// HOPPER: tile.copy %{{.*}} to %X {nv.engine = "threads"}
+func.func @written(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %X = tile.alloc "X" : memref<32x32xf32, #s>
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %x[%c0, %k] to %X : memref<?x?xf32, strided<[?, 1]>, #g> to memref<32x32xf32, #s>
+    tile.copy %X to %x[%c0, %k] : memref<32x32xf32, #s> to memref<?x?xf32, strided<[?, 1]>, #g>
+  } {tile.schedule = #tile.schedule<stage = [0, 0], order = [0, 1], resolved>}
+  return
+}
