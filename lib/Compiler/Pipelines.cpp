@@ -51,7 +51,7 @@ void penstock::buildNativeLLVMPipeline(OpPassManager &passes) {
 void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture &architecture,
                                   bool plain) {
   passes.addNestedPass<func::FuncOp>(createWarpSpecialize({architecture.name, plain}));
-  passes.addNestedPass<func::FuncOp>(createChooseThreads());
+  passes.addNestedPass<func::FuncOp>(createChooseThreads({architecture.name}));
   passes.addNestedPass<func::FuncOp>(createAssignSpaces());
   passes.addNestedPass<func::FuncOp>(createBindEngines({architecture.name, plain}));
   passes.addNestedPass<func::FuncOp>(createPlaceAccumulators());

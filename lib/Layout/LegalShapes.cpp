@@ -129,9 +129,21 @@ Refusal refuseTmaBox(int elementBits, const std::vector<int64_t> &box, Swizzle s
   return std::nullopt;
 }
 
+int64_t tmaBoxRows(int64_t rows) {
+  constexpr int64_t most = 256, patternRows = 8;
+  if (rows <= most)
+    return rows;
+  for (int64_t part = most; part > 0; part -= patternRows)
+    if (rows % part == 0)
+      return part;
+  return 0;
+}
+
 Refusal refuseTmaTile(const SharedTile &tile) {
   Swizzle swizzle = tile.linear ? Swizzle::None : tile.swizzle;
-  if (Refusal refusal = refuseTmaBox(tile.elementBits, {tile.chunkCols(), tile.rows}, swizzle))
+  int64_t rows = tmaBoxRows(tile.rows);
+  if (Refusal refusal =
+          refuseTmaBox(tile.elementBits, {tile.chunkCols(), rows ? rows : tile.rows}, swizzle))
     return refusal;
   constexpr int64_t destination = 128;
   if (tile.chunks() > 1 && tile.chunkBytes() % destination != 0)

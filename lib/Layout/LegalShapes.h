@@ -35,7 +35,11 @@ std::optional<std::string> refuseTcgen05(int ctas, int m, int n, MmaType a, MmaT
 std::optional<std::string> refuseTmaBox(int elementBits, const std::vector<int64_t> &box,
                                         Swizzle swizzle);
 
-/// Whether one box brings each chunk of the tile to its place.
+/// How many rows of a tile one box takes: all of them up to 256, else the largest part of
+/// whole swizzle patterns that divides them. 0: there is none.
+int64_t tmaBoxRows(int64_t rows);
+
+/// Whether boxes bring each chunk of the tile to its place.
 std::optional<std::string> refuseTmaTile(const SharedTile &);
 
 /// What tcgen05.alloc can allocate at once.

@@ -102,6 +102,52 @@ int penstock::fuzz::runPrograms(const CampaignOptions &options) {
   return result.failures.empty() && sharesReached(result) ? 0 : 1;
 }
 
+int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
+  enum DeviceCounter : int { Compiled, Refused, Findings, Launches, Staged, ByEngines };
+  auto compare = [](const Program &program, uint64_t seed) {
+    CompareOptions how;
+    how.seed = seed;
+    how.device = true;
+    return compareProgram(program, how);
+  };
+  auto countDevice = [](const Comparison &one, Counters &counters) -> CaseResult {
+    counters[Findings] += one.device.findings;
+    if (!one.disagreement.empty())
+      return {true, one.disagreement};
+    counters[Refused] += !one.device.refused.empty();
+    counters[Compiled] += one.runs > 0;
+    counters[Launches] += one.runs;
+    counters[Staged] += one.runs > 0 && one.stages > 1;
+    counters[ByEngines] += one.device.engineCopies > 0;
+    return {};
+  };
+  BatchResult result = runInParallel(
+      batchesOf(options, "programs"), options.jobs, [&](uint64_t seed, Counters &counters) {
+        return countDevice(compare(generateProgram(seed), seed), counters);
+      });
+  for (size_t i = 0; i < result.failures.size() && i < shownFailures; ++i) {
+    const FailedCase &failed = result.failures[i];
+    Program small = shrinkProgram(generateProgram(failed.seed), [&](const Program &program) {
+      return failsLike(failed, [&] { return compare(program, failed.seed); });
+    });
+    FailedCase again = runAlone(failed.seed, 60, [&](uint64_t, Counters &counters) {
+      return countDevice(compare(small, failed.seed), counters);
+    });
+    std::printf("seed %llu, %s: %s\nmade small: %s\n%s\n", (unsigned long long)failed.seed,
+                nameOf(failed.failure), failed.message.c_str(), again.message.c_str(),
+                emitKernel(small).c_str());
+  }
+  auto counted = [&](DeviceCounter counter) {
+    return static_cast<unsigned long long>(result.counters[counter]);
+  };
+  std::printf("compiled=%llu several-stages=%llu copied-by-engines=%llu launches=%llu\n",
+              counted(Compiled), counted(Staged), counted(ByEngines), counted(Launches));
+  std::printf("programs=%llu refused=%llu mismatches=%zu findings=%llu\n",
+              static_cast<unsigned long long>(result.cases), counted(Refused),
+              result.failures.size(), counted(Findings));
+  return result.failures.empty() && !counted(Findings) ? 0 : 1;
+}
+
 int penstock::fuzz::runInstances(const CampaignOptions &options) {
   BatchResult result = runInParallel(
       batchesOf(options, "instances"), options.jobs, [&](uint64_t seed, Counters &counters) {

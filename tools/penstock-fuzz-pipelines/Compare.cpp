@@ -112,7 +112,11 @@ Comparison penstock::fuzz::compareProgram(const Program &program, const CompareO
     return result;
   result.stages = product.plan->stages();
   result.versions = *std::max_element(order.versions.begin(), order.versions.end());
-  if (options.native)
+  if (options.device) {
+    result.device = compiled.runOnDevice(2 * result.stages + 2, options.seed);
+    result.runs = result.device.runs;
+    result.disagreement = result.device.mismatch;
+  } else if (options.native)
     result.disagreement = compiled.run(2 * result.stages + 2, options.seed, result.runs);
   return result;
 }

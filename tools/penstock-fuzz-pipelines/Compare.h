@@ -27,6 +27,7 @@ struct Comparison {
   bool onlyCodesDiffer = false;
   /// The loop as the analysis sees it.
   std::string instance;
+  DeviceRun device;
 };
 
 struct CompareOptions {
@@ -34,6 +35,8 @@ struct CompareOptions {
   sched::RuleSet rules = {};
   /// Compile and run what is legal.
   bool native = true;
+  /// On an emulated GPU instead.
+  bool device = false;
 };
 
 Comparison compareProgram(const Program &, const CompareOptions &);

@@ -128,7 +128,9 @@ namespace {
 /// The arguments of one launch and what comes out.
 class Launch {
 public:
-  Launch(const Program &program, const Memory &memory, const World &world) {
+  /// Rows of tensors begin at multiples of \p alignment elements.
+  Launch(const Program &program, const Memory &memory, const World &world, int64_t alignment = 1)
+      : alignment(alignment) {
     for (size_t b = 0; b < program.buffers.size(); ++b)
       if (program.buffers[b].kind == LoopBuffer::Kind::Tensor)
         addTensor(int(b), program.buffers[b], memory.buffers[b]);
@@ -168,10 +170,11 @@ public:
       const std::vector<int32_t> &values = expected.buffers[size_t(s.buffer)];
       for (size_t i = 0; i < values.size(); ++i) {
         int32_t got = 0;
+        size_t at = s.at(i);
         if (s.narrow)
-          got = int8_t(s.bytes[i]);
+          got = int8_t(s.bytes[at]);
         else
-          std::memcpy(&got, s.bytes.data() + 4 * i, 4);
+          std::memcpy(&got, s.bytes.data() + 4 * at, 4);
         if (got != values[i])
           return "element " + std::to_string(i) + " of buffer " + std::to_string(s.buffer) +
                  " is " + std::to_string(got) + " instead of " + std::to_string(values[i]);
@@ -186,7 +189,9 @@ private:
   struct Storage {
     int buffer;
     bool narrow;
+    size_t columns, pitch; ///< elements of a row, and from one row to the next
     std::vector<char> bytes;
+    size_t at(size_t i) const { return i / columns * pitch + i % columns; }
   };
 
   void addNumber(int64_t value) {
@@ -197,27 +202,92 @@ private:
   }
 
   void addTensor(int b, const ProgramBuffer &buffer, const std::vector<int32_t> &values) {
-    Storage s{b, buffer.narrow, std::vector<char>(values.size() * (buffer.narrow ? 1 : 4))};
+    int64_t unit = buffer.narrow ? 4 * alignment : alignment;
+    size_t columns = size_t(std::max<int64_t>(1, buffer.extents.back()));
+    size_t pitch = (columns + size_t(unit) - 1) / size_t(unit) * size_t(unit);
+    size_t rows = (values.size() + columns - 1) / columns;
+    Storage s{b, buffer.narrow, columns, pitch,
+              std::vector<char>(rows * pitch * (buffer.narrow ? 1 : 4))};
     for (size_t i = 0; i < values.size(); ++i)
       if (buffer.narrow)
-        s.bytes[i] = char(values[i]);
+        s.bytes[s.at(i)] = char(values[i]);
       else
-        std::memcpy(s.bytes.data() + 4 * i, &values[i], 4);
+        std::memcpy(s.bytes.data() + 4 * s.at(i), &values[i], 4);
     detail::Argument argument;
     argument.tensor = true;
     argument.element = buffer.narrow ? Element::i8 : Element::i32;
     argument.sizes = buffer.extents;
     argument.strides.assign(buffer.extents.size(), 1);
     if (buffer.extents.size() == 2)
-      argument.strides[0] = buffer.extents[1];
+      argument.strides[0] = int64_t(pitch);
     arguments.push_back(argument);
     storage.push_back(std::move(s));
   }
 
+  int64_t alignment;
   std::vector<Storage> storage;
 };
 
+/// What a launch depends on besides tensors, for some number of iterations.
+World drawWorld(const Program &program, int64_t trips, Random &random) {
+  World world;
+  world.trips = trips;
+  world.origin = drawOrigin(random);
+  for (int64_t k = 0; k <= maxTrips; ++k)
+    world.table.push_back(random.below(64));
+  for (int c = 0; c < program.conditions; ++c) {
+    auto &values = world.conditions.emplace_back();
+    for (int64_t k = 0; k <= maxTrips; ++k)
+      values.push_back(random.chance(65));
+  }
+  return world;
+}
+
+/// One way for asynchronous operations to complete.
+struct Timing {
+  const char *name;
+  Completion completion;
+  int starved = -1;
+};
+constexpr Timing nativeTimings[] = {{"eager", Completion::Eager},
+                                    {"latest", Completion::Latest},
+                                    {"random", Completion::Random},
+                                    {"random", Completion::Random}};
+constexpr Timing deviceTimings[] = {{"eager", Completion::Eager},
+                                    {"lazy", Completion::Latest},
+                                    {"random", Completion::Random},
+                                    {"starved", Completion::Random, 1}};
+
 } // namespace
+
+/// Runs a kernel in each timing and says what differs from sequential execution.
+static std::string runTimings(const Program &program, const detail::ExecutableRef &executable,
+                              int64_t trips, llvm::ArrayRef<Timing> timings, int64_t alignment,
+                              Random &random, uint64_t &runs, uint64_t &findings) {
+  World world = drawWorld(program, trips, random);
+  Memory before = initialMemory(program, random.next()), expected = before;
+  evaluate(program, world, expected);
+  for (const Timing &timing : timings) {
+    LaunchOptions launch;
+    launch.threads = 1;
+    launch.completion = timing.completion;
+    launch.starved_warp = timing.starved;
+    launch.seed = random.next();
+    std::string printed;
+    launch.print = [&](std::string_view line) { printed += line; };
+    Launch one(program, before, world, alignment);
+    ++runs;
+    auto faults = detail::launch(executable.get(), one.arguments, launch, {});
+    for (const Diagnostic &d : faults)
+      findings += d.code / 100 == 21;
+    std::string wrong = faults.empty() ? one.difference(expected) : to_text(faults);
+    if (wrong.empty() && printed != expected.printed)
+      wrong = "prints\n" + printed + "instead of\n" + expected.printed;
+    if (!wrong.empty())
+      return std::string(timing.name) + " completion, n = " + std::to_string(trips) + ": " + wrong;
+  }
+  return "";
+}
 
 std::string CompiledProgram::run(int64_t most, uint64_t seed, uint64_t &runs) {
   std::vector<Diagnostic> diagnostics;
@@ -229,41 +299,40 @@ std::string CompiledProgram::run(int64_t most, uint64_t seed, uint64_t &runs) {
   if (!executable)
     return "legal, but not compiled: " + to_text(diagnostics);
   Random random(seed);
+  uint64_t findings = 0;
   for (int64_t trips = 0; trips <= most; ++trips) {
-    World world;
-    world.trips = trips;
-    world.origin = drawOrigin(random);
-    for (int64_t k = 0; k <= maxTrips; ++k)
-      world.table.push_back(random.below(64));
-    for (int c = 0; c < program.conditions; ++c) {
-      auto &values = world.conditions.emplace_back();
-      for (int64_t k = 0; k <= maxTrips; ++k)
-        values.push_back(random.chance(65));
-    }
-    Memory before = initialMemory(program, random.next()), expected = before;
-    evaluate(program, world, expected);
-    for (int way = 0; way < 4; ++way) {
-      LaunchOptions launch;
-      launch.threads = 1;
-      launch.completion = way == 0   ? Completion::Eager
-                          : way == 1 ? Completion::Latest
-                                     : Completion::Random;
-      launch.seed = random.next();
-      std::string printed;
-      launch.print = [&](std::string_view line) { printed += line; };
-      Launch one(program, before, world);
-      ++runs;
-      auto faults = detail::launch(executable.get(), one.arguments, launch, {});
-      std::string wrong = faults.empty() ? one.difference(expected) : to_text(faults);
-      if (wrong.empty() && printed != expected.printed)
-        wrong = "prints\n" + printed + "instead of\n" + expected.printed;
-      if (!wrong.empty())
-        return std::string("native code with ") +
-               (way == 0   ? "eager"
-                : way == 1 ? "latest"
-                           : "random") +
-               " completion, n = " + std::to_string(trips) + ": " + wrong;
-    }
+    std::string wrong =
+        runTimings(program, executable, trips, nativeTimings, 1, random, runs, findings);
+    if (!wrong.empty())
+      return "native code with " + wrong;
   }
   return "";
+}
+
+DeviceRun CompiledProgram::runOnDevice(int64_t most, uint64_t seed) {
+  DeviceRun result;
+  std::vector<Diagnostic> diagnostics;
+  Random random(seed);
+  BackendOptions options;
+  bool blackwell = random.chance(50);
+  options.target = (blackwell ? Target::sm_100a() : Target::sm_90a()).emulated();
+  options.afterPass = [&](llvm::StringRef pass, llvm::StringRef text) {
+    if (pass.contains("nv-bind-engines") && !result.engineCopies)
+      result.engineCopies = text.count("\"tma.load\"") + text.count("\"cp.async\"");
+  };
+  auto executable = compileProgram(std::move(inside->context), std::move(inside->module), "k",
+                                   options, diagnostics);
+  if (!executable) {
+    result.refused = to_text(diagnostics);
+    return result;
+  }
+  // Rows of tensors are multiples of 16 bytes, so that engines copy; every eighth program
+  // takes the kernel in which threads do.
+  int64_t alignment = random.chance(12) ? 1 : 4;
+  for (int64_t trips = 0; trips <= most && result.mismatch.empty(); ++trips)
+    result.mismatch = runTimings(program, executable, trips, deviceTimings, alignment, random,
+                                 result.runs, result.findings);
+  if (!result.mismatch.empty())
+    result.mismatch = (blackwell ? "sm_100a with " : "sm_90a with ") + result.mismatch;
+  return result;
 }

@@ -36,6 +36,15 @@ struct ProductVerdict {
   bool legal() const { return failure.empty() && codes.empty(); }
 };
 
+/// What became of a legal program on a GPU.
+struct DeviceRun {
+  std::string refused;  ///< why it was not compiled
+  std::string mismatch; ///< what differs from sequential execution
+  uint64_t runs = 0;
+  uint64_t findings = 0;
+  uint64_t engineCopies = 0; ///< statements that TMA or cp.async executes
+};
+
 /// One kernel inside of the compiler.
 class CompiledProgram {
 public:
@@ -47,6 +56,10 @@ public:
   /// iterations and all ways of completing; says what differs from sequential
   /// execution, or nothing. Once only.
   std::string run(int64_t most, uint64_t seed, uint64_t &runs);
+
+  /// The same on one of the emulated GPUs, eagerly, lazily, at random and with a starved
+  /// warp.
+  DeviceRun runOnDevice(int64_t most, uint64_t seed);
 
 private:
   struct Inside;

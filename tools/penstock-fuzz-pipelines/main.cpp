@@ -56,11 +56,13 @@ int runMode(const std::string &mode, const fuzz::CampaignOptions &options, bool 
   if (mode == "--plans")
     return fuzz::runPlans(options, print);
   if (print && mode != "--mutants")
-    std::puts(mode == "--programs"
+    std::puts(mode == "--programs" || mode == "--device"
                   ? fuzz::emitKernel(fuzz::generateProgram(options.seed)).c_str()
                   : fuzz::emitInstance(fuzz::generateInstance(options.seed)).c_str());
   if (mode == "--programs")
     return fuzz::runPrograms(options);
+  if (mode == "--device")
+    return fuzz::runOnDevices(options);
   return mode == "--instances" ? fuzz::runInstances(options) : fuzz::runMutants(options);
 #else
   std::fprintf(stderr,
@@ -87,7 +89,8 @@ int main(int argc, char **argv) {
       modes.push_back("--mutants");
     if (modes.size() != 1)
       return self.usageError(
-          "expected one of --check, --programs, --instances, --protocols, --plans and --mutants");
+          "expected one of --check, --programs, --device, --instances, --protocols, --plans and "
+          "--mutants");
     return file.empty() ? runMode(modes[0], options, print) : checkFile(file, messages);
   });
   auto counted = [&](const char *name, const char *help) {
@@ -101,6 +104,8 @@ int main(int argc, char **argv) {
   command.flag("messages", "prints the full messages as well, after each verdict", messages);
   counted("programs", "random kernels: checker against oracle, and what is legal natively against "
                       "sequential execution");
+  counted("device", "random kernels with legal schedules on emulated GPUs against sequential "
+                    "execution, in several timings");
   counted("instances", "random loops with commits, counted waits and fences");
   counted("protocols", "random step lists of roles against all interleavings");
   counted("plans", "random plans against paths between instances; each point that is left out or "
@@ -111,9 +116,10 @@ int main(int argc, char **argv) {
   command.real("seconds", "stops after this time; 0: no limit", options.seconds, 0);
   command.number("native", "of 100 legal kernels, how many are compiled and run", options.native, 0,
                  100);
-  command.flag("print",
-               "with --programs 1, --instances 1, --protocols 1 or --plans 1: prints the case",
-               print);
+  command.flag(
+      "print",
+      "with --programs 1, --device 1, --instances 1, --protocols 1 or --plans 1: prints the case",
+      print);
   command.example("penstock-fuzz-pipelines --programs 1000 --seed 1");
   return tool.run(argc, argv);
 }

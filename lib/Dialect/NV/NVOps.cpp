@@ -68,7 +68,8 @@ static LogicalResult verifyWholeSlot(Operation *op, Value memref, StringRef role
     if (!slice)
       break;
     ArrayRef<int64_t> shape = slice.getSourceType().getShape();
-    for (size_t dim = shape.size() < 2 ? 0 : shape.size() - 2; dim < shape.size(); ++dim) {
+    size_t inner = std::min(size_t(slice.getType().getRank()), size_t(2));
+    for (size_t dim = shape.size() - inner; dim < shape.size(); ++dim) {
       auto offset = getConstantIntValue(slice.getMixedOffsets()[dim]);
       int64_t size =
           slice.getType().getDimSize(slice.getType().getRank() - int64_t(shape.size() - dim));
@@ -159,27 +160,29 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
     return fail(emitCoded(op, ElementMismatch)
                 << describe(tensor) << " and " << describe(tile)
                 << " hold different elements; an engine copies without converting");
-  if (failed(verifyRank2(op, tile, "tile")) || failed(verifyWholeSlot(op, tile, "tile", byTma)))
+  int64_t boxRank = !byTma && tileType.getRank() == 1 ? 1 : 2;
+  if ((boxRank == 2 && failed(verifyRank2(op, tile, "tile"))) ||
+      failed(verifyWholeSlot(op, tile, "tile", byTma)))
     return failure();
   if (isTransposed(tile))
     return fail(emitCoded(op, HardwareShape)
                     << "`" << op->getName().stripDialect() << "` copies rows to rows, and "
                     << describe(tile) << " is transposed",
                 "copy the tile as it is, and transpose it where it is multiplied");
-  if (tensorType.getRank() < 2 || tensorType.getRank() > 5)
+  if (tensorType.getRank() < boxRank || tensorType.getRank() > 5)
     return fail(emitCoded(op, HardwareShape)
-                << describe(tensor) << " has rank " << tensorType.getRank()
-                << "; tensors of rank 2 to 5 are copied");
+                << describe(tensor) << " has rank " << tensorType.getRank() << "; tensors of rank "
+                << boxRank << " to 5 are copied");
   int64_t last = tensorType.getRank() - 1;
-  if (dims &&
-      (dims->size() != 2 || dims->front() < 0 || dims->front() >= last || dims->back() != last))
+  if (dims && (int64_t(dims->size()) != boxRank || dims->back() != last ||
+               (boxRank == 2 && (dims->front() < 0 || dims->front() >= last))))
     return fail(emitCoded(op, HardwareShape)
                     << "`" << op->getName().stripDialect()
                     << "` copies rows, whose elements lie along the last dimension of "
                     << describe(tensor),
                 "name two dimensions, the second of them " + std::to_string(last) +
                     "; or copy with b.copy");
-  if (tileType.getDimSize(1) * tileType.getElementTypeBitWidth() % (8 * bytes))
+  if (tileType.getShape().back() * tileType.getElementTypeBitWidth() % (8 * bytes))
     return fail(emitCoded(op, HardwareShape) << "the rows of " << describe(tile)
                                              << " are not multiples of " << bytes << " bytes",
                 byTma ? "engines copy 16 bytes at a time"
@@ -187,8 +190,9 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
   if (!byTma)
     return success();
   auto layout = sharedLayoutOf(tileType);
-  if (auto rule = layout::refuseTmaBox(layout->elementBits, {layout->chunkCols(), layout->rows},
-                                       layout->swizzle))
+  int64_t rows = layout::tmaBoxRows(layout->rows);
+  if (auto rule = layout::refuseTmaBox(
+          layout->elementBits, {layout->chunkCols(), rows ? rows : layout->rows}, layout->swizzle))
     return fail(emitCoded(op, HardwareShape)
                 << describe(tile) << " is not a legal TMA box: " << *rule);
   return success();

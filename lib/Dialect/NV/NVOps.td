@@ -515,8 +515,9 @@ def NV_TmaWaitOp : NV_EffectOp<"tma.wait_group"> {
 def NV_AsyncCopyOp : NV_EffectOp<"cp_async"> {
   let summary = "copies a box of a tensor to a shared tile, by the scope's threads";
   let description = [{
-    All threads of the scope copy 16 bytes at a time, or 8 or 4; rows of tensor and tile
-    must be multiples of it. Elements outside the tensor read as zero. Completes at
+    All threads of the scope copy 16 bytes at a time, or 8 or 4; rows of tensor and tile,
+    and the offset along rows, must be multiples of it. The tile has one or two
+    dimensions. Elements outside the tensor read as zero. Completes at
     `nv.cp_async.wait_group` and a synchronization, or with the barrier of
     `nv.cp_async.arrive`. `dims` is that of `nv.tma.load`. With `l1`, and always with
     fewer than 16 bytes, the copy also uses the L1 cache.

@@ -24,6 +24,8 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 
+#include <numeric>
+
 namespace penstock {
 #define GEN_PASS_DEF_BINDENGINES
 #include "Target/NVPTX/Passes.h.inc"
@@ -108,7 +110,7 @@ private:
     auto from = cast<MemRefType>(copy.getSource().getType());
     auto to = cast<MemRefType>(copy.getTarget().getType());
     if (tile::spaceOf(to) != tile::Space::Shared || from.getElementType() != to.getElementType() ||
-        from != tile::tensorType(from.getElementType(), from.getRank()) || to.getRank() != 2)
+        from != tile::tensorType(from.getElementType(), from.getRank()))
       return Engine::Threads;
     DenseI64ArrayAttr dims = nvptx::boxDims(copy);
     if (hasTma() && isLegal(copy, [&](OpBuilder &b) -> Operation * {
@@ -122,10 +124,11 @@ private:
         }))
       return eraseTrial(), Engine::TmaLoad;
     eraseTrial();
-    if (isLegal(copy, [&](OpBuilder &b) -> Operation * {
+    int64_t bytes = nvptx::asyncCopyBytes(copy);
+    if (bytes && isLegal(copy, [&](OpBuilder &b) -> Operation * {
           return nv::AsyncCopyOp::create(b, copy.getLoc(), copy.getSource(),
-                                         copy.getSourceOffsets(), copy.getTarget(), dims,
-                                         /*bytes=*/16, /*l1=*/false);
+                                         copy.getSourceOffsets(), copy.getTarget(), dims, bytes,
+                                         /*l1=*/false);
         }))
       return Engine::CpAsync;
     return Engine::Threads;
@@ -236,11 +239,47 @@ void nvptx::setEngine(Operation *op, Engine engine) {
               StringAttr::get(op->getContext(), sched::engineName(engine)));
 }
 
+/// Whether a value is known to be a multiple of a power of two.
+static bool isMultipleOf(Value value, int64_t factor) {
+  if (factor <= 1)
+    return true;
+  if (auto constant = getConstantIntValue(value))
+    return *constant % factor == 0;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument == loop.getInductionVar() &&
+           isMultipleOf(loop.getLowerBound(), factor) && isMultipleOf(loop.getStep(), factor);
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    return isMultipleOf(op->getOperand(0), factor) && isMultipleOf(op->getOperand(1), factor);
+  if (isa<arith::IndexCastOp, tile::BindOp>(op)) // a power of two divides what wraps, too
+    return isMultipleOf(op->getOperand(0), factor);
+  if (isa<arith::MulIOp>(op))
+    for (unsigned i : {0u, 1u})
+      if (auto constant = getConstantIntValue(op->getOperand(i)); constant && *constant)
+        return isMultipleOf(op->getOperand(1 - i), factor / std::gcd(factor, *constant));
+  return false;
+}
+
+int64_t nvptx::asyncCopyBytes(tile::CopyOp copy) {
+  auto type = cast<MemRefType>(copy.getTarget().getType());
+  int64_t element = type.getElementTypeBitWidth() / 8;
+  for (int64_t bytes : {16, 8, 4})
+    if (element && bytes >= element && type.getShape().back() * element % bytes == 0 &&
+        isMultipleOf(copy.getSourceOffsets().back(), bytes / element))
+      return bytes;
+  return 0;
+}
+
 DenseI64ArrayAttr nvptx::boxDims(tile::CopyOp copy) {
   auto tensor = cast<MemRefType>(copy.getSource().getType());
   SmallVector<int64_t> dims = copy.getTensorDims();
   int64_t rank = tensor.getRank();
-  if (dims.size() == 2 && dims[0] == rank - 2 && dims[1] == rank - 1)
+  bool last = true;
+  for (auto [i, dim] : llvm::enumerate(dims))
+    last &= dim == rank - int64_t(dims.size()) + int64_t(i);
+  if (last)
     return {};
   return DenseI64ArrayAttr::get(copy.getContext(), dims);
 }

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/MmaSync.h"
 #include "Target/NVPTX/Passes.h"
 
 namespace penstock {
@@ -34,23 +35,51 @@ int64_t localWords(func::FuncOp kernel) {
   return words;
 }
 
-/// The fewest warps whose registers hold the tiles, with room for addresses and
-/// operands. A thread has at most 255 registers, 128 in a block of 512.
-int64_t warpsFor(func::FuncOp kernel) {
+/// Registers of a thread that tiles can have, with room for addresses and operands. A
+/// thread has at most 255 registers, 128 in a block of 512.
+int64_t registersOf(int64_t warps) {
+  constexpr int64_t all = 65536, others = 36;
+  return std::min<int64_t>(144, all / (warps * nv::warpSize) - others);
+}
+
+/// Whether warpgroups share the rows of all products, 64 for each instruction.
+bool divideProducts(func::FuncOp kernel, int64_t warps) {
+  bool divide = true, any = false;
+  kernel.walk([&](tile::GemmOp gemm) {
+    if (!nvptx::mmaShapeOf(gemm))
+      return;
+    any = true;
+    int64_t rows = cast<MemRefType>(gemm.getAcc().getType()).getDimSize(0);
+    divide &= rows % (64 * warps / nv::warpgroupWarps) == 0;
+  });
+  return any && divide;
+}
+
+/// The fewest warps whose registers hold the tiles.
+int64_t warpsFor(func::FuncOp kernel, bool warpgroupProducts) {
   int64_t words = localWords(kernel);
+  auto fits = [&](int64_t warps) { return words <= warps * nv::warpSize * registersOf(warps); };
+  if (warpgroupProducts)
+    for (int64_t warps : {4, 8, 12, 16, 20})
+      if (fits(warps) && divideProducts(kernel, warps))
+        return warps;
   for (int64_t warps : {4, 8})
-    if (words <= warps * nv::warpSize * 144)
+    if (fits(warps))
       return warps;
   return 16;
 }
 
 struct ChooseThreads : penstock::impl::ChooseThreadsBase<ChooseThreads> {
+  using ChooseThreadsBase::ChooseThreadsBase;
+
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     if (!kernel->hasAttr(tile::TileDialect::kernelAttr) ||
         kernel->hasAttr(nv::NVDialect::threadsAttr))
       return;
-    auto threads = Builder(&getContext()).getI64IntegerAttr(warpsFor(kernel) * nv::warpSize);
+    auto threads =
+        Builder(&getContext())
+            .getI64IntegerAttr(warpsFor(kernel, architecture == "sm_90a") * nv::warpSize);
     kernel->setAttr(nv::NVDialect::threadsAttr, threads);
     kernel->setAttr(nv::NVDialect::inOrderAttr, UnitAttr::get(&getContext()));
   }

@@ -21,8 +21,12 @@ namespace penstock::nvptx {
 sched::Engine engineOf(mlir::Operation *op);
 void setEngine(mlir::Operation *op, sched::Engine engine);
 
+/// How many bytes cp.async copies at a time: 16, 8 or 4, of which the rows of the tile and
+/// the offset along rows are multiples; 0 if there is no such number.
+int64_t asyncCopyBytes(tile::CopyOp copy);
+
 /// The tensor's dimensions along which a box lies, as `nv.tma.load` takes them; null for
-/// the last two.
+/// the last ones.
 mlir::DenseI64ArrayAttr boxDims(tile::CopyOp copy);
 
 } // namespace penstock::nvptx

@@ -76,6 +76,20 @@ private:
     return root.getAsOpaquePointer();
   }
 
+  /// The first of the operations that issue a product: nothing comes between its
+  /// wgmma.fence and itself.
+  static Operation *issueOf(Operation *op) {
+    if (!isa<nv::WgmmaOp>(op))
+      return op;
+    for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
+      if (isa<nv::WgmmaFenceOp>(before))
+        return before;
+      if (!isMemoryEffectFree(before))
+        break;
+    }
+    return op;
+  }
+
   static bool isProduct(Operation *op) { return isa<nv::WgmmaOp, nv::TensorMmaOp>(op); }
 
   /// What an operation accesses, regions included; registers excluded.
@@ -148,7 +162,7 @@ private:
                    return pending.unfenced.contains(memory);
                  });
     if (fence || accesses.conflicts(pending)) {
-      OpBuilder builder(op);
+      OpBuilder builder(issueOf(op));
       if (fence) {
         nv::ProxyFenceOp::create(builder, op->getLoc());
         pending.unfenced.clear();

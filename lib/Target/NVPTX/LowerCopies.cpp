@@ -19,6 +19,28 @@ static std::string coordinateText(unsigned first, unsigned rank) {
   return text + "}";
 }
 
+namespace {
+
+/// What one instruction copies of a tile.
+struct Box {
+  int64_t row, col, byte;
+  int64_t offset(unsigned dim, unsigned rank, std::optional<ArrayRef<int64_t>> dims) const {
+    return dim + 1 == rank ? col : dim == rowDim(rank, dims) ? row : 0;
+  }
+};
+
+/// Chunks of columns, and of those as many rows as a box can have.
+SmallVector<Box> boxesOf(const layout::SharedTile &tile, int64_t rows) {
+  SmallVector<Box> boxes;
+  for (int64_t chunk = 0; chunk < tile.chunks(); ++chunk)
+    for (int64_t row = 0; row < rows; row += layout::tmaBoxRows(rows))
+      boxes.push_back({row, chunk * tile.chunkCols(),
+                       chunk * tile.chunkBytes() + row * layout::spanBytes(tile.swizzle)});
+  return boxes;
+}
+
+} // namespace
+
 void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const ExecutionScope &) {
   View view = viewOf(op.getTarget());
   const layout::SharedTile &tile = shared.lookup(view.root).layout;
@@ -28,11 +50,14 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const ExecutionScope &) {
   if (pair) // of the first block: the rank is bit 24 of an address
     barrier = andBits(barrier, 0xfeffffff);
   Value first = engineAddress(view);
-  for (int64_t chunk = 0; chunk < tile.chunks(); ++chunk) {
-    SmallVector<Value> operands = {add(first, chunk * tile.chunkBytes()), map};
+  SmallVector<Value> offsets = inOrder ? coordinates(op.getOffsets()) : SmallVector<Value>();
+  if (!inOrder) // explicit kernels slice tensors in their innermost loops
+    for (Value offset : op.getOffsets())
+      offsets.push_back(asI32(offset));
+  for (const Box &box : boxesOf(tile, view.shape[0])) {
+    SmallVector<Value> operands = {add(first, box.byte), map};
     for (unsigned dim = rank; dim-- > 0;)
-      operands.push_back(
-          add(asI32(op.getOffsets()[dim]), dim + 1 == rank ? chunk * tile.chunkCols() : 0));
+      operands.push_back(add(offsets[dim], box.offset(dim, rank, op.getDims())));
     operands.push_back(barrier);
     std::string constraints = "r,l";
     for (unsigned i = 0; i <= rank; ++i)
@@ -64,12 +89,11 @@ void Lowering::lowerTmaStore(nv::TmaStoreOp op, const ExecutionScope &) {
   unsigned rank = op.getOffsets().size();
   Value map = tensorMap(op.getTarget(), op.getSource(), op.getDims());
   Value first = engineAddress(view);
-  for (int64_t chunk = 0; chunk < tile.chunks(); ++chunk) {
+  for (const Box &box : boxesOf(tile, view.shape[0])) {
     SmallVector<Value> operands = {map};
     for (unsigned dim = rank; dim-- > 0;)
-      operands.push_back(
-          add(asI32(op.getOffsets()[dim]), dim + 1 == rank ? chunk * tile.chunkCols() : 0));
-    operands.push_back(add(first, chunk * tile.chunkBytes()));
+      operands.push_back(add(asI32(op.getOffsets()[dim]), box.offset(dim, rank, op.getDims())));
+    operands.push_back(add(first, box.byte));
     std::string constraints = "l";
     for (unsigned i = 0; i <= rank; ++i)
       constraints += ",r";
@@ -127,33 +151,36 @@ void Lowering::lowerClcAnswer(nv::ClcAnswerOp op) {
 LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const ExecutionScope &by) {
   View view = viewOf(op.getTarget());
   auto type = cast<MemRefType>(op.getTarget().getType());
-  int64_t rows = type.getDimSize(0), cols = type.getDimSize(1);
   int64_t piece = op.getBytes();
   int64_t bytes = type.getElementTypeBitWidth() / 8, vector = piece / bytes;
   std::string kind = piece < 16 || op.getL1() ? "cp.async.ca" : "cp.async.cg";
   int64_t threads = by.scope.warps * nv::warpSize;
-  layout::Distribution layout = layout::blocked({rows, cols}, threads, vector);
+  layout::Distribution layout =
+      layout::blocked({type.getShape().begin(), type.getShape().end()}, threads, vector);
   SmallVector<Value> base = baseOf(layout, by);
   unsigned rank = op.getOffsets().size();
-  size_t alongRows = rowDim(rank, op.getDims());
+  bool hasRows = type.getRank() == 2;
+  size_t alongRows = hasRows ? rowDim(rank, op.getDims()) : rank - 1;
   needRows(op.getSource(), unsigned(piece));
   Value width = asI32(tensorSize(op.getSource(), rank - 1));
-  SmallVector<Value> indices;
-  for (Value offset : op.getOffsets())
-    indices.push_back(asI32(offset));
+  SmallVector<Value> indices = coordinates(op.getOffsets());
   Value firstRow = indices[alongRows], firstCol = indices[rank - 1];
+  SmallVector<int64_t> zeros(base.size(), 0);
   for (int64_t reg = 0; reg < layout.registers(); reg += vector) {
     auto offset = layout.offsetOf(reg);
-    Value tileRow = add(base[0], offset[0]), tileCol = add(base[1], offset[1]);
+    SmallVector<Value> inTile;
+    for (auto [thread, own] : llvm::zip(base, offset))
+      inTile.push_back(add(thread, own));
     auto copy = [&] {
-      indices[alongRows] = add(firstRow, tileRow);
-      indices[rank - 1] = add(firstCol, tileCol);
-      // Bytes of the piece that lie in the tensor.
+      if (hasRows)
+        indices[alongRows] = add(firstRow, inTile.front());
+      indices[rank - 1] = add(firstCol, inTile.back());
+      // Elements of the piece that lie in the tensor: pieces do not lie across its edge at
+      // the left, where they begin at multiples of their size.
       Value left = arith::SubIOp::create(builder, loc, width, indices[rank - 1]);
       left = arith::MinSIOp::create(builder, loc, left, i32(vector));
-      left = arith::MaxSIOp::create(builder, loc, left, i32(0));
       Value inside;
-      for (unsigned dim = 0; dim + 1 < rank; ++dim) {
+      for (unsigned dim = 0; dim < rank; ++dim) {
         Value here =
             cmp(arith::CmpIPredicate::ult, indices[dim], asI32(tensorSize(op.getSource(), dim)));
         inside = inside ? arith::AndIOp::create(builder, loc, inside, here).getResult() : here;
@@ -167,7 +194,7 @@ LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const ExecutionScope 
       Value from = LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(),
                                             globalElement(op.getSource(), at));
       Value to = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(),
-                                          sharedElement(view, {tileRow, tileCol}, {0, 0}));
+                                          sharedElement(view, inTile, zeros));
       ptx(kind + ".shared.global [$0], [$1], " + std::to_string(piece) + ", $2;",
           {to, from, present}, "r,l,r");
     };

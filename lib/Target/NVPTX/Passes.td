@@ -97,8 +97,9 @@ def ChooseThreads : Pass<"nv-choose-threads", "::mlir::func::FuncOp"> {
   let summary = "Choose how many threads execute a tile program";
   let description = [{
     A kernel without threads gets the fewest warps whose registers hold its local tiles
-    (`nv.threads`): 4, 8 or 16. One group of warps executes all of it (`nv.in_order`).
-    Kernels that already have threads are left alone.
+    (`nv.threads`): 4, 8 or 16, on sm_90a also 12 or 20 if warpgroups can share the rows
+    of all products then. One group of warps executes all of it (`nv.in_order`). Kernels
+    that already have threads are left alone.
 
     Example (`--nv-choose-threads`):
 
@@ -122,6 +123,10 @@ def ChooseThreads : Pass<"nv-choose-threads", "::mlir::func::FuncOp"> {
 
     Tests: test/Target/NVPTX/execute-in-order.mlir
   }];
+  let options = [
+    Option<"architecture", "architecture", "std::string", "\"sm_100a\"",
+           "sm_90a or sm_100a">
+  ];
   let dependentDialects = ["::penstock::nv::NVDialect"];
 }
 

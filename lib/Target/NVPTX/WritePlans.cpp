@@ -134,7 +134,7 @@ private:
       auto steps = scf::ForOp::create(b, loc, index(0), index(depth), index(1));
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(steps.getBody());
-      writeStep(steps.getInductionVar(), 0, [](int64_t) { return Exists{true, true}; });
+      writeStep(steps.getInductionVar(), depth, [](int64_t) { return Exists{true, true}; });
     } else {
       for (int64_t t = 0; t < depth; ++t)
         writeStep(index(t), t, [&](int64_t stage) { return Exists{false, true, stage > t}; });
@@ -166,15 +166,20 @@ private:
   void writeStep(Value t, int64_t number, llvm::function_ref<Exists(int64_t)> existsAt) {
     const std::vector<PlanPoint> &points = role.points;
     for (size_t i = 0; i < points.size();) {
-      // Groups are closed in every step, so that counts of groups are constants.
-      if (isGroupCommit(points[i])) {
-        closeGroup(points[i].engine);
+      // Groups are closed in every step, so that counts of groups are constants, and waits
+      // for them are harmless: the assembler keeps products in flight only if no branch
+      // touches their accumulators.
+      if (isAboutGroups(points[i])) {
+        if (points[i].kind == PlanPoint::Commit && number >= firstStageOf(points[i].engine))
+          closeGroup(points[i].engine);
+        else if (points[i].kind == PlanPoint::WaitGroup && !existsAt(points[i].stage).never)
+          waitGroup(points[i]);
         ++i;
         continue;
       }
       int64_t stage = points[i].stage;
       size_t end = i;
-      while (end < points.size() && points[end].stage == stage && !isGroupCommit(points[end]))
+      while (end < points.size() && points[end].stage == stage && !isAboutGroups(points[end]))
         ++end;
       Exists exists = existsAt(stage);
       if (!exists.never) {
@@ -192,8 +197,18 @@ private:
     }
   }
 
-  static bool isGroupCommit(const PlanPoint &point) {
-    return point.kind == PlanPoint::Commit && point.barrier == sched::none;
+  /// No groups of an engine are counted before the first of its statements begins.
+  int64_t firstStageOf(Engine engine) const {
+    int64_t first = plan.numStages();
+    for (const PlanPoint &point : role.points)
+      if (point.kind == PlanPoint::Issue && plan.bound.statements[point.at].executedBy == engine)
+        first = std::min(first, point.stage);
+    return first;
+  }
+
+  static bool isAboutGroups(const PlanPoint &point) {
+    bool commit = point.kind == PlanPoint::Commit && point.barrier == sched::none;
+    return commit || (point.kind == PlanPoint::WaitGroup && !point.leader && !point.guarded);
   }
 
   //===------------------------------------------------------------------===//
@@ -404,8 +419,8 @@ private:
       Value target = mapping.lookupOrDefault(copy.getTarget());
       DenseI64ArrayAttr dims = nvptx::boxDims(copy);
       if (engine == Engine::CpAsync) {
-        nv::AsyncCopyOp::create(b, op->getLoc(), source, offsets, target, dims, /*bytes=*/16,
-                                /*l1=*/false);
+        nv::AsyncCopyOp::create(b, op->getLoc(), source, offsets, target, dims,
+                                nvptx::asyncCopyBytes(copy), /*l1=*/false);
         return;
       }
       sched::BarrierId barrier = signals.lookup(unsigned(i));

@@ -77,10 +77,10 @@ func.func @box(%A: memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>)
     attributes {tile.kernel, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %b = nv.mbarrier.alloc [1] : !nv.barriers<1>
-  %As = tile.alloc "As" : memref<512x64xf16, #s>
-  // expected-error @+1 {{`As` (512x64 f16, shared) is not a legal TMA box}}
+  %As = tile.alloc "As" : memref<514x64xf16, #s>
+  // expected-error @+1 {{`As` (514x64 f16, shared) is not a legal TMA box}}
   nv.tma.load %A[%c0, %c0] to %As, %b[%c0]
-    : memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>, memref<512x64xf16, #s>, !nv.barriers<1>
+    : memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>, memref<514x64xf16, #s>, !nv.barriers<1>
   return
 }
 

@@ -75,5 +75,5 @@ func.func @misplaced() attributes {tile.kernel, tile.schedule = #tile.schedule<n
 
 // -----
 
-// expected-error @+1 {{expected `num_stages`, `stage`, `order`, `async_stages`, `async_producers`, `async_producer_groups` or `resolved`}}
+// expected-error @+1 {{expected `num_stages`, `stage`, `order`, `async_stages`, `async_producers`, `async_producer_groups`, `resolved` or `inferred`}}
 #s = #tile.schedule<depth = 3>

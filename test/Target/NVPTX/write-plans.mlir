@@ -31,9 +31,10 @@
 // CHECK: scf.if
 // CHECK-COUNT-2: nv.tma.load
 // CHECK-NOT: nv.wgmma.mma
+//     Groups are awaited in every step, outside of conditions.
 // CHECK: scf.for
+// CHECK:   nv.wgmma.wait_group 0
 // CHECK:   scf.if
-// CHECK:     nv.wgmma.wait_group 0
 // CHECK:     nv.sync
 // CHECK:     nv.elect {
 // CHECK:       nv.mbarrier.arrive %{{.*}} expect %[[BYTES]]
@@ -78,8 +79,8 @@ func.func @matmul(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %b: memref<?x?xf16, 
 // CHECK:   nv.mbarrier.wait
 // CHECK:   nv.wgmma.mma
 // CHECK:   nv.wgmma.commit_group
+// CHECK:   nv.wgmma.wait_group 0
 // CHECK:   scf.if
-// CHECK:     nv.wgmma.wait_group 0
 // CHECK:     nv.sync
 // CHECK:     nv.tma.load
 func.func @product_first(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
