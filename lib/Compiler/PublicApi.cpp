@@ -8,6 +8,8 @@
 #include "Diagnostics/Codes.h"
 #include "Interpreter/Interpreter.h"
 
+#include <cstdio>
+
 using namespace penstock;
 
 detail::CompileResult detail::compile(const KernelSource &source, Target target,
@@ -88,10 +90,14 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
     emulation.seed = options.seed;
     emulation.starvedWarp = options.starved_warp;
     emulation.threads = unsigned(std::max(0, options.threads));
-    if (options.print)
-      emulation.print = [&](const std::string &text) { options.print(text); };
+    emulation.print = [&](const std::string &text) {
+      if (options.print)
+        options.print(text);
+      else
+        std::fwrite(text.data(), 1, text.size(), stdout);
+    };
     return launchEmulated(variantFor(executable.devices, arguments), executable.info, arguments,
-                          emulation)
+                          emulation, options.print_bytes)
         .findings;
   }
   if (options.completion != Completion::Eager && !executable.lateCompletion) {

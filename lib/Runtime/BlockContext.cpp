@@ -7,9 +7,9 @@
 #include "Runtime/BlockContext.h"
 #include "Runtime/Iterations.h"
 #include "Runtime/PackTransposed.h"
+#include "Runtime/PrintRecords.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -33,14 +33,9 @@ void BlockContext::printText(uint64_t chars, int32_t count) {
   line.append(text, static_cast<size_t>(count));
 }
 
-void BlockContext::printInt(int64_t value) { line += std::to_string(value); }
+void BlockContext::printInt(int64_t value) { appendInteger(line, value); }
 
-void BlockContext::printFloat(double value) {
-  char text[32];
-  // The sign of a NaN is not defined.
-  std::snprintf(text, sizeof text, "%g", std::isnan(value) ? std::fabs(value) : value);
-  line += text;
-}
+void BlockContext::printFloat(double value) { appendReal(line, value); }
 
 void BlockContext::printEnd() {
   line += '\n';

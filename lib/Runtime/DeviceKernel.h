@@ -14,6 +14,7 @@
 #define PENSTOCK_RUNTIME_DEVICEKERNEL_H
 
 #include "Runtime/LaunchProgram.h"
+#include "Runtime/PrintRecords.h"
 
 #include <array>
 #include <string>
@@ -46,7 +47,8 @@ struct ParameterField {
     Scalar,   ///< argument `index`, 8 bytes
     Constant, ///< result `index` of the launch program, 8 bytes
     Map,      ///< made by recipe `index`, 128 bytes
-    Faults    ///< address of a word, zero before the launch: the first fault + 1
+    Faults,   ///< address of a word, zero before the launch: the first fault + 1
+    Prints    ///< address of the buffer of printed lines (PrintRecords.h)
   };
   Kind kind = Address;
   unsigned index = 0, dim = 0;
@@ -78,6 +80,7 @@ struct DeviceKernel {
   std::vector<RowAlignment> rowAligned;
   std::vector<StorageName> names;
   std::vector<Diagnostic> faults; ///< that threads report by number
+  std::vector<PrintStatement> prints;
   LaunchProgram launch;
 };
 

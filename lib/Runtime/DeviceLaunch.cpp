@@ -164,6 +164,9 @@ bool penstock::packParameters(const DeviceKernel &kernel, const KernelInfo &info
     case ParameterField::Faults:
       value = addresses[arguments.size()];
       break;
+    case ParameterField::Prints:
+      value = addresses[arguments.size() + !kernel.faults.empty()];
+      break;
     case ParameterField::Map: {
       const TensorMapRecipe &recipe = kernel.maps[field.index];
       unsigned argument = recipe.argument;

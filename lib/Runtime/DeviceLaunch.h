@@ -60,8 +60,8 @@ TensorMapDescription packMap(const TensorMapRecipe &recipe, const detail::Argume
 using EncodeTensorMap = std::function<std::string(const TensorMapDescription &, uint8_t *)>;
 
 /// Packs the kernel's parameter of `parameterBytes` into \p to; \p addresses are those of
-/// the arguments on the device and, if the kernel has faults, of the word for them.
-/// Returns false, with an error in \p diagnostics, if
+/// the arguments on the device and, if the kernel has faults, of the word for them and, if
+/// it prints, of the buffer for its lines. Returns false, with an error in \p diagnostics, if
 /// a tensor map cannot be encoded.
 bool packParameters(const DeviceKernel &kernel, const KernelInfo &info,
                     std::span<const detail::Argument> arguments,

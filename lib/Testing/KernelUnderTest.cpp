@@ -131,8 +131,10 @@ Case penstock::prepareCase(const KernelUnderTest &tested, const Shape &shape, Da
   if (!tested.reference)
     return result;
   MadeArguments expected = copyOf(result.initial);
+  LaunchOptions quiet;
+  quiet.print = [](std::string_view) {};
   if (tested.referenceProgram)
-    result.problems = detail::launch(tested.referenceProgram.get(), expected.arguments, {}, {});
+    result.problems = detail::launch(tested.referenceProgram.get(), expected.arguments, quiet, {});
   else
     tested.reference->host(expected.arguments);
   if (!hasErrors(result.problems))

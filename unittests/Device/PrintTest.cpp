@@ -20,7 +20,7 @@ struct Printing {
 };
 
 TEST(Print, GoesToStandardOutputUnlessThereIsACallback) {
-  for (Target target : {Target::interpreter(), Target::native()}) {
+  for (Target target : {Target::interpreter(), Target::native(), Target::sm_90a().emulated()}) {
     auto kernel = compile(Printing{}, target);
     std::vector<i32> o(2);
     testing::internal::CaptureStdout();

@@ -37,8 +37,9 @@ std::string encodeMap(const TensorMapDescription &from, uint8_t *to) {
 class Launcher {
 public:
   Launcher(const EmulatedKernel &kernel, const KernelInfo &info,
-           std::span<const detail::Argument> arguments)
-      : emulated(kernel), kernel(kernel.kernel), info(info), arguments(arguments) {}
+           std::span<const detail::Argument> arguments, uint64_t printBytes)
+      : emulated(kernel), kernel(kernel.kernel), info(info), arguments(arguments),
+        printBytes(printBytes) {}
 
   emu::Report run(const emu::LaunchOptions &options) {
     std::optional<DeviceGrid> grid = prepareLaunch(kernel, info, arguments, report.findings);
@@ -71,6 +72,8 @@ public:
     }
     copyOut();
     readFaults();
+    if (options.print)
+      readPrints(options.print);
     return std::move(report);
   }
 
@@ -140,6 +143,15 @@ private:
       addresses.push_back(device.memory.allocate(16, "the record of faults"));
       device.write(addresses.back(), &none, sizeof none);
     }
+    if (!kernel.prints.empty()) {
+      std::vector<uint64_t> empty = emptyPrintBuffer(printBytes);
+      addresses.push_back(device.memory.allocate(empty.size() * 8, "the buffer of `print`"));
+      if (!addresses.back()) {
+        outOfMemory("print");
+        return false;
+      }
+      device.write(addresses.back(), empty.data(), empty.size() * 8);
+    }
     return true;
   }
 
@@ -148,9 +160,18 @@ private:
     if (kernel.faults.empty())
       return;
     uint32_t fault = 0;
-    device.read(addresses.back(), &fault, sizeof fault);
+    device.read(addresses[arguments.size()], &fault, sizeof fault);
     if (fault && fault <= kernel.faults.size())
       report.findings.push_back(kernel.faults[fault - 1]);
+  }
+
+  void readPrints(const std::function<void(const std::string &)> &print) {
+    if (kernel.prints.empty())
+      return;
+    std::vector<uint64_t> buffer = emptyPrintBuffer(printBytes);
+    device.read(addresses.back(), buffer.data(), buffer.size() * 8);
+    for (const std::string &line : readPrintBuffer(kernel.prints, buffer))
+      print(line);
   }
 
   void copyOut() {
@@ -163,6 +184,7 @@ private:
   const DeviceKernel &kernel;
   const KernelInfo &info;
   std::span<const detail::Argument> arguments;
+  uint64_t printBytes;
   emu::Device device;
   emu::LaunchConfig config;
   std::vector<uint64_t> addresses;
@@ -203,6 +225,6 @@ penstock::variantFor(std::span<const std::shared_ptr<EmulatedKernel>> variants,
 
 emu::Report penstock::launchEmulated(const EmulatedKernel &kernel, const KernelInfo &info,
                                      std::span<const detail::Argument> arguments,
-                                     const emu::LaunchOptions &options) {
-  return Launcher(kernel, info, arguments).run(options);
+                                     const emu::LaunchOptions &options, uint64_t printBytes) {
+  return Launcher(kernel, info, arguments, printBytes).run(options);
 }

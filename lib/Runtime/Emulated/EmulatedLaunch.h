@@ -31,10 +31,12 @@ const EmulatedKernel &variantFor(std::span<const std::shared_ptr<EmulatedKernel>
                                  std::span<const detail::Argument> arguments);
 
 /// Copies the arguments to a device's memory, runs the grid and copies what the
-/// kernel writes back. The arguments have been checked.
+/// kernel writes back. The arguments have been checked. `options.print` receives the lines
+/// that the kernel prints, in a buffer of \p printBytes on the device.
 emu::Report launchEmulated(const EmulatedKernel &kernel, const KernelInfo &info,
                            std::span<const detail::Argument> arguments,
-                           const emu::LaunchOptions &options);
+                           const emu::LaunchOptions &options,
+                           uint64_t printBytes = defaultPrintBytes);
 
 } // namespace penstock
 

@@ -45,7 +45,7 @@ bool takesRegisters(OpOperand &use) {
            isIncreasing(map.getInputDims(use.getOperandNumber() - 1));
   if (auto gemm = dyn_cast<tile::GemmOp>(op))
     return &use == &gemm.getAccMutable();
-  return isa<tile::CopyOp, tile::FillOp, tile::ReduceOp>(op) ||
+  return isa<tile::CopyOp, tile::FillOp, tile::ReduceOp, tile::PrintOp>(op) ||
          isa<nv::NVDialect>(op->getDialect());
 }
 

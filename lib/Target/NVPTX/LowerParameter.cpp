@@ -135,6 +135,8 @@ void Lowering::layOutParameter() {
     field(ParameterField::Constant, i);
   if (!result.faults.empty())
     field(ParameterField::Faults, 0);
+  if (kernel.walk([](tile::PrintOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    field(ParameterField::Prints, 0);
   result.parameterBytes = offset;
 }
 

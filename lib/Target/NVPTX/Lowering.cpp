@@ -21,13 +21,8 @@ Lowering::Lowering(func::FuncOp kernel, func::FuncOp launch, StringRef architect
       builder(kernel.getContext()), loc(kernel.getLoc()) {}
 
 LogicalResult Lowering::refuse(Operation *op, const Twine &why) {
-  auto diagnostic = tile::emitCoded(op, HardwareTarget)
-                    << "`" << op->getName().stripDialect() << "` " << why.str() << " on "
-                    << architecture;
-  if (isa<tile::PrintOp>(op))
-    tile::attachHelp(diagnostic) << "remove it, or run the kernel on Target::native() or "
-                                    "Target::interpreter() to see what it prints";
-  return diagnostic;
+  return tile::emitCoded(op, HardwareTarget)
+         << "`" << op->getName().stripDialect() << "` " << why.str() << " on " << architecture;
 }
 
 Type nvptx::storedAs(Type element) {
@@ -335,6 +330,8 @@ LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
     ok = lowerReduce(reduce, by);
   } else if (auto gemm = dyn_cast<tile::GemmOp>(op)) {
     ok = lowerGemm(gemm, by);
+  } else if (auto print = dyn_cast<tile::PrintOp>(op)) {
+    ok = lowerPrint(print, by);
   } else if (auto parallel = dyn_cast<tile::ParallelOp>(op)) {
     ok = lowerParallel(parallel, by);
   } else if (auto atomic = dyn_cast<tile::AtomicOp>(op)) {

@@ -10,9 +10,9 @@
 // files by subject: Lowering.cpp (order of work, scopes, scalars), Views.cpp
 // (addresses of tiles), Registers.cpp (tiles in registers), RegisterPool.cpp,
 // LowerBarriers.cpp, LowerCopies.cpp, LowerElementwise.cpp, LowerElements.cpp,
-// LowerMmaSync.cpp, LowerProducts.cpp and LowerReduce.cpp. Operations become PTX instructions as
-// inline text: LLVM's intrinsics for some of them may be removed or moved by its optimizer
-// (docs/architecture.md).
+// LowerMmaSync.cpp, LowerPrint.cpp, LowerProducts.cpp and LowerReduce.cpp. Operations become PTX
+// instructions as inline text: LLVM's intrinsics for some of them may be removed or moved by its
+// optimizer (docs/architecture.md).
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TARGET_NVPTX_LOWERING_H
@@ -297,6 +297,13 @@ private:
   Value oneThread(const ExecutionScope &by);
   LogicalResult lowerAtomic(tile::AtomicOp op, const ExecutionScope &by);
   LogicalResult lowerParallel(tile::ParallelOp op, const ExecutionScope &by);
+
+  // LowerPrint.cpp
+  LogicalResult lowerPrint(tile::PrintOp op, const ExecutionScope &by);
+  /// Reserves a record and calls \p body with its address; counts a line that does not
+  /// fit as lost.
+  void writeRecord(int64_t words, bool isLine, llvm::function_ref<void(Value)> body);
+  Value printedWord(Value value);
 
   // LowerMmaSync.cpp
   LogicalResult lowerGemm(tile::GemmOp op, const ExecutionScope &by);
