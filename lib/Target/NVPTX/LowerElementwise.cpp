@@ -141,8 +141,6 @@ FailureOr<Value> Lowering::mapElement(tile::MapOp op, const Distribution &layout
     } else if (isa<tile::TileDialect>(inner.getDialect())) {
       return refuse(&inner, "is not supported in an expression");
     } else {
-      if (failed(checkScalar(&inner)))
-        return failure();
       builder.clone(inner, mapping);
     }
   }

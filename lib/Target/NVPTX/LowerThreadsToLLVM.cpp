@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Target/NVPTX/DoubleMath.h"
 #include "Target/NVPTX/Passes.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -100,6 +101,7 @@ struct LowerThreadsToLLVM : penstock::impl::LowerThreadsToLLVMBase<LowerThreadsT
     RewritePatternSet simpler(context);
     arith::populateCeilFloorDivExpandOpsPatterns(simpler);
     simpler.add<PowerPattern<math::ExpOp>, PowerPattern<math::Exp2Op>, RemainderPattern>(context);
+    nvptx::populateDoubleMathPatterns(simpler);
     populateMathPolynomialApproximationPatterns(simpler, [](StringRef name) {
       name.consume_front("math.");
       return llvm::is_contained({"log", "log2", "tanh", "erf", "sin", "cos"}, name);

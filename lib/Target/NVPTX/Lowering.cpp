@@ -8,7 +8,6 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Transforms/Faults.h"
 #include "Transforms/KernelAbi.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -354,7 +353,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
   } else if (isa<tile::TileDialect>(op->getDialect()) && !isa<tile::AllocOp>(op)) {
     return refuse(op, "is not supported");
   } else {
-    return checkScalar(op); // and views and allocations, which need nothing
+    return success(); // scalars, views and allocations
   }
   if (succeeded(ok))
     op->erase();
@@ -363,18 +362,6 @@ LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
 
 Value Lowering::sizeOf(memref::DimOp op) {
   return asIndex(tensorSize(op.getSource(), unsigned(*op.getConstantIndex())));
-}
-
-/// LLVM ends the process on operations that it has no instructions for.
-LogicalResult Lowering::checkScalar(Operation *op) {
-  if (!isa<math::MathDialect>(op->getDialect()) ||
-      isa<math::SqrtOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundEvenOp,
-          math::FmaOp>(op))
-    return success();
-  // Narrower numbers are computed in f32.
-  if (op->getResult(0).getType().isF64())
-    return refuse(op, "requires f32 or narrower elements");
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

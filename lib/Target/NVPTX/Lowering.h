@@ -102,7 +102,6 @@ private:
                            const ExecutionScope &by);
   void lowerFaults();
   void eraseDead();
-  LogicalResult checkScalar(Operation *op);
   LogicalResult refuse(Operation *op, const llvm::Twine &why);
   /// Takes the next of the block's named barriers for an operation.
   LogicalResult takeBarrier(Operation *op);
