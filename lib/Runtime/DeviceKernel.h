@@ -81,6 +81,7 @@ struct DeviceKernel {
   std::vector<StorageName> names;
   std::vector<Diagnostic> faults; ///< that threads report by number
   std::vector<PrintStatement> prints;
+  unsigned conversions = 0; ///< copies between layouts of registers, in the text
   LaunchProgram launch;
 };
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <sstream>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@ struct Shared {
   Counters counters;                 ///< of the cases that finished
   bool failed = false;               ///< the child stopped at a wrong case
   char message[1 << 14] = {};
+  char remarks[1 << 14] = {}; ///< of the cases that finished, a line each
 };
 
 class SharedPage {
@@ -106,6 +108,11 @@ void runCases(Shared &shared, uint64_t seed, uint64_t count, Clock::time_point s
       shared.failed = true;
       return;
     }
+    if (!result.remark.empty()) {
+      size_t used = std::strlen(shared.remarks);
+      std::snprintf(shared.remarks + used, sizeof shared.remarks - used, "%.300s\n",
+                    result.remark.c_str());
+    }
     ++shared.finished;
   }
 }
@@ -184,6 +191,9 @@ BatchResult penstock::fuzz::runBatches(const BatchOptions &options, const Case &
     uint64_t finished = shared.page->finished.load();
     for (int i = 0; i < maxCounters; ++i)
       result.counters[i] += shared.page->counters[i];
+    std::istringstream remarks(shared.page->remarks);
+    for (std::string remark; std::getline(remarks, remark);)
+      ++result.remarks[remark];
     if (ended.failure != Failure::None) {
       result.failures.push_back({next + finished, ended.failure, ended.message});
       ++finished;

@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ enum class Failure : uint8_t { None, Mismatch, Crash, Hang };
 struct CaseResult {
   bool failed = false;
   std::string message = {};
+  /// What the run counts under this name; empty: nothing.
+  std::string remark = {};
 };
 using Case = std::function<CaseResult(uint64_t seed, Counters &)>;
 
@@ -58,6 +61,7 @@ struct FailedCase {
 struct BatchResult {
   uint64_t cases = 0;
   Counters counters;
+  std::map<std::string, uint64_t> remarks;
   std::vector<FailedCase> failures;
 };
 

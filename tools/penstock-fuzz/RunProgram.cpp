@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "RunProgram.h"
+#include "Compiler/Compiler.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <mutex>
 #include <numeric>
@@ -256,6 +258,38 @@ bool has(const std::vector<Statement> &body, const std::set<unsigned> &dropped,
   });
 }
 
+/// The number of loops, nested ones included.
+int loopsOf(const std::vector<Statement> &body, const std::set<unsigned> &dropped) {
+  int loops = 0;
+  for (const Statement &statement : body)
+    if (!dropped.count(statement.id)) {
+      using S = Statement;
+      loops +=
+          statement.kind == S::Loop || statement.kind == S::Pipeline || statement.kind == S::Ring;
+      loops += loopsOf(statement.body, dropped) + loopsOf(statement.otherwise, dropped);
+    }
+  return loops;
+}
+
+/// A message without what differs between programs: names and numbers.
+std::string withoutNames(const std::string &message) {
+  std::string text;
+  bool quoted = false;
+  for (char c : message) {
+    if (c == '`')
+      quoted = !quoted;
+    else if (quoted || (std::isdigit(static_cast<unsigned char>(c)) && text.ends_with('#')))
+      continue;
+    else if (c == '\n')
+      break;
+    if (c == '`')
+      text += quoted ? "`" : "..`";
+    else
+      text += std::isdigit(static_cast<unsigned char>(c)) ? '#' : c;
+  }
+  return text;
+}
+
 /// A launch that did not start: its arguments violate a requirement, or it divides by zero
 /// to compute the grid.
 bool refusedAtLaunch(const Outcome &outcome) {
@@ -304,12 +338,18 @@ CaseResult penstock::fuzz::compareOnDevice(const Program &program,
     for (const Diagnostic &d : device.diagnostics)
       if (d.severity == Severity::Error && d.code < 200)
         return refused(device.diagnostics, "a GPU");
+    for (const Diagnostic &d : device.diagnostics)
+      if (d.severity == Severity::Error)
+        return {.remark = codeName(d.code) + ": " + withoutNames(d.message)};
     return {};
   }
   ++counters[DeviceCompiled];
   counters[DeviceProducts] += has(program.body, dropped, {Statement::Gemm, Statement::AsyncGemm});
   counters[DeviceReductions] += has(program.body, dropped, {Statement::Reduce});
-  counters[DeviceLoops] += has(program.body, dropped, {Statement::Loop, Statement::Pipeline});
+  int loops = loopsOf(program.body, dropped);
+  counters[DeviceLoops] += loops > 0;
+  counters[DeviceTwoLoops] += loops > 1;
+  counters[DeviceConversions] += device.executable->devices.front()->kernel.conversions > 0;
   counters[DeviceParallel] += has(program.body, dropped, {Statement::Parallel});
   Outcome expected = launch(program, *reference.executable, {});
   counters[DeviceFaulted] += !expected.faults.empty();
@@ -336,11 +376,16 @@ int penstock::fuzz::runDevice(const BatchOptions &options) {
   reportFailures(result, compareOnDevice);
   Counters &c = result.counters;
   auto count = [&](DeviceCounter counter) { return static_cast<unsigned long long>(c[counter]); };
-  std::printf("compiled=%llu unscheduled=%llu products=%llu reductions=%llu loops=%llu "
-              "parallel=%llu faults=%llu\n",
-              count(DeviceCompiled), count(DeviceUnscheduled), count(DeviceProducts),
-              count(DeviceReductions), count(DeviceLoops), count(DeviceParallel),
-              count(DeviceFaulted));
+  for (const auto &[reason, times] : result.remarks)
+    std::printf("refused %llu times: %s\n", static_cast<unsigned long long>(times), reason.c_str());
+  auto share = [&](DeviceCounter counter) {
+    return 100.0 * double(count(counter)) / double(std::max(1ull, count(DeviceCompiled)));
+  };
+  std::printf("compiled=%llu unscheduled=%llu products=%.0f%% reductions=%.0f%% "
+              "layout-changes=%.0f%% loops=%.0f%% two-loops=%.0f%% parallel=%.0f%% faults=%.0f%%\n",
+              count(DeviceCompiled), count(DeviceUnscheduled), share(DeviceProducts),
+              share(DeviceReductions), share(DeviceConversions), share(DeviceLoops),
+              share(DeviceTwoLoops), share(DeviceParallel), share(DeviceFaulted));
   std::printf("programs=%llu refused=%llu mismatches=%zu findings=%llu\n",
               static_cast<unsigned long long>(result.cases), count(DeviceRefused),
               result.failures.size(), count(DeviceFindings));

@@ -37,6 +37,8 @@ enum DeviceCounter {
   DeviceProducts,
   DeviceReductions,
   DeviceLoops,
+  DeviceTwoLoops,
+  DeviceConversions,
   DeviceParallel,
   DeviceFaulted,
   DeviceFindings

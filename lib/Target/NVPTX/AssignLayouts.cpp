@@ -168,19 +168,32 @@ private:
     return first;
   }
 
+  static bool isCopiedToTensor(tile::AllocOp alloc) {
+    return llvm::any_of(alloc->getUsers(), [](Operation *user) {
+      auto copy = dyn_cast<tile::CopyOp>(user);
+      return copy && (copy.readsTensor() || copy.writesTensor());
+    });
+  }
+
   void assignTiles() {
     llvm::DenseMap<void *, std::pair<const Distribution *, Operation *>> ofClass;
     for (auto &[tile, anchor] : anchors)
       ofClass.try_emplace(together.getLeaderValue(tile.getAsOpaquePointer()), &anchor.first,
                           anchor.second);
     // Tiles that are used together are distributed alike, however wide their elements are.
-    llvm::DenseMap<void *, int64_t> vectors;
+    // The narrowest that tensors are copied from or to decides: it needs the most
+    // neighbors for 16 bytes. Without one, the widest does.
+    llvm::DenseMap<void *, int64_t> vectors, copied;
     for (tile::AllocOp op : tiles) {
       void *leader = together.getLeaderValue(op.getResult().getAsOpaquePointer());
       int64_t vector = vectorOf(typeOf(op.getResult()));
       auto [known, inserted] = vectors.try_emplace(leader, vector);
       known->second = std::min(known->second, vector);
+      if (isCopiedToTensor(op))
+        copied[leader] = std::max(copied[leader], vector);
     }
+    for (auto [leader, vector] : copied)
+      vectors[leader] = vector;
     for (tile::AllocOp op : tiles) {
       Value tile = op.getResult();
       void *leader = together.getLeaderValue(tile.getAsOpaquePointer());

@@ -161,16 +161,46 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const ExecutionScope &by) {
     return convertLayout(*from, *to, by);
   Distribution layout = workLayoutOf(op, by);
   SmallVector<Value> base = baseOf(layout, by);
+  Value first = to ? Value() : holdsFirstCopy(layout, by);
+  Value tensor = op.readsTensor() ? op.getSource() : op.writesTensor() ? op.getTarget() : Value();
+  if (!tensor) {
+    int64_t run = from && to ? 1 : layout.registers();
+    for (auto [side, memref] : {std::pair(from, op.getSource()), std::pair(to, op.getTarget())})
+      run = std::min(run, side ? run : together(layout, memref));
+    copyElements(op, layout, base, first, run, by);
+    return success();
+  }
+  int64_t vector = vectorOfTensor(tensor, op.getTensorDims(), layout);
+  if (vector == 1) {
+    copyElements(op, layout, base, first, 1, by);
+    return success();
+  }
+  auto start = op.readsTensor() ? op.getSourceOffsets() : op.getTargetOffsets();
+  Value aligned = rowsAreAligned(tensor, start, layout.shape.back(), vector);
+  auto choice = scf::IfOp::create(builder, loc, TypeRange(), aligned, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  copyElements(op, layout, base, first, vector, by);
+  builder.setInsertionPointToStart(choice.elseBlock());
+  copyElements(op, layout, base, first, 1, by);
+  return success();
+}
+
+/// Copies \p run neighbors along a row at a time.
+void Lowering::copyElements(tile::CopyOp op, const Distribution &layout, ArrayRef<Value> base,
+                            Value first, int64_t run, const ExecutionScope &by) {
+  RegisterTile *from = registersOf(op.getSource()), *to = registersOf(op.getTarget());
   Type source = elementOf(op.getSource()), target = elementOf(op.getTarget());
   SmallVector<int64_t> dims =
       op.readsTensor() || op.writesTensor() ? op.getTensorDims() : SmallVector<int64_t>();
-  int64_t run = layout.registers();
-  if (op.readsTensor() || op.writesTensor() || (from && to))
-    run = 1;
-  else
-    for (auto [side, memref] : {std::pair(from, op.getSource()), std::pair(to, op.getTarget())})
-      run = std::min(run, side ? run : together(layout, memref));
-  Value first = to ? Value() : holdsFirstCopy(layout, by);
+  // Shared memory may hold fewer neighbors together than the tensor.
+  auto piecesOf = [&](Value memref) { return std::min(run, together(layout, memref)); };
+  auto along = [](ArrayRef<int64_t> offset, int64_t by) {
+    SmallVector<int64_t> result(offset);
+    if (by)
+      result.back() += by;
+    return result;
+  };
 
   auto read = [&](int64_t reg, ArrayRef<Value> base, ArrayRef<int64_t> offset,
                   const Distribution *known) {
@@ -181,13 +211,20 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const ExecutionScope &by) {
     } else if (op.readsTensor()) {
       auto [inside, address] =
           tensorElement(op.getSource(), op.getSourceOffsets(), dims, base, offset);
-      Value value = fromStored(loadInside(inside, address, source), source);
+      if (run > 1)
+        values = loadVector(inside, address, source, run);
+      else
+        values.push_back(fromStored(loadInside(inside, address, source), source));
       if (op.getFill())
-        value =
-            arith::SelectOp::create(builder, loc, inside, value, converted(op.getFill(), source));
-      values.push_back(value);
+        for (Value &value : values)
+          value =
+              arith::SelectOp::create(builder, loc, inside, value, converted(op.getFill(), source));
     } else {
-      values = loadShared(sharedElement(viewOf(op.getSource()), base, offset, known), source, run);
+      int64_t piece = piecesOf(op.getSource());
+      for (int64_t i = 0; i < run; i += piece)
+        llvm::append_range(
+            values, loadShared(sharedElement(viewOf(op.getSource()), base, along(offset, i), known),
+                               source, piece));
     }
     for (Value &value : values)
       value = converted(value, target);
@@ -201,9 +238,15 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const ExecutionScope &by) {
     } else if (op.writesTensor()) {
       auto [inside, address] =
           tensorElement(op.getTarget(), op.getTargetOffsets(), dims, base, offset);
-      storeInside(inside, address, toStored(values[0]));
+      if (run > 1)
+        storeVector(inside, address, values);
+      else
+        storeInside(inside, address, toStored(values[0]));
     } else {
-      storeShared(sharedElement(viewOf(op.getTarget()), base, offset, known), values);
+      int64_t piece = piecesOf(op.getTarget());
+      for (int64_t i = 0; i < run; i += piece)
+        storeShared(sharedElement(viewOf(op.getTarget()), base, along(offset, i), known),
+                    values.slice(size_t(i), size_t(piece)));
     }
   };
 
@@ -224,7 +267,7 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const ExecutionScope &by) {
           values.push_back(fromStored(readRegister(between, reg + i), target));
         write(reg, base, layout.offsetOf(reg), &layout, values);
       });
-    return success();
+    return;
   }
   auto move = [&](int64_t reg, ArrayRef<Value> at, ArrayRef<int64_t> offset,
                   const Distribution *known) {
@@ -237,7 +280,6 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const ExecutionScope &by) {
   else
     forElements(layout, base, run,
                 [&](auto at, auto offset, auto *known) { move(0, at, offset, known); });
-  return success();
 }
 
 /// Through shared memory: each element is written by one thread and read by those
@@ -253,6 +295,7 @@ LogicalResult Lowering::convertLayout(RegisterTile &from, RegisterTile &to,
     }
     return sharedPointer(add(mul(element, bytes), scratchOffset));
   };
+  ++result.conversions;
   lowerSync(by); // who still reads the scratch memory
   SmallVector<Value> base = baseOf(from.layout, by);
   Value first = holdsFirstCopy(from.layout, by);

@@ -10,7 +10,8 @@
 // files by subject: Lowering.cpp (order of work, scopes, scalars), Views.cpp
 // (addresses of tiles), Registers.cpp (tiles in registers), RegisterPool.cpp,
 // LowerBarriers.cpp, LowerCopies.cpp, LowerElementwise.cpp, LowerElements.cpp,
-// LowerMmaSync.cpp, LowerPrint.cpp, LowerProducts.cpp and LowerReduce.cpp. Operations become PTX
+// LowerMmaSync.cpp, LowerPrint.cpp, LowerProducts.cpp, LowerReduce.cpp and
+// LowerVectorAccess.cpp. Operations become PTX
 // instructions as inline text: LLVM's intrinsics for some of them may be removed or moved by its
 // optimizer (docs/architecture.md).
 //
@@ -274,7 +275,20 @@ private:
   mlir::FailureOr<Value> mapElement(tile::MapOp op, const layout::Distribution &layout, int64_t reg,
                                     llvm::ArrayRef<Value> base, llvm::ArrayRef<int64_t> offset);
   LogicalResult lowerCopy(tile::CopyOp op, const ExecutionScope &by);
+  void copyElements(tile::CopyOp op, const layout::Distribution &layout, llvm::ArrayRef<Value> base,
+                    Value first, int64_t run, const ExecutionScope &by);
   LogicalResult convertLayout(RegisterTile &from, RegisterTile &to, const ExecutionScope &by);
+
+  // LowerVectorAccess.cpp
+  /// How many elements of a tensor, at most 16 bytes, a thread can access together.
+  int64_t vectorOfTensor(Value tensor, llvm::ArrayRef<int64_t> dims,
+                         const layout::Distribution &layout);
+  /// Whether groups of \p vector elements of a box are aligned, and none is partly inside
+  /// of the tensor. The box has \p extent elements along a row.
+  Value rowsAreAligned(Value tensor, mlir::ValueRange start, int64_t extent, int64_t vector);
+  /// As loadInside and storeInside, for several elements of a row.
+  SmallVector<Value> loadVector(Value inside, Value address, Type element, int64_t count);
+  void storeVector(Value inside, Value address, llvm::ArrayRef<Value> values);
 
   // LowerReduce.cpp
   LogicalResult lowerReduce(tile::ReduceOp op, const ExecutionScope &by);

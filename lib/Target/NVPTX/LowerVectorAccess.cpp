@@ -1,0 +1,123 @@
+//===- LowerVectorAccess.cpp - Accesses to tensors of up to 16 bytes ------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A thread accesses neighbors of a row together if a condition holds that is the
+// same for all threads of a copy: rows are aligned, and each group of neighbors
+// lies inside of the tensor or outside as a whole. Otherwise the copy accesses
+// element by element.
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Lowering.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::nvptx;
+
+int64_t Lowering::vectorOfTensor(Value tensor, ArrayRef<int64_t> dims,
+                                 const layout::Distribution &layout) {
+  auto type = cast<MemRefType>(tensor.getType());
+  if (dims.empty() || dims.back() + 1 != type.getRank())
+    return 1;
+  Type stored = storedAs(type.getElementType());
+  return std::min<int64_t>(layout.run(), 128 / stored.getIntOrFloatBitWidth());
+}
+
+Value Lowering::rowsAreAligned(Value tensor, ValueRange start, int64_t extent, int64_t vector) {
+  auto type = cast<MemRefType>(tensor.getType());
+  unsigned argument = cast<BlockArgument>(tensor).getArgNumber() - 1;
+  int64_t bytes = storedAs(type.getElementType()).getIntOrFloatBitWidth() / 8;
+  auto rank = unsigned(type.getRank());
+  Value first = coordinates(start).back();
+  auto either = [&](Value a, Value b) -> Value { return arith::OrIOp::create(builder, loc, a, b); };
+  // In elements: what must be a multiple of the vector.
+  Value elements = arith::ExtSIOp::create(builder, loc, builder.getI64Type(), first);
+  for (unsigned dim = 0; dim + 1 < rank; ++dim)
+    elements = either(elements, parameter(ParameterField::Stride, argument, dim));
+  Value all = either(mul(elements, i64(bytes)), parameter(ParameterField::Address, argument));
+  auto isMultiple = [&](Value value, int64_t of) {
+    Value rest = arith::AndIOp::create(builder, loc, value, i64(of - 1));
+    return cmp(arith::CmpIPredicate::eq, rest, i64(0));
+  };
+  Value size = tensorSize(tensor, rank - 1);
+  Value whole = either(isMultiple(size, vector),
+                       cmp(arith::CmpIPredicate::sle, add(first, extent), asI32(size)));
+  return both(isMultiple(all, vector * bytes), whole);
+}
+
+namespace {
+
+/// The registers that an instruction moves: words of 32 bits, or one of 16.
+struct Words {
+  int64_t count;
+  unsigned bits;
+  std::string suffix() const {
+    return (count > 1 ? ".v" + std::to_string(count) : std::string()) + ".b" + std::to_string(bits);
+  }
+  const char *constraint() const { return bits == 32 ? "r" : "h"; }
+  /// "{$0, $1}", or "$0".
+  std::string operands(int64_t first) const {
+    std::string text = count > 1 ? "{" : "";
+    for (int64_t i = 0; i < count; ++i)
+      text += (i ? ", $" : "$") + std::to_string(first + i);
+    return text + (count > 1 ? "}" : "");
+  }
+};
+
+Words wordsFor(int64_t bytes) { return bytes < 4 ? Words{1, 16} : Words{bytes / 4, 32}; }
+
+} // namespace
+
+SmallVector<Value> Lowering::loadVector(Value inside, Value address, Type element, int64_t count) {
+  Type stored = storedAs(element);
+  unsigned bits = stored.getIntOrFloatBitWidth();
+  Words words = wordsFor(count * bits / 8);
+  Type word = builder.getIntegerType(words.bits);
+  std::string text, constraints;
+  for (int64_t i = 0; i < words.count; ++i) {
+    text += "mov.b" + std::to_string(words.bits) + " $" + std::to_string(i) + ", 0; ";
+    constraints += "=&" + std::string(words.constraint()) + ",";
+  }
+  std::string from = "$" + std::to_string(words.count);
+  text += "@$" + std::to_string(words.count + 1) + " ld.global" + words.suffix() + " " +
+          words.operands(0) + ", [" + from + "];";
+  SmallVector<Type> types(size_t(words.count), word);
+  SmallVector<Value> moved =
+      ptxValues(types, text, {address, inside}, constraints + "l,b,~{memory}",
+                /*effects=*/true);
+  Value all = LLVM::BitcastOp::create(builder, loc, VectorType::get({count}, stored),
+                                      words.count > 1 ? packed(moved) : moved[0]);
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(
+        fromStored(LLVM::ExtractElementOp::create(builder, loc, all, i32(i)), element));
+  return values;
+}
+
+void Lowering::storeVector(Value inside, Value address, ArrayRef<Value> values) {
+  SmallVector<Value> stored =
+      llvm::map_to_vector(values, [&](Value value) { return toStored(value); });
+  auto count = int64_t(stored.size());
+  Words words = wordsFor(count * stored[0].getType().getIntOrFloatBitWidth() / 8);
+  Type word = builder.getIntegerType(words.bits);
+  Value all = packed(stored);
+  SmallVector<Value> operands = {address};
+  if (words.count == 1) {
+    operands.push_back(LLVM::BitcastOp::create(builder, loc, word, all));
+  } else {
+    all = LLVM::BitcastOp::create(builder, loc, VectorType::get({words.count}, word), all);
+    for (int64_t i = 0; i < words.count; ++i)
+      operands.push_back(LLVM::ExtractElementOp::create(builder, loc, all, i32(i)));
+  }
+  operands.push_back(inside);
+  std::string constraints = "l";
+  for (int64_t i = 0; i < words.count; ++i)
+    constraints += std::string(",") + words.constraint();
+  ptx("@$" + std::to_string(words.count + 1) + " st.global" + words.suffix() + " [$0], " +
+          words.operands(1) + ";",
+      operands, constraints + ",b");
+}
