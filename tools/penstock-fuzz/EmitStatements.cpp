@@ -90,6 +90,9 @@ void Emitter::statement(const Statement &one) {
   case Statement::Reduce:
     reduce();
     break;
+  case Statement::Layouts:
+    layouts();
+    break;
   case Statement::Map:
     map();
     break;

@@ -78,6 +78,7 @@ private:
   void copyTile();
   bool gemm(std::string_view async, int (&tiles)[3]);
   void reduce();
+  void layouts(); // EmitLayouts.cpp
   void map();
   void store();
   void setVar();

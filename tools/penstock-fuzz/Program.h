@@ -67,6 +67,7 @@ struct Statement {
     CopyTile,
     Gemm,
     Reduce,
+    Layouts, ///< tiles that need several layouts in registers
     Map,
     Store,
     Scalar,
@@ -98,6 +99,7 @@ struct Program {
   int64_t swizzle = 0;
   std::vector<Statement> body;
   unsigned statements = 0;
+  int layoutTensor = -1; ///< the output of Statement::Layouts; negative: there are none
 
   bool manyBlocks() const;
   bool asynchronous(const std::set<unsigned> &dropped) const;

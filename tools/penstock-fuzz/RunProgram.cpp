@@ -248,27 +248,12 @@ void reportFailures(const BatchResult &result, Compare compare,
 
 namespace {
 
-/// Whether the program has a statement of this kind that is not left out.
-bool has(const std::vector<Statement> &body, const std::set<unsigned> &dropped,
-         std::initializer_list<Statement::Kind> kinds) {
-  return std::any_of(body.begin(), body.end(), [&](const Statement &statement) {
-    return !dropped.count(statement.id) &&
-           (std::find(kinds.begin(), kinds.end(), statement.kind) != kinds.end() ||
-            has(statement.body, dropped, kinds) || has(statement.otherwise, dropped, kinds));
-  });
-}
-
-/// The number of loops, nested ones included.
-int loopsOf(const std::vector<Statement> &body, const std::set<unsigned> &dropped) {
-  int loops = 0;
-  for (const Statement &statement : body)
-    if (!dropped.count(statement.id)) {
-      using S = Statement;
-      loops +=
-          statement.kind == S::Loop || statement.kind == S::Pipeline || statement.kind == S::Ring;
-      loops += loopsOf(statement.body, dropped) + loopsOf(statement.otherwise, dropped);
-    }
-  return loops;
+/// How often an operation occurs in a program's text.
+int occurrences(const std::string &text, const std::string &operation) {
+  int count = 0;
+  for (size_t at = text.find(operation); at != std::string::npos; at = text.find(operation, at + 1))
+    ++count;
+  return count;
 }
 
 /// A message without what differs between programs: names and numbers.
@@ -344,13 +329,14 @@ CaseResult penstock::fuzz::compareOnDevice(const Program &program,
     return {};
   }
   ++counters[DeviceCompiled];
-  counters[DeviceProducts] += has(program.body, dropped, {Statement::Gemm, Statement::AsyncGemm});
-  counters[DeviceReductions] += has(program.body, dropped, {Statement::Reduce});
-  int loops = loopsOf(program.body, dropped);
+  std::string text = detail::text(device.executable.get(), detail::Form::Tile);
+  int loops = occurrences(text, "scf.for");
+  counters[DeviceProducts] += occurrences(text, "tile.gemm") > 0;
+  counters[DeviceReductions] += occurrences(text, "tile.reduce") > 0;
+  counters[DeviceParallel] += occurrences(text, "tile.parallel") > 0;
   counters[DeviceLoops] += loops > 0;
   counters[DeviceTwoLoops] += loops > 1;
   counters[DeviceConversions] += device.executable->devices.front()->kernel.conversions > 0;
-  counters[DeviceParallel] += has(program.body, dropped, {Statement::Parallel});
   Outcome expected = launch(program, *reference.executable, {});
   counters[DeviceFaulted] += !expected.faults.empty();
   for (uint64_t i = 0; i < 2; ++i) {
@@ -361,10 +347,10 @@ CaseResult penstock::fuzz::compareOnDevice(const Program &program,
     for (auto [code, line] : actual.faults)
       if (code / 100 == 21)
         ++counters[DeviceFindings];
-    std::string text = differenceOnDevice(program, expected, actual);
-    if (!text.empty())
+    std::string difference = differenceOnDevice(program, expected, actual);
+    if (!difference.empty())
       return {true, std::string("interpreter / ") + (blackwell ? "sm_100a" : "sm_90a") + ", " +
-                        completionOf(options) + ": " + text};
+                        completionOf(options) + ": " + difference};
   }
   return {};
 }
