@@ -17,6 +17,10 @@
 
 namespace penstock {
 
+namespace gpu {
+class Device; // penstock/gpu.h
+} // namespace gpu
+
 /// Compilation target.
 class Target {
 public:
@@ -99,7 +103,8 @@ struct CompileResult {
 PENSTOCK_EXPORT CompileResult compile(const KernelSource &, Target, const CompileOptions &);
 PENSTOCK_EXPORT std::vector<Diagnostic> launch(Executable *, List<const Argument>,
                                                const LaunchOptions &, Loc at);
-enum class Form : uint8_t { Tile, LLVM, Assembly, Ptx };
+PENSTOCK_EXPORT std::vector<Diagnostic> prepare(Executable *, const gpu::Device &, Loc at);
+enum class Form : uint8_t { Tile, LLVM, Assembly, Ptx, Artifact };
 PENSTOCK_EXPORT std::string text(Executable *, Form);
 
 /// Maps arguments of a kernel function to arguments of a launch.
@@ -110,6 +115,7 @@ template <class T, int R> inline constexpr bool isArgument<Out<T, R>> = true;
 template <class T, int R> inline constexpr bool isArgument<InOut<T, R>> = true;
 template <class T> inline constexpr bool isArgument<Scalar<T>> = true;
 template <class T, int R, Access A> struct TensorTraits {
+  static_assert(size_t(R) <= Extents::capacity, "tensors of a kernel have at most 8 dimensions");
   using Host = TensorView<std::conditional_t<A == Access::In, const T, T>, R>;
   static ArgumentSpec spec() { return {true, ElementOf<T>::value, R, A}; }
   static Argument pack(const Host &view) {
@@ -255,6 +261,16 @@ public:
 
   /// PTX of a GPU kernel.
   std::string ptx() const { return detail::text(executable.get(), detail::Form::Ptx); }
+
+  /// A GPU kernel as bytes: PTX, launch program and tensor maps of all variants.
+  std::string artifact() const { return detail::text(executable.get(), detail::Form::Artifact); }
+
+  /// Loads the kernel on a GPU, which the first launch does otherwise. Throws Error.
+  void prepare(const gpu::Device &device, Loc at = here()) const {
+    auto diagnostics = detail::prepare(executable.get(), device, at);
+    if (!diagnostics.empty())
+      detail::raise(std::move(diagnostics));
+  }
 
   detail::ExecutableRef executable;
 };

@@ -10,10 +10,31 @@
 #include "penstock/callback.h"
 #include "penstock/elements.h"
 
+#include <cstddef>
+#include <initializer_list>
 #include <string_view>
-#include <vector>
 
 namespace penstock {
+namespace gpu {
+
+/// CUDA stream: a CUstream or cudaStream_t, which are the same pointer. Work of
+/// frameworks is ordered with kernels that are launched on the framework's stream.
+class Stream {
+public:
+  /// No stream: a launch runs the kernel and waits for it.
+  constexpr Stream() = default;
+  /// The stream \p handle; null is CUDA's default stream. A launch enqueues the kernel
+  /// and returns.
+  constexpr Stream(void *handle) : stream(handle), isGiven(true) {}
+  constexpr void *handle() const { return stream; }
+  constexpr bool given() const { return isGiven; }
+
+private:
+  void *stream = nullptr;
+  bool isGiven = false;
+};
+
+} // namespace gpu
 
 /// Completion time of asynchronous copies and products on the CPU. A correctly
 /// synchronized kernel computes the same results with all of them.
@@ -37,18 +58,62 @@ struct LaunchOptions {
   /// no other warp and no engine can; negative: none. A correctly synchronized kernel
   /// computes the same results.
   int starved_warp = -1;
+  /// GPUs only: enqueues the kernel on this stream.
+  gpu::Stream stream = {};
 };
 
 namespace detail {
+
+/// Sizes or strides of a tensor. Launches must not allocate, hence a fixed capacity.
+class Extents {
+public:
+  static constexpr size_t capacity = 8;
+
+  constexpr Extents() = default;
+  template <class C, class = decltype(std::declval<const C &>().begin())>
+  constexpr Extents(const C &list) {
+    assign(list.begin(), list.end());
+  }
+  constexpr Extents(std::initializer_list<int64_t> list) { assign(list.begin(), list.end()); }
+  /// Keeps the first `capacity` elements: the launch refuses what has another rank than
+  /// the kernel.
+  template <class I> constexpr void assign(I first, I last) {
+    for (count = 0; first != last && count < capacity; ++first)
+      values[count++] = *first;
+  }
+  constexpr void assign(size_t size, int64_t value) {
+    for (count = 0; count < size && count < capacity;)
+      values[count++] = value;
+  }
+  constexpr void push_back(int64_t value) {
+    if (count < capacity)
+      values[count++] = value;
+  }
+
+  constexpr size_t size() const { return count; }
+  constexpr bool empty() const { return count == 0; }
+  constexpr const int64_t *data() const { return values; }
+  constexpr int64_t *begin() { return values; }
+  constexpr int64_t *end() { return values + count; }
+  constexpr const int64_t *begin() const { return values; }
+  constexpr const int64_t *end() const { return values + count; }
+  constexpr int64_t &operator[](size_t i) { return values[i]; }
+  constexpr int64_t operator[](size_t i) const { return values[i]; }
+  constexpr int64_t back() const { return values[count - 1]; }
+
+private:
+  int64_t values[capacity] = {};
+  size_t count = 0;
+};
 
 /// Type-erased argument of a launch.
 struct Argument {
   bool tensor = false;
   Element element = Element::f32;
-  void *data = nullptr;              ///< tensors
-  std::vector<int64_t> sizes = {};   ///< tensors, in elements
-  std::vector<int64_t> strides = {}; ///< tensors, in elements
-  uint64_t scalar = 0;               ///< scalars: the value's bits
+  void *data = nullptr; ///< tensors
+  Extents sizes = {};   ///< tensors, in elements
+  Extents strides = {}; ///< tensors, in elements
+  uint64_t scalar = 0;  ///< scalars: the value's bits
 };
 
 } // namespace detail

@@ -311,6 +311,7 @@ penstock::compileProgram(PooledContext context, OwningOpRef<ModuleOp> module, St
   auto function = module->lookupSymbol<func::FuncOp>(kernel);
   executable->info = infoOf(function);
   executable->info.fixedSizes = options.fixedSizes;
+  resolveSizes(executable->info);
   executable->lateCompletion = options.lateCompletion;
   llvm::raw_string_ostream(executable->tileProgram) << *module;
   if (options.target.kind == Target::Kind::Interpreter) {

@@ -12,6 +12,7 @@
 #ifndef PENSTOCK_COMPILER_COMPILER_H
 #define PENSTOCK_COMPILER_COMPILER_H
 
+#include "Cuda/Program.h"
 #include "Hardware/Architecture.h"
 #include "Runtime/Emulated/EmulatedLaunch.h"
 #include "Runtime/KernelInfo.h"
@@ -104,11 +105,20 @@ public:
   /// In order of preference; the last one takes every tensor.
   std::vector<std::shared_ptr<EmulatedKernel>> devices;
   bool emulated = false;
+  std::vector<Cubin> cubins; ///< of the artifact that it was loaded from
+  /// The kernel on GPUs, made by the first launch.
+  cuda::Program &gpu();
+  /// All variants as data.
+  Artifact artifact() const;
   // ... or a program for the interpreter, which runs one launch at a time.
   std::unique_ptr<PooledContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp kernel;
   std::mutex interpreting;
+
+private:
+  std::once_flag gpuMade;
+  std::unique_ptr<cuda::Program> gpuProgram;
 };
 
 } // namespace detail

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Compiler/Compiler.h"
+#include "Cuda/Launch.h"
 #include "Diagnostics/Codes.h"
 #include "Interpreter/Interpreter.h"
+#include "penstock/gpu.h"
 
 #include <cstdio>
 
@@ -41,26 +43,56 @@ detail::ExecutableRef::~ExecutableRef() {
     delete executable;
 }
 
+static Diagnostic neverCompiled(const SourceLocation &location) {
+  Diagnostic d;
+  d.code = EmptyValue;
+  d.location = location;
+  d.message = "this kernel was never compiled";
+  d.helps.push_back("assign the result of compile(..) before calling it");
+  return d;
+}
+
+std::vector<Diagnostic> detail::prepare(Executable *kernel, const gpu::Device &device, Loc at) {
+  SourceLocation location{at.file, at.line, at.column};
+  if (!kernel)
+    return {neverCompiled(location)};
+  if (!kernel->devices.empty() && !kernel->emulated)
+    return cuda::prepare(kernel->gpu(), device.number(), at);
+  Diagnostic d;
+  d.code = LaunchTarget;
+  d.location = location.known() ? location : kernel->info.location;
+  d.message = "`" + kernel->info.name + "` was not compiled for a GPU";
+  d.helps.push_back("compile it for gpu::current().target()");
+  return {d};
+}
+
 std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> arguments,
                                        const LaunchOptions &options, Loc at) {
+  // The path that has to be short: nothing is copied or allocated before it.
+  if (kernel && !kernel->devices.empty() && !kernel->emulated && options.starved_warp < 0)
+    return cuda::launch(kernel->gpu(), {arguments.data(), arguments.size()}, options, at);
   SourceLocation location{at.file, at.line, at.column};
-  if (!kernel) {
-    Diagnostic d;
-    d.code = EmptyValue;
-    d.location = location;
-    d.message = "this kernel was never compiled";
-    d.helps.push_back("assign the result of compile(..) before calling it");
-    return {d};
-  }
+  if (!kernel)
+    return {neverCompiled(location)};
   Executable &executable = *kernel;
-  auto diagnostics = checkArguments(executable.info, arguments, location);
-  if (!diagnostics.empty())
-    return diagnostics;
-  if (options.starved_warp >= 0 && executable.devices.empty()) {
+  if (options.stream.given()) {
     Diagnostic d;
     d.code = LaunchTarget;
     d.location = location.known() ? location : executable.info.location;
-    d.message = "`" + executable.info.name + "` has no warps to starve: it is not a GPU kernel";
+    d.message = "`" + executable.info.name + "` was not compiled for a GPU; it takes no stream";
+    d.helps.push_back("compile it for gpu::current().target(), or launch it without a stream");
+    return {d};
+  }
+  auto diagnostics = checkArguments(executable.info, arguments, location);
+  if (!diagnostics.empty())
+    return diagnostics;
+  if (options.starved_warp >= 0 && !executable.emulated) {
+    Diagnostic d;
+    d.code = LaunchTarget;
+    d.location = location.known() ? location : executable.info.location;
+    d.message = "`" + executable.info.name +
+                "` has no warps to starve: it does not run on the "
+                "emulator";
     d.helps.push_back("starved_warp is for targets with .emulated()");
     return {d};
   }
@@ -74,15 +106,6 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
     return interpret(executable.kernel, {arguments.data(), arguments.size()}, interpreting).faults;
   }
   if (!executable.devices.empty()) {
-    if (!executable.emulated) {
-      Diagnostic d;
-      d.code = LaunchTarget;
-      d.location = location.known() ? location : executable.info.location;
-      d.message =
-          "`" + executable.info.name + "` is a GPU kernel; launches on a GPU are not supported";
-      d.helps.push_back("compile it for a target with .emulated() to run it on the emulator");
-      return {d};
-    }
     emu::LaunchOptions emulation;
     emulation.timing = options.completion == Completion::Eager    ? emu::Timing::Eager
                        : options.completion == Completion::Latest ? emu::Timing::Lazy
@@ -119,6 +142,8 @@ std::string detail::text(Executable *kernel, Form form) {
   Executable &executable = *kernel;
   if (form == Form::Tile)
     return executable.tileProgram;
+  if (form == Form::Artifact)
+    return executable.devices.empty() ? "" : writeArtifact(executable.artifact());
   if (form == Form::Ptx) {
     if (executable.devices.empty())
       return "";

@@ -1,49 +1,334 @@
-//===- Driver.cpp - The entry points of libcuda that are needed -----------===//
+//===- Driver.cpp - The state of the emulated driver ----------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Emulator/TensorMap.h"
+//
+// Settings arrive in environment variables, because the program under test owns the
+// command line (docs/emulator.md lists them).
+//
+//===----------------------------------------------------------------------===//
+#include "CudaShim/Driver.h"
+#include "Hardware/Architecture.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
-using namespace penstock::emu;
+using namespace penstock;
+using namespace penstock::shim;
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
+namespace {
 
-EXPORT int cuTensorMapEncodeTiled(void *out, int dataType, uint32_t rank, void *address,
-                                  const uint64_t *dims, const uint64_t *strides,
-                                  const uint32_t *box, const uint32_t *elementStrides,
-                                  int interleave, int swizzle, int promotion, int fill) {
-  TensorMap map;
-  std::string problem;
-  if (!out || reinterpret_cast<uintptr_t>(out) % 64)
-    problem = "the map must be aligned to 64 bytes";
-  else if (rank < 1 || rank > 5 || !dims || !box || !elementStrides || (rank > 1 && !strides))
-    problem = "the rank must be 1 to 5";
-  if (problem.empty()) {
-    map.dataType = uint32_t(dataType);
-    map.rank = rank;
-    map.base = reinterpret_cast<uint64_t>(address);
-    for (uint32_t d = 0; d < rank; ++d) {
-      map.dims[d] = dims[d];
-      map.box[d] = box[d];
-      map.elementStrides[d] = elementStrides[d];
-      if (d)
-        map.strides[d] = strides[d - 1];
+std::string setting(const char *name) {
+  const char *value = getenv(name);
+  return value ? value : "";
+}
+
+template <class T> T numberIn(std::string_view text, T otherwise) {
+  T value = otherwise;
+  auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return wrong == std::errc() && end == text.data() + text.size() ? value : otherwise;
+}
+
+std::vector<std::string> split(const std::string &text, char at) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(at, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+} // namespace
+
+Driver::Driver() { readSettings(); }
+
+void Driver::summarize() {
+  if (setting("PENSTOCK_EMU_SUMMARY") != "1")
+    return;
+  size_t left = 0;
+  for (const auto &weak : queues)
+    if (auto queue = weak.lock())
+      left += queue->pending.size();
+  if (left)
+    fprintf(stderr, "penstock-emu: the program ended without waiting for %zu operations\n", left);
+  fprintf(stderr, "penstock-emu: %u launches on %s, %u findings, %.3f s in kernels\n", launches,
+          !devices.empty() && devices[0]->isBlackwell ? "B200" : "H100", findings, seconds);
+}
+
+/// For libcudart, which knows what the program was compiled for.
+extern "C" __attribute__((visibility("default"))) void penstock_emu_suggest_blackwell() {
+  Driver &d = driver();
+  std::lock_guard<std::mutex> lock(d.mutex);
+  if (d.devicesNamed || d.initialized)
+    return;
+  for (auto &device : d.devices)
+    device->setBlackwell(true);
+}
+
+void Driver::readSettings() {
+  options.checks = setting("PENSTOCK_EMU_CHECKS") != "0";
+  // penstock-emu has refused what is not a timing.
+  emu::parseTiming(setting("PENSTOCK_EMU_TIMING"), options);
+  if (std::string f = setting("PENSTOCK_EMU_FORMAT"); !f.empty())
+    format = f;
+  options.print = [](const std::string &text) { fputs(text.c_str(), stdout); };
+  version = numberIn(setting("PENSTOCK_EMU_DRIVER"), version);
+  random.seed(numberIn<uint64_t>(setting("PENSTOCK_EMU_SEED"), 1));
+  if (std::string fail = setting("PENSTOCK_EMU_FAIL"); !fail.empty())
+    for (const std::string &each : split(fail, ',')) {
+      std::vector<std::string> parts = split(each, ':');
+      if (parts.size() == 3)
+        injections.push_back({parts[0], numberIn(parts[1], 0), numberIn(parts[2], 0)});
+      if (parts.size() != 3 || injections.back().call < 1 || injections.back().result < 1)
+        fprintf(stderr, "penstock-emu: PENSTOCK_EMU_FAIL: `%s` is not FUNCTION:CALL:RESULT\n",
+                each.c_str());
     }
-    map.interleave = uint32_t(interleave);
-    map.swizzle = uint32_t(swizzle);
-    map.l2Promotion = uint32_t(promotion);
-    map.fill = uint32_t(fill);
-    problem = checkTensorMap(map);
+  addDevices(setting("PENSTOCK_EMU_DEVICE"), numberIn(setting("PENSTOCK_EMU_DEVICES"), 1));
+}
+
+/// "b200" makes all devices alike; "h100,b200" names each.
+void Driver::addDevices(const std::string &names, int count) {
+  std::vector<std::string> each = split(names, ',');
+  devicesNamed = !names.empty();
+  count = std::clamp(std::max(count, int(each.size())), 0, 16);
+  if (setting("PENSTOCK_EMU_DEVICES") == "0")
+    count = 0;
+  for (int i = 0; i < count; ++i) {
+    auto device = std::make_unique<Device>();
+    device->ordinal = i;
+    device->setBlackwell(each[std::min(size_t(i), each.size() - 1)] == "b200");
+    // Devices share one address space.
+    device->gpu.memory = emu::DeviceMemory(0x700000000 + (uint64_t(i) << 40));
+    device->primary = std::make_unique<Context>();
+    device->primary->device = device.get();
+    contexts.insert(device->primary.get());
+    device->primary->legacy = addQueue(device->primary.get(), false);
+    devices.push_back(std::move(device));
   }
-  if (!problem.empty()) {
-    fprintf(stderr, "penstock-emu: cuTensorMapEncodeTiled: %s\n", problem.c_str());
-    return 1; // CUDA_ERROR_INVALID_VALUE
+}
+
+void penstock::shim::Device::setBlackwell(bool is) {
+  isBlackwell = is;
+  gpu.numSms = unsigned(hw::findArchitecture(is ? "sm_100a" : "sm_90a")->limits.multiprocessors);
+}
+
+penstock::shim::Device *Driver::deviceOf(uint64_t address) const {
+  for (const auto &device : devices)
+    if (device->gpu.memory.find(address))
+      return device.get();
+  return nullptr;
+}
+
+bool Driver::isPinned(uint64_t address) const {
+  auto after = pinned.upper_bound(address);
+  return after != pinned.begin() && address - std::prev(after)->first < std::prev(after)->second;
+}
+
+int Driver::copy(uint64_t to, uint64_t from, size_t bytes) {
+  if (!bytes)
+    return Success;
+  Device *target = deviceOf(to), *source = deviceOf(from);
+  if (!source) {
+    if (target)
+      return target->gpu.write(to, reinterpret_cast<const void *>(from), bytes) ? Success
+                                                                                : InvalidValue;
+    memmove(reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from), bytes);
+    return Success;
   }
-  encodeTensorMap(map, static_cast<uint8_t *>(out));
-  return 0;
+  if (!target)
+    return source->gpu.read(from, reinterpret_cast<void *>(to), bytes) ? Success : InvalidValue;
+  std::vector<uint8_t> stage(bytes);
+  return source->gpu.read(from, stage.data(), bytes) && target->gpu.write(to, stage.data(), bytes)
+             ? Success
+             : InvalidValue;
+}
+
+//===----------------------------------------------------------------------===//
+// Queues
+//===----------------------------------------------------------------------===//
+
+std::shared_ptr<Queue> Driver::addQueue(Context *context, bool waitsForLegacy) {
+  auto queue = std::make_shared<Queue>();
+  queue->context = context;
+  queue->waitsForLegacy = waitsForLegacy;
+  std::erase_if(queues, [](const std::weak_ptr<Queue> &each) { return each.expired(); });
+  queues.push_back(queue);
+  return queue;
+}
+
+std::shared_ptr<Queue> Driver::queueOf(void *handle) {
+  Context *context = currentContext();
+  if (!handle || handle == legacyStream)
+    return context ? context->legacy : nullptr;
+  if (handle == perThreadStream) {
+    thread_local std::map<Context *, std::shared_ptr<Queue>> own;
+    if (!context)
+      return nullptr;
+    std::shared_ptr<Queue> &queue = own[context];
+    if (!queue)
+      queue = addQueue(context, true);
+    return queue;
+  }
+  auto found = streams.find(handle);
+  return found == streams.end() ? nullptr : found->second;
+}
+
+int Driver::enqueue(const std::shared_ptr<Queue> &queue, Action action,
+                    std::vector<Dependency> after) {
+  Context &context = *queue->context;
+  if (context.failed)
+    return context.failed;
+  if (Capture *capture = queue->capture) {
+    if (capture->broken)
+      return CaptureInvalidated;
+    capture->graph.nodes.push_back({std::move(action), queue->frontier});
+    queue->frontier = {capture->graph.nodes.size() - 1};
+    return Success;
+  }
+  if (queue == context.legacy) {
+    if (Capture *capture = captureIn(context, true))
+      return refuseInCapture(*capture, CaptureImplicit);
+    for (const auto &weak : queues)
+      if (auto other = weak.lock(); other && other->context == &context && other->waitsForLegacy)
+        after.push_back({other, other->issued});
+  } else if (queue->waitsForLegacy) {
+    after.push_back({context.legacy, context.legacy->issued});
+  }
+  std::erase_if(after, [](const Dependency &each) { return each.queue->done >= each.count; });
+  queue->pending.push_back({std::move(action), std::move(after)});
+  ++queue->issued;
+  // Work goes on by itself, too; programs that never wait do not fill the memory.
+  if (queue->pending.size() > 64 || random() % 16 == 0)
+    runSome();
+  return Success;
+}
+
+std::vector<std::shared_ptr<Queue>> Driver::ready(const std::set<Queue *> *among) {
+  std::vector<std::shared_ptr<Queue>> found;
+  for (const auto &weak : queues) {
+    auto queue = weak.lock();
+    if (!queue || queue->pending.empty() || (among && !among->count(queue.get())))
+      continue;
+    const std::vector<Dependency> &after = queue->pending.front().after;
+    if (std::ranges::all_of(after, [](const Dependency &d) { return d.queue->done >= d.count; }))
+      found.push_back(std::move(queue));
+  }
+  return found;
+}
+
+void Driver::runFirst(Queue &queue) {
+  Work work = std::move(queue.pending.front());
+  queue.pending.pop_front();
+  Context &context = *queue.context;
+  int result = context.failed ? Success : work.run();
+  ++queue.done;
+  if (result != Success && !context.failed)
+    context.failed = result;
+}
+
+bool Driver::runSome() {
+  auto all = ready(nullptr);
+  if (all.empty())
+    return false;
+  auto chosen = all[random() % all.size()];
+  runFirst(*chosen);
+  return true;
+}
+
+std::set<Queue *> Driver::neededBy(Queue &queue) {
+  std::set<Queue *> needed{&queue};
+  std::vector<Queue *> open{&queue};
+  while (!open.empty()) {
+    Queue *each = open.back();
+    open.pop_back();
+    for (const Work &work : each->pending)
+      for (const Dependency &dependency : work.after)
+        if (needed.insert(dependency.queue.get()).second)
+          open.push_back(dependency.queue.get());
+  }
+  return needed;
+}
+
+int Driver::waitFor(const std::shared_ptr<Queue> &queue, uint64_t count) {
+  // Other streams run as well, or are as late as they can be.
+  bool lazy = random() % 2;
+  std::set<Queue *> needed = neededBy(*queue);
+  while (queue->done < count) {
+    auto all = ready(lazy ? &needed : nullptr);
+    if (all.empty())
+      return Unknown; // cannot be: waits only refer to work that was issued before
+    auto chosen = all[random() % all.size()];
+    runFirst(*chosen);
+  }
+  return queue->context->failed;
+}
+
+int Driver::waitForContext(Context &context) {
+  for (bool again = true; again;) {
+    again = false;
+    auto all = queues;
+    std::shuffle(all.begin(), all.end(), random);
+    for (const auto &weak : all)
+      if (auto queue = weak.lock();
+          queue && queue->context == &context && queue->done < queue->issued) {
+        waitFor(queue, queue->issued);
+        again = true;
+      }
+  }
+  return context.failed;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+Driver &penstock::shim::driver() {
+  // Never destroyed: programs call it from destructors of their own.
+  static Driver *object = new Driver;
+  static struct AtExit {
+    ~AtExit() { object->summarize(); }
+  } atExit;
+  return *object;
+}
+
+std::vector<Context *> &penstock::shim::contextStack() {
+  thread_local std::vector<Context *> stack;
+  return stack;
+}
+
+CaptureMode &penstock::shim::captureMode() {
+  thread_local CaptureMode mode = CaptureGlobal;
+  return mode;
+}
+
+Call::Call(const char *function, Needs needs) : lock(driver().mutex) {
+  Driver &d = driver();
+  Context *context = currentContext();
+  if (!d.injections.empty()) {
+    int number = ++d.calls[function];
+    for (const Injection &injection : d.injections)
+      if (injection.function == function && injection.call == number) {
+        result = injection.result;
+        if (isSticky(result) && context)
+          context->failed = result;
+        return;
+      }
+  }
+  if (needs == Nothing)
+    return;
+  if (!d.initialized)
+    result = NotInitialized;
+  else if (needs >= CurrentContext && !context)
+    result = InvalidContext;
+  else if (needs >= CurrentContext && context->failed)
+    result = context->failed;
+  else if (needs == NoCapture)
+    if (Capture *capture = d.captureThatForbids())
+      result = d.refuseInCapture(*capture, CaptureUnsupported);
 }

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace penstock::cuda {
+namespace penstock::shim {
 namespace {
 
 struct Wrapper {
@@ -49,6 +49,13 @@ void readTarget(PtxImage &image) {
 
 } // namespace
 
+PtxImage ptxImage(std::string text) {
+  PtxImage image;
+  image.text = std::move(text);
+  readTarget(image);
+  return image;
+}
+
 std::vector<PtxImage> readFatBinary(const void *pointer, std::string &problem) {
   std::vector<PtxImage> images;
   Wrapper wrapper;
@@ -77,10 +84,7 @@ std::vector<PtxImage> readFatBinary(const void *pointer, std::string &problem) {
       if (entry.compressedSize) {
         compressed = true;
       } else {
-        PtxImage image;
-        image.text.assign(payload, strnlen(payload, entry.size));
-        readTarget(image);
-        images.push_back(std::move(image));
+        images.push_back(ptxImage({payload, strnlen(payload, entry.size)}));
       }
     }
     at += entry.headerSize + entry.size;
@@ -101,4 +105,4 @@ const PtxImage *chooseImage(const std::vector<PtxImage> &images, unsigned arch) 
   return best;
 }
 
-} // namespace penstock::cuda
+} // namespace penstock::shim

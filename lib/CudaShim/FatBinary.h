@@ -10,13 +10,16 @@
 #include <string>
 #include <vector>
 
-namespace penstock::cuda {
+namespace penstock::shim {
 
 struct PtxImage {
   std::string text;
   unsigned arch = 0;         ///< 90 of sm_90a
   bool archSpecific = false; ///< the `a` of sm_90a
 };
+
+/// An image with the architecture that its text names.
+PtxImage ptxImage(std::string text);
 
 /// The PTX images of the fat binary that \p wrapper (as handed to
 /// __cudaRegisterFatBinary) points to. \p problem says why there is none:
@@ -28,6 +31,6 @@ std::vector<PtxImage> readFatBinary(const void *wrapper, std::string &problem);
 /// exactly.
 const PtxImage *chooseImage(const std::vector<PtxImage> &images, unsigned arch);
 
-} // namespace penstock::cuda
+} // namespace penstock::shim
 
 #endif // PENSTOCK_CUDASHIM_FATBINARY_H

@@ -46,6 +46,9 @@ struct Allocation {
 
 class DeviceMemory {
 public:
+  /// Addresses begin at \p first, so that devices can share one address space.
+  explicit DeviceMemory(uint64_t first = 0x700000000) : next(first) {}
+
   /// A new allocation of \p size bytes, aligned to 256. Returns 0 if there is
   /// no room for it.
   uint64_t allocate(uint64_t size, std::string name = "");
@@ -66,7 +69,7 @@ public:
 
 private:
   std::map<uint64_t, std::unique_ptr<Allocation>> allocations;
-  uint64_t next = 0x700000000;
+  uint64_t next;
   uint64_t total = 0;
 };
 

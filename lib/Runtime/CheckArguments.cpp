@@ -271,6 +271,8 @@ private:
 std::vector<Diagnostic> checkArguments(const KernelInfo &info,
                                        std::span<const detail::Argument> arguments,
                                        const SourceLocation &location) {
+  if (argumentsFit(info, arguments))
+    return {};
   return Checker(info, arguments, location).run();
 }
 

@@ -104,6 +104,32 @@ std::optional<DeviceGrid> penstock::prepareLaunch(const DeviceKernel &kernel,
   return grid;
 }
 
+bool penstock::prepareValidLaunch(const DeviceKernel &kernel,
+                                  std::span<const detail::Argument> arguments, int64_t *values,
+                                  int64_t *constants, uint64_t &blocks) {
+  const LaunchProgram &program = kernel.launch;
+  for (const RowAlignment &rule : kernel.rowAligned)
+    if (misalignedRowStride(rule, arguments[rule.argument]))
+      return false;
+  for (const detail::Argument &argument : arguments)
+    for (int64_t size : argument.sizes)
+      if (size > INT32_MAX)
+        return false;
+  if (program.run(arguments, values) != program.steps.size())
+    return false;
+  for (const LaunchRequirement &requirement : program.requirements)
+    if (values[requirement.step] == 0)
+      return false;
+  for (size_t i = 0; i < program.results.size(); ++i)
+    constants[i] = values[program.results[i]];
+  blocks = 1;
+  for (int d = 0; d < 3; ++d)
+    if (constants[d] < 0 || constants[d] > limits::maxBlocks ||
+        (blocks *= uint64_t(constants[d])) > limits::maxBlocks)
+      return false;
+  return true;
+}
+
 uint64_t penstock::spannedBytes(const detail::Argument &tensor) {
   uint64_t last = 0;
   for (size_t d = 0; d < tensor.sizes.size(); ++d) {
@@ -168,10 +194,9 @@ bool penstock::packParameters(const DeviceKernel &kernel, const KernelInfo &info
       value = addresses[arguments.size() + !kernel.faults.empty()];
       break;
     case ParameterField::Map: {
-      const TensorMapRecipe &recipe = kernel.maps[field.index];
-      unsigned argument = recipe.argument;
+      unsigned argument = kernel.maps[field.index].argument;
       std::string rule =
-          encode(packMap(recipe, arguments[argument], addresses[argument]), to + field.offset);
+          encode(field.index, arguments[argument], addresses[argument], to + field.offset);
       if (!rule.empty()) {
         diagnostics.push_back(error(info, HardwareAlignment,
                                     "no tensor map can be made for `" +

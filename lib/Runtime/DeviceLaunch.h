@@ -38,6 +38,12 @@ std::optional<DeviceGrid> prepareLaunch(const DeviceKernel &kernel, const Kernel
                                         std::span<const detail::Argument> arguments,
                                         std::vector<Diagnostic> &diagnostics);
 
+/// The same for a launch that is valid, without allocating: evaluates the launch program
+/// into \p values, which has room for all of its steps, and its results into
+/// \p constants. False if prepareLaunch has to say what is wrong.
+bool prepareValidLaunch(const DeviceKernel &kernel, std::span<const detail::Argument> arguments,
+                        int64_t *values, int64_t *constants, uint64_t &blocks);
+
 /// Bytes from the first to the end of the last element.
 uint64_t spannedBytes(const detail::Argument &tensor);
 
@@ -56,8 +62,10 @@ struct TensorMapDescription {
 TensorMapDescription packMap(const TensorMapRecipe &recipe, const detail::Argument &tensor,
                              uint64_t address);
 
-/// Encodes a tensor map as 128 bytes. Returns the rule that it violates; empty on success.
-using EncodeTensorMap = std::function<std::string(const TensorMapDescription &, uint8_t *)>;
+/// Encodes the tensor map of recipe \p number for an argument at \p address as 128 bytes.
+/// Returns the rule that it violates; empty on success.
+using EncodeTensorMap = std::function<std::string(unsigned number, const detail::Argument &tensor,
+                                                  uint64_t address, uint8_t *to)>;
 
 /// Packs the kernel's parameter of `parameterBytes` into \p to; \p addresses are those of
 /// the arguments on the device and, if the kernel has faults, of the word for them and, if

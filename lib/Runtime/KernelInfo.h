@@ -31,6 +31,14 @@ struct ArgumentInfo {
   std::vector<std::string> sizes;
 };
 
+/// A size that must equal another one or a number: a signature without its names.
+struct SizeRule {
+  unsigned argument = 0, dim = 0;
+  int otherArgument = -1; ///< negative: `value` is the size
+  unsigned otherDim = 0;
+  int64_t value = 0;
+};
+
 struct KernelInfo {
   std::string name;
   std::string signature;       ///< empty if it has none
@@ -42,12 +50,22 @@ struct KernelInfo {
   std::vector<Diagnostic> faults;
   uint64_t scratchBytes = 0;
   unsigned launchConstants = 3;
+  /// Made by resolveSizes; launches of a kernel without them are checked slowly.
+  std::vector<SizeRule> sizeRules;
+  bool resolved = false;
 };
+
+/// Resolves the names of the signature to rules about sizes.
+void resolveSizes(KernelInfo &info);
 
 /// Bytes of one element in memory.
 size_t bytesOf(Element element);
 /// "f16", "index".
 const char *nameOf(Element element);
+
+/// Whether the arguments are certainly valid, without allocating. What it does not
+/// decide, checkArguments does.
+bool argumentsFit(const KernelInfo &info, std::span<const detail::Argument> arguments);
 
 /// Everything that is wrong with the arguments of the launch at \p location.
 std::vector<Diagnostic> checkArguments(const KernelInfo &info,

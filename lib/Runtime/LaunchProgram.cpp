@@ -93,15 +93,8 @@ std::optional<int64_t> combine(LaunchStep::Kind kind, int64_t x, int64_t y) {
 
 } // namespace
 
-std::optional<std::vector<int64_t>>
-LaunchProgram::evaluate(std::span<const detail::Argument> arguments,
-                        std::vector<Diagnostic> &broken) const {
-  std::vector<int64_t> values;
-  auto checkRequirements = [&] {
-    for (const LaunchRequirement &requirement : requirements)
-      if (requirement.step < values.size() && values[requirement.step] == 0)
-        broken.push_back(requirement.broken);
-  };
+size_t LaunchProgram::run(std::span<const detail::Argument> arguments, int64_t *values) const {
+  size_t count = 0;
   for (const LaunchStep &step : steps) {
     std::optional<int64_t> value;
     switch (step.kind) {
@@ -126,14 +119,24 @@ LaunchProgram::evaluate(std::span<const detail::Argument> arguments,
     default:
       value = combine(step.kind, values[step.a], values[step.b]);
     }
-    if (!value) {
-      // A requirement may say why.
-      checkRequirements();
-      return std::nullopt;
-    }
-    values.push_back(*value);
+    if (!value)
+      break;
+    values[count++] = *value;
   }
-  checkRequirements();
+  return count;
+}
+
+std::optional<std::vector<int64_t>>
+LaunchProgram::evaluate(std::span<const detail::Argument> arguments,
+                        std::vector<Diagnostic> &broken) const {
+  std::vector<int64_t> values(steps.size());
+  size_t count = run(arguments, values.data());
+  // A requirement may say why a division failed.
+  for (const LaunchRequirement &requirement : requirements)
+    if (requirement.step < count && values[requirement.step] == 0)
+      broken.push_back(requirement.broken);
+  if (count != steps.size())
+    return std::nullopt;
   std::vector<int64_t> wanted;
   for (unsigned result : results)
     wanted.push_back(values[result]);

@@ -75,6 +75,10 @@ struct LaunchProgram {
   std::vector<unsigned> results; ///< the grid's three extents, then the rest
   std::vector<LaunchRequirement> requirements;
 
+  /// Evaluates the steps into \p values, which has room for all of them, and returns how
+  /// many have a value: fewer than there are if a division has no result.
+  size_t run(std::span<const detail::Argument> arguments, int64_t *values) const;
+
   /// The results; none if a division by zero occurs. Requirements that do not hold
   /// are added to \p broken.
   std::optional<std::vector<int64_t>> evaluate(std::span<const detail::Argument> arguments,

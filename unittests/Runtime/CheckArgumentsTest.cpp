@@ -52,11 +52,16 @@ KernelInfo infoOf(std::vector<ArgumentInfo> arguments) {
   return info;
 }
 
-/// The codes and messages of all findings, one on a line.
+/// The codes and messages of all findings, one on a line. The quick check of resolved
+/// kernels must not accept anything with findings.
 std::string findings(const KernelInfo &info, std::vector<Argument> arguments) {
   std::string text;
   for (const Diagnostic &d : checkArguments(info, arguments))
     text += codeName(d.code) + " " + d.message + "\n";
+  KernelInfo resolved = info;
+  resolveSizes(resolved);
+  if (!text.empty())
+    EXPECT_FALSE(argumentsFit(resolved, arguments)) << text;
   return text;
 }
 
@@ -277,6 +282,46 @@ TEST(CheckArguments, WhatMayOverlap) {
   info.arguments[0].mayOverlap = false;
   EXPECT_EQ(findings(info, {tensor(64, {8}), tensor(96, {8})}), ""); // side by side
   EXPECT_EQ(findings(info, {tensor(64, {0}), tensor(64, {8})}), ""); // nothing to share
+}
+
+//===----------------------------------------------------------------------===//
+// The quick check
+//===----------------------------------------------------------------------===//
+
+KernelInfo matmulInfo() {
+  KernelInfo info =
+      infoOf({tensorInfo("A", 2, false, {"M", "K"}), tensorInfo("B", 2, false, {"N", "K"}),
+              tensorInfo("C", 2, true, {"M", "N"})});
+  resolveSizes(info);
+  return info;
+}
+
+TEST(ArgumentsFit, OrdinaryLaunchesAreDecidedQuickly) {
+  KernelInfo info = matmulInfo();
+  EXPECT_TRUE(argumentsFit(
+      info, std::vector{tensor(0x1000, {4, 8}), tensor(0x2000, {6, 8}), tensor(0x3000, {4, 6})}));
+  // Padded rows, and one row, whose stride does not count.
+  EXPECT_TRUE(
+      argumentsFit(info, std::vector{tensor(0x1000, {1, 8}, {0, 1}),
+                                     tensor(0x2000, {6, 8}, {16, 1}), tensor(0x3000, {1, 6})}));
+}
+
+TEST(ArgumentsFit, FixedAndConstantSizes) {
+  KernelInfo info = infoOf({tensorInfo("A", 2, false, {"M", "16"})});
+  info.fixedSizes["M"] = 4;
+  resolveSizes(info);
+  EXPECT_TRUE(argumentsFit(info, std::vector{tensor(0x1000, {4, 16})}));
+  EXPECT_FALSE(argumentsFit(info, std::vector{tensor(0x1000, {5, 16})}));
+  EXPECT_FALSE(argumentsFit(info, std::vector{tensor(0x1000, {4, 17})}));
+}
+
+TEST(ArgumentsFit, SizesTooLargeForSumsAreLeftToTheSlowCheck) {
+  KernelInfo info = infoOf({tensorInfo("A", 2, false)});
+  resolveSizes(info);
+  EXPECT_FALSE(argumentsFit(
+      info, std::vector{tensor(0x1000, {int64_t(1) << 40, int64_t(1) << 20}, {0, 1})}));
+  EXPECT_FALSE(argumentsFit(
+      info, std::vector{tensor(0x1000, {int64_t(1) << 32, 2}, {int64_t(1) << 32, 1})}));
 }
 
 } // namespace

@@ -100,7 +100,11 @@ private:
     if (!module || !copyIn())
       return false;
     config.params.resize(kernel.parameterBytes);
-    if (!packParameters(kernel, info, arguments, addresses, constants, encodeMap,
+    auto encode = [&](unsigned number, const detail::Argument &tensor, uint64_t address,
+                      uint8_t *to) {
+      return encodeMap(packMap(kernel.maps[number], tensor, address), to);
+    };
+    if (!packParameters(kernel, info, arguments, addresses, constants, encode,
                         config.params.data(), report.findings)) {
       report.completed = false;
       return false;

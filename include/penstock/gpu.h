@@ -1,0 +1,121 @@
+//===- gpu.h - GPUs, streams and device memory ------------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An extra header, not part of penstock.h. It needs no CUDA header, and programs that
+// use it start without a GPU: libcuda.so.1 is opened by the first call that needs it.
+//
+//     auto device = gpu::current();
+//     auto matmul = compile(Matmul{}, device.target());
+//     matmul.launch({.stream = stream}, view(a, {M, K}), view(b, {N, K}), view(c, {M, N}));
+//
+// Views are of device memory: of this header, of CUDA, or of a framework.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_GPU_H
+#define PENSTOCK_GPU_H
+
+#include "penstock/compile.h"
+
+namespace penstock::gpu {
+
+/// A GPU, by its number in CUDA.
+class PENSTOCK_EXPORT Device {
+public:
+  constexpr explicit Device(int ordinal) : ordinal(ordinal) {}
+
+  constexpr int number() const { return ordinal; }
+  /// The target to compile for. Throws Error if kernels cannot be compiled for this GPU.
+  Target target(Loc at = here()) const;
+  /// The driver's name of it. Throws Error if there is no such GPU.
+  std::string name(Loc at = here()) const;
+  /// Whether it is the emulator's. Times of emulated GPUs mean nothing.
+  bool emulated(Loc at = here()) const;
+
+private:
+  int ordinal;
+};
+
+/// Number of GPUs; 0 without a driver.
+PENSTOCK_EXPORT int count();
+/// The GPU of this thread's CUDA context; GPU 0 if it has none. Throws Error if there is
+/// no GPU.
+PENSTOCK_EXPORT Device current(Loc at = here());
+
+/// Waits for a stream and returns what went wrong on it since the last call: faults of
+/// kernels, and errors that ended them. No stream: waits for CUDA's default stream.
+PENSTOCK_EXPORT std::vector<Diagnostic> try_synchronize(Stream stream = {}, Loc at = here());
+/// Throws them as Error.
+PENSTOCK_EXPORT void synchronize(Stream stream = {}, Loc at = here());
+
+namespace detail {
+using penstock::detail::raise;
+PENSTOCK_EXPORT void *allocate(size_t bytes, int device, Loc at);
+PENSTOCK_EXPORT void release(void *memory, int device);
+PENSTOCK_EXPORT void upload(void *to, const void *from, size_t bytes, int device, Loc at);
+PENSTOCK_EXPORT void download(void *to, const void *from, size_t bytes, int device, Loc at);
+/// An Executable from the bytes of Kernel::artifact().
+PENSTOCK_EXPORT penstock::detail::CompileResult
+load(std::string_view artifact, penstock::detail::List<const penstock::detail::ArgumentSpec>,
+     Loc at);
+} // namespace detail
+
+/// Memory on a GPU for \p count elements, for programs without an allocator of their own.
+/// Functions throw Error.
+template <class T> class Memory {
+public:
+  explicit Memory(size_t count, Device device = current(), Loc at = here())
+      : first(static_cast<T *>(detail::allocate(count * sizeof(T), device.number(), at))),
+        elements(count), ordinal(device.number()) {}
+  Memory(Memory &&other) noexcept
+      : first(std::exchange(other.first, nullptr)), elements(std::exchange(other.elements, 0)),
+        ordinal(other.ordinal) {}
+  Memory &operator=(Memory &&other) noexcept {
+    std::swap(first, other.first);
+    std::swap(elements, other.elements);
+    std::swap(ordinal, other.ordinal);
+    return *this;
+  }
+  Memory(const Memory &) = delete;
+  ~Memory() { detail::release(first, ordinal); }
+
+  /// The address on the GPU; the host cannot access it.
+  T *data() const { return first; }
+  size_t size() const { return elements; }
+  /// Copies all elements from or to the host and waits for it.
+  void upload(const T *from, Loc at = here()) {
+    detail::upload(first, from, elements * sizeof(T), ordinal, at);
+  }
+  void download(T *to, Loc at = here()) const {
+    detail::download(to, first, elements * sizeof(T), ordinal, at);
+  }
+
+private:
+  T *first;
+  size_t elements;
+  int ordinal;
+};
+
+/// Makes a kernel from the bytes of Kernel::artifact(), without compiling. K only gives
+/// the types of the arguments.
+template <class K> Compiled<K> try_load(std::string_view artifact, Loc at = here()) {
+  auto specs = []<class... A>(std::tuple<A...> *) {
+    return std::array<penstock::detail::ArgumentSpec, sizeof...(A)>{
+        penstock::detail::ArgumentTraits<A>::spec()...};
+  }(static_cast<typename penstock::detail::FunctionTraits<K>::Arguments *>(nullptr));
+  auto result = detail::load(artifact, specs, at);
+  return {Kernel<K>(std::move(result.executable)), std::move(result.diagnostics)};
+}
+template <class K> Kernel<K> load(std::string_view artifact, Loc at = here()) {
+  Compiled<K> result = try_load<K>(artifact, at);
+  if (!result)
+    penstock::detail::raise(std::move(result.diagnostics));
+  return std::move(result.kernel);
+}
+
+} // namespace penstock::gpu
+
+#endif // PENSTOCK_GPU_H

@@ -1,0 +1,19 @@
+//===- Errors.h - Errors of the driver, with cause and cure -----*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_CUDA_ERRORS_H
+#define PENSTOCK_CUDA_ERRORS_H
+
+#include "Cuda/DriverApi.h"
+
+namespace penstock::cuda {
+
+/// What \p result of the driver function \p call means.
+Diagnostic driverError(const DriverApi &api, int result, const char *call);
+
+} // namespace penstock::cuda
+
+#endif // PENSTOCK_CUDA_ERRORS_H

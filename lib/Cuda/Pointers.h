@@ -1,0 +1,30 @@
+//===- Pointers.h - Is a tensor in the GPU's memory? ------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Passing host memory to a GPU is the most common mistake, and the driver reports it
+// late and without a name. Asking takes longer than a launch, so that each thread
+// remembers the tensors of its last launches.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_CUDA_POINTERS_H
+#define PENSTOCK_CUDA_POINTERS_H
+
+#include "Cuda/Devices.h"
+#include "Runtime/KernelInfo.h"
+
+namespace penstock::cuda {
+
+/// Whether this thread has asked for these bytes before.
+bool isKnownPointer(uint64_t address, uint64_t bytes, int device);
+
+/// Asks the driver; an error if a kernel on this GPU cannot access all of the bytes.
+void checkPointer(const DriverApi &api, const Destination &to, uint64_t address, uint64_t bytes,
+                  const ArgumentInfo &argument, std::vector<Diagnostic> &diagnostics);
+
+} // namespace penstock::cuda
+
+#endif // PENSTOCK_CUDA_POINTERS_H

@@ -1,0 +1,196 @@
+//===- Program.cpp - A kernel, loaded on GPUs -----------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Cuda/Program.h"
+#include "Cuda/Assembler.h"
+#include "Cuda/Errors.h"
+#include "Cuda/Faults.h"
+#include "Diagnostics/Codes.h"
+
+using namespace penstock;
+using namespace penstock::cuda;
+
+namespace {
+
+std::atomic<uint64_t> nextProgram{1};
+
+struct Registry {
+  std::mutex mutex;
+  std::map<uint64_t, std::shared_ptr<const KernelInfo>> infos;
+};
+Registry &registry() {
+  static Registry *object = new Registry; // kernels in static variables outlive others
+  return *object;
+}
+
+/// While it lives, loading is possible although a stream of this thread is captured.
+class RelaxedCapture {
+public:
+  explicit RelaxedCapture(const DriverApi &api) : api(api) {
+    active = api.exchangeCaptureMode(&mode) == Success;
+  }
+  ~RelaxedCapture() {
+    if (active)
+      api.exchangeCaptureMode(&mode);
+  }
+  RelaxedCapture(const RelaxedCapture &) = delete;
+  RelaxedCapture &operator=(const RelaxedCapture &) = delete;
+
+private:
+  const DriverApi &api;
+  int mode = CaptureRelaxed;
+  bool active;
+};
+
+} // namespace
+
+const char *penstock::cuda::nameOf(CodeSource source) {
+  switch (source) {
+  case CodeSource::None:
+    return "not loaded";
+  case CodeSource::Artifact:
+    return "machine code of the artifact";
+  case CodeSource::Ptxas:
+    return "assembled by ptxas";
+  case CodeSource::Driver:
+    return "compiled by the driver";
+  }
+  return "";
+}
+
+Program::Program(Artifact artifact) : Program(std::move(artifact), {findPtxas(), false}) {}
+
+Program::Program(Artifact artifact, LoadPolicy policy)
+    : number(nextProgram++), content(std::move(artifact)), policy(std::move(policy)) {
+  for (const DeviceKernel &kernel : content.variants)
+    pointers.push_back(&kernel);
+  loaded = std::make_unique<Loaded[]>(pointers.size());
+  std::lock_guard lock(registry().mutex);
+  registry().infos[number] = std::make_shared<KernelInfo>(content.info);
+}
+
+/// The code stays loaded: kernels may still run, and nobody waits for them here.
+Program::~Program() {
+  std::lock_guard lock(registry().mutex);
+  registry().infos.erase(number);
+}
+
+std::shared_ptr<const KernelInfo> penstock::cuda::infoOfProgram(uint64_t number) {
+  std::lock_guard lock(registry().mutex);
+  auto found = registry().infos.find(number);
+  return found == registry().infos.end() ? nullptr : found->second;
+}
+
+std::string Program::sourceReason(size_t variant) const {
+  std::lock_guard lock(mutex);
+  return loaded[variant].reason;
+}
+
+int Program::loadLibrary(const DriverApi &api, Loaded &to, const std::string &code,
+                         CodeSource source) {
+  int result =
+      api.libraryLoadData(&to.library, code.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (result == Success)
+    to.source = source;
+  return result;
+}
+
+/// Machine code first: it needs no newer driver, and loads in a fraction of the time.
+int Program::load(const DriverApi &api, size_t variant, const DeviceInfo &device,
+                  std::vector<Diagnostic> &diagnostics) {
+  Loaded &to = loaded[variant];
+  const DeviceKernel &kernel = *pointers[variant];
+  int result = NoBinaryForGpu;
+  for (const Cubin &cubin : content.cubins)
+    if (result != Success && cubin.variant == variant &&
+        cubin.architecture == device.architecture()) {
+      result = loadLibrary(api, to, cubin.code, CodeSource::Artifact);
+      if (result != Success)
+        to.reason =
+            "the driver refused the artifact's machine code with error " + std::to_string(result);
+    }
+  if (result == Success || kernel.ptx.empty())
+    return result;
+  if (!policy.ptxas.empty() && (!device.emulated || policy.assembleForEmulator)) {
+    PtxasRun run = runPtxas(policy.ptxas, kernel.ptx, device.architecture());
+    if (run.ok) {
+      result = loadLibrary(api, to, run.cubin, CodeSource::Ptxas);
+      if (result == Success)
+        return result;
+      to.reason = "the driver refused the code of ptxas with error " + std::to_string(result);
+    } else {
+      to.reason = "ptxas failed: " + run.report;
+    }
+  } else if (policy.ptxas.empty()) {
+    to.reason = "ptxas is not installed";
+  }
+  return loadLibrary(api, to, kernel.ptx, CodeSource::Driver);
+}
+
+bool Program::prepare(const DriverApi &api, size_t variant, const Destination &to,
+                      std::vector<Diagnostic> &diagnostics) {
+  if (isPrepared(variant, to.device))
+    return true;
+  std::lock_guard lock(mutex);
+  if (isPrepared(variant, to.device))
+    return true;
+  const DeviceKernel &kernel = *pointers[variant];
+  auto refuse = [&](unsigned code, std::string message, std::string help) {
+    Diagnostic d;
+    d.code = code;
+    d.message = std::move(message);
+    d.helps.push_back(std::move(help));
+    diagnostics.push_back(std::move(d));
+    return false;
+  };
+  std::optional<DeviceInfo> device = deviceInfo(api, to.device, diagnostics);
+  if (!device)
+    return false;
+  if (device->architecture() != kernel.architecture)
+    return refuse(GpuDevice,
+                  "`" + content.info.name + "` was compiled for " + kernel.architecture +
+                      ", but GPU " + std::to_string(to.device) + " (" + device->name + ") is sm_" +
+                      std::to_string(device->major) + std::to_string(device->minor),
+                  "compile it for gpu::current().target()");
+  bool hasCode = !kernel.ptx.empty();
+  for (const Cubin &cubin : content.cubins)
+    hasCode |= cubin.variant == variant && cubin.architecture == kernel.architecture;
+  if (!hasCode)
+    return refuse(ArtifactKernel,
+                  "the artifact of `" + content.info.name +
+                      "` lacks the variant for tensors whose "
+                      "rows are not multiples of 16 bytes",
+                  "export all variants, or pad the rows");
+  RelaxedCapture relaxed(api);
+  Loaded &state = loaded[variant];
+  const char *call = "cuLibraryLoadData";
+  int result = state.library ? int(Success) : load(api, variant, *device, diagnostics);
+  if (result == Success && !state.function) {
+    call = "cuLibraryGetKernel";
+    result = api.libraryGetKernel(&state.function, state.library, kernel.name.c_str());
+  }
+  if (result == Success) {
+    call = "cuKernelSetAttribute";
+    result = api.kernelSetAttribute(FunctionMaxDynamicShared, int(kernel.sharedBytes),
+                                    state.function, to.device);
+  }
+  if (result == Success && kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2] > 8)
+    result = api.kernelSetAttribute(FunctionNonPortableCluster, 1, state.function, to.device);
+  if (result != Success) {
+    Diagnostic d = driverError(api, result, call);
+    if (!state.reason.empty())
+      d.notes.push_back({{}, state.reason, ""});
+    diagnostics.push_back(std::move(d));
+    return false;
+  }
+  if (!kernel.faults.empty() && !state.faultWords[size_t(to.device)]) {
+    state.faultWords[size_t(to.device)] = addFaultWord(api, to, kernel.faults, diagnostics);
+    if (!state.faultWords[size_t(to.device)])
+      return false;
+  }
+  state.ready[size_t(to.device)].store(true, std::memory_order_release);
+  return true;
+}

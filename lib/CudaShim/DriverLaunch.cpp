@@ -1,0 +1,178 @@
+//===- DriverLaunch.cpp - libcuda: launches and occupancy -----------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "CudaShim/Driver.h"
+#include "Diagnostics/Codes.h"
+#include "Diagnostics/Render.h"
+#include "Diagnostics/Serialize.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+using namespace penstock;
+using namespace penstock::shim;
+
+namespace {
+
+/// What a GPU would report for a kernel that could not run to its end.
+int resultOf(const std::vector<Diagnostic> &findings) {
+  for (const Diagnostic &finding : findings)
+    switch (finding.code) {
+    case EmuOutOfBounds:
+      return IllegalAddress;
+    case EmuMisaligned:
+      return MisalignedAddress;
+    case EmuDeadlock:
+    case EmuNoProgress:
+      return LaunchTimeout;
+    case EmuIllegalDescriptor:
+    case EmuIllegalOperand:
+      return IllegalInstruction;
+    default:
+      break;
+    }
+  return LaunchFailed;
+}
+
+/// The parameters as one piece, from an array of pointers or from `extra`.
+int packedParameters(const ptx::Function &kernel, void **parameters, void **extra,
+                     std::vector<uint8_t> &to) {
+  emu::ParamPacker packer;
+  for (uint32_t i = 0; i < kernel.numParams && parameters; ++i)
+    packer.addBytes(parameters[i], kernel.variables[i].size,
+                    std::max(1u, kernel.variables[i].align));
+  if (!parameters && extra) {
+    const void *data = nullptr;
+    size_t size = 0;
+    for (; *extra; extra += 2)
+      if (*extra == reinterpret_cast<void *>(1))
+        data = extra[1];
+      else if (*extra == reinterpret_cast<void *>(2))
+        memcpy(&size, extra[1], sizeof size);
+      else
+        return InvalidValue;
+    if (data)
+      packer.addBytes(data, size, 1);
+  } else if (!parameters && kernel.numParams) {
+    return InvalidValue;
+  }
+  to = std::move(packer.bytes);
+  return Success;
+}
+
+} // namespace
+
+int Driver::runKernel(Device &device, emu::LoadedModule &module, const std::string &name,
+                      const emu::LaunchConfig &config) {
+  emu::Report report = device.gpu.launch(module, name, config, options);
+  ++launches;
+  seconds += report.stats.seconds;
+  if (report.findings.empty())
+    return Success;
+  findings += unsigned(report.findings.size());
+  std::string text = format == "json"    ? toJson(report.findings) + "\n"
+                     : format == "sarif" ? toSarif(report.findings, "penstock-emu") + "\n"
+                                         : render(report.findings);
+  fprintf(stderr, "penstock-emu: findings in kernel %s\n%s", name.c_str(), text.c_str());
+  // A kernel that ran to its end has results; what was found is on stderr.
+  return report.completed ? int(Success) : resultOf(report.findings);
+}
+
+int Driver::launch(Kernel &kernel, const LaunchConfig &config, void **parameters, void **extra) {
+  auto queue = queueOf(config.stream);
+  if (!queue)
+    return config.stream ? InvalidHandle : InvalidContext;
+  Device &device = *queue->context->device;
+  if (queue->context->failed)
+    return queue->context->failed;
+  auto module = std::make_shared<std::shared_ptr<emu::LoadedModule>>();
+  if (int result = loadOn(device, *kernel.library, *module))
+    return result;
+  const ptx::Function *function = (*module)->module->function(kernel.name);
+  if (!function)
+    return NotFound;
+  emu::LaunchConfig to;
+  to.cluster = {0, 0, 0};
+  for (unsigned i = 0; i < config.numAttributes; ++i)
+    if (config.attributes[i].id == AttributeCluster)
+      to.cluster = {config.attributes[i].cluster[0], config.attributes[i].cluster[1],
+                    config.attributes[i].cluster[2]};
+  for (size_t d = 0; d < 3; ++d) {
+    to.grid[d] = config.grid[d];
+    to.block[d] = config.block[d];
+    if (!config.grid[d] || !config.block[d] || (to.cluster[d] && config.grid[d] % to.cluster[d]))
+      return InvalidValue;
+  }
+  auto set = kernel.maxDynamicShared.find(device.ordinal);
+  int mostShared = set == kernel.maxDynamicShared.end() ? 49152 : set->second;
+  if (uint64_t(config.block[0]) * config.block[1] * config.block[2] > 1024 ||
+      config.sharedBytes > unsigned(mostShared))
+    return InvalidValue;
+  to.dynamicShared = config.sharedBytes;
+  if (int result = packedParameters(*function, parameters, extra, to.params))
+    return result;
+  return enqueue(queue, [this, &device, module, name = kernel.name, to] {
+    return runKernel(device, **module, name, to);
+  });
+}
+
+PENSTOCK_DRIVER_ENTRY cuLaunchKernelEx(const LaunchConfig *config, Kernel *kernel,
+                                       void **parameters, void **extra) {
+  Call call("cuLaunchKernelEx", Call::Init);
+  if (!call)
+    return call.result;
+  if (!config || !driver().kernels.count(kernel))
+    return config ? InvalidHandle : InvalidValue;
+  return driver().launch(*kernel, *config, parameters, extra);
+}
+
+PENSTOCK_DRIVER_ENTRY cuLaunchKernel(Kernel *kernel, unsigned gridX, unsigned gridY, unsigned gridZ,
+                                     unsigned blockX, unsigned blockY, unsigned blockZ,
+                                     unsigned shared, void *stream, void **parameters,
+                                     void **extra) {
+  Call call("cuLaunchKernel", Call::Init);
+  if (!call)
+    return call.result;
+  if (!driver().kernels.count(kernel))
+    return InvalidHandle;
+  LaunchConfig config = {
+      {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, shared, stream, nullptr, 0};
+  return driver().launch(*kernel, config, parameters, extra);
+}
+
+//===----------------------------------------------------------------------===//
+// Occupancy: one block on each multiprocessor, which persistent kernels count on.
+//===----------------------------------------------------------------------===//
+
+PENSTOCK_DRIVER_ENTRY cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Kernel *, int,
+                                                                  size_t) {
+  Call call("cuOccupancyMaxActiveBlocksPerMultiprocessor", Call::CurrentContext);
+  if (call)
+    *blocks = 1;
+  return call.result;
+}
+PENSTOCK_DRIVER_ENTRY cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, Kernel *,
+                                                                           int, size_t, unsigned) {
+  Call call("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", Call::CurrentContext);
+  if (call)
+    *blocks = 1;
+  return call.result;
+}
+PENSTOCK_DRIVER_ENTRY cuOccupancyMaxActiveClusters(int *clusters, Kernel *,
+                                                   const LaunchConfig *config) {
+  Call call("cuOccupancyMaxActiveClusters", Call::CurrentContext);
+  if (!call)
+    return call.result;
+  unsigned size = 1;
+  for (unsigned i = 0; i < config->numAttributes; ++i)
+    if (config->attributes[i].id == AttributeCluster) {
+      const unsigned *cluster = config->attributes[i].cluster;
+      size = std::max(1u, cluster[0] * cluster[1] * cluster[2]);
+    }
+  *clusters = int(currentContext()->device->gpu.numSms / size);
+  return Success;
+}
