@@ -59,12 +59,12 @@ function(penstock_library name)
 endfunction()
 
 # penstock_unittest(Name SOURCES a.cpp ... [LINK lib ...] [LABEL label] [HEADER h]
-#                   [OPTIMIZED])
+#                   [OPTIMIZED] [ENVIRONMENT name=value])
 # A GoogleTest binary whose cases ctest knows one by one. Compiling tests is a good
 # part of a build: GoogleTest's headers and HEADER are compiled once for all files,
 # and only tests that compute much themselves are worth optimizing.
 function(penstock_unittest name)
-  cmake_parse_arguments(ARG "OPTIMIZED" "LABEL;HEADER" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED" "LABEL;HEADER;ENVIRONMENT" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -80,5 +80,5 @@ function(penstock_unittest name)
     target_compile_options(${name} PRIVATE -O0)
   endif()
   gtest_discover_tests(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 600
-                       DISCOVERY_TIMEOUT 60)
+                       ENVIRONMENT "${ARG_ENVIRONMENT}" DISCOVERY_TIMEOUT 60)
 endfunction()

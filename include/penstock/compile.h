@@ -121,6 +121,7 @@ template <class T, int R, Access A> struct TensorTraits {
   static Argument pack(const Host &view) {
     Argument argument;
     argument.tensor = true;
+    argument.onGpu = view.on_gpu;
     argument.element = ElementOf<T>::value;
     argument.data = const_cast<void *>(static_cast<const void *>(view.data));
     argument.sizes.assign(view.sizes.begin(), view.sizes.end());

@@ -32,8 +32,9 @@ PENSTOCK_EXPORT std::vector<Diagnostic> checkForeign(const ForeignTensor &, Elem
 
 } // namespace detail
 
-/// Sets \p result to a view of a DLPack tensor in host memory. The tensor must outlive
-/// the view. Returns errors if its type, rank or device does not match; empty on success.
+/// Sets \p result to a view of a DLPack tensor in the memory of the host or of a CUDA
+/// device. The tensor must outlive the view. Returns errors if its type, rank or device
+/// does not match; empty on success.
 template <class T, int R>
 std::vector<Diagnostic> try_view(const DLTensor &tensor, TensorView<T, R> &result,
                                  Loc at = here()) {
@@ -46,6 +47,7 @@ std::vector<Diagnostic> try_view(const DLTensor &tensor, TensorView<T, R> &resul
                                           detail::ElementOf<std::remove_const_t<T>>::value, R, at);
   if (!diagnostics.empty())
     return diagnostics;
+  result.on_gpu = tensor.device.device_type == kDLCUDA;
   result.data = reinterpret_cast<T *>(static_cast<char *>(tensor.data) + tensor.byte_offset);
   uint64_t dense = 1; // wraps if the sizes are absurd; the launch refuses them
   for (int d = R; d-- > 0;) {

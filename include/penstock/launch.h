@@ -109,6 +109,7 @@ private:
 /// Type-erased argument of a launch.
 struct Argument {
   bool tensor = false;
+  bool onGpu = false; ///< tensors: certainly
   Element element = Element::f32;
   void *data = nullptr; ///< tensors
   Extents sizes = {};   ///< tensors, in elements

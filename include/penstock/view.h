@@ -19,6 +19,8 @@ template <class T, int R> struct TensorView {
   T *data = nullptr;
   std::array<int64_t, R> sizes = {};
   std::array<int64_t, R> strides = {};
+  /// Set for tensors of frameworks that are known to be on a GPU.
+  bool on_gpu = false;
 
   TensorView() = default;
   TensorView(T *first, std::array<int64_t, R> extents, std::array<int64_t, R> steps)
@@ -27,7 +29,7 @@ template <class T, int R> struct TensorView {
   template <class U>
     requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
   TensorView(const TensorView<U, R> &other)
-      : data(other.data), sizes(other.sizes), strides(other.strides) {}
+      : data(other.data), sizes(other.sizes), strides(other.strides), on_gpu(other.on_gpu) {}
   template <class U, int S>
     requires(S != R || !std::is_same_v<std::remove_const_t<U>, std::remove_const_t<T>>)
   PENSTOCK_MISUSE("the tensor's element type or rank is not that of the kernel's parameter")

@@ -86,6 +86,16 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
   auto diagnostics = checkArguments(executable.info, arguments, location);
   if (!diagnostics.empty())
     return diagnostics;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].onGpu) {
+      Diagnostic d;
+      d.code = LaunchTarget;
+      d.location = location.known() ? location : executable.info.location;
+      d.message = "`" + executable.info.arguments[i].name + "` is on a GPU, and `" +
+                  executable.info.name + "` was compiled for the host";
+      d.helps.push_back("compile it for gpu::current().target(), or copy the tensor to the host");
+      return {d};
+    }
   if (options.starved_warp >= 0 && !executable.emulated) {
     Diagnostic d;
     d.code = LaunchTarget;

@@ -61,6 +61,23 @@ void Driver::summarize() {
           !devices.empty() && devices[0]->isBlackwell ? "B200" : "H100", findings, seconds);
 }
 
+/// For tests: the \p number-th call of \p function from now on returns \p result.
+extern "C" __attribute__((visibility("default"))) void penstock_emu_inject(const char *function,
+                                                                           int number, int result) {
+  Driver &d = driver();
+  std::lock_guard<std::mutex> lock(d.mutex);
+  d.injections.push_back({function, d.calls[function] + number, result});
+}
+
+/// For tests: contexts that failed can be used again, as after a restart of the process.
+extern "C" __attribute__((visibility("default"))) void penstock_emu_recover() {
+  Driver &d = driver();
+  std::lock_guard<std::mutex> lock(d.mutex);
+  d.injections.clear();
+  for (Context *context : d.contexts)
+    context->failed = Success;
+}
+
 /// For libcudart, which knows what the program was compiled for.
 extern "C" __attribute__((visibility("default"))) void penstock_emu_suggest_blackwell() {
   Driver &d = driver();

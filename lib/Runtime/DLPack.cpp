@@ -78,12 +78,14 @@ std::vector<Diagnostic> detail::checkForeign(const ForeignTensor &tensor, Elemen
     d.helps.push_back(std::move(help));
     result.push_back(std::move(d));
   };
-  // Host memory, and memory that CUDA or ROCm pinned on the host.
-  if (tensor.device != 1 && tensor.device != 3 && tensor.device != 11)
+  // Host memory, memory that CUDA or ROCm pinned on the host, CUDA devices, and memory
+  // that CUDA moves between them.
+  if (tensor.device != 1 && tensor.device != 3 && tensor.device != 11 && tensor.device != 2 &&
+      tensor.device != 13)
     error(LaunchTarget,
           "this DLPack tensor lies on device " + std::to_string(tensor.deviceNumber) + " of type " +
-              std::to_string(tensor.device) + ", not in this machine's memory",
-          "copy it to the host first");
+              std::to_string(tensor.device) + "; kernels take tensors of the host and of CUDA devices",
+          "copy it to the host or to a CUDA device first");
   if (int(tensor.shape.size()) != rank)
     error(LaunchRank,
           "this DLPack tensor has rank " + std::to_string(tensor.shape.size()) + ", the view has " +

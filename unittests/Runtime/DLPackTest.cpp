@@ -64,13 +64,24 @@ TEST(DLPack, NothingIsReinterpreted) {
 
 TEST(DLPack, RankAndDeviceAreChecked) {
   HostTensor host;
-  host.tensor.device.device_type = kDLCUDA;
+  host.tensor.device.device_type = kDLROCM;
   TensorView<float, 2> seen;
   auto diagnostics = try_view(host.tensor, seen);
   ASSERT_EQ(diagnostics.size(), 2u);
   EXPECT_EQ(codeName(diagnostics[0].code), "PS1307");
   EXPECT_EQ(codeName(diagnostics[1].code), "PS1301");
   EXPECT_EQ(seen.data, nullptr);
+}
+
+TEST(DLPack, TensorsOfCudaDevicesAreMarked) {
+  HostTensor host;
+  TensorView<float, 3> seen;
+  ASSERT_TRUE(try_view(host.tensor, seen).empty());
+  EXPECT_FALSE(seen.on_gpu);
+  host.tensor.device.device_type = kDLCUDA;
+  ASSERT_TRUE(try_view(host.tensor, seen).empty());
+  EXPECT_TRUE(seen.on_gpu);
+  EXPECT_TRUE((TensorView<const float, 3>(seen).on_gpu));
 }
 
 } // namespace
