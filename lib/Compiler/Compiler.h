@@ -12,6 +12,7 @@
 #ifndef PENSTOCK_COMPILER_COMPILER_H
 #define PENSTOCK_COMPILER_COMPILER_H
 
+#include "Artifact/Artifact.h"
 #include "Cuda/Program.h"
 #include "Hardware/Architecture.h"
 #include "Runtime/Emulated/EmulatedLaunch.h"

@@ -37,7 +37,7 @@ constexpr Explanation explanations[] = {
      "end the process that holds it, or ask for another compute mode with `nvidia-smi -c 0`"},
     {NoDevice, GpuDriver, "the driver finds no GPU",
      "check `nvidia-smi` and CUDA_VISIBLE_DEVICES; in a container, start it with `--gpus all`"},
-    {InvalidDevice, GpuDevice, "there is no GPU of this number", "gpu::count() tells how many"},
+    {InvalidDevice, GpuDevice, "there is no GPU of this number", "gpu::count() is their number"},
     {InvalidImage, GpuLoad, "the driver cannot read the kernel's code",
      "this is a bug in Penstock or a damaged artifact; please report it"},
     {InvalidContext, GpuLaunch, "no CUDA context is current, or the stream's was destroyed",

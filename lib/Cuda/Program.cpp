@@ -63,8 +63,14 @@ const char *penstock::cuda::nameOf(CodeSource source) {
 
 Program::Program(Artifact artifact) : Program(std::move(artifact), {findPtxas(), false}) {}
 
+/// Launches of resolved kernels are checked without allocating.
+static Artifact resolved(Artifact artifact) {
+  resolveSizes(artifact.info);
+  return artifact;
+}
+
 Program::Program(Artifact artifact, LoadPolicy policy)
-    : number(nextProgram++), content(std::move(artifact)), policy(std::move(policy)) {
+    : number(nextProgram++), content(resolved(std::move(artifact))), policy(std::move(policy)) {
   for (const DeviceKernel &kernel : content.variants)
     pointers.push_back(&kernel);
   loaded = std::make_unique<Loaded[]>(pointers.size());

@@ -19,18 +19,12 @@ struct Slot {
   std::optional<MapKey> key;
 };
 
-struct Cache {
-  static constexpr size_t slots = 128;
-  std::unique_ptr<Slot[]> all = std::make_unique<Slot[]>(slots);
-  uint64_t encoded = 0;
-};
+thread_local uint64_t encoded = 0;
 
-Cache &cache() {
-  thread_local Cache object;
-  return object;
+Slot &slotOf(const MapKey &key) {
+  thread_local Slot all[128];
+  return all[key.hash() % 128];
 }
-
-Slot &slotOf(const MapKey &key) { return cache().all[key.hash() % Cache::slots]; }
 
 } // namespace
 
@@ -61,7 +55,7 @@ const uint8_t *penstock::cuda::encodeMap(const DriverApi &api, const MapKey &key
   static constexpr uint32_t elementStrides[5] = {1, 1, 1, 1, 1};
   Slot &slot = slotOf(key);
   slot.key.reset();
-  ++cache().encoded;
+  ++encoded;
   result = api.tensorMapEncodeTiled(slot.map, int(from.dataType), from.rank,
                                     reinterpret_cast<void *>(from.address), from.sizes.data(),
                                     from.strides.data() + 1, from.box.data(), elementStrides,
@@ -72,4 +66,4 @@ const uint8_t *penstock::cuda::encodeMap(const DriverApi &api, const MapKey &key
   return slot.map;
 }
 
-uint64_t penstock::cuda::encodedMaps() { return cache().encoded; }
+uint64_t penstock::cuda::encodedMaps() { return encoded; }

@@ -314,8 +314,8 @@ Driver &penstock::shim::driver() {
   return *object;
 }
 
-std::vector<Context *> &penstock::shim::contextStack() {
-  thread_local std::vector<Context *> stack;
+ContextStack &penstock::shim::contextStack() {
+  thread_local ContextStack stack;
   return stack;
 }
 

@@ -200,8 +200,35 @@ private:
 
 Driver &driver();
 
-/// Contexts that this thread has pushed; the last is current.
-std::vector<Context *> &contextStack();
+/// Contexts that a thread has pushed; the last is current. It has no destructor, because
+/// programs free memory from destructors of static objects, when those of the thread are
+/// gone.
+class ContextStack {
+public:
+  bool empty() const { return count == 0; }
+  Context *back() const { return all[count - 1]; }
+  /// False if there is no room.
+  bool push(Context *context) {
+    if (count == depth)
+      return false;
+    all[count++] = context;
+    return true;
+  }
+  void pop() { --count; }
+  void remove(Context *context) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; ++i)
+      if (all[i] != context)
+        all[kept++] = all[i];
+    count = kept;
+  }
+
+private:
+  static constexpr size_t depth = 64;
+  Context *all[depth] = {};
+  size_t count = 0;
+};
+ContextStack &contextStack();
 inline Context *currentContext() {
   return contextStack().empty() ? nullptr : contextStack().back();
 }

@@ -217,8 +217,7 @@ PENSTOCK_DRIVER_ENTRY cuCtxCreate_v2(Context **context, unsigned, int ordinal) {
   (*context)->device = device;
   driver().contexts.insert(*context);
   (*context)->legacy = driver().addQueue(*context, false);
-  contextStack().push_back(*context);
-  return Success;
+  return contextStack().push(*context) ? Success : OutOfMemory;
 }
 
 PENSTOCK_DRIVER_ENTRY cuCtxDestroy_v2(Context *context) {
@@ -229,7 +228,7 @@ PENSTOCK_DRIVER_ENTRY cuCtxDestroy_v2(Context *context) {
     return InvalidContext;
   Driver &d = driver();
   d.waitForContext(*context);
-  std::erase(contextStack(), context);
+  contextStack().remove(context);
   std::erase_if(d.streams, [&](const auto &each) { return each.second->context == context; });
   d.contexts.erase(context);
   delete context;
@@ -250,9 +249,9 @@ PENSTOCK_DRIVER_ENTRY cuCtxSetCurrent(Context *context) {
   if (context && !isContext(context))
     return InvalidContext;
   if (!contextStack().empty())
-    contextStack().pop_back();
+    contextStack().pop();
   if (context)
-    contextStack().push_back(context);
+    contextStack().push(context);
   return Success;
 }
 
@@ -262,8 +261,7 @@ PENSTOCK_DRIVER_ENTRY cuCtxPushCurrent_v2(Context *context) {
     return call.result;
   if (!isContext(context))
     return InvalidContext;
-  contextStack().push_back(context);
-  return Success;
+  return contextStack().push(context) ? Success : OutOfMemory;
 }
 
 PENSTOCK_DRIVER_ENTRY cuCtxPopCurrent_v2(Context **context) {
@@ -274,7 +272,7 @@ PENSTOCK_DRIVER_ENTRY cuCtxPopCurrent_v2(Context **context) {
     return InvalidContext;
   if (context)
     *context = currentContext();
-  contextStack().pop_back();
+  contextStack().pop();
   return Success;
 }
 

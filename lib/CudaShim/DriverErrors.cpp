@@ -25,7 +25,7 @@ const ErrorText errorTexts[] = {
     {InvalidDevice, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {InvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {NoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU",
-     "no kernel image is available for execution on the device"},
+     "the device cannot execute any image of the kernel"},
     {InvalidPtx, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
     {UnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
      "the provided PTX was compiled with an unsupported toolchain."},

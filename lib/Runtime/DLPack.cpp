@@ -84,7 +84,8 @@ std::vector<Diagnostic> detail::checkForeign(const ForeignTensor &tensor, Elemen
       tensor.device != 13)
     error(LaunchTarget,
           "this DLPack tensor lies on device " + std::to_string(tensor.deviceNumber) + " of type " +
-              std::to_string(tensor.device) + "; kernels take tensors of the host and of CUDA devices",
+              std::to_string(tensor.device) +
+              "; kernels take tensors of the host and of CUDA devices",
           "copy it to the host or to a CUDA device first");
   if (int(tensor.shape.size()) != rank)
     error(LaunchRank,

@@ -266,7 +266,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Injected{"cuLibraryLoadData", 200, "PS1703", "cannot read the kernel's code"},
                     Injected{"cuLibraryGetKernel", 500, "PS1703", "no function of its name"},
                     Injected{"cuKernelSetAttribute", 1, "PS1704", "refuses the sizes"},
-                    Injected{"cuMemAlloc", 2, "PS1704", "no memory left"},
+                    Injected{"cuLaunchKernelEx", 2, "PS1704", "no memory left"},
                     Injected{"cuDevicePrimaryCtxRetain", 46, "PS1702", "busy or unavailable"},
                     Injected{"cuLaunchKernelEx", 701, "PS1704",
                              "not enough registers or shared memory"},

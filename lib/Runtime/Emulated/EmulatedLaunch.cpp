@@ -104,8 +104,8 @@ private:
                       uint8_t *to) {
       return encodeMap(packMap(kernel.maps[number], tensor, address), to);
     };
-    if (!packParameters(kernel, info, arguments, addresses, constants, encode,
-                        config.params.data(), report.findings)) {
+    if (!packParameters(kernel, info, arguments, addresses, constants, encode, config.params.data(),
+                        report.findings)) {
       report.completed = false;
       return false;
     }
