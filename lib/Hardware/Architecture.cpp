@@ -33,33 +33,36 @@ constexpr int64_t exponentialsPerCycle = 16;
 /// From issue to result of an instruction of the general cores.
 constexpr int64_t coreLatency = 30;
 
-Cost hopperGemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) {
+Products hopperProducts(int64_t m, int64_t n, int64_t k, int64_t elementBytes) {
   // One wgmma is m64 x n x (32 bytes of k); n is at most 256.
   int64_t kStep = 32 / elementBytes;
   int64_t flopPerCycle = 8192 / elementBytes;
-  int64_t busy = 0;
-  for (int64_t left = n; left > 0; left -= 256) {
+  int64_t busy = 0, columns = 0;
+  for (int64_t left = n; left > 0; left -= 256, ++columns) {
     int64_t width = std::min<int64_t>(left, 256);
     int64_t compute = ceilDiv(2 * 64 * width * kStep, flopPerCycle);
     int64_t operands = ceilDiv((64 + width) * 32, sharedBytesPerCycle);
     busy += std::max(compute, operands);
   }
-  busy *= ceilDiv(m, 64) * ceilDiv(k, kStep);
-  return {busy, busy + 17 + 66}; // issue, then the tail after the last product
+  int64_t each = ceilDiv(m, 64) * ceilDiv(k, kStep);
+  return {columns * each, double(busy * each), 66};
 }
 
-Cost blackwellGemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) {
+Products blackwellProducts(int64_t m, int64_t n, int64_t k, int64_t elementBytes, int64_t blocks) {
   int64_t kStep = 32 / elementBytes;
-  int64_t busy = 0;
-  for (int64_t left = n; left > 0; left -= 256) {
+  int64_t rows = std::min<int64_t>(m, 128);
+  int64_t busy = 0, columns = 0;
+  for (int64_t left = n; left > 0; left -= 256, ++columns) {
     int64_t width = std::min<int64_t>(left, 256);
-    busy += std::max(ceilDiv(width, 2),
-                     ceilDiv((std::min<int64_t>(m, 128) + width) * 32, sharedBytesPerCycle));
+    // A pair of 64 rows each uses both tensor cores at full width.
+    int64_t compute = ceilDiv(width, blocks == 2 && rows == 64 ? 4 : 2);
+    int64_t operands = ceilDiv((rows + width / blocks) * 32, sharedBytesPerCycle);
+    busy += std::max(compute, operands);
   }
-  busy *= ceilDiv(m, 128) * ceilDiv(k, kStep);
+  int64_t each = ceilDiv(m, 128) * ceilDiv(k, kStep);
   // Issue to observed commit of one MMA is 136 + n/2 for M = 128 (120 for 64),
   // and a batch adds about 12.
-  return {busy, busy + (m > 64 ? 136 : 120) + 12};
+  return {columns * each, double(busy * each), double((m > 64 ? 136 : 120) + 12)};
 }
 
 Cost amxGemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) {
@@ -124,16 +127,26 @@ Cost Architecture::load(int64_t bytes, int64_t rowBytes) const {
   return {busy, first + bytes / 113};
 }
 
-Cost Architecture::gemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) const {
+Products Architecture::products(int64_t m, int64_t n, int64_t k, int64_t elementBytes,
+                                int64_t blocks) const {
   switch (family) {
   case Family::Hopper:
-    return hopperGemm(m, n, k, elementBytes);
+    return hopperProducts(m, n, k, elementBytes);
   case Family::Blackwell:
-    return blackwellGemm(m, n, k, elementBytes);
+    return blackwellProducts(m, n, k, elementBytes, blocks);
   case Family::X86:
-    return amxGemm(m, n, k, elementBytes);
+    break;
   }
   return {};
+}
+
+Cost Architecture::gemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) const {
+  if (family == Family::X86)
+    return amxGemm(m, n, k, elementBytes);
+  Products all = products(m, n, k, elementBytes);
+  int64_t busy = int64_t(all.busy);
+  // A wgmma starts 17 cycles after its issue; the tail of tcgen05 includes that.
+  return {busy, busy + int64_t(all.tail) + (family == Family::Hopper ? 17 : 0)};
 }
 
 Cost Architecture::elementwise(int64_t count) const {

@@ -46,6 +46,14 @@ struct Cost {
   friend bool operator==(const Cost &, const Cost &) = default;
 };
 
+/// The instructions that a matrix product consists of.
+struct Products {
+  int64_t count = 0;
+  double busy = 0; ///< cycles of the tensor core, all of them
+  double tail = 0; ///< cycles from the end of the last until its result is seen
+  double interval() const { return count ? busy / double(count) : 0; }
+};
+
 /// The asynchronous operations of the targets.
 enum class AsyncKind { Tma, CpAsync, TmaStore, Wgmma, Tcgen05Mma };
 
@@ -60,6 +68,10 @@ struct Architecture {
   Cost load(int64_t bytes, int64_t rowBytes) const;
   /// m x n x k with both operands in shared memory (or in caches).
   Cost gemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) const;
+  /// The same as instructions. \p blocks is 2 for products that a pair of blocks
+  /// computes: \p m rows per block, each holding half of the columns.
+  Products products(int64_t m, int64_t n, int64_t k, int64_t elementBytes,
+                    int64_t blocks = 1) const;
   /// \p count operations of one multiply-add each on the general cores.
   Cost elementwise(int64_t count) const;
   /// \p count exponentials.
