@@ -1,0 +1,102 @@
+//===- Traffic.cpp - Occupancy, and strips of operands in L2 --------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Timing/Predict.h"
+
+#include <algorithm>
+
+namespace penstock::timing {
+
+int64_t occupancy(const Resources &needs, const hw::Chip &chip) {
+  if (needs.fixed)
+    return needs.fixed;
+  int64_t blocks = std::min(needs.most, chip.maxBlocks);
+  // The system takes a kilobyte of each block; barriers take a few more bytes.
+  if (needs.sharedBytes)
+    blocks = std::min(blocks, chip.sharedBytes / (needs.sharedBytes + 1024 + 256));
+  if (int64_t columns = chip.architecture->limits.tensorColumns; columns && needs.tensorColumns) {
+    int64_t taken = 32; // allocations are powers of two
+    while (taken < needs.tensorColumns)
+      taken *= 2;
+    blocks = std::min(blocks, columns / taken);
+  }
+  if (needs.registers && needs.threads)
+    blocks = std::min(blocks, chip.registers / (needs.registers * needs.threads));
+  return std::max<int64_t>(1, blocks);
+}
+
+namespace {
+
+/// The strips of one side of the grid: when each was last read.
+class Strips {
+public:
+  explicit Strips(int64_t count) : last(size_t(count), -1) {}
+
+  /// Marks a strip; true if this wave had not read it yet.
+  bool touch(int64_t strip, int64_t wave, int64_t &previous) {
+    int64_t &at = last[size_t(strip)];
+    previous = at;
+    at = wave;
+    return previous != wave;
+  }
+
+private:
+  std::vector<int64_t> last;
+};
+
+} // namespace
+
+Traffic trafficOf(const Raster &raster, int64_t tilesPerWave, double usable) {
+  int64_t total = raster.tilesM * raster.tilesN;
+  tilesPerWave = std::max<int64_t>(1, tilesPerWave);
+  Strips rows(raster.tilesM), columns(raster.tilesN);
+  bool allFit = raster.totalBytes <= usable;
+  double hbm = 0, unique = 0, asked = 0;
+  int64_t group = std::min(raster.group, raster.tilesN);
+  int64_t perGroup = raster.tilesM * group;
+  int64_t m = 0, n = 0;
+  for (int64_t wave = 0, i = 0; i < total; ++wave) {
+    int64_t end = std::min(total, i + tilesPerWave);
+    double size = 0, brought = 0;
+    asked += double(end - i) * (raster.stripM + raster.stripN + raster.ownBytes);
+    size += double(end - i) * raster.ownBytes;
+    brought += double(end - i) * raster.ownBytes;
+    for (; i < end; ++i) {
+      if (group <= 0) {
+        m = i / raster.tilesN;
+        n = i % raster.tilesN;
+      } else {
+        int64_t g = i / perGroup, rest = i % perGroup;
+        int64_t width = std::min(group, raster.tilesN - g * group);
+        m = rest / width;
+        n = g * group + rest % width;
+      }
+      int64_t previous = 0;
+      auto count = [&](double bytes) {
+        size += bytes;
+        // What the previous wave read is still there if a wave fits.
+        bool kept = allFit ? previous >= 0 : previous == wave - 1 && previous >= 0;
+        if (!kept)
+          brought += bytes;
+      };
+      if (rows.touch(m, wave, previous))
+        count(raster.stripM);
+      if (columns.touch(n, wave, previous))
+        count(raster.stripN);
+    }
+    hbm += allFit || size <= usable ? brought : size;
+    unique += size;
+  }
+  Traffic traffic;
+  traffic.hbmBytes = hbm;
+  traffic.hit = 1 - hbm / std::max(asked, 1.0);
+  // Blocks that share a line wait for one miss together. So the latency follows the
+  // strips that a wave brings in, not the hit rate.
+  traffic.cold = unique > 0 ? std::min(1.0, hbm / unique) : 0;
+  return traffic;
+}
+
+} // namespace penstock::timing
