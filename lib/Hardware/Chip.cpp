@@ -31,6 +31,8 @@ Chip common() {
   Chip c;
   c.sharedBytes = 228 << 10;
   c.registers = 65536;
+  c.syncProducts = {0.63, 0.6, 0.66, By::Microbenchmark,
+                    "Luo et al., arXiv 2402.13499: mma reaches 62 to 63 % of the peak of wgmma"};
   c.rowCycles = around(1, 0, By::Microbenchmark,
                        "microbench-blackwell, cutlass_gemm_mainloop: floor per k-block");
   c.leastRowBytes = around(100, 0.1, By::Fitted, mainloops);
@@ -104,6 +106,7 @@ constexpr ChipConstant constants[] = {
     {"clock slope", "", &Chip::powerSlope},
     {"product queue", "products", &Chip::productQueue},
     {"product issue", "cycles", &Chip::productIssue},
+    {"mma.sync", "", &Chip::syncProducts},
     {"load latency", "ns", &Chip::loadLatency},
     {"miss latency", "ns", &Chip::missLatency},
     {"load rate", "bytes/ns", &Chip::loadRate},

@@ -60,6 +60,8 @@ struct Chip {
   Measured productQueue; ///< products outstanding before issue blocks
   Measured productIssue; ///< cycles to issue one product
 
+  Measured syncProducts; ///< rate of mma.sync relative to products from shared memory
+
   // Loads by TMA.
   Measured loadLatency;    ///< ns from issue to the full barrier, without transfer, L2 hit
   Measured missLatency;    ///< ns more if the line comes from HBM

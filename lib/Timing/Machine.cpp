@@ -315,7 +315,7 @@ OpTimes loadTimes(const Op &op, const hw::Chip &chip, const Conditions &at) {
 OpTimes timesOf(const Op &op, const hw::Chip &chip, const Conditions &at) {
   switch (op.engine) {
   case Engine::None:
-    return {};
+    return {0, op.cycles};
   case Engine::Tma:
     return loadTimes(op, chip, at);
   case Engine::Tensor:

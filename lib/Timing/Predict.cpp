@@ -30,22 +30,41 @@ double softMax(double exponent, std::initializer_list<double> values) {
   return most * std::pow(sum, 1 / exponent);
 }
 
-/// Cycles of each engine per iteration of one block.
-struct EngineCycles {
+/// One SM, from the loop or the protocol of a kernel.
+struct SmTimes {
+  double interval = 0;
+  double fill = 0;    ///< until the first product
+  double drain = 0;   ///< after the last iteration
+  double perTile = 0; ///< of a further tile of a persistent block, beyond its iterations
   double busy[numEngines] = {};
-  double tail = 0;
+  std::vector<ProtocolWait> waits;
 
-  EngineCycles(const Loop &loop, const hw::Chip &chip, const Conditions &at) {
-    for (const Op &op : loop.ops) {
+  SmTimes(const Kernel &kernel, const hw::Chip &chip, const Conditions &at) {
+    if (kernel.protocol) {
+      // A protocol that does not end was reported by the barrier check; it takes for ever.
+      ProtocolTimes times = timesOf(*kernel.protocol, chip, at).value_or(ProtocolTimes{});
+      interval = times.interval;
+      fill = times.fill;
+      drain = std::max(0.0, times.drain - interval);
+      perTile = times.perTile;
+      std::copy(std::begin(times.busy), std::end(times.busy), busy);
+      waits = std::move(times.waits);
+      return;
+    }
+    Steady steady = steadyState(kernel.loop, chip, at);
+    interval = steady.interval;
+    fill = steady.fill;
+    double tail = 0;
+    for (const Op &op : kernel.loop.ops) {
       busy[size_t(op.engine)] += timesOf(op, chip, at).busy;
       tail = std::max(tail, op.tail);
     }
+    drain = kernel.epilogueCycles + tail;
+    perTile = kernel.epilogueCycles;
   }
   double of(Engine engine) const { return busy[size_t(engine)]; }
   double most() const { return *std::max_element(std::begin(busy), std::end(busy)); }
-  double compute() const {
-    return std::max({of(Engine::Tensor), of(Engine::Cuda), of(Engine::Sfu)});
-  }
+  double compute() const { return std::max({of(Engine::Tensor), of(Engine::Sfu)}); }
 };
 
 class Predictor {
@@ -93,39 +112,39 @@ private:
     Conditions at;
     at.cold = r.cold;
     at.ghz = ghz;
-    r.steady = steadyState(kernel.loop, chip, at);
-    double alone = r.steady.interval;
+    SmTimes one(kernel, chip, at);
+    double alone = one.interval;
     double shared = alone;
     if (r.blocksPerSm > 1) {
       at.blocks = r.blocksPerSm;
-      shared = steadyState(kernel.loop, chip, at).interval;
+      shared = SmTimes(kernel, chip, at).interval;
     }
-    EngineCycles engines(kernel.loop, chip, at);
-    tensor = engines.of(Engine::Tensor);
+    tensor = one.of(Engine::Tensor);
+    r.fillCycles = one.fill;
+    r.waits = one.waits;
     double trips = kernel.trips;
     double latency = shared / blocks;
+    if (kernel.sharesIssue)
+      latency = softMax(p, {latency, tensor, one.of(Engine::Cuda), one.of(Engine::Sfu)});
     double share = chip.fabric.value / sms / ghz * (kernel.narrow ? chip.narrowRows.value : 1);
     double fabric = options.without.fabric ? 0 : kernel.fabricBytes / share;
     double iterations = tiles * trips * double(kernel.blocksPerTile) / sms;
     double hbm = options.without.hbm ? 0 : r.hbmBytes / chip.hbm.value * ghz / iterations;
     r.interval = softMax(p, {latency, fabric, hbm}) + kernel.spillCycles;
-    double fill = r.steady.fill;
-    r.fixedCycles = options.without.fixed
-                        ? 0
-                        : chip.blockStart.value + fill + kernel.epilogueCycles + engines.tail;
+    r.fixedCycles = options.without.fixed ? 0 : chip.blockStart.value + one.fill + one.drain;
     double perSlot = r.waves;
-    double whole = std::ceil(perSlot - 1e-9);
+    double whole = kernel.balanced ? std::max(1.0, perSlot) : std::ceil(perSlot - 1e-9);
     if (kernel.persistent)
-      r.cycles = persistentCycles(r, options.without.waves ? perSlot : whole);
+      r.cycles = persistentCycles(r, one.perTile, options.without.waves ? perSlot : whole);
     else
-      r.cycles = wavesCycles(r, alone, fabric, engines.compute());
+      r.cycles = wavesCycles(r, alone, fabric, one.compute());
     r.utilization = iterations * tensor / r.cycles;
     // A chain of waits binds only if it is longer than what its engines are busy for.
-    bool chained = latency > 1.02 * engines.most();
+    bool chained = latency > 1.02 * one.most();
     r.bounds = {{Bound::Tensor, tensor},
-                {Bound::Load, engines.of(Engine::Tma)},
-                {Bound::Cuda, engines.of(Engine::Cuda)},
-                {Bound::Sfu, engines.of(Engine::Sfu)},
+                {Bound::Load, one.of(Engine::Tma)},
+                {Bound::Cuda, one.of(Engine::Cuda)},
+                {Bound::Sfu, one.of(Engine::Sfu)},
                 {Bound::Latency, chained ? latency : 0},
                 {Bound::Fabric, fabric},
                 {Bound::Hbm, hbm},
@@ -133,10 +152,9 @@ private:
                 {Bound::Spills, kernel.spillCycles}};
   }
 
-  double persistentCycles(const Prediction &r, double rounds) const {
+  double persistentCycles(const Prediction &r, double perTile, double rounds) const {
     double body = kernel.trips * r.interval;
-    double tile = kernel.overlapped ? softMax(overlapExponent, {body, kernel.epilogueCycles})
-                                    : body + kernel.epilogueCycles;
+    double tile = kernel.overlapped ? softMax(overlapExponent, {body, perTile}) : body + perTile;
     return rounds * tile + r.fixedCycles;
   }
 
@@ -150,8 +168,10 @@ private:
       double free = trips * std::max(alone, compute) + fixed;
       tile = softMax(p, {shared, free, trips * std::max(compute, fabric) * blocks});
     }
-    if (options.without.waves)
-      return r.waves * tile;
+    if (options.without.waves || kernel.balanced)
+      return std::max(1.0, r.waves) * tile;
+    if (kernel.longestTrips > 0) // on average, half of the longest is left at the end
+      return r.waves * tile + 0.5 * tile * kernel.longestTrips / trips;
     double full = std::floor(r.waves + 1e-9), rest = r.waves - full, last = 0;
     if (rest > 1e-9) {
       double left = std::max(1.0, std::ceil(rest * blocks - 1e-9));

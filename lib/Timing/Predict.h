@@ -18,6 +18,7 @@
 
 #include "Hardware/Chip.h"
 #include "Timing/Machine.h"
+#include "Timing/ProtocolTimes.h"
 #include "Timing/Work.h"
 
 #include <optional>
@@ -66,7 +67,9 @@ struct Prediction {
   double cold = 0; ///< share of a wave's strips that come from HBM
   /// From peak at the highest clock to the predicted rate; shares of the time.
   std::vector<Loss> waterfall;
-  Steady steady; ///< one block alone
+  double fillCycles = 0; ///< until the first product starts
+  /// Kernels with a protocol: waits of one block alone, longest first.
+  std::vector<ProtocolWait> waits;
 
   const Bound &bound() const { return bounds.front(); }
   double cyclesOf(Bound::Of) const;

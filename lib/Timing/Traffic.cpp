@@ -49,9 +49,44 @@ private:
 
 } // namespace
 
+/// The same for listed strips.
+static Traffic trafficOfList(const Raster &raster, int64_t tilesPerWave, double usable) {
+  int64_t total = raster.tilesM * raster.tilesN;
+  auto listed = int64_t(raster.reads.size() / raster.perTile);
+  Strips strips(int64_t(raster.stripBytes.size()));
+  bool allFit = raster.totalBytes <= usable;
+  double hbm = 0, unique = 0, asked = 0;
+  for (int64_t wave = 0, i = 0; i < listed; ++wave) {
+    int64_t end = std::min(listed, i + tilesPerWave);
+    double size = 0, brought = 0;
+    for (size_t r = size_t(i) * raster.perTile; r < size_t(end) * raster.perTile; ++r) {
+      double bytes = raster.stripBytes[raster.reads[r]];
+      asked += bytes;
+      int64_t previous = 0;
+      if (!strips.touch(raster.reads[r], wave, previous))
+        continue;
+      size += bytes;
+      if (!(allFit ? previous >= 0 : previous >= 0 && previous == wave - 1))
+        brought += bytes;
+    }
+    hbm += allFit || size <= usable ? brought : size;
+    unique += size;
+    i = end;
+  }
+  Traffic traffic;
+  double more = listed ? double(total) / double(listed) : 1;
+  // What fits is read once, however many tiles there are.
+  traffic.hbmBytes = allFit ? std::min(hbm * more, std::max(hbm, raster.totalBytes)) : hbm * more;
+  traffic.hit = 1 - traffic.hbmBytes / std::max(asked * more, 1.0);
+  traffic.cold = unique > 0 ? std::min(1.0, hbm / unique) : 0;
+  return traffic;
+}
+
 Traffic trafficOf(const Raster &raster, int64_t tilesPerWave, double usable) {
   int64_t total = raster.tilesM * raster.tilesN;
   tilesPerWave = std::max<int64_t>(1, tilesPerWave);
+  if (raster.perTile)
+    return trafficOfList(raster, tilesPerWave, usable);
   Strips rows(raster.tilesM), columns(raster.tilesN);
   bool allFit = raster.totalBytes <= usable;
   double hbm = 0, unique = 0, asked = 0;

@@ -14,13 +14,14 @@
 //                 [release k]  waits for multiply(k - lag)
 //
 // Machine.h runs the loop on one SM, Predict.h the kernel on a chip. Neither knows
-// what a matmul is; Matmul.h, Attention.h and Streaming.h build kernels.
+// what a matmul is; Matmul.h and Attention.h build kernels.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TIMING_WORK_H
 #define PENSTOCK_TIMING_WORK_H
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -66,7 +67,7 @@ struct Op {
   double productCycles = 0; ///< cycles of one
   double tail = 0;          ///< cycles from the end of the last to its result
 
-  // Cuda and Sfu.
+  // Cuda and Sfu; None: cycles until the end.
   double cycles = 0;
 
   // The issuing role.
@@ -113,14 +114,25 @@ struct Raster {
   double stripN = 0;     ///< bytes that the tiles of one column share
   double ownBytes = 0;   ///< bytes of one tile that no other reads
   double totalBytes = 0; ///< all operands
+
+  /// Instead of rows and columns of tiles: the strips that each tile reads, `perTile` of
+  /// them, as indices of `stripBytes`. Tiles beyond the listed ones continue the pattern.
+  std::vector<double> stripBytes;
+  std::vector<uint32_t> reads;
+  unsigned perTile = 0;
 };
+
+struct TimedProtocol;
 
 /// A kernel.
 struct Kernel {
   Loop loop;
+  /// Instead of the loop: what each role does, step by step (ProtocolTimes.h). Epilogue
+  /// cycles are part of it.
+  std::shared_ptr<const TimedProtocol> protocol;
   /// Iterations of one tile's loop, on average.
   double trips = 1;
-  /// The same of the longest tile; tiles are unequal with a causal mask.
+  /// The same of the longest tile if tiles are unequal and come in any order.
   double longestTrips = 0;
   int64_t blocksPerTile = 1; ///< 2: pairs
   Resources needs;
@@ -128,6 +140,10 @@ struct Kernel {
   double fabricBytes = 0; ///< asked of L2 per block and iteration
   bool narrow = false;    ///< rows below 128 bytes
   bool persistent = false;
+  /// Tiles are unequal and the longest come first: no wave is partial.
+  bool balanced = false;
+  /// Threads compute beside products: engines of similar load slow each other.
+  bool sharesIssue = false;
   /// The epilogue of a tile runs beside the loop of the next.
   bool overlapped = false;
   double epilogueCycles = 0;
