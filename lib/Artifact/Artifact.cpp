@@ -127,7 +127,7 @@ template <class IO, class T> void deviceKernel(IO &io, T &kernel) {
   io.integer(kernel.sharedBytes);
   io.integer(kernel.parameterBytes);
   io.items(kernel.fields, [](IO &each, auto &field) {
-    each.below(field.kind, ParameterField::Faults + 1);
+    each.below(field.kind, ParameterField::Prints + 1);
     each.integer(field.index);
     each.integer(field.dim);
     each.integer(field.offset);
@@ -150,6 +150,14 @@ template <class IO, class T> void deviceKernel(IO &io, T &kernel) {
     each.integer(name.slot);
   });
   io.items(kernel.faults, [](IO &each, auto &fault) { diagnostic(each, fault); });
+  io.items(kernel.prints, [](IO &each, auto &print) {
+    each.items(print.texts, [](IO &inner, auto &text) { textField(inner, text); });
+    each.items(print.operands, [](IO &inner, auto &operand) {
+      inner.below(operand.real, 2);
+      inner.below(operand.inRegisters, 2);
+      inner.items(operand.shape, [](IO &innermost, auto &extent) { innermost.integer(extent); });
+    });
+  });
   launchProgram(io, kernel.launch);
 }
 
@@ -226,6 +234,8 @@ private:
       return field.index < kernel.maps.size() && field.offset % 64 == 0;
     case ParameterField::Faults:
       return !kernel.faults.empty();
+    case ParameterField::Prints:
+      return !kernel.prints.empty();
     }
     return false;
   }

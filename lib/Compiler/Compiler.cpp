@@ -246,6 +246,7 @@ public:
     PassManager passes(module->getName());
     DeviceKernel kernel;
     how.checkBarriers = options.checkBarriers;
+    how.omittedPoint = options.omittedPoint;
     buildDevicePipeline(passes, architectureOf(options.target), how, kernel);
     if (!runPasses(passes, module, options, diagnostics))
       return false;

@@ -48,6 +48,8 @@ struct BackendOptions {
   Target target = Target::native();
   bool lateCompletion = false;
   bool checkBarriers = true;
+  /// For tests: leaves out this point of every plan of a GPU kernel.
+  int64_t omittedPoint = -1;
   /// Off for tests that compile far more than they run.
   bool optimized = true;
   std::map<std::string, int64_t> fixedSizes = {};

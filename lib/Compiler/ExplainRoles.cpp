@@ -174,7 +174,7 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
   std::vector<penstock::Diagnostic> reasons;
   PassManager passes((*copy)->getName());
   passes.addNestedPass<func::FuncOp>(createResolveSchedules());
-  buildBlockPipeline(passes, architecture, /*plain=*/false);
+  buildBlockPipeline(passes, architecture);
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
   passes.addNestedPass<func::FuncOp>(createInsertSyncs());
   if (!isExplicit) {

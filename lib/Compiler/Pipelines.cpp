@@ -49,13 +49,13 @@ void penstock::buildNativeLLVMPipeline(OpPassManager &passes) {
 }
 
 void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture &architecture,
-                                  bool plain) {
-  passes.addNestedPass<func::FuncOp>(createWarpSpecialize({architecture.name, plain}));
+                                  const DevicePipelineOptions &options) {
+  passes.addNestedPass<func::FuncOp>(createWarpSpecialize({architecture.name, options.plain}));
   passes.addNestedPass<func::FuncOp>(createChooseThreads({architecture.name}));
   passes.addNestedPass<func::FuncOp>(createAssignSpaces());
-  passes.addNestedPass<func::FuncOp>(createBindEngines({architecture.name, plain}));
+  passes.addNestedPass<func::FuncOp>(createBindEngines({architecture.name, options.plain}));
   passes.addNestedPass<func::FuncOp>(createPlaceAccumulators());
-  passes.addNestedPass<func::FuncOp>(createWritePlans());
+  passes.addNestedPass<func::FuncOp>(createWritePlans({options.omittedPoint}));
   passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
 }
 
@@ -63,7 +63,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture
                                    const DevicePipelineOptions &options, DeviceKernel &result) {
   if (options.warpSpecialize) {
     passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
-    buildBlockPipeline(passes, architecture, options.plain);
+    buildBlockPipeline(passes, architecture, options);
   }
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
   passes.addNestedPass<func::FuncOp>(createInsertSyncs());

@@ -24,6 +24,8 @@ struct DevicePipelineOptions {
   bool warpSpecialize = false; ///< the input is a tile program without roles
   bool plain = false;          ///< without TMA
   bool checkBarriers = true;
+  /// For tests: leaves out this point of every plan (nv-write-plans).
+  int64_t omittedPoint = -1;
 };
 
 /// From a tile program to loops over elements, still in upstream's dialects.
@@ -32,7 +34,7 @@ void buildNativeLoopPipeline(mlir::OpPassManager &passes, const NativePipelineOp
 void buildNativeLLVMPipeline(mlir::OpPassManager &passes);
 /// From a tile program with resolved schedules to what the threads and engines of a block do.
 void buildBlockPipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,
-                        bool plain);
+                        const DevicePipelineOptions &options = {});
 /// From a tile program or an explicit kernel to the LLVM dialect for a GPU; what its launch needs
 /// is put into \p result.
 void buildDevicePipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,

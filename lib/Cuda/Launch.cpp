@@ -67,6 +67,15 @@ public:
 
   /// Enqueues the kernel; false with errors.
   bool run() {
+    if (!kernel.prints.empty()) {
+      Diagnostic d;
+      d.code = GpuLaunch;
+      d.message = "`" + program.info().name +
+                  "` prints, and lines are not collected from launches through the driver";
+      d.helps.push_back("launch it on the emulator: compile for a target with .emulated()");
+      diagnostics.push_back(std::move(d));
+      return false;
+    }
     if (!prepareValidLaunch(kernel, arguments, values.data(), constants.data(), blocks)) {
       prepareLaunch(kernel, program.info(), arguments, diagnostics);
       return false;

@@ -27,6 +27,8 @@ int runPrograms(const CampaignOptions &);
 int runInstances(const CampaignOptions &);
 /// Legal programs on emulated GPUs against sequential execution.
 int runOnDevices(const CampaignOptions &);
+/// Leaves out each point of their plans: the emulator must notice.
+int runPoints(const CampaignOptions &);
 /// Step lists of roles against all interleavings; prints the first if asked to.
 int runProtocols(const CampaignOptions &, bool print);
 /// Plans against paths between instances; prints the first if asked to.

@@ -140,3 +140,28 @@ Comparison penstock::fuzz::compareInstance(const LoopInstance &instance,
   }
   return result;
 }
+
+PointsLeftOut penstock::fuzz::leaveOutPoints(const Program &program, uint64_t seed) {
+  PointsLeftOut result;
+  Comparison whole = compareProgram(program, {.seed = seed, .device = true});
+  if (!whole.disagreement.empty() || whole.device.kernel.empty())
+    return result;
+  // More numbers than any plan has points; numbers beyond the last leave the kernel as it is.
+  constexpr int64_t mostPoints = 64;
+  for (int64_t point = 0; point < mostPoints; ++point) {
+    CompiledProgram compiled(program, {});
+    DeviceRun run = compiled.runOnDevice(2 * whole.stages + 2, seed, point);
+    if (run.kernel.empty())
+      continue;
+    if (run.kernel == whole.device.kernel) {
+      ++result.restored;
+      continue;
+    }
+    ++result.points;
+    if (!run.mismatch.empty())
+      ++result.noticed;
+    else if (result.unnoticed.empty())
+      result.unnoticed = "point " + std::to_string(point) + " can be left out";
+  }
+  return result;
+}

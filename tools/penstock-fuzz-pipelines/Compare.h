@@ -40,6 +40,15 @@ struct CompareOptions {
 };
 
 Comparison compareProgram(const Program &, const CompareOptions &);
+
+/// What became of the points of a program's plans, each left out in turn.
+struct PointsLeftOut {
+  uint64_t points = 0;
+  uint64_t noticed = 0;  ///< by the emulator: a finding, or other results
+  uint64_t restored = 0; ///< other passes add the same synchronization
+  std::string unnoticed; ///< the first that makes no difference
+};
+PointsLeftOut leaveOutPoints(const Program &, uint64_t seed);
 /// The same for a loop of the explicit level, which cannot be run.
 Comparison compareInstance(const LoopInstance &, const CompareOptions &);
 

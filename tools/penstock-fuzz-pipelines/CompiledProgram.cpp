@@ -309,13 +309,15 @@ std::string CompiledProgram::run(int64_t most, uint64_t seed, uint64_t &runs) {
   return "";
 }
 
-DeviceRun CompiledProgram::runOnDevice(int64_t most, uint64_t seed) {
+DeviceRun CompiledProgram::runOnDevice(int64_t most, uint64_t seed, int64_t omitted) {
   DeviceRun result;
   std::vector<Diagnostic> diagnostics;
   Random random(seed);
   BackendOptions options;
   bool blackwell = random.chance(50);
   options.target = (blackwell ? Target::sm_100a() : Target::sm_90a()).emulated();
+  options.omittedPoint = omitted;
+  options.checkBarriers = omitted < 0;
   options.afterPass = [&](llvm::StringRef pass, llvm::StringRef text) {
     if (pass.contains("nv-bind-engines") && !result.engineCopies)
       result.engineCopies = text.count("\"tma.load\"") + text.count("\"cp.async\"");
@@ -326,6 +328,7 @@ DeviceRun CompiledProgram::runOnDevice(int64_t most, uint64_t seed) {
     result.refused = to_text(diagnostics);
     return result;
   }
+  result.kernel = executable->devices.front()->kernel.ptx;
   // Rows of tensors are multiples of 16 bytes, so that engines copy; every eighth program
   // takes the kernel in which threads do.
   int64_t alignment = random.chance(12) ? 1 : 4;

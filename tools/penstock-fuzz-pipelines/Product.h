@@ -43,6 +43,7 @@ struct DeviceRun {
   uint64_t runs = 0;
   uint64_t findings = 0;
   uint64_t engineCopies = 0; ///< statements that TMA or cp.async executes
+  std::string kernel;        ///< its PTX
 };
 
 /// One kernel inside of the compiler.
@@ -59,7 +60,8 @@ public:
 
   /// The same on one of the emulated GPUs, eagerly, lazily, at random and with a starved
   /// warp.
-  DeviceRun runOnDevice(int64_t most, uint64_t seed);
+  /// Without point \p omitted of each plan, if that is not negative.
+  DeviceRun runOnDevice(int64_t most, uint64_t seed, int64_t omitted = -1);
 
 private:
   struct Inside;

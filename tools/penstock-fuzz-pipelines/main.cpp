@@ -56,11 +56,13 @@ int runMode(const std::string &mode, const fuzz::CampaignOptions &options, bool 
   if (mode == "--plans")
     return fuzz::runPlans(options, print);
   if (print && mode != "--mutants")
-    std::puts(mode == "--programs" || mode == "--device"
+    std::puts(mode == "--programs" || mode == "--device" || mode == "--points"
                   ? fuzz::emitKernel(fuzz::generateProgram(options.seed)).c_str()
                   : fuzz::emitInstance(fuzz::generateInstance(options.seed)).c_str());
   if (mode == "--programs")
     return fuzz::runPrograms(options);
+  if (mode == "--points")
+    return fuzz::runPoints(options);
   if (mode == "--device")
     return fuzz::runOnDevices(options);
   return mode == "--instances" ? fuzz::runInstances(options) : fuzz::runMutants(options);
@@ -88,9 +90,9 @@ int main(int argc, char **argv) {
     if (mutants)
       modes.push_back("--mutants");
     if (modes.size() != 1)
-      return self.usageError(
-          "expected one of --check, --programs, --device, --instances, --protocols, --plans and "
-          "--mutants");
+      return self.usageError("expected one of --check, --programs, --device, --points, "
+                             "--instances, --protocols, --plans and "
+                             "--mutants");
     return file.empty() ? runMode(modes[0], options, print) : checkFile(file, messages);
   });
   auto counted = [&](const char *name, const char *help) {
@@ -106,6 +108,8 @@ int main(int argc, char **argv) {
                       "sequential execution");
   counted("device", "random kernels with legal schedules on emulated GPUs against sequential "
                     "execution, in several timings");
+  counted("points", "the same, with each point of their plans left out: the emulator must "
+                    "notice");
   counted("instances", "random loops with commits, counted waits and fences");
   counted("protocols", "random step lists of roles against all interleavings");
   counted("plans", "random plans against paths between instances; each point that is left out or "

@@ -322,6 +322,10 @@ def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
 
     Tests: test/Target/NVPTX/write-plans.mlir
   }];
+  let options = [
+    Option<"omit", "omit", "int64_t", "-1",
+           "for tests: leave out this point of every plan, which makes it wrong">
+  ];
   let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect",
                            "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }

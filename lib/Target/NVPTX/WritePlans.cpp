@@ -565,7 +565,22 @@ void bindProblem(PipelineLoop &loop) {
   }
 }
 
+/// Leaves out a point, unless that is a statement; those after the loop are counted on.
+void leaveOut(sched::Plan &plan, size_t number) {
+  sched::PlanRole &role = plan.roles.front();
+  for (std::vector<PlanPoint> *points : {&role.points, &role.drain}) {
+    if (number < points->size()) {
+      if ((*points)[number].kind != PlanPoint::Issue)
+        points->erase(points->begin() + ptrdiff_t(number));
+      return;
+    }
+    number -= points->size();
+  }
+}
+
 struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
+  using WritePlansBase::WritePlansBase;
+
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     if (!kernel->hasAttr(nv::NVDialect::inOrderAttr))
@@ -586,6 +601,8 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
         tile::emit(loops[i].body.loop.getLoc(), diagnostic);
       if (!plan.diagnostics.empty())
         return signalPassFailure();
+      if (omit >= 0)
+        leaveOut(plan, size_t(omit));
       keepAsStatement(loops[i].body.loop, MutableArrayRef(loops).drop_front(i + 1));
       PlanWriter(loops[i], plan).run();
     }
