@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // An extra header. CUDA's assembler, ptxas, is run as a process where it is
-// installed: $PENSTOCK_PTXAS, the search path, or /usr/local/cuda/bin.
+// installed: $PENSTOCK_PTXAS, $CUDA_HOME/bin, $CUDA_PATH/bin, the search path, or
+// /usr/local/cuda/bin.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_ASSEMBLE_H

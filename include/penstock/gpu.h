@@ -32,6 +32,10 @@ public:
   Target target(Loc at = here()) const;
   /// The driver's name of it. Throws Error if there is no such GPU.
   std::string name(Loc at = here()) const;
+  /// Peak of the tensor cores for f16 in FLOP/s, and of the memory in bytes/s, from the
+  /// clocks that the driver reports. 0 if it does not.
+  double peak_flops(Loc at = here()) const;
+  double peak_bandwidth(Loc at = here()) const;
   /// Whether it is the emulator's. Times of emulated GPUs mean nothing.
   bool emulated(Loc at = here()) const;
 
@@ -51,8 +55,10 @@ PENSTOCK_EXPORT std::vector<Diagnostic> try_synchronize(Stream stream = {}, Loc 
 /// Throws them as Error.
 PENSTOCK_EXPORT void synchronize(Stream stream = {}, Loc at = here());
 
+/// Seconds between two events around \p work, which launches on \p stream. Throws Error.
+PENSTOCK_EXPORT double elapsed_seconds(Stream stream, const Callback<> &work, Loc at = here());
+
 namespace detail {
-using penstock::detail::raise;
 PENSTOCK_EXPORT void *allocate(size_t bytes, int device, Loc at);
 PENSTOCK_EXPORT void release(void *memory, int device);
 PENSTOCK_EXPORT void upload(void *to, const void *from, size_t bytes, int device, Loc at);

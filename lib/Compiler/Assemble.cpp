@@ -6,33 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "penstock/assemble.h"
 #include "Compiler/Compiler.h"
+#include "Cuda/Assembler.h"
 #include "Diagnostics/Codes.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/Program.h"
+#include "llvm/ADT/StringRef.h"
 
 using namespace penstock;
 
 namespace {
-
-/// A file that goes away with the object.
-struct TemporaryFile {
-  explicit TemporaryFile(llvm::StringRef suffix) {
-    if (llvm::sys::fs::createTemporaryFile("penstock", suffix, path))
-      path.clear();
-  }
-  ~TemporaryFile() {
-    if (!path.empty())
-      llvm::sys::fs::remove(path);
-  }
-  std::string read() const {
-    auto buffer = llvm::MemoryBuffer::getFile(path);
-    return buffer ? (*buffer)->getBuffer().str() : "";
-  }
-  llvm::SmallString<128> path;
-};
 
 /// The last number in front of \p words in the assembler's report.
 int numberBefore(llvm::StringRef text, llvm::StringRef words) {
@@ -55,14 +35,7 @@ Diagnostic problem(std::string message, std::string help) {
 
 } // namespace
 
-std::string penstock::find_assembler() {
-  if (auto stated = llvm::sys::Process::GetEnv("PENSTOCK_PTXAS"))
-    return *stated;
-  auto found = llvm::sys::findProgramByName("ptxas");
-  if (!found)
-    found = llvm::sys::findProgramByName("ptxas", {"/usr/local/cuda/bin"});
-  return found ? *found : "";
-}
+std::string penstock::find_assembler() { return cuda::findPtxas(); }
 
 Assembled penstock::assemble(const std::string &ptx, Target target, AssembleOptions options) {
   Assembled result;
@@ -73,22 +46,11 @@ Assembled penstock::assemble(const std::string &ptx, Target target, AssembleOpti
                 "put it on the search path, or name it in PENSTOCK_PTXAS"));
     return result;
   }
-  TemporaryFile source("ptx"), code("cubin"), report("log");
-  std::error_code failed;
-  {
-    llvm::raw_fd_ostream stream(source.path, failed);
-    stream << ptx;
-  }
-  std::string chip = "-arch=" + architectureOf(target).name;
-  std::optional<llvm::StringRef> redirects[] = {std::nullopt, report.path.str(), report.path.str()};
-  std::string error;
-  int status =
-      llvm::sys::ExecuteAndWait(program, {program, chip, "-v", source.path, "-o", code.path},
-                                std::nullopt, redirects, 0, 0, &error);
-  std::string said = report.read();
-  if (status != 0) {
+  cuda::PtxasRun run = cuda::runPtxas(program, ptx, architectureOf(target).name);
+  const std::string &said = run.report;
+  if (!run.ok) {
     result.diagnostics.push_back(
-        problem("ptxas refused the kernel: " + (said.empty() ? error : said),
+        problem("ptxas refused the kernel: " + said,
                 "this is a bug in Penstock or in inline PTX; please report it"));
     return result;
   }
@@ -106,6 +68,6 @@ Assembled penstock::assemble(const std::string &ptx, Target target, AssembleOpti
                                            "wait, or set allow_slow_code"));
   }
   if (result.diagnostics.empty())
-    result.cubin = code.read();
+    result.cubin = std::move(run.cubin);
   return result;
 }

@@ -73,6 +73,58 @@ Target gpu::Device::target(Loc at) const {
 std::string gpu::Device::name(Loc at) const { return requireDevice(ordinal, at).name; }
 bool gpu::Device::emulated(Loc at) const { return requireDevice(ordinal, at).emulated; }
 
+double gpu::Device::peak_flops(Loc at) const {
+  cuda::DeviceInfo info = requireDevice(ordinal, at);
+  // Products and sums of f16 with f32 accumulators that a multiprocessor does in a cycle.
+  double each = info.major >= 10 ? 8192 : 4096;
+  return each * info.multiprocessors * info.clockKilohertz * 1e3;
+}
+
+double gpu::Device::peak_bandwidth(Loc at) const {
+  cuda::DeviceInfo info = requireDevice(ordinal, at);
+  return 2.0 * info.memoryClockKilohertz * 1e3 * info.memoryBusBits / 8; // double data rate
+}
+
+double gpu::elapsed_seconds(Stream stream, const Callback<> &work, Loc at) {
+  const cuda::DriverApi &api = requireDriver(at);
+  std::vector<Diagnostic> diagnostics;
+  auto to = cuda::destinationOf(api, stream.handle(), diagnostics);
+  if (!to)
+    raiseAt(std::move(diagnostics), at);
+  cuda::ContextScope scope(api, to->context);
+  void *events[2] = {};
+  float milliseconds = 0;
+  const char *call = "cuEventCreate";
+  int result = scope.result;
+  for (void *&event : events)
+    if (result == cuda::Success)
+      result = api.eventCreate(&event, 0);
+  auto record = [&](void *event) {
+    call = "cuEventRecord";
+    if (result == cuda::Success)
+      result = api.eventRecord(event, stream.handle());
+  };
+  record(events[0]);
+  if (result == cuda::Success)
+    work();
+  record(events[1]);
+  if (result == cuda::Success) {
+    call = "cuEventSynchronize";
+    result = api.eventSynchronize(events[1]);
+  }
+  if (result == cuda::Success) {
+    call = "cuEventElapsedTime";
+    result = api.eventElapsedTime(&milliseconds, events[0], events[1]);
+  }
+  for (void *event : events)
+    if (event)
+      api.eventDestroy(event);
+  if (result == cuda::Success)
+    return double(milliseconds) / 1e3;
+  diagnostics.push_back(cuda::driverError(api, result, call));
+  raiseAt(std::move(diagnostics), at);
+}
+
 int gpu::count() {
   std::vector<Diagnostic> ignored;
   int number = 0;
@@ -98,7 +150,7 @@ std::vector<Diagnostic> gpu::try_synchronize(Stream stream, Loc at) {
 void gpu::synchronize(Stream stream, Loc at) {
   auto diagnostics = try_synchronize(stream, at);
   if (!diagnostics.empty())
-    detail::raise(std::move(diagnostics));
+    penstock::detail::raise(std::move(diagnostics));
 }
 
 void *gpu::detail::allocate(size_t bytes, int device, Loc at) {

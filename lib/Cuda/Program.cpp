@@ -130,7 +130,7 @@ int Program::load(const DriverApi &api, size_t variant, const DeviceInfo &device
     } else {
       to.reason = "ptxas failed: " + run.report;
     }
-  } else if (policy.ptxas.empty()) {
+  } else if (policy.ptxas.empty() && to.reason.empty()) {
     to.reason = "ptxas is not installed";
   }
   return loadLibrary(api, to, kernel.ptx, CodeSource::Driver);

@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t maxReach = uint64_t(1) << 48;
 
 struct Span {
-  uintptr_t begin = 0, end = 0;
+  uintptr_t begin, end;
 };
 
 /// Accepts tensors whose dimensions are ordered by stride, outermost first, or that are
@@ -65,8 +65,10 @@ bool penstock::argumentsFit(const KernelInfo &info, std::span<const detail::Argu
     if (want.tensor) {
       if (!tensorFits(want, arguments[i], spans[i]))
         return false;
-    } else if (arguments[i].tensor || arguments[i].element != want.element) {
-      return false;
+    } else {
+      if (arguments[i].tensor || arguments[i].element != want.element)
+        return false;
+      spans[i] = {0, 0};
     }
   }
   for (const SizeRule &rule : info.sizeRules) {

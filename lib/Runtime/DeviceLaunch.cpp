@@ -9,6 +9,7 @@
 #include "penstock/limits.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 using namespace penstock;
@@ -26,11 +27,16 @@ Diagnostic error(const KernelInfo &info, unsigned code, std::string message,
   return d;
 }
 
+/// Alignments are powers of two, which launches need not divide by.
+bool isMultiple(uint64_t value, unsigned of) {
+  return std::has_single_bit(of) ? (value & (of - 1)) == 0 : value % of == 0;
+}
+
 /// The first row stride, in bytes, that violates the alignment; 0 if there is none.
 int64_t misalignedRowStride(const RowAlignment &rule, const detail::Argument &tensor) {
   for (size_t d = 0; d + 1 < tensor.strides.size(); ++d) {
     int64_t bytes = tensor.strides[d] * int64_t(bytesOf(tensor.element));
-    if (tensor.sizes[d] > 1 && bytes % rule.bytes)
+    if (tensor.sizes[d] > 1 && !isMultiple(uint64_t(bytes), rule.bytes))
       return bytes;
   }
   return 0;
@@ -40,7 +46,7 @@ int64_t misalignedRowStride(const RowAlignment &rule, const detail::Argument &te
 bool rowsFit(const DeviceKernel &kernel, std::span<const detail::Argument> arguments) {
   for (const RowAlignment &rule : kernel.rowAligned)
     if (misalignedRowStride(rule, arguments[rule.argument]) ||
-        reinterpret_cast<uintptr_t>(arguments[rule.argument].data) % rule.bytes)
+        !isMultiple(reinterpret_cast<uintptr_t>(arguments[rule.argument].data), rule.bytes))
       return false;
   return true;
 }

@@ -16,6 +16,7 @@ void addCompile(penstock::cli::Tool &tool);
 void addExplain(penstock::cli::Tool &tool);
 void addTrace(penstock::cli::Tool &tool);
 void addRun(penstock::cli::Tool &tool);
+void addBench(penstock::cli::Tool &tool);
 void addCheck(penstock::cli::Tool &tool);
 void addMutate(penstock::cli::Tool &tool);
 

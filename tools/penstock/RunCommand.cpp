@@ -7,6 +7,7 @@
 #include "Commands.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Json.h"
+#include "GpuArguments.h"
 #include "Progress.h"
 #include "Session.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 struct RunSession : Session {
   std::vector<Shape> shapes;
-  bool check = false, progress = false;
+  bool check = false, progress = false, gpu = false;
   double tolerance = 1e-2;
   std::string completion = "eager";
   LaunchOptions launch;
@@ -64,6 +65,8 @@ public:
                                                                  : Completion::Eager;
     if (!session.load())
       return end(1);
+    if (session.gpu && !(device = findGpu(session)))
+      return end(1);
     progress.phase("compiling " + session.kernel);
     AnyKernel kernel = session.compiled();
     if (!kernel)
@@ -76,13 +79,16 @@ public:
       progress.phase("running " + session.kernel + ", " + std::to_string(i + 1) + " of " +
                      std::to_string(session.repeat));
       auto start = std::chrono::steady_clock::now();
-      session.diagnostics = kernel.launch(arguments.arguments, session.launch);
+      session.diagnostics = launched(kernel, arguments);
       std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
       best = std::min(best, time.count());
       if (!session.diagnostics.empty())
         return end(1);
     }
-    text = session.kernel + "  " + formatted("%.3f", best * 1e3) + " ms\n";
+    text = session.kernel + "  " + formatted("%.3f", best * 1e3) + " ms" +
+           (device ? "  on " + describeGpu(*device) : "") + "\n";
+    if (device)
+      json.text("gpu", describeGpu(*device));
     json.text("kernel", session.kernel)
         .text("target", session.target)
         .json("milliseconds", formatted("%.6g", best * 1e3))
@@ -97,6 +103,12 @@ private:
   int end(int code) {
     progress.finish();
     return session.finish(code);
+  }
+
+  std::vector<Diagnostic> launched(const AnyKernel &kernel, MadeArguments &arguments) {
+    if (!device)
+      return kernel.launch(arguments.arguments, session.launch);
+    return launchOnGpu(kernel, arguments, session.launch, *device);
   }
 
   MadeArguments made(const AnyKernel &kernel) {
@@ -116,7 +128,7 @@ private:
     if (!reference)
       return 1;
     MadeArguments result = made(kernel), expected = made(kernel);
-    session.diagnostics = kernel.launch(result.arguments, session.launch);
+    session.diagnostics = launched(kernel, result);
     if (session.diagnostics.empty())
       session.diagnostics = reference.launch(expected.arguments);
     if (!session.diagnostics.empty())
@@ -137,6 +149,7 @@ private:
   Shape shape;
   std::string text;
   JsonObject json;
+  std::optional<gpu::Device> device; ///< that the kernel runs on, if it is not emulated
 };
 
 } // namespace
@@ -153,6 +166,7 @@ void addRun(cli::Tool &tool) {
   command
       .values("shape", "SIZE=NUMBER,..", "sizes of the signature, and scalars by name",
               shapeReader(session->shapes))
+      .flag("gpu", "runs on the GPU of this machine instead of --target", session->gpu)
       .flag("check", "compares the results with the interpreter's", session->check)
       .real("tolerance", "largest difference allowed, relative to 1 + value", session->tolerance, 0)
       .choice("completion", {"eager", "latest", "random"}, "when asynchronous operations complete",

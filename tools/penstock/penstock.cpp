@@ -20,6 +20,7 @@ int main(int argc, char **argv) {
   addExplain(tool);
   addTrace(tool);
   addRun(tool);
+  addBench(tool);
   addCheck(tool);
   addMutate(tool);
   return tool.run(argc, argv);

@@ -18,6 +18,7 @@
 #include "matmul_bias_gelu/kernel.h"
 #include "row_softmax/kernel.h"
 #include "vector_add/kernel.h"
+#include <penstock/assemble.h>
 #include <penstock/check.h>
 #include <penstock/gpu.h>
 
@@ -156,6 +157,35 @@ std::string nameOf(const testing::TestParamInfo<Example> &info) {
   return std::string(info.param.kernel) + "_" + info.param.architecture + "_" +
          std::to_string(info.index);
 }
+
+class LowestVersion : public testing::TestWithParam<Example> {};
+
+// Drivers refuse PTX that is newer than they are: kernels ask for no more than they need,
+// and CUDA's assembler agrees.
+TEST_P(LowestVersion, IsEnoughForPtxas) {
+  const Example &example = GetParam();
+  bool hopper = std::string(example.architecture) == "sm_90a";
+  InspectOptions options;
+  options.target = hopper ? Target::sm_90a() : Target::sm_100a();
+  std::vector<Diagnostic> diagnostics;
+  AnyKernel kernel = compile_registered(example.kernel, options, diagnostics);
+  ASSERT_TRUE(kernel) << to_text(diagnostics);
+  std::string ptx = kernel.ptx();
+  if (find_assembler().empty())
+    GTEST_SKIP() << "ptxas is not installed";
+  Assembled assembled = assemble(ptx, options.target, {.allow_slow_code = true});
+  EXPECT_FALSE(assembled.cubin.empty()) << to_text(assembled.diagnostics);
+  // More than the first version for the architecture is stated only if it is needed.
+  std::string first = hopper ? ".version 8.0\n" : ".version 8.6\n";
+  size_t at = ptx.find(".version ");
+  ASSERT_NE(at, std::string::npos);
+  if (ptx.compare(at, first.size(), first) == 0)
+    return;
+  ptx.replace(at, first.size(), first);
+  EXPECT_TRUE(assemble(ptx, options.target, {.allow_slow_code = true}).cubin.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, LowestVersion, testing::ValuesIn(allExamples()), nameOf);
 
 INSTANTIATE_TEST_SUITE_P(Gpu, Examples, testing::ValuesIn(allExamples()), nameOf);
 

@@ -7,6 +7,7 @@
 #include "Runtime/Emulated/EmulatedLaunch.h"
 #include "Diagnostics/Codes.h"
 #include "Emulator/TensorMap.h"
+#include "PTX/InstructionTable.h"
 #include "PTX/Parser.h"
 #include "Runtime/DeviceLaunch.h"
 
@@ -197,6 +198,26 @@ private:
 
 } // namespace
 
+/// The oldest PTX that has all instructions of a module, as 86 for 8.6. Drivers refuse
+/// PTX that is newer than they are.
+static unsigned lowestVersion(const ptx::Module &module) {
+  unsigned lowest = module.arch >= 100 ? 86 : 80;
+  for (const auto &function : module.functions)
+    for (const auto &instruction : function->body)
+      lowest = std::max(lowest, instruction->form->version);
+  return std::min(lowest, module.version);
+}
+
+static void setVersion(std::string &text, unsigned version) {
+  constexpr std::string_view directive = ".version ";
+  size_t at = text.find(directive);
+  if (at == std::string::npos)
+    return;
+  at += directive.size();
+  text.replace(at, text.find_first_not_of("0123456789.", at) - at,
+               std::to_string(version / 10) + "." + std::to_string(version % 10));
+}
+
 std::shared_ptr<EmulatedKernel> penstock::readForEmulation(DeviceKernel kernel,
                                                            std::vector<Diagnostic> &diagnostics) {
   ptx::ParseResult read = ptx::parse(kernel.ptx, kernel.name + ".ptx");
@@ -204,6 +225,7 @@ std::shared_ptr<EmulatedKernel> penstock::readForEmulation(DeviceKernel kernel,
     diagnostics.insert(diagnostics.end(), read.diagnostics.begin(), read.diagnostics.end());
     return nullptr;
   }
+  setVersion(kernel.ptx, lowestVersion(*read.module));
   auto result = std::make_shared<EmulatedKernel>();
   result->kernel = std::move(kernel);
   result->module = read.module;
