@@ -100,6 +100,14 @@ public:
   constexpr int64_t &operator[](size_t i) { return values[i]; }
   constexpr int64_t operator[](size_t i) const { return values[i]; }
   constexpr int64_t back() const { return values[count - 1]; }
+  friend constexpr bool operator==(const Extents &a, const Extents &b) {
+    if (a.count != b.count)
+      return false;
+    for (size_t i = 0; i < a.count; ++i)
+      if (a.values[i] != b.values[i])
+        return false;
+    return true;
+  }
 
 private:
   int64_t values[capacity] = {};
@@ -109,12 +117,12 @@ private:
 /// Type-erased argument of a launch.
 struct Argument {
   bool tensor = false;
-  bool onGpu = false; ///< tensors: certainly
   Element element = Element::f32;
   void *data = nullptr; ///< tensors
   Extents sizes = {};   ///< tensors, in elements
   Extents strides = {}; ///< tensors, in elements
   uint64_t scalar = 0;  ///< scalars: the value's bits
+  bool onGpu = false;   ///< tensors: certainly
 };
 
 } // namespace detail
