@@ -111,6 +111,29 @@ PENSTOCK_EXPORT std::string explain_text(const std::string &text, const std::str
                                          const std::string &kernel, const std::string &architecture,
                                          std::vector<Diagnostic> &diagnostics);
 
+/// Predicted run time of a kernel on H100 or B200, as text and as JSON: TFLOP/s with a range,
+/// what bounds the kernel, where the time goes, which fields to change.
+struct PredictedRun {
+  std::string text;
+  std::string json;
+  /// SVG: from the peak at the highest clock to the predicted rate, loss by loss.
+  std::string waterfall;
+  double seconds = 0;
+  double tflops = 0, low = 0, high = 0;
+};
+/// \p sizes by their names in the kernel's signature; \p architecture is "sm_90a" or
+/// "sm_100a". With \p suggest, other values of the kernel's fields are predicted, too. The
+/// text is empty if there is an error.
+PENSTOCK_EXPORT PredictedRun predict_registered(
+    const std::string &kernel, const std::string &architecture,
+    const std::vector<std::pair<std::string, double>> &sizes, const InspectOptions &options,
+    std::vector<Diagnostic> &diagnostics, bool suggest = true);
+PENSTOCK_EXPORT PredictedRun predict_text(const std::string &text, const std::string &file,
+                                          const std::string &kernel,
+                                          const std::string &architecture,
+                                          const std::vector<std::pair<std::string, double>> &sizes,
+                                          std::vector<Diagnostic> &diagnostics);
+
 /// Predicted timeline of a pipelined loop, as an SVG Gantt chart and as a trace for Chrome
 /// and Perfetto.
 struct PredictedTrace {

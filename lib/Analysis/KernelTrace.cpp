@@ -60,8 +60,8 @@ int64_t tripCount(int64_t begin, int64_t end, int64_t step) {
   return int64_t(std::min<uint64_t>(last, INT64_MAX - 1)) + 1;
 }
 
-KernelTrace::KernelTrace(func::FuncOp kernel)
-    : kernel(kernel), pair(nv::isPaired(kernel.getBody().front().getTerminator())),
+KernelTrace::KernelTrace(func::FuncOp kernel, TraceLimits limits)
+    : kernel(kernel), limits(limits), pair(nv::isPaired(kernel.getBody().front().getTerminator())),
       ranks(nv::clusterSize(kernel)), scalars(kernel) {
   findWarpRoles();
 }
@@ -86,6 +86,9 @@ std::optional<sched::Protocol> KernelTrace::simulate(const SizeAssignment &assig
   arrays.clear();
   syncs.clear();
   whileTrips.clear();
+  operations.clear();
+  tensorReads.clear();
+  trueInner = trueOuter = 0;
   numberBarriers();
   for (auto &[name, value] : now.sizes)
     protocol.assignment +=
@@ -245,7 +248,7 @@ bool KernelTrace::runFor(scf::ForOp loop) {
     assign(loop.getResults(), carried);
     return true;
   }
-  bool repeats = !concerned && !iterationsDiffer(loop);
+  bool repeats = !concerned && !iterationsDiffer(loop) && !limits.plainSteps;
   int64_t count = tripCount(*begin, *end, *step);
   if (!concerned && !repeats && count > mostPlainIterations)
     return refuse(loop, "it touches other parts of tiles in each of more than " +
@@ -253,6 +256,12 @@ bool KernelTrace::runFor(scf::ForOp loop) {
   std::set<std::vector<int64_t>> touched;
   // A loop whose length is known is no more than what it does, written shorter.
   bool counts = concerned && !hasKnownLength(loop);
+  if (counts) {
+    bool around = holdsLoops(loop);
+    int64_t &longest = around ? trueOuter : trueInner;
+    longest = std::max(longest, count);
+    count = std::min(count, around ? limits.outer : limits.inner);
+  }
   nestedLoops |= counts && loopDepth > 0;
   loopDepth += counts;
   size_t first = steps->size();
@@ -269,7 +278,7 @@ bool KernelTrace::runFor(scf::ForOp loop) {
     carried = valuesOf(loop.getBody()->getTerminator()->getOperands());
     if (repeats)
       break;
-    if (!concerned)
+    if (!concerned && !limits.plainSteps)
       first = dropRepeated(first, touched);
   }
   loopDepth -= counts;
@@ -277,6 +286,31 @@ bool KernelTrace::runFor(scf::ForOp loop) {
     iteration = -1;
   assign(loop.getResults(), carried);
   return true;
+}
+
+bool KernelTrace::holdsLoops(Operation *loop) {
+  auto [found, isNew] = holding.try_emplace(loop, false);
+  if (isNew) {
+    bool holds = false;
+    loop->walk([&](scf::ForOp inner) {
+      holds |= inner != loop && !hasKnownLength(inner) && touchesBarriers(inner);
+    });
+    holding[loop] = holds;
+  }
+  return holding[loop];
+}
+
+void KernelTrace::recordRead(Operation *op, ValueRange offsets) {
+  if (llvm::any_of(tensorReads, [&](const TraceRead &read) {
+        return read.op == op && read.rank == warpRole.rank;
+      }))
+    return;
+  TraceRead &read = tensorReads.emplace_back();
+  read.op = op;
+  read.rank = warpRole.rank;
+  read.repeated = loopDepth > 0;
+  for (Value offset : offsets)
+    read.offsets.push_back(scalars.get(offset));
 }
 
 bool KernelTrace::runWhile(scf::WhileOp loop) {
@@ -343,9 +377,11 @@ std::string KernelTrace::ofBlock(int64_t rank) const {
 
 unsigned KernelTrace::sourceOf(Operation *op) {
   auto [found, isNew] = sources.try_emplace(op, unsigned(protocol.sources.size()));
-  if (isNew)
+  if (isNew) {
+    operations.push_back(op);
     protocol.sources.push_back(
         {op->getName().stripDialect().str(), tile::sourceLocationOf(op->getLoc())});
+  }
   return found->second;
 }
 

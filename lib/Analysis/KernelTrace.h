@@ -75,9 +75,32 @@ int64_t tripCount(int64_t begin, int64_t end, int64_t step);
 /// Whether it is a scalar that the kernel assigns to.
 bool isVariable(mlir::Value memref);
 
+/// How much of a kernel is simulated for its timing, where its steady state is enough.
+struct TraceLimits {
+  /// Iterations of innermost loops with barriers, and of the loops around them.
+  int64_t inner = INT64_MAX, outer = INT64_MAX;
+  /// Whether steps that only concern the role's own threads are kept, and each as often
+  /// as it is taken.
+  bool plainSteps = false;
+};
+
+/// A box of a tensor that a role reads.
+struct TraceRead {
+  mlir::Operation *op = nullptr;
+  int64_t rank = 0;
+  bool repeated = false; ///< inside of a loop with barriers
+  /// No value: depends on data.
+  std::vector<std::optional<int64_t>> offsets;
+};
+
 class KernelTrace {
 public:
-  explicit KernelTrace(mlir::func::FuncOp kernel);
+  /// Warps that execute the same code, in one of the blocks of a cluster.
+  struct WarpRole {
+    int64_t firstWarp, warps, rank;
+  };
+
+  explicit KernelTrace(mlir::func::FuncOp kernel, TraceLimits limits = {});
 
   /// No value if the kernel cannot be simulated.
   std::optional<sched::Protocol> simulate(const SizeAssignment &assignment);
@@ -91,16 +114,26 @@ public:
   /// Loops with barriers stand inside of each other.
   bool nested() const { return nestedLoops; }
 
-private:
-  /// Warps that execute the same code, in one of the blocks of a cluster.
-  struct WarpRole {
-    int64_t firstWarp, warps, rank;
-  };
+  /// In the order of the protocol's roles.
+  const std::vector<WarpRole> &roles() const { return warpRoles; }
+  /// The operation of each source of the last protocol.
+  const std::vector<mlir::Operation *> &sourceOps() const { return operations; }
+  /// What the last simulation read of tensors: each operation once, in its first
+  /// iteration.
+  const std::vector<TraceRead> &reads() const { return tensorReads; }
+  /// How often the longest innermost loop with barriers runs, and the loops around it,
+  /// without limits.
+  int64_t innerTrips() const { return trueInner; }
+  int64_t outerTrips() const { return trueOuter; }
 
+private:
   void findWarpRoles();
   void numberBarriers();
   void addBarriers(mlir::Value barriers, llvm::StringRef label, llvm::ArrayRef<int64_t> counts);
   bool concernsBarriers(mlir::Operation *op);
+  /// Whether a loop with barriers whose length is not known stands inside of it.
+  bool holdsLoops(mlir::Operation *loop);
+  void recordRead(mlir::Operation *op, mlir::ValueRange offsets);
   bool run(mlir::Block &block);
   bool run(mlir::Operation *op);
   bool runFor(mlir::scf::ForOp loop);
@@ -135,6 +168,7 @@ private:
   int64_t scopeOf(mlir::Operation *op);
 
   mlir::func::FuncOp kernel;
+  TraceLimits limits;
   bool pair;     ///< two blocks multiply as one
   int64_t ranks; ///< blocks of the cluster
   KnownScalars scalars;
@@ -144,7 +178,10 @@ private:
   llvm::DenseSet<mlir::Operation *> enteredLoops;
   llvm::DenseMap<mlir::Operation *, int64_t> whileTrips;
   /// Whether operations concern barriers, as far as it was asked.
-  llvm::DenseMap<mlir::Operation *, bool> concerning, differing;
+  llvm::DenseMap<mlir::Operation *, bool> concerning, differing, holding;
+  std::vector<mlir::Operation *> operations;
+  std::vector<TraceRead> tensorReads;
+  int64_t trueInner = 0, trueOuter = 0;
   llvm::DenseMap<mlir::Operation *, unsigned> sources;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> tiles, arrays;
   llvm::DenseMap<mlir::Value, std::optional<int64_t>> variables;

@@ -71,9 +71,15 @@ void KnownScalars::evaluate(Operation *op) {
   }
   auto [computable, isNew] = pure.try_emplace(op, false);
   if (isNew)
-    computable->second = isa<arith::ArithDialect>(op->getDialect()) && isPure(op);
+    computable->second = isa<arith::ArithDialect>(op->getDialect()) && isMemoryEffectFree(op);
   bool computes = computable->second &&
                   llvm::all_of(op->getOperands(), [&](Value v) { return known.contains(v); });
+  // Divisions may be undefined.
+  if (computes && isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+                      arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op)) {
+    int64_t divisor = frame.integer(op->getOperand(1));
+    computes = divisor != 0 && divisor != -1;
+  }
   if (!computes)
     return set(result, std::nullopt);
   frame.run(*op);

@@ -115,6 +115,8 @@ bool KernelTrace::runBarrierOp(Operation *op) {
         return !asksAgain || wait(ask.getBarriers(), ask.getIndex(), ask.getPhase(), false);
       })
       .Case([&](nv::TmaLoadOp load) {
+        if (leads(op))
+          recordRead(op, load.getOffsets());
         return !leads(op) || forBlocks(op, load.getMulticast(), own, [&](int64_t rank) {
           // In a pair, copies of both blocks arrive at the first.
           return withBarrier(Kind::Copy, op, load.getBarriers(), load.getIndex(), pair ? 0 : rank,
@@ -148,6 +150,7 @@ bool KernelTrace::runBarrierOp(Operation *op) {
       .Case([&](nv::TmaCommitOp) { return group(Queue::Store, true); })
       .Case([&](nv::TmaWaitOp wait) { return group(Queue::Store, true, wait.getPending()); })
       .Case([&](nv::AsyncCopyOp copy) {
+        recordRead(op, copy.getOffsets());
         sched::ProtocolStep &made = step(Kind::Start, op);
         made.queue = Queue::AsyncCopy;
         access(made, copy.getTarget(), true, own, scopeOf(op));

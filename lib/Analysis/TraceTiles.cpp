@@ -149,6 +149,14 @@ bool KernelTrace::runVariable(Operation *op) {
 }
 
 bool KernelTrace::runTileOp(Operation *op) {
+  if (auto divide = dyn_cast<tile::DivModOp>(op)) {
+    auto dividend = scalars.get(op->getOperand(0)), divisor = scalars.get(op->getOperand(1));
+    // Defined for what is not negative.
+    bool known = dividend && divisor && *dividend >= 0 && *divisor > 0;
+    assign(divide->getResults(), {known ? std::optional(*dividend / *divisor) : std::nullopt,
+                                  known ? std::optional(*dividend % *divisor) : std::nullopt});
+    return true;
+  }
   if (isa<tile::LoadOp, tile::StoreOp>(op)) {
     Value memref = isa<tile::LoadOp>(op) ? cast<tile::LoadOp>(op).getSource()
                                          : cast<tile::StoreOp>(op).getTarget();
@@ -163,7 +171,7 @@ bool KernelTrace::runTileOp(Operation *op) {
       for (bool write : {false, true})
         if (write ? one.writes : one.reads)
           access(to, one.memref, write, warpRole.rank, scopeOf(op));
-    if (to.accesses.empty())
+    if (to.accesses.empty() && !limits.plainSteps)
       steps->pop_back();
   }
   for (Value result : op->getResults())

@@ -161,6 +161,21 @@ std::string explainBlock(func::FuncOp function) {
 
 } // namespace
 
+bool penstock::lowerToRoles(ModuleOp copy, const std::string &kernel,
+                            const hw::Architecture &architecture,
+                            std::vector<penstock::Diagnostic> &reasons) {
+  auto function = copy.lookupSymbol<func::FuncOp>(kernel);
+  if (function->hasAttr(nv::NVDialect::threadsAttr))
+    return true;
+  PassManager passes(copy->getName());
+  passes.addNestedPass<func::FuncOp>(createResolveSchedules());
+  buildBlockPipeline(passes, architecture);
+  passes.addNestedPass<func::FuncOp>(createAssignLayouts());
+  passes.addNestedPass<func::FuncOp>(createInsertSyncs());
+  tile::DiagnosticCollector collector(copy->getContext(), reasons, InternalError);
+  return succeeded(passes.run(copy));
+}
+
 std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
                                    const hw::Architecture &architecture,
                                    std::vector<penstock::Diagnostic> &diagnostics) {
@@ -172,17 +187,9 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
   if (!pipelined && !isExplicit)
     return "";
   std::vector<penstock::Diagnostic> reasons;
-  PassManager passes((*copy)->getName());
-  passes.addNestedPass<func::FuncOp>(createResolveSchedules());
-  buildBlockPipeline(passes, architecture);
-  passes.addNestedPass<func::FuncOp>(createAssignLayouts());
-  passes.addNestedPass<func::FuncOp>(createInsertSyncs());
-  if (!isExplicit) {
-    tile::DiagnosticCollector collector(copy->getContext(), reasons, InternalError);
-    if (failed(passes.run(*copy)))
-      return "on " + architecture.name + " it does not compile" +
-             (reasons.empty() ? "" : ": " + reasons.front().message) + "\n";
-  }
+  if (!lowerToRoles(*copy, kernel, architecture, reasons))
+    return "on " + architecture.name + " it does not compile" +
+           (reasons.empty() ? "" : ": " + reasons.front().message) + "\n";
   if (function->hasAttr(nv::NVDialect::inOrderAttr))
     return "on " + architecture.name + ": " + explainBlock(function);
   std::string text = "on " + architecture.name + ": ";

@@ -15,6 +15,12 @@
 
 namespace penstock {
 
+/// Runs the passes of \p architecture on a tile program until its roles, threads and
+/// barriers are explicit; explicit kernels stay as they are. Returns false, with
+/// \p reasons, if it does not compile.
+bool lowerToRoles(mlir::ModuleOp module, const std::string &kernel,
+                  const hw::Architecture &architecture, std::vector<Diagnostic> &reasons);
+
 /// Describes the roles of an explicit or warp-specialized kernel, its rings and
 /// barriers, the result of the barrier check and the order of its blocks; or why it is
 /// not warp-specialized. Empty for other kernels. Errors with barriers are added to

@@ -7,6 +7,7 @@
 #include "Timing/ProtocolTimes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <queue>
 
@@ -18,6 +19,10 @@ using Kind = ProtocolStep::Kind;
 
 /// Cycles of bar.sync of a few warps.
 constexpr double syncCycles = 30;
+/// Periods of at most this many iterations are recognized; times that differ by less are
+/// equal.
+constexpr size_t longestPeriod = 12;
+constexpr double sameTime = 1e-3;
 
 class Run {
 public:
@@ -79,17 +84,32 @@ public:
     times.drain = times.end - marks.back();
     size_t perTile = marks.size() / size_t(timed.tiles);
     auto perIteration = std::max<size_t>(1, perTile / size_t(timed.iterations));
-    // The second half of the first tile is the steady state.
-    auto steps = size_t(timed.iterations) - size_t(timed.iterations) / 2 - 1;
-    size_t last = perTile - 1;
-    if (steps > 0 && last >= steps * perIteration)
-      times.interval = (marks[last] - marks[last - steps * perIteration]) / double(steps);
+    times.interval = steadyInterval(perTile, perIteration);
     if (timed.tiles > 2)
       times.perTile = std::max(0.0, marks[2 * perTile] - marks[perTile] -
                                         times.interval * double(timed.iterations));
   }
 
 private:
+  /// Cycles per iteration in the second half of the first tile, which has \p count marks,
+  /// \p perIteration in each iteration.
+  double steadyInterval(size_t count, size_t perIteration) const {
+    size_t half = count / 2, iterations = (count - 1 - half) / perIteration;
+    // Rings of several slots are filled in bursts, which repeat after as many iterations.
+    for (size_t period = 1; period <= std::min(iterations / 2, longestPeriod); ++period) {
+      size_t apart = period * perIteration;
+      double span = marks[count - 1] - marks[count - 1 - apart];
+      bool repeats = true;
+      for (size_t i = half; repeats && i + apart < count; ++i)
+        repeats = std::abs(marks[i + apart] - marks[i] - span) < sameTime;
+      if (repeats)
+        return span / double(period);
+    }
+    if (!iterations)
+      return 0;
+    return (marks[count - 1] - marks[count - 1 - iterations * perIteration]) / double(iterations);
+  }
+
   struct Event {
     enum Kind : uint8_t { Arrive, Bytes, Go };
     double time;

@@ -53,9 +53,12 @@ private:
 static Traffic trafficOfList(const Raster &raster, int64_t tilesPerWave, double usable) {
   int64_t total = raster.tilesM * raster.tilesN;
   auto listed = int64_t(raster.reads.size() / raster.perTile);
+  // Of a sample, only whole waves count.
+  if (listed < total && listed > tilesPerWave)
+    listed = listed / tilesPerWave * tilesPerWave;
   Strips strips(int64_t(raster.stripBytes.size()));
   bool allFit = raster.totalBytes <= usable;
-  double hbm = 0, unique = 0, asked = 0;
+  double first = 0, hbm = 0, unique = 0, asked = 0;
   for (int64_t wave = 0, i = 0; i < listed; ++wave) {
     int64_t end = std::min(listed, i + tilesPerWave);
     double size = 0, brought = 0;
@@ -72,12 +75,25 @@ static Traffic trafficOfList(const Raster &raster, int64_t tilesPerWave, double 
     hbm += allFit || size <= usable ? brought : size;
     unique += size;
     i = end;
+    if (wave == 0)
+      first = hbm;
   }
   Traffic traffic;
   double more = listed ? double(total) / double(listed) : 1;
+  // Later waves go on like those that were listed, without the first, which finds nothing.
+  if (more > 1 && listed > tilesPerWave) {
+    double perTile = (hbm - first) / double(listed - tilesPerWave);
+    hbm += perTile * double(total - listed);
+  } else {
+    hbm *= more;
+  }
+  asked *= more;
+  unique *= more;
   // What fits is read once, however many tiles there are.
-  traffic.hbmBytes = allFit ? std::min(hbm * more, std::max(hbm, raster.totalBytes)) : hbm * more;
-  traffic.hit = 1 - traffic.hbmBytes / std::max(asked * more, 1.0);
+  if (allFit)
+    hbm = std::min(hbm, raster.totalBytes);
+  traffic.hbmBytes = hbm;
+  traffic.hit = 1 - hbm / std::max(asked, 1.0);
   traffic.cold = unique > 0 ? std::min(1.0, hbm / unique) : 0;
   return traffic;
 }

@@ -127,12 +127,46 @@ std::string architectureOf(const Session &session) {
   return session.target == "native" ? "x86" : session.target;
 }
 
-int explain(Session &session) {
+struct ExplainSession : Session {
+  std::vector<Shape> shapes;
+  std::string output; ///< of the waterfall
+};
+
+/// Predicts the run time for a shape.
+int explainRun(ExplainSession &session, const std::string &chosen) {
+  std::string architecture = architectureOf(session);
+  std::vector<std::pair<std::string, double>> sizes;
+  for (const auto &[name, value] : session.shapes[0])
+    sizes.emplace_back(name, value.value);
+  PredictedRun run = session.isText() ? predict_text(session.text, session.input, session.kernel,
+                                                     architecture, sizes, session.diagnostics)
+                                      : predict_registered(session.kernel, architecture, sizes,
+                                                           session.options, session.diagnostics);
+  if (!run.text.empty() && !session.output.empty() && !session.write(session.output, run.waterfall))
+    return session.finish(1);
+  if (!run.text.empty())
+    session.result(chosen + run.text, JsonObject()
+                                          .text("kernel", session.kernel)
+                                          .text("target", session.target)
+                                          .json("prediction", run.json)
+                                          .str());
+  return session.finish(run.text.empty());
+}
+
+int explain(ExplainSession &session, const cli::Command &command) {
+  if (session.shapes.size() > 1)
+    return command.usageError("`--shape` is given twice");
+  if (session.shapes.empty() && !session.output.empty())
+    return command.usageError("`--output` needs `--shape`: only a prediction has a waterfall");
+  if (!session.shapes.empty() && session.target == "native")
+    return command.usageError("`--shape` predicts run times for sm_90a and sm_100a");
   if (!session.load())
     return session.finish(1);
   std::string chosen = chooseTarget(session);
   if (!session.diagnostics.empty())
     return session.finish(1);
+  if (!session.shapes.empty())
+    return explainRun(session, chosen);
   std::string architecture = architectureOf(session);
   std::string text = session.isText() ? explain_text(session.text, session.input, session.kernel,
                                                      architecture, session.diagnostics)
@@ -253,12 +287,18 @@ void addCompile(cli::Tool &tool) {
 }
 
 void addExplain(cli::Tool &tool) {
-  auto session = std::make_shared<Session>();
-  cli::Command &command =
-      tool.command("explain", "Explains the schedule of each pipelined loop of a kernel.",
-                   [session](const cli::Command &) { return explain(*session); });
+  auto session = std::make_shared<ExplainSession>();
+  cli::Command &command = tool.command(
+      "explain",
+      "Explains the schedule of each pipelined loop of a kernel, or with --shape its predicted run "
+      "time on H100 (sm_90a) or B200 (sm_100a).",
+      [session](const cli::Command &self) { return explain(*session, self); });
   session->declareKernel(command);
   declareHardware(command, *session);
+  command.values("shape", "SIZE=NUMBER,..", "predicts the run time for these sizes",
+                 shapeReader(session->shapes));
+  command.output("FILE", "with --shape: SVG of what is lost from the peak to the predicted rate",
+                 session->output);
   command.example("penstock explain libexample_kernels.so FlashAttention --target sm_90a");
 }
 

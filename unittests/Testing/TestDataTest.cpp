@@ -22,8 +22,9 @@ TEST(TestData, ExactDataAreSmallIntegers) {
   MadeArguments made = make_arguments(sum, {{"M", 16}, {"K", 32}, {"s", 0.5}}, Data::Exact, 1);
   ASSERT_TRUE(made.diagnostics.empty());
   ASSERT_EQ(made.arguments.size(), 3u);
-  EXPECT_EQ(made.arguments[0].sizes, (std::vector<int64_t>{16, 32}));
-  EXPECT_EQ(made.arguments[0].strides, (std::vector<int64_t>{32, 1}));
+  auto listOf = [](const detail::Extents &from) { return std::vector(from.begin(), from.end()); };
+  EXPECT_EQ(listOf(made.arguments[0].sizes), (std::vector<int64_t>{16, 32}));
+  EXPECT_EQ(listOf(made.arguments[0].strides), (std::vector<int64_t>{32, 1}));
   std::set<double> values;
   for (size_t i = 0; i < 16 * 32; ++i)
     values.insert(element_at(made.arguments[0], i));

@@ -7,8 +7,8 @@
 #include "Table.h"
 #include "gtest/gtest.h"
 
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <random>
 
 using namespace penstock;
@@ -178,11 +178,10 @@ TEST(Laws, ThousandPredictionsInATenthOfASecond) {
     kernels.push_back(randomMatmul(rng, chip));
   double best = 1e9, sum = 0;
   for (int attempt = 0; attempt < 5; ++attempt) {
-    auto start = std::chrono::steady_clock::now();
+    std::clock_t start = std::clock(); // of the process: others may use the machine, too
     for (const Matmul &m : kernels)
       sum += predict(matmul(m, chip), chip).seconds;
-    std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    best = std::min(best, taken.count());
+    best = std::min(best, double(std::clock() - start) / CLOCKS_PER_SEC);
   }
   EXPECT_GT(sum, 0);
   EXPECT_LE(best, 0.1);

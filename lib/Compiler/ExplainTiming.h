@@ -1,0 +1,47 @@
+//===- ExplainTiming.h - Predicted run times of kernels ---------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_COMPILER_EXPLAINTIMING_H
+#define PENSTOCK_COMPILER_EXPLAINTIMING_H
+
+#include "Analysis/KernelWork.h"
+#include "Hardware/Chip.h"
+#include "Timing/Predict.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <optional>
+
+namespace penstock {
+
+using Sizes = std::map<std::string, int64_t>;
+
+struct TimedKernel {
+  KernelWork work;
+  timing::Prediction prediction;
+};
+
+/// Predicts a kernel of a module; no value, with diagnostics, if it cannot be.
+std::optional<TimedKernel> predictModule(mlir::ModuleOp module, const std::string &kernel,
+                                         const hw::Chip &chip, const Sizes &sizes, int draws,
+                                         std::vector<Diagnostic> &diagnostics);
+
+/// A change of fields, and what it would bring.
+struct Suggestion {
+  std::string change; ///< "stages=4"
+  double tflops = 0;
+  std::string bound;
+};
+
+std::string renderTiming(const TimedKernel &, const hw::Chip &,
+                         const std::vector<Suggestion> &suggestions);
+/// From the peak to the predicted rate, as SVG.
+std::string timingWaterfall(const TimedKernel &, const hw::Chip &, const std::string &title);
+std::string timingJson(const TimedKernel &, const hw::Chip &,
+                       const std::vector<Suggestion> &suggestions);
+
+} // namespace penstock
+
+#endif // PENSTOCK_COMPILER_EXPLAINTIMING_H
