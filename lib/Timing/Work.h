@@ -14,7 +14,7 @@
 //                 [release k]  waits for multiply(k - lag)
 //
 // Machine.h runs the loop on one SM, Predict.h the kernel on a chip. Neither knows
-// what a matmul is; Matmul.h and Attention.h build kernels.
+// what a matmul is; Matmul.h, Attention.h and Streaming.h build kernels.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TIMING_WORK_H
