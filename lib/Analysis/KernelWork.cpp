@@ -194,7 +194,7 @@ private:
     timing::Resources &needs = work.kernel.needs;
     needs.threads = nv::scopeOf(kernel.getBody().front().getTerminator()).warps * nv::warpSize;
     int64_t held = 0, requested = 0, slots = 0;
-    double accumulators = 0;
+    double accumulators = 0, steps = 0; // of 32 bytes of k, per iteration
     kernel.walk([&](tile::AllocOp alloc) {
       auto type = cast<MemRefType>(alloc.getResult().getType());
       if (!type.hasStaticShape() || type.getRank() == 0)
@@ -220,17 +220,18 @@ private:
       int64_t threads = nv::scopeOf(mma).warps * nv::warpSize;
       held = std::max(held, type.getNumElements() / std::max<int64_t>(1, threads));
       accumulators = std::max(accumulators, double(held) * double(threads) / 128);
+      auto a = cast<MemRefType>(mma.getA().getType());
+      steps = std::max(steps, double(a.getShape().back() * a.getElementTypeBitWidth()) / 256);
     });
     work.stages = slots;
     needs.registers = std::min(mostRegisters, otherRegisters + held);
     if (requested) // the pool is divided anew: what was launched with counts
       needs.registers = std::min<int64_t>(needs.registers, 65536 / needs.threads);
     if (held + loopRegisters > mostRegisters)
-      work.kernel.spillCycles = 4 * (2 * 4 * 128 * accumulators / chip.spillRate.value + spillWait);
+      work.kernel.spillCycles =
+          steps * (2 * 4 * 128 * accumulators / chip.spillRate.value + spillWait);
     if (work.kernel.persistent)
       needs.fixed = 1;
-    // Each block of a cluster has its own SM.
-    work.kernel.overlapped = false;
   }
 
   /// Which boxes of tensors the blocks read, in their order.
