@@ -12,8 +12,11 @@
 #include "penstock/launch.h"
 #include "penstock/view.h"
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <vector>
 
 namespace penstock {
 
@@ -24,20 +27,30 @@ class Device; // penstock/gpu.h
 /// Compilation target.
 class Target {
 public:
-  enum class Kind : uint8_t { Native, Interpreter, Sm90a, Sm100a };
+  enum class Kind : uint8_t { Native, Interpreter, Sm90a, Sm100a, Sm80, Sm86, Sm89, Sm120a };
   /// The host CPU with its vector extensions.
   static Target native() { return {Kind::Native}; }
   /// Reference interpreter of tile programs. Slow; all back ends are tested against it.
   static Target interpreter() { return {Kind::Interpreter}; }
-  /// NVIDIA Hopper and Blackwell.
+  /// NVIDIA Hopper and Blackwell: H100, B200.
   static Target sm_90a() { return {Kind::Sm90a}; }
   static Target sm_100a() { return {Kind::Sm100a}; }
+  /// NVIDIA Ampere (A100; RTX 30), Ada (RTX 40) and Blackwell of graphics cards (RTX 50).
+  static Target sm_80() { return {Kind::Sm80}; }
+  static Target sm_86() { return {Kind::Sm86}; }
+  static Target sm_89() { return {Kind::Sm89}; }
+  static Target sm_120a() { return {Kind::Sm120a}; }
   /// Runs GPU kernels on the emulator, with all of its checks.
   Target emulated() const { return {kind, true}; }
 
   Kind kind;
   bool onEmulator = false;
 };
+
+/// Names of all GPU targets, e.g. "sm_90a".
+PENSTOCK_EXPORT std::vector<std::string> gpu_names();
+/// GPU target of this name; no value if there is none.
+PENSTOCK_EXPORT std::optional<Target> find_gpu(std::string_view name);
 
 struct CompileOptions {
   /// Sizes of the signature to treat as constants, e.g. {{"N", 8192}}. Launches check

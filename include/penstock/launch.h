@@ -51,15 +51,15 @@ struct LaunchOptions {
   int threads = 0;
   /// Receives output of `print`; empty: standard output.
   Callback<std::string_view> print = {};
-  /// GPU only: bytes of the buffer that holds the output of `print` until the launch ends.
-  /// Lines that do not fit are counted, and the last line of the output is their number.
-  uint64_t print_bytes = uint64_t(1) << 22;
   /// Emulator only: warp of each cluster, counted through its blocks, that runs only when
   /// no other warp and no engine can; negative: none. A correctly synchronized kernel
   /// computes the same results.
   int starved_warp = -1;
   /// GPUs only: enqueues the kernel on this stream.
   gpu::Stream stream = {};
+  /// GPU only: bytes of the buffer that holds the output of `print` until the launch ends.
+  /// Lines that do not fit are counted, and the last line of the output is their number.
+  uint64_t print_bytes = uint64_t(1) << 22;
 };
 
 namespace detail {

@@ -147,8 +147,29 @@ static Element elementOf(Type type) {
   }
 }
 
+static const std::pair<const char *, Target> gpus[] = {
+    {"sm_90a", Target::sm_90a()}, {"sm_100a", Target::sm_100a()}, {"sm_80", Target::sm_80()},
+    {"sm_86", Target::sm_86()},   {"sm_89", Target::sm_89()},     {"sm_120a", Target::sm_120a()}};
+
 const hw::Architecture &penstock::architectureOf(Target target) {
-  return *hw::findArchitecture(target.kind == Target::Kind::Sm90a ? "sm_90a" : "sm_100a");
+  for (const auto &[name, gpu] : gpus)
+    if (gpu.kind == target.kind)
+      return *hw::findArchitecture(name);
+  return *hw::findArchitecture("x86");
+}
+
+std::vector<std::string> penstock::gpu_names() {
+  std::vector<std::string> names;
+  for (const auto &[name, gpu] : gpus)
+    names.push_back(name);
+  return names;
+}
+
+std::optional<Target> penstock::find_gpu(std::string_view name) {
+  for (const auto &[known, gpu] : gpus)
+    if (known == name)
+      return gpu;
+  return std::nullopt;
 }
 
 KernelInfo penstock::infoOf(func::FuncOp kernel) {
@@ -247,6 +268,11 @@ public:
     DeviceKernel kernel;
     how.checkBarriers = options.checkBarriers;
     how.omittedPoint = options.omittedPoint;
+    std::string architecture = architectureOf(options.target).name;
+    module.walk([&](func::FuncOp function) {
+      function->setAttr(nv::NVDialect::architectureAttr,
+                        StringAttr::get(module.getContext(), architecture));
+    });
     buildDevicePipeline(passes, architectureOf(options.target), how, kernel);
     if (!runPasses(passes, module, options, diagnostics))
       return false;

@@ -38,7 +38,10 @@ const hw::Architecture *findOrReport(const std::string &name,
     Diagnostic d;
     d.code = ToolUsage;
     d.message = "unknown architecture `" + name + "`";
-    d.helps.push_back("sm_90a, sm_100a and x86 are known");
+    std::string known;
+    for (const std::string &gpu : gpu_names())
+      known += gpu + ", ";
+    d.helps.push_back("known are " + known + "and x86");
     diagnostics.push_back(std::move(d));
   }
   return found;

@@ -86,6 +86,18 @@ std::vector<Architecture> build() {
   blackwell.family = Architecture::Family::Blackwell;
   blackwell.limits.tensorColumns = 512;
   blackwell.limits.multiprocessors = 148;
+  // Shared memory, registers, threads and cluster of the programming guide; rates are
+  // the vendor's peaks for sums in f32, by multiprocessors and clock: A100, RTX 3090,
+  // RTX 4090, RTX 5090.
+  auto ampere = [&](const char *name, int64_t sharedBytes, int64_t flop, int64_t processors) {
+    Architecture gpu;
+    gpu.name = name;
+    gpu.family = Architecture::Family::Ampere;
+    gpu.limits = {sharedBytes, 0, 65536, 1024, 1, 0, 0, 0, processors};
+    gpu.engines = gpuEngines;
+    gpu.tensorFlopPerCycle = flop;
+    return gpu;
+  };
   Architecture x86;
   x86.name = "x86";
   x86.family = Architecture::Family::X86;
@@ -93,7 +105,13 @@ std::vector<Architecture> build() {
   x86.engines = {{"memory", "loads from the outer caches and memory"},
                  {"amx", "matrix products on tiles"},
                  {"avx512", "vector arithmetic"}};
-  return {hopper, blackwell, x86};
+  return {hopper,
+          blackwell,
+          ampere("sm_80", 163 << 10, 2048, 108),
+          ampere("sm_86", 99 << 10, 512, 82),
+          ampere("sm_89", 99 << 10, 512, 128),
+          ampere("sm_120a", 99 << 10, 512, 170),
+          x86};
 }
 
 } // namespace
@@ -121,6 +139,8 @@ Cost Architecture::load(int64_t bytes, int64_t rowBytes) const {
   if (family == Family::X86)
     // 64 bytes per line; about 8 cycles each from the outer caches.
     return {ceilDiv(bytes, 64) * 8, ceilDiv(bytes, 64) * 8 + 70};
+  if (family == Family::Ampere) // cp.async from L2, and the latency of global memory
+    return {ceilDiv(bytes, 64), 500 + ceilDiv(bytes, 64)};
   int64_t row = std::max<int64_t>(1, std::min(rowBytes, tmaRowBytes));
   int64_t busy = std::max(tmaLeastCycles, ceilDiv(bytes, row));
   int64_t first = family == Family::Hopper ? 703 : 664;
@@ -134,6 +154,10 @@ Products Architecture::products(int64_t m, int64_t n, int64_t k, int64_t element
     return hopperProducts(m, n, k, elementBytes);
   case Family::Blackwell:
     return blackwellProducts(m, n, k, elementBytes, blocks);
+  case Family::Ampere: {
+    int64_t busy = ceilDiv(2 * m * n * k * elementBytes, 2 * tensorFlopPerCycle);
+    return {busy, busy + 33}; // of one m16n8k16
+  }
   case Family::X86:
     break;
   }

@@ -58,11 +58,13 @@ struct Products {
 enum class AsyncKind { Tma, CpAsync, TmaStore, Wgmma, Tcgen05Mma };
 
 struct Architecture {
-  enum class Family { Hopper, Blackwell, X86 };
+  /// Ampere stands for all GPUs whose tensor cores are reached by mma.sync alone.
+  enum class Family { Hopper, Blackwell, Ampere, X86 };
   std::string name;
   Family family = Family::Hopper;
   Limits limits;
   std::vector<Engine> engines;
+  int64_t tensorFlopPerCycle = 0; ///< Ampere: per multiprocessor, operands of 16 bits
 
   /// A tile of \p bytes whose rows have \p rowBytes, from global memory.
   Cost load(int64_t bytes, int64_t rowBytes) const;

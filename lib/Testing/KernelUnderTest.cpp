@@ -48,7 +48,7 @@ std::optional<KernelUnderTest>
 penstock::compileKernelUnderTest(const detail::KernelSource &source, Target target,
                                  std::vector<Diagnostic> &diagnostics) {
   SourceLocation location{source.at.file, source.at.line, 0};
-  if (target.kind != Target::Kind::Sm90a && target.kind != Target::Kind::Sm100a) {
+  if (target.kind == Target::Kind::Native || target.kind == Target::Kind::Interpreter) {
     diagnostics.push_back(
         problem(ToolUsage, location, "only GPU kernels can be checked: use sm_90a or sm_100a"));
     return std::nullopt;

@@ -41,7 +41,7 @@ void Emitter::run() {
   }
   for (size_t i = 0; i < tensors.size(); ++i)
     for (size_t d = 0; d < program.tensors[i].sizes.size(); ++d)
-      if (random.chance(30))
+      if (static_cast<int>(i) != program.layoutTensor && random.chance(30))
         scalars.push_back({Element::index, detail::size(tensors[i], static_cast<int>(d), at)});
   statements(program.body);
   // What was computed is seen outside.

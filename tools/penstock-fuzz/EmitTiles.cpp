@@ -83,7 +83,7 @@ int Emitter::pickTensor(bool written, Class holds, Element element) {
     bool kind = written ? tensor.holds == (holds == Class::Rounded ? Class::Rounded : Class::Wild)
                 : holds == Class::Wild ? tensor.holds == Class::Wild || tensor.holds == Class::Small
                                        : tensor.holds == Class::Small;
-    if (access && type && kind && !lockedTensors[i])
+    if (access && type && kind && !lockedTensors[i] && static_cast<int>(i) != program.layoutTensor)
       fitting.push_back(static_cast<int>(i));
   }
   return fitting.empty() ? -1 : random.of(fitting);

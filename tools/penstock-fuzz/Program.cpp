@@ -46,8 +46,7 @@ public:
     int64_t count = random.between(2, 10);
     for (int64_t i = 0; i < count; ++i)
       program.body.push_back(statement(0));
-    if (program.layoutTensor >= 0)
-      program.body.push_back({Statement::Layouts, ++nextId, random.next(), {}, {}});
+    addLayouts();
     program.statements = nextId;
     return std::move(program);
   }
@@ -108,15 +107,6 @@ private:
       addTensor(random.of({Element::f32, Element::f64}), Access::InOut, Class::Rounded);
     if (random.chance(40))
       addTensor(random.of({Element::i32, Element::i64}), Access::InOut, Class::Counter);
-    if (random.chance(45)) {
-      program.layoutTensor = static_cast<int>(program.tensors.size());
-      TensorDecl tensor{
-          random.of({Element::f32, Element::i32}), Access::Out, {96, 96}, 0, Class::Wild};
-      tensor.padding = random.of<int64_t>({0, 0, 4, 5});
-      if (program.manyBlocks())
-        tensor.box = {32, 32};
-      program.tensors.push_back(std::move(tensor));
-    }
     int64_t scalars = random.below(4);
     for (int64_t i = 0; i < scalars; ++i) {
       Element type = random.of(
@@ -165,14 +155,35 @@ private:
                           S::Atomic, S::Print,  S::Assert})
              : random.of({S::Loop, S::Loop, S::Pipeline, S::Condition, S::Group, S::Parallel,
                           S::AsyncCopy, S::AsyncGemm, S::Ring});
-    if (leaf && program.layoutTensor >= 0 && random.chance(12))
-      result.kind = S::Layouts;
     if (!leaf && result.kind != S::Parallel) {
       fill(result.body, depth + 1);
       if (result.kind == S::Condition && random.chance(50))
         fill(result.otherwise, depth + 1);
     }
     return result;
+  }
+  /// Adds statements on layouts, with a tensor of their own. All else of the program does
+  /// not depend on whether there are any.
+  void addLayouts() {
+    Random own(derive(program.seed, 40));
+    if (!own.chance(45))
+      return;
+    program.layoutTensor = static_cast<int>(program.tensors.size());
+    TensorDecl tensor{own.of({Element::f32, Element::i32}), Access::Out, {96, 96}, 0, Class::Wild};
+    tensor.padding = own.of<int64_t>({0, 0, 4, 5});
+    if (program.manyBlocks())
+      tensor.box = {32, 32};
+    program.tensors.push_back(std::move(tensor));
+    addLayouts(program.body, own);
+    program.body.push_back({Statement::Layouts, ++nextId, own.next(), {}, {}});
+  }
+  void addLayouts(std::vector<Statement> &body, Random &own) {
+    for (Statement &statement : body) {
+      bool holdsOthers = !statement.body.empty() && statement.kind != Statement::Parallel;
+      addLayouts(statement.body, own);
+      if (holdsOthers && own.chance(25))
+        statement.body.push_back({Statement::Layouts, ++nextId, own.next(), {}, {}});
+    }
   }
   void fill(std::vector<Statement> &body, int depth) {
     int64_t count = random.between(1, 3);

@@ -314,8 +314,8 @@ CaseResult penstock::fuzz::compareOnDevice(const Program &program,
                                        : refused(reference.diagnostics, "the interpreter");
   }
   Random random(derive(program.seed, 30));
-  bool blackwell = random.chance(50);
-  Target target = blackwell ? Target::sm_100a() : Target::sm_90a();
+  std::string name = random.of(gpu_names());
+  Target target = *find_gpu(name);
   auto device = detail::compile(source, target.emulated(), {});
   if (!device.executable) {
     ++counters[DeviceRefused];
@@ -349,8 +349,7 @@ CaseResult penstock::fuzz::compareOnDevice(const Program &program,
         ++counters[DeviceFindings];
     std::string difference = differenceOnDevice(program, expected, actual);
     if (!difference.empty())
-      return {true, std::string("interpreter / ") + (blackwell ? "sm_100a" : "sm_90a") + ", " +
-                        completionOf(options) + ": " + difference};
+      return {true, "interpreter / " + name + ", " + completionOf(options) + ": " + difference};
   }
   return {};
 }

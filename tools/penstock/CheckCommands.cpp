@@ -48,7 +48,8 @@ template <class Options> struct Call {
     command.argument("LIBRARY", library)
         .optionalArgument("KERNEL", kernel, cli::Complete::Kernels)
         .flag("all", "all kernels of the library that compile for the target", all)
-        .choice("target", {"sm_90a", "sm_100a"}, "compilation target; with --all, both", target)
+        .choice("target", gpu_names(), "compilation target; default with --all: sm_90a and sm_100a",
+                target)
         .values("shape", "SIZE=NUMBER,..", "sizes and scalars; may be repeated",
                 shapeReader(options.shapes))
         .number("timings", timings, options.timings, 1, 1000000000)
@@ -66,11 +67,11 @@ template <class Options> struct Call {
     if (!all && kernel.empty())
       return command.usageError("a kernel is missing; --all takes all");
     if (!all && target.empty())
-      return command.usageError("--target is missing: sm_90a or sm_100a");
-    if (target != "sm_100a")
-      targets.push_back(Target::sm_90a());
-    if (target != "sm_90a")
-      targets.push_back(Target::sm_100a());
+      return command.usageError("--target is missing, e.g. sm_90a");
+    if (std::optional<Target> stated = find_gpu(target))
+      targets.push_back(*stated);
+    else
+      targets = {Target::sm_90a(), Target::sm_100a()};
     if (auto problems = load_library(library); !problems.empty()) {
       std::fputs((format == "json" ? to_json(problems) : to_text(problems)).c_str(), stderr);
       return exitCodeOf(problems, 1);

@@ -118,7 +118,7 @@ std::string chooseTarget(Session &session) {
 }
 
 void declareHardware(cli::Command &command, Session &session) {
-  command.choice("target", {"native", "sm_90a", "sm_100a"},
+  command.choice("target", withGpus({"native"}),
                  "architecture to model; default: the one that the kernel is written for",
                  session.target);
 }
@@ -198,10 +198,9 @@ struct TraceSession : Session {
 };
 
 int traceRun(TraceSession &session, const std::string &chosen) {
-  bool blackwell = session.target == "sm_100a";
-  RunPicture picture =
-      draw_run(session.kernel, blackwell ? Target::sm_100a() : Target::sm_90a(), session.shapes[0],
-               session.options.set, uint32_t(std::max<int64_t>(session.block, 0)));
+  RunPicture picture = draw_run(session.kernel, find_gpu(session.target).value_or(Target::sm_90a()),
+                                session.shapes[0], session.options.set,
+                                uint32_t(std::max<int64_t>(session.block, 0)));
   session.diagnostics.insert(session.diagnostics.end(), picture.diagnostics.begin(),
                              picture.diagnostics.end());
   if (picture.svg.empty() || !session.write(session.output + ".svg", picture.svg) ||
@@ -221,7 +220,7 @@ int trace(TraceSession &session, const cli::Command &command) {
   if (!run && session.block >= 0)
     return command.usageError("`--block` needs `--shape`: only a run has blocks");
   if (run && (session.isText() || session.target == "native"))
-    return command.usageError("`--shape` draws a kernel of a library, for sm_90a or sm_100a");
+    return command.usageError("`--shape` draws a kernel of a library, for a GPU");
   if (!session.load())
     return session.finish(1);
   std::string chosen = chooseTarget(session);

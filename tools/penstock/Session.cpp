@@ -59,6 +59,12 @@ void Session::declareInput(cli::Command &command) {
   command.argument("LIBRARY|TEXT", input).format(format, {"text", "json"});
 }
 
+std::vector<std::string> withGpus(std::vector<std::string> choices) {
+  for (std::string &name : gpu_names())
+    choices.push_back(std::move(name));
+  return choices;
+}
+
 void Session::declareKernel(cli::Command &command) {
   command.argument("LIBRARY|TEXT", input)
       .argument("KERNEL", kernel, cli::Complete::Kernels)
@@ -74,7 +80,7 @@ void Session::declareCompile(cli::Command &command) {
   target = "native";
   options.reproducer = "penstock-reproducer.mlir";
   command
-      .choice("target", {"native", "interpreter", "sm_90a", "sm_100a"},
+      .choice("target", withGpus({"native", "interpreter"}),
               "compilation target; GPUs are emulated", target)
       .flag("late-completion", "lets asynchronous operations complete late",
             options.compile.late_completion)
@@ -117,10 +123,10 @@ bool Session::load() {
     }
     options.compile.fix.emplace_back(name, number);
   }
-  options.target = target == "interpreter" ? Target::interpreter()
-                   : target == "sm_90a"    ? Target::sm_90a().emulated()
-                   : target == "sm_100a"   ? Target::sm_100a().emulated()
-                                           : Target::native();
+  if (std::optional<Target> gpu = find_gpu(target))
+    options.target = gpu->emulated();
+  else
+    options.target = target == "interpreter" ? Target::interpreter() : Target::native();
   if (!printAfter.empty())
     options.after_pass = [this](std::string_view pass, std::string_view program) {
       passes.emplace_back(pass);

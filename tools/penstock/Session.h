@@ -20,6 +20,9 @@ penstock::cli::Reader pairReader(std::vector<std::pair<std::string, std::string>
 /// command line names something that does not exist.
 int exitCodeOf(const std::vector<penstock::Diagnostic> &diagnostics, int otherwise);
 
+/// These choices of --target and all GPUs.
+std::vector<std::string> withGpus(std::vector<std::string> choices);
+
 /// Writes all of a result to standard output.
 void put(const std::string &text);
 

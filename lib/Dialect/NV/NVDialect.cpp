@@ -58,6 +58,11 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.plan` is the text of a loop's plan";
   }
+  if (attribute.getName() == architectureAttr) {
+    if (isa<func::FuncOp>(op) && isa<StringAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.architecture` is a name on a function";
+  }
   if (attribute.getName() == clusterAttr) {
     auto blocks = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!isa<func::FuncOp>(op) || !blocks)
@@ -132,9 +137,18 @@ StringRef nv::requiredArchitecture(Operation *op) {
   return "";
 }
 
+/// Whether Ampere and Ada have what an operation becomes: roles, named barriers, cp.async.
+static bool existsOnAmpere(Operation *op) {
+  return !isa_and_nonnull<NVDialect>(op->getDialect()) ||
+         isa<WarpsOp, ElectOp, EndOp, SyncOp, WarpSyncOp, NamedBarrierAllocOp, NamedBarrierSyncOp,
+             NamedBarrierArriveOp, AsyncCopyOp, AsyncCommitOp, AsyncWaitOp>(op);
+}
+
 LogicalResult nv::checkArchitecture(Operation *kernel, StringRef architecture) {
   WalkResult walked = kernel->walk([&](Operation *op) {
     StringRef required = requiredArchitecture(op);
+    if (required.empty() && architecture.starts_with("sm_8") && !existsOnAmpere(op))
+      required = "sm_90a, sm_100a or sm_120a";
     if (required.empty() || required == architecture)
       return WalkResult::advance();
     auto diagnostic = tile::emitCoded(op, HardwareTarget);

@@ -49,6 +49,8 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral pairAttr = "nv.pair";
     /// On a kernel: a tile program that all threads execute in program order.
     static constexpr ::llvm::StringLiteral inOrderAttr = "nv.in_order";
+    /// On a function: the architecture that it is compiled for, e.g. "sm_80".
+    static constexpr ::llvm::StringLiteral architectureAttr = "nv.architecture";
     /// On a local tile: how threads hold it (layout::Distribution as text).
     static constexpr ::llvm::StringLiteral layoutAttr = "nv.layout";
     /// On a tile.copy or tile.gemm: the engine that executes it (sched::engineName).

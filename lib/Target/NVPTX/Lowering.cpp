@@ -109,8 +109,8 @@ LogicalResult Lowering::run() {
   // What is left is an ordinary function; what the launch needs is in the result.
   for (StringRef attribute :
        {nv::NVDialect::threadsAttr, nv::NVDialect::pairAttr, nv::NVDialect::clusterAttr,
-        nv::NVDialect::inOrderAttr, tile::TileDialect::kernelAttr, tile::TileDialect::signatureAttr,
-        abi::packAttr, abi::launchSizeAttr})
+        nv::NVDialect::inOrderAttr, nv::NVDialect::architectureAttr, tile::TileDialect::kernelAttr,
+        tile::TileDialect::signatureAttr, abi::packAttr, abi::launchSizeAttr})
     kernel->removeAttr(attribute);
   launch.erase();
   return success();
@@ -463,6 +463,8 @@ Value Lowering::blockMask(Value mask) {
 }
 
 Value Lowering::elected() {
+  if (architecture.starts_with("sm_8")) // no elect.sync before Hopper
+    return cmp(arith::CmpIPredicate::eq, andBits(thread, nv::warpSize - 1), i32(0));
   return ptxValue(builder.getI1Type(),
                   "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 $0, 1, 0, p; }", {}, "=r");
 }

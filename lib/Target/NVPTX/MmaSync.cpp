@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/MmaSync.h"
+#include "Dialect/NV/NVDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -35,6 +37,12 @@ std::optional<nvptx::MmaShape> nvptx::mmaShapeOf(tile::GemmOp op) {
   bool integers = a.getElementType().isInteger(8);
   if (!(integers ? acc.getElementType().isInteger(32) : acc.getElementType().isF32()))
     return std::nullopt;
+  auto kernel = op->getParentOfType<func::FuncOp>();
+  auto architecture =
+      kernel ? kernel->getAttrOfType<StringAttr>(nv::NVDialect::architectureAttr) : StringAttr();
+  if (bits == 8 && !integers && architecture &&
+      (architecture.getValue() == "sm_80" || architecture.getValue() == "sm_86"))
+    return std::nullopt; // f8 from Ada on
   // Both 16-bit formats are multiplied with themselves only.
   if (bits == 16 && StringRef(left) != right)
     return std::nullopt;

@@ -592,6 +592,9 @@ struct WarpSpecialize : penstock::impl::WarpSpecializeBase<WarpSpecialize> {
     if (!getOperation()->hasAttr(tile::TileDialect::kernelAttr) ||
         getOperation()->hasAttr(nv::NVDialect::threadsAttr))
       return;
+    // The others have neither wgmma nor tcgen05.
+    if (architecture != "sm_90a" && architecture != "sm_100a")
+      return;
     (void)WarpSpecializer(getOperation(), architecture, plain).run();
   }
 };
