@@ -296,8 +296,20 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
     Value one = arith::ConstantIndexOp::create(b, loc, 1);
     Value bad = arith::CmpIOp::create(b, loc, Predicate::sle, op.getStep(), zero);
     reportIf(b, loc, bad, FaultStep, "the step of a loop is not positive");
-    op.setStep(arith::SelectOp::create(b, loc, bad, one, op.getStep()));
-    op.setUpperBound(arith::SelectOp::create(b, loc, bad, op.getLowerBound(), op.getUpperBound()));
+    // Iterations are counted: the sum of a large step and the last index would wrap around.
+    Value first = op.getLowerBound(), end = op.getUpperBound();
+    Value step = arith::SelectOp::create(b, loc, bad, one, op.getStep());
+    Value last = arith::SubIOp::create(b, loc, arith::SubIOp::create(b, loc, end, first), one);
+    Value count = arith::AddIOp::create(b, loc, arith::DivUIOp::create(b, loc, last, step), one);
+    Value none = arith::OrIOp::create(b, loc, bad,
+                                      arith::CmpIOp::create(b, loc, Predicate::sge, first, end));
+    op.setLowerBound(zero);
+    op.setUpperBound(arith::SelectOp::create(b, loc, none, zero, count));
+    op.setStep(one);
+    b.setInsertionPointToStart(op.getBody());
+    Value distance = arith::MulIOp::create(b, loc, op.getInductionVar(), step);
+    Value index = arith::AddIOp::create(b, loc, first, distance);
+    op.getInductionVar().replaceAllUsesExcept(index, distance.getDefiningOp());
   }
 
   //===------------------------------------------------------------------===//

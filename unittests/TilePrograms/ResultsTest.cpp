@@ -274,4 +274,25 @@ TEST(TilePrograms, RemaindersAreExact) {
   }
 }
 
+struct CountedSteps {
+  void operator()(Block &b, Scalar<i64> step, InOut<i64, 1> y) const {
+    for (Index i : b.range(1, 4, cast<index_t>(step)))
+      b.atomic(Add, y.at(0), cast<i64>(i));
+  }
+};
+
+TEST(TilePrograms, TheSumOfIndexAndStepMayOverflow) {
+  std::vector<Target> targets(std::begin(gpus), std::end(gpus));
+  targets.push_back(Target::native());
+  targets.push_back(Target::interpreter());
+  for (const Target &target : targets) {
+    auto kernel = compile(CountedSteps{}, target);
+    for (auto [step, sum] : {std::pair<i64, i64>(1, 6), {2, 4}, {3, 1}, {INT64_MAX, 1}}) {
+      std::vector<i64> y = {0};
+      kernel(step, view(y, {1}));
+      EXPECT_EQ(y[0], sum) << "with a step of " << step;
+    }
+  }
+}
+
 } // namespace
