@@ -18,7 +18,11 @@ TEST(Architecture, Limits) {
   // SXM boards: H100 has 132 multiprocessors, B200 has 148.
   EXPECT_EQ(findArchitecture("sm_90a")->limits.multiprocessors, 132);
   EXPECT_EQ(findArchitecture("sm_100a")->limits.multiprocessors, 148);
-  EXPECT_EQ(findArchitecture("sm_80"), nullptr);
+  // A100, and graphics cards.
+  EXPECT_EQ(findArchitecture("sm_80")->limits.sharedBytesPerBlock, 163 * 1024);
+  for (const char *card : {"sm_86", "sm_89", "sm_120a"})
+    EXPECT_EQ(findArchitecture(card)->limits.sharedBytesPerBlock, 99 * 1024);
+  EXPECT_EQ(findArchitecture("sm_70"), nullptr);
 }
 
 TEST(Architecture, TensorCores) {

@@ -126,4 +126,41 @@ WITHIN(Cos, cos, std::cos, 1.5, 0x1p40)
 WITHIN(Sqrt, sqrt, std::sqrt, 0.5)
 WITHIN(Rsqrt, rsqrt, 1 / std::sqrt, 1.5)
 
+/// C's fmod is exact, however large the quotient is.
+TEST(DoubleOnGpus, RemaindersAreExact) {
+  auto kernel = compile(
+      [](Block &b, In<f64, 1> X, In<f64, 1> Y, Out<f64, 1> Z) {
+        Index at = b.grid(ceil_div(X.size(0), 256)) * 256;
+        auto x = b.local<f64>(256), y = b.local<f64>(256);
+        b.copy(X.at(at), x);
+        b.copy(Y.at(at), y);
+        b.set(x, x % y);
+        b.copy(x, Z.at(at));
+      },
+      Target::sm_90a().emulated());
+  std::vector<f64> x, y;
+  const std::vector<f64> special = {0.0,         -0.0,      1.0,  -1.5,  infinite,
+                                    -infinite,   NAN,       3.0,  1e308, 0x1p-1074,
+                                    0x1.8p-1050, 0x1p-1022, -7.5, 2.0,   1e-300};
+  for (f64 a : special)
+    for (f64 c : special) {
+      x.push_back(a);
+      y.push_back(c);
+    }
+  for (size_t i = 0; i < 8000; ++i) {
+    x.push_back(sweep()[i * 7]);
+    y.push_back(sweep()[(i * 2654435761u) % sweep().size()]);
+  }
+  std::vector<f64> z(x.size());
+  auto size = static_cast<int64_t>(x.size());
+  kernel(view(x, {size}), view(y, {size}), view(z, {size}));
+  for (size_t i = 0; i < x.size(); ++i) {
+    f64 expected = std::fmod(x[i], y[i]);
+    bool same = std::isnan(expected)
+                    ? std::isnan(z[i])
+                    : z[i] == expected && std::signbit(z[i]) == std::signbit(expected);
+    ASSERT_TRUE(same) << x[i] << " % " << y[i] << " = " << z[i] << ", expected " << expected;
+  }
+}
+
 } // namespace

@@ -14,6 +14,7 @@
 #include "Target/NVPTX/DoubleMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <cmath>
 #include <limits>
@@ -207,6 +208,60 @@ struct Formula {
   }
 };
 
+/// The exact remainder: multiples of y * 2^k are subtracted, of which each step leaves at
+/// most 51 bits to the quotient, so that no product is rounded.
+struct Remainder : OpRewritePattern<arith::RemFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  static Value exponentOf(Formula &f, Value x) {
+    Value small = f.shiftRight(f.bits(f.mul(x, f.real(0x1p54))), 52);
+    Value shifted = f.addBits(small, f.integer(-54));
+    Value isSmall =
+        arith::CmpFOp::create(f.b, f.loc, arith::CmpFPredicate::OLT, x, f.real(0x1p-1022));
+    return arith::SelectOp::create(f.b, f.loc, isSmall, shifted, f.shiftRight(f.bits(x), 52));
+  }
+
+  static Value reduced(Formula &f, Value rest, Value y) {
+    Value distance = arith::SubIOp::create(f.b, f.loc, exponentOf(f, rest), exponentOf(f, y));
+    Value k = arith::MaxSIOp::create(f.b, f.loc, f.addBits(distance, f.integer(-50)), f.integer(0));
+    Value half = f.shiftRight(k, 1); // k is up to 2047
+    Value multiple = f.scaled(f.scaled(y, half), arith::SubIOp::create(f.b, f.loc, k, half));
+    Value quotient = math::FloorOp::create(f.b, f.loc, f.div(rest, multiple));
+    Value less = f.fma(f.neg(quotient), multiple, rest);
+    // The rounded quotient may be one too large.
+    return f.where(Formula::Compare::OLT, less, 0, f.add(less, multiple), less);
+  }
+
+  LogicalResult matchAndRewrite(arith::RemFOp op, PatternRewriter &b) const override {
+    if (!op.getType().isF64())
+      return failure();
+    Location loc = op.getLoc();
+    Formula f{b, loc};
+    Value x = op.getLhs(), size = f.abs(x), y = f.abs(op.getRhs());
+    auto compare = [&](arith::CmpFPredicate how, Value a, Value c) -> Value {
+      return arith::CmpFOp::create(b, loc, how, a, c);
+    };
+    Value finite = compare(arith::CmpFPredicate::OLT, size, f.real(infinity));
+    Value divides = compare(arith::CmpFPredicate::OGT, y, f.real(0));
+    Value defined = arith::AndIOp::create(b, loc, finite, divides);
+    auto loop = scf::WhileOp::create(
+        b, loc, TypeRange{b.getF64Type()}, ValueRange{size},
+        [&](OpBuilder &inner, Location at, ValueRange rest) {
+          Value larger = arith::CmpFOp::create(inner, at, arith::CmpFPredicate::OGE, rest[0], y);
+          Value goesOn = arith::AndIOp::create(inner, at, larger, defined);
+          scf::ConditionOp::create(inner, at, goesOn, rest);
+        },
+        [&](OpBuilder &inner, Location at, ValueRange rest) {
+          Formula body{inner, at};
+          scf::YieldOp::create(inner, at, reduced(body, rest[0], y));
+        });
+    Value result = f.copySign(loop.getResult(0), x);
+    // NaN is neither finite nor divides.
+    b.replaceOpWithNewOp<arith::SelectOp>(op, defined, result, f.real(std::nan("")));
+    return success();
+  }
+};
+
 template <class Op, Value (*expand)(Formula &, Value)> struct Expand : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
@@ -229,6 +284,6 @@ void nvptx::populateDoubleMathPatterns(RewritePatternSet &patterns) {
                Expand<math::TanhOp, [](F &f, Value x) { return f.tanh(x); }>,
                Expand<math::ErfOp, [](F &f, Value x) { return f.erf(x); }>,
                Expand<math::SinOp, [](F &f, Value x) { return f.sinCos(x, false); }>,
-               Expand<math::CosOp, [](F &f, Value x) { return f.sinCos(x, true); }>>(
+               Expand<math::CosOp, [](F &f, Value x) { return f.sinCos(x, true); }>, Remainder>(
       patterns.getContext());
 }

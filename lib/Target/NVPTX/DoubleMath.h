@@ -11,7 +11,7 @@
 
 namespace penstock::nvptx {
 
-/// Expands exp, exp2, log, log2, tanh, erf, sin and cos of f64 to arithmetic.
+/// Expands exp, exp2, log, log2, tanh, erf, sin and cos of f64, and remainders, to arithmetic.
 void populateDoubleMathPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace penstock::nvptx
