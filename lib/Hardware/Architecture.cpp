@@ -156,7 +156,8 @@ Products Architecture::products(int64_t m, int64_t n, int64_t k, int64_t element
     return blackwellProducts(m, n, k, elementBytes, blocks);
   case Family::Ampere: {
     int64_t busy = ceilDiv(2 * m * n * k * elementBytes, 2 * tensorFlopPerCycle);
-    return {busy, busy + 33}; // of one m16n8k16
+    int64_t count = ceilDiv(m, 16) * ceilDiv(n, 8) * ceilDiv(k * elementBytes, 32);
+    return {count, double(busy), 33}; // the latency of one m16n8k16
   }
   case Family::X86:
     break;

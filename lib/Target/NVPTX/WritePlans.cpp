@@ -83,10 +83,13 @@ public:
     bool engines = llvm::any_of(plan.bound.statements, [](const sched::Statement &statement) {
       return sched::mechanismOf(statement.executedBy).ends != Mechanism::AtIssue;
     });
-    if (engines) {
+    bool asyncProxy = llvm::any_of(plan.bound.statements, [](const sched::Statement &statement) {
+      return sched::mechanismOf(statement.executedBy).proxy == sched::Proxy::Async;
+    });
+    if (asyncProxy)
       nv::ProxyFenceOp::create(b, loc);
+    if (engines)
       nv::SyncOp::create(b, loc);
-    }
     writeSteps();
     for (const PlanPoint &point : role.drain)
       writeDrain(point);
