@@ -93,6 +93,8 @@ detail::Argument vectorAt(DevicePointer address, int64_t size) {
 TEST(Threads, SixteenOnTwoGpus) {
   setenv("PENSTOCK_EMU_DEVICE", "h100,h100", 1);
   constexpr int64_t size = 40;
+  // The emulated driver is not instrumented: the sanitizer must see that it is made first.
+  EXPECT_CUDA(call("cuInit", 0u));
   cuda::Program program(addArtifact(), {"", false});
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
