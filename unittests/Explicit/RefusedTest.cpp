@@ -203,11 +203,11 @@ TEST(RefusedShape, PartsOfTiles) {
 TEST(RefusedShape, Boxes) {
   refuse(
       [](Block &b, InA A, OutC) {
-        auto tall = b.shared<f16>(320, 64);
+        auto tall = b.shared<f16>(514, 64);
         auto [full] = b.mbarrier.alloc<1>({1});
-        b.tma.load(A.at(0, 0), tall, full); // [320 rows]
+        b.tma.load(A.at(0, 0), tall, full); // [514 rows]
       },
-      1602, "320 rows");
+      1602, "514 rows");
   refuse(
       [](Block &b, InA A, OutC) {
         auto narrow = b.shared<f16>(64, 12);

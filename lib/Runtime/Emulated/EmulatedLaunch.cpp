@@ -201,7 +201,7 @@ private:
 /// The oldest PTX that has all instructions of a module, as 86 for 8.6. Drivers refuse
 /// PTX that is newer than they are.
 static unsigned lowestVersion(const ptx::Module &module) {
-  unsigned lowest = module.arch >= 100 ? 86 : 80;
+  unsigned lowest = module.arch >= 120 ? 87 : module.arch >= 100 ? 86 : 80;
   for (const auto &function : module.functions)
     for (const auto &instruction : function->body)
       lowest = std::max(lowest, instruction->form->version);
