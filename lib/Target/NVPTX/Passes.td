@@ -309,15 +309,13 @@ def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
     tile.alloc "X" : memref<2x32x32xf32, #tile.space<shared>>
     ...
     scf.for
+      nv.cp_async.wait_group 0
       nv.sync
       scf.if
         nv.cp_async
       nv.cp_async.commit_group
-      nv.cp_async.wait_group 1
-      nv.sync
       tile.reduce sum
     ...
-    nv.cp_async.wait_group 0
     ```
 
     Tests: test/Target/NVPTX/write-plans.mlir

@@ -85,22 +85,22 @@ LogicalResult Lowering::placeShared() {
     auto type = cast<MemRefType>(op.getResult().getType());
     if (tile::spaceOf(type) != tile::Space::Shared)
       return;
-    SharedAllocation place;
+    SharedAllocation allocation;
     int64_t rank = type.getRank();
-    place.layout.rows = rank > 1 ? type.getDimSize(rank - 2) : 1;
-    place.layout.cols = rank ? type.getDimSize(rank - 1) : 1;
-    place.layout.elementBits = int(storedAs(type.getElementType()).getIntOrFloatBitWidth());
-    place.layout.linear = true;
+    allocation.layout.rows = rank > 1 ? type.getDimSize(rank - 2) : 1;
+    allocation.layout.cols = rank ? type.getDimSize(rank - 1) : 1;
+    allocation.layout.elementBits = int(storedAs(type.getElementType()).getIntOrFloatBitWidth());
+    allocation.layout.linear = true;
     // Rows that are no multiples of 16 bytes: only threads copy them, to a plain tile.
     auto layout = nv::sharedLayoutOf(type);
     if (layout && usedByEngines(op.getResult()))
-      place.layout = *layout;
+      allocation.layout = *layout;
     // Slots of a ring begin where the pattern of their swizzle does.
-    place.slotBytes = place.layout.bytes();
+    allocation.slotBytes = allocation.layout.bytes();
     if (rank > 2)
-      place.slotBytes =
-          int64_t(llvm::alignTo(uint64_t(place.slotBytes), uint64_t(place.layout.alignment())));
-    shared[op.getResult()] = place;
+      allocation.slotBytes = int64_t(
+          llvm::alignTo(uint64_t(allocation.slotBytes), uint64_t(allocation.layout.alignment())));
+    shared[op.getResult()] = allocation;
     tiles.push_back(op);
   });
   SmallVector<tile::AllocOp> placed;
@@ -110,13 +110,13 @@ LogicalResult Lowering::placeShared() {
         placed.push_back(op);
   for (tile::AllocOp op : placed) {
     auto type = cast<MemRefType>(op.getResult().getType());
-    SharedAllocation &place = shared[op.getResult()];
+    SharedAllocation &allocation = shared[op.getResult()];
     int64_t slots = 1;
     for (int64_t dim = 0; dim + 2 < type.getRank(); ++dim)
       slots *= type.getDimSize(dim);
-    place.offset = reserve(place.slotBytes * slots, place.layout.alignment());
-    nameStorage(op, StorageName::Shared, place.offset, place.slotBytes * slots,
-                type.getRank() > 2 ? place.slotBytes : 0);
+    allocation.offset = reserve(allocation.slotBytes * slots, allocation.layout.alignment());
+    nameStorage(op, StorageName::Shared, allocation.offset, allocation.slotBytes * slots,
+                type.getRank() > 2 ? allocation.slotBytes : 0);
   }
   kernel.walk([&](nv::BarrierAllocOp op) {
     barrierOffsets[op.getResult()] = reserve(int64_t(op.getCounts().size()) * 8, 8);
@@ -225,15 +225,15 @@ View Lowering::viewOf(Value memref) {
 }
 
 Value Lowering::slotOffset(const View &view) {
-  const SharedAllocation &place = shared.find(view.root)->second;
+  const SharedAllocation &allocation = shared.find(view.root)->second;
   auto type = cast<MemRefType>(view.root.getType());
   Value slot;
   for (int64_t dim = 0; dim + 2 < type.getRank(); ++dim) {
     slot = slot ? mul(slot, type.getDimSize(dim)) : Value();
     slot = slot ? add(slot, view.offsets[dim]) : view.offsets[dim];
   }
-  Value start = i32(place.offset);
-  return slot ? add(mul(slot, place.slotBytes), start) : start;
+  Value start = i32(allocation.offset);
+  return slot ? add(mul(slot, allocation.slotBytes), start) : start;
 }
 
 Value Lowering::engineAddress(const View &view) {
@@ -264,8 +264,8 @@ Value Lowering::sharedAddress(Value offset) { return add(base32, offset); }
 
 Value Lowering::sharedElement(const View &view, ArrayRef<Value> at, ArrayRef<int64_t> offset,
                               const layout::Distribution *layout) {
-  const SharedAllocation &place = shared.find(view.root)->second;
-  const layout::SharedTile &tile = place.layout;
+  const SharedAllocation &allocation = shared.find(view.root)->second;
+  const layout::SharedTile &tile = allocation.layout;
   size_t rank = view.offsets.size();
   int64_t bytes = tile.elementBits / 8, piece = 16 / bytes;
   View element = view;
