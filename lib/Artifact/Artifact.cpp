@@ -273,7 +273,7 @@ std::optional<Artifact> penstock::readArtifact(std::string_view bytes,
     diagnostics.push_back(std::move(d));
     return std::nullopt;
   };
-  const char *again = "make it again with Kernel::artifact() or `penstock compile --emit=artifact`";
+  const char *again = "make it again with Kernel::artifact()";
   ContainerError error;
   auto sections = readContainer(bytes, error);
   if (!sections && error.kind == ContainerError::UnknownFormat)

@@ -149,23 +149,25 @@ int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
 }
 
 int penstock::fuzz::runPoints(const CampaignOptions &options) {
-  enum PointCounter : int { Points, Noticed };
+  enum PointCounter : int { Points, Noticed, Restored };
   BatchResult result = runInParallel(batchesOf(options, "programs"), options.jobs,
                                      [&](uint64_t seed, Counters &counters) -> CaseResult {
                                        PointsLeftOut found =
                                            leaveOutPoints(generateProgram(seed), seed);
                                        counters[Points] += found.points;
                                        counters[Noticed] += found.noticed;
+                                       counters[Restored] += found.restored;
                                        return {!found.unnoticed.empty(), found.unnoticed};
                                      });
   for (size_t i = 0; i < result.failures.size() && i < shownFailures; ++i)
     std::printf("seed %llu: %s\n%s\n", (unsigned long long)result.failures[i].seed,
                 result.failures[i].message.c_str(),
                 emitKernel(generateProgram(result.failures[i].seed)).c_str());
-  std::printf("programs=%llu points=%llu noticed=%llu unnoticed-in=%zu\n",
+  std::printf("programs=%llu points=%llu noticed=%llu restored=%llu unnoticed-in=%zu\n",
               static_cast<unsigned long long>(result.cases),
               static_cast<unsigned long long>(result.counters[Points]),
-              static_cast<unsigned long long>(result.counters[Noticed]), result.failures.size());
+              static_cast<unsigned long long>(result.counters[Noticed]),
+              static_cast<unsigned long long>(result.counters[Restored]), result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }
 

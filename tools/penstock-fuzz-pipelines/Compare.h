@@ -45,7 +45,7 @@ Comparison compareProgram(const Program &, const CompareOptions &);
 struct PointsLeftOut {
   uint64_t points = 0;
   uint64_t noticed = 0;  ///< by the emulator: a finding, or other results
-  uint64_t restored = 0; ///< other passes add the same synchronization
+  uint64_t restored = 0; ///< joins that another pass inserts elsewhere
   std::string unnoticed; ///< the first that makes no difference
 };
 PointsLeftOut leaveOutPoints(const Program &, uint64_t seed);

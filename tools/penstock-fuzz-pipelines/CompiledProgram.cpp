@@ -319,6 +319,8 @@ DeviceRun CompiledProgram::runOnDevice(int64_t most, uint64_t seed, int64_t omit
   options.omittedPoint = omitted;
   options.checkBarriers = omitted < 0;
   options.afterPass = [&](llvm::StringRef pass, llvm::StringRef text) {
+    if (pass == "nv-write-plans")
+      result.joins += text.count("] join");
     if (pass.contains("nv-bind-engines") && !result.engineCopies)
       result.engineCopies = text.count("\"tma.load\"") + text.count("\"cp.async\"");
   };

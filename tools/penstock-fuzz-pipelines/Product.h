@@ -43,6 +43,7 @@ struct DeviceRun {
   uint64_t runs = 0;
   uint64_t findings = 0;
   uint64_t engineCopies = 0; ///< statements that TMA or cp.async executes
+  uint64_t joins = 0;        ///< points of its plans at which all threads meet
   std::string kernel;        ///< its PTX
 };
 
