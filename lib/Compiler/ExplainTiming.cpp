@@ -235,7 +235,7 @@ std::optional<TimedKernel> penstock::predictModule(ModuleOp module, const std::s
   auto function = copy->lookupSymbol<func::FuncOp>(kernel);
   if (function->hasAttr(nv::NVDialect::inOrderAttr))
     return refuse(tile::sourceLocationOf(original.getLoc()),
-                  "its threads execute all statements in order; only warp-specialized and explicit "
+                  "one group of warps executes all statements; only warp-specialized and explicit "
                   "kernels are modeled");
   TimedKernel timed{kernelWork(function, sizes, chip), {}};
   if (!timed.work.unsupported.empty())

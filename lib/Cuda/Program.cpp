@@ -78,7 +78,7 @@ Program::Program(Artifact artifact, LoadPolicy policy)
   registry().infos[number] = std::make_shared<KernelInfo>(content.info);
 }
 
-/// The code stays loaded: kernels may still run, and nobody waits for them here.
+/// The code stays loaded, because kernels may still run.
 Program::~Program() {
   std::lock_guard lock(registry().mutex);
   registry().infos.erase(number);

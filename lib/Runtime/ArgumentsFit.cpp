@@ -17,7 +17,7 @@ using namespace penstock;
 
 namespace {
 
-/// Sums of so many bytes cannot overflow.
+/// Upper bound on the bytes of a tensor; sums below it do not overflow.
 constexpr uint64_t maxReach = uint64_t(1) << 48;
 
 struct Span {

@@ -29,7 +29,7 @@ struct Matmul {
     Specialized ///< a load role and a product role around a ring
   };
   Form form = Form::Specialized;
-  /// Specialized, Hopper: releases trail by so many products.
+  /// Specialized, Hopper: number of products by which releases trail.
   int64_t lag = 0;
   /// 2: a pair of blocks shares the columns.
   int64_t pair = 1;

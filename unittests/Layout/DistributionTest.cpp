@@ -145,6 +145,16 @@ TEST(Distribution, TextIsReadBack) {
     EXPECT_FALSE(parseDistribution(wrong)) << wrong;
 }
 
+/// tcgen05.ld gives a thread its row; warpgroups share the columns.
+TEST(Distribution, RowsOfTensorMemory) {
+  EXPECT_EQ(tensorMemoryAccumulator(64, 1), distributionOf(tensorMemoryRows(128, 64)));
+  Distribution two = tensorMemoryAccumulator(64, 2);
+  EXPECT_EQ(two.threads(), 256);
+  EXPECT_EQ(two.registers(), 32);
+  EXPECT_EQ(two.baseOf(128 + 5), (std::vector<int64_t>{5, 32}));
+  EXPECT_EQ(two.offsetOf(3), (std::vector<int64_t>{0, 3}));
+}
+
 /// Fragments of instructions keep the numbers of their registers.
 TEST(Distribution, FragmentsAreDistributions) {
   for (const Fragment &f : {wgmmaAccumulator(64, 64), wgmmaAccumulator(128, 32, 1),

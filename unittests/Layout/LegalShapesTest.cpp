@@ -124,6 +124,14 @@ TEST(LegalShapes, Boxes) {
   EXPECT_TRUE(refuseTmaBox(4, {64, 1}, Swizzle::None));
 }
 
+TEST(LegalShapes, RowsOfBoxes) {
+  EXPECT_EQ(tmaBoxRows(3), 3);
+  EXPECT_EQ(tmaBoxRows(256), 256);
+  EXPECT_EQ(tmaBoxRows(320), 160);
+  EXPECT_EQ(tmaBoxRows(512), 256);
+  EXPECT_EQ(tmaBoxRows(514), 0) << "boxes have whole swizzle patterns";
+}
+
 TEST(LegalShapes, TilesOfBoxes) {
   EXPECT_FALSE(refuseTmaTile(*sharedTileFor(128, 128, 16)));
   EXPECT_FALSE(refuseTmaTile(*sharedTileFor(1, 8, 16))) << "one chunk may be small";

@@ -65,16 +65,16 @@ struct TransposePipelined {
 };
 
 /// A product with a bias and an activation, whose schedule is a parameter.
-template <int Schedule> struct MatmulBias {
+template <int Schedule, int Columns = 64> struct MatmulBias {
   static constexpr auto signature = "A[M,K], B[N,K], bias[N] -> C[M,N]";
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, In<f32, 1> bias, Out<f32, 2> C) const {
     auto [M, K] = A.sizes();
     auto N = B.size(0);
-    auto [bm, bn] = b.grid(ceil_div(M, 128), ceil_div(N, 64));
-    Index m0 = bm * 128, n0 = bn * 64;
-    auto As = b.shared<f16>(128, 64), Bs = b.shared<f16>(64, 64);
-    auto acc = b.local<f32>(128, 64);
-    auto added = b.local<f32>(64);
+    auto [bm, bn] = b.grid(ceil_div(M, 128), ceil_div(N, Columns));
+    Index m0 = bm * 128, n0 = bn * Columns;
+    auto As = b.shared<f16>(128, 64), Bs = b.shared<f16>(Columns, 64);
+    auto acc = b.local<f32>(128, Columns);
+    auto added = b.local<f32>(Columns);
     b.fill(acc, 0);
     PipelineOptions schedules[] = {{.num_stages = 3},
                                    {.stage = {0, 0, 2}, .order = {0, 1, 2}},
@@ -94,6 +94,7 @@ using MatmulBiasStages = MatmulBias<0>;
 using MatmulBiasStated = MatmulBias<1>;
 using MatmulBiasCopiesLast = MatmulBias<2>;
 using MatmulBiasUneven = MatmulBias<3>;
+using MatmulBiasWide = MatmulBias<0, 256>;
 
 /// f8 weights with a scale for each 64 of k, multiplied with f16.
 struct Dequantized {
@@ -215,6 +216,7 @@ PENSTOCK_KERNEL(MatmulBiasStages);
 PENSTOCK_KERNEL(MatmulBiasStated);
 PENSTOCK_KERNEL(MatmulBiasCopiesLast);
 PENSTOCK_KERNEL(MatmulBiasUneven);
+PENSTOCK_KERNEL(MatmulBiasWide);
 PENSTOCK_KERNEL(Dequantized);
 PENSTOCK_KERNEL(Attention64);
 PENSTOCK_KERNEL(Attention128);
@@ -289,6 +291,16 @@ TEST(Pipelines, StatedSchedulesAreKept) {
     EXPECT_EQ(count(uneven, "slots Bs 2"), 1u) << uneven;
     EXPECT_LT(uneven.find("issue copy B"), uneven.find("issue copy A")) << uneven;
   }
+}
+
+/// Eight warps share the rows, or the columns in tensor memory, of a wide accumulator.
+TEST(Pipelines, WideAccumulators) {
+  for (const char *gpu : {"sm_90a", "sm_100a"}) {
+    std::string text = explained("MatmulBiasWide", gpu);
+    EXPECT_EQ(count(text, "256 threads execute"), 1u) << text;
+    EXPECT_EQ(count(text, ": wgmma") + count(text, ": tcgen05.mma"), 1u) << text;
+  }
+  expectSameEverywhere("MatmulBiasWide", {{{"M", 130}, {"N", 300}, {"K", 72}}});
 }
 
 TEST(Pipelines, WeightsAreConvertedAhead) {

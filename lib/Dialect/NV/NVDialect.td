@@ -47,7 +47,7 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral clusterAttr = "nv.cluster";
     /// On a kernel: two adjacent blocks multiply together.
     static constexpr ::llvm::StringLiteral pairAttr = "nv.pair";
-    /// On a kernel: a tile program that all threads execute in program order.
+    /// On a kernel: a tile program that one group of warps executes.
     static constexpr ::llvm::StringLiteral inOrderAttr = "nv.in_order";
     /// On a function: the architecture that it is compiled for, e.g. "sm_80".
     static constexpr ::llvm::StringLiteral architectureAttr = "nv.architecture";

@@ -46,7 +46,7 @@ public:
 
   LogicalResult run() {
     if (failed(findParts()))
-      return failure(); // executed in order instead
+      return failure(); // one group of warps executes it
     // Four warps read tensor memory; Hopper's loading warp has a warpgroup of
     // its own in front of those that multiply.
     int64_t threads = blackwell ? 128 : 128 * consumers + (plain ? 0 : 128);
