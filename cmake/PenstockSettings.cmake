@@ -47,15 +47,30 @@ if(PENSTOCK_SANITIZE)
   add_link_options(-fsanitize=${PENSTOCK_SANITIZE} -fno-sanitize=vptr,function)
 endif()
 
-# penstock_library(Name SOURCES a.cpp ... [LINK other ...])
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # ccache cannot reuse a precompiled header that carries its own time stamp.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
+# What is precompiled lives in a library without code of its own.
+set(PENSTOCK_PCH_SOURCE "${CMAKE_BINARY_DIR}/pch.cpp")
+file(CONFIGURE OUTPUT "${PENSTOCK_PCH_SOURCE}" CONTENT "// See CMakeLists.txt.\n")
+set(PENSTOCK_STANDARD_HEADERS "${PROJECT_SOURCE_DIR}/cmake/StandardHeaders.h")
+add_library(PenstockStandardPCH STATIC "${PENSTOCK_PCH_SOURCE}")
+target_precompile_headers(PenstockStandardPCH PRIVATE "${PENSTOCK_STANDARD_HEADERS}")
+
+# penstock_library(Name SOURCES a.cpp ... [LINK other ...] [PCH target])
 # An internal library. Its headers lie beside its sources and are included as
-# "Name/Header.h".
+# "Name/Header.h". PCH owns the precompiled header, by default the standard library's.
 function(penstock_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "PCH" "SOURCES;LINK" ${ARGN})
+  if(NOT ARG_PCH)
+    set(ARG_PCH PenstockStandardPCH)
+  endif()
   add_library(Penstock${name} STATIC ${ARG_SOURCES})
   target_include_directories(Penstock${name} PUBLIC
     "${PROJECT_SOURCE_DIR}/lib" "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(Penstock${name} PUBLIC ${ARG_LINK})
+  target_precompile_headers(Penstock${name} REUSE_FROM ${ARG_PCH})
 endfunction()
 
 # penstock_unittest(Name SOURCES a.cpp ... [LINK lib ...] [LABEL label] [HEADER h]
