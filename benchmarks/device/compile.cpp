@@ -18,14 +18,20 @@
 #include "../native/Measure.h"
 #include "Compiler/Compiler.h"
 #include "Compiler/Pipelines.h"
+#include "Target/NVPTX/LaunchAttribute.h"
 #include "Target/NVPTX/Passes.h"
 #include "attention/blackwell.h"
 #include "attention/hopper.h"
 #include "blackwell_matmul/v4.h"
 #include "blackwell_matmul/v6.h"
+#include "flash_attention/kernel.h"
 #include "hopper_matmul/steps.h"
+#include "layer_norm/kernel.h"
 #include "matmul/kernel.h"
+#include "matmul_bias_gelu/kernel.h"
 #include "mlir/Pass/PassManager.h"
+#include "row_softmax/kernel.h"
+#include "vector_add/kernel.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -69,9 +75,10 @@ struct ForEngine {
     const hw::Architecture &architecture = architectureOf(target);
     options.warpSpecialize = warpSpecialize;
     kernel.architecture = architecture.name;
-    buildDevicePipeline(passes, architecture, options, kernel);
+    buildDevicePipeline(passes, architecture, options);
     if (mlir::failed(passes.run(*program)))
       return;
+    kernel = launchDataOf(*program).value_or(kernel);
     module = translateForPtx(*program, kernel, context, error);
   }
 
@@ -135,6 +142,17 @@ void measure(const std::string &kernelName, const K &kernel, Target target, cons
   }
 }
 
+/// Tile programs other than matmuls, with the kernel for rows that engines cannot copy.
+template <class K> void measureProgram(const std::string &program, const K &kernel) {
+  constexpr double limit = 120;
+  for (auto [gpu, target] :
+       {std::pair("sm90", Target::sm_90a()), std::pair("sm100", Target::sm_100a())})
+    if (std::string name = "device/compile-" + program + "-" + gpu + "-ptx"; wanted(name)) {
+      double ms = 1e3 * bench::bestAlone([&] { compile(kernel, target, {.name = "kernel"}); });
+      bench::line(name, ms, limit, ms / limit, "ms (limit)");
+    }
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -146,4 +164,9 @@ int main(int argc, char **argv) {
   measure("automatic", examples::Matmul{}, Target::sm_100a());
   measure("attention-sm90", attention::HopperAttention{}, Target::sm_90a());
   measure("attention-sm100", attention::BlackwellAttention{}, Target::sm_100a());
+  measureProgram("vector-add", examples::VectorAdd{});
+  measureProgram("softmax", examples::RowSoftmax{});
+  measureProgram("layer-norm", examples::LayerNorm{});
+  measureProgram("gelu", examples::MatmulBiasGelu{});
+  measureProgram("flash-attention", examples::FlashAttention{});
 }

@@ -8,6 +8,8 @@ import re
 MULTIPLY = re.compile(r"(HGMMA|IGMMA|QGMMA|HMMA|UTC[A-Z]*MMA)\b")
 COPY = re.compile(r"(UTMALDG|UBLKCP|LDGSTS)\b")
 POWER = re.compile(r"MUFU\.EX2\b")
+ACCESS = re.compile(r"\b(LDG|STG)\b")
+WIDE = re.compile(r"\b(LDG|STG)\.\S*128\b")
 
 LABEL = re.compile(r"^(\.L_x_\d+):")
 INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.*?);")
@@ -26,6 +28,9 @@ class Code:
         self.blocks = blocks
         self.instructions = sum(
             sum("NOP" != text.split()[0] for _, text in block.instructions) for block in blocks)
+        texts = [text for block in blocks for _, text in block.instructions]
+        self.accesses = sum(bool(ACCESS.search(text)) for text in texts)
+        self.wide = sum(bool(WIDE.search(text)) for text in texts)
 
 
 class Loop:
@@ -36,7 +41,8 @@ class Loop:
         self.last = lines[-1][0]
         self.size = len(lines)
         self.counts = {kind: sum(bool(pattern.search(text)) for _, text in lines)
-                       for kind, pattern in (("m", MULTIPLY), ("c", COPY), ("x", POWER))}
+                       for kind, pattern in (("m", MULTIPLY), ("c", COPY), ("x", POWER),
+                                             ("g", ACCESS), ("w", WIDE))}
 
     def text(self, addresses):
         counts = "+".join("%d%s" % (n, kind) for kind, n in self.counts.items() if n)
@@ -110,7 +116,7 @@ def reachable(blocks, without=None):
 
 
 def loops_of(code):
-    """The innermost loops that copy, multiply or take powers."""
+    """The innermost loops that copy, multiply, take powers or access global memory."""
     blocks = code.blocks
     alive = reachable(blocks)
     predecessors = {index: [] for index in alive}

@@ -46,15 +46,70 @@ def attention(Q, K, V, O, scale, N, BM: tl.constexpr, BN: tl.constexpr, D: tl.co
     O.store([h, m0, 0], out.to(tl.float16).reshape(1, BM, D))
 
 
+@triton.jit
+def vector_add(A, B, C, N, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(C + i, tl.load(A + i, i < N, 0.0) + tl.load(B + i, i < N, 0.0), i < N)
+
+
+@triton.jit
+def softmax(X, Y, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    m = (tl.program_id(0) * BM + tl.arange(0, BM))[:, None]
+    top = tl.full((BM,), float("-inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    for n0 in tl.range(0, N, BN):
+        n = (n0 + tl.arange(0, BN))[None, :]
+        x = tl.load(X + m * N + n, (m < M) & (n < N), float("-inf"))
+        old, top = top, tl.maximum(top, tl.max(x, 1))
+        total = total * tl.exp(old - top) + tl.sum(tl.exp(x - top[:, None]), 1)
+    for n0 in tl.range(0, N, BN):
+        n = (n0 + tl.arange(0, BN))[None, :]
+        x = tl.load(X + m * N + n, (m < M) & (n < N), 0.0)
+        tl.store(Y + m * N + n, tl.exp(x - top[:, None]) / total[:, None], (m < M) & (n < N))
+
+
+@triton.jit
+def layer_norm(X, gamma, beta, Y, eps, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    m = (tl.program_id(0) * BM + tl.arange(0, BM))[:, None]
+    mean = tl.zeros((BM,), tl.float32)
+    for n0 in tl.range(0, N, BN):
+        n = (n0 + tl.arange(0, BN))[None, :]
+        mean += tl.sum(tl.load(X + m * N + n, (m < M) & (n < N), 0.0).to(tl.float32), 1)
+    mean = mean / N
+    scale = tl.zeros((BM,), tl.float32)
+    for n0 in tl.range(0, N, BN):
+        n = (n0 + tl.arange(0, BN))[None, :]
+        x = tl.load(X + m * N + n, (m < M) & (n < N), 0.0).to(tl.float32) - mean[:, None]
+        scale += tl.sum(tl.where(n < N, x * x, 0.0), 1)
+    scale = tl.rsqrt(scale / N + eps)
+    for n0 in tl.range(0, N, BN):
+        k = n0 + tl.arange(0, BN)
+        n = k[None, :]
+        x = tl.load(X + m * N + n, (m < M) & (n < N), 0.0).to(tl.float32)
+        g = tl.load(gamma + k, k < N, 0.0)[None, :]
+        h = tl.load(beta + k, k < N, 0.0)[None, :]
+        y = (x - mean[:, None]) * scale[:, None] * g + h
+        tl.store(Y + m * N + n, y.to(tl.bfloat16), (m < M) & (n < N))
+
+
+@triton.jit
+def transpose(X, Y, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    m = tl.program_id(1) * BM + tl.arange(0, BM)
+    n = tl.program_id(0) * BN + tl.arange(0, BN)
+    x = tl.load(X + m[:, None] * N + n[None, :], (m < M)[:, None] & (n < N)[None, :], 0.0)
+    tl.store(Y + n[:, None] * M + m[None, :], x.T, (n < N)[:, None] & (m < M)[None, :])
+
+
 def tile(*sizes):
     return "tensordesc<fp16[%s]>" % ", ".join(map(str, sizes))
 
 
-def write(directory, name, kernel, arguments, constants, arch, **options):
+def write(directory, name, kernel, arguments, constants, arch, divisible=(), **options):
     signature = dict(arguments, **{constant: "constexpr" for constant in constants})
     names = list(signature)
     source = ASTSource(fn=kernel, signature=signature,
-                       constexprs={(names.index(c),): v for c, v in constants.items()})
+                       constexprs={(names.index(c),): v for c, v in constants.items()},
+                       attrs={(names.index(d),): [["tt.divisibility", 16]] for d in divisible})
     try:
         made = triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
     except Exception as problem:
@@ -65,8 +120,25 @@ def write(directory, name, kernel, arguments, constants, arch, **options):
     print("shared\t%s\t%d" % (name, made.metadata.shared))
 
 
+def write_row_kernels(directory, arch):
+    """Rows, and so the sizes, are multiples of 16 bytes."""
+    name = "%%s.sm_%da.triton" % arch
+    f32, bf16, size = "*fp32", "*bf16", "i32"
+    write(directory, name % "vector_add", vector_add, {"A": f32, "B": f32, "C": f32, "N": size},
+          {"BLOCK": 1024}, arch, "ABCN")
+    write(directory, name % "softmax", softmax, {"X": f32, "Y": f32, "M": size, "N": size},
+          {"BM": 16, "BN": 128}, arch, "XYN")
+    write(directory, name % "layer_norm", layer_norm,
+          {"X": bf16, "gamma": f32, "beta": f32, "Y": bf16, "eps": "fp32", "M": size, "N": size},
+          {"BM": 16, "BN": 128}, arch, ("X", "gamma", "beta", "Y", "N"))
+    write(directory, name % "transpose", transpose, {"X": f32, "Y": f32, "M": size, "N": size},
+          {"BM": 64, "BN": 64}, arch, "XYMN")
+
+
 def main(directory):
     print("version\tTriton %s" % triton.__version__)
+    for arch in (90, 100):
+        write_row_kernels(directory, arch)
     for roles in (False, True):
         kind = "triton-roles" if roles else "triton"
         for arch, warps, stages in ((90, 8, 4), (100, 4, 3)):
