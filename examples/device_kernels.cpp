@@ -7,8 +7,9 @@
 //
 // A shared library for `penstock check` and `penstock mutate`. Every product must
 // equal the tile program Matmul, which is run by the interpreter; for Matmul
-// itself that compares what the compiler made of it with what it says. Attention
-// is compared with plain loops in double precision.
+// itself that compares what the compiler made of it with what it says, as for the
+// other tile programs. Attention in explicit kernels is compared with plain loops
+// in double precision.
 //
 //===----------------------------------------------------------------------===//
 #include "attention/blackwell.h"
@@ -21,8 +22,15 @@
 #include "blackwell_matmul/v4.h"
 #include "blackwell_matmul/v5.h"
 #include "blackwell_matmul/v6.h"
+#include "flash_attention/kernel.h"
+#include "histogram/kernel.h"
 #include "hopper_matmul/steps.h"
+#include "layer_norm/kernel.h"
 #include "matmul/kernel.h"
+#include "matmul_bias_gelu/kernel.h"
+#include "row_softmax/kernel.h"
+#include "transpose/kernel.h"
+#include "vector_add/kernel.h"
 #include <penstock/check.h>
 
 namespace examples {
@@ -40,6 +48,26 @@ struct MatmulStated : Matmul {
 };
 struct MatmulBf16 : MatmulOf<bf16> {
   MatmulBf16() { block_n = 64; }
+};
+
+// The other tile programs, in tiles that are quick to emulate.
+struct SmallVectorAdd : VectorAdd {
+  SmallVectorAdd() { block = 256; }
+};
+struct SmallRowSoftmax : RowSoftmax {
+  SmallRowSoftmax() { block_m = 8, block_n = 64; }
+};
+struct SmallLayerNorm : LayerNorm {
+  SmallLayerNorm() { block_m = 8, block_n = 64; }
+};
+struct SmallMatmulBiasGelu : MatmulBiasGelu {
+  SmallMatmulBiasGelu() { block_n = 64; }
+};
+struct SmallHistogram : Histogram {
+  SmallHistogram() { block = 256, bins = 32; }
+};
+struct FlashAttentionCausal : FlashAttention {
+  FlashAttentionCausal() { causal = true; }
 };
 
 // The steps of the Hopper example, under names of their own.
@@ -75,6 +103,12 @@ void attendCausal(Heads Q, Heads K, Heads V, float scale, TensorView<f16, 3> O) 
 /// The reference rounds to f16 too.
 constexpr Tolerance attentionTolerance = {.of_largest = attention::tolerance + 0x1p-11};
 
+// Elementary functions differ by units in the last place (docs/numerics.md), which
+// a result that is rounded to fewer bits may turn into one of its own.
+constexpr Tolerance elementaryTolerance = {.of_largest = 0x1p-20};
+constexpr Tolerance f16Tolerance = {.of_largest = 0x1p-10};
+constexpr Tolerance bf16Tolerance = {.of_largest = 0x1p-7};
+
 PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group, pipeline.num_stages);
 PENSTOCK_REFERENCE(Matmul, Matmul);
 PENSTOCK_KERNEL(MatmulTwoStages, block_m, block_n, block_k, group, pipeline.num_stages);
@@ -85,6 +119,19 @@ PENSTOCK_KERNEL(MatmulStated, block_m, block_n, block_k, group);
 PENSTOCK_REFERENCE(MatmulStated, Matmul);
 PENSTOCK_KERNEL(MatmulBf16, block_m, block_n, block_k, group, pipeline.num_stages);
 PENSTOCK_REFERENCE(MatmulBf16, MatmulOf<bf16>);
+PENSTOCK_KERNEL(SmallVectorAdd, block);
+PENSTOCK_REFERENCE(SmallVectorAdd, VectorAdd);
+PENSTOCK_KERNEL(SmallRowSoftmax, block_m, block_n);
+PENSTOCK_REFERENCE(SmallRowSoftmax, RowSoftmax, elementaryTolerance);
+PENSTOCK_KERNEL(SmallLayerNorm, block_m, block_n);
+PENSTOCK_REFERENCE(SmallLayerNorm, LayerNorm, bf16Tolerance);
+PENSTOCK_KERNEL(SmallMatmulBiasGelu, block_m, block_n, block_k, stages, group);
+PENSTOCK_REFERENCE(SmallMatmulBiasGelu, MatmulBiasGelu, f16Tolerance);
+PENSTOCK_KERNEL(SmallHistogram, block, bins);
+PENSTOCK_REFERENCE(SmallHistogram, SmallHistogram);
+PENSTOCK_SHAPES(SmallHistogram, Shape{{"B", 32}}, Shape{{"B", 5}});
+PENSTOCK_KERNEL(Transpose, block_m, block_n);
+PENSTOCK_REFERENCE(Transpose, Transpose);
 PENSTOCK_KERNEL(MatmulV0, block_m, block_n, block_k);
 PENSTOCK_REFERENCE(MatmulV0, Matmul);
 PENSTOCK_KERNEL(MatmulV1, block_m, block_n, block_k, epilogue_n);
@@ -137,6 +184,12 @@ PENSTOCK_SHAPES(HopperAttention, EXAMPLES_ATTENTION_SHAPES);
 PENSTOCK_KERNEL(HopperAttentionCausal, block_m, block_n, dim, stages);
 PENSTOCK_REFERENCE(HopperAttentionCausal, attendCausal, attentionTolerance);
 PENSTOCK_SHAPES(HopperAttentionCausal, EXAMPLES_ATTENTION_SHAPES, EXAMPLES_CAUSAL_SHAPE);
+PENSTOCK_KERNEL(FlashAttention, block_m, block_n, dim, stages);
+PENSTOCK_REFERENCE(FlashAttention, FlashAttention, f16Tolerance);
+PENSTOCK_SHAPES(FlashAttention, EXAMPLES_ATTENTION_SHAPES);
+PENSTOCK_KERNEL(FlashAttentionCausal, block_m, block_n, dim, stages);
+PENSTOCK_REFERENCE(FlashAttentionCausal, FlashAttentionCausal, f16Tolerance);
+PENSTOCK_SHAPES(FlashAttentionCausal, EXAMPLES_ATTENTION_SHAPES, EXAMPLES_CAUSAL_SHAPE);
 PENSTOCK_KERNEL(BlackwellAttention, block_m, block_n, dim, stages);
 PENSTOCK_REFERENCE(BlackwellAttention, attendAll, attentionTolerance);
 PENSTOCK_SHAPES(BlackwellAttention, EXAMPLES_ATTENTION_SHAPES);

@@ -18,6 +18,7 @@
 #include "matmul/kernel.h"
 #include "matmul_bias_gelu/kernel.h"
 #include "row_softmax/kernel.h"
+#include "transpose/kernel.h"
 #include "vector_add/kernel.h"
 
 namespace examples {
@@ -31,5 +32,6 @@ PENSTOCK_KERNEL(GroupedMatmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(Gather, block_m, block_n);
 PENSTOCK_KERNEL(FlashAttention, block_m, block_n, dim, stages, causal);
 PENSTOCK_KERNEL(Histogram, block, bins);
+PENSTOCK_KERNEL(Transpose, block_m, block_n);
 
 } // namespace examples

@@ -64,6 +64,9 @@ struct CompileOptions {
   /// Checks the barriers of GPU kernels at compile time. Otherwise only the emulator finds
   /// such errors.
   bool check_barriers = true;
+  /// Allows `x * y + z` to be computed with one rounding, which is faster; results then
+  /// differ between targets in their last bits (docs/numerics.md).
+  bool contract = false;
 };
 
 namespace detail {

@@ -111,6 +111,28 @@ PENSTOCK_EXPORT std::string explain_text(const std::string &text, const std::str
                                          const std::string &kernel, const std::string &architecture,
                                          std::vector<Diagnostic> &diagnostics);
 
+/// Engine of a product, or of a copy from a tensor, in a kernel for a GPU.
+struct EngineUse {
+  enum Kind { Product, Copy };
+  Kind kind = Product;
+  SourceLocation location;
+  /// "wgmma", "tcgen05.mma", "mma.sync"; "tma.load", "cp.async"; "threads".
+  std::string engine;
+  /// Shapes of the tiles: "128x64xf16 64x128xf16 128x128xf32" for a product.
+  std::string tiles;
+  /// Product: whether both operands are tiles in shared memory.
+  bool operands_in_shared = false;
+  /// Copy: how many versions its target has. More than one: the next ones are copied while
+  /// this one is used.
+  int slots = 1;
+};
+
+/// Lists the engines of a kernel as it is emitted for a GPU ("sm_90a").
+PENSTOCK_EXPORT std::vector<EngineUse> engines_of_registered(const std::string &kernel,
+                                                             const std::string &architecture,
+                                                             const InspectOptions &options,
+                                                             std::vector<Diagnostic> &diagnostics);
+
 /// Predicted run time of a kernel on H100 or B200, as text and as JSON: TFLOP/s with a range,
 /// what bounds the kernel, where the time goes, which fields to change.
 struct PredictedRun {

@@ -141,6 +141,7 @@ template <class IO, class T> void deviceKernel(IO &io, T &kernel) {
   io.items(kernel.rowAligned, [](IO &each, auto &rule) {
     each.integer(rule.argument);
     each.integer(rule.bytes);
+    each.below(rule.whole, 2);
   });
   io.items(kernel.names, [](IO &each, auto &name) {
     each.below(name.kind, StorageName::NamedBarrier + 1);

@@ -16,10 +16,12 @@
 #include "Dialect/Tile/TileDialect.h"
 #include "Lang/Recorder.h"
 #include "Runtime/BlockContext.h"
+#include "Target/NVPTX/LaunchAttribute.h"
 #include "Target/NVPTX/Passes.h"
 #include "Transforms/Faults.h"
 #include "Transforms/KernelAbi.h"
 #include "Transforms/Passes.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
@@ -216,7 +218,7 @@ public:
   Backend(const BackendOptions &options, std::vector<penstock::Diagnostic> &diagnostics)
       : options(options), diagnostics(diagnostics) {}
 
-  /// A wrong schedule is wrong whoever runs the loop.
+  /// A wrong schedule is wrong on every target.
   bool checkSchedules(ModuleOp module) {
     PassManager passes(module->getName());
     passes.addNestedPass<func::FuncOp>(createResolveSchedules());
@@ -225,7 +227,7 @@ public:
 
   bool native(penstock::detail::Executable &executable, ModuleOp module, StringRef kernel) {
     PassManager passes(module->getName());
-    buildNativeLoopPipeline(passes, {options.lateCompletion, hostVectorBits()});
+    buildNativeLoopPipeline(passes, {options.lateCompletion, hostVectorBits(), options.contract});
     buildNativeLLVMPipeline(passes);
     if (!runPasses(passes, module, options, diagnostics))
       return false;
@@ -252,44 +254,64 @@ public:
 
   bool device(penstock::detail::Executable &executable, ModuleOp module, bool isExplicit) {
     executable.emulated = options.target.onEmulator;
-    if (isExplicit)
-      return addDeviceKernel(executable, module, {});
-    // What TMA cannot copy is copied by threads, in a kernel of its own.
-    OwningOpRef<ModuleOp> byThreads(module.clone());
-    if (!addDeviceKernel(executable, module, {.warpSpecialize = true}))
+    std::string recorded = isExplicit ? "" : bytesOf(module);
+    auto kernel = deviceKernel(module, {.warpSpecialize = !isExplicit});
+    if (!kernel)
       return false;
-    return executable.devices.back()->kernel.rowAligned.empty() ||
-           addDeviceKernel(executable, *byThreads, {.warpSpecialize = true, .plain = true});
-  }
-
-  bool addDeviceKernel(penstock::detail::Executable &executable, ModuleOp module,
-                       DevicePipelineOptions how) {
-    PassManager passes(module->getName());
-    DeviceKernel kernel;
-    how.checkBarriers = options.checkBarriers;
-    how.omittedPoint = options.omittedPoint;
-    std::string architecture = architectureOf(options.target).name;
-    module.walk([&](func::FuncOp function) {
-      function->setAttr(nv::NVDialect::architectureAttr,
-                        StringAttr::get(module.getContext(), architecture));
-    });
-    buildDevicePipeline(passes, architectureOf(options.target), how, kernel);
-    if (!runPasses(passes, module, options, diagnostics))
-      return false;
-    std::string error;
-    kernel.ptx = emitPtx(module, kernel, error);
-    if (kernel.ptx.empty()) {
-      diagnostics.push_back(internalError(error));
-      return false;
-    }
-    auto readable = readForEmulation(std::move(kernel), diagnostics);
-    if (!readable)
-      return false;
-    executable.devices.push_back(std::move(readable));
+    // Other rows are copied by threads, in a kernel of its own that few launches need.
+    if (!isExplicit && !kernel->kernel.rowAligned.empty())
+      executable.compileRest = [recorded = std::move(recorded), options = withoutListeners()](
+                                   std::vector<penstock::Diagnostic> &diagnostics) {
+        PooledContext context;
+        auto module = parseSourceString<ModuleOp>(recorded, ParserConfig(context.get()));
+        if (!module) {
+          diagnostics.push_back(internalError("the recorded program cannot be read back"));
+          return std::shared_ptr<EmulatedKernel>();
+        }
+        return Backend(options, diagnostics)
+            .deviceKernel(*module, {.warpSpecialize = true, .plain = true});
+      };
+    executable.devices.push_back(std::move(kernel));
     return true;
   }
 
+  std::shared_ptr<EmulatedKernel> deviceKernel(ModuleOp module, DevicePipelineOptions how) {
+    PassManager passes(module->getName());
+    how.checkBarriers = options.checkBarriers;
+    how.contract = options.contract;
+    how.omittedPoint = options.omittedPoint;
+    buildDevicePipeline(passes, architectureOf(options.target), how);
+    if (!runPasses(passes, module, options, diagnostics))
+      return {};
+    std::optional<DeviceKernel> kernel = launchDataOf(module);
+    std::string error = "the kernel has no launch data";
+    if (kernel)
+      kernel->ptx = emitPtx(module, *kernel, error);
+    if (!kernel || kernel->ptx.empty()) {
+      diagnostics.push_back(internalError(error));
+      return {};
+    }
+    return readForEmulation(std::move(*kernel), diagnostics);
+  }
+
 private:
+  static std::string bytesOf(ModuleOp module) {
+    std::string bytes;
+    llvm::raw_string_ostream stream(bytes);
+    if (failed(writeBytecodeToFile(module, stream)))
+      bytes.clear(); // cannot happen: no other version is asked for
+    return bytes;
+  }
+
+  /// Options for compiling the rest, when listeners of the first compilation are gone.
+  BackendOptions withoutListeners() const {
+    BackendOptions rest = options;
+    rest.afterPass = {};
+    rest.timing = false;
+    rest.reproducer.clear();
+    return rest;
+  }
+
   static void readAttributes(KernelInfo &info, ModuleOp module, StringRef kernel) {
     auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel);
     if (auto bytes = function->getAttrOfType<IntegerAttr>(abi::scratchAttr))

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the public compile() and the tools share. Every function here gives
+// Functions that the public compile() and the tools share. Every function here gives
 // data and diagnostics; none prints.
 //
 //===----------------------------------------------------------------------===//
@@ -43,11 +43,12 @@ private:
   std::unique_ptr<mlir::MLIRContext> context;
 };
 
-/// How a program is compiled, beyond what a user of the library sets.
+/// Options of a compilation, beyond those that a user of the library sets.
 struct BackendOptions {
   Target target = Target::native();
   bool lateCompletion = false;
   bool checkBarriers = true;
+  bool contract = false; ///< products may be fused with sums
   /// For tests: leaves out this point of every plan of a GPU kernel.
   int64_t omittedPoint = -1;
   /// Off for tests that compile far more than they run.
@@ -58,7 +59,7 @@ struct BackendOptions {
   /// Receives the program after each pass, and how long each took.
   std::function<void(llvm::StringRef pass, llvm::StringRef text)> afterPass = {};
   bool timing = false;
-  /// Where a reproducer is written on an internal error; empty: nowhere.
+  /// File for a reproducer of an internal error; empty: none.
   std::string reproducer = {};
 };
 
@@ -87,7 +88,7 @@ std::optional<detail::KernelSource> kernelSource(const std::string &kernel,
                                                  const InspectOptions &options,
                                                  std::vector<Diagnostic> &diagnostics);
 
-/// What a launch must know, read off a kernel.
+/// Returns the data of a kernel that launches need.
 KernelInfo infoOf(mlir::func::FuncOp kernel);
 
 /// PS1503 for a text that has no kernel of a name.
@@ -105,14 +106,24 @@ public:
   std::unique_ptr<NativeCode> code;
   NativeEntries entries;
   // ... or a kernel for a GPU ...
-  /// In order of preference; the last one takes every tensor.
+  /// In order of preference. With what compileRest makes, the last one takes every tensor.
   std::vector<std::shared_ptr<EmulatedKernel>> devices;
+  using CompileRest = std::function<std::shared_ptr<EmulatedKernel>(std::vector<Diagnostic> &)>;
+  CompileRest compileRest; ///< empty: there is no rest
+  /// All of them. The rest is compiled by the first call; errors are added each time.
+  const std::vector<std::shared_ptr<EmulatedKernel>> &allDevices(std::vector<Diagnostic> &errors);
+  /// Whether no kernel that was compiled so far takes these arguments.
+  bool needsRest(std::span<const Argument> arguments) const;
+  /// The kernel for these arguments; null, with errors, if it cannot be compiled.
+  const EmulatedKernel *deviceFor(std::span<const Argument> arguments,
+                                  std::vector<Diagnostic> &errors);
   bool emulated = false;
   std::vector<Cubin> cubins; ///< of the artifact that it was loaded from
-  /// The kernel on GPUs, made by the first launch.
+  /// The kernel on GPUs, made by the first launch; null, with errors, if it cannot be compiled.
+  cuda::Program *gpuFor(std::span<const Argument> arguments, std::vector<Diagnostic> &errors);
   cuda::Program &gpu();
   /// All variants as data.
-  Artifact artifact() const;
+  Artifact artifact(std::vector<Diagnostic> &errors);
   // ... or a program for the interpreter, which runs one launch at a time.
   std::unique_ptr<PooledContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -120,8 +131,12 @@ public:
   std::mutex interpreting;
 
 private:
-  std::once_flag gpuMade;
-  std::unique_ptr<cuda::Program> gpuProgram;
+  Artifact artifactOf(const std::vector<std::shared_ptr<EmulatedKernel>> &variants) const;
+
+  std::once_flag gpuMade, allGpuMade, allMade;
+  std::unique_ptr<cuda::Program> gpuProgram, allGpuProgram;
+  std::vector<std::shared_ptr<EmulatedKernel>> all;
+  std::vector<Diagnostic> restErrors;
 };
 
 } // namespace detail

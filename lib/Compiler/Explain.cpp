@@ -8,6 +8,7 @@
 #include "Analysis/EngineCosts.h"
 #include "Analysis/TileMemory.h"
 #include "Compiler/Compiler.h"
+#include "Compiler/ExplainEngines.h"
 #include "Compiler/ExplainRoles.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/NV/NVDialect.h"
@@ -175,6 +176,17 @@ std::string penstock::explain_registered(const std::string &kernel, const std::s
     const hw::Architecture *found = findOrReport(architecture, diagnostics);
     return found ? explainModule(module, kernel, *found, diagnostics) : "";
   });
+}
+
+std::vector<EngineUse> penstock::engines_of_registered(const std::string &kernel,
+                                                       const std::string &architecture,
+                                                       const InspectOptions &options,
+                                                       std::vector<Diagnostic> &diagnostics) {
+  return withRegistered<std::vector<EngineUse>>(
+      kernel, options, diagnostics, [&](mlir::ModuleOp module) {
+        const hw::Architecture *found = findOrReport(architecture, diagnostics);
+        return found ? enginesOf(module, kernel, *found, diagnostics) : std::vector<EngineUse>();
+      });
 }
 
 std::string penstock::explain_text(const std::string &text, const std::string &file,

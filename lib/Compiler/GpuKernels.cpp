@@ -6,25 +6,71 @@
 //===----------------------------------------------------------------------===//
 #include "Compiler/Compiler.h"
 #include "Diagnostics/Codes.h"
+#include "Runtime/DeviceLaunch.h"
 #include "penstock/gpu.h"
 
 using namespace penstock;
 
-Artifact penstock::detail::Executable::artifact() const {
+const std::vector<std::shared_ptr<EmulatedKernel>> &
+penstock::detail::Executable::allDevices(std::vector<Diagnostic> &errors) {
+  if (!compileRest)
+    return devices;
+  std::call_once(allMade, [&] {
+    all = devices;
+    std::vector<Diagnostic> found; // warnings came with the first kernel already
+    if (auto rest = compileRest(found))
+      all.push_back(std::move(rest));
+    else
+      restErrors = std::move(found);
+  });
+  errors.insert(errors.end(), restErrors.begin(), restErrors.end());
+  return all;
+}
+
+bool penstock::detail::Executable::needsRest(std::span<const Argument> arguments) const {
+  return compileRest && arguments.size() == info.arguments.size() &&
+         !rowsFit(devices.front()->kernel, arguments);
+}
+
+const EmulatedKernel *penstock::detail::Executable::deviceFor(std::span<const Argument> arguments,
+                                                              std::vector<Diagnostic> &errors) {
+  const auto &variants = needsRest(arguments) ? allDevices(errors) : devices;
+  return errors.empty() ? &variantFor(variants, arguments) : nullptr;
+}
+
+Artifact penstock::detail::Executable::artifactOf(
+    const std::vector<std::shared_ptr<EmulatedKernel>> &variants) const {
   Artifact result;
   result.info = info;
-  for (const auto &device : devices)
+  for (const auto &device : variants)
     result.variants.push_back(device->kernel);
   result.cubins = cubins;
   return result;
 }
 
+Artifact penstock::detail::Executable::artifact(std::vector<Diagnostic> &errors) {
+  return artifactOf(allDevices(errors));
+}
+
 cuda::Program &penstock::detail::Executable::gpu() {
-  std::call_once(gpuMade, [&] { gpuProgram = std::make_unique<cuda::Program>(artifact()); });
+  std::call_once(gpuMade,
+                 [&] { gpuProgram = std::make_unique<cuda::Program>(artifactOf(devices)); });
   return *gpuProgram;
 }
 
-/// What an argument is called in messages: "a rank-2 tensor of f16".
+cuda::Program *penstock::detail::Executable::gpuFor(std::span<const Argument> arguments,
+                                                    std::vector<Diagnostic> &errors) {
+  if (!needsRest(arguments))
+    return &gpu();
+  const auto &variants = allDevices(errors);
+  if (!errors.empty())
+    return nullptr;
+  std::call_once(allGpuMade,
+                 [&] { allGpuProgram = std::make_unique<cuda::Program>(artifactOf(variants)); });
+  return allGpuProgram.get();
+}
+
+/// Describes an argument in messages: "a rank-2 tensor of f16".
 static std::string describe(bool tensor, Element element, int rank) {
   return tensor ? "a tensor of rank " + std::to_string(rank) + " of " + nameOf(element)
                 : "a scalar of " + std::string(nameOf(element));

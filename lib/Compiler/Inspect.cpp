@@ -64,6 +64,7 @@ BackendOptions backendOf(const InspectOptions &options) {
   backend.target = options.target;
   backend.lateCompletion = options.compile.late_completion;
   backend.checkBarriers = options.compile.check_barriers;
+  backend.contract = options.compile.contract;
   backend.fixedSizes = {options.compile.fix.begin(), options.compile.fix.end()};
   backend.timing = options.timing;
   backend.reproducer = options.reproducer;

@@ -25,6 +25,8 @@ using namespace penstock;
 
 void penstock::buildNativeLoopPipeline(OpPassManager &passes,
                                        const NativePipelineOptions &options) {
+  if (options.contract)
+    passes.addNestedPass<func::FuncOp>(createAllowContraction());
   passes.addNestedPass<func::FuncOp>(createResolveSchedules({"x86"}));
   // Without late completion every copy is complete when it returns: a legal
   // schedule then only reorders, and writing it out would cost compile time.
@@ -50,6 +52,8 @@ void penstock::buildNativeLLVMPipeline(OpPassManager &passes) {
 
 void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture &architecture,
                                   const DevicePipelineOptions &options) {
+  passes.addNestedPass<func::FuncOp>(
+      createAttachTarget({architecture.name, /*alignedRows=*/!options.plain}));
   passes.addNestedPass<func::FuncOp>(createWarpSpecialize({architecture.name, options.plain}));
   passes.addNestedPass<func::FuncOp>(createChooseThreads({architecture.name}));
   passes.addNestedPass<func::FuncOp>(createAssignSpaces());
@@ -60,10 +64,14 @@ void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture 
 }
 
 void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture &architecture,
-                                   const DevicePipelineOptions &options, DeviceKernel &result) {
+                                   const DevicePipelineOptions &options) {
+  if (options.contract)
+    passes.addNestedPass<func::FuncOp>(createAllowContraction());
   if (options.warpSpecialize) {
     passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
     buildBlockPipeline(passes, architecture, options);
+  } else {
+    passes.addNestedPass<func::FuncOp>(createAttachTarget({architecture.name, false}));
   }
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
   passes.addNestedPass<func::FuncOp>(createInsertSyncs());
@@ -80,7 +88,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture
   passes.addPass(createCSEPass());
   // From here on LLVM finds what is common: upstream's CSE looks at everything
   // between two loads, and there are thousands of them.
-  passes.addPass(createLowerThreads(architecture.name, result));
+  passes.addPass(createLowerThreads({architecture.name}));
   passes.addPass(createExpandNarrowFloats({/*convertsBf16=*/true}));
   passes.addPass(createLowerThreadsToLLVM());
   // Locations in the user's source become `.loc` lines of the PTX. With any other kind
@@ -96,6 +104,16 @@ struct NativeOptions : PassPipelineOptions<NativeOptions> {
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("width of the target's vector registers"),
                               llvm::cl::init(512)};
+};
+
+struct GpuOptions : PassPipelineOptions<GpuOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("sm_80 to sm_120a"),
+                             llvm::cl::init("sm_90a")};
+  Option<bool> isExplicit{*this, "explicit",
+                          llvm::cl::desc("the kernel says itself what threads do"),
+                          llvm::cl::init(false)};
+  Option<bool> plain{*this, "plain", llvm::cl::desc("no row is a multiple of 16 bytes"),
+                     llvm::cl::init(false)};
 };
 
 } // namespace
@@ -116,6 +134,21 @@ void penstock::registerPasses() {
         buildNativeLoopPipeline(passes, {options.late, options.vectorBits});
         buildNativeLLVMPipeline(passes);
       });
+  registerPassPipeline(
+      "penstock-gpu", "From a tile program or an explicit kernel to the LLVM dialect for a GPU",
+      [](OpPassManager &passes, StringRef text,
+         llvm::function_ref<LogicalResult(const Twine &)> refuse) -> LogicalResult {
+        GpuOptions options;
+        if (failed(options.parseFromString(text)))
+          return failure();
+        const hw::Architecture *architecture = hw::findArchitecture(options.target);
+        if (!architecture || architecture->family == hw::Architecture::Family::X86)
+          return refuse("unknown GPU `" + Twine(options.target.getValue()) + "`");
+        buildDevicePipeline(passes, *architecture,
+                            {.warpSpecialize = !options.isExplicit, .plain = options.plain});
+        return success();
+      },
+      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> list) { list(GpuOptions()); });
 }
 
 void penstock::registerDialects(DialectRegistry &registry) {

@@ -13,17 +13,17 @@
 
 namespace penstock {
 
-struct DeviceKernel;
-
 struct NativePipelineOptions {
   bool lateCompletion = false;
   unsigned vectorBits = 512;
+  bool contract = false; ///< products may be fused with sums
 };
 
 struct DevicePipelineOptions {
   bool warpSpecialize = false; ///< the input is a tile program without roles
   bool plain = false;          ///< without TMA
   bool checkBarriers = true;
+  bool contract = false; ///< products may be fused with sums
   /// For tests: leaves out this point of every plan (nv-write-plans).
   int64_t omittedPoint = -1;
 };
@@ -36,11 +36,11 @@ void buildNativeLLVMPipeline(mlir::OpPassManager &passes);
 void buildBlockPipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,
                         const DevicePipelineOptions &options = {});
 /// From a tile program or an explicit kernel to the LLVM dialect for a GPU; what its launch needs
-/// is put into \p result.
+/// is an attribute of the module (Target/NVPTX/LaunchAttribute.h).
 void buildDevicePipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,
-                         const DevicePipelineOptions &options, DeviceKernel &result);
+                         const DevicePipelineOptions &options);
 
-/// Registers `--penstock-native-loops` and `--penstock-native`, and all passes.
+/// Registers all passes, and `--penstock-native-loops`, `--penstock-native`, `--penstock-gpu`.
 void registerPasses();
 
 /// The dialects of tile programs and of everything they are lowered to, with

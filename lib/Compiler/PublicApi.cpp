@@ -25,6 +25,7 @@ detail::CompileResult detail::compile(const KernelSource &source, Target target,
   backend.target = target;
   backend.lateCompletion = options.late_completion;
   backend.checkBarriers = options.check_barriers;
+  backend.contract = options.contract;
   backend.fixedSizes = {options.fix.begin(), options.fix.end()};
   result.executable = compileProgram(std::move(context), std::move(module), source.name, backend,
                                      result.diagnostics);
@@ -66,11 +67,19 @@ std::vector<Diagnostic> detail::prepare(Executable *kernel, const gpu::Device &d
   return {d};
 }
 
+static std::vector<Diagnostic> launchOnGpu(detail::Executable &kernel,
+                                           std::span<const detail::Argument> arguments,
+                                           const LaunchOptions &options, Loc at) {
+  std::vector<Diagnostic> errors;
+  cuda::Program *program = kernel.gpuFor(arguments, errors);
+  return program ? cuda::launch(*program, arguments, options, at) : errors;
+}
+
 std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> arguments,
                                        const LaunchOptions &options, Loc at) {
   // The path that has to be short: nothing is copied or allocated before it.
   if (kernel && !kernel->devices.empty() && !kernel->emulated && options.starved_warp < 0)
-    return cuda::launch(kernel->gpu(), {arguments.data(), arguments.size()}, options, at);
+    return launchOnGpu(*kernel, {arguments.data(), arguments.size()}, options, at);
   SourceLocation location{at.file, at.line, at.column};
   if (!kernel)
     return {neverCompiled(location)};
@@ -129,9 +138,12 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
       else
         std::fwrite(text.data(), 1, text.size(), stdout);
     };
-    return launchEmulated(variantFor(executable.devices, arguments), executable.info, arguments,
-                          emulation, options.print_bytes)
-        .findings;
+    const EmulatedKernel *device =
+        executable.deviceFor({arguments.data(), arguments.size()}, diagnostics);
+    return device
+               ? launchEmulated(*device, executable.info, arguments, emulation, options.print_bytes)
+                     .findings
+               : diagnostics;
   }
   if (options.completion != Completion::Eager && !executable.lateCompletion) {
     Diagnostic d;
@@ -152,8 +164,13 @@ std::string detail::text(Executable *kernel, Form form) {
   Executable &executable = *kernel;
   if (form == Form::Tile)
     return executable.tileProgram;
-  if (form == Form::Artifact)
-    return executable.devices.empty() ? "" : writeArtifact(executable.artifact());
+  if (form == Form::Artifact) {
+    std::vector<Diagnostic> errors;
+    if (executable.devices.empty())
+      return "";
+    Artifact artifact = executable.artifact(errors);
+    return errors.empty() ? writeArtifact(artifact) : "";
+  }
   if (form == Form::Ptx) {
     if (executable.devices.empty())
       return "";

@@ -213,8 +213,11 @@ Distribution mmaAccumulator(int64_t rows, int64_t cols, int64_t warps, int64_t w
   return result;
 }
 
-Distribution tensorMemoryAccumulator(int64_t cols, int64_t warpgroups) {
+Distribution tensorMemoryAccumulator(int64_t rows, int64_t cols, int64_t warpgroups) {
   assert(warpgroups > 0 && cols % warpgroups == 0);
+  constexpr int64_t quarters = 4; // of the lanes, one for each warp of a warpgroup
+  if (rows == 64)
+    return mmaAccumulator(rows, cols, quarters * warpgroups, quarters);
   Distribution result;
   result.shape = {128, cols};
   result.threadDigits = {{128, 0, 1}, {warpgroups, 1, cols / warpgroups}};

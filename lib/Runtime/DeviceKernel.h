@@ -32,9 +32,10 @@ struct TensorMapRecipe {
   friend bool operator==(const TensorMapRecipe &, const TensorMapRecipe &) = default;
 };
 
-/// A tensor argument whose rows must be multiples of so many bytes.
+/// A tensor argument whose rows must begin at multiples of `bytes`.
 struct RowAlignment {
   unsigned argument = 0, bytes = 16;
+  bool whole = false; ///< their length must be a multiple, too
   friend bool operator==(const RowAlignment &, const RowAlignment &) = default;
 };
 

@@ -42,13 +42,12 @@ int64_t misalignedRowStride(const RowAlignment &rule, const detail::Argument &te
   return 0;
 }
 
-/// Whether TMA can copy the rows of all tensors that the kernel copies with it.
-bool rowsFit(const DeviceKernel &kernel, std::span<const detail::Argument> arguments) {
-  for (const RowAlignment &rule : kernel.rowAligned)
-    if (misalignedRowStride(rule, arguments[rule.argument]) ||
-        !isMultiple(reinterpret_cast<uintptr_t>(arguments[rule.argument].data), rule.bytes))
-      return false;
-  return true;
+/// The length of the rows, in bytes, if that violates the alignment; else 0.
+int64_t misalignedRowLength(const RowAlignment &rule, const detail::Argument &tensor) {
+  if (!rule.whole || tensor.sizes.empty())
+    return 0;
+  int64_t bytes = tensor.sizes.back() * int64_t(bytesOf(tensor.element));
+  return isMultiple(uint64_t(bytes), rule.bytes) ? 0 : bytes;
 }
 
 /// Engines copy 16 bytes at a time, and indices have 32 bits.
@@ -63,6 +62,13 @@ std::optional<Diagnostic> checkRows(const DeviceKernel &kernel, const KernelInfo
                        "multiples of " +
                        std::to_string(rule.bytes),
                    "pad the rows");
+  for (const RowAlignment &rule : kernel.rowAligned)
+    if (int64_t bytes = misalignedRowLength(rule, arguments[rule.argument]))
+      return error(info, HardwareAlignment,
+                   "rows of `" + info.arguments[rule.argument].name + "` have " +
+                       std::to_string(bytes) + " bytes; the kernel accesses multiples of " +
+                       std::to_string(rule.bytes),
+                   "pad the rows");
   for (size_t i = 0; i < arguments.size(); ++i)
     for (int64_t size : arguments[i].sizes)
       if (size > INT32_MAX)
@@ -73,6 +79,15 @@ std::optional<Diagnostic> checkRows(const DeviceKernel &kernel, const KernelInfo
 }
 
 } // namespace
+
+bool penstock::rowsFit(const DeviceKernel &kernel, std::span<const detail::Argument> arguments) {
+  for (const RowAlignment &rule : kernel.rowAligned)
+    if (misalignedRowStride(rule, arguments[rule.argument]) ||
+        misalignedRowLength(rule, arguments[rule.argument]) ||
+        !isMultiple(reinterpret_cast<uintptr_t>(arguments[rule.argument].data), rule.bytes))
+      return false;
+  return true;
+}
 
 size_t penstock::variantFor(std::span<const DeviceKernel *const> variants,
                             std::span<const detail::Argument> arguments) {
@@ -115,7 +130,8 @@ bool penstock::prepareValidLaunch(const DeviceKernel &kernel,
                                   int64_t *constants, uint64_t &blocks) {
   const LaunchProgram &program = kernel.launch;
   for (const RowAlignment &rule : kernel.rowAligned)
-    if (misalignedRowStride(rule, arguments[rule.argument]))
+    if (misalignedRowStride(rule, arguments[rule.argument]) ||
+        misalignedRowLength(rule, arguments[rule.argument]))
       return false;
   for (const detail::Argument &argument : arguments)
     for (int64_t size : argument.sizes)

@@ -21,9 +21,11 @@
 
 namespace penstock {
 
-/// Returns the index of the variant to launch: the first whose TMA copies support the
-/// rows of these arguments, otherwise the last, which takes every tensor or refuses
-/// these.
+/// Whether the rows of all tensors are as TMA, or accesses by vectors, need them.
+bool rowsFit(const DeviceKernel &kernel, std::span<const detail::Argument> arguments);
+
+/// Returns the index of the variant to launch: the first that takes the rows of these
+/// arguments, otherwise the last, which takes every tensor or refuses these.
 size_t variantFor(std::span<const DeviceKernel *const> variants,
                   std::span<const detail::Argument> arguments);
 

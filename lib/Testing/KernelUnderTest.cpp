@@ -64,7 +64,11 @@ penstock::compileKernelUnderTest(const detail::KernelSource &source, Target targ
   tested.info = compiled.executable->info;
   tested.arguments = AnyKernel(compiled.executable).arguments();
   tested.specs = source.arguments;
-  tested.variants = compiled.executable->devices;
+  std::vector<Diagnostic> errors;
+  tested.variants = compiled.executable->allDevices(errors);
+  diagnostics.insert(diagnostics.end(), errors.begin(), errors.end());
+  if (!errors.empty())
+    return std::nullopt;
   tested.reference = referenceFor(source.name);
   if (!tested.reference || !tested.reference->source)
     return tested;

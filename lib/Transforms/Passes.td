@@ -46,6 +46,38 @@ def NarrowIndexCasts : Pass<"tile-narrow-index-casts", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def AllowContraction : Pass<"tile-allow-contraction", "::mlir::func::FuncOp"> {
+  let summary = "Allow products to be fused with sums";
+  let description = [{
+    Marks products, sums and differences of floating-point numbers so that the code
+    generator may compute `x * y + z` with one rounding. Added where the user compiles
+    with `{.contract = true}`; the interpreter never fuses.
+
+    Example (`--tile-allow-contraction`):
+
+    ```mlir
+    func.func @k(%x: f32, %y: f32, %z: f32) -> f32 {
+      %0 = arith.mulf %x, %y : f32
+      %1 = arith.addf %0, %z : f32
+      return %1 : f32
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @k(%x: f32, %y: f32, %z: f32) -> f32 {
+      %0 = arith.mulf %x, %y fastmath<contract> : f32
+      %1 = arith.addf %0, %z fastmath<contract> : f32
+      return %1 : f32
+    }
+    ```
+
+    Tests: test/Transforms/allow-contraction.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def UnrollLoops : Pass<"tile-unroll-loops", "::mlir::func::FuncOp"> {
   let summary = "Unroll loops as requested by their tile.unroll attribute";
   let description = [{

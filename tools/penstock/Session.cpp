@@ -82,6 +82,7 @@ void Session::declareCompile(cli::Command &command) {
   command
       .choice("target", withGpus({"native", "interpreter"}),
               "compilation target; GPUs are emulated", target)
+      .flag("contract", "allows products to be fused with sums", options.compile.contract)
       .flag("late-completion", "lets asynchronous operations complete late",
             options.compile.late_completion)
       .text("print-ir-after", "PASS|all", "prints the program after a pass, to standard error",

@@ -147,12 +147,26 @@ TEST(Distribution, TextIsReadBack) {
 
 /// tcgen05.ld gives a thread its row; warpgroups share the columns.
 TEST(Distribution, RowsOfTensorMemory) {
-  EXPECT_EQ(tensorMemoryAccumulator(64, 1), distributionOf(tensorMemoryRows(128, 64)));
-  Distribution two = tensorMemoryAccumulator(64, 2);
+  EXPECT_EQ(tensorMemoryAccumulator(128, 64, 1), distributionOf(tensorMemoryRows(128, 64)));
+  Distribution two = tensorMemoryAccumulator(128, 64, 2);
   EXPECT_EQ(two.threads(), 256);
   EXPECT_EQ(two.registers(), 32);
   EXPECT_EQ(two.baseOf(128 + 5), (std::vector<int64_t>{5, 32}));
   EXPECT_EQ(two.offsetOf(3), (std::vector<int64_t>{0, 3}));
+}
+
+/// Of 64 rows, tcgen05.ld.16x256b gives a warp the 16 in the lower half of its lanes.
+TEST(Distribution, FewRowsOfTensorMemory) {
+  Distribution two = tensorMemoryAccumulator(64, 48, 2);
+  ASSERT_EQ(two.threads(), 256);
+  ASSERT_EQ(two.registers(), 12);
+  for (int64_t thread = 0; thread < 256; ++thread)
+    for (int64_t reg = 0; reg < 12; ++reg) {
+      std::vector<int64_t> base = two.baseOf(thread), offset = two.offsetOf(reg);
+      int64_t lane = thread % 32, warp = thread / 32 % 4, group = thread / 128;
+      EXPECT_EQ(base[0] + offset[0], 16 * warp + lane / 4 + 8 * (reg / 2 % 2));
+      EXPECT_EQ(base[1] + offset[1], 24 * group + 8 * (reg / 4) + 2 * (lane % 4) + reg % 2);
+    }
 }
 
 /// Fragments of instructions keep the numbers of their registers.

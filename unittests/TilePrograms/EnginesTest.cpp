@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "Programs.h"
 
+#include <map>
+#include <sstream>
+
 using namespace penstock;
 using namespace programs;
 
@@ -66,6 +69,65 @@ TEST(Engines, OperandsAreLoadedAsMatrices) {
     EXPECT_TRUE(contains(ptx, "ldmatrix.sync.aligned.m8n8.x2.shared.b16"));
     EXPECT_FALSE(contains(ptx, ".local"));
   }
+}
+
+/// "128x64xf16" as numbers and a type.
+struct TileShape {
+  explicit TileShape(const std::string &text) {
+    char name[16] = "";
+    std::sscanf(text.c_str(), "%dx%dx%15s", &rows, &columns, name);
+    element = name;
+  }
+  int rows = 0, columns = 0;
+  std::string element;
+};
+
+/// Returns the instruction that the ISA has for a product, written down from its tables. wgmma takes
+/// 8-bit operands along k only, and one from registers with 16 bits only: both are left to
+/// mma.sync then.
+std::string bestEngine(const EngineUse &use, bool hopper) {
+  std::istringstream tiles(use.tiles);
+  std::string left, right, sum;
+  tiles >> left >> right >> sum;
+  TileShape a(left), b(right), acc(sum);
+  bool half = a.element == "f16" || a.element == "bf16";
+  bool byte = a.element == "i8" || a.element.starts_with("f8");
+  bool same = a.element == b.element || (byte && b.element.starts_with("f8"));
+  int k = half ? 16 : 32;
+  if (!(half || byte) || !same || acc.rows % 16 || acc.columns % 8 || a.columns % k)
+    return "threads";
+  if (byte)
+    return "any";
+  if (hopper)
+    return acc.rows % 64 == 0 && acc.columns <= 256 ? "wgmma" : "mma.sync";
+  bool rows = acc.rows == 64 || acc.rows == 128;
+  return rows && acc.columns % 16 == 0 && acc.columns <= 256 ? "tcgen05.mma" : "mma.sync";
+}
+
+/// Every product of every program of these tests, where tiles say nothing about threads.
+TEST(Engines, LegalFormsAreUsed) {
+  std::map<std::string, int> used;
+  for (const KernelDescription &kernel : registered_kernels())
+    for (const char *gpu : {"sm_90a", "sm_100a"}) {
+      std::vector<Diagnostic> diagnostics;
+      for (const EngineUse &use : engines_of_registered(kernel.name, gpu, {}, diagnostics)) {
+        ++used[use.engine];
+        if (use.kind == EngineUse::Copy) {
+          // What an engine copies is copied ahead.
+          if (use.engine != "threads")
+            EXPECT_GE(use.slots, 2) << kernel.name << " " << gpu << " " << use.location.line;
+          continue;
+        }
+        std::string best = bestEngine(use, std::string(gpu) == "sm_90a");
+        if (best == "any")
+          EXPECT_NE(use.engine, "threads") << kernel.name << " " << gpu << " " << use.tiles;
+        else
+          EXPECT_EQ(use.engine, best) << kernel.name << " " << gpu << " " << use.tiles;
+      }
+      EXPECT_TRUE(diagnostics.empty()) << kernel.name << "\n" << to_text(diagnostics);
+    }
+  for (const char *engine : {"wgmma", "tcgen05.mma", "mma.sync", "tma.load", "threads"})
+    EXPECT_GT(used[engine], 0) << engine;
 }
 
 } // namespace

@@ -36,7 +36,8 @@ void NVDialect::registerTypes() {
 }
 
 LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if ((attribute.getName() == pairAttr || attribute.getName() == inOrderAttr) &&
+  if ((attribute.getName() == pairAttr || attribute.getName() == inOrderAttr ||
+       attribute.getName() == alignedRowsAttr) &&
       isa<func::FuncOp>(op))
     return success();
   if (attribute.getName() == layoutAttr) {
@@ -57,6 +58,11 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
     if (isa<scf::ForOp>(op) && isa<StringAttr>(attribute.getValue()))
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.plan` is the text of a loop's plan";
+  }
+  if (attribute.getName() == launchAttr) {
+    if (isa<ModuleOp>(op) && isa<DictionaryAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.launch` is a dictionary on a module";
   }
   if (attribute.getName() == architectureAttr) {
     if (isa<func::FuncOp>(op) && isa<StringAttr>(attribute.getValue()))

@@ -57,6 +57,11 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral engineAttr = "nv.engine";
     /// On the main loop of a pipeline: its plan (sched::printPlan).
     static constexpr ::llvm::StringLiteral planAttr = "nv.plan";
+    /// On a kernel: rows of tensors that are accessed by vectors are whole vectors. Its launch
+    /// checks that, and takes another kernel where it is not so.
+    static constexpr ::llvm::StringLiteral alignedRowsAttr = "nv.aligned_rows";
+    /// On a module: what launching its kernel needs (Target/NVPTX/LaunchAttribute.h).
+    static constexpr ::llvm::StringLiteral launchAttr = "nv.launch";
   }];
 }
 

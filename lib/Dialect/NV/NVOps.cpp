@@ -621,12 +621,15 @@ static LogicalResult verifyLanes(Operation *op, Value cells, Value registers) {
     return failure();
   int64_t groups = scopeOf(op).warps / warpgroupWarps;
   int64_t elements = 32 / typeOf(cells).getElementTypeBitWidth(); // of a column
-  if (typeOf(cells).getDimSize(0) != 128 || (groups & (groups - 1)) ||
-      typeOf(cells).getDimSize(1) % (groups * elements))
+  // Of 64 rows, a warp reaches 16, and its threads hold pairs of columns eight at a time.
+  bool few = typeOf(cells).getDimSize(0) == 64 && elements == 1;
+  if ((typeOf(cells).getDimSize(0) != 128 && !few) || (groups & (groups - 1)) ||
+      typeOf(cells).getDimSize(1) % (groups * (few ? 8 : elements)))
     return fail(emitCoded(op, HardwareShape)
                     << "`" << op->getName().stripDialect() << "` of " << describe(cells) << " by "
                     << scopeOf(op).warps << " warps",
-                "4 warps reach the 128 rows, one row by each thread; 8 or 16 share the columns");
+                "4 warps reach the rows of a tile, 128 or 64; 8 or 16 share the columns, of 64 "
+                "rows eight at a time");
   return success();
 }
 

@@ -85,14 +85,15 @@ private:
     return alloc && llvm::is_contained(tiles, alloc);
   }
 
-  /// What an instruction dictates for a tile.
+  /// Returns the layout that an instruction dictates for a tile.
   std::optional<Distribution> dictated(Operation *op, Value tile) {
     auto type = typeOf(tile);
     int64_t warps = nv::scopeOf(op).warps;
     if (auto gemm = dyn_cast<tile::GemmOp>(op); gemm && mmaShapeOf(gemm))
       return mmaLayoutOf(gemm, warps);
     if (isa<nv::TensorLoadOp, nv::TensorStoreOp>(op))
-      return layout::tensorMemoryAccumulator(type.getDimSize(1), warps / nv::warpgroupWarps);
+      return layout::tensorMemoryAccumulator(type.getDimSize(0), type.getDimSize(1),
+                                             warps / nv::warpgroupWarps);
     if (isa<nv::WgmmaOp>(op))
       return distributionOf(layout::wgmmaAccumulator(type.getDimSize(0), type.getDimSize(1),
                                                      warps / nv::warpgroupWarps));
@@ -168,11 +169,19 @@ private:
     return first;
   }
 
-  static bool isCopiedToTensor(tile::AllocOp alloc) {
-    return llvm::any_of(alloc->getUsers(), [](Operation *user) {
+  /// Returns the number of neighbors that fill 16 bytes of the tensors that a tile is copied
+  /// from and to, whose elements may be narrower than the tile's; 0 if there are none.
+  static int64_t vectorOfTensors(tile::AllocOp alloc) {
+    int64_t vector = 0;
+    for (Operation *user : alloc->getUsers()) {
       auto copy = dyn_cast<tile::CopyOp>(user);
-      return copy && (copy.readsTensor() || copy.writesTensor());
-    });
+      if (!copy || !(copy.readsTensor() || copy.writesTensor()))
+        continue;
+      auto tensor = typeOf(copy.readsTensor() ? copy.getSource() : copy.getTarget());
+      auto shape = typeOf(alloc.getResult()).getShape();
+      vector = std::max(vector, vectorOf(MemRefType::get(shape, tensor.getElementType())));
+    }
+    return vector;
   }
 
   void assignTiles() {
@@ -189,8 +198,8 @@ private:
       int64_t vector = vectorOf(typeOf(op.getResult()));
       auto [known, inserted] = vectors.try_emplace(leader, vector);
       known->second = std::min(known->second, vector);
-      if (isCopiedToTensor(op))
-        copied[leader] = std::max(copied[leader], vector);
+      if (int64_t wanted = vectorOfTensors(op))
+        copied[leader] = std::max(copied[leader], wanted);
     }
     for (auto [leader, vector] : copied)
       vectors[leader] = vector;
@@ -241,7 +250,7 @@ private:
     }
   }
 
-  /// How an operation distributes its work.
+  /// Returns the distribution of an operation's work.
   Distribution layoutOf(Operation *op) {
     return workLayout(op, threadsOf(nv::scopeOf(op)),
                       [&](Value tile) -> std::optional<Distribution> {

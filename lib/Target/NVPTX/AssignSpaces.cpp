@@ -6,13 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // A local tile lies in the registers of threads, which cannot be indexed at run
-// time, and which tensor cores do not read. Tiles that are sliced, transposed,
-// indexed or multiplied move to shared memory, before engines are chosen for them.
+// time, and which tensor cores do not read, but for the left operand of wgmma. Other
+// tiles that are sliced, transposed, indexed or multiplied move to shared memory,
+// before engines are chosen for them.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/MmaSync.h"
 #include "Target/NVPTX/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -37,14 +39,14 @@ bool isIncreasing(ArrayRef<int64_t> dims) {
   return true;
 }
 
-/// Whether an operation takes an operand from registers.
+/// Whether an operation may take an operand from registers.
 bool takesRegisters(OpOperand &use) {
   Operation *op = use.getOwner();
   if (auto map = dyn_cast<tile::MapOp>(op))
     return use.getOperandNumber() == 0 ||
            isIncreasing(map.getInputDims(use.getOperandNumber() - 1));
   if (auto gemm = dyn_cast<tile::GemmOp>(op))
-    return &use == &gemm.getAccMutable();
+    return &use == &gemm.getAccMutable() || &use == &gemm.getAMutable();
   return isa<tile::CopyOp, tile::FillOp, tile::ReduceOp, tile::PrintOp>(op) ||
          isa<nv::NVDialect>(op->getDialect());
 }
@@ -63,6 +65,27 @@ Operation *regionAround(Operation *op) {
     if (isa<tile::ParallelOp, tile::MapOp>(op))
       outermost = op;
   return outermost;
+}
+
+bool isLeftOperand(tile::AllocOp alloc) {
+  return tile::spaceOf(typeOf(alloc.getResult())) == tile::Space::Local &&
+         llvm::any_of(alloc->getUsers(), [&](Operation *user) {
+           auto gemm = dyn_cast<tile::GemmOp>(user);
+           return gemm && gemm.getA() == alloc.getResult();
+         });
+}
+
+/// Whether a left operand is multiplied where threads have computed it: what lies in
+/// shared memory must first be stored there, and awaited by all. What is copied is better
+/// copied by an engine, which knows shared memory only.
+bool staysInRegisters(tile::AllocOp alloc, const hw::Architecture &architecture) {
+  return llvm::all_of(alloc->getUsers(), [&](Operation *user) {
+    if (auto copy = dyn_cast<tile::CopyOp>(user))
+      return copy.getTarget() != alloc.getResult();
+    auto gemm = dyn_cast<tile::GemmOp>(user);
+    return !gemm || gemm.getA() != alloc.getResult() ||
+           (gemm.getAcc() != alloc.getResult() && isWgmmaProduct(gemm, architecture));
+  });
 }
 
 void setSpace(Value memref, tile::Space space) {
@@ -86,7 +109,7 @@ void makeStatement(Operation *op) {
   op->moveBefore(&statement.getBody().front(), statement.getBody().front().begin());
 }
 
-void moveToMemory(func::FuncOp kernel) {
+void moveToMemory(func::FuncOp kernel, const hw::Architecture *architecture) {
   SmallVector<tile::AllocOp> allocs;
   kernel.walk([&](tile::AllocOp op) { allocs.push_back(op); });
   for (tile::AllocOp op : allocs) {
@@ -117,12 +140,18 @@ void moveToMemory(func::FuncOp kernel) {
     if (!llvm::all_of(op->getUses(), takesRegisters))
       setSpace(op.getResult(), tile::Space::Shared);
   }
+  // The other operands of products have their spaces now.
+  for (tile::AllocOp op : allocs)
+    if (isLeftOperand(op) && !(architecture && staysInRegisters(op, *architecture)))
+      setSpace(op.getResult(), tile::Space::Shared);
 }
 
 struct AssignSpaces : penstock::impl::AssignSpacesBase<AssignSpaces> {
   void runOnOperation() override {
-    if (getOperation()->hasAttr(nv::NVDialect::inOrderAttr))
-      moveToMemory(getOperation());
+    if (!getOperation()->hasAttr(nv::NVDialect::inOrderAttr))
+      return;
+    auto name = getOperation()->getAttrOfType<StringAttr>(nv::NVDialect::architectureAttr);
+    moveToMemory(getOperation(), name ? hw::findArchitecture(name.str()) : nullptr);
   }
 };
 

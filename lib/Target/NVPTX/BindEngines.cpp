@@ -37,6 +37,20 @@ using sched::Engine;
 
 namespace {
 
+LogicalResult verifySilently(Operation *op) {
+  ScopedDiagnosticHandler silent(op->getContext(), [](mlir::Diagnostic &) { return success(); });
+  return verify(op);
+}
+
+/// Whether the verifier accepts the operation that \p build makes.
+bool isLegal(Operation *at, llvm::function_ref<Operation *(OpBuilder &)> build) {
+  OpBuilder b(at);
+  Operation *op = build(b);
+  bool legal = succeeded(verifySilently(op));
+  op->erase();
+  return legal;
+}
+
 class Binder {
 public:
   Binder(func::FuncOp kernel, const hw::Architecture &architecture, bool plain)
@@ -84,20 +98,6 @@ private:
     while (isa_and_nonnull<scf::IfOp>(parent))
       parent = parent->getParentOp();
     return isa_and_nonnull<scf::ForOp>(parent) && parent->hasAttr(tile::TileDialect::scheduleAttr);
-  }
-
-  /// Whether the verifier accepts the operation that \p build makes.
-  bool isLegal(Operation *at, llvm::function_ref<Operation *(OpBuilder &)> build) {
-    OpBuilder b(at);
-    Operation *op = build(b);
-    bool legal = succeeded(verifySilently(op));
-    op->erase();
-    return legal;
-  }
-  LogicalResult verifySilently(Operation *op) {
-    ScopedDiagnosticHandler silent(kernel.getContext(),
-                                   [](mlir::Diagnostic &) { return success(); });
-    return verify(op);
   }
 
   Engine engineOf(tile::CopyOp copy) {
@@ -148,14 +148,7 @@ private:
       return Engine::MmaSync;
     if (hasTensorMemory())
       return fitsTensorMemory(gemm) ? Engine::Tcgen05Mma : Engine::MmaSync;
-    if (hasWgmma() && isLegal(gemm, [&](OpBuilder &b) -> Operation * {
-          Value more = arith::ConstantIntOp::create(b, gemm.getLoc(), 1, 1);
-          trial = {more.getDefiningOp()};
-          return nv::WgmmaOp::create(b, gemm.getLoc(), gemm.getA(), gemm.getB(), acc, more);
-        }))
-      return eraseTrial(), Engine::Wgmma;
-    eraseTrial();
-    return Engine::MmaSync;
+    return nvptx::isWgmmaProduct(gemm, architecture) ? Engine::Wgmma : Engine::MmaSync;
   }
 
   /// Whether tcgen05 multiplies, and threads reach the accumulator in tensor memory.
@@ -226,6 +219,20 @@ struct BindEngines : penstock::impl::BindEnginesBase<BindEngines> {
 
 } // namespace
 
+bool nvptx::isWgmmaProduct(tile::GemmOp gemm, const hw::Architecture &architecture) {
+  if (architecture.family != hw::Architecture::Family::Hopper || !mmaShapeOf(gemm) ||
+      !gemm.getAcc().getDefiningOp<tile::AllocOp>())
+    return false;
+  Operation *more = nullptr;
+  bool legal = isLegal(gemm, [&](OpBuilder &b) -> Operation * {
+    Value yes = arith::ConstantIntOp::create(b, gemm.getLoc(), 1, 1);
+    more = yes.getDefiningOp();
+    return nv::WgmmaOp::create(b, gemm.getLoc(), gemm.getA(), gemm.getB(), gemm.getAcc(), yes);
+  });
+  more->erase();
+  return legal;
+}
+
 Engine nvptx::engineOf(Operation *op) {
   auto name = op->getAttrOfType<StringAttr>(nv::NVDialect::engineAttr);
   for (size_t i = 0; name && i < sched::numEngines; ++i)
@@ -240,7 +247,7 @@ void nvptx::setEngine(Operation *op, Engine engine) {
 }
 
 /// Whether a value is known to be a multiple of a power of two.
-static bool isMultipleOf(Value value, int64_t factor) {
+bool nvptx::isMultipleOf(Value value, int64_t factor) {
   if (factor <= 1)
     return true;
   if (auto constant = getConstantIntValue(value))

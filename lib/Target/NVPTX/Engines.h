@@ -13,6 +13,7 @@
 #define PENSTOCK_TARGET_NVPTX_ENGINES_H
 
 #include "Dialect/Tile/TileDialect.h"
+#include "Hardware/Architecture.h"
 #include "Scheduling/Problem.h"
 
 namespace penstock::nvptx {
@@ -21,8 +22,14 @@ namespace penstock::nvptx {
 sched::Engine engineOf(mlir::Operation *op);
 void setEngine(mlir::Operation *op, sched::Engine engine);
 
-/// How many bytes cp.async copies at a time: 16, 8 or 4, of which the rows of the tile and
-/// the offset along rows are multiples; 0 if there is no such number.
+/// Whether wgmma takes a product.
+bool isWgmmaProduct(tile::GemmOp gemm, const hw::Architecture &architecture);
+
+/// Whether an index is known to be a multiple of \p factor.
+bool isMultipleOf(mlir::Value value, int64_t factor);
+
+/// Returns the number of bytes that cp.async copies at a time: 16, 8 or 4, of which the rows of the
+/// tile and the offset along rows are multiples; 0 if there is no such number.
 int64_t asyncCopyBytes(tile::CopyOp copy);
 
 /// The tensor's dimensions along which a box lies, as `nv.tma.load` takes them; null for

@@ -10,10 +10,13 @@
 // before, all threads must meet in between. The pass follows what has been
 // accessed since the last barrier, through loops and conditionals, and inserts a
 // barrier in front of the first access that conflicts. Products that read shared memory
-// by another path than threads also need a fence behind what threads wrote. Copies by
-// engines are left to the plans of their loops.
+// by another path than threads also need a fence after what threads wrote. Copies by
+// engines are left to the plans of their loops. A tensor that one copy writes box by
+// box, each once, needs no barriers.
 //
 //===----------------------------------------------------------------------===//
+#include "Analysis/AffineOffsets.h"
+#include "Analysis/ValueRanges.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
@@ -62,6 +65,7 @@ public:
   explicit Inserter(func::FuncOp kernel) : kernel(kernel) {}
 
   void run() {
+    findDisjoint();
     Pending pending;
     visit(kernel.getBody().front(), pending);
   }
@@ -74,6 +78,45 @@ private:
         argument && kernel.getArgAttr(argument.getArgNumber(), tile::TileDialect::overlapsAttr))
       return kernel.getOperation();
     return root.getAsOpaquePointer();
+  }
+
+  /// Finds tensors that only one copy accesses, which writes no element twice.
+  void findDisjoint() {
+    llvm::DenseMap<void *, Operation *> accessedBy; // null: by several
+    kernel.walk([&](Operation *op) {
+      Pending accesses = accessesOfOne(op);
+      for (auto *all : {&accesses.reads, &accesses.writes, &accesses.atomics})
+        for (void *memory : *all)
+          if (auto [known, inserted] = accessedBy.try_emplace(memory, op); known->second != op)
+            known->second = nullptr;
+    });
+    for (auto [memory, op] : accessedBy)
+      if (auto copy = dyn_cast_or_null<tile::CopyOp>(op); copy && writesEachOnce(copy))
+        disjoint.insert(memory);
+  }
+
+  /// Whether the boxes that a copy to a tensor writes in one launch of a block do not meet.
+  bool writesEachOnce(tile::CopyOp copy) {
+    scf::ForOp loop;
+    for (Operation *parent = copy->getParentOp(); parent != kernel; parent = parent->getParentOp())
+      if (isa<scf::IfOp, tile::StatementOp>(parent))
+        continue;
+      else if (loop || !(loop = dyn_cast<scf::ForOp>(parent)))
+        return false;
+    if (!copy.writesTensor())
+      return false;
+    if (!loop)
+      return true;
+    ValueRanges ranges(kernel);
+    auto shape = cast<MemRefType>(copy.getSource().getType()).getShape();
+    SmallVector<int64_t> dims = copy.getTensorDims();
+    for (auto [i, dim] : llvm::enumerate(dims)) {
+      auto offset =
+          affineOffset(copy.getTargetOffsets()[unsigned(dim)], loop, KnownValues(), ranges);
+      if (offset && offset->scale >= shape[i])
+        return true;
+    }
+    return false;
   }
 
   /// The first of the operations that issue a product: nothing comes between its
@@ -92,8 +135,19 @@ private:
 
   static bool isProduct(Operation *op) { return isa<nv::WgmmaOp, nv::TensorMmaOp>(op); }
 
-  /// What an operation accesses, regions included; registers excluded.
+  /// Returns the accesses of an operation and its regions, but for registers and tensors
+  /// that need no order.
   Pending accessesOf(Operation *op) {
+    Pending found;
+    op->walk([&](Operation *nested) { found.merge(accessesOfOne(nested)); });
+    for (auto *all : {&found.reads, &found.writes, &found.atomics})
+      for (void *memory : disjoint)
+        all->erase(memory);
+    return found;
+  }
+
+  /// Returns the accesses of an operation without its regions.
+  Pending accessesOfOne(Operation *op) {
     Pending found;
     if (isProduct(op)) {
       for (Value operand : op->getOperands().take_front(2)) // both factors
@@ -107,24 +161,25 @@ private:
       found.reads.insert(memoryOf(load.getSource()));
     if (auto store = dyn_cast<nv::TensorStoreOp>(op))
       found.writes.insert(memoryOf(store.getTarget()));
-    op->walk([&](tile::TileAccessOpInterface nested) {
-      SmallVector<tile::TileAccess> accesses;
-      nested.getAccesses(accesses);
-      for (const tile::TileAccess &access : accesses) {
-        auto type = cast<MemRefType>(tile::rootOf(access.memref).getType());
-        if (tile::spaceOf(type) == tile::Space::Local)
-          continue;
-        void *memory = memoryOf(access.memref);
-        if (access.atomic) {
-          found.atomics.insert(memory);
-          continue;
-        }
-        if (access.reads)
-          found.reads.insert(memory);
-        if (access.writes)
-          found.writes.insert(memory);
+    auto accessor = dyn_cast<tile::TileAccessOpInterface>(op);
+    if (!accessor)
+      return found;
+    SmallVector<tile::TileAccess> accesses;
+    accessor.getAccesses(accesses);
+    for (const tile::TileAccess &access : accesses) {
+      auto type = cast<MemRefType>(tile::rootOf(access.memref).getType());
+      if (tile::spaceOf(type) == tile::Space::Local)
+        continue;
+      void *memory = memoryOf(access.memref);
+      if (access.atomic) {
+        found.atomics.insert(memory);
+        continue;
       }
-    });
+      if (access.reads)
+        found.reads.insert(memory);
+      if (access.writes)
+        found.writes.insert(memory);
+    }
     return found;
   }
 
@@ -179,6 +234,7 @@ private:
   }
 
   func::FuncOp kernel;
+  llvm::SmallPtrSet<void *, 8> disjoint; ///< tensors whose elements are accessed once
 };
 
 struct InsertSyncs : penstock::impl::InsertSyncsBase<InsertSyncs> {

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/Lowering.h"
 #include "Target/NVPTX/TileLayouts.h"
 #include "mlir/IR/IRMapping.h"
@@ -93,7 +94,7 @@ LogicalResult Lowering::lowerMap(tile::MapOp op, const ExecutionScope &by) {
   return ok;
 }
 
-/// What the body of \p op computes for one element.
+/// Computes the body of \p op for one element.
 FailureOr<Value> Lowering::mapElement(tile::MapOp op, const Distribution &layout, int64_t reg,
                                       ArrayRef<Value> base, ArrayRef<int64_t> offset) {
   IRMapping mapping;
@@ -176,6 +177,11 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const ExecutionScope &by) {
     return success();
   }
   auto start = op.readsTensor() ? op.getSourceOffsets() : op.getTargetOffsets();
+  if (alignedRows && isMultipleOf(start.back(), vector)) {
+    needRows(tensor, unsigned(vector * bytesInTensor(tensor)), /*whole=*/true);
+    copyElements(op, layout, base, first, vector, by);
+    return success();
+  }
   Value aligned = rowsAreAligned(tensor, start, layout.shape.back(), vector);
   auto choice = scf::IfOp::create(builder, loc, TypeRange(), aligned, /*withElse=*/true);
   OpBuilder::InsertionGuard guard(builder);

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace penstock;
 using namespace penstock::nvptx;
 
-/// What is multiplied, in the words of the instructions.
+/// Names the element types of a product as the instructions do.
 static const char *kindOf(layout::MmaType type) {
   switch (type) {
   case layout::MmaType::F16:
@@ -92,13 +92,32 @@ LogicalResult Lowering::lowerTensorMma(nv::TensorMmaOp op, const ExecutionScope 
   return success();
 }
 
-/// What one tcgen05.ld or st moves of so many columns: a power of two.
-static int64_t columnsAtOnce(int64_t columns) {
+/// Returns the largest power of two of \p registers that one tcgen05.ld or st moves.
+static int64_t registersAtOnce(int64_t registers) {
   int64_t count = 1;
-  while (count * 2 <= std::min<int64_t>(columns, 128))
+  while (count * 2 <= std::min<int64_t>(registers, 128))
     count *= 2;
   return count;
 }
+
+namespace {
+
+/// Access of threads to a tile in tensor memory. Of 128 rows, each has one, with a register
+/// for each column; of 64 rows, a warp has 16, with four registers for eight columns.
+struct Reach {
+  explicit Reach(Value cells) : few(cast<MemRefType>(cells.getType()).getDimSize(0) == 64) {}
+
+  /// Returns the shape and repetitions of an instruction that moves \p registers.
+  std::string shape(int64_t registers) const {
+    return few ? "16x256b.x" + std::to_string(registers / 4)
+               : "32x32b.x" + std::to_string(registers);
+  }
+  int64_t columns(int64_t registers) const { return few ? 2 * registers : registers; }
+
+  bool few;
+};
+
+} // namespace
 
 /// "{$0, $1}" for operands from \p first on.
 static std::string operandList(int64_t first, int64_t count) {
@@ -110,10 +129,11 @@ static std::string operandList(int64_t first, int64_t count) {
 
 void Lowering::lowerTensorLoad(nv::TensorLoadOp op, const ExecutionScope &by) {
   RegisterTile &tile = *registersOf(op.getTarget());
+  Reach reach(op.getSource());
   int64_t total = words(tile);
-  Value address = ownLanes(op.getSource(), total, by);
+  Value address = ownLanes(op.getSource(), reach.columns(total), by);
   for (int64_t at = 0, count; at < total; at += count) {
-    count = columnsAtOnce(total - at);
+    count = registersAtOnce(total - at);
     std::string constraints;
     for (int64_t i = 0; i < count; ++i)
       constraints += "=r,";
@@ -121,9 +141,9 @@ void Lowering::lowerTensorLoad(nv::TensorLoadOp op, const ExecutionScope &by) {
     Type type =
         count == 1 ? types[0] : LLVM::LLVMStructType::getLiteral(kernel.getContext(), types);
     auto load = LLVM::InlineAsmOp::create(
-        builder, loc, TypeRange(type), ValueRange{add(address, at)},
-        "tcgen05.ld.sync.aligned.32x32b.x" + std::to_string(count) + ".b32 " +
-            operandList(0, count) + ", [$" + std::to_string(count) + "];",
+        builder, loc, TypeRange(type), ValueRange{add(address, reach.columns(at))},
+        "tcgen05.ld.sync.aligned." + reach.shape(count) + ".b32 " + operandList(0, count) + ", [$" +
+            std::to_string(count) + "];",
         constraints + "r,~{memory}", /*has_side_effects=*/true, /*is_align_stack=*/false,
         LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
     for (int64_t i = 0; i < count; ++i)
@@ -137,11 +157,12 @@ void Lowering::lowerTensorLoad(nv::TensorLoadOp op, const ExecutionScope &by) {
 
 void Lowering::lowerTensorStore(nv::TensorStoreOp op, const ExecutionScope &by) {
   RegisterTile &tile = *registersOf(op.getSource());
+  Reach reach(op.getTarget());
   int64_t total = words(tile);
-  Value address = ownLanes(op.getTarget(), total, by);
+  Value address = ownLanes(op.getTarget(), reach.columns(total), by);
   for (int64_t at = 0, count; at < total; at += count) {
-    count = columnsAtOnce(total - at);
-    SmallVector<Value> operands = {add(address, at)};
+    count = registersAtOnce(total - at);
+    SmallVector<Value> operands = {add(address, reach.columns(at))};
     std::string constraints = "r";
     for (int64_t i = 0; i < count; ++i) {
       Value word = readWord(tile, at + i);
@@ -150,8 +171,8 @@ void Lowering::lowerTensorStore(nv::TensorStoreOp op, const ExecutionScope &by) 
       operands.push_back(word);
       constraints += ",r";
     }
-    ptx("tcgen05.st.sync.aligned.32x32b.x" + std::to_string(count) + ".b32 [$0], " +
-            operandList(1, count) + ";",
+    ptx("tcgen05.st.sync.aligned." + reach.shape(count) + ".b32 [$0], " + operandList(1, count) +
+            ";",
         operands, constraints);
   }
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileDialect.h"
+#include "Target/NVPTX/LaunchAttribute.h"
 #include "Target/NVPTX/Lowering.h"
 #include "Target/NVPTX/Passes.h"
 #include "Transforms/KernelAbi.h"
@@ -20,11 +21,7 @@ using namespace penstock;
 namespace {
 
 struct LowerThreads : penstock::impl::LowerThreadsBase<LowerThreads> {
-  using Base = penstock::impl::LowerThreadsBase<LowerThreads>;
-  using Base::Base;
-  LowerThreads(const std::string &chip, DeviceKernel &result) : result(&result) {
-    architecture = chip;
-  }
+  using LowerThreadsBase::LowerThreadsBase;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -34,19 +31,13 @@ struct LowerThreads : penstock::impl::LowerThreadsBase<LowerThreads> {
         kernels.push_back(function);
     for (func::FuncOp kernel : kernels) {
       auto launch = module.lookupSymbol<func::FuncOp>((kernel.getName() + abi::launchSuffix).str());
-      DeviceKernel unused;
-      nvptx::Lowering lowering(kernel, launch, architecture, result ? *result : unused);
+      DeviceKernel result;
+      nvptx::Lowering lowering(kernel, launch, architecture, result);
       if (failed(lowering.run()))
         return signalPassFailure();
+      setLaunchData(module, result);
     }
   }
-
-  DeviceKernel *result = nullptr;
 };
 
 } // namespace
-
-std::unique_ptr<Pass> penstock::createLowerThreads(const std::string &architecture,
-                                                   DeviceKernel &result) {
-  return std::make_unique<LowerThreads>(architecture, result);
-}

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread accesses neighbors of a row together if a condition holds that is the
-// same for all threads of a copy: rows are aligned, and each group of neighbors
-// lies inside of the tensor or outside as a whole. Otherwise the copy accesses
-// element by element.
+// A thread accesses neighbors of a row together if rows are aligned, and each group
+// of neighbors lies inside of the tensor or outside as a whole. Launches of tile
+// programs choose a kernel that relies on that. The other kernel, and explicit ones,
+// test it where they run, by a condition that is the same for all threads of a copy;
+// if it does not hold, the copy accesses element by element.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileTypes.h"
@@ -27,10 +28,14 @@ int64_t Lowering::vectorOfTensor(Value tensor, ArrayRef<int64_t> dims,
   return std::min<int64_t>(layout.run(), 128 / stored.getIntOrFloatBitWidth());
 }
 
+int64_t Lowering::bytesInTensor(Value tensor) {
+  return storedAs(cast<MemRefType>(tensor.getType()).getElementType()).getIntOrFloatBitWidth() / 8;
+}
+
 Value Lowering::rowsAreAligned(Value tensor, ValueRange start, int64_t extent, int64_t vector) {
   auto type = cast<MemRefType>(tensor.getType());
   unsigned argument = cast<BlockArgument>(tensor).getArgNumber() - 1;
-  int64_t bytes = storedAs(type.getElementType()).getIntOrFloatBitWidth() / 8;
+  int64_t bytes = bytesInTensor(tensor);
   auto rank = unsigned(type.getRank());
   Value first = coordinates(start).back();
   auto either = [&](Value a, Value b) -> Value { return arith::OrIOp::create(builder, loc, a, b); };

@@ -50,6 +50,7 @@ LogicalResult Lowering::run() {
   ownArguments = kernel.getNumArguments() - abi::NumExtra;
   kernel.walk([&](nv::TensorAllocOp) { usesTensorMemory = true; });
   inOrder = kernel->hasAttr(nv::NVDialect::inOrderAttr);
+  alignedRows = kernel->hasAttr(nv::NVDialect::alignedRowsAttr);
   pair = kernel->hasAttr(nv::NVDialect::pairAttr);
   cluster = nv::clusterSize(kernel);
   result.cluster = {unsigned(cluster), 1, 1};
@@ -109,8 +110,9 @@ LogicalResult Lowering::run() {
   // What is left is an ordinary function; what the launch needs is in the result.
   for (StringRef attribute :
        {nv::NVDialect::threadsAttr, nv::NVDialect::pairAttr, nv::NVDialect::clusterAttr,
-        nv::NVDialect::inOrderAttr, nv::NVDialect::architectureAttr, tile::TileDialect::kernelAttr,
-        tile::TileDialect::signatureAttr, abi::packAttr, abi::launchSizeAttr})
+        nv::NVDialect::inOrderAttr, nv::NVDialect::alignedRowsAttr, nv::NVDialect::architectureAttr,
+        tile::TileDialect::kernelAttr, tile::TileDialect::signatureAttr, abi::packAttr,
+        abi::launchSizeAttr})
     kernel->removeAttr(attribute);
   launch.erase();
   return success();

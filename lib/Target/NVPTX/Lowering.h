@@ -188,8 +188,8 @@ private:
   /// An element of a tensor if \p inside holds, otherwise zero.
   Value loadInside(Value inside, Value address, Type element);
   void storeInside(Value inside, Value address, Value value);
-  /// Tells the launch that rows of a tensor are multiples of so many bytes.
-  void needRows(Value tensor, unsigned bytes);
+  /// Tells the launch that rows of a tensor are multiples of \p bytes.
+  void needRows(Value tensor, unsigned bytes, bool whole = false);
   /// The tensor map for boxes of this tile, and its address.
   Value tensorMap(Value tensor, Value tile, std::optional<llvm::ArrayRef<int64_t>> dims);
 
@@ -206,7 +206,7 @@ private:
   // LowerCopies.cpp
   void lowerTmaLoad(nv::TmaLoadOp op, const ExecutionScope &by);
   void lowerTmaStore(nv::TmaStoreOp op, const ExecutionScope &by);
-  /// What the second-level cache is told, as copies take it.
+  /// Returns the policy of the L2 cache, as copies take it.
   Value cachePolicy(llvm::StringRef name);
   void lowerClcRequest(nv::ClcRequestOp op);
   void lowerClcAnswer(nv::ClcAnswerOp op);
@@ -263,7 +263,7 @@ private:
   Value converted(Value value, Type to);
   Value fromStored(Value value, Type element);
   Value toStored(Value value);
-  /// How many registers of a layout go to or come from a shared view at once.
+  /// Returns the number of registers of a layout that go to or come from a shared view at once.
   int64_t together(const layout::Distribution &layout, Value tile);
   SmallVector<Value> loadShared(Value address, Type element, int64_t count);
   void storeShared(Value address, llvm::ArrayRef<Value> elements);
@@ -280,9 +280,12 @@ private:
   LogicalResult convertLayout(RegisterTile &from, RegisterTile &to, const ExecutionScope &by);
 
   // LowerVectorAccess.cpp
-  /// How many elements of a tensor, at most 16 bytes, a thread can access together.
+  /// Returns the number of elements of a tensor, at most 16 bytes, that a thread can access
+  /// together.
   int64_t vectorOfTensor(Value tensor, llvm::ArrayRef<int64_t> dims,
                          const layout::Distribution &layout);
+  /// The bytes of an element.
+  int64_t bytesInTensor(Value tensor);
   /// Whether groups of \p vector elements of a box are aligned, and none is partly inside
   /// of the tensor. The box has \p extent elements along a row.
   Value rowsAreAligned(Value tensor, mlir::ValueRange start, int64_t extent, int64_t vector);
@@ -348,6 +351,7 @@ private:
   unsigned ownArguments = 0;                    ///< of the kernel, before those of the launch
   bool usesTensorMemory = false;
   bool inOrder = false;      ///< a tile program that all threads execute in order
+  bool alignedRows = false;  ///< launches with other rows take another kernel
   int64_t scratchOffset = 0; ///< of shared memory for conversions and reductions
   bool pair = false;         ///< two blocks multiply as one
   int64_t cluster = 1;       ///< blocks of a cluster

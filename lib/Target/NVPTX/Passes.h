@@ -29,10 +29,6 @@ namespace penstock {
 #define GEN_PASS_REGISTRATION
 #include "Target/NVPTX/Passes.h.inc"
 
-/// nv-lower-threads that also fills in \p result.
-std::unique_ptr<mlir::Pass> createLowerThreads(const std::string &architecture,
-                                               DeviceKernel &result);
-
 /// The PTX of a module in the LLVM dialect; empty, with the reason in \p error,
 /// if there is none.
 std::string emitPtx(mlir::ModuleOp module, const DeviceKernel &kernel, std::string &error);

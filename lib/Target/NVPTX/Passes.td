@@ -93,6 +93,40 @@ def WarpSpecialize : Pass<"nv-warp-specialize", "::mlir::func::FuncOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def AttachTarget : Pass<"nv-attach-target", "::mlir::func::FuncOp"> {
+  let summary = "Name the GPU that kernels are compiled for";
+  let description = [{
+    Writes the architecture on each kernel, where lowering looks up which instructions
+    it has, and what its launch guarantees about rows of tensors. Comes first for every
+    GPU.
+
+    Example (`--nv-attach-target=architecture=sm_89`):
+
+    ```mlir
+    func.func @k() attributes {tile.kernel} {
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @k() attributes {nv.architecture = "sm_89", tile.kernel} {
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/gpu-pipeline.mlir
+  }];
+  let options = [
+    Option<"architecture", "architecture", "std::string", "\"sm_100a\"",
+           "sm_80 to sm_120a">,
+    Option<"alignedRows", "aligned-rows", "bool", "false",
+           "launches with other rows take another kernel">
+  ];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
 def ChooseThreads : Pass<"nv-choose-threads", "::mlir::func::FuncOp"> {
   let summary = "Choose how many threads execute a tile program";
   let description = [{
@@ -134,7 +168,8 @@ def AssignSpaces : Pass<"nv-assign-spaces", "::mlir::func::FuncOp"> {
   let summary = "Move tiles that registers cannot hold to shared memory";
   let description = [{
     Registers cannot be indexed at run time, and tensor cores do not read operands from
-    local tiles. A local tile that is sliced, transposed, indexed or multiplied becomes a
+    local tiles, but for the left operand of wgmma, which stays where threads have computed
+    it. Another local tile that is sliced, transposed, indexed or multiplied becomes a
     shared one. Of an accumulator whose elements are read one by one, a copy is read.
 
     Example (`--nv-assign-spaces`):
@@ -166,7 +201,7 @@ def AssignSpaces : Pass<"nv-assign-spaces", "::mlir::func::FuncOp"> {
     }
     ```
 
-    Tests: test/Target/NVPTX/assign-layouts.mlir
+    Tests: test/Target/NVPTX/assign-spaces.mlir
   }];
 }
 
@@ -606,8 +641,8 @@ def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
     Allocates tiles and barriers in shared memory, TMEM and registers, and replaces
     the operations of `nv` and `tile` by PTX instructions and scalar code. The kernel
     is left with one parameter that holds all of its arguments and tensor maps; its
-    layout, the sizes of block and shared memory and the grid are returned as data
-    (`DeviceKernel`). Runs after `tile-lower-launch`.
+    layout, the sizes of block and shared memory and the grid become the attribute
+    `nv.launch` of the module. Runs after `tile-lower-launch`.
 
     Errors are: tiles that do not fit in the target's memories (PS1603), tiles in
     registers whose uses need different layouts (PS1606) and operations that explicit

@@ -438,8 +438,8 @@ static unsigned mapType(Type element) {
   }
 }
 
-void Lowering::needRows(Value tensor, unsigned bytes) {
-  RowAlignment rule{cast<BlockArgument>(tensor).getArgNumber() - 1, bytes};
+void Lowering::needRows(Value tensor, unsigned bytes, bool whole) {
+  RowAlignment rule{cast<BlockArgument>(tensor).getArgNumber() - 1, bytes, whole};
   if (!llvm::is_contained(result.rowAligned, rule))
     result.rowAligned.push_back(rule);
 }

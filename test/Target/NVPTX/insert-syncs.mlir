@@ -84,3 +84,62 @@ func.func @atomics(%h: memref<?xi32, strided<[1]>, #g>, %p: memref<?xi32, stride
   tile.store %d, %h[%c0] : i32, memref<?xi32, strided<[1]>, #g>
   return
 }
+
+// -----
+
+#l = #tile.space<local>
+#g = #tile.space<global>
+
+// One copy writes %y box by box: 32 columns with each step. %z is written at the same
+// columns several times, by threads that may hold other ones.
+
+// CHECK-LABEL: func.func @each_once
+// CHECK: scf.for
+// CHECK-NOT: nv.sync
+// CHECK: tile.copy %{{.*}} to %arg0
+// CHECK: nv.sync
+// CHECK-NEXT: tile.copy %{{.*}} to %arg1
+func.func @each_once(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c31 = arith.constant 31 : index
+  %c32 = arith.constant 32 : index
+  %X = tile.alloc "X" : memref<32x32xf32, #l>
+  scf.for %k = %c0 to %n step %c1 {
+    %near = arith.muli %k, %c31 : index
+    %far = arith.muli %k, %c32 : index
+    tile.copy %X to %y[%c0, %far] : memref<32x32xf32, #l> to memref<?x?xf32, strided<[?, 1]>, #g>
+    tile.copy %X to %z[%c0, %near] : memref<32x32xf32, #l> to memref<?x?xf32, strided<[?, 1]>, #g>
+  }
+  return
+}
+
+// -----
+
+#l = #tile.space<local>
+#g = #tile.space<global>
+
+// Another access to the tensor, or an outer loop, and boxes may meet. One barrier in each
+// step orders both tensors.
+
+// CHECK-LABEL: func.func @again
+// CHECK: tile.copy %{{.*}} to %arg0[%c0, %c0]
+// CHECK: nv.sync
+// CHECK-NEXT: tile.copy %{{.*}} to %arg0
+// CHECK-NEXT: tile.copy %{{.*}} to %arg1
+// CHECK-NOT: nv.sync
+func.func @again(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %X = tile.alloc "X" : memref<32x32xf32, #l>
+  tile.copy %X to %y[%c0, %c0] : memref<32x32xf32, #l> to memref<?x?xf32, strided<[?, 1]>, #g>
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %k = %c0 to %n step %c1 {
+      %far = arith.muli %k, %c32 : index
+      tile.copy %X to %y[%c0, %far] : memref<32x32xf32, #l> to memref<?x?xf32, strided<[?, 1]>, #g>
+      tile.copy %X to %z[%c0, %far] : memref<32x32xf32, #l> to memref<?x?xf32, strided<[?, 1]>, #g>
+    }
+  }
+  return
+}

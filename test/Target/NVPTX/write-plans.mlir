@@ -16,7 +16,7 @@
 // PLAIN-LABEL: func.func @matmul
 // PLAIN: tile.copy {{.*}} {nv.engine = "threads"}
 // PLAIN: tile.copy {{.*}} {nv.engine = "threads"}
-// PLAIN: tile.gemm {{.*}} {nv.engine = "mma.sync"}
+// PLAIN: tile.gemm {{.*}} {nv.engine = "tcgen05.mma"}
 
 // CHECK-LABEL: func.func @matmul
 // CHECK-DAG: %[[BYTES:.*]] = arith.constant 16384 : index
