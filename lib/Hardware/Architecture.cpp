@@ -81,6 +81,7 @@ std::vector<Architecture> build() {
   hopper.family = Architecture::Family::Hopper;
   hopper.limits = {232448, 0, 65536, 1024, 8, 0, 0, 0, 132};
   hopper.engines = gpuEngines;
+  hopper.tma = true;
   Architecture blackwell = hopper;
   blackwell.name = "sm_100a";
   blackwell.family = Architecture::Family::Blackwell;
@@ -98,6 +99,8 @@ std::vector<Architecture> build() {
     gpu.tensorFlopPerCycle = flop;
     return gpu;
   };
+  Architecture graphics = ampere("sm_120a", 99 << 10, 512, 170);
+  graphics.tma = true;
   Architecture x86;
   x86.name = "x86";
   x86.family = Architecture::Family::X86;
@@ -110,7 +113,7 @@ std::vector<Architecture> build() {
           ampere("sm_80", 163 << 10, 2048, 108),
           ampere("sm_86", 99 << 10, 512, 82),
           ampere("sm_89", 99 << 10, 512, 128),
-          ampere("sm_120a", 99 << 10, 512, 170),
+          graphics,
           x86};
 }
 

@@ -64,6 +64,7 @@ struct Architecture {
   Family family = Family::Hopper;
   Limits limits;
   std::vector<Engine> engines;
+  bool tma = false;               ///< copies boxes of tensors by itself
   int64_t tensorFlopPerCycle = 0; ///< Ampere: per multiprocessor, operands of 16 bits
 
   /// A tile of \p bytes whose rows have \p rowBytes, from global memory.

@@ -113,7 +113,7 @@ private:
         from != tile::tensorType(from.getElementType(), from.getRank()))
       return Engine::Threads;
     DenseI64ArrayAttr dims = nvptx::boxDims(copy);
-    if (hasTma() && isLegal(copy, [&](OpBuilder &b) -> Operation * {
+    if (architecture.tma && isLegal(copy, [&](OpBuilder &b) -> Operation * {
           auto barriers =
               nv::BarrierAllocOp::create(b, copy.getLoc(), nv::BarriersType::get(b.getContext(), 1),
                                          StringAttr(), ArrayRef<int64_t>{1});
@@ -189,9 +189,7 @@ private:
     return legal;
   }
 
-  bool hasWgmma() const { return architecture.family == hw::Architecture::Family::Hopper; }
   bool hasTensorMemory() const { return architecture.limits.tensorColumns > 0; }
-  bool hasTma() const { return hasWgmma() || hasTensorMemory(); }
 
   func::FuncOp kernel;
   const hw::Architecture &architecture;

@@ -77,18 +77,20 @@ public:
       : PipelineWriter(loop, plan.slots), plan(plan), role(plan.roles.front()) {}
 
   void run() {
+    bool before = isAccessed([&](Operation *op) { return op->isBeforeInBlock(loop); });
+    bool after = isAccessed([&](Operation *op) { return loop->isBeforeInBlock(op); });
     prepare();
     makeBarriers();
+    auto any = [&](auto isSuch) {
+      return llvm::any_of(plan.bound.statements, [&](const sched::Statement &statement) {
+        return isSuch(sched::mechanismOf(statement.executedBy));
+      });
+    };
+    bool engines = any([](const auto &engine) { return engine.ends != Mechanism::AtIssue; });
     // What was accessed before the loop is ordered before its engines.
-    bool engines = llvm::any_of(plan.bound.statements, [](const sched::Statement &statement) {
-      return sched::mechanismOf(statement.executedBy).ends != Mechanism::AtIssue;
-    });
-    bool asyncProxy = llvm::any_of(plan.bound.statements, [](const sched::Statement &statement) {
-      return sched::mechanismOf(statement.executedBy).proxy == sched::Proxy::Async;
-    });
-    if (asyncProxy)
+    if (before && any([](const auto &engine) { return engine.proxy == sched::Proxy::Async; }))
       nv::ProxyFenceOp::create(b, loc);
-    if (engines)
+    if (before && engines)
       nv::SyncOp::create(b, loc);
     writeSteps();
     for (const PlanPoint &point : role.drain)
@@ -98,12 +100,33 @@ public:
                                          arith::IndexCastOp::create(b, loc, b.getI32Type(), trips));
       tile::StoreOp::create(b, loc, next, tokens, ValueRange());
     }
-    if (engines)
+    if (after && engines)
       nv::SyncOp::create(b, loc);
     finish();
   }
 
 private:
+  /// Whether an operation outside of the loop accesses its shared or tensor memory,
+  /// \p where that counts.
+  bool isAccessed(llvm::function_ref<bool(Operation *)> where) {
+    if (loop->getParentOp() != loop->getParentOfType<func::FuncOp>())
+      return true; // it may be entered again
+    return llvm::any_of(body.buffers, [&](Value buffer) {
+      // What is printed is a buffer without a value.
+      auto type = buffer ? dyn_cast<MemRefType>(buffer.getType()) : MemRefType();
+      // Tensors that the kernel writes are accessed by threads only.
+      return type && tile::spaceOf(type) != tile::Space::Local &&
+             tile::spaceOf(type) != tile::Space::Global && isAccessed(buffer, where);
+    });
+  }
+  bool isAccessed(Value memref, llvm::function_ref<bool(Operation *)> where) {
+    return llvm::any_of(memref.getUsers(), [&](Operation *user) {
+      if (isa<memref::SubViewOp, memref::TransposeOp, memref::CastOp>(user))
+        return isAccessed(user->getResult(0), where);
+      return !loop->isAncestor(user) && where(loop->getBlock()->findAncestorOpInBlock(*user));
+    });
+  }
+
   //===------------------------------------------------------------------===//
   // Steps
   //===------------------------------------------------------------------===//
@@ -173,9 +196,11 @@ private:
       // for them are harmless: the assembler keeps products in flight only if no branch
       // touches their accumulators.
       if (isAboutGroups(points[i])) {
-        if (points[i].kind == PlanPoint::Commit && number >= firstStageOf(points[i].engine))
+        bool begun = number >= firstStageOf(points[i].engine);
+        if (points[i].kind == PlanPoint::Commit && begun)
           closeGroup(points[i].engine);
-        else if (points[i].kind == PlanPoint::WaitGroup && !existsAt(points[i].stage).never)
+        else if (points[i].kind == PlanPoint::WaitGroup && begun &&
+                 !existsAt(points[i].stage).never)
           waitGroup(points[i]);
         ++i;
         continue;
@@ -194,10 +219,26 @@ private:
           openIf(compare(arith::CmpIPredicate::slt, k, trips));
         iteration = number - stage;
         for (; i < end; ++i)
-          writePoint(points[i], k);
+          if (points[i].kind != PlanPoint::Join || mustMeet(number, i))
+            writePoint(points[i], k);
       }
       i = end;
     }
+  }
+
+  /// Whether a join in step \p number has anything to order: a statement that was issued
+  /// before point \p at, other than a copy whose end only its barrier shows.
+  bool mustMeet(int64_t number, size_t at) const {
+    if (number + 1 >= plan.numStages())
+      return true; // a step of the main loop, after others
+    for (size_t i = 0; i < role.points.size(); ++i) {
+      const PlanPoint &point = role.points[i];
+      if (point.kind == PlanPoint::Issue &&
+          plan.bound.statements[point.at].executedBy != Engine::TmaLoad &&
+          (point.stage < number || (point.stage == number && i < at)))
+        return true;
+    }
+    return false;
   }
 
   /// No groups of an engine are counted before the first of its statements begins.
@@ -287,8 +328,7 @@ private:
       nv::ProxyFenceOp::create(b, loc);
       return;
     case sched::FenceKind::Registers:
-      nv::WgmmaFenceOp::create(b, loc);
-      return;
+      return; // each product has one directly before it
     case sched::FenceKind::TensorBefore:
     case sched::FenceKind::TensorAfter:
       nv::TensorFenceOp::create(b, loc, kind == sched::FenceKind::TensorAfter);

@@ -23,11 +23,14 @@
 // CHECK-DAG: %[[FULL:.*]] = nv.mbarrier.alloc {{.*}} [1, 1, 1] : !nv.barriers<3>
 // CHECK-DAG: tile.alloc "A" : memref<3x64x64xf16, #tile.space<shared>>
 // CHECK-DAG: tile.alloc "B" : memref<3x64x64xf16, #tile.space<shared>>
-//     The prologue: copies of the first two iterations, if there are any.
-// CHECK: nv.fence.proxy_async
-// CHECK: nv.sync
+//     The prologue: copies of the first two iterations, if there are any. Nothing comes before
+//     them, and nobody has read their slots.
+// CHECK-NOT: nv.fence.proxy_async
+// CHECK-NOT: nv.sync
 // CHECK: scf.if
 // CHECK-COUNT-2: nv.tma.load
+// CHECK-NOT: nv.sync
+// CHECK-NOT: nv.wgmma.wait_group
 // CHECK: scf.if
 // CHECK-COUNT-2: nv.tma.load
 // CHECK-NOT: nv.wgmma.mma
@@ -47,7 +50,7 @@
 // CHECK:   nv.wgmma.commit_group
 // CHECK: nv.plan = "plan
 // CHECK: nv.wgmma.wait_group 0
-// CHECK: nv.sync
+// CHECK-NOT: nv.sync
 func.func @matmul(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %b: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
     attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
@@ -212,5 +215,40 @@ func.func @written(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
     tile.copy %x[%c0, %k] to %X : memref<?x?xf32, strided<[?, 1]>, #g> to memref<32x32xf32, #s>
     tile.copy %X to %x[%c0, %k] : memref<32x32xf32, #s> to memref<?x?xf32, strided<[?, 1]>, #g>
   } {tile.schedule = #tile.schedule<stage = [0, 0], order = [0, 1], resolved>}
+  return
+}
+
+// -----
+
+// Threads write the tile before the loop and read it after it: a fence and barriers order them
+// with the engine.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+
+// CHECK-LABEL: func.func @accessed_outside
+// CHECK: tile.fill %A
+// CHECK: nv.fence.proxy_async
+// CHECK-NEXT: nv.sync
+// CHECK: scf.for
+// CHECK: nv.plan
+// CHECK: nv.sync
+// CHECK: tile.copy
+func.func @accessed_outside(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f16
+  %A = tile.alloc "A" : memref<64x64xf16, #s>
+  %R = tile.alloc "R" : memref<64x64xf16, #l>
+  tile.fill %A, %zero : memref<64x64xf16, #s>, f16
+  scf.for %k = %c0 to %n step %c1 {
+    %0 = arith.muli %k, %c64 : index
+    tile.copy %a[%c0, %0] to %A {nv.engine = "tma.load"} : memref<?x?xf16, strided<[?, 1]>, #g> to memref<64x64xf16, #s>
+    tile.copy %A to %R : memref<64x64xf16, #s> to memref<64x64xf16, #l>
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+  tile.copy %A to %R : memref<64x64xf16, #s> to memref<64x64xf16, #l>
   return
 }
