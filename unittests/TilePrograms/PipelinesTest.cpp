@@ -183,6 +183,19 @@ struct Strips {
   }
 };
 
+/// Three boxes of 7 rows with 16 bytes each, which TMA cannot write side by side.
+struct OddBoxes {
+  static constexpr auto signature = "x[M,N] -> y[M,N]";
+  void operator()(Block &b, In<f64, 2> x, Out<f64, 2> y) const {
+    auto X = b.shared<f64>(7, 6);
+    for (Index m : b.pipelined(ceil_div(x.size(0), 7), {.num_stages = 3})) {
+      b.copy(x.at(m * 7, 0), X);
+      b.copy(X, y.at(m * 7, 0));
+    }
+  }
+};
+
+
 /// A tile of a few rows in several slots, which begin in the middle of a swizzle's pattern
 /// unless they are kept apart.
 struct FewRows {
@@ -223,6 +236,7 @@ PENSTOCK_KERNEL(Attention128);
 PENSTOCK_KERNEL(AttentionWindow);
 PENSTOCK_KERNEL(Strips);
 PENSTOCK_KERNEL(FewRows);
+PENSTOCK_KERNEL(OddBoxes);
 PENSTOCK_KERNEL(RegistersAhead);
 
 /// What `explain` says of a kernel on a GPU.
@@ -338,6 +352,12 @@ TEST(Pipelines, LoopsThatAreEnteredAgain) {
 
 TEST(Pipelines, SlotsOfAFewRows) {
   expectSameEverywhere("FewRows", {{{"M", 1}, {"N", 128}}, {{"M", 9}, {"N", 100}}});
+}
+
+TEST(Pipelines, BoxesThatTmaCannotAlign) {
+  for (const char *gpu : {"sm_90a", "sm_100a"})
+    EXPECT_EQ(count(explained("OddBoxes", gpu), "commit cp.async"), 1u);
+  expectSameEverywhere("OddBoxes", {{{"M", 30}, {"N", 6}}, {{"M", 7}, {"N", 4}}});
 }
 
 TEST(Pipelines, VersionsInRegisters) {

@@ -190,6 +190,13 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
   if (!byTma)
     return success();
   auto layout = sharedLayoutOf(tileType);
+  constexpr int64_t boxAlignment = 128;
+  if (layout->chunks() > 1 && layout->chunkBytes() % boxAlignment)
+    return fail(emitCoded(op, HardwareShape)
+                    << describe(tile) << " is copied in " << layout->chunks() << " boxes of "
+                    << layout->chunkBytes() << " bytes; each must begin at a multiple of "
+                    << boxAlignment,
+                "give it a multiple of 8 rows");
   int64_t rows = layout::tmaBoxRows(layout->rows);
   if (auto rule = layout::refuseTmaBox(
           layout->elementBits, {layout->chunkCols(), rows ? rows : layout->rows}, layout->swizzle))
