@@ -78,6 +78,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture
   if (options.checkBarriers)
     passes.addNestedPass<func::FuncOp>(createCheckBarriers());
   passes.addNestedPass<func::FuncOp>(createAdvanceSlots());
+  passes.addNestedPass<func::FuncOp>(createNarrowMasks());
   passes.addNestedPass<func::FuncOp>(createNarrowIndexCasts());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch({/*requirements=*/true}));

@@ -82,8 +82,8 @@ struct TileShape {
   std::string element;
 };
 
-/// Returns the instruction that the ISA has for a product, written down from its tables. wgmma takes
-/// 8-bit operands along k only, and one from registers with 16 bits only: both are left to
+/// Returns the instruction that the ISA has for a product, written down from its tables. wgmma
+/// takes 8-bit operands along k only, and one from registers with 16 bits only: both are left to
 /// mma.sync then.
 std::string bestEngine(const EngineUse &use, bool hopper) {
   std::istringstream tiles(use.tiles);

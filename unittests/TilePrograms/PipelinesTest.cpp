@@ -195,7 +195,6 @@ struct OddBoxes {
   }
 };
 
-
 /// A tile of a few rows in several slots, which begin in the middle of a swizzle's pattern
 /// unless they are kept apart.
 struct FewRows {

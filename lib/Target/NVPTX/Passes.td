@@ -635,6 +635,51 @@ def AdvanceSlots : Pass<"nv-advance-slots", "::mlir::func::FuncOp"> {
   }];
 }
 
+def NarrowMasks : Pass<"nv-narrow-masks", "::mlir::func::FuncOp"> {
+  let summary = "Compare coordinates of elements in 32 bits";
+  let description = [{
+    Indices have 64 bits, which GPUs compare with two instructions for each element. A
+    comparison in a `tile.map` is rewritten so that one side has coordinates of the element
+    only, which are small, and the other side is computed once in front of the map and
+    limited to one step beyond the tile. Applies if bounds of all terms exclude that sums
+    wrap around.
+
+    Example (`--nv-narrow-masks --canonicalize`): columns from `%n` on.
+
+    ```mlir
+    !t = memref<64xi1, #tile.space<local>>
+    func.func @k(%x: memref<?xf32>, %t: !t) attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      tile.map %t dims [] {
+        %i = tile.element_index 0
+        %0 = arith.cmpi slt, %i, %n : index
+        tile.yield %0 : i1
+      } : !t
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+      %0 = arith.maxsi %dim, %c-1 : index
+      %1 = arith.minsi %0, %c64 : index
+      %2 = arith.index_cast %1 : index to i32
+      tile.map %arg1 dims [] {
+        %3 = tile.element_index 0
+        %4 = arith.index_cast %3 : index to i32
+        %5 = arith.cmpi slt, %4, %2 : i32
+        tile.yield %5 : i1
+      } : memref<64xi1, #tile.space<local>>
+    ```
+
+    Tests: test/Target/NVPTX/narrow-masks.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
   let summary = "Lower explicit kernels to the code of one thread";
   let description = [{

@@ -1,0 +1,232 @@
+//===- NarrowMasks.cpp - Compare coordinates in 32 bits -------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A mask as `col(S) + n0 < N` is evaluated for each element, and indices have 64
+// bits, for which GPUs need two instructions. What does not depend on the element
+// moves to one side and in front of the map, where it is computed once; the side that
+// is left has the coordinates of a tile, which are small.
+//
+// Sums of indices wrap around. That is excluded by bounds of all terms: sizes of
+// tensors and numbers of blocks have 31 bits, as launches check.
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileDialect.h"
+#include "Target/NVPTX/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+#include <numeric>
+
+namespace penstock {
+#define GEN_PASS_DEF_NARROWMASKS
+#include "Target/NVPTX/Passes.h.inc"
+} // namespace penstock
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+/// The values that an index can have, all of them far from wrapping around.
+struct Bounds {
+  int64_t low, high;
+};
+
+constexpr int64_t mostLaunched = (int64_t(1) << 31) - 1; ///< size of a tensor or grid
+constexpr int64_t farAway = int64_t(1) << 58;
+
+std::optional<Bounds> within(__int128 low, __int128 high) {
+  if (low < -farAway || high > farAway)
+    return std::nullopt;
+  return Bounds{int64_t(low), int64_t(high)};
+}
+
+std::optional<Bounds> boundsOf(Value value, unsigned depth = 0);
+
+std::optional<Bounds> boundsOfOp(Operation *op, unsigned depth) {
+  auto operand = [&](unsigned i) { return boundsOf(op->getOperand(i), depth + 1); };
+  if (isa<memref::DimOp, tile::GridOp>(op))
+    return Bounds{0, mostLaunched};
+  if (isa<tile::BindOp>(op))
+    return operand(0);
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op)) {
+    unsigned bits =
+        cast.getIn().getType().isIndex() ? 64 : cast.getIn().getType().getIntOrFloatBitWidth();
+    if (bits > 32)
+      return std::nullopt;
+    return Bounds{-(int64_t(1) << (bits - 1)), (int64_t(1) << (bits - 1)) - 1};
+  }
+  if (op->getNumOperands() != 2)
+    return std::nullopt;
+  std::optional<Bounds> x = operand(0), y = operand(1);
+  if (!x || !y)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return within(__int128(x->low) + y->low, __int128(x->high) + y->high);
+  if (isa<arith::SubIOp>(op))
+    return within(__int128(x->low) - y->high, __int128(x->high) - y->low);
+  if (isa<arith::MulIOp>(op)) {
+    __int128 ends[] = {__int128(x->low) * y->low, __int128(x->low) * y->high,
+                       __int128(x->high) * y->low, __int128(x->high) * y->high};
+    auto [low, high] = std::minmax_element(std::begin(ends), std::end(ends));
+    return within(*low, *high);
+  }
+  if (isa<arith::MinSIOp>(op))
+    return Bounds{std::min(x->low, y->low), std::min(x->high, y->high)};
+  if (isa<arith::MaxSIOp>(op))
+    return Bounds{std::max(x->low, y->low), std::max(x->high, y->high)};
+  // A quotient is nearer to zero than what is divided, or next to it.
+  if (isa<arith::CeilDivSIOp, arith::FloorDivSIOp, arith::DivSIOp>(op) && y->low > 0)
+    return Bounds{std::min<int64_t>(x->low, 0), std::max<int64_t>(x->high, 0)};
+  return std::nullopt;
+}
+
+std::optional<Bounds> boundsOf(Value value, unsigned depth) {
+  constexpr unsigned deepest = 16;
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return within(constant.getSExtValue(), constant.getSExtValue());
+  if (depth > deepest)
+    return std::nullopt;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    if (!loop || argument != loop.getInductionVar())
+      return std::nullopt;
+    auto first = boundsOf(loop.getLowerBound(), depth + 1);
+    auto end = boundsOf(loop.getUpperBound(), depth + 1);
+    if (!first || !end)
+      return std::nullopt;
+    return Bounds{first->low, std::max(first->low, end->high)};
+  }
+  return boundsOfOp(value.getDefiningOp(), depth);
+}
+
+/// Coordinates with their factors, and what does not depend on the element.
+struct Sum {
+  SmallVector<int64_t> factors;               ///< of each dimension of the tile
+  SmallVector<std::pair<Value, bool>> others; ///< true: subtracted
+};
+
+class Narrower {
+public:
+  explicit Narrower(tile::MapOp map)
+      : map(map), shape(cast<MemRefType>(map.getTarget().getType()).getShape()), b(map) {}
+
+  void run() {
+    SmallVector<arith::CmpIOp> comparisons;
+    map.getBody().walk([&](arith::CmpIOp op) { comparisons.push_back(op); });
+    for (arith::CmpIOp op : comparisons)
+      if (op.getLhs().getType().isIndex() && isSigned(op.getPredicate()))
+        narrow(op);
+  }
+
+private:
+  static bool isSigned(arith::CmpIPredicate predicate) {
+    using P = arith::CmpIPredicate;
+    return llvm::is_contained({P::eq, P::ne, P::slt, P::sle, P::sgt, P::sge}, predicate);
+  }
+
+  bool isInside(Value value) { return map.getBody().isAncestor(value.getParentRegion()); }
+
+  /// Whether a value can be computed in front of the map.
+  bool isInvariant(Value value) {
+    if (!isInside(value))
+      return true;
+    Operation *op = value.getDefiningOp();
+    return op && (isa<arith::ArithDialect>(op->getDialect()) || isa<memref::DimOp>(op)) &&
+           isPure(op) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return isInvariant(operand); });
+  }
+
+  Value hoisted(Value value) {
+    if (!isInside(value))
+      return value;
+    if (Value known = hoistedAs.lookup(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, hoisted(operand));
+    return hoistedAs[value] = b.clone(*op, mapping)->getResult(0);
+  }
+
+  bool collect(Value value, bool negative, Sum &sum) {
+    if (isInvariant(value)) {
+      sum.others.emplace_back(value, negative);
+      return true;
+    }
+    Operation *op = value.getDefiningOp();
+    if (auto index = dyn_cast_or_null<tile::ElementIndexOp>(op)) {
+      sum.factors[size_t(index.getDim())] += negative ? -1 : 1;
+      return true;
+    }
+    if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+      return collect(op->getOperand(0), negative, sum) &&
+             collect(op->getOperand(1), negative != isa<arith::SubIOp>(op), sum);
+    return false;
+  }
+
+  void narrow(arith::CmpIOp op) {
+    Sum sum{SmallVector<int64_t>(shape.size(), 0), {}};
+    if (!collect(op.getLhs(), false, sum) || !collect(op.getRhs(), true, sum))
+      return;
+    constexpr size_t mostTerms = 8; // 8 times what is far away still does not wrap
+    Bounds range{0, 0};
+    for (auto [factor, extent] : llvm::zip_equal(sum.factors, shape)) {
+      if (std::abs(factor) > 2 || extent > (1 << 20))
+        return;
+      (factor < 0 ? range.low : range.high) += factor * (extent - 1);
+    }
+    if ((range.low == 0 && range.high == 0) || sum.others.size() > mostTerms ||
+        !llvm::all_of(sum.others, [](const auto &term) { return boundsOf(term.first); }))
+      return;
+    Location loc = op.getLoc();
+    // The other side, as far as it matters: one step beyond the coordinates at either end.
+    Value other = arith::ConstantIndexOp::create(b, loc, 0);
+    for (bool subtracted : {true, false})
+      for (auto [value, negative] : sum.others)
+        if (negative && subtracted)
+          other = b.createOrFold<arith::AddIOp>(loc, other, hoisted(value));
+        else if (!negative && !subtracted)
+          other = b.createOrFold<arith::SubIOp>(loc, other, hoisted(value));
+    other = arith::MaxSIOp::create(b, loc, other,
+                                   arith::ConstantIndexOp::create(b, loc, range.low - 1));
+    other = arith::MinSIOp::create(b, loc, other,
+                                   arith::ConstantIndexOp::create(b, loc, range.high + 1));
+    other = arith::IndexCastOp::create(b, loc, b.getI32Type(), other);
+    OpBuilder inside(op);
+    Value coordinates;
+    for (auto [dim, factor] : llvm::enumerate(sum.factors)) {
+      if (!factor)
+        continue;
+      Value index = tile::ElementIndexOp::create(inside, loc, int64_t(dim));
+      Value small = arith::IndexCastOp::create(inside, loc, inside.getI32Type(), index);
+      small = inside.createOrFold<arith::MulIOp>(
+          loc, small, arith::ConstantIntOp::create(inside, loc, factor, 32));
+      coordinates = coordinates ? arith::AddIOp::create(inside, loc, coordinates, small) : small;
+    }
+    op.replaceAllUsesWith(
+        arith::CmpIOp::create(inside, loc, op.getPredicate(), coordinates, other).getResult());
+    op.erase();
+  }
+
+  tile::MapOp map;
+  ArrayRef<int64_t> shape;
+  OpBuilder b; ///< in front of the map
+  llvm::DenseMap<Value, Value> hoistedAs;
+};
+
+struct NarrowMasks : penstock::impl::NarrowMasksBase<NarrowMasks> {
+  void runOnOperation() override {
+    SmallVector<tile::MapOp> maps;
+    getOperation()->walk([&](tile::MapOp op) { maps.push_back(op); });
+    for (tile::MapOp op : maps)
+      Narrower(op).run();
+  }
+};
+
+} // namespace
