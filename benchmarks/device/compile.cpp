@@ -37,6 +37,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <penstock/assemble.h>
+#include <penstock/cache.h>
 
 using namespace penstock;
 
@@ -92,7 +93,9 @@ template <class K>
 void measure(const std::string &kernelName, const K &kernel, Target target, const char *cuda = "") {
   constexpr double limit = 60;
   std::string stem = "device/compile-" + kernelName;
-  auto build = [&] { return compile(kernel, target, {.name = "kernel"}); };
+  auto build = [&] {
+    return compile(kernel, target, {.name = "kernel", .cache = &KernelCache::none()});
+  };
   if (count == 3 && std::string(arguments[1]) == "--cold") {
     if (kernelName == arguments[2])
       std::printf("%f\n", 1e3 * bench::secondsOf([&] { build(); }));

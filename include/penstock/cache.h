@@ -26,6 +26,8 @@ namespace cache {
 class Store;
 } // namespace cache
 
+struct InspectOptions; // penstock/inspect.h
+
 /// Empty texts and lists mean the value of the environment.
 struct CacheOptions {
   /// $PENSTOCK_CACHE_DIR, else $XDG_CACHE_HOME/penstock, else ~/.cache/penstock.
@@ -54,6 +56,7 @@ struct CacheStatistics {
   uint64_t misses = 0;        ///< compiled
   uint64_t waits = 0;         ///< found after waiting for another thread or process
   uint64_t stored = 0;        ///< entries written to the directory
+  uint64_t not_stored = 0;    ///< compiled kernels that cannot be entries
   uint64_t failed_writes = 0; ///< entries that could not be written
   uint64_t damaged = 0;       ///< entries that were not what they should be
   uint64_t evicted = 0;       ///< entries that pruning removed
@@ -65,13 +68,13 @@ struct CacheStatistics {
 };
 
 /// Copies share the cache. All functions are thread-safe, and none throws.
-class PENSTOCK_EXPORT Cache {
+class PENSTOCK_EXPORT KernelCache {
 public:
-  static Cache open(const CacheOptions &options = {});
+  static KernelCache open(const CacheOptions &options = {});
   /// The cache that `compile` uses by default: open({}) at its first use.
-  static Cache &process();
+  static KernelCache &process();
   /// Stores nothing and finds nothing.
-  static Cache &none();
+  static KernelCache &none();
 
   /// The directory; empty if there is none.
   std::string directory() const;
@@ -90,6 +93,12 @@ public:
 private:
   std::shared_ptr<cache::Store> shared;
 };
+
+/// The key of a registered kernel: everything that its code depends on, one line each. Empty
+/// on errors, and for kernels that are not cached.
+PENSTOCK_EXPORT std::string cache_key_of_registered(const std::string &kernel,
+                                                    const InspectOptions &options,
+                                                    std::vector<Diagnostic> &diagnostics);
 
 /// Statistics as Prometheus text.
 PENSTOCK_EXPORT std::string to_prometheus(const CacheStatistics &statistics);

@@ -23,6 +23,7 @@ namespace penstock {
 namespace gpu {
 class Device; // penstock/gpu.h
 } // namespace gpu
+class KernelCache; // penstock/cache.h
 
 /// Compilation target.
 class Target {
@@ -67,6 +68,9 @@ struct CompileOptions {
   /// Allows `x * y + z` to be computed with one rounding, which is faster; results then
   /// differ between targets in their last bits (docs/numerics.md).
   bool contract = false;
+  /// Cache of compiled kernels. Default: KernelCache::process(), in the user's cache directory;
+  /// &KernelCache::none() compiles always.
+  KernelCache *cache = nullptr;
 };
 
 namespace detail {

@@ -318,3 +318,18 @@ std::optional<Artifact> penstock::readArtifact(std::string_view bytes,
   resolveSizes(artifact.info);
   return artifact;
 }
+
+std::string penstock::writeDiagnostics(const std::vector<Diagnostic> &diagnostics) {
+  Writer io;
+  io.items(diagnostics, [](Writer &each, const Diagnostic &d) { diagnostic(each, d); });
+  return io.bytes;
+}
+
+std::optional<std::vector<Diagnostic>> penstock::readDiagnostics(std::string_view bytes) {
+  Reader io(bytes);
+  std::vector<Diagnostic> diagnostics;
+  io.items(diagnostics, [](Reader &each, Diagnostic &d) { diagnostic(each, d); });
+  if (!io.complete())
+    return std::nullopt;
+  return diagnostics;
+}

@@ -40,6 +40,11 @@ std::string writeArtifact(const Artifact &artifact);
 /// else: all numbers that a launch uses as indices are checked here.
 std::optional<Artifact> readArtifact(std::string_view bytes, std::vector<Diagnostic> &diagnostics);
 
+/// Diagnostics in the same form.
+std::string writeDiagnostics(const std::vector<Diagnostic> &diagnostics);
+/// Reads what writeDiagnostics wrote; no value for anything else.
+std::optional<std::vector<Diagnostic>> readDiagnostics(std::string_view bytes);
+
 } // namespace penstock
 
 #endif // PENSTOCK_ARTIFACT_ARTIFACT_H

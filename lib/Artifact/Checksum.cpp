@@ -8,6 +8,10 @@
 
 #include <bit>
 #include <cstring>
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 using namespace penstock;
 
@@ -52,6 +56,50 @@ void addBlock(uint32_t (&state)[8], const uint8_t *block) {
     state[i] += v[i];
 }
 
+#ifdef __x86_64__
+bool hasShaInstructions() {
+  unsigned a = 0, b = 0, c = 0, d = 0, ebx = 0;
+  if (!__get_cpuid_count(7, 0, &a, &ebx, &c, &d) || !__get_cpuid(1, &a, &b, &c, &d))
+    return false;
+  return (ebx >> 29 & 1) && (c >> 9 & 1) && (c >> 19 & 1); // SHA, SSSE3, SSE4.1
+}
+
+/// The same by instructions: about six times as fast, which lookups in a cache notice.
+__attribute__((target("sha,sse4.1"))) void addBlocks(uint32_t (&state)[8], const uint8_t *blocks,
+                                                     size_t count) {
+  auto load = [](const void *at) __attribute__((target("sha,sse4.1"))) {
+    return _mm_loadu_si128(static_cast<const __m128i *>(at));
+  };
+  const __m128i order = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  // The instructions want the state as (A, B, E, F) and (C, D, G, H).
+  __m128i abcd = _mm_shuffle_epi32(load(state), 0xb1);
+  __m128i efgh = _mm_shuffle_epi32(load(state + 4), 0x1b);
+  __m128i abef = _mm_alignr_epi8(abcd, efgh, 8), cdgh = _mm_blend_epi16(efgh, abcd, 0xf0);
+  for (; count > 0; --count, blocks += 64) {
+    __m128i abefBefore = abef, cdghBefore = cdgh, w[4];
+    for (int i = 0; i < 16; ++i) {
+      __m128i &next = w[i % 4];
+      if (i < 4) {
+        next = _mm_shuffle_epi8(load(blocks + 16 * i), order);
+      } else {
+        __m128i last = w[(i + 3) % 4];
+        next = _mm_sha256msg1_epu32(next, w[(i + 1) % 4]);
+        next = _mm_add_epi32(next, _mm_alignr_epi8(last, w[(i + 2) % 4], 4));
+        next = _mm_sha256msg2_epu32(next, last);
+      }
+      __m128i sum = _mm_add_epi32(next, load(roundConstants + 4 * i));
+      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
+      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
+    }
+    abef = _mm_add_epi32(abef, abefBefore);
+    cdgh = _mm_add_epi32(cdgh, cdghBefore);
+  }
+  __m128i feba = _mm_shuffle_epi32(abef, 0x1b), dchg = _mm_shuffle_epi32(cdgh, 0xb1);
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(state), _mm_blend_epi16(feba, dchg, 0xf0));
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(state + 4), _mm_alignr_epi8(dchg, feba, 8));
+}
+#endif
+
 } // namespace
 
 std::array<uint8_t, 32> penstock::sha256(std::string_view bytes) {
@@ -59,6 +107,14 @@ std::array<uint8_t, 32> penstock::sha256(std::string_view bytes) {
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const auto *at = reinterpret_cast<const uint8_t *>(bytes.data());
   size_t left = bytes.size();
+#ifdef __x86_64__
+  static const bool fast = hasShaInstructions();
+  if (fast) {
+    addBlocks(state, at, left / 64);
+    at += left / 64 * 64;
+    left %= 64;
+  }
+#endif
   for (; left >= 64; left -= 64, at += 64)
     addBlock(state, at);
   uint8_t last[128] = {};

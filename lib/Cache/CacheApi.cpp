@@ -6,43 +6,50 @@
 //===----------------------------------------------------------------------===//
 #include "Cache/Store.h"
 
+#include <cstdlib>
+
 using namespace penstock;
 
-Cache Cache::open(const CacheOptions &options) {
-  Cache cache;
+KernelCache KernelCache::open(const CacheOptions &options) {
+  KernelCache cache;
   cache.shared = cache::Store::open(options);
   return cache;
 }
 
-Cache &Cache::process() {
+KernelCache &KernelCache::process() {
   // Never destroyed: kernels held in static variables may be compiled late.
-  static Cache *cache = new Cache(open({}));
+  static KernelCache *cache = [] {
+    auto *opened = new KernelCache(open({}));
+    // Its uploads end before the libraries that they use are destroyed.
+    std::atexit([] { process().shared->stop(); });
+    return opened;
+  }();
   return *cache;
 }
 
-Cache &Cache::none() {
-  static Cache *cache = new Cache;
+KernelCache &KernelCache::none() {
+  static KernelCache *cache = new KernelCache;
   return *cache;
 }
 
-std::string Cache::directory() const {
+std::string KernelCache::directory() const {
   return shared && shared->directory() ? shared->directory()->path() : "";
 }
 
-std::vector<Diagnostic> Cache::diagnostics() const {
+std::vector<Diagnostic> KernelCache::diagnostics() const {
   return shared ? shared->diagnostics() : std::vector<Diagnostic>();
 }
 
-CacheStatistics Cache::statistics() const {
+CacheStatistics KernelCache::statistics() const {
   return shared ? shared->statistics() : CacheStatistics();
 }
 
-void Cache::prune() {
+void KernelCache::prune() {
   if (shared)
     shared->prune();
 }
 
-void Cache::flush() {
+void KernelCache::flush() {
   if (shared)
     shared->flush();
 }
@@ -61,6 +68,7 @@ std::string penstock::to_prometheus(const CacheStatistics &s) {
   counter("misses", "Lookups that found no entry.", s.misses);
   counter("waits", "Hits after waiting for another thread or process.", s.waits);
   counter("stored", "Entries written to the directory.", s.stored);
+  counter("not_stored", "Compiled kernels that cannot be entries.", s.not_stored);
   counter("failed_writes", "Entries that could not be written.", s.failed_writes);
   counter("damaged", "Damaged entries.", s.damaged);
   counter("evicted", "Entries removed by pruning.", s.evicted);

@@ -7,12 +7,13 @@
 #include "Cache/Directory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
-#include <random>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -73,14 +74,15 @@ int writeAll(int fd, std::string_view bytes) {
   return 0;
 }
 
-std::string randomName() {
+/// Different for all threads and processes of all hosts that write at the same time.
+std::string uniqueName() {
+  static std::atomic<uint64_t> count{0};
   char host[65] = {};
   if (::gethostname(host, sizeof host - 1) != 0)
     std::strcpy(host, "host");
-  // Read anew for each name: a generator with a state would repeat itself after a fork.
-  std::random_device device;
-  uint64_t number = uint64_t(device()) << 32 | device();
-  return std::string(host) + "." + std::to_string(::getpid()) + "." + std::to_string(number);
+  auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return std::string(host) + "." + std::to_string(::getpid()) + "." + std::to_string(now) + "-" +
+         std::to_string(++count);
 }
 
 /// Calls \p each with the names in a directory.
@@ -171,7 +173,7 @@ int Directory::write(const std::string &name, std::string_view bytes) {
   std::string folder = root + "/v1/" + name.substr(0, 2), temporary;
   int fd = -1;
   for (int attempt = 0; attempt < 2 && fd < 0; ++attempt) {
-    temporary = root + "/v1/tmp/" + randomName();
+    temporary = root + "/v1/tmp/" + uniqueName();
     fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     // Somebody may have removed the whole directory since it was opened.
     if (fd < 0 && (errno != ENOENT || makeDirectories(root + "/v1/tmp") != 0))

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//     DIR/v1/ab/<64 hex>          an entry whose name begins with ab
-//     DIR/v1/tmp/<host>.<pid>.<n> an entry that is being written
-//     DIR/v1/pruned               empty; its time is that of the last pruning
+//     DIR/v1/ab/<64 hex>           an entry whose name begins with ab
+//     DIR/v1/tmp/<host>.<pid>.<n>  an entry that is being written
+//     DIR/v1/pruned                empty; its time is that of the last pruning
 //
 // Readers take no locks: an entry appears by rename and is verified by its reader. A
 // file is never changed after that.

@@ -8,7 +8,9 @@
 #include "Cache/Entry.h"
 #include "Cache/ForkSafe.h"
 #include "Cache/HostLocks.h"
+#include "Cache/Remote.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Events.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -20,7 +22,7 @@ using namespace penstock::cache;
 namespace {
 
 /// Longest time that a process waits for another one to compile.
-constexpr std::chrono::milliseconds longestWait{10000};
+constexpr std::chrono::milliseconds longestWait{30000};
 
 std::string environment(const char *name) {
   const char *value = std::getenv(name);
@@ -74,12 +76,16 @@ std::shared_ptr<Store> Store::open(const CacheOptions &options) {
   store->maxBytes = options.max_bytes;
   store->openDirectory(options);
   store->openSeeds(options);
-  if (!options.remote.empty())
-    store->warn(CacheRemote, "remote caches are not supported yet", "leave the option empty");
+  store->openRemote(options);
   return store;
 }
 
 Store::~Store() = default;
+
+void Store::stop() {
+  if (remote)
+    remote->stop();
+}
 
 void Store::openDirectory(const CacheOptions &options) {
   std::string path = options.directory.empty() ? defaultDirectory() : options.directory;
@@ -121,6 +127,26 @@ void Store::openSeeds(const CacheOptions &options) {
            "name directories that were written as caches, owned by you or root, in "
            "PENSTOCK_CACHE_SEEDS or CacheOptions::seeds");
   }
+}
+
+void Store::openRemote(const CacheOptions &options) {
+  std::string address =
+      options.remote.empty() ? environment("PENSTOCK_CACHE_REMOTE") : options.remote;
+  if (address.empty())
+    return;
+  std::string reason;
+  auto parsed = parseRemote(address, reason);
+  if (parsed)
+    reason = openCurl();
+  if (!parsed || !reason.empty()) {
+    warn(CacheRemote, "the remote cache at `" + address + "` cannot be used: " + reason,
+         parsed ? "install libcurl (Debian: libcurl4)"
+                : "name it in PENSTOCK_CACHE_REMOTE or CacheOptions::remote, e.g. "
+                  "http://host/prefix or s3://bucket/prefix");
+    return;
+  }
+  bool writes = options.remote_writes || environment("PENSTOCK_CACHE_REMOTE_WRITES") == "1";
+  remote = std::make_unique<Remote>(std::move(*parsed), writes, options.remote_budget, *this);
 }
 
 std::optional<std::string> Store::findLocally(std::string_view keyText, const std::string &name) {
@@ -170,10 +196,31 @@ std::optional<std::string> Store::findInSeeds(std::string_view keyText, const st
   return std::nullopt;
 }
 
+std::optional<std::string> Store::findRemotely(std::string_view keyText, const std::string &name) {
+  if (!remote)
+    return std::nullopt;
+  auto bytes = remote->get(name);
+  if (!bytes)
+    return std::nullopt;
+  Entry entry;
+  if (readEntry(*bytes, keyText, entry) != EntryState::Good) {
+    ++counts.damaged;
+    warn(CacheEntry, "the remote cache has a damaged entry, `" + name + "`",
+         "check who writes to the server");
+    return std::nullopt;
+  }
+  ++counts.remoteHits;
+  counts.bytesRead += bytes->size();
+  write(name, *bytes);
+  return std::string(entry.data);
+}
+
 std::optional<std::string> Store::find(std::string_view keyText, const std::string &name) {
   if (auto bytes = findLocally(keyText, name))
     return bytes;
-  return findInSeeds(keyText, name);
+  if (auto bytes = findInSeeds(keyText, name))
+    return bytes;
+  return findRemotely(keyText, name);
 }
 
 std::optional<std::string> Store::lookup(std::string_view keyText) {
@@ -202,7 +249,10 @@ bool Store::write(const std::string &name, std::string_view entry) {
 
 bool Store::publish(std::string_view keyText, std::string_view bytes) {
   std::string name = hexDigest(keyText), entry = writeEntry(keyText, bytes);
-  return write(name, entry);
+  bool written = write(name, entry);
+  if (remote)
+    remote->upload(name, std::move(entry));
+  return written;
 }
 
 Store::Made Store::lookupOrMake(std::string_view keyText,
@@ -235,6 +285,20 @@ bool Store::import(std::string_view bytes) {
   return readEntry(bytes, entry) == EntryState::Good && write(hexDigest(entry.key), bytes);
 }
 
+std::string Store::push(std::string_view bytes) {
+  Entry entry;
+  if (!remote)
+    return "there is no remote cache";
+  if (readEntry(bytes, entry) != EntryState::Good)
+    return "the entry is damaged";
+  return remote->put(hexDigest(entry.key), std::string(bytes));
+}
+
+void Store::flush() {
+  if (remote)
+    remote->flush();
+}
+
 void Store::prune() {
   if (!local)
     return;
@@ -244,19 +308,44 @@ void Store::prune() {
     counts.evicted += local->prune(maxBytes);
 }
 
-void Store::flush() {}
-
 void Store::warn(unsigned code, std::string message, std::string help) {
-  std::lock_guard lock(sharedState().mutex);
-  for (const Diagnostic &problem : problems)
-    if (problem.code == code)
-      return;
   Diagnostic d;
   d.severity = Severity::Warning;
   d.code = code;
   d.message = std::move(message);
   d.helps.push_back(std::move(help));
-  problems.push_back(std::move(d));
+  std::string text = codeName(code) + ": " + d.message;
+  {
+    std::lock_guard lock(sharedState().mutex);
+    for (const Diagnostic &problem : problems)
+      if (problem.code == code)
+        return;
+    problems.push_back(std::move(d));
+  }
+  logEvent(LogLevel::Warning, "warning", text);
+}
+
+std::shared_ptr<const void> Store::recall(std::string_view keyText) {
+  std::lock_guard lock(sharedState().mutex);
+  for (auto each = remembered.begin(); each != remembered.end(); ++each)
+    if (each->first == keyText) {
+      remembered.splice(remembered.begin(), remembered, each);
+      ++counts.hits;
+      ++counts.memoryHits;
+      return remembered.front().second;
+    }
+  return nullptr;
+}
+
+void Store::remember(std::string_view keyText, std::shared_ptr<const void> object) {
+  // Destroyed after the mutex is released: what it owns may take other locks.
+  std::shared_ptr<const void> evicted;
+  std::lock_guard lock(sharedState().mutex);
+  remembered.emplace_front(keyText, std::move(object));
+  if (remembered.size() > 64) {
+    evicted = std::move(remembered.back().second);
+    remembered.pop_back();
+  }
 }
 
 std::vector<Diagnostic> Store::diagnostics() const {
@@ -273,6 +362,7 @@ CacheStatistics Store::statistics() const {
   s.misses = counts.misses;
   s.waits = counts.waits;
   s.stored = counts.stored;
+  s.not_stored = counts.notStored;
   s.failed_writes = counts.failedWrites;
   s.damaged = counts.damaged;
   s.evicted = counts.evicted;

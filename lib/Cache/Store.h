@@ -22,14 +22,18 @@
 
 #include <atomic>
 #include <functional>
+#include <list>
 
 namespace penstock::cache {
 
 /// CacheStatistics that threads count in.
 struct Counters {
-  std::atomic<uint64_t> hits, memoryHits, seedHits, remoteHits, misses, waits, stored, failedWrites,
-      damaged, evicted, bytesRead, bytesWritten, remoteFailures, uploads, droppedUploads;
+  std::atomic<uint64_t> hits, memoryHits, seedHits, remoteHits, misses, waits, stored, notStored,
+      failedWrites, damaged, evicted, bytesRead, bytesWritten, remoteFailures, uploads,
+      droppedUploads;
 };
+
+class Remote;
 
 class Store {
 public:
@@ -62,6 +66,13 @@ public:
   /// Takes a whole entry (Entry.h) of any key, e.g. from another cache. Returns false if it
   /// is damaged or cannot be written.
   bool import(std::string_view entry);
+  /// Uploads a whole entry now. Returns the reason if that fails.
+  std::string push(std::string_view entry);
+
+  /// Objects that were made from entries of this store, in memory: the 64 used last. A hit is
+  /// counted.
+  std::shared_ptr<const void> recall(std::string_view keyText);
+  void remember(std::string_view keyText, std::shared_ptr<const void> object);
 
   std::vector<Diagnostic> diagnostics() const;
   CacheStatistics statistics() const;
@@ -69,6 +80,8 @@ public:
 
   void prune();
   void flush();
+  /// Ends uploads, after the budget for the server at the latest.
+  void stop();
 
   /// Reports a problem, unless one of the same code was reported before.
   void warn(unsigned code, std::string message, std::string help);
@@ -77,16 +90,20 @@ private:
   Store() = default;
   void openDirectory(const CacheOptions &options);
   void openSeeds(const CacheOptions &options);
+  void openRemote(const CacheOptions &options);
   std::optional<std::string> find(std::string_view keyText, const std::string &name);
   std::optional<std::string> findLocally(std::string_view keyText, const std::string &name);
   std::optional<std::string> findInSeeds(std::string_view keyText, const std::string &name);
+  std::optional<std::string> findRemotely(std::string_view keyText, const std::string &name);
   bool write(const std::string &name, std::string_view entry);
 
   std::optional<Directory> local;
   std::vector<Directory> seeds;
+  std::unique_ptr<Remote> remote;
   int64_t maxBytes = 0;
   mutable Counters counts = {};
   std::vector<Diagnostic> problems;
+  std::list<std::pair<std::string, std::shared_ptr<const void>>> remembered;
 };
 
 } // namespace penstock::cache

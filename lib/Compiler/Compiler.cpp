@@ -232,45 +232,25 @@ public:
     if (!runPasses(passes, module, options, diagnostics))
       return false;
     readAttributes(executable.info, module, kernel);
-    std::vector<std::pair<StringRef, void *>> symbols;
-    for (auto [name, address] : runtimeFunctions())
-      symbols.emplace_back(name, address);
     std::string error;
-    executable.code = NativeCode::compile(module, symbols, options.optimized, error);
-    if (!executable.code) {
+    auto object = generateNativeObject(module, options.optimized, error);
+    if (object)
+      executable.code = linkNative(std::move(*object), kernel, executable.entries, error);
+    if (!executable.code)
       diagnostics.push_back(internalError(error));
-      return false;
-    }
-    std::string packed = (kernel + abi::packedSuffix).str();
-    std::string launch = (kernel + abi::launchSuffix + abi::packedSuffix).str();
-    executable.entries.block = executable.code->lookup(packed);
-    executable.entries.launch = executable.code->lookup(launch);
-    if (!executable.entries.block || !executable.entries.launch) {
-      diagnostics.push_back(internalError("the code of the kernel could not be linked"));
-      return false;
-    }
-    return true;
+    return executable.code != nullptr;
   }
 
   bool device(penstock::detail::Executable &executable, ModuleOp module, bool isExplicit) {
     executable.emulated = options.target.onEmulator;
-    std::string recorded = isExplicit ? "" : bytesOf(module);
+    penstock::detail::Executable::CompileRest rest;
+    if (!isExplicit)
+      rest = compileRestOf(module, options);
     auto kernel = deviceKernel(module, {.warpSpecialize = !isExplicit});
     if (!kernel)
       return false;
-    // Other rows are copied by threads, in a kernel of its own that few launches need.
-    if (!isExplicit && !kernel->kernel.rowAligned.empty())
-      executable.compileRest = [recorded = std::move(recorded), options = withoutListeners()](
-                                   std::vector<penstock::Diagnostic> &diagnostics) {
-        PooledContext context;
-        auto module = parseSourceString<ModuleOp>(recorded, ParserConfig(context.get()));
-        if (!module) {
-          diagnostics.push_back(internalError("the recorded program cannot be read back"));
-          return std::shared_ptr<EmulatedKernel>();
-        }
-        return Backend(options, diagnostics)
-            .deviceKernel(*module, {.warpSpecialize = true, .plain = true});
-      };
+    if (!kernel->kernel.rowAligned.empty())
+      executable.compileRest = std::move(rest);
     executable.devices.push_back(std::move(kernel));
     return true;
   }
@@ -295,23 +275,6 @@ public:
   }
 
 private:
-  static std::string bytesOf(ModuleOp module) {
-    std::string bytes;
-    llvm::raw_string_ostream stream(bytes);
-    if (failed(writeBytecodeToFile(module, stream)))
-      bytes.clear(); // cannot happen: no other version is asked for
-    return bytes;
-  }
-
-  /// Options for compiling the rest, when listeners of the first compilation are gone.
-  BackendOptions withoutListeners() const {
-    BackendOptions rest = options;
-    rest.afterPass = {};
-    rest.timing = false;
-    rest.reproducer.clear();
-    return rest;
-  }
-
   static void readAttributes(KernelInfo &info, ModuleOp module, StringRef kernel) {
     auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel);
     if (auto bytes = function->getAttrOfType<IntegerAttr>(abi::scratchAttr))
@@ -352,17 +315,62 @@ bool checkRunsHere(func::FuncOp kernel, std::vector<penstock::Diagnostic> &diagn
 
 } // namespace
 
+penstock::detail::Executable::CompileRest penstock::compileRestOf(ModuleOp recorded,
+                                                                  const BackendOptions &options) {
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  if (failed(writeBytecodeToFile(recorded, stream)))
+    bytes.clear(); // cannot happen: no other version is asked for
+  // Listeners are gone when the rest is compiled.
+  BackendOptions later = options;
+  later.afterPass = {};
+  later.timing = false;
+  later.reproducer.clear();
+  return [bytes = std::move(bytes), later](std::vector<penstock::Diagnostic> &diagnostics) {
+    PooledContext context;
+    auto module = parseSourceString<ModuleOp>(bytes, ParserConfig(context.get()));
+    if (!module) {
+      diagnostics.push_back(internalError("the recorded program cannot be read back"));
+      return std::shared_ptr<EmulatedKernel>();
+    }
+    return Backend(later, diagnostics)
+        .deviceKernel(*module, {.warpSpecialize = true, .plain = true});
+  };
+}
+
+penstock::detail::ExecutableRef penstock::beginExecutable(ModuleOp module, StringRef kernel,
+                                                          const BackendOptions &options) {
+  penstock::detail::ExecutableRef executable(new penstock::detail::Executable());
+  executable->info = infoOf(module.lookupSymbol<func::FuncOp>(kernel));
+  executable->info.fixedSizes = options.fixedSizes;
+  resolveSizes(executable->info);
+  executable->lateCompletion = options.lateCompletion;
+  llvm::raw_string_ostream(executable->tileProgram) << module;
+  return executable;
+}
+
+std::unique_ptr<NativeCode> penstock::linkNative(NativeObject object, StringRef kernel,
+                                                 NativeEntries &entries, std::string &error) {
+  std::vector<std::pair<StringRef, void *>> symbols;
+  for (auto [name, address] : runtimeFunctions())
+    symbols.emplace_back(name, address);
+  auto code = NativeCode::link(std::move(object), symbols, error);
+  if (!code)
+    return nullptr;
+  entries.block = code->lookup((kernel + abi::packedSuffix).str());
+  entries.launch = code->lookup((kernel + abi::launchSuffix + abi::packedSuffix).str());
+  if (entries.block && entries.launch)
+    return code;
+  error = "the code of the kernel could not be linked";
+  return nullptr;
+}
+
 penstock::detail::ExecutableRef
 penstock::compileProgram(PooledContext context, OwningOpRef<ModuleOp> module, StringRef kernel,
                          const BackendOptions &options,
                          std::vector<penstock::Diagnostic> &diagnostics) {
-  penstock::detail::ExecutableRef executable(new penstock::detail::Executable());
   auto function = module->lookupSymbol<func::FuncOp>(kernel);
-  executable->info = infoOf(function);
-  executable->info.fixedSizes = options.fixedSizes;
-  resolveSizes(executable->info);
-  executable->lateCompletion = options.lateCompletion;
-  llvm::raw_string_ostream(executable->tileProgram) << *module;
+  penstock::detail::ExecutableRef executable = beginExecutable(*module, kernel, options);
   if (options.target.kind == Target::Kind::Interpreter) {
     if (!checkRunsHere(function, diagnostics))
       return {};

@@ -77,6 +77,14 @@ detail::ExecutableRef compileProgram(PooledContext context,
                                      llvm::StringRef kernel, const BackendOptions &options,
                                      std::vector<Diagnostic> &diagnostics);
 
+/// What an executable has before it is compiled: how launches are checked, and the program.
+detail::ExecutableRef beginExecutable(mlir::ModuleOp module, llvm::StringRef kernel,
+                                      const BackendOptions &options);
+
+/// Links the object of a kernel and finds its entries; null and an error text on failure.
+std::unique_ptr<NativeCode> linkNative(NativeObject object, llvm::StringRef kernel,
+                                       NativeEntries &entries, std::string &error);
+
 /// Records a kernel function into a verified tile program.
 mlir::OwningOpRef<mlir::ModuleOp> recordKernel(mlir::MLIRContext *context,
                                                const detail::KernelSource &source,
@@ -103,7 +111,7 @@ public:
   std::string tileProgram;
   bool lateCompletion = false;
   // Native code ...
-  std::unique_ptr<NativeCode> code;
+  std::shared_ptr<NativeCode> code;
   NativeEntries entries;
   // ... or a kernel for a GPU ...
   /// In order of preference. With what compileRest makes, the last one takes every tensor.
@@ -122,8 +130,9 @@ public:
   /// The kernel on GPUs, made by the first launch; null, with errors, if it cannot be compiled.
   cuda::Program *gpuFor(std::span<const Argument> arguments, std::vector<Diagnostic> &errors);
   cuda::Program &gpu();
-  /// All variants as data.
+  /// Variants as data: all of them, or some.
   Artifact artifact(std::vector<Diagnostic> &errors);
+  Artifact artifactOf(const std::vector<std::shared_ptr<EmulatedKernel>> &variants) const;
   // ... or a program for the interpreter, which runs one launch at a time.
   std::unique_ptr<PooledContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -131,8 +140,6 @@ public:
   std::mutex interpreting;
 
 private:
-  Artifact artifactOf(const std::vector<std::shared_ptr<EmulatedKernel>> &variants) const;
-
   std::once_flag gpuMade, allGpuMade, allMade;
   std::unique_ptr<cuda::Program> gpuProgram, allGpuProgram;
   std::vector<std::shared_ptr<EmulatedKernel>> all;
@@ -140,6 +147,11 @@ private:
 };
 
 } // namespace detail
+
+/// Compiles the kernel for rows that the first one does not take, from a recorded program.
+detail::Executable::CompileRest compileRestOf(mlir::ModuleOp recorded,
+                                              const BackendOptions &options);
+
 } // namespace penstock
 
 #endif // PENSTOCK_COMPILER_COMPILER_H

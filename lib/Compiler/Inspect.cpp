@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "penstock/inspect.h"
-#include "Compiler/Compiler.h"
+#include "Compiler/CachedCompile.h"
 #include "Compiler/Registry.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Suggest.h"
@@ -147,8 +147,23 @@ AnyKernel penstock::compile_registered(const std::string &kernel, const InspectO
   auto module = recordKernel(context.get(), *source, options.compile, diagnostics);
   if (!module)
     return {};
-  return AnyKernel(compileProgram(std::move(context), std::move(module), kernel, backendOf(options),
-                                  diagnostics));
+  return AnyKernel(compileCached(options.compile.cache, std::move(context), std::move(module),
+                                 kernel, backendOf(options), diagnostics));
+}
+
+std::string penstock::cache_key_of_registered(const std::string &kernel,
+                                              const InspectOptions &options,
+                                              std::vector<Diagnostic> &diagnostics) {
+  auto source = kernelSource(kernel, options, diagnostics);
+  if (!source)
+    return "";
+  PooledContext context;
+  auto module = recordKernel(context.get(), *source, options.compile, diagnostics);
+  if (!module)
+    return "";
+  BackendOptions backend = backendOf(options);
+  return cacheKey(kernel, beginExecutable(*module, kernel, backend)->tileProgram,
+                  LocationTable(*module), backend);
 }
 
 AnyKernel penstock::compile_text(const std::string &text, const std::string &file,
@@ -162,8 +177,8 @@ AnyKernel penstock::compile_text(const std::string &text, const std::string &fil
     diagnostics.push_back(noKernel(*module, file, kernel));
     return {};
   }
-  return AnyKernel(compileProgram(std::move(context), std::move(module), kernel, backendOf(options),
-                                  diagnostics));
+  return AnyKernel(compileCached(options.compile.cache, std::move(context), std::move(module),
+                                 kernel, backendOf(options), diagnostics));
 }
 
 AnyKernel::AnyKernel(detail::ExecutableRef executable) : executable(std::move(executable)) {}

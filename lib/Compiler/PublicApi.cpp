@@ -4,9 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Compiler/Compiler.h"
+#include "Compiler/CachedCompile.h"
 #include "Cuda/Launch.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Events.h"
 #include "Interpreter/Interpreter.h"
 #include "penstock/gpu.h"
 
@@ -18,7 +19,10 @@ detail::CompileResult detail::compile(const KernelSource &source, Target target,
                                       const CompileOptions &options) {
   CompileResult result;
   PooledContext context;
-  auto module = recordKernel(context.get(), source, options, result.diagnostics);
+  auto module = [&] {
+    TimedEvent event(LogLevel::Debug, "record", source.name);
+    return recordKernel(context.get(), source, options, result.diagnostics);
+  }();
   if (!module)
     return result;
   BackendOptions backend;
@@ -27,8 +31,8 @@ detail::CompileResult detail::compile(const KernelSource &source, Target target,
   backend.checkBarriers = options.check_barriers;
   backend.contract = options.contract;
   backend.fixedSizes = {options.fix.begin(), options.fix.end()};
-  result.executable = compileProgram(std::move(context), std::move(module), source.name, backend,
-                                     result.diagnostics);
+  result.executable = compileCached(options.cache, std::move(context), std::move(module),
+                                    source.name, backend, result.diagnostics);
   return result;
 }
 

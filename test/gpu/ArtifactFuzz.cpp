@@ -10,7 +10,10 @@
 // without a GPU, and written again.
 //
 //===----------------------------------------------------------------------===//
+#include "Artifact/Checksum.h"
 #include "Artifact/Container.h"
+#include "Cache/ActionResult.h"
+#include "Cache/Entry.h"
 #include "Runtime/DeviceLaunch.h"
 #include "SampleArtifact.h"
 
@@ -45,12 +48,36 @@ static void launch(const Artifact &artifact) {
   }
 }
 
+/// What a cache reads: entries from disks, messages from servers.
+static void readFromCache(std::string_view bytes) {
+  cache::Entry entry;
+  std::string key(bytes.substr(0, bytes.size() / 3));
+  (void)cache::readEntry(bytes, entry);
+  (void)cache::readActionResult(bytes);
+  (void)readDiagnostics(bytes);
+  std::string written = cache::writeEntry(key, bytes);
+  if (cache::readEntry(written, key, entry) != cache::EntryState::Good || entry.data != bytes)
+    __builtin_trap();
+  if (bytes.size() < 4)
+    return;
+  // Another table of sections, under a checksum that holds.
+  size_t at = 64 + uint8_t(bytes[0]) % 48;
+  written.replace(at, std::min<size_t>(bytes.size(), 8), bytes.substr(0, 8));
+  written[12] = bytes[3];
+  auto content = sha256(std::string_view(written).substr(64));
+  auto checksum = sha256(written.substr(0, 32) + std::string(content.begin(), content.end()));
+  std::copy(checksum.begin(), checksum.end(), written.begin() + 32);
+  if (cache::readEntry(written, entry) == cache::EntryState::Good)
+    (void)cache::hexDigest(std::string(entry.key) + std::string(entry.data));
+}
+
 /// The first bytes choose lengths and places; the rest overwrites parts of a sample.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::vector<Diagnostic> diagnostics;
   std::string_view bytes(reinterpret_cast<const char *>(data), size);
   if (auto artifact = readArtifact(bytes, diagnostics))
     launch(*artifact);
+  readFromCache(bytes);
   if (size < 8)
     return 0;
   static const std::string sample = writeArtifact(sampleArtifact());

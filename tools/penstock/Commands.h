@@ -20,5 +20,7 @@ void addRun(penstock::cli::Tool &tool);
 void addBench(penstock::cli::Tool &tool);
 void addCheck(penstock::cli::Tool &tool);
 void addMutate(penstock::cli::Tool &tool);
+void addCache(penstock::cli::Tool &tool);
+void addWarm(penstock::cli::Tool &tool);
 
 #endif // PENSTOCK_TOOLS_COMMANDS_H

@@ -24,5 +24,7 @@ int main(int argc, char **argv) {
   addBench(tool);
   addCheck(tool);
   addMutate(tool);
+  addCache(tool);
+  addWarm(tool);
   return tool.run(argc, argv);
 }

@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <thread>
 #include <utime.h>
 
 using namespace penstock;
@@ -122,26 +121,6 @@ TEST_F(StoreTest, SeedsAreReadAndNeverWritten) {
   EXPECT_EQ(store->diagnostics()[0].code, 1723u);
   store->publish("new", "bytes");
   EXPECT_FALSE(Store::open({.directory = other.path()})->lookup("new"));
-}
-
-TEST_F(StoreTest, ThreadsMakeAnEntryOnce) {
-  auto store = open();
-  std::atomic<int> made = 0;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 16; ++i)
-    threads.emplace_back([&] {
-      auto result = store->lookupOrMake("key", [&] {
-        ++made;
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        return std::optional<std::string>("bytes");
-      });
-      EXPECT_EQ(result.bytes, "bytes");
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  EXPECT_EQ(made, 1);
-  EXPECT_EQ(store->statistics().misses, 1u);
-  EXPECT_EQ(store->statistics().hits, 15u);
 }
 
 TEST_F(StoreTest, FailuresAreNotStored) {

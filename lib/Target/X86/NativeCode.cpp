@@ -7,14 +7,16 @@
 #include "Target/X86/NativeCode.h"
 #include "Target/LLVMPipeline.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
+#include "llvm/ExecutionEngine/Orc/Core.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
@@ -47,16 +49,21 @@ const llvm::orc::JITTargetMachineBuilder *hostBuilder() {
       return std::unique_ptr<llvm::orc::JITTargetMachineBuilder>();
     }
     detected->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+    // Objects may be linked at any address.
+    detected->setRelocationModel(llvm::Reloc::PIC_);
+    detected->setCodeModel(llvm::CodeModel::Small);
     return std::make_unique<llvm::orc::JITTargetMachineBuilder>(std::move(*detected));
   }();
   return builder.get();
 }
 
-std::unique_ptr<llvm::TargetMachine> hostMachine() {
+std::unique_ptr<llvm::TargetMachine> hostMachine(bool optimized = true) {
   const auto *builder = hostBuilder();
   if (!builder)
     return nullptr;
   auto copy = *builder;
+  if (!optimized)
+    copy.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
   auto machine = copy.createTargetMachine();
   if (!machine) {
     llvm::consumeError(machine.takeError());
@@ -87,30 +94,44 @@ WithoutStrengthReduction gate;
 
 } // namespace
 
+/// Asking the CPU takes a millisecond where it is virtual.
+static const llvm::StringMap<bool> &hostFeatures() {
+  static const auto *features = new llvm::StringMap<bool>(llvm::sys::getHostCPUFeatures());
+  return *features;
+}
+
 unsigned penstock::hostVectorBits() {
-  auto features = llvm::sys::getHostCPUFeatures();
+  const auto &features = hostFeatures();
   if (features.lookup("avx512f"))
     return 512;
   return features.lookup("avx2") ? 256 : 128;
 }
 
-NativeCode::NativeCode() = default;
-NativeCode::~NativeCode() = default;
+const std::string &penstock::hostDescription() {
+  static const std::string *text = [] {
+    std::vector<std::string> names;
+    for (const auto &feature : hostFeatures())
+      if (feature.second)
+        names.push_back(feature.first().str());
+    llvm::sort(names);
+    return new std::string(llvm::sys::getProcessTriple() + " " + llvm::sys::getHostCPUName().str() +
+                           " " + llvm::join(names, ","));
+  }();
+  return *text;
+}
 
-std::unique_ptr<NativeCode>
-NativeCode::compile(mlir::ModuleOp module,
-                    llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols, bool optimized,
-                    std::string &error) {
+std::optional<NativeObject> penstock::generateNativeObject(mlir::ModuleOp module, bool optimized,
+                                                           std::string &error) {
   auto fail = [&](std::string text) {
     error = std::move(text);
-    return nullptr;
+    return std::nullopt;
   };
-  auto machine = hostMachine();
+  auto machine = hostMachine(optimized);
   if (!machine)
     return fail("this machine's processor cannot be described to LLVM");
-  auto context = std::make_unique<llvm::LLVMContext>();
-  context->setOptPassGate(gate);
-  auto llvmModule = mlir::translateModuleToLLVMIR(module, *context, "kernel");
+  llvm::LLVMContext context;
+  context.setOptPassGate(gate);
+  auto llvmModule = mlir::translateModuleToLLVMIR(module, context, "kernel");
   if (!llvmModule)
     return fail("the translation to LLVM IR failed");
   llvmModule->setDataLayout(machine->createDataLayout());
@@ -129,57 +150,87 @@ NativeCode::compile(mlir::ModuleOp module,
   if (optimized)
     runLLVMPipeline(*llvmModule, *machine, pipeline);
 
-  auto code = std::make_unique<NativeCode>();
-  llvm::raw_svector_ostream bitcode(code->bitcode);
+  NativeObject result;
+  llvm::raw_string_ostream bitcode(result.bitcode);
   llvm::WriteBitcodeToFile(*llvmModule, bitcode);
-  auto builder = llvm::orc::LLJITBuilder();
-  auto target = *hostBuilder();
-  if (!optimized)
-    target.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
-  builder.setJITTargetMachineBuilder(std::move(target));
-  builder.setNumCompileThreads(0);
-  auto jit = builder.create();
-  if (!jit)
-    return fail(llvm::toString(jit.takeError()));
-  code->jit = std::move(*jit);
-  auto &library = code->jit->getMainJITDylib();
+  auto object = llvm::orc::SimpleCompiler(*machine)(*llvmModule);
+  if (!object)
+    return fail(llvm::toString(object.takeError()));
+  result.object = (*object)->getBuffer().str();
+  return result;
+}
+
+/// Members are destroyed after the session has ended.
+struct NativeCode::Session {
+  explicit Session(std::unique_ptr<llvm::orc::ExecutorProcessControl> control)
+      : execution(std::move(control)),
+        layer(execution, execution.getExecutorProcessControl().getMemMgr()),
+        library(execution.createBareJITDylib("kernel")) {}
+  ~Session() {
+    if (auto failed = execution.endSession())
+      llvm::consumeError(std::move(failed));
+  }
+
+  llvm::orc::ExecutionSession execution;
+  llvm::orc::ObjectLinkingLayer layer;
+  llvm::orc::JITDylib &library;
+};
+
+NativeCode::NativeCode() = default;
+NativeCode::~NativeCode() = default;
+
+std::unique_ptr<NativeCode>
+NativeCode::link(NativeObject object, llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols,
+                 std::string &error) {
+  auto fail = [&](llvm::Error failed) {
+    error = llvm::toString(std::move(failed));
+    return nullptr;
+  };
+  // On this thread: linking takes less time than starting another one.
+  auto control = llvm::orc::SelfExecutorProcessControl::Create(
+      nullptr, std::make_unique<llvm::orc::InPlaceTaskDispatcher>());
+  if (!control)
+    return fail(control.takeError());
+  std::unique_ptr<NativeCode> code(new NativeCode);
+  code->source = std::move(object);
+  code->session = std::make_unique<Session>(std::move(*control));
+  Session &session = *code->session;
   llvm::orc::SymbolMap map;
   for (auto [name, address] : symbols)
-    map[code->jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
-                                             llvm::JITSymbolFlags::Exported};
-  if (auto failed = library.define(llvm::orc::absoluteSymbols(std::move(map))))
-    return fail(llvm::toString(std::move(failed)));
-  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      code->jit->getDataLayout().getGlobalPrefix());
+    map[session.execution.intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
+                                           llvm::JITSymbolFlags::Exported};
+  if (auto failed = session.library.define(llvm::orc::absoluteSymbols(std::move(map))))
+    return fail(std::move(failed));
+  // Functions of libm and libc.
+  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0');
   if (!process)
-    return fail(llvm::toString(process.takeError()));
-  library.addGenerator(std::move(*process));
-  if (auto failed = code->jit->addIRModule(
-          llvm::orc::ThreadSafeModule(std::move(llvmModule), std::move(context))))
-    return fail(llvm::toString(std::move(failed)));
+    return fail(process.takeError());
+  session.library.addGenerator(std::move(*process));
+  auto buffer = llvm::MemoryBuffer::getMemBuffer(code->source.object, "kernel",
+                                                 /*RequiresNullTerminator=*/false);
+  if (auto failed = session.layer.add(session.library, std::move(buffer)))
+    return fail(std::move(failed));
   return code;
 }
 
 NativeCode::Entry NativeCode::lookup(llvm::StringRef name) {
-  auto found = jit->lookup(name);
+  auto found = session->execution.lookup({&session->library}, session->execution.intern(name));
   if (!found) {
     llvm::consumeError(found.takeError());
     return nullptr;
   }
-  return found->toPtr<Entry>();
+  return found->getAddress().toPtr<Entry>();
 }
 
 /// Reads back what the code was made of.
-static std::unique_ptr<llvm::Module> readBack(llvm::ArrayRef<char> bitcode,
-                                              llvm::LLVMContext &context) {
-  llvm::StringRef bytes(bitcode.data(), bitcode.size());
-  return llvm::cantFail(llvm::parseBitcodeFile(llvm::MemoryBufferRef(bytes, "kernel"), context));
+static std::unique_ptr<llvm::Module> readBack(llvm::StringRef bitcode, llvm::LLVMContext &context) {
+  return llvm::cantFail(llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "kernel"), context));
 }
 
 std::string NativeCode::llvmIR() const {
   llvm::LLVMContext context;
   std::string text;
-  llvm::raw_string_ostream(text) << *readBack(bitcode, context);
+  llvm::raw_string_ostream(text) << *readBack(source.bitcode, context);
   return text;
 }
 
@@ -187,7 +238,7 @@ std::string NativeCode::assembly() const {
   auto machine = hostMachine();
   llvm::LLVMContext context;
   context.setOptPassGate(gate);
-  auto module = readBack(bitcode, context);
+  auto module = readBack(source.bitcode, context);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;

@@ -9,31 +9,38 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
-
-namespace llvm::orc {
-class LLJIT;
-} // namespace llvm::orc
 
 namespace penstock {
 
 /// Width in bits of the vector registers that the host is best used with.
 unsigned hostVectorBits();
 
+/// Name and features of the host's CPU, in a canonical order: code for equal texts is equal.
+const std::string &hostDescription();
+
+/// A module as an object file, and the LLVM IR that it was generated from as bitcode.
+struct NativeObject {
+  std::string object, bitcode;
+};
+
+/// Compiles a module of the LLVM dialect for the host. Returns no value and an error text on
+/// failure. Code that is not optimized takes a fifth of the time.
+std::optional<NativeObject> generateNativeObject(mlir::ModuleOp module, bool optimized,
+                                                 std::string &error);
+
 /// Code of one module, ready to be called.
 class NativeCode {
 public:
-  NativeCode();
   ~NativeCode();
 
-  /// Compiles a module of the LLVM dialect. \p symbols are functions of the
-  /// process that the code may call. Gives null and an error text on failure.
-  /// Code that is not optimized is there in a fifth of the time.
+  /// Links an object into this process. \p symbols are functions of the process that the
+  /// code may call. Returns null and an error text on failure.
   static std::unique_ptr<NativeCode>
-  compile(mlir::ModuleOp module, llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols,
-          bool optimized, std::string &error);
+  link(NativeObject object, llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols,
+       std::string &error);
 
   /// The entry of a packed function.
   using Entry = void (*)(void *slots);
@@ -42,12 +49,14 @@ public:
   /// What the code was made of, as text.
   std::string llvmIR() const;
   std::string assembly() const;
+  const NativeObject &object() const { return source; }
 
 private:
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-  /// The module after optimization: writing it as text takes much longer, and is
-  /// rarely asked for.
-  llvm::SmallVector<char, 0> bitcode;
+  struct Session;
+  NativeCode();
+
+  NativeObject source;
+  std::unique_ptr<Session> session;
 };
 
 } // namespace penstock
