@@ -136,7 +136,9 @@ void cacheRest(Executable &executable, std::shared_ptr<cache::Store> store, cons
                             key = key + "variant rest\n", locations, options,
                             info = executable.info](std::vector<Diagnostic> &diagnostics) {
     std::shared_ptr<EmulatedKernel> rest;
+    bool compiled = false;
     auto made = store->lookupOrMake(key, [&]() -> std::optional<std::string> {
+      compiled = true;
       rest = compile(diagnostics);
       CachedKernel kernel;
       kernel.artifact.info = info;
@@ -150,7 +152,7 @@ void cacheRest(Executable &executable, std::shared_ptr<cache::Store> store, cons
     if (!rest && made.bytes)
       if (auto found = readKernel(*made.bytes, info.name))
         rest = loadVariant(found->artifact.variants.front(), locations, options, diagnostics);
-    return rest || hasErrors(diagnostics) ? rest : compile(diagnostics);
+    return rest || compiled ? rest : compile(diagnostics);
   };
 }
 

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <penstock/cache.h>
 #include <penstock/inspect.h>
+#include <penstock/log.h>
 #include <penstock/penstock.h>
 
 #include <fstream>
@@ -259,6 +260,49 @@ TEST_F(CompileTest, ExamplesComeBack) {
     ++count;
   }
   EXPECT_GE(count, 10);
+}
+
+TEST_F(CompileTest, EventsOfMissesAndHits) {
+  KernelCache one = open(), two = open();
+  std::string names;
+  set_log(LogLevel::Debug, [&](const Event &event) {
+    EXPECT_EQ(event.subject, "Scale");
+    names += std::string(event.name) + (event.microseconds > 0 ? "; " : ", ");
+  });
+  compile(Scale{}, Target::native(), {.cache = &one});
+  EXPECT_EQ(names, "record; cache miss, compile; ");
+  names = "";
+  compile(Scale{}, Target::native(), {.cache = &two});
+  EXPECT_EQ(names, "record; cache hit, load; ");
+  names = "";
+  set_log(LogLevel::Info, [&](const Event &event) { names += event.name; });
+  compile(Scale{}, Target::native(), {.cache = &two});
+  EXPECT_EQ(names, "");
+  set_log(LogLevel::Off, {});
+}
+
+TEST_F(CompileTest, WarningsAreEvents) {
+  std::string text;
+  set_log(LogLevel::Warning, [&](const Event &event) { text += event.subject; });
+  KernelCache cache = KernelCache::open({.directory = "/dev/null/cache"});
+  set_log(LogLevel::Off, {});
+  EXPECT_EQ(text.find("PS1720: the cache in `/dev/null/cache` cannot be used"), 0u) << text;
+}
+
+TEST_F(CompileTest, TraceForPerfetto) {
+  std::string file = folder.path() + "/trace.json";
+  // The variable is read once, so another process has to.
+  std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  ASSERT_EQ(std::system(("PENSTOCK_TRACE=" + file + " " + self +
+                         " --gtest_filter=CompileTest.AnotherProcessHits > /dev/null")
+                            .c_str()),
+            0);
+  std::ifstream stream(file);
+  std::string text(std::istreambuf_iterator<char>(stream), {});
+  EXPECT_EQ(text.find("{\"traceEvents\":["), 0u) << text;
+  for (const char *name : {"record", "cache miss", "compile", "cache hit"})
+    EXPECT_NE(text.find("{\"name\":\"" + std::string(name) + "\""), std::string::npos) << text;
+  EXPECT_NE(text.find("\"args\":{\"subject\":\"Scale\"}"), std::string::npos) << text;
 }
 
 // Nothing is compiled before the fork, so each child is a cold process.
