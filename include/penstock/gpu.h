@@ -58,6 +58,10 @@ PENSTOCK_EXPORT void synchronize(Stream stream = {}, Loc at = here());
 /// Seconds between two events around \p work, which launches on \p stream. Throws Error.
 PENSTOCK_EXPORT double elapsed_seconds(Stream stream, const Callback<> &work, Loc at = here());
 
+/// Overwrites memory of twice the size of the L2 cache on \p stream, so that the next launch
+/// reads its tensors from memory. For benchmarks. Throws Error.
+PENSTOCK_EXPORT void evict_l2(Stream stream, Loc at = here());
+
 namespace detail {
 PENSTOCK_EXPORT void *allocate(size_t bytes, int device, Loc at);
 PENSTOCK_EXPORT void release(void *memory, int device);

@@ -75,6 +75,8 @@ public:
   std::string assembly() const;
   /// Only for GPU kernels.
   std::string ptx() const;
+  /// Only for GPU kernels: everything that a launch needs, as Kernel::artifact().
+  std::string artifact() const;
 
 private:
   detail::ExecutableRef executable;

@@ -128,9 +128,9 @@ Command &Command::optionalArgument(std::string name, std::string &to, Complete c
   return *this;
 }
 
-Command &Command::arguments(std::string name, std::vector<std::string> &to) {
+Command &Command::arguments(std::string name, std::vector<std::string> &to, Complete complete) {
   OptionSpec argument{std::move(name), 0, "", ""};
-  argument.complete = Complete::Files;
+  argument.complete = complete;
   argument.required = argument.repeated = true;
   argument.read = [&to](const std::string &text) {
     to.push_back(text);

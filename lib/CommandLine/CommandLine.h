@@ -88,7 +88,8 @@ public:
   Command &argument(std::string name, std::string &to, Complete complete = Complete::Files);
   Command &optionalArgument(std::string name, std::string &to,
                             Complete complete = Complete::Nothing);
-  Command &arguments(std::string name, std::vector<std::string> &to);
+  Command &arguments(std::string name, std::vector<std::string> &to,
+                     Complete complete = Complete::Files);
   /// A program and its own arguments: options end at its name.
   Command &program(std::string name, std::vector<std::string> &to);
 

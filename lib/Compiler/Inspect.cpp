@@ -208,6 +208,9 @@ std::string AnyKernel::assembly() const {
 }
 
 std::string AnyKernel::ptx() const { return detail::text(executable.get(), detail::Form::Ptx); }
+std::string AnyKernel::artifact() const {
+  return detail::text(executable.get(), detail::Form::Artifact);
+}
 
 size_t penstock::bytes_of(Element element) { return bytesOf(element); }
 std::string penstock::name_of(Element element) { return nameOf(element); }

@@ -10,6 +10,8 @@
 #include "Diagnostics/Codes.h"
 #include "penstock/gpu.h"
 
+#include <mutex>
+
 using namespace penstock;
 
 namespace {
@@ -121,6 +123,40 @@ double gpu::elapsed_seconds(Stream stream, const Callback<> &work, Loc at) {
       api.eventDestroy(event);
   if (result == cuda::Success)
     return double(milliseconds) / 1e3;
+  diagnostics.push_back(cuda::driverError(api, result, call));
+  raiseAt(std::move(diagnostics), at);
+}
+
+void gpu::evict_l2(Stream stream, Loc at) {
+  const cuda::DriverApi &api = requireDriver(at);
+  std::vector<Diagnostic> diagnostics;
+  auto to = cuda::destinationOf(api, stream.handle(), diagnostics);
+  if (!to)
+    raiseAt(std::move(diagnostics), at);
+  struct Buffer {
+    std::mutex mutex;
+    cuda::DevicePointer address = 0;
+    size_t bytes = 0;
+  };
+  static Buffer *buffers = new Buffer[cuda::maxDevices]; // kept: all samples need one
+  Buffer &buffer = buffers[to->device];
+  std::lock_guard lock(buffer.mutex);
+  cuda::ContextScope scope(api, to->context);
+  const char *call = "cuDeviceGetAttribute";
+  int result = scope.result, cache = 0;
+  if (result == cuda::Success)
+    result = api.deviceGetAttribute(&cache, cuda::L2CacheSize, to->device);
+  if (result == cuda::Success && !buffer.address && cache > 0) {
+    call = "cuMemAlloc";
+    buffer.bytes = 2 * size_t(cache);
+    result = api.memAlloc(&buffer.address, buffer.bytes);
+  }
+  if (result == cuda::Success && buffer.address) {
+    call = "cuMemsetD8Async";
+    result = api.memsetD8Async(buffer.address, 0, buffer.bytes, stream.handle());
+  }
+  if (result == cuda::Success)
+    return;
   diagnostics.push_back(cuda::driverError(api, result, call));
   raiseAt(std::move(diagnostics), at);
 }

@@ -7,12 +7,12 @@
 //
 // Times a kernel on the GPU of this machine, between events. Its share of the roofline is
 // that of the faster of two bounds: its tensors are moved once at the memory's bandwidth,
-// and its operations done at the peak of the tensor cores.
+// and its operations done at the peak of the tensor cores. The L2 cache is evicted before
+// each run unless --warm is given.
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
-#include "Diagnostics/Codes.h"
-#include "Diagnostics/Json.h"
+#include "Compare.h"
 #include "GpuArguments.h"
 
 #include <algorithm>
@@ -24,16 +24,49 @@ namespace {
 struct BenchSession : Session {
   std::vector<Shape> shapes;
   int64_t repeat = 20;
-  double flops = 0;
+  std::string operations; ///< "2*M*N*K"
+  bool warm = false, check = false;
+  double tolerance = 1e-2;
 };
 
-std::string formatted(const char *format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
+/// The value of a sum of products of numbers and sizes, "2*M*N*K + M*N"; no value if the text
+/// has another form or names something else.
+std::optional<double> evaluate(const std::string &text, const Shape &shape) {
+  double sum = 0;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find('+', begin), text.size());
+    double product = 1;
+    for (size_t from = begin; from <= end;) {
+      size_t to = std::min(text.find('*', from), end);
+      std::string factor = text.substr(from, to - from);
+      std::erase(factor, ' ');
+      double value = 0;
+      auto size =
+          std::ranges::find_if(shape, [&](const auto &each) { return each.first == factor; });
+      if (size != shape.end())
+        value = size->second.value;
+      else if (!cli::parseReal(factor, value))
+        return std::nullopt;
+      product *= value;
+      from = to + 1;
+    }
+    sum += product;
+    begin = end + 1;
+  }
+  return sum;
 }
 
-int bench(BenchSession &session) {
+int bench(BenchSession &session, const cli::Command &command) {
+  Shape shape = session.shapes.empty() ? Shape() : session.shapes[0];
+  double flops = 0;
+  if (!session.operations.empty()) {
+    std::optional<double> value = evaluate(session.operations, shape);
+    if (!value || *value < 0)
+      return command.usageError("`--flops " + session.operations +
+                                "`: expected a sum of products of numbers and sizes of --shape, "
+                                "as in 2*M*N*K");
+    flops = *value;
+  }
   if (!session.load())
     return session.finish(1);
   auto device = findGpu(session);
@@ -42,8 +75,7 @@ int bench(BenchSession &session) {
   AnyKernel kernel = session.compiled();
   if (!kernel)
     return session.finish(1);
-  MadeArguments made = make_arguments(
-      kernel.arguments(), session.shapes.empty() ? Shape() : session.shapes[0], Data::Random, 1);
+  MadeArguments made = make_arguments(kernel.arguments(), shape, Data::Random, 1);
   session.diagnostics = made.diagnostics;
   if (!session.diagnostics.empty())
     return session.finish(2);
@@ -58,9 +90,13 @@ int bench(BenchSession &session) {
     session.diagnostics = kernel.launch(copies.arguments);
     LaunchOptions options;
     options.stream = nullptr;
-    for (int64_t i = 0; i < session.repeat && session.diagnostics.empty(); ++i)
+    for (int64_t i = 0; i < session.repeat && session.diagnostics.empty(); ++i) {
+      // The emulator has no cache.
+      if (!session.warm && !device->emulated())
+        gpu::evict_l2(options.stream);
       seconds.push_back(gpu::elapsed_seconds(
           options.stream, [&] { session.diagnostics = kernel.launch(copies.arguments, options); }));
+    }
     if (session.diagnostics.empty())
       session.diagnostics = gpu::try_synchronize(nullptr);
     if (!session.diagnostics.empty())
@@ -77,21 +113,33 @@ int bench(BenchSession &session) {
     // Rates of the emulator would say nothing about a GPU.
     if (!device->emulated()) {
       double bandwidth = device->peak_bandwidth(), peak = device->peak_flops();
-      double bound = std::max(bandwidth ? bytes / bandwidth : 0, peak ? session.flops / peak : 0);
+      double bound = std::max(bandwidth ? bytes / bandwidth : 0, peak ? flops / peak : 0);
       text += "  " + formatted("%.1f", bytes / best / 1e9) + " GB/s";
       json.json("gigabytes_per_second", formatted("%.6g", bytes / best / 1e9));
-      if (session.flops > 0) {
-        text += "  " + formatted("%.1f", session.flops / best / 1e12) + " TFLOP/s";
-        json.json("teraflops", formatted("%.6g", session.flops / best / 1e12));
+      if (flops > 0) {
+        text += "  " + formatted("%.1f", flops / best / 1e12) + " TFLOP/s";
+        json.json("teraflops", formatted("%.6g", flops / best / 1e12));
       }
-      text += "  " + formatted("%.1f", 100 * bound / best) + " % of the roofline";
-      json.json("roofline", formatted("%.6g", bound / best));
+      text += "  " + formatted("%.1f", 100 * bound / best) + " % of the roofline" +
+              (session.warm ? ", warm L2" : ", cold L2");
+      json.json("roofline", formatted("%.6g", bound / best))
+          .text("l2", session.warm ? "warm" : "cold");
+    }
+    text += "\n";
+    auto make = [&] { return make_arguments(kernel.arguments(), shape, Data::Exact, 1); };
+    auto launch = [&](MadeArguments &arguments) {
+      return launchOnGpu(kernel, arguments, {}, *device);
+    };
+    if (session.check &&
+        !compareWithInterpreter(session, make, launch, session.tolerance, text, json)) {
+      session.result(text, json.str());
+      return session.finish(1);
     }
   } catch (const Error &error) {
     session.diagnostics = error.diagnostics();
     return session.finish(1);
   }
-  session.result(text + "\n", json.str());
+  session.result(text, json.str());
   return session.finish(0);
 }
 
@@ -102,14 +150,18 @@ void addBench(cli::Tool &tool) {
   cli::Command &command = tool.command(
       "bench", "Times a kernel on the GPU of this machine.", [session](const cli::Command &self) {
         return session->shapes.size() > 1 ? self.usageError("`--shape` is given twice")
-                                          : bench(*session);
+                                          : bench(*session, self);
       });
   session->declareKernel(command);
   command
       .values("shape", "SIZE=NUMBER,..", "sizes of the signature, and scalars by name",
               shapeReader(session->shapes))
       .number("repeat", "number of timed runs", session->repeat, 1, 1000000)
-      .real("flops", "operations of a run, for TFLOP/s; 2*M*N*K of a matmul", session->flops, 0)
+      .text("flops", "EXPRESSION", "operations of a run, for TFLOP/s; 2*M*N*K for a matmul",
+            session->operations)
+      .flag("warm", "keeps tensors in the L2 cache between runs", session->warm)
+      .flag("check", "compares the results with the interpreter's", session->check)
+      .real("tolerance", "largest difference allowed, relative to 1 + value", session->tolerance, 0)
       .example("penstock bench libexample_kernels.so Matmul --shape M=4096,N=4096,K=4096 "
-               "--flops 137438953472");
+               "--flops 2*M*N*K --check");
 }

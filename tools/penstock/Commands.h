@@ -18,6 +18,7 @@ void addExplain(penstock::cli::Tool &tool);
 void addTrace(penstock::cli::Tool &tool);
 void addRun(penstock::cli::Tool &tool);
 void addBench(penstock::cli::Tool &tool);
+void addReport(penstock::cli::Tool &tool);
 void addCheck(penstock::cli::Tool &tool);
 void addMutate(penstock::cli::Tool &tool);
 void addCache(penstock::cli::Tool &tool);

@@ -1,4 +1,4 @@
-//===- KernelCommands.cpp - list, print, compile, explain and trace -------===//
+//===- KernelCommands.cpp - list, print, explain and trace ----------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -60,43 +60,6 @@ int print(Session &session) {
     session.result(program,
                    JsonObject().text("kernel", session.kernel).text("program", program).str());
   return session.finish(program.empty());
-}
-
-struct CompileSession : Session {
-  std::string emit, output;
-};
-
-int compile(CompileSession &session, const cli::Command &command) {
-  bool device = session.target.starts_with("sm_");
-  std::vector<std::string> forms = {"tile"};
-  if (device)
-    forms.push_back("ptx");
-  else if (session.target == "native")
-    forms.insert(forms.end(), {"llvm", "asm"});
-  std::string form = session.emit.empty() ? forms.back() : session.emit;
-  if (std::find(forms.begin(), forms.end(), form) == forms.end())
-    return command.usageError("`--emit " + form + "`: " + session.target + " has " +
-                              (device                       ? "tile and ptx"
-                               : session.target == "native" ? "tile, llvm and asm"
-                                                            : "tile"));
-  if (!session.load())
-    return session.finish(1);
-  AnyKernel kernel = session.compiled();
-  if (!kernel)
-    return session.finish(1);
-  std::string result = form == "tile"   ? kernel.tile_program()
-                       : form == "llvm" ? kernel.llvm_ir()
-                       : form == "ptx"  ? kernel.ptx()
-                                        : kernel.assembly();
-  JsonObject json;
-  json.text("kernel", session.kernel).text("target", session.target).text("form", form);
-  if (session.output == "-")
-    session.result(result, json.text("text", result).str());
-  else if (!session.write(session.output, result))
-    return session.finish(1);
-  else
-    session.result("", json.text("file", session.output).str());
-  return session.finish(0);
 }
 
 /// Chooses what explain and trace describe: what is asked for, else what the kernel
@@ -270,19 +233,6 @@ void addPrint(cli::Tool &tool) {
                                        [session](const cli::Command &) { return print(*session); });
   session->declareKernel(command);
   command.example("penstock print libexample_kernels.so MatmulBiasGelu --set stages=4");
-}
-
-void addCompile(cli::Tool &tool) {
-  auto session = std::make_shared<CompileSession>();
-  cli::Command &command =
-      tool.command("compile", "Compiles a kernel and writes its code or IR.",
-                   [session](const cli::Command &self) { return compile(*session, self); });
-  session->declareCompile(command);
-  command.choice("emit", {"tile", "llvm", "asm", "ptx"},
-                 "output form; default: asm, or ptx for a GPU", session->emit);
-  session->output = "-";
-  command.output("FILE", "output file; - is standard output", session->output)
-      .example("penstock compile libexample_kernels.so Matmul --emit asm -o matmul.s");
 }
 
 void addExplain(cli::Tool &tool) {

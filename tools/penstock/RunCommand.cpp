@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
-#include "Diagnostics/Codes.h"
-#include "Diagnostics/Json.h"
+#include "Compare.h"
 #include "GpuArguments.h"
 #include "Progress.h"
 #include "Session.h"
@@ -26,31 +25,6 @@ struct RunSession : Session {
   LaunchOptions launch;
   int64_t repeat = 1;
 };
-
-/// The largest difference of two results, relative to 1 + value.
-double largestDifference(const MadeArguments &ours, const MadeArguments &theirs) {
-  double worst = 0;
-  for (size_t i = 0; i < ours.arguments.size(); ++i) {
-    const detail::Argument &a = ours.arguments[i], &b = theirs.arguments[i];
-    size_t elements = a.tensor ? 1 : 0;
-    for (int64_t size : a.sizes)
-      elements *= static_cast<size_t>(size);
-    for (size_t e = 0; e < elements; ++e) {
-      double x = element_at(a, e), y = element_at(b, e);
-      if (x == y || (std::isnan(x) && std::isnan(y)))
-        continue;
-      double difference = std::fabs(x - y) / (1 + std::fabs(y));
-      worst = std::isnan(difference) ? INFINITY : std::max(worst, difference);
-    }
-  }
-  return worst;
-}
-
-std::string formatted(const char *format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 class Runner {
 public:
@@ -121,27 +95,10 @@ private:
 
   int compare(const AnyKernel &kernel) {
     progress.phase("comparing with the interpreter");
-    InspectOptions ours = session.options;
-    session.options.target = Target::interpreter();
-    AnyKernel reference = session.compiled();
-    session.options = ours;
-    if (!reference)
-      return 1;
-    MadeArguments result = made(kernel), expected = made(kernel);
-    session.diagnostics = launched(kernel, result);
-    if (session.diagnostics.empty())
-      session.diagnostics = reference.launch(expected.arguments);
-    if (!session.diagnostics.empty())
-      return 1;
-    double worst = largestDifference(result, expected);
-    text += "largest difference from the interpreter  " + formatted("%g", worst) + "  (allowed " +
-            formatted("%g", session.tolerance) + ")\n";
-    // JSON has no infinity.
-    json.json("largest_difference", std::isinf(worst) ? "null" : formatted("%.17g", worst))
-        .json("tolerance", formatted("%.17g", session.tolerance));
-    if (worst > session.tolerance)
-      session.error(ToolDifference, "the results differ from the interpreter's");
-    return worst > session.tolerance;
+    return !compareWithInterpreter(
+        session, [&] { return made(kernel); },
+        [&](MadeArguments &arguments) { return launched(kernel, arguments); }, session.tolerance,
+        text, json);
   }
 
   RunSession &session;

@@ -66,8 +66,12 @@ std::vector<std::string> withGpus(std::vector<std::string> choices) {
 }
 
 void Session::declareKernel(cli::Command &command) {
-  command.argument("LIBRARY|TEXT", input)
-      .argument("KERNEL", kernel, cli::Complete::Kernels)
+  command.argument("LIBRARY|TEXT", input).argument("KERNEL", kernel, cli::Complete::Kernels);
+  declareOptions(command);
+}
+
+void Session::declareOptions(cli::Command &command) {
+  command
       .values("set", "FIELD=VALUE,..", "sets fields of the kernel",
               pairReader(options.set, "FIELD=VALUE,.."))
       .values("fix", "SIZE=NUMBER,..", "fixes sizes of the signature to constants",
@@ -77,6 +81,16 @@ void Session::declareKernel(cli::Command &command) {
 
 void Session::declareCompile(cli::Command &command) {
   declareKernel(command);
+  declareTarget(command);
+}
+
+void Session::declareCompile(cli::Command &command, std::vector<std::string> &kernels) {
+  command.argument("LIBRARY|TEXT", input).arguments("KERNEL", kernels, cli::Complete::Kernels);
+  declareOptions(command);
+  declareTarget(command);
+}
+
+void Session::declareTarget(cli::Command &command) {
   target = "native";
   options.reproducer = "penstock-reproducer.mlir";
   command
@@ -146,6 +160,13 @@ AnyKernel Session::compiled() {
     diagnostics.back().helps.push_back(suggestName(printAfter, passes, "these did: "));
   }
   return result;
+}
+
+std::string requiredArchitecture(Session &session) {
+  std::vector<Diagnostic> diagnostics;
+  return session.isText()
+             ? architecture_of_text(session.text, session.input, session.kernel, diagnostics)
+             : architecture_of_registered(session.kernel, session.options, diagnostics);
 }
 
 void Session::result(const std::string &asText, const std::string &asJson) {

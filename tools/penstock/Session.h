@@ -41,6 +41,8 @@ struct Session {
   void declareInput(penstock::cli::Command &command);
   void declareKernel(penstock::cli::Command &command);
   void declareCompile(penstock::cli::Command &command);
+  /// The same for several kernels, whose names go to \p kernels.
+  void declareCompile(penstock::cli::Command &command, std::vector<std::string> &kernels);
 
   bool isText() const;
   bool isJson() const { return format == "json"; }
@@ -58,11 +60,17 @@ struct Session {
 
 private:
   bool readText();
+  void declareOptions(penstock::cli::Command &command);
+  void declareTarget(penstock::cli::Command &command);
 
   std::vector<std::pair<std::string, std::string>> fix;
   std::string printAfter;
   std::vector<std::string> passes; ///< that ran
   bool printed = false;
 };
+
+/// The architecture that the operations of the session's kernel require; empty: any, or the kernel
+/// has errors.
+std::string requiredArchitecture(Session &session);
 
 #endif // PENSTOCK_TOOLS_SESSION_H

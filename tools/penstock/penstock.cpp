@@ -22,6 +22,7 @@ int main(int argc, char **argv) {
   addTrace(tool);
   addRun(tool);
   addBench(tool);
+  addReport(tool);
   addCheck(tool);
   addMutate(tool);
   addCache(tool);
