@@ -46,7 +46,7 @@ Assembled penstock::assemble(const std::string &ptx, Target target, AssembleOpti
                 "put it on the search path, or name it in PENSTOCK_PTXAS"));
     return result;
   }
-  cuda::PtxasRun run = cuda::runPtxas(program, ptx, architectureOf(target).name);
+  cuda::Assembly run = cuda::runPtxas(program, ptx, architectureOf(target).name);
   const std::string &said = run.report;
   if (!run.ok) {
     result.diagnostics.push_back(

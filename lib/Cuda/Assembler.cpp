@@ -88,9 +88,9 @@ std::string penstock::cuda::findPtxas() {
   return isProgram("/usr/local/cuda/bin/ptxas") ? "/usr/local/cuda/bin/ptxas" : "";
 }
 
-PtxasRun penstock::cuda::runPtxas(const std::string &ptxas, const std::string &ptx,
+Assembly penstock::cuda::runPtxas(const std::string &ptxas, const std::string &ptx,
                                   const std::string &architecture) {
-  PtxasRun run;
+  Assembly run;
   TemporaryFile source, code, report;
   if (source.descriptor < 0 || code.descriptor < 0 || report.descriptor < 0 || !source.write(ptx)) {
     run.report = std::string("no temporary file can be written: ") + strerror(errno);

@@ -1,4 +1,4 @@
-//===- Assembler.h - PTX to machine code, by ptxas --------------*- C++ -*-===//
+//===- Assembler.h - PTX to machine code ------------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,15 +15,24 @@ namespace penstock::cuda {
 /// /usr/local/cuda/bin. Empty if it is not installed.
 std::string findPtxas();
 
-struct PtxasRun {
+/// Path of libnvJitLink, which is ptxas as a library: the loader's search path, then the
+/// folders of the toolkit. Empty if it is not installed, or if $PENSTOCK_PTXAS is empty, by
+/// which users choose the driver's compiler.
+std::string findNvJitLink();
+
+struct Assembly {
   bool ok = false;
   std::string cubin;
-  std::string report; ///< what it printed with -v, or why it could not be run
+  std::string report; ///< what it printed, or why it could not be run
 };
 
 /// Runs \p ptxas for \p architecture ("sm_90a").
-PtxasRun runPtxas(const std::string &ptxas, const std::string &ptx,
+Assembly runPtxas(const std::string &ptxas, const std::string &ptx,
                   const std::string &architecture);
+
+/// The same with a library.
+Assembly runNvJitLink(const std::string &library, const std::string &ptx,
+                      const std::string &architecture);
 
 } // namespace penstock::cuda
 

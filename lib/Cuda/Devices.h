@@ -50,6 +50,26 @@ private:
   bool pushed = false;
 };
 
+/// While it lives, loading and allocating are possible although a stream of this thread is
+/// captured.
+class RelaxedCapture {
+public:
+  explicit RelaxedCapture(const DriverApi &api) : api(api) {
+    active = api.exchangeCaptureMode(&mode) == Success;
+  }
+  ~RelaxedCapture() {
+    if (active)
+      api.exchangeCaptureMode(&mode);
+  }
+  RelaxedCapture(const RelaxedCapture &) = delete;
+  RelaxedCapture &operator=(const RelaxedCapture &) = delete;
+
+private:
+  const DriverApi &api;
+  int mode = CaptureRelaxed;
+  bool active;
+};
+
 /// Where a launch goes.
 struct Destination {
   void *context = nullptr;

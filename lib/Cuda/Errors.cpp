@@ -1,4 +1,4 @@
-//===- Errors.cpp - Errors of the driver, with cause and cure -------------===//
+//===- Errors.cpp - Errors of the driver, with cause and fix --------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ namespace {
 struct Explanation {
   int result;
   DiagnosticCode code;
-  const char *cause, *cure;
+  const char *cause, *fix;
 };
 
 constexpr Explanation explanations[] = {
@@ -86,6 +86,16 @@ constexpr Explanation explanations[] = {
     {CaptureImplicit, GpuCapture,
      "the default stream waits for all others, and one of them is captured",
      "launch on the captured stream, or on streams with cudaStreamNonBlocking"},
+    {CaptureMerge, GpuCapture, "two captures would become one",
+     "wait only for events that were recorded in the same capture"},
+    {CaptureUnmatched, GpuCapture, "the capture did not begin on this stream",
+     "end it on the stream on which it began"},
+    {CaptureUnjoined, GpuCapture, "streams that joined the capture have not returned to its origin",
+     "let the first stream wait for an event of each of them before the end"},
+    {CapturedEvent, GpuCapture, "the event was recorded in a capture, and has not run",
+     "wait for the event inside of the capture, or record another one"},
+    {CaptureWrongThread, GpuCapture, "the capture began on another thread",
+     "end it on that thread, or begin it with the relaxed mode"},
     {CaptureIsolation, GpuCapture, "the captured stream would wait for work outside of the capture",
      "record the event in the capture, or wait for it before"},
 };
@@ -105,7 +115,7 @@ Diagnostic penstock::cuda::driverError(const DriverApi &api, int result, const c
     if (each.result == result) {
       d.code = each.code;
       d.message = std::string(each.cause) + " (" + where + ")";
-      d.helps.push_back(each.cure);
+      d.helps.push_back(each.fix);
       return d;
     }
   d.helps.push_back("the CUDA driver API's documentation explains the number");

@@ -1,4 +1,4 @@
-//===- Errors.h - Errors of the driver, with cause and cure -----*- C++ -*-===//
+//===- Errors.h - Errors of the driver, with cause and fix ------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

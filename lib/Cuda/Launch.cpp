@@ -9,6 +9,7 @@
 #include "Cuda/Faults.h"
 #include "Cuda/History.h"
 #include "Cuda/Pointers.h"
+#include "Cuda/Prints.h"
 #include "Cuda/TensorMaps.h"
 #include "Diagnostics/Codes.h"
 #include "Runtime/DeviceLaunch.h"
@@ -56,26 +57,18 @@ Recent &recentOf(uint64_t program, void *key, size_t variant) {
 class Launcher {
 public:
   Launcher(const DriverApi &api, Program &program, std::span<const detail::Argument> arguments,
-           void *stream)
-      : api(api), program(program), arguments(arguments), stream(stream),
-        variant(variantFor(program.variants(), arguments)), kernel(*program.variants()[variant]),
-        values(kernel.launch.steps.size()), constants(kernel.launch.results.size()),
-        addresses(arguments.size() + 1), parameter(kernel.parameterBytes) {}
+           const LaunchOptions &options)
+      : api(api), program(program), arguments(arguments), options(options),
+        stream(options.stream.handle()), variant(variantFor(program.variants(), arguments)),
+        kernel(*program.variants()[variant]), values(kernel.launch.steps.size()),
+        constants(kernel.launch.results.size()), addresses(arguments.size() + 2),
+        parameter(kernel.parameterBytes) {}
 
   std::vector<Diagnostic> diagnostics;
   Destination to;
 
   /// Enqueues the kernel; false with errors.
   bool run() {
-    if (!kernel.prints.empty()) {
-      Diagnostic d;
-      d.code = GpuLaunch;
-      d.message = "`" + program.info().name +
-                  "` prints, and lines are not collected from launches through the driver";
-      d.helps.push_back("launch it on the emulator: compile for a target with .emulated()");
-      diagnostics.push_back(std::move(d));
-      return false;
-    }
     if (!prepareValidLaunch(kernel, arguments, values.data(), constants.data(), blocks)) {
       prepareLaunch(kernel, program.info(), arguments, diagnostics);
       return false;
@@ -129,10 +122,19 @@ private:
   int enqueue() {
     if (!packAddresses())
       return Success;
+    int result = launchPacked();
+    if (printBuffer && (result != Success || !diagnostics.empty())) {
+      dropPrintBuffer(api, to, printBuffer);
+      printBuffer = 0;
+    }
+    return result;
+  }
+
+  int launchPacked() {
     // One pointer is all that std::function stores without allocating.
     auto encode = [this](unsigned number, const detail::Argument &tensor, uint64_t address,
                          uint8_t *into) { return mapFor(number, tensor, address, into); };
-    if (!packParameters(kernel, program.info(), arguments, {addresses.data(), arguments.size() + 1},
+    if (!packParameters(kernel, program.info(), arguments, {addresses.data(), arguments.size() + 2},
                         {constants.data(), kernel.launch.results.size()}, encode, parameter.data(),
                         diagnostics))
       return Success;
@@ -160,7 +162,12 @@ private:
       else if (!isKnownPointer(address, bytes, to.device))
         checkPointer(api, to, address, bytes, program.info().arguments[i], diagnostics);
     }
-    addresses.data()[arguments.size()] = program.faultWord(variant, to.device);
+    uint64_t *next = addresses.data() + arguments.size();
+    if (!kernel.faults.empty())
+      *next++ = program.faultWord(variant, to.device);
+    if (!kernel.prints.empty() && diagnostics.empty())
+      *next = printBuffer =
+          addPrintBuffer(api, to, stream, program.info().name, kernel.prints, options, diagnostics);
     return diagnostics.empty();
   }
 
@@ -182,10 +189,12 @@ private:
   const DriverApi &api;
   Program &program;
   std::span<const detail::Argument> arguments;
+  const LaunchOptions &options;
   void *stream;
   size_t variant;
   const DeviceKernel &kernel;
   uint64_t blocks = 0;
+  DevicePointer printBuffer = 0; ///< of this launch, if the kernel prints
   Buffer<int64_t, 256> values;
   Buffer<int64_t, 64> constants;
   Buffer<uint64_t, 33> addresses;
@@ -202,6 +211,10 @@ void wait(const DriverApi &api, const Destination &to, void *stream,
   int result = scope.result == Success ? api.streamSynchronize(stream) : scope.result;
   if (result == Success)
     result = collectFaults(api, to, stream, diagnostics);
+  // Of a GPU that failed, buffers cannot be read; collectPrints forgets them.
+  int printed = collectPrints(api, to, stream);
+  if (result == Success)
+    result = printed;
   if (result == Success)
     return;
   diagnostics.push_back(driverError(api, result, "cuStreamSynchronize"));
@@ -225,7 +238,7 @@ std::vector<Diagnostic> penstock::cuda::launch(const DriverApi &api, Program &pr
     if (!wrong.empty())
       return wrong;
   }
-  Launcher launcher(api, program, arguments, options.stream.handle());
+  Launcher launcher(api, program, arguments, options);
   bool enqueued = launcher.run();
   if (enqueued && !options.stream.given() && launcher.to.context)
     wait(api, launcher.to, nullptr, launcher.diagnostics);

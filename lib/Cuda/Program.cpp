@@ -10,6 +10,9 @@
 #include "Cuda/Faults.h"
 #include "Diagnostics/Codes.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 using namespace penstock;
 using namespace penstock::cuda;
 
@@ -26,25 +29,6 @@ Registry &registry() {
   return *object;
 }
 
-/// While it lives, loading is possible although a stream of this thread is captured.
-class RelaxedCapture {
-public:
-  explicit RelaxedCapture(const DriverApi &api) : api(api) {
-    active = api.exchangeCaptureMode(&mode) == Success;
-  }
-  ~RelaxedCapture() {
-    if (active)
-      api.exchangeCaptureMode(&mode);
-  }
-  RelaxedCapture(const RelaxedCapture &) = delete;
-  RelaxedCapture &operator=(const RelaxedCapture &) = delete;
-
-private:
-  const DriverApi &api;
-  int mode = CaptureRelaxed;
-  bool active;
-};
-
 } // namespace
 
 const char *penstock::cuda::nameOf(CodeSource source) {
@@ -55,13 +39,32 @@ const char *penstock::cuda::nameOf(CodeSource source) {
     return "machine code of the artifact";
   case CodeSource::Ptxas:
     return "assembled by ptxas";
+  case CodeSource::NvJitLink:
+    return "assembled by libnvJitLink";
   case CodeSource::Driver:
     return "compiled by the driver";
   }
   return "";
 }
 
-Program::Program(Artifact artifact) : Program(std::move(artifact), {findPtxas(), false}) {}
+LoadPolicy penstock::cuda::installedAssemblers() {
+  const char *stated = getenv("PENSTOCK_PTXAS");
+  return {findPtxas(), false, findNvJitLink(), !(stated && !*stated)};
+}
+
+Program::Program(Artifact artifact) : Program(std::move(artifact), installedAssemblers()) {}
+
+/// It takes a good part of a second for each kernel, and refuses PTX that is newer than the
+/// driver: users should know.
+static void announceDriver(const std::string &reason) {
+  static std::atomic<bool> announced{false};
+  if (announced.exchange(true))
+    return;
+  std::fprintf(stderr,
+               "penstock: the driver compiles PTX, because %s; install ptxas or libnvJitLink of "
+               "the CUDA toolkit for faster loading, or set PENSTOCK_PTXAS= to choose the driver\n",
+               reason.c_str());
+}
 
 /// Launches of resolved kernels are checked without allocating.
 static Artifact resolved(Artifact artifact) {
@@ -120,19 +123,31 @@ int Program::load(const DriverApi &api, size_t variant, const DeviceInfo &device
     }
   if (result == Success || kernel.ptx.empty())
     return result;
-  if (!policy.ptxas.empty() && (!device.emulated || policy.assembleForEmulator)) {
-    PtxasRun run = runPtxas(policy.ptxas, kernel.ptx, device.architecture());
-    if (run.ok) {
-      result = loadLibrary(api, to, run.cubin, CodeSource::Ptxas);
-      if (result == Success)
-        return result;
-      to.reason = "the driver refused the code of ptxas with error " + std::to_string(result);
-    } else {
-      to.reason = "ptxas failed: " + run.report;
+  bool assembles = !device.emulated || policy.assembleForEmulator;
+  auto tryCode = [&](const Assembly &made, CodeSource source, const std::string &name) {
+    if (!made.ok) {
+      to.reason = name + " failed: " + made.report;
+      return false;
     }
-  } else if (policy.ptxas.empty() && to.reason.empty()) {
+    result = loadLibrary(api, to, made.cubin, source);
+    if (result != Success)
+      to.reason =
+          "the driver refused the code of " + name + " with error " + std::to_string(result);
+    return result == Success;
+  };
+  if (assembles && !policy.ptxas.empty()) {
+    if (tryCode(runPtxas(policy.ptxas, kernel.ptx, device.architecture()), CodeSource::Ptxas,
+                "ptxas"))
+      return result;
+  } else if (assembles && !policy.nvJitLink.empty()) {
+    if (tryCode(runNvJitLink(policy.nvJitLink, kernel.ptx, device.architecture()),
+                CodeSource::NvJitLink, "libnvJitLink"))
+      return result;
+  } else if (policy.ptxas.empty() && policy.nvJitLink.empty() && to.reason.empty()) {
     to.reason = "ptxas is not installed";
   }
+  if (policy.announceDriver && !device.emulated)
+    announceDriver(to.reason);
   return loadLibrary(api, to, kernel.ptx, CodeSource::Driver);
 }
 
