@@ -131,7 +131,6 @@ private:
   }
 
   int launchPacked() {
-    // One pointer is all that std::function stores without allocating.
     auto encode = [this](unsigned number, const detail::Argument &tensor, uint64_t address,
                          uint8_t *into) { return mapFor(number, tensor, address, into); };
     if (!packParameters(kernel, program.info(), arguments, {addresses.data(), arguments.size() + 2},

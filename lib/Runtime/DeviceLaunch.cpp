@@ -34,9 +34,11 @@ bool isMultiple(uint64_t value, unsigned of) {
 
 /// The first row stride, in bytes, that violates the alignment; 0 if there is none.
 int64_t misalignedRowStride(const RowAlignment &rule, const detail::Argument &tensor) {
+  int64_t element = int64_t(bytesOf(tensor.element));
   for (size_t d = 0; d + 1 < tensor.strides.size(); ++d) {
-    int64_t bytes = tensor.strides[d] * int64_t(bytesOf(tensor.element));
-    if (tensor.sizes[d] > 1 && !isMultiple(uint64_t(bytes), rule.bytes))
+    // Strides of dimensions with one element are not bounded.
+    int64_t bytes = tensor.sizes[d] > 1 ? tensor.strides[d] * element : 0;
+    if (!isMultiple(uint64_t(bytes), rule.bytes))
       return bytes;
   }
   return 0;

@@ -17,7 +17,7 @@
 #include "Runtime/DeviceKernel.h"
 #include "Runtime/KernelInfo.h"
 
-#include <functional>
+#include <string>
 
 namespace penstock {
 
@@ -66,8 +66,24 @@ TensorMapDescription packMap(const TensorMapRecipe &recipe, const detail::Argume
 
 /// Encodes the tensor map of recipe \p number for an argument at \p address as 128 bytes.
 /// Returns the rule that it violates; empty on success.
-using EncodeTensorMap = std::function<std::string(unsigned number, const detail::Argument &tensor,
-                                                  uint64_t address, uint8_t *to)>;
+/// A reference to a callable, because launches are too short for std::function.
+class EncodeTensorMap {
+public:
+  template <class F>
+  EncodeTensorMap(const F &encode)
+      : object(&encode), call([](const void *callee, unsigned number,
+                                 const detail::Argument &tensor, uint64_t address, uint8_t *to) {
+          return (*static_cast<const F *>(callee))(number, tensor, address, to);
+        }) {}
+  std::string operator()(unsigned number, const detail::Argument &tensor, uint64_t address,
+                         uint8_t *to) const {
+    return call(object, number, tensor, address, to);
+  }
+
+private:
+  const void *object;
+  std::string (*call)(const void *, unsigned, const detail::Argument &, uint64_t, uint8_t *);
+};
 
 /// Packs the kernel's parameter of `parameterBytes` into \p to; \p addresses are those of
 /// the arguments on the device and, if the kernel has faults, of the word for them and, if
