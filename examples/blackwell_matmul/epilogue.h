@@ -15,6 +15,7 @@
 #define EXAMPLES_BLACKWELL_MATMUL_EPILOGUE_H
 
 #include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace blackwell {
 using namespace penstock;

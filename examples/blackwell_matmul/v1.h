@@ -49,6 +49,14 @@ struct MatmulV1 {
     storeAccumulator(b, acc, Cs, C, m0, n0, K);
     b.tcgen05.dealloc(acc);
   }
+
+  static auto space() {
+    return Space<MatmulV1>()
+        .over(&MatmulV1::block_m, &MatmulV1::block_n, &MatmulV1::epilogue_n,
+              {{128, 64, 16}, {128, 128, 16}, {128, 256, 32}, {128, 256, 64}})
+        .over(&MatmulV1::block_k, {16, 32, 64})
+        .classes("M:log2, N, K");
+  }
 };
 
 } // namespace blackwell

@@ -64,6 +64,15 @@ struct MatmulV2 {
     storeAccumulator(b, acc, Cs, C, m0, n0, K);
     b.tcgen05.dealloc(acc);
   }
+
+  static auto space() {
+    return Space<MatmulV2>()
+        .over(&MatmulV2::block_m, &MatmulV2::block_n, &MatmulV2::epilogue_n,
+              {{128, 64, 16}, {128, 128, 16}, {128, 256, 16}})
+        .over(&MatmulV2::block_k, {16, 32, 64})
+        .over(&MatmulV2::stages, {2, 3, 4})
+        .classes("M:log2, N, K");
+  }
 };
 
 } // namespace blackwell

@@ -61,6 +61,16 @@ struct MatmulV4 {
     storeAccumulator(b, acc, Cs, C, m0, n0, K);
     b.tcgen05.dealloc(acc);
   }
+
+  static auto space() {
+    return Space<MatmulV4>()
+        .over(&MatmulV4::block_m, &MatmulV4::block_n, &MatmulV4::epilogue_n,
+              {{128, 64, 16}, {128, 128, 16}, {128, 256, 16}})
+        .over(&MatmulV4::block_k, {16, 32, 64})
+        .over(&MatmulV4::stages, {2, 3, 4})
+        .over(&MatmulV4::group, {1, 4, 8})
+        .classes("M:log2, N, K");
+  }
 };
 
 } // namespace blackwell

@@ -13,7 +13,7 @@
 #ifndef EXAMPLES_MATMUL_KERNEL_H
 #define EXAMPLES_MATMUL_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -39,6 +39,17 @@ template <class T> struct MatmulOf {
       b.gemm(As, transposed(Bs), acc);
     }
     b.copy(acc, C.at(bm * block_m, bn * block_n)); // rounds, and clips at the edge
+  }
+
+  static auto space() {
+    using K = MatmulOf;
+    return Space<K>()
+        .over(&K::block_m, {64, 128, 256})
+        .over(&K::block_n, {64, 128, 256})
+        .over(&K::block_k, {64, 128})
+        .over([](K &k) -> auto & { return k.pipeline.num_stages; }, {2, 3, 4})
+        .where([](const K &k) { return k.block_m < 256 || k.block_n < 256; })
+        .classes("M:log2, N, K");
   }
 };
 using Matmul = MatmulOf<f16>;

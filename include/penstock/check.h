@@ -190,6 +190,8 @@ struct CheckOptions {
   std::string state = {};
   /// Concurrent launches; 0: one per hardware thread.
   int jobs = 0;
+  /// Checks the shapes of one shard of many. Shards are disjoint.
+  unsigned shard = 0, shards = 1;
   Callback<CheckProgress &> progress = {};
   /// Called after each shape.
   Callback<const CheckedShape &> finished = {};
@@ -282,6 +284,8 @@ struct MutateOptions {
   uint64_t seed = 1;
   std::vector<std::pair<std::string, std::string>> set = {};
   int jobs = 0;
+  /// Tries the mutants of one shard of many. Shards are disjoint.
+  unsigned shard = 0, shards = 1;
   Callback<CheckProgress &> progress = {};
 };
 

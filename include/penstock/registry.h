@@ -21,7 +21,11 @@ struct Field {
   const char *name;
   std::string (*get)(const void *kernel);
   bool (*set)(void *kernel, const std::string &text);
+  /// Address of the field in a kernel.
+  const void *(*address)(const void *kernel) = nullptr;
 };
+
+struct TuningSpace; // penstock/tune.h
 
 struct Registration {
   const char *name;
@@ -30,6 +34,8 @@ struct Registration {
   void *(*make)();
   void (*destroy)(void *kernel);
   KernelSource (*source)(const void *kernel, const char *name, Loc at);
+  /// Describes the kernel's space(); null if it has none.
+  void (*space)(TuningSpace &to) = nullptr;
 };
 PENSTOCK_EXPORT int registerKernel(Registration);
 
@@ -86,6 +92,8 @@ Registration registrationOf(const char *name, std::vector<Field> fields, Loc at)
     return sourceOf(*static_cast<const K *>(kernel), called, static_cast<Arguments *>(nullptr),
                     where);
   };
+  if constexpr (requires { K::space(); })
+    result.space = [](TuningSpace &to) { K::space().template describe<K>(to); };
   return result;
 }
 
@@ -99,7 +107,8 @@ Registration registrationOf(const char *name, std::vector<Field> fields, Loc at)
       },                                                                                           \
       [](void *k, const std::string &text) {                                                       \
         return ::penstock::detail::setField(text, static_cast<KERNEL *>(k)->FIELD);                \
-      }},
+      },                                                                                           \
+      [](const void *k) -> const void * { return &static_cast<const KERNEL *>(k)->FIELD; }},
 
 // Applies PENSTOCK_FIELD to each name; three levels of rescanning serve 60 names.
 #define PENSTOCK_PARENS ()

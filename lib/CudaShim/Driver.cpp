@@ -106,7 +106,22 @@ void Driver::readSettings() {
         fprintf(stderr, "penstock-emu: PENSTOCK_EMU_FAIL: `%s` is not FUNCTION:CALL:RESULT\n",
                 each.c_str());
     }
+  if (std::string cost = setting("PENSTOCK_EMU_COST"); !cost.empty()) {
+    std::vector<std::string> parts = split(cost, ':');
+    costOfBlock = numberIn(parts[0], 0);
+    costOfByte = parts.size() == 2 ? numberIn(parts[1], 0) : 0;
+    if (parts.size() > 2 || costOfBlock < 1 || costOfByte < 0)
+      fprintf(stderr,
+              "penstock-emu: PENSTOCK_EMU_COST: `%s` is not NANOSECONDS or "
+              "NANOSECONDS:PER_BYTE\n",
+              cost.c_str());
+  }
   addDevices(setting("PENSTOCK_EMU_DEVICE"), numberIn(setting("PENSTOCK_EMU_DEVICES"), 1));
+}
+
+std::chrono::steady_clock::time_point Driver::now() const {
+  return costOfBlock > 0 ? std::chrono::steady_clock::time_point(planted)
+                         : std::chrono::steady_clock::now();
 }
 
 /// "b200" makes all devices alike; "h100,b200" names each.

@@ -151,8 +151,14 @@ public:
   std::map<uint64_t, uint64_t> pinned; ///< host memory: address and size
   unsigned launches = 0, findings = 0;
   double seconds = 0;
+  /// PENSTOCK_EMU_COST: nanoseconds of a block, and of each byte of its dynamic shared
+  /// memory. Both 0: events have the time of day.
+  double costOfBlock = 0, costOfByte = 0;
+  std::chrono::nanoseconds planted{0}; ///< cost of all launches so far
 
   Driver();
+  /// The clock of events.
+  std::chrono::steady_clock::time_point now() const;
   /// Prints what happened, if PENSTOCK_EMU_SUMMARY asks for it.
   void summarize();
 

@@ -71,6 +71,9 @@ int Driver::runKernel(Device &device, emu::LoadedModule &module, const std::stri
   emu::Report report = device.gpu.launch(module, name, config, options);
   ++launches;
   seconds += report.stats.seconds;
+  double blocks = double(config.grid[0]) * double(config.grid[1]) * double(config.grid[2]);
+  planted += std::chrono::nanoseconds(
+      int64_t(blocks * (costOfBlock + costOfByte * double(config.dynamicShared))));
   if (report.findings.empty())
     return Success;
   findings += unsigned(report.findings.size());

@@ -152,8 +152,8 @@ PENSTOCK_DRIVER_ENTRY cuEventRecord(void *handle, void *stream) {
   }
   event.capture = nullptr;
   auto when = std::make_shared<std::chrono::steady_clock::time_point>();
-  int result = d.enqueue(queue, [when] {
-    *when = std::chrono::steady_clock::now();
+  int result = d.enqueue(queue, [when, &d] {
+    *when = d.now();
     return int(Success);
   });
   if (result)

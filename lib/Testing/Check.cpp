@@ -9,6 +9,7 @@
 #include "Runtime/ThreadPool.h"
 #include "Testing/KernelUnderTest.h"
 #include "Testing/PassedRuns.h"
+#include "Testing/Shards.h"
 
 #include <algorithm>
 #include <atomic>
@@ -40,6 +41,9 @@ public:
     for (const Shape &shape : shapes) {
       if (report.cancelled)
         return;
+      if (!inShard(tested.name + " " + tested.target + " " + textOf(shape), options.shard,
+                   options.shards))
+        continue;
       report.shapes.push_back(checkShape(tested, shape, chosen));
       if (options.finished)
         options.finished(report.shapes.back());

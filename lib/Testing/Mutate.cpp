@@ -9,6 +9,7 @@
 #include "Runtime/ThreadPool.h"
 #include "Testing/EquivalenceEvidence.h"
 #include "Testing/KernelUnderTest.h"
+#include "Testing/Shards.h"
 
 #include <deque>
 
@@ -114,6 +115,11 @@ private:
     std::vector<std::optional<Mutant>> results(mutations.size());
     parallelFor(mutations.size(), options.jobs, [&](uint64_t index, int) {
       const Mutation &mutation = mutations[index];
+      // The text and its line: the same on every worker.
+      std::string item = tested.name + " " + tested.target + " " + std::to_string(mutation.line) +
+                         " " + mutation.instruction + " " + describe(mutation.change);
+      if (!inShard(item, options.shard, options.shards))
+        return;
       if (!announce(mutation, index, mutations.size()))
         return;
       Fate fate = fateOf(variant, mutation, mutations);

@@ -19,6 +19,7 @@ import subprocess
 import sys
 
 PROLOGUE = """#include <penstock/penstock.h>
+#include <penstock/tune.h>
 #include <cstdio>
 using namespace penstock;
 

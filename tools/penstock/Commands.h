@@ -23,5 +23,6 @@ void addCheck(penstock::cli::Tool &tool);
 void addMutate(penstock::cli::Tool &tool);
 void addCache(penstock::cli::Tool &tool);
 void addWarm(penstock::cli::Tool &tool);
+void addTune(penstock::cli::Tool &tool);
 
 #endif // PENSTOCK_TOOLS_COMMANDS_H

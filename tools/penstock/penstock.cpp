@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thin program over penstock/inspect.h and penstock/check.h. Kernels come from a
-// shared library that registers them, or from a tile program in text form (a file
-// that ends in .mlir).
+// A thin program over penstock/inspect.h, penstock/check.h and penstock/tune.h.
+// Kernels come from a shared library that registers them, or from a tile program in
+// text form (a file that ends in .mlir).
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 
 int main(int argc, char **argv) {
-  penstock::cli::Tool tool("penstock", "Prints, compiles, runs and checks tile kernels.");
+  penstock::cli::Tool tool("penstock", "Prints, compiles, runs, checks and tunes tile kernels.");
   addList(tool);
   addPrint(tool);
   addCompile(tool);
@@ -27,5 +27,6 @@ int main(int argc, char **argv) {
   addMutate(tool);
   addCache(tool);
   addWarm(tool);
+  addTune(tool);
   return tool.run(argc, argv);
 }

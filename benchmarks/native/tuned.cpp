@@ -1,0 +1,149 @@
+//===- tuned.cpp - Tuned tiles against chosen ones ------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tunes the README's matmul natively and compares it, in interleaved rounds, with tiles
+// chosen by hand (tune/hand) and with the default (tune/default, ten shapes that were
+// fixed before anything was measured; tune/default-mean is their geometric mean). Ratios
+// are the median over 15 rounds of their time divided by ours.
+//
+//===----------------------------------------------------------------------===//
+#include "Measure.h"
+#include <filesystem>
+#include <penstock/penstock.h>
+#include <penstock/tune.h>
+
+using namespace penstock;
+
+namespace {
+
+struct Matmul {
+  int block_m = 128, block_n = 128, block_k = 64, stages = 3;
+  static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
+
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
+    auto [M, K] = A.sizes();
+    auto N = B.size(0);
+    auto [bm, bn] = b.grid(ceil_div(M, block_m), ceil_div(N, block_n), swizzled(8));
+    auto As = b.shared<f16>(block_m, block_k);
+    auto Bs = b.shared<f16>(block_n, block_k);
+    auto acc = b.local<f32>(block_m, block_n);
+
+    b.fill(acc, 0);
+    for (Index ko : b.pipelined(ceil_div(K, block_k), {.num_stages = stages})) {
+      b.copy(A.at(bm * block_m, ko * block_k), As);
+      b.copy(B.at(bn * block_n, ko * block_k), Bs);
+      b.gemm(As, transposed(Bs), acc);
+    }
+    b.copy(acc, C.at(bm * block_m, bn * block_n));
+  }
+
+  // Native code runs loops in source order: stages do not matter.
+  static auto space() {
+    return Space<Matmul>()
+        .over(&Matmul::block_m, {32, 64, 128, 256})
+        .over(&Matmul::block_n, {64, 128, 256, 512})
+        .over(&Matmul::block_k, {64, 128, 256})
+        .where([](const Matmul &k) { return k.block_m * k.block_n <= 256 * 256; });
+  }
+};
+
+/// The tiles of native/matmul-f16, which were chosen by hand for 1024 x 1024 x 1024.
+constexpr Matmul byHand = {.block_m = 128, .block_n = 256, .block_k = 128};
+
+struct Size {
+  int64_t m, n, k;
+};
+constexpr Size handSize = {1024, 1024, 1024};
+constexpr Size others[] = {{256, 256, 256},  {512, 512, 512},  {768, 768, 768},   {1024, 1024, 256},
+                           {2048, 512, 512}, {512, 2048, 512}, {128, 2048, 1024}, {2048, 128, 1024},
+                           {64, 1024, 1024}, {1536, 384, 768}};
+constexpr int rounds = 15;
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Time of the other kernel divided by that of the tuned one.
+double compare(const std::string &name, Size size, const Matmul &other, KernelCache &cache) {
+  auto [M, N, K] = size;
+  Shape shape = {{"M", M}, {"N", N}, {"K", K}};
+  TuneOptions options;
+  options.cache = &cache;
+  options.seconds = bench::setting("PENSTOCK_BENCH_TUNE_SECONDS", 20);
+  TuneReport report = tune(Matmul{}, Target::native(), shape, options);
+  if (report.best < 0) {
+    std::fprintf(stderr, "%s", to_text(report.diagnostics).c_str());
+    std::exit(1);
+  }
+  auto ours = tuned(Matmul{}, Target::native(), {.cache = &cache});
+  auto theirs = compile(other, Target::native());
+  auto a = bench::numbers<f16>(size_t(M * K), 1), b = bench::numbers<f16>(size_t(N * K), 2);
+  std::vector<f16> c(size_t(M * N)), d(size_t(M * N));
+  auto runOurs = [&] { ours(view(a, {M, K}), view(b, {N, K}), view(c, {M, N})); };
+  auto runTheirs = [&] { theirs(view(a, {M, K}), view(b, {N, K}), view(d, {M, N})); };
+  runOurs(), runTheirs();
+  std::vector<float> left(c.begin(), c.end()), right(d.begin(), d.end());
+  bench::expectClose(name, left, right, 0.05 * std::sqrt(double(K)));
+  // Short runs are repeated, and each round takes both in either order.
+  int repeats = int(std::clamp(2e-3 / bench::secondsOf(runTheirs), 1.0, 1000.0));
+  auto timeOf = [&](auto &run) {
+    return bench::secondsOf([&] {
+      for (int i = 0; i < repeats; ++i)
+        run();
+    });
+  };
+  std::vector<double> ratios, times, theirTimes;
+  for (int round = 0; round < rounds; ++round) {
+    double first = 0, second = 0;
+    if (round % 2) {
+      first = timeOf(runOurs);
+      second = timeOf(runTheirs);
+    } else {
+      second = timeOf(runTheirs);
+      first = timeOf(runOurs);
+    }
+    times.push_back(1e3 * first / repeats);
+    theirTimes.push_back(1e3 * second / repeats);
+    ratios.push_back(second / first);
+  }
+  bench::line(name, median(times), median(theirTimes), median(ratios), "ms");
+  std::fprintf(stderr, "  %s\n", report.candidates[size_t(report.best)].point().c_str());
+  return median(ratios);
+}
+
+std::string textOf(Size size) {
+  return std::to_string(size.m) + "x" + std::to_string(size.n) + "x" + std::to_string(size.k);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  // Records of earlier runs would be those of another state of the machine.
+  std::string folder = (std::filesystem::temp_directory_path() / "penstock-tuned-XXXXXX").string();
+  if (!mkdtemp(folder.data()))
+    return 1;
+  CacheOptions where;
+  where.directory = folder;
+  {
+    KernelCache cache = KernelCache::open(where);
+    if (bench::wanted(argc, argv, "tune/hand"))
+      compare("tune/hand/" + textOf(handSize), handSize, byHand, cache);
+    double logarithms = 0;
+    int count = 0;
+    for (Size size : others)
+      if (std::string name = "tune/default/" + textOf(size); bench::wanted(argc, argv, name)) {
+        logarithms += std::log(compare(name, size, Matmul{}, cache));
+        ++count;
+      }
+    if (count)
+      bench::line("tune/default-mean", std::exp(logarithms / count), 1.1,
+                  std::exp(logarithms / count), "geometric mean");
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}

@@ -1,0 +1,29 @@
+//===- Samples.h - Medians of times -----------------------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TUNING_SAMPLES_H
+#define PENSTOCK_TUNING_SAMPLES_H
+
+#include "penstock/tune.h"
+
+namespace penstock::tuning {
+
+/// Fewer undisturbed samples than this are not trusted: all count then.
+inline constexpr size_t fewSamples = 3;
+
+/// Sets median and spread from the samples: from the undisturbed ones if there are enough.
+void summarize(TuneCandidate &candidate);
+
+/// Index of the fastest candidate that has been timed; of equals, the first. -1: none.
+int fastest(const std::vector<TuneCandidate> &candidates);
+
+/// At most \p most of the fastest, best first.
+std::vector<const TuneCandidate *> ranking(const std::vector<TuneCandidate> &candidates,
+                                           size_t most);
+
+} // namespace penstock::tuning
+
+#endif // PENSTOCK_TUNING_SAMPLES_H
