@@ -12,7 +12,6 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 SHARDS = 12
@@ -40,8 +39,6 @@ def tableOf(file):
 def main():
     penstock, library, driver, environment = sys.argv[1:]
     enter(environment)
-    from importlib.machinery import SourceFileLoader
-
     import ray
     from ray.cluster_utils import Cluster
     tune = [library, "MatmulV2", "--target", "sm_100a", "--times", "predicted", "--shape", SHAPE,
@@ -53,24 +50,19 @@ def main():
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
         nodes = [cluster.add_node(num_cpus=1) for _ in range(3)]
         cluster.wait_for_nodes()
-        ray.init(address=cluster.address, log_to_driver=False)
-        killed = threading.Event()
-
-        def kill():
-            # When the first records are there, workers run on all nodes.
-            while not any((folder / "shared").glob("**/*")):
-                time.sleep(0.05)
-            cluster.remove_node(nodes[1], allow_graceful=False)
-            killed.set()
-
-        threading.Thread(target=kill, daemon=True).start()
-        sys.dont_write_bytecode = True
-        module = SourceFileLoader("penstock_ray", driver).load_module()
-        code = module.main(["--shards", str(SHARDS), "--penstock", penstock, "--export",
-                            str(folder / "ray.json"), "tune", *tune, "--cache",
-                            str(folder / "shared")])
+        worker = subprocess.Popen(
+            [sys.executable, driver, "--address", cluster.address, "--shards", str(SHARDS),
+             "--penstock", penstock, "--export", folder / "ray.json", "tune", *tune, "--cache",
+             folder / "shared"])
+        # When the first records are there, workers run on all nodes.
+        while worker.poll() is None and not any((folder / "shared").glob("v1/*/*")):
+            time.sleep(0.02)
+        assert worker.poll() is None, "the driver ended before a node could be killed"
+        cluster.remove_node(nodes[1], allow_graceful=False)
+        assert worker.poll() is None, "the driver ended before the node was killed"
+        code = worker.wait(timeout=600)
         assert code == 0, f"the driver ended with {code}"
-        assert killed.is_set(), "no node was killed in time"
+        ray.init(address=cluster.address, log_to_driver=False)
         alive = [node for node in ray.nodes() if node["Alive"]]
         assert len(alive) == 3, f"{len(alive)} nodes are left"
         ray.shutdown()
