@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // They keep processes from compiling the same kernel at the same time, and nothing
-// depends on them: whoever cannot get a lock compiles without it. They are files of a
+// depends on them: a process that cannot get a lock compiles without it. They are files of a
 // directory of this host, because locks over a network may hang.
 //
 //===----------------------------------------------------------------------===//

@@ -144,8 +144,9 @@ HttpResponse HttpConnection::send(const HttpRequest &request) {
   set(WriteFunction, &receive);
   set(WriteData, static_cast<void *>(&response.body));
   std::string_view body = request.body.value_or("");
-  // An empty "Expect:" keeps curl from waiting for servers to ask for the body.
-  void *headers = c.append(nullptr, "Expect:");
+  // An empty "Expect:" keeps curl from waiting for servers to ask for the body. Signatures
+  // would cover it although it is not sent.
+  void *headers = request.signature.empty() ? c.append(nullptr, "Expect:") : nullptr;
   for (const std::string &header : request.headers)
     headers = c.append(headers, header.c_str());
   set(Headers, headers);

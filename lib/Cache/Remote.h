@@ -22,7 +22,7 @@
 
 namespace penstock::cache {
 
-/// Where requests go, and how they are signed.
+/// Address and signature of requests.
 struct RemoteAddress {
   std::string base; ///< URL without a slash at the end
   std::string signature, credentials;

@@ -48,7 +48,7 @@ static void launch(const Artifact &artifact) {
   }
 }
 
-/// What a cache reads: entries from disks, messages from servers.
+/// Readers of a cache: entries from disks, messages from servers.
 static void readFromCache(std::string_view bytes) {
   cache::Entry entry;
   std::string key(bytes.substr(0, bytes.size() / 3));

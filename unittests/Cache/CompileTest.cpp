@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a hit returns is compared with what KernelCache::none() compiles.
+// Hits are compared with what KernelCache::none() compiles.
 //
 //===----------------------------------------------------------------------===//
 #include "ChildProcess.h"

@@ -117,11 +117,11 @@ TEST(CacheFailures, KilledWritersLeaveNoBadEntry) {
       }
   EXPECT_GT(found, 0);
   EXPECT_EQ(store->statistics().damaged, 0u);
-  // Nobody holds a lock any more.
+  // No process holds a lock any more.
   auto begin = std::chrono::steady_clock::now();
   EXPECT_TRUE(make(*store, "fresh"));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
-  // What they were writing is swept when it is an hour old.
+  // Their temporary files are swept when they are an hour old.
   std::ofstream(folder.path() + "/v1/tmp/killed") << "half an entry";
   for (const auto &file : std::filesystem::directory_iterator(folder.path() + "/v1/tmp")) {
     utimbuf old{::time(nullptr), ::time(nullptr) - 3700};

@@ -42,7 +42,7 @@ inline int listenOnLoopback(int &port) {
   return fd;
 }
 
-/// A port on which nobody listens.
+/// A free port.
 inline int freePort() {
   int port = 0;
   ::close(listenOnLoopback(port));
