@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "Modes.h"
 #include "Random.h"
+#include "penstock/cache.h"
 #include "penstock/penstock.h"
 
 #include <algorithm>
@@ -216,13 +217,13 @@ template <class E, class S, class R> CaseResult divide(uint64_t seed, Counters &
   bool blackwell = random.chance(50);
   Matmul<E, S, R> kernel{derive(seed, 2), blackwell};
   Target target = blackwell ? Target::sm_100a() : Target::sm_90a();
-  auto compiled = try_compile(kernel, target.emulated());
+  auto compiled = try_compile(kernel, target.emulated(), {.cache = &KernelCache::none()});
   if (!compiled) {
     ++counters[Refused];
     return {internal(compiled.diagnostics), to_text(compiled.diagnostics).substr(0, 2000)};
   }
   ++counters[Divided];
-  auto native = try_compile(kernel, Target::native());
+  auto native = try_compile(kernel, Target::native(), {.cache = &KernelCache::none()});
   if (!native)
     return {true, "natively it is refused: " + to_text(native.diagnostics)};
   for (int run = 0; run < 2; ++run) {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Expressions.h"
 #include "RunProgram.h"
+#include "penstock/cache.h"
 
 #include <cmath>
 
@@ -140,7 +141,7 @@ CaseResult penstock::fuzz::compareExpressions(uint64_t seed, Counters &counters)
                                  Variant{"sm_90a", Target::sm_90a().emulated(), true},
                                  Variant{"sm_100a", Target::sm_100a().emulated(), true}}) {
     kernel.explicitly = variant.explicitly;
-    auto compiled = try_compile(kernel, variant.target);
+    auto compiled = try_compile(kernel, variant.target, {.cache = &KernelCache::none()});
     if (!compiled)
       return {true, std::string("refused for ") + variant.name + ": " +
                         to_text(compiled.diagnostics) + "\n" + reference.kernel.tile_program()};

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "RunProgram.h"
 #include "Compiler/Compiler.h"
+#include "penstock/cache.h"
 
 #include <algorithm>
 #include <cctype>
@@ -118,7 +119,7 @@ CaseResult penstock::fuzz::compareTargets(const Program &program, const std::set
                                           Counters &counters) {
   detail::KernelSource source = sourceOf(program, dropped);
   auto reference = detail::compile(source, Target::interpreter(), {});
-  auto native = detail::compile(source, Target::native(), {});
+  auto native = detail::compile(source, Target::native(), {.cache = &KernelCache::none()});
   if (!reference.executable || !native.executable) {
     // The schedule of a pipelined loop may ask for what its statements forbid;
     // all targets must say so.
@@ -153,7 +154,8 @@ CaseResult penstock::fuzz::compareTargets(const Program &program, const std::set
     return result;
   if (program.asynchronous(dropped)) {
     ++counters[Asynchronous];
-    auto late = detail::compile(source, Target::native(), {.late_completion = true});
+    auto late = detail::compile(source, Target::native(),
+                                {.late_completion = true, .cache = &KernelCache::none()});
     if (!late.executable)
       return refused(late.diagnostics, "native code with late completion");
     for (uint64_t i = 0; i < 4; ++i) {
@@ -316,7 +318,7 @@ CaseResult penstock::fuzz::compareOnDevice(const Program &program,
   Random random(derive(program.seed, 30));
   std::string name = random.of(gpu_names());
   Target target = *find_gpu(name);
-  auto device = detail::compile(source, target.emulated(), {});
+  auto device = detail::compile(source, target.emulated(), {.cache = &KernelCache::none()});
   if (!device.executable) {
     ++counters[DeviceRefused];
     // Each reason is a diagnostic of its own; an internal error is none.
