@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Tuning/Records.h"
 #include "Artifact/Checksum.h"
+#include "Compiler/BuildIds.h"
 #include "Compiler/Compiler.h"
-#include "Tuning/CompilerId.h"
 #include "Tuning/Samples.h"
 #include "Tuning/Tune.h"
 
@@ -49,8 +49,8 @@ Records::Records(cache::Store &store, const Points &points, Target target, TimeS
       spaceHash(tuning::spaceHash(points)) {}
 
 std::string Records::head(const char *kind) const {
-  return "penstock-" + std::string(kind) + " 1\ncompiler " + compilerId() + "\ntarget " + target +
-         "\ntimes " + times + "\nmachine " + machine + "\nname " + points.kernel().name +
+  return "penstock-" + std::string(kind) + " 1\ncompiler " + compilerBuildIds() + "\ntarget " +
+         target + "\ntimes " + times + "\nmachine " + machine + "\nname " + points.kernel().name +
          "\nprogram " + programHash + "\nspace " + spaceHash + "\n";
 }
 

@@ -204,7 +204,18 @@ static int64_t misalignedStride(const struct kernel *kernel, const struct rowRul
   return 0;
 }
 
-/* The first variant whose engines can copy these rows, otherwise the last. */
+/* The length of the rows, in bytes, if that violates the rule; else 0. */
+static int64_t misalignedLength(const struct kernel *kernel, const struct rowRule *rule,
+                                const struct argument *arguments) {
+  const struct argumentInfo *info = &kernel->arguments[rule->argument];
+  int64_t bytes;
+  if (!rule->whole || !info->rank)
+    return 0;
+  bytes = arguments[rule->argument].sizes[info->rank - 1] * (int64_t)info->bytes;
+  return bytes % rule->bytes ? bytes : 0;
+}
+
+/* The first variant that takes these rows, otherwise the last. */
 static const struct variant *chooseVariant(const struct kernel *kernel,
                                            const struct configuration *configuration,
                                            const struct argument *arguments) {
@@ -214,6 +225,7 @@ static const struct variant *chooseVariant(const struct kernel *kernel,
     int fits = 1;
     for (r = 0; r < variant->rowCount; ++r)
       if (misalignedStride(kernel, &variant->rows[r], arguments) ||
+          misalignedLength(kernel, &variant->rows[r], arguments) ||
           (uintptr_t)arguments[variant->rows[r].argument].data % variant->rows[r].bytes)
         fits = 0;
     if (fits)
@@ -235,6 +247,14 @@ static int prepareGrid(const struct kernel *kernel, const struct variant *varian
       fail(to, hardwareAlignment,
            "rows of `%s` are %lld bytes apart; the kernel copies them with an engine that needs "
            "multiples of %u: pad the rows",
+           kernel->arguments[variant->rows[i].argument].name, (long long)bytes,
+           variant->rows[i].bytes);
+      return 0;
+    }
+    bytes = misalignedLength(kernel, &variant->rows[i], arguments);
+    if (bytes) {
+      fail(to, hardwareAlignment,
+           "rows of `%s` have %lld bytes; the kernel accesses multiples of %u: pad the rows",
            kernel->arguments[variant->rows[i].argument].name, (long long)bytes,
            variant->rows[i].bytes);
       return 0;

@@ -60,6 +60,7 @@ struct mapRecipe {
 
 struct rowRule {
   unsigned argument, bytes;
+  unsigned whole; /* rows have multiples, too */
 };
 
 /* A size of the signature that a configuration is restricted to. */
