@@ -70,7 +70,7 @@ public:
     for (const std::string &target : targetsOf())
       ok = ok && addFor(spec, target);
     session.options = base;
-    return ok && session.diagnostics.empty();
+    return ok && exitCodeOf(session.diagnostics, 0) == 0;
   }
 
   bool write() {
