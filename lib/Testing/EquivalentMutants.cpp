@@ -19,17 +19,49 @@ bool isRelaxed(std::string_view opcode) {
           !contains(opcode, ".acq_rel"));
 }
 
+bool isAtomic(std::string_view opcode) {
+  return opcode.starts_with("atom.") || opcode.starts_with("red.");
+}
+
+bool names(const ptx::Operand &operand, uint32_t reg) {
+  return (operand.kind == ptx::Operand::Kind::Register && operand.index == reg) ||
+         std::any_of(operand.elements.begin(), operand.elements.end(),
+                     [&](const ptx::Operand &element) { return names(element, reg); });
+}
+
+/// Whether an instruction looks at memory that others change, and somebody at its result.
+bool polls(const ptx::Function &kernel, const ptx::Instruction &instruction) {
+  std::string_view opcode = instruction.opcode;
+  bool strongLoad =
+      opcode.starts_with("ld.") && (contains(opcode, ".acquire") || isRelaxed(opcode));
+  if (!strongLoad && !opcode.starts_with("atom."))
+    return false;
+  if (instruction.operands.empty() || instruction.operands[0].kind != ptx::Operand::Kind::Register)
+    return true;
+  uint32_t result = instruction.operands[0].index;
+  return std::any_of(kernel.body.begin(), kernel.body.end(), [&](const auto &other) {
+    return other.get() != &instruction &&
+           std::any_of(other->operands.begin(), other->operands.end(),
+                       [&](const ptx::Operand &operand) { return names(operand, result); });
+  });
+}
+
 } // namespace
 
 EquivalentMutants::EquivalentMutants(const ptx::Function &kernel) : kernel(kernel) {
+  bool relaxedAtomic = false, polled = false;
   const auto &size = kernel.requiredCluster;
   cluster = kernel.explicitCluster || std::max({size[0], size[1], size[2]}) > 1;
   for (const auto &instruction : kernel.body) {
     std::string_view opcode = instruction->opcode;
-    relaxed |= isRelaxed(opcode);
+    // Atomics that nobody polls, as those that record a fault, synchronize nothing.
+    relaxed |= isRelaxed(opcode) && !isAtomic(opcode);
+    relaxedAtomic |= isRelaxed(opcode) && isAtomic(opcode);
+    polled |= polls(kernel, *instruction);
     cluster |= opcode.starts_with("barrier.cluster") || opcode.starts_with("mapa") ||
                contains(opcode, ".cta_group::2") || contains(opcode, ".multicast::cluster");
   }
+  relaxed |= relaxedAtomic && polled;
 }
 
 /// Whether the next instruction that orders anything is a barrier of all threads.

@@ -311,7 +311,8 @@ TEST_F(RemoteTest, CcacheOnTheSameServer) {
   machine(nginx->url(), true)->publish("key", "bytes");
   std::ofstream(folder.path() + "/a.c") << "int answer(void) { return 42; }\n";
   auto build = [&](const std::string &local) {
-    std::string command = "cd " + folder.path() + " && CCACHE_DIR=" + folder.path() + "/" + local +
+    std::string command = "cd " + folder.path() +
+                          " && unset CCACHE_DISABLE && CCACHE_DIR=" + folder.path() + "/" + local +
                           " CCACHE_REMOTE_STORAGE='" + nginx->url() +
                           "|layout=bazel' ccache cc -c a.c -o a.o && CCACHE_DIR=" + folder.path() +
                           "/" + local + " ccache --print-stats > stats";

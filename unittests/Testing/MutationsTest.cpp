@@ -99,7 +99,18 @@ TEST(Mutations, FencesOfTensorMemoryMatterBesideRelaxedSynchronization) {
             (Lines{6, 8}));
   EXPECT_EQ(equivalentLines(fences + "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [bar];\n"),
             Lines{});
-  EXPECT_EQ(equivalentLines(fences + "atom.shared.add.u32 %r1, [bar], 1;\n"), Lines{});
+  const std::string polled = "atom.shared.add.u32 %r1, [bar], 1;\nadd.u32 %r2, %r1, 1;\n";
+  EXPECT_EQ(equivalentLines(fences + polled), Lines{});
+  EXPECT_EQ(equivalentLines(fences + "red.shared.add.u32 [bar], 1;\n" + polled), Lines{});
+}
+
+/// As those that record a fault: nobody waits for them.
+TEST(Mutations, AtomicsThatNobodyReadsSynchronizeNothing) {
+  const std::string fences =
+      "tcgen05.fence::before_thread_sync;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;\n";
+  using Lines = std::vector<uint32_t>;
+  EXPECT_EQ(equivalentLines(fences + "atom.shared.add.u32 %r1, [bar], 1;\n"), (Lines{6, 8}));
+  EXPECT_EQ(equivalentLines(fences + "red.shared.add.u32 [bar], 1;\n"), (Lines{6, 8}));
 }
 
 TEST(Mutations, InitializationsArePublishedByABarrierOfTheOnlyBlock) {

@@ -22,6 +22,7 @@
 #include "Scheduling/Mechanisms.h"
 #include "Scheduling/Plan.h"
 #include "Target/NVPTX/Engines.h"
+#include "Target/NVPTX/IssueProducts.h"
 #include "Target/NVPTX/Passes.h"
 #include "Transforms/PipelineWriter.h"
 
@@ -43,42 +44,18 @@ namespace {
 /// Prologues of more steps are loops: code must not grow with the number of stages.
 constexpr int64_t mostUnrolledSteps = 8;
 
-/// Replaces a product, or a copy of an accumulator, by the operation that issues it.
-void writeIssue(OpBuilder &b, Operation *op, Engine engine) {
-  Location loc = op->getLoc();
-  if (auto copy = dyn_cast<tile::CopyOp>(op)) {
-    if (engine == Engine::Tcgen05Load)
-      nv::TensorLoadOp::create(b, loc, copy.getSource(), copy.getTarget());
-    else
-      nv::TensorStoreOp::create(b, loc, copy.getSource(), copy.getTarget());
-  } else {
-    auto gemm = cast<tile::GemmOp>(op);
-    if (engine == Engine::Wgmma)
-      nv::WgmmaFenceOp::create(b, loc);
-    Value more = arith::ConstantIntOp::create(b, loc, !gemm.getOverwrite(), 1);
-    if (engine == Engine::Wgmma)
-      nv::WgmmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
-    else
-      nv::TensorMmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
-  }
-  op->erase();
-}
-
-/// Engines whose operations nv-bind-engines and nv-place-accumulators write outside of
-/// pipelined loops, too.
-bool isTensorCore(Engine engine) {
-  return engine == Engine::Wgmma || engine == Engine::Tcgen05Mma || engine == Engine::Tcgen05Load ||
-         engine == Engine::Tcgen05Store;
-}
-
 class PlanWriter : PipelineWriter {
 public:
   PlanWriter(ScheduledLoop &loop, const sched::Plan &plan)
       : PipelineWriter(loop, plan.slots), plan(plan), role(plan.roles.front()) {}
 
   void run() {
-    bool before = isAccessed([&](Operation *op) { return op->isBeforeInBlock(loop); });
-    bool after = isAccessed([&](Operation *op) { return loop->isBeforeInBlock(op); });
+    auto isBefore = [&](Operation *op) { return op->isBeforeInBlock(loop); };
+    auto isAfter = [&](Operation *op) { return loop->isBeforeInBlock(op); };
+    bool sharedBefore = isAccessed(tile::Space::Shared, isBefore);
+    bool before = sharedBefore || isAccessed(tile::Space::Tensor, isBefore);
+    bool after =
+        isAccessed(tile::Space::Shared, isAfter) || isAccessed(tile::Space::Tensor, isAfter);
     prepare();
     makeBarriers();
     auto any = [&](auto isSuch) {
@@ -88,7 +65,7 @@ public:
     };
     bool engines = any([](const auto &engine) { return engine.ends != Mechanism::AtIssue; });
     // What was accessed before the loop is ordered before its engines.
-    if (before && any([](const auto &engine) { return engine.proxy == sched::Proxy::Async; }))
+    if (sharedBefore && any([](const auto &engine) { return engine.proxy == sched::Proxy::Async; }))
       nv::ProxyFenceOp::create(b, loc);
     if (before && engines)
       nv::SyncOp::create(b, loc);
@@ -106,17 +83,15 @@ public:
   }
 
 private:
-  /// Whether an operation outside of the loop accesses its shared or tensor memory,
-  /// \p where that counts.
-  bool isAccessed(llvm::function_ref<bool(Operation *)> where) {
+  /// Whether an operation outside of the loop, \p where that counts, accesses its memory of a
+  /// space. Tensors that the kernel writes are accessed by threads only.
+  bool isAccessed(tile::Space space, llvm::function_ref<bool(Operation *)> where) {
     if (loop->getParentOp() != loop->getParentOfType<func::FuncOp>())
       return true; // it may be entered again
     return llvm::any_of(body.buffers, [&](Value buffer) {
       // What is printed is a buffer without a value.
       auto type = buffer ? dyn_cast<MemRefType>(buffer.getType()) : MemRefType();
-      // Tensors that the kernel writes are accessed by threads only.
-      return type && tile::spaceOf(type) != tile::Space::Local &&
-             tile::spaceOf(type) != tile::Space::Global && isAccessed(buffer, where);
+      return type && tile::spaceOf(type) == space && isAccessed(buffer, where);
     });
   }
   bool isAccessed(Value memref, llvm::function_ref<bool(Operation *)> where) {
@@ -473,8 +448,8 @@ private:
     }
     Operation *copy = cloneWithViews(op, mapping);
     storeResults(op, copy);
-    if (isTensorCore(engine))
-      writeIssue(b, copy, engine);
+    if (nvptx::isTensorCore(engine))
+      nvptx::writeIssue(b, copy, engine);
   }
 
   const sched::Plan &plan;
@@ -484,92 +459,6 @@ private:
   Value tokens;          ///< counter of tokens, if the loop is entered again
   Value firstToken;      ///< its value when the loop is entered; null: 0
   int64_t iteration = 0; ///< that is being written, up to a multiple of what recurs
-};
-
-//===----------------------------------------------------------------------===//
-// Outside of pipelined loops
-//===----------------------------------------------------------------------===//
-
-/// Writes products and copies of accumulators that complete before the next statement.
-class InOrderWriter {
-public:
-  explicit InOrderWriter(func::FuncOp kernel) : kernel(kernel), b(kernel.getContext()) {}
-
-  void run() {
-    SmallVector<Operation *> found;
-    kernel.walk([&](Operation *op) {
-      if (isTensorCore(nvptx::engineOf(op)))
-        found.push_back(op);
-    });
-    for (Operation *op : found)
-      write(op, nvptx::engineOf(op));
-    free();
-  }
-
-private:
-  void write(Operation *op, Engine engine) {
-    Location loc = op->getLoc();
-    b.setInsertionPointAfter(op); // it is erased
-    if (engine == Engine::Tcgen05Mma || engine == Engine::Tcgen05Load)
-      nv::TensorFenceOp::create(b, loc, /*after=*/true);
-    writeIssue(b, op, engine);
-    switch (engine) {
-    case Engine::Wgmma:
-      nv::WgmmaCommitOp::create(b, loc);
-      nv::WgmmaWaitOp::create(b, loc, 0);
-      return;
-    case Engine::Tcgen05Mma:
-      await(loc);
-      return;
-    case Engine::Tcgen05Load:
-      nv::TensorWaitLoadOp::create(b, loc);
-      nv::TensorFenceOp::create(b, loc);
-      return;
-    default:
-      nv::TensorWaitStoreOp::create(b, loc);
-      nv::TensorFenceOp::create(b, loc);
-      return;
-    }
-  }
-
-  /// One barrier serves all products that are awaited at once; a variable counts them.
-  void await(Location loc) {
-    Type i32 = b.getI32Type();
-    if (!count) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&kernel.getBody().front());
-      barrier = nv::BarrierAllocOp::create(b, loc, nv::BarriersType::get(b.getContext(), 1),
-                                           b.getStringAttr("multiplied"), ArrayRef<int64_t>{1});
-      count = tile::AllocOp::create(b, loc, tile::tileType({}, i32, tile::Space::Local),
-                                    StringAttr(), IntegerAttr());
-      Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
-      tile::StoreOp::create(b, loc, zero, count, ValueRange());
-    }
-    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-    nv::TensorCommitOp::create(b, loc, barrier, zero);
-    Value phase = tile::LoadOp::create(b, loc, i32, count, ValueRange());
-    nv::WaitOp::create(b, loc, barrier, zero, phase);
-    nv::TensorFenceOp::create(b, loc, /*after=*/true);
-    Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
-    tile::StoreOp::create(b, loc, arith::XOrIOp::create(b, loc, phase, one), count, ValueRange());
-  }
-
-  /// Frees tensor memory when all threads have finished with it.
-  void free() {
-    SmallVector<Value> tiles;
-    kernel.walk([&](nv::TensorAllocOp op) { tiles.push_back(op.getResult()); });
-    if (tiles.empty())
-      return;
-    Operation *end = kernel.getBody().front().getTerminator();
-    b.setInsertionPoint(end);
-    nv::SyncOp::create(b, end->getLoc());
-    for (Value tile : tiles)
-      nv::TensorDeallocOp::create(b, end->getLoc(), tile);
-  }
-
-  func::FuncOp kernel;
-  OpBuilder b;
-  Value barrier, count;
 };
 
 //===----------------------------------------------------------------------===//
@@ -649,7 +538,7 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
       keepAsStatement(loops[i].body.loop, MutableArrayRef(loops).drop_front(i + 1));
       PlanWriter(loops[i], plan).run();
     }
-    InOrderWriter(kernel).run();
+    nvptx::writeInOrder(kernel);
   }
 };
 

@@ -1,0 +1,132 @@
+//===- IssueProducts.cpp - Products as operations of engines --------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For pipelined loops, whose plans say when products complete (nv-write-plans), and
+// for the rest of a kernel, where each completes before the next statement.
+//
+//===----------------------------------------------------------------------===//
+#include "Target/NVPTX/IssueProducts.h"
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Engines.h"
+
+using namespace mlir;
+using namespace penstock;
+using sched::Engine;
+
+void nvptx::writeIssue(OpBuilder &b, Operation *op, Engine engine) {
+  Location loc = op->getLoc();
+  if (auto copy = dyn_cast<tile::CopyOp>(op)) {
+    if (engine == Engine::Tcgen05Load)
+      nv::TensorLoadOp::create(b, loc, copy.getSource(), copy.getTarget());
+    else
+      nv::TensorStoreOp::create(b, loc, copy.getSource(), copy.getTarget());
+  } else {
+    auto gemm = cast<tile::GemmOp>(op);
+    if (engine == Engine::Wgmma)
+      nv::WgmmaFenceOp::create(b, loc);
+    Value more = arith::ConstantIntOp::create(b, loc, !gemm.getOverwrite(), 1);
+    if (engine == Engine::Wgmma)
+      nv::WgmmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
+    else
+      nv::TensorMmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
+  }
+  op->erase();
+}
+
+bool nvptx::isTensorCore(Engine engine) {
+  return engine == Engine::Wgmma || engine == Engine::Tcgen05Mma || engine == Engine::Tcgen05Load ||
+         engine == Engine::Tcgen05Store;
+}
+
+namespace {
+
+/// Writes products and copies of accumulators that complete before the next statement.
+class InOrderWriter {
+public:
+  explicit InOrderWriter(func::FuncOp kernel) : kernel(kernel), b(kernel.getContext()) {}
+
+  void run() {
+    SmallVector<Operation *> found;
+    kernel.walk([&](Operation *op) {
+      if (nvptx::isTensorCore(nvptx::engineOf(op)))
+        found.push_back(op);
+    });
+    for (Operation *op : found)
+      write(op, nvptx::engineOf(op));
+    free();
+  }
+
+private:
+  void write(Operation *op, Engine engine) {
+    Location loc = op->getLoc();
+    b.setInsertionPointAfter(op); // it is erased
+    if (engine == Engine::Tcgen05Mma || engine == Engine::Tcgen05Load)
+      nv::TensorFenceOp::create(b, loc, /*after=*/true);
+    nvptx::writeIssue(b, op, engine);
+    switch (engine) {
+    case Engine::Wgmma:
+      nv::WgmmaCommitOp::create(b, loc);
+      nv::WgmmaWaitOp::create(b, loc, 0);
+      return;
+    case Engine::Tcgen05Mma:
+      await(loc);
+      return;
+    case Engine::Tcgen05Load:
+      nv::TensorWaitLoadOp::create(b, loc);
+      nv::TensorFenceOp::create(b, loc);
+      return;
+    default:
+      nv::TensorWaitStoreOp::create(b, loc);
+      nv::TensorFenceOp::create(b, loc);
+      return;
+    }
+  }
+
+  /// One barrier serves all products that are awaited at once; a variable counts them.
+  void await(Location loc) {
+    Type i32 = b.getI32Type();
+    if (!count) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&kernel.getBody().front());
+      barrier = nv::BarrierAllocOp::create(b, loc, nv::BarriersType::get(b.getContext(), 1),
+                                           b.getStringAttr("multiplied"), ArrayRef<int64_t>{1});
+      count = tile::AllocOp::create(b, loc, tile::tileType({}, i32, tile::Space::Local),
+                                    StringAttr(), IntegerAttr());
+      Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
+      tile::StoreOp::create(b, loc, zero, count, ValueRange());
+    }
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    nv::TensorCommitOp::create(b, loc, barrier, zero);
+    Value phase = tile::LoadOp::create(b, loc, i32, count, ValueRange());
+    nv::WaitOp::create(b, loc, barrier, zero, phase);
+    nv::TensorFenceOp::create(b, loc, /*after=*/true);
+    Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+    tile::StoreOp::create(b, loc, arith::XOrIOp::create(b, loc, phase, one), count, ValueRange());
+  }
+
+  /// Frees tensor memory when all threads have finished with it.
+  void free() {
+    SmallVector<Value> tiles;
+    kernel.walk([&](nv::TensorAllocOp op) { tiles.push_back(op.getResult()); });
+    if (tiles.empty())
+      return;
+    Operation *end = kernel.getBody().front().getTerminator();
+    b.setInsertionPoint(end);
+    nv::SyncOp::create(b, end->getLoc());
+    for (Value tile : tiles)
+      nv::TensorDeallocOp::create(b, end->getLoc(), tile);
+  }
+
+  func::FuncOp kernel;
+  OpBuilder b;
+  Value barrier, count;
+};
+
+} // namespace
+
+void nvptx::writeInOrder(func::FuncOp kernel) { InOrderWriter(kernel).run(); }
