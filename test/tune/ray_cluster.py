@@ -63,8 +63,12 @@ def main():
         code = worker.wait(timeout=600)
         assert code == 0, f"the driver ended with {code}"
         ray.init(address=cluster.address, log_to_driver=False)
-        alive = [node for node in ray.nodes() if node["Alive"]]
-        assert len(alive) == 3, f"{len(alive)} nodes are left"
+        # The head notices some seconds later that a node is gone.
+        alive, end = 4, time.monotonic() + 60
+        while alive != 3 and time.monotonic() < end:
+            alive = sum(node["Alive"] for node in ray.nodes())
+            time.sleep(0.2)
+        assert alive == 3, f"{alive} nodes are left"
         ray.shutdown()
         cluster.shutdown()
         assert tableOf(folder / "ray.json") == tableOf(folder / "alone.json"), "another table"
