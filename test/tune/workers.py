@@ -62,8 +62,9 @@ def startNginx(nginx, folder):
     port = random.Random(os.getpid()).randrange(20000, 40000)
     root = folder / "server"
     (root / "tmp").mkdir(parents=True)
+    user = "user root root;" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(f"""
-daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
+{user} daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
 events {{ worker_connections 256; }}
 http {{ access_log off; client_max_body_size 64m;
   client_body_temp_path {root}/tmp; proxy_temp_path {root}/tmp; fastcgi_temp_path {root}/tmp;
