@@ -95,8 +95,9 @@ def workers(options, folder, remote):
             commandOf(options, cacheOf(worker), "--shard", f"{worker}/{WORKERS}"),
             env=environmentOf(remote), stdout=subprocess.DEVNULL)
     killed = 0
+    # Early, so that they cannot have finished on a fast machine either.
+    time.sleep(0.05)
     for worker in KILLED:
-        time.sleep(0.2)
         killed += running[worker].poll() is None
         running[worker].send_signal(signal.SIGKILL)
     for worker, process in running.items():
