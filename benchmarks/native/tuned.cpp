@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Measure.h"
+#include "ReadmeMatmul.h"
 #include <filesystem>
 #include <penstock/penstock.h>
 #include <penstock/tune.h>
@@ -20,28 +21,7 @@ using namespace penstock;
 
 namespace {
 
-struct Matmul {
-  int block_m = 128, block_n = 128, block_k = 64, stages = 3;
-  static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
-
-  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
-    auto [M, K] = A.sizes();
-    auto N = B.size(0);
-    auto [bm, bn] = b.grid(ceil_div(M, block_m), ceil_div(N, block_n), swizzled(8));
-    auto As = b.shared<f16>(block_m, block_k);
-    auto Bs = b.shared<f16>(block_n, block_k);
-    auto acc = b.local<f32>(block_m, block_n);
-
-    b.fill(acc, 0);
-    for (Index ko : b.pipelined(ceil_div(K, block_k), {.num_stages = stages})) {
-      b.copy(A.at(bm * block_m, ko * block_k), As);
-      b.copy(B.at(bn * block_n, ko * block_k), Bs);
-      b.gemm(As, transposed(Bs), acc);
-    }
-    b.copy(acc, C.at(bm * block_m, bn * block_n));
-  }
-
-  // Native code runs loops in source order: stages do not matter.
+struct Matmul : bench::Matmul {
   static auto space() {
     return Space<Matmul>()
         .over(&Matmul::block_m, {32, 64, 128, 256})
@@ -52,7 +32,7 @@ struct Matmul {
 };
 
 /// The tiles of native/matmul-f16, which were chosen by hand for 1024 x 1024 x 1024.
-constexpr Matmul byHand = {.block_m = 128, .block_n = 256, .block_k = 128};
+constexpr Matmul byHand = {{.block_m = 128, .block_n = 256, .block_k = 128}};
 
 struct Size {
   int64_t m, n, k;

@@ -54,7 +54,7 @@ EquivalentMutants::EquivalentMutants(const ptx::Function &kernel) : kernel(kerne
   cluster = kernel.explicitCluster || std::max({size[0], size[1], size[2]}) > 1;
   for (const auto &instruction : kernel.body) {
     std::string_view opcode = instruction->opcode;
-    // Atomics that nobody polls, as those that record a fault, synchronize nothing.
+    // Atomics without a reader, such as records of faults, do not synchronize.
     relaxed |= isRelaxed(opcode) && !isAtomic(opcode);
     relaxedAtomic |= isRelaxed(opcode) && isAtomic(opcode);
     polled |= polls(kernel, *instruction);
