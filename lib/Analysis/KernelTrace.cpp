@@ -41,7 +41,7 @@ bool touchesBarriers(Operation *op) {
         return isa<nv::NVDialect>(inner->getDialect()) &&
                        !isa<nv::WarpsOp, nv::ElectOp, nv::EndOp, nv::TensorLoadOp,
                             nv::TensorStoreOp, nv::TensorWaitLoadOp, nv::TensorWaitStoreOp,
-                            nv::ProxyFenceOp>(inner)
+                            nv::ProxyFenceOp, nv::TensorFenceOp>(inner)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })

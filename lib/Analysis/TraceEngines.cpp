@@ -235,8 +235,8 @@ bool KernelTrace::runBarrierOp(Operation *op) {
       // emulator, which sees registers and proxies.
       .Case<nv::BarrierAllocOp, nv::NamedBarrierAllocOp, nv::TensorAllocOp, nv::TensorDeallocOp,
             nv::TensorWaitLoadOp, nv::TensorWaitStoreOp, nv::WarpSyncOp, nv::WgmmaFenceOp,
-            nv::ProxyFenceOp, nv::RegistersRequestOp, nv::RegistersReleaseOp, nv::EndOp>(
-          [&](auto) { return true; })
+            nv::ProxyFenceOp, nv::TensorFenceOp, nv::RegistersRequestOp, nv::RegistersReleaseOp,
+            nv::EndOp>([&](auto) { return true; })
       .Default([&](Operation *) {
         return refuse(op, "`" + op->getName().stripDialect().str() + "` is not modeled");
       });

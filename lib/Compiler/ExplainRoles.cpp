@@ -124,14 +124,29 @@ std::string rasterization(func::FuncOp kernel, int64_t processors) {
          "L2 cache must hold\n";
 }
 
-/// What becomes of a tile program that is not warp-specialized.
+/// What becomes of a tile program.
 std::string explainBlock(func::FuncOp function) {
   auto threads = function->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr).getInt();
   int64_t syncs = 0;
   function.walk([&](nv::SyncOp) { ++syncs; });
-  std::string text = std::to_string(threads) + " threads execute all statements, with " +
+  // Roles in the order of their first loop, each once.
+  std::vector<std::string> roles;
+  function.walk([&](nv::WarpsOp warps) {
+    if (!warps->hasAttr(nv::NVDialect::roleAttr)) {
+      threads = warps.getCount() * nv::warpSize;
+      return;
+    }
+    std::string role = warpsText(warps) + " " + jobOf(warps);
+    if (!llvm::is_contained(roles, role))
+      roles.push_back(role);
+  });
+  std::string text = std::to_string(threads) + " threads execute all statements" +
+                     (roles.empty() ? "" : " but those of other roles") + ", with " +
                      std::to_string(syncs) + (syncs == 1 ? " barrier" : " barriers") +
-                     " between them\n";
+                     " between them";
+  for (const std::string &role : roles)
+    text += "; " + role;
+  text += "\n";
   function.walk([&](scf::ForOp loop) {
     auto plan = loop->getAttrOfType<StringAttr>(nv::NVDialect::planAttr);
     if (!plan)

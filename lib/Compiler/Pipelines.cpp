@@ -59,6 +59,7 @@ void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture 
   passes.addNestedPass<func::FuncOp>(createAssignSpaces());
   passes.addNestedPass<func::FuncOp>(createBindEngines({architecture.name, options.plain}));
   passes.addNestedPass<func::FuncOp>(createPlaceAccumulators());
+  passes.addNestedPass<func::FuncOp>(createAssignRoles());
   passes.addNestedPass<func::FuncOp>(createWritePlans({options.omittedPoint}));
   passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each pipelined loop of each program of these tests is looked for in the PTX that
+// Each role of each pipelined loop of these programs is looked for in the PTX that
 // ships: one loop must have the waits, commits, expected bytes and arrivals of the
 // plan that was verified, each as often and with the same counts, and no others.
 // Passes after nv-write-plans, LLVM above all, could lose or repeat some.
@@ -52,12 +52,13 @@ std::string instructionOf(const std::string &point) {
   return "";
 }
 
-/// The synchronization in one step of each pipelined loop, as `explain` prints its plan.
+/// The synchronization in one step of each role of each pipelined loop, as `explain` prints
+/// its plan.
 std::vector<Counts> plansOf(const std::string &explained) {
   std::vector<Counts> plans;
   std::smatch point;
   for (const std::string &line : linesOf(explained)) {
-    if (line.find("pipelined loop in line") != std::string::npos)
+    if (std::regex_search(line, std::regex("^ *role ")))
       plans.emplace_back();
     else if (std::regex_search(line, point, std::regex("\\[\\d+\\] (.*)$")) && !plans.empty())
       if (std::string instruction = instructionOf(point[1]); !instruction.empty())

@@ -55,6 +55,9 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral layoutAttr = "nv.layout";
     /// On a tile.copy or tile.gemm: the engine that executes it (sched::engineName).
     static constexpr ::llvm::StringLiteral engineAttr = "nv.engine";
+    /// On a statement of a pipelined loop, and on the `nv.warps` that execute it: the role
+    /// that issues it, e.g. "load". The others are the compute warps'.
+    static constexpr ::llvm::StringLiteral roleAttr = "nv.role";
     /// On the main loop of a pipeline: its plan (sched::printPlan).
     static constexpr ::llvm::StringLiteral planAttr = "nv.plan";
     /// On a kernel: rows of tensors that are accessed by vectors are whole vectors. Its launch

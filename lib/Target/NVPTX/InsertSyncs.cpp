@@ -193,6 +193,12 @@ private:
       return pending.meet();
     if (isa<nv::ProxyFenceOp>(op))
       return pending.unfenced.clear();
+    if (auto warps = dyn_cast<nv::WarpsOp>(op)) {
+      // Other roles access only what the plan of their loop orders.
+      if (!warps->hasAttr(nv::NVDialect::roleAttr))
+        visit(warps.getBody().front(), pending);
+      return;
+    }
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
       Pending otherwise = pending;
       visit(branch.getThenRegion().front(), pending);

@@ -137,7 +137,8 @@ LogicalResult Lowering::lowerReduce(tile::ReduceOp op, const ExecutionScope &by)
   unsigned dim = unsigned(op.getDim());
   Distribution sliced = layout.slice(dim);
   auto [lanes, warps] = spansOf(layout, int64_t(dim));
-  if (!warps.empty() && !by.scope.wholeBlock)
+  // Roles of an explicit kernel would share the scratch memory.
+  if (!warps.empty() && !by.scope.wholeBlock && !inOrder)
     return refuse(op, "over several warps of a role is not supported");
   Type source = cast<MemRefType>(op.getSource().getType()).getElementType();
   Type type = cast<MemRefType>(op.getTarget().getType()).getElementType();

@@ -194,7 +194,10 @@ LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
     Value inside = cmp(arith::CmpIPredicate::ult, from, i32(warps.getCount()));
     ExecutionScope inner;
     inner.scope = {int64_t(warps.getFirst()), int64_t(warps.getCount()), false, false};
-    inner.barrier = nextBarrier;
+    // Parts of one role follow each other: they meet at one barrier.
+    std::pair<int64_t, int64_t> own(warps.getFirst(), warps.getCount());
+    auto known = roleBarriers.find(own);
+    inner.barrier = known != roleBarriers.end() ? known->second : nextBarrier;
     // Electing must happen where all threads of the warps are.
     builder.setInsertionPointToStart(&warps.getBody().front());
     inner.leader = elected();
@@ -203,11 +206,15 @@ LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
       inner.leader = arith::AndIOp::create(builder, loc, inner.leader, firstWarp);
     }
     bool named = false;
-    warps.walk([&](nv::SyncOp) { named = true; });
-    if (named)
+    warps.walk([&](Operation *inner) {
+      named |= isa<nv::SyncOp>(inner) || (inOrder && isa<tile::TileDialect>(inner->getDialect()));
+    });
+    if (named && known == roleBarriers.end()) {
       nameSync(inner.barrier);
-    if (named && failed(takeBarrier(op)))
-      return failure();
+      roleBarriers.try_emplace(own, inner.barrier);
+      if (failed(takeBarrier(op)))
+        return failure();
+    }
     builder.setInsertionPoint(op);
     return lowerScope(op, inside, warps.getBody(), inner);
   }

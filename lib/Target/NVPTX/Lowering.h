@@ -357,6 +357,7 @@ private:
   int64_t cluster = 1;       ///< blocks of a cluster
   std::string ctaGroup() const { return pair ? ".cta_group::2" : ".cta_group::1"; }
   int64_t nextBarrier = 1;
+  std::map<std::pair<int64_t, int64_t>, int64_t> roleBarriers; ///< by first warp and warps
   Value base;   ///< of the block's shared memory, !llvm.ptr<3>
   Value base32; ///< the same as engines take it
   Value params; ///< !llvm.ptr

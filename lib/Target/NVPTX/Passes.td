@@ -306,6 +306,51 @@ def PlaceAccumulators : Pass<"nv-place-accumulators", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::penstock::nv::NVDialect"];
 }
 
+def AssignRoles : Pass<"nv-assign-roles", "::mlir::func::FuncOp"> {
+  let summary = "Divide pipelined loops among warp roles";
+  let description = [{
+    Writes `nv.role` on statements of pipelined loops that other warps than those that compute
+    should issue: `load` on copies by TMA, `mma` on products by tcgen05. `nv-write-plans` then
+    writes a loop for each role.
+
+    A loop is divided if its schedule was inferred, it multiplies on the tensor core, and all
+    that the other roles need to know (bounds, conditions, coordinates of boxes) can be
+    computed by every warp. The others stay with one group of warps.
+
+    Example (`--nv-assign-roles`):
+
+    ```mlir
+    !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<64x64xf16, #tile.space<shared>>
+    !c = memref<64x64xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %acc = tile.alloc "acc" : !c
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X {nv.engine = "tma.load"} : !T to !s
+        tile.gemm %X, %X into %acc {nv.engine = "wgmma"} : !s, !s, !c
+      } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved, inferred>}
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+    tile.copy
+    nv.role = "load"
+    tile.gemm
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/assign-roles.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
 def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
   let summary = "Write pipelined loops with their engines and all synchronization";
   let description = [{

@@ -5,15 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One group of warps executes a pipelined loop, with copies and products of several
-// iterations in flight. All synchronization is derived and verified without MLIR
-// (Scheduling/Plan.h); this pass writes each point of a plan down and decides
-// nothing.
+// One group of warps executes a pipelined loop, or several roles do (nv-assign-roles),
+// with copies and products of several iterations in flight. All synchronization is
+// derived and verified without MLIR (Scheduling/Plan.h); this pass writes each point
+// of a plan down and decides nothing.
 //
-// The loop is written as a prologue and a main loop of steps. In the main loop,
-// statements of the last stage exist in every step; those of earlier stages, mostly
-// copies, are under a condition. So each statement is written at most twice for
-// every stage that it is ahead, whatever the number of iterations.
+// Each role's loop is written as a prologue and a main loop of steps. In the main loop,
+// statements of the role's last stage exist in every step; those of earlier stages,
+// mostly copies, are under a condition. So each statement is written at most twice for
+// every stage that it is ahead, whatever the number of iterations. Points that trail
+// the last statement, releases of what it has read, follow in an epilogue.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
@@ -21,6 +22,7 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Scheduling/Mechanisms.h"
 #include "Scheduling/Plan.h"
+#include "Target/NVPTX/ConfineThreads.h"
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/IssueProducts.h"
 #include "Target/NVPTX/Passes.h"
@@ -44,10 +46,13 @@ namespace {
 /// Prologues of more steps are loops: code must not grow with the number of stages.
 constexpr int64_t mostUnrolledSteps = 8;
 
+/// The role of all statements that no other role issues.
+constexpr char computeRole[] = "compute";
+
 class PlanWriter : PipelineWriter {
 public:
   PlanWriter(ScheduledLoop &loop, const sched::Plan &plan)
-      : PipelineWriter(loop, plan.slots), plan(plan), role(plan.roles.front()) {}
+      : PipelineWriter(loop, plan.slots), plan(plan) {}
 
   void run() {
     auto isBefore = [&](Operation *op) { return op->isBeforeInBlock(loop); };
@@ -69,9 +74,8 @@ public:
       nv::ProxyFenceOp::create(b, loc);
     if (before && engines)
       nv::SyncOp::create(b, loc);
-    writeSteps();
-    for (const PlanPoint &point : role.drain)
-      writeDrain(point);
+    for (const sched::PlanRole &each : plan.roles)
+      writeRole(each);
     if (firstToken) {
       Value next = arith::AddIOp::create(b, loc, firstToken,
                                          arith::IndexCastOp::create(b, loc, b.getI32Type(), trips));
@@ -106,6 +110,33 @@ private:
   // Steps
   //===------------------------------------------------------------------===//
 
+  void writeRole(const sched::PlanRole &each) {
+    role = &each;
+    loc = loop.getLoc();
+    releases = true;
+    firstStage = plan.numStages();
+    lastIssue = 0;
+    lastStage = 0;
+    for (const PlanPoint &point : role->points) {
+      firstStage = std::min(firstStage, point.stage);
+      lastStage = std::max(lastStage, point.stage);
+      if (point.kind == PlanPoint::Issue)
+        lastIssue = std::max(lastIssue, point.stage);
+    }
+    OpBuilder::InsertionGuard guard(b);
+    if (plan.roles.size() > 1) {
+      auto scope = nv::WarpsOp::create(b, loc, each.firstWarp, each.warps);
+      if (each.name != computeRole)
+        scope->setAttr(nv::NVDialect::roleAttr, b.getStringAttr(each.name));
+      b.createBlock(&scope.getBody());
+      nv::EndOp::create(b, loc);
+      b.setInsertionPointToStart(&scope.getBody().front());
+    }
+    writeSteps();
+    for (const PlanPoint &point : role->drain)
+      writeDrain(point);
+  }
+
   /// Registers cannot be indexed: steps are repeated until versions recur.
   bool isRing(size_t buffer) const override {
     return plan.bound.buffers[buffer].space == sched::Space::Shared;
@@ -127,7 +158,7 @@ private:
   }
 
   void writeSteps() {
-    int64_t depth = plan.numStages() - 1, repeated = 1;
+    int64_t depth = lastIssue - firstStage, repeated = 1;
     for (size_t i = 0; i < storage.size(); ++i)
       if (!storage[i].empty() && !isRing(i))
         repeated = std::lcm(repeated, versions[i]);
@@ -135,25 +166,52 @@ private:
       auto steps = scf::ForOp::create(b, loc, index(0), index(depth), index(1));
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(steps.getBody());
-      writeStep(steps.getInductionVar(), depth, [](int64_t) { return Exists{true, true}; });
+      writeStep(steps.getInductionVar(), depth,
+                [&](int64_t stage) { return Exists{true, true, stage > lastIssue}; });
     } else {
       for (int64_t t = 0; t < depth; ++t)
-        writeStep(index(t), t, [&](int64_t stage) { return Exists{false, true, stage > t}; });
+        writeStep(index(t), t,
+                  [&](int64_t stage) { return Exists{false, true, stage > firstStage + t}; });
     }
-    Value end = arith::AddIOp::create(b, loc, trips, index(depth));
+    Value end = b.createOrFold<arith::AddIOp>(loc, trips, index(depth));
     auto steps = scf::ForOp::create(b, loc, index(depth), end, index(repeated));
-    steps->setAttr(nv::NVDialect::planAttr, b.getStringAttr(sched::printPlan(plan)));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(steps.getBody());
-    for (int64_t u = 0; u < repeated; ++u) {
-      Value t = steps.getInductionVar();
+    if (role == &plan.roles.back()) // once for all roles
+      steps->setAttr(nv::NVDialect::planAttr, b.getStringAttr(sched::printPlan(plan)));
+    {
       OpBuilder::InsertionGuard guard(b);
-      if (u) {
-        t = arith::AddIOp::create(b, loc, t, index(u));
-        openIf(compare(arith::CmpIPredicate::slt, t, end));
+      b.setInsertionPointToStart(steps.getBody());
+      for (int64_t u = 0; u < repeated; ++u) {
+        Value t = steps.getInductionVar();
+        OpBuilder::InsertionGuard guard(b);
+        if (u) {
+          t = arith::AddIOp::create(b, loc, t, index(u));
+          openIf(compare(arith::CmpIPredicate::slt, t, end));
+        }
+        writeStep(t, depth + u,
+                  [&](int64_t stage) { return Exists{stage > lastIssue, stage < lastIssue}; });
       }
-      writeStep(t, depth + u, [&](int64_t stage) { return Exists{false, stage < depth}; });
     }
+    releases = mustRelease();
+    for (int64_t e = 0; e < lastStage - lastIssue; ++e)
+      writeStep(arith::AddIOp::create(b, loc, end, index(e)), depth + e,
+                [&](int64_t stage) { return Exists{true, false, stage <= lastIssue + e}; });
+  }
+
+  /// Whether anything waits for what the role's last iterations release: the loop when it is
+  /// entered again, or the end of a role.
+  bool mustRelease() const {
+    if (firstToken)
+      return true;
+    auto isReleased = [&](sched::BarrierId barrier) {
+      return llvm::any_of(role->points, [&](const PlanPoint &point) {
+        return point.barrier == barrier && point.stage > lastIssue;
+      });
+    };
+    return llvm::any_of(plan.roles, [&](const sched::PlanRole &each) {
+      return llvm::any_of(each.drain, [&](const PlanPoint &point) {
+        return point.kind == PlanPoint::WaitBarrier && isReleased(point.barrier);
+      });
+    });
   }
 
   /// Which iterations of a step may not exist.
@@ -165,13 +223,13 @@ private:
 
   /// Writes step \p t. \p number is its number up to a multiple of what recurs.
   void writeStep(Value t, int64_t number, llvm::function_ref<Exists(int64_t)> existsAt) {
-    const std::vector<PlanPoint> &points = role.points;
+    const std::vector<PlanPoint> &points = role->points;
     for (size_t i = 0; i < points.size();) {
       // Groups are closed in every step, so that counts of groups are constants, and waits
       // for them are harmless: the assembler keeps products in flight only if no branch
       // touches their accumulators.
       if (isAboutGroups(points[i])) {
-        bool begun = number >= firstStageOf(points[i].engine);
+        bool begun = firstStage + number >= firstStageOf(points[i].engine);
         if (points[i].kind == PlanPoint::Commit && begun)
           closeGroup(points[i].engine);
         else if (points[i].kind == PlanPoint::WaitGroup && begun &&
@@ -185,14 +243,17 @@ private:
       while (end < points.size() && points[end].stage == stage && !isAboutGroups(points[end]))
         ++end;
       Exists exists = existsAt(stage);
-      if (!exists.never) {
+      bool needed = releases || llvm::any_of(llvm::seq(i, end), [&](size_t at) {
+                      return points[at].kind != PlanPoint::Arrive;
+                    });
+      if (needed && !exists.never) {
         OpBuilder::InsertionGuard guard(b);
-        Value k = before(t, stage);
-        if (exists.mayBeEarly && stage)
+        Value k = before(t, stage - firstStage);
+        if (exists.mayBeEarly && stage > firstStage)
           openIf(compare(arith::CmpIPredicate::sge, k, index(0)));
         if (exists.mayBeLate)
           openIf(compare(arith::CmpIPredicate::slt, k, trips));
-        iteration = number - stage;
+        iteration = number - (stage - firstStage);
         for (; i < end; ++i)
           if (points[i].kind != PlanPoint::Join || mustMeet(number, i))
             writePoint(points[i], k);
@@ -204,13 +265,13 @@ private:
   /// Whether a join in step \p number has anything to order: a statement that was issued
   /// before point \p at, other than a copy whose end only its barrier shows.
   bool mustMeet(int64_t number, size_t at) const {
-    if (number + 1 >= plan.numStages())
+    if (firstStage + number >= lastIssue)
       return true; // a step of the main loop, after others
-    for (size_t i = 0; i < role.points.size(); ++i) {
-      const PlanPoint &point = role.points[i];
+    for (size_t i = 0; i < role->points.size(); ++i) {
+      const PlanPoint &point = role->points[i];
       if (point.kind == PlanPoint::Issue &&
           plan.bound.statements[point.at].executedBy != Engine::TmaLoad &&
-          (point.stage < number || (point.stage == number && i < at)))
+          (point.stage - firstStage < number || (point.stage - firstStage == number && i < at)))
         return true;
     }
     return false;
@@ -219,7 +280,7 @@ private:
   /// No groups of an engine are counted before the first of its statements begins.
   int64_t firstStageOf(Engine engine) const {
     int64_t first = plan.numStages();
-    for (const PlanPoint &point : role.points)
+    for (const PlanPoint &point : role->points)
       if (point.kind == PlanPoint::Issue && plan.bound.statements[point.at].executedBy == engine)
         first = std::min(first, point.stage);
     return first;
@@ -362,7 +423,7 @@ private:
   /// Bytes of a token: copies under a condition that does not hold bring none.
   Value bytesOf(const PlanPoint &expect, Value k) {
     Value sum = index(0);
-    for (const PlanPoint &point : role.points) {
+    for (const PlanPoint &point : role->points) {
       if (point.kind != PlanPoint::Issue || point.barrier != expect.barrier)
         continue;
       Value bytes = index(point.bytes);
@@ -388,9 +449,10 @@ private:
           nv::BarrierAllocOp::create(b, loc, nv::BarriersType::get(b.getContext(), barrier.slots),
                                      b.getStringAttr(barrier.name), counts));
     }
-    for (const PlanPoint &point : role.points)
-      if (point.kind == PlanPoint::Issue && point.barrier != sched::none)
-        signals[point.at] = point.barrier;
+    for (const sched::PlanRole &each : plan.roles)
+      for (const PlanPoint &point : each.points)
+        if (point.kind == PlanPoint::Issue && point.barrier != sched::none)
+          signals[point.at] = point.barrier;
     if (barriers.empty() || loop->getParentOp() == function)
       return;
     // Phases go on where the loop is entered again.
@@ -453,7 +515,11 @@ private:
   }
 
   const sched::Plan &plan;
-  const sched::PlanRole &role;
+  const sched::PlanRole *role = nullptr; ///< that is being written
+  int64_t firstStage = 0;                ///< of the role; its first step runs it
+  int64_t lastIssue = 0;                 ///< the last stage of its statements
+  int64_t lastStage = 0;                 ///< the last stage of its points
+  bool releases = true;                  ///< whether arrivals are awaited
   std::vector<Value> barriers;
   llvm::DenseMap<unsigned, sched::BarrierId> signals; ///< by statement: what its copy completes
   Value tokens;          ///< counter of tokens, if the loop is entered again
@@ -499,15 +565,75 @@ void bindProblem(PipelineLoop &loop) {
 
 /// Leaves out a point, unless that is a statement; those after the loop are counted on.
 void leaveOut(sched::Plan &plan, size_t number) {
-  sched::PlanRole &role = plan.roles.front();
-  for (std::vector<PlanPoint> *points : {&role.points, &role.drain}) {
-    if (number < points->size()) {
-      if ((*points)[number].kind != PlanPoint::Issue)
-        points->erase(points->begin() + ptrdiff_t(number));
-      return;
+  for (sched::PlanRole &role : plan.roles)
+    for (std::vector<PlanPoint> *points : {&role.points, &role.drain}) {
+      if (number < points->size()) {
+        if ((*points)[number].kind != PlanPoint::Issue)
+          points->erase(points->begin() + ptrdiff_t(number));
+        return;
+      }
+      number -= points->size();
     }
-    number -= points->size();
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+StringRef roleOf(Operation *op) {
+  auto role = op->getAttrOfType<StringAttr>(nv::NVDialect::roleAttr);
+  return role ? role.getValue() : StringRef(computeRole);
+}
+
+/// Roles of a loop by name, the compute warps' last: its code then follows that of the others,
+/// and goes on after the loop.
+sched::RoleAssignment rolesOf(const PipelineLoop &loop) {
+  sched::RoleAssignment roles;
+  auto add = [&](bool compute) {
+    for (const PipelineStatement &statement : loop.statements)
+      if ((roleOf(statement.op) == computeRole) == compute &&
+          !llvm::is_contained(roles.names, roleOf(statement.op)))
+        roles.names.push_back(roleOf(statement.op).str());
+  };
+  add(false);
+  add(true);
+  for (const PipelineStatement &statement : loop.statements)
+    roles.roleOf.push_back(
+        unsigned(llvm::find(roles.names, roleOf(statement.op)) - roles.names.begin()));
+  return roles;
+}
+
+/// Whether the compute warps have statements in a loop that others take part in: these are
+/// warps of their own then.
+bool needsWarps(const PipelineLoop &loop) {
+  bool compute = false, others = false;
+  for (const PipelineStatement &statement : loop.statements)
+    (roleOf(statement.op) == computeRole ? compute : others) = true;
+  return compute && others;
+}
+
+/// Warps of each role. Other roles are warps after the compute warps, or the first of these
+/// where none of them has anything else to do.
+sched::RoleSizes sizesOf(const sched::RoleAssignment &roles, int64_t warps, bool own) {
+  sched::RoleSizes sizes;
+  int64_t next = own ? warps : 0;
+  for (const std::string &name : roles.names) {
+    bool compute = name == computeRole;
+    sizes.firstWarp.push_back(compute ? 0 : next++);
+    sizes.warps.push_back(compute ? warps : 1);
   }
+  return sizes;
+}
+
+sched::Plan planOf(const ScheduledLoop &loop, int64_t warps, bool own) {
+  sched::RoleAssignment roles = rolesOf(loop.body);
+  if (roles.names.size() > 1) {
+    sched::Plan plan =
+        sched::derive(loop.body.problem, loop.schedule, roles, sizesOf(roles, warps, own));
+    if (plan.diagnostics.empty())
+      return plan;
+  }
+  return sched::derive(loop.body.problem, loop.schedule, {}, {{0}, {warps}});
 }
 
 struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
@@ -523,12 +649,12 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
         return signalPassFailure();
       bindProblem(loop.body);
     }
-    int64_t warps = nv::scopeOf(kernel.getBody().front().getTerminator()).warps;
+    int64_t warps = nv::scopeOf(kernel.getBody().front().getTerminator()).warps, roles = 0;
+    bool own = llvm::any_of(loops, [](const ScheduledLoop &loop) { return needsWarps(loop.body); });
     for (size_t i = 0; i < loops.size(); ++i) {
       if (loops[i].body.statements.empty())
         continue;
-      sched::Plan plan =
-          sched::derive(loops[i].body.problem, loops[i].schedule, {}, {{0}, {warps}});
+      sched::Plan plan = planOf(loops[i], warps, own);
       for (const penstock::Diagnostic &diagnostic : plan.diagnostics)
         tile::emit(loops[i].body.loop.getLoc(), diagnostic);
       if (!plan.diagnostics.empty())
@@ -537,8 +663,15 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
         leaveOut(plan, size_t(omit));
       keepAsStatement(loops[i].body.loop, MutableArrayRef(loops).drop_front(i + 1));
       PlanWriter(loops[i], plan).run();
+      for (const sched::PlanRole &role : plan.roles)
+        roles = std::max(roles, role.firstWarp + role.warps);
     }
     nvptx::writeInOrder(kernel);
+    if (roles <= warps)
+      return;
+    kernel->setAttr(nv::NVDialect::threadsAttr,
+                    Builder(&getContext()).getI64IntegerAttr(roles * nv::warpSize));
+    nvptx::confineThreads(kernel, warps);
   }
 };
 
