@@ -128,10 +128,12 @@ void PipelineWriter::makeStorage() {
   }
 }
 
-/// The slot of iteration \p k; counted modulo the versions, rounding down.
+Value PipelineWriter::slotOf(size_t buffer, Value k) {
+  return arith::RemSIOp::create(b, loc, k, index(versions[buffer]));
+}
+
 Value PipelineWriter::versionOf(size_t buffer, Value k) {
-  Value count = index(versions[buffer]);
-  Value slot = arith::RemSIOp::create(b, loc, k, count);
+  Value slot = slotOf(buffer, k);
   auto ring = cast<MemRefType>(storage[buffer].front().getType());
   SmallVector<OpFoldResult> offsets(ring.getRank(), b.getIndexAttr(0)), sizes,
       strides(ring.getRank(), b.getIndexAttr(1));

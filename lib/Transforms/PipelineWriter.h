@@ -53,6 +53,8 @@ protected:
   /// Writes the operation of statement \p i for iteration \p k. Values of the body are
   /// replayed into \p mapping already.
   virtual void writeOp(size_t i, mlir::IRMapping &mapping, mlir::Value k);
+  /// The slot of a ring that iteration \p k uses: counted modulo the versions.
+  virtual mlir::Value slotOf(size_t buffer, mlir::Value k);
   /// The version of a buffer that iteration \p k uses.
   virtual mlir::Value versionOf(size_t buffer, mlir::Value k);
   /// Whether versions of a buffer are slots of one tile, which run-time values select.

@@ -10,14 +10,18 @@
 // moves to one side and in front of the map, where it is computed once; the side that
 // is left has the coordinates of a tile, which are small.
 //
+// Coordinates of boxes have 32 bits in the end: they are counted so from the start.
+//
 // Sums of indices wrap around. That is excluded by bounds of all terms: sizes of
 // tensors and numbers of blocks have 31 bits, as launches check.
 //
 //===----------------------------------------------------------------------===//
+#include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Target/NVPTX/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <numeric>
 
@@ -79,9 +83,9 @@ std::optional<Bounds> boundsOfOp(Operation *op, unsigned depth) {
     return Bounds{std::min(x->low, y->low), std::min(x->high, y->high)};
   if (isa<arith::MaxSIOp>(op))
     return Bounds{std::max(x->low, y->low), std::max(x->high, y->high)};
-  // A quotient is nearer to zero than what is divided, or next to it.
   if (isa<arith::CeilDivSIOp, arith::FloorDivSIOp, arith::DivSIOp>(op) && y->low > 0)
-    return Bounds{std::min<int64_t>(x->low, 0), std::max<int64_t>(x->high, 0)};
+    return Bounds{std::min<int64_t>(llvm::divideFloorSigned(x->low, y->low), 0),
+                  std::max<int64_t>(llvm::divideCeilSigned(x->high, y->low), 0)};
   return std::nullopt;
 }
 
@@ -100,7 +104,7 @@ std::optional<Bounds> boundsOf(Value value, unsigned depth) {
     auto end = boundsOf(loop.getUpperBound(), depth + 1);
     if (!first || !end)
       return std::nullopt;
-    return Bounds{first->low, std::max(first->low, end->high)};
+    return Bounds{first->low, std::max(first->low, end->high - 1)};
   }
   return boundsOfOp(value.getDefiningOp(), depth);
 }
@@ -220,12 +224,56 @@ private:
   llvm::DenseMap<Value, Value> hoistedAs;
 };
 
+/// Counts coordinates of boxes in 32 bits where these hold them: what is far outside of a
+/// tensor must stay outside, and need not be clamped then.
+void narrowBox(Operation *op, MutableOperandRange offsets) {
+  OpBuilder b(op);
+  for (OpOperand &offset : offsets) {
+    auto bounds = boundsOf(offset.get());
+    if (!bounds || bounds->low == bounds->high || bounds->low < INT32_MIN ||
+        bounds->high > INT32_MAX)
+      continue;
+    Value narrow = arith::IndexCastOp::create(b, op->getLoc(), b.getI32Type(), offset.get());
+    offset.set(arith::IndexCastOp::create(b, op->getLoc(), b.getIndexType(), narrow));
+  }
+}
+
+/// Counts the iterations of a loop in 32 bits where these hold them.
+void narrowLoop(scf::ForOp loop) {
+  auto begin = boundsOf(loop.getLowerBound()), end = boundsOf(loop.getUpperBound());
+  auto step = getConstantIntValue(loop.getStep());
+  Value index = loop.getInductionVar();
+  if (!index.getType().isIndex() || !begin || !end || !step || *step < 1 ||
+      begin->low < INT32_MIN || begin->high > INT32_MAX || end->low < INT32_MIN ||
+      end->high > INT32_MAX - *step)
+    return;
+  OpBuilder b(loop);
+  for (OpOperand &bound : loop->getOpOperands().take_front(3))
+    bound.set(b.createOrFold<arith::IndexCastOp>(loop.getLoc(), b.getI32Type(), bound.get()));
+  index.setType(b.getI32Type());
+  b.setInsertionPointToStart(loop.getBody());
+  auto wide = arith::IndexCastOp::create(b, loop.getLoc(), b.getIndexType(), index);
+  index.replaceAllUsesExcept(wide, wide);
+}
+
 struct NarrowMasks : penstock::impl::NarrowMasksBase<NarrowMasks> {
   void runOnOperation() override {
     SmallVector<tile::MapOp> maps;
     getOperation()->walk([&](tile::MapOp op) { maps.push_back(op); });
     for (tile::MapOp op : maps)
       Narrower(op).run();
+    if (!getOperation()->hasAttr(nv::NVDialect::inOrderAttr))
+      return; // explicit kernels state what they mean
+    getOperation()->walk([&](Operation *op) {
+      if (auto load = dyn_cast<nv::TmaLoadOp>(op))
+        narrowBox(op, load.getOffsetsMutable());
+      if (auto store = dyn_cast<nv::TmaStoreOp>(op))
+        narrowBox(op, store.getOffsetsMutable());
+    });
+    SmallVector<scf::ForOp> loops;
+    getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      narrowLoop(loop);
   }
 };
 

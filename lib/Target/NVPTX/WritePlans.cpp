@@ -25,7 +25,9 @@
 #include "Target/NVPTX/ConfineThreads.h"
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/IssueProducts.h"
+#include "Target/NVPTX/LoopPlans.h"
 #include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/SlotCounters.h"
 #include "Transforms/PipelineWriter.h"
 
 #include <numeric>
@@ -45,9 +47,6 @@ namespace {
 
 /// Prologues of more steps are loops: code must not grow with the number of stages.
 constexpr int64_t mostUnrolledSteps = 8;
-
-/// The role of all statements that no other role issues.
-constexpr char computeRole[] = "compute";
 
 class PlanWriter : PipelineWriter {
 public:
@@ -79,7 +78,7 @@ public:
     if (firstToken) {
       Value next = arith::AddIOp::create(b, loc, firstToken,
                                          arith::IndexCastOp::create(b, loc, b.getI32Type(), trips));
-      tile::StoreOp::create(b, loc, next, tokens, ValueRange());
+      tile::StoreOp::create(b, loc, next, tokenCount, ValueRange());
     }
     if (after && engines)
       nv::SyncOp::create(b, loc);
@@ -114,6 +113,7 @@ private:
     role = &each;
     loc = loop.getLoc();
     releases = true;
+    ending = false;
     firstStage = plan.numStages();
     lastIssue = 0;
     lastStage = 0;
@@ -126,7 +126,7 @@ private:
     OpBuilder::InsertionGuard guard(b);
     if (plan.roles.size() > 1) {
       auto scope = nv::WarpsOp::create(b, loc, each.firstWarp, each.warps);
-      if (each.name != computeRole)
+      if (each.name != nvptx::computeRole)
         scope->setAttr(nv::NVDialect::roleAttr, b.getStringAttr(each.name));
       b.createBlock(&scope.getBody());
       nv::EndOp::create(b, loc);
@@ -150,6 +150,13 @@ private:
     return nv::TensorAllocOp::create(b, loc, type, label);
   }
 
+  Value slotOf(size_t buffer, Value k) override {
+    auto ahead = aheadOf.find(k);
+    if (ahead == aheadOf.end())
+      return PipelineWriter::slotOf(buffer, k);
+    return asIndex(slotsOfTiles().at(b, loc, versions[buffer], ahead->second).slot);
+  }
+
   Value versionOf(size_t buffer, Value k) override {
     if (isRing(buffer))
       return PipelineWriter::versionOf(buffer, k);
@@ -158,6 +165,7 @@ private:
   }
 
   void writeSteps() {
+    countSlots();
     int64_t depth = lastIssue - firstStage, repeated = 1;
     for (size_t i = 0; i < storage.size(); ++i)
       if (!storage[i].empty() && !isRing(i))
@@ -174,12 +182,17 @@ private:
                   [&](int64_t stage) { return Exists{false, true, stage > firstStage + t}; });
     }
     Value end = b.createOrFold<arith::AddIOp>(loc, trips, index(depth));
-    auto steps = scf::ForOp::create(b, loc, index(depth), end, index(repeated));
+    SmallVector<Value> carried = tokens.start(b, loc);
+    llvm::append_range(carried, reentered() ? slots.start(b, loc) : SmallVector<Value>());
+    auto steps = scf::ForOp::create(b, loc, index(depth), end, index(repeated), carried);
     if (role == &plan.roles.back()) // once for all roles
       steps->setAttr(nv::NVDialect::planAttr, b.getStringAttr(sched::printPlan(plan)));
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(steps.getBody());
+      size_t ofTokens = tokens.size();
+      tokens.enter(steps.getRegionIterArgs().take_front(ofTokens));
+      slots.enter(steps.getRegionIterArgs().drop_front(ofTokens));
       for (int64_t u = 0; u < repeated; ++u) {
         Value t = steps.getInductionVar();
         OpBuilder::InsertionGuard guard(b);
@@ -187,11 +200,20 @@ private:
           t = arith::AddIOp::create(b, loc, t, index(u));
           openIf(compare(arith::CmpIPredicate::slt, t, end));
         }
+        aheadOf[t] = depth + u;
         writeStep(t, depth + u,
                   [&](int64_t stage) { return Exists{stage > lastIssue, stage < lastIssue}; });
       }
+      if (!carried.empty()) {
+        SmallVector<Value> next = tokens.next(b, loc, repeated);
+        llvm::append_range(next, slots.next(b, loc, repeated));
+        scf::YieldOp::create(b, loc, next);
+      }
+      aheadOf.clear();
     }
     releases = mustRelease();
+    ending = true;
+    emptyGroups.clear();
     for (int64_t e = 0; e < lastStage - lastIssue; ++e)
       writeStep(arith::AddIOp::create(b, loc, end, index(e)), depth + e,
                 [&](int64_t stage) { return Exists{true, false, stage <= lastIssue + e}; });
@@ -230,7 +252,10 @@ private:
       // touches their accumulators.
       if (isAboutGroups(points[i])) {
         bool begun = firstStage + number >= firstStageOf(points[i].engine);
-        if (points[i].kind == PlanPoint::Commit && begun)
+        if (points[i].kind == PlanPoint::Commit && begun && ending &&
+            !closesGroup(points[i].engine))
+          ++emptyGroups[points[i].engine];
+        else if (points[i].kind == PlanPoint::Commit && begun)
           closeGroup(points[i].engine);
         else if (points[i].kind == PlanPoint::WaitGroup && begun &&
                  !existsAt(points[i].stage).never)
@@ -248,7 +273,7 @@ private:
                     });
       if (needed && !exists.never) {
         OpBuilder::InsertionGuard guard(b);
-        Value k = before(t, stage - firstStage);
+        Value k = earlier(t, stage - firstStage);
         if (exists.mayBeEarly && stage > firstStage)
           openIf(compare(arith::CmpIPredicate::sge, k, index(0)));
         if (exists.mayBeLate)
@@ -286,6 +311,19 @@ private:
     return first;
   }
 
+  /// Whether a commit after the main loop is the first of an engine whose last statement of a
+  /// step follows its last commit.
+  bool closesGroup(Engine engine) {
+    bool open = false;
+    for (const PlanPoint &point : role->points)
+      if (point.kind == PlanPoint::Commit && point.engine == engine)
+        open = false;
+      else if (point.kind == PlanPoint::Issue &&
+               plan.bound.statements[point.at].executedBy == engine)
+        open = true;
+    return open && !emptyGroups.contains(engine) && emptyGroups.try_emplace(engine, 0).second;
+  }
+
   static bool isAboutGroups(const PlanPoint &point) {
     bool commit = point.kind == PlanPoint::Commit && point.barrier == sched::none;
     return commit || (point.kind == PlanPoint::WaitGroup && !point.leader && !point.guarded);
@@ -309,9 +347,11 @@ private:
     case PlanPoint::WaitGroup:
       return waitGroup(point);
     case PlanPoint::WaitBarrier:
-      if (point.distance)
+      // The phase before the first is complete from the start.
+      if (point.distance &&
+          !(point.distance == plan.barriers[point.barrier].slots && aheadOf.contains(k)))
         openIf(compare(arith::CmpIPredicate::sge, k, index(point.distance)));
-      return waitBarrier(point, before(k, point.distance));
+      return waitBarrier(point, earlier(k, point.distance));
     case PlanPoint::Expect: {
       Value bytes = bytesOf(point, k);
       auto [slot, phase] = tokenOf(point.barrier, k);
@@ -373,15 +413,18 @@ private:
   }
 
   void waitGroup(const PlanPoint &point) {
+    int64_t pending = point.pending;
+    if (ending) // the assembler does not count groups without products
+      pending = std::max<int64_t>(0, pending - emptyGroups[point.engine]);
     switch (point.engine) {
     case Engine::CpAsync:
-      nv::AsyncWaitOp::create(b, loc, point.pending);
+      nv::AsyncWaitOp::create(b, loc, pending);
       return;
     case Engine::Wgmma:
-      nv::WgmmaWaitOp::create(b, loc, point.pending);
+      nv::WgmmaWaitOp::create(b, loc, pending);
       return;
     case Engine::TmaStore:
-      nv::TmaWaitOp::create(b, loc, point.pending, point.readsOnly);
+      nv::TmaWaitOp::create(b, loc, pending, point.readsOnly);
       return;
     case Engine::Tcgen05Load:
       nv::TensorWaitLoadOp::create(b, loc);
@@ -405,7 +448,9 @@ private:
 
   void waitBarrier(const PlanPoint &point, Value token) {
     auto [slot, phase] = tokenOf(point.barrier, token);
-    byLeader(point.leader, [&, at = slot, parity = phase] {
+    // A warp waits as one: only then does the assembler compute addresses once for all threads.
+    bool leader = point.leader && (plan.roles.size() == 1 || role->warps > 1);
+    byLeader(leader, [&, at = slot, parity = phase] {
       nv::WaitOp::create(b, loc, barriers[point.barrier], at, parity);
     });
   }
@@ -456,29 +501,54 @@ private:
     if (barriers.empty() || loop->getParentOp() == function)
       return;
     // Phases go on where the loop is entered again.
-    tokens = allocate(tile::tileType({}, b.getI32Type(), tile::Space::Local), StringAttr());
+    tokenCount = allocate(tile::tileType({}, b.getI32Type(), tile::Space::Local), StringAttr());
     {
       OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointAfter(tokens.getDefiningOp());
+      b.setInsertionPointAfter(tokenCount.getDefiningOp());
       Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
-      tile::StoreOp::create(b, loc, zero, tokens, ValueRange());
+      tile::StoreOp::create(b, loc, zero, tokenCount, ValueRange());
     }
-    firstToken = tile::LoadOp::create(b, loc, b.getI32Type(), tokens, ValueRange());
+    firstToken = tile::LoadOp::create(b, loc, b.getI32Type(), tokenCount, ValueRange());
   }
 
   /// The barrier and the parity of token \p k.
   std::pair<Value, Value> tokenOf(sched::BarrierId barrier, Value k) {
-    auto number = [&](int64_t value) -> Value {
-      return arith::ConstantIntOp::create(b, loc, value, 32);
-    };
-    Value token = b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), k);
-    if (firstToken)
-      token = arith::AddIOp::create(b, loc, firstToken, token);
-    Value slots = number(plan.barriers[barrier].slots);
-    Value slot = b.createOrFold<arith::RemUIOp>(loc, token, slots);
-    Value phase = b.createOrFold<arith::AndIOp>(
-        loc, b.createOrFold<arith::DivUIOp>(loc, token, slots), number(1));
-    return {b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), slot), phase};
+    int64_t count = plan.barriers[barrier].slots;
+    auto ahead = aheadOf.find(k);
+    nvptx::SlotCounters::Position position = ahead == aheadOf.end()
+                                                 ? tokens.divide(b, loc, count, k)
+                                                 : tokens.at(b, loc, count, ahead->second);
+    return {asIndex(position.slot), position.phase};
+  }
+
+  Value asIndex(Value i32) {
+    return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), i32);
+  }
+
+  /// `k - distance`, of which the main loop knows slots without a division.
+  Value earlier(Value k, int64_t distance) {
+    Value result = before(k, distance);
+    if (auto ahead = aheadOf.find(k); ahead != aheadOf.end())
+      aheadOf.try_emplace(result, ahead->second - distance);
+    return result;
+  }
+
+  bool reentered() const { return bool(firstToken); }
+  /// Tokens go on where a loop is entered again, slots of tiles do not.
+  nvptx::SlotCounters &slotsOfTiles() { return reentered() ? slots : tokens; }
+
+  /// Chooses what the role's main loop counts.
+  void countSlots() {
+    tokens = nvptx::SlotCounters(firstToken);
+    slots = nvptx::SlotCounters();
+    for (const PlanPoint &point : role->points) {
+      if (point.barrier != sched::none)
+        tokens.add(plan.barriers[point.barrier].slots);
+      if (point.kind == PlanPoint::Issue)
+        for (const sched::Access &access : plan.bound.statements[point.at].accesses)
+          if (!storage[access.buffer].empty() && isRing(access.buffer))
+            slotsOfTiles().add(versions[access.buffer]);
+    }
   }
 
   //===------------------------------------------------------------------===//
@@ -520,121 +590,16 @@ private:
   int64_t lastIssue = 0;                 ///< the last stage of its statements
   int64_t lastStage = 0;                 ///< the last stage of its points
   bool releases = true;                  ///< whether arrivals are awaited
+  bool ending = false;                   ///< after the main loop: nothing is issued
+  std::map<Engine, int64_t> emptyGroups; ///< that the plan counts there
   std::vector<Value> barriers;
   llvm::DenseMap<unsigned, sched::BarrierId> signals; ///< by statement: what its copy completes
-  Value tokens;          ///< counter of tokens, if the loop is entered again
-  Value firstToken;      ///< its value when the loop is entered; null: 0
+  Value tokenCount;                  ///< variable that counts tokens, if the loop is entered again
+  Value firstToken;                  ///< its value when the loop is entered; null: 0
+  nvptx::SlotCounters tokens, slots; ///< of barriers, and of tiles if these differ
+  llvm::DenseMap<Value, int64_t> aheadOf; ///< by iteration: how far before the main loop's own
   int64_t iteration = 0; ///< that is being written, up to a multiple of what recurs
 };
-
-//===----------------------------------------------------------------------===//
-// The pass
-//===----------------------------------------------------------------------===//
-
-/// Products into one accumulator take effect in the order of issue.
-sched::QueueId queueInto(sched::Problem &problem, sched::BufferId accumulator) {
-  for (sched::QueueId queue = 0; queue < problem.queues.size(); ++queue)
-    if (llvm::is_contained(problem.queues[queue].orders, accumulator))
-      return queue;
-  problem.queues.push_back(
-      {"products into " + problem.buffers[accumulator].name, true, {accumulator}});
-  return sched::QueueId(problem.queues.size() - 1);
-}
-
-/// Adds engines to the problem of a loop.
-void bindProblem(PipelineLoop &loop) {
-  for (size_t i = 0; i < loop.statements.size(); ++i) {
-    sched::Statement &statement = loop.problem.statements[i];
-    Operation *op = loop.statements[i].op;
-    statement.executedBy = nvptx::engineOf(op);
-    bool ends = sched::mechanismOf(statement.executedBy).ends == Mechanism::AtIssue;
-    auto gemm = dyn_cast<tile::GemmOp>(op);
-    if (ends || (!gemm && !isa<tile::CopyOp>(op)))
-      continue;
-    statement.async = true;
-    if (auto copy = dyn_cast<tile::CopyOp>(op)) {
-      auto type = cast<MemRefType>(copy.getTarget().getType());
-      statement.bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-    }
-    if (gemm)
-      for (size_t buffer = 0; buffer < loop.buffers.size(); ++buffer)
-        if (loop.buffers[buffer] == tile::rootOf(gemm.getAcc()))
-          statement.queue = queueInto(loop.problem, sched::BufferId(buffer));
-  }
-}
-
-/// Leaves out a point, unless that is a statement; those after the loop are counted on.
-void leaveOut(sched::Plan &plan, size_t number) {
-  for (sched::PlanRole &role : plan.roles)
-    for (std::vector<PlanPoint> *points : {&role.points, &role.drain}) {
-      if (number < points->size()) {
-        if ((*points)[number].kind != PlanPoint::Issue)
-          points->erase(points->begin() + ptrdiff_t(number));
-        return;
-      }
-      number -= points->size();
-    }
-}
-
-//===----------------------------------------------------------------------===//
-// Roles
-//===----------------------------------------------------------------------===//
-
-StringRef roleOf(Operation *op) {
-  auto role = op->getAttrOfType<StringAttr>(nv::NVDialect::roleAttr);
-  return role ? role.getValue() : StringRef(computeRole);
-}
-
-/// Roles of a loop by name, the compute warps' last: its code then follows that of the others,
-/// and goes on after the loop.
-sched::RoleAssignment rolesOf(const PipelineLoop &loop) {
-  sched::RoleAssignment roles;
-  auto add = [&](bool compute) {
-    for (const PipelineStatement &statement : loop.statements)
-      if ((roleOf(statement.op) == computeRole) == compute &&
-          !llvm::is_contained(roles.names, roleOf(statement.op)))
-        roles.names.push_back(roleOf(statement.op).str());
-  };
-  add(false);
-  add(true);
-  for (const PipelineStatement &statement : loop.statements)
-    roles.roleOf.push_back(
-        unsigned(llvm::find(roles.names, roleOf(statement.op)) - roles.names.begin()));
-  return roles;
-}
-
-/// Whether the compute warps have statements in a loop that others take part in: these are
-/// warps of their own then.
-bool needsWarps(const PipelineLoop &loop) {
-  bool compute = false, others = false;
-  for (const PipelineStatement &statement : loop.statements)
-    (roleOf(statement.op) == computeRole ? compute : others) = true;
-  return compute && others;
-}
-
-/// Warps of each role. Other roles are warps after the compute warps, or the first of these
-/// where none of them has anything else to do.
-sched::RoleSizes sizesOf(const sched::RoleAssignment &roles, int64_t warps, bool own) {
-  sched::RoleSizes sizes;
-  int64_t next = own ? warps : 0;
-  for (const std::string &name : roles.names) {
-    bool compute = name == computeRole;
-    sizes.firstWarp.push_back(compute ? 0 : next++);
-    sizes.warps.push_back(compute ? warps : 1);
-  }
-  return sizes;
-}
-
-sched::Plan planOf(const ScheduledLoop &loop, int64_t warps, bool own) {
-  sched::RoleAssignment roles = rolesOf(loop.body);
-  if (roles.names.size() > 1) {
-    sched::Plan plan =
-        sched::derive(loop.body.problem, loop.schedule, roles, sizesOf(roles, warps, own));
-    if (plan.diagnostics.empty())
-      return plan;
-  }
-  return sched::derive(loop.body.problem, loop.schedule, {}, {{0}, {warps}});
-}
 
 struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
   using WritePlansBase::WritePlansBase;
@@ -647,20 +612,21 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
     for (ScheduledLoop &loop : loops) {
       if (failed(verifySchedule(loop)))
         return signalPassFailure();
-      bindProblem(loop.body);
+      nvptx::bindEngines(loop.body);
     }
     int64_t warps = nv::scopeOf(kernel.getBody().front().getTerminator()).warps, roles = 0;
-    bool own = llvm::any_of(loops, [](const ScheduledLoop &loop) { return needsWarps(loop.body); });
+    bool own =
+        llvm::any_of(loops, [](const ScheduledLoop &loop) { return nvptx::needsWarps(loop.body); });
     for (size_t i = 0; i < loops.size(); ++i) {
       if (loops[i].body.statements.empty())
         continue;
-      sched::Plan plan = planOf(loops[i], warps, own);
+      sched::Plan plan = nvptx::planOf(loops[i], warps, own);
       for (const penstock::Diagnostic &diagnostic : plan.diagnostics)
         tile::emit(loops[i].body.loop.getLoc(), diagnostic);
       if (!plan.diagnostics.empty())
         return signalPassFailure();
       if (omit >= 0)
-        leaveOut(plan, size_t(omit));
+        nvptx::leaveOut(plan, size_t(omit));
       keepAsStatement(loops[i].body.loop, MutableArrayRef(loops).drop_front(i + 1));
       PlanWriter(loops[i], plan).run();
       for (const sched::PlanRole &role : plan.roles)

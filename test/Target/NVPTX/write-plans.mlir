@@ -177,9 +177,11 @@ func.func @versions(%in: memref<?xf32, strided<[1]>, #g>, %out: memref<?xf32, st
 // CHECK: tile.store %c0_i32, %[[TOKENS]]
 // CHECK: scf.for
 // CHECK:   %[[FIRST:.*]] = tile.load %[[TOKENS]]
-// CHECK:   scf.for
-// CHECK:     arith.addi %[[FIRST]]
-// CHECK:     nv.mbarrier.wait
+// CHECK:   nv.mbarrier.arrive {{.*}} expect
+// CHECK:   %[[SLOT:.*]] = arith.remui %[[FIRST]], %c2_i32
+// CHECK:   scf.for {{.*}} iter_args(%[[AT:.*]] = %[[SLOT]], %[[PHASE:.*]] = {{.*}})
+// CHECK:     %[[INDEX:.*]] = arith.index_cast %[[AT]]
+// CHECK:     nv.mbarrier.wait {{.*}}[%[[INDEX]]], %[[PHASE]]
 // CHECK:   %[[NEXT:.*]] = arith.addi %[[FIRST]]
 // CHECK:   tile.store %[[NEXT]], %[[TOKENS]]
 func.func @entered_again(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)

@@ -1,0 +1,119 @@
+//===- LoopPlans.cpp - Plans of pipelined loops ---------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Target/NVPTX/LoopPlans.h"
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Scheduling/Mechanisms.h"
+#include "Target/NVPTX/Engines.h"
+
+using namespace mlir;
+using namespace penstock;
+using nvptx::computeRole;
+using sched::Engine;
+using sched::Mechanism;
+using sched::PlanPoint;
+
+namespace {
+
+/// Products into one accumulator take effect in the order of issue.
+sched::QueueId queueInto(sched::Problem &problem, sched::BufferId accumulator) {
+  for (sched::QueueId queue = 0; queue < problem.queues.size(); ++queue)
+    if (llvm::is_contained(problem.queues[queue].orders, accumulator))
+      return queue;
+  problem.queues.push_back(
+      {"products into " + problem.buffers[accumulator].name, true, {accumulator}});
+  return sched::QueueId(problem.queues.size() - 1);
+}
+
+StringRef roleOf(Operation *op) {
+  auto role = op->getAttrOfType<StringAttr>(nv::NVDialect::roleAttr);
+  return role ? role.getValue() : StringRef(computeRole);
+}
+
+/// Roles of a loop by name, the compute warps' last: its code then follows that of the others,
+/// and goes on after the loop.
+sched::RoleAssignment rolesOf(const PipelineLoop &loop) {
+  sched::RoleAssignment roles;
+  auto add = [&](bool compute) {
+    for (const PipelineStatement &statement : loop.statements)
+      if ((roleOf(statement.op) == computeRole) == compute &&
+          !llvm::is_contained(roles.names, roleOf(statement.op)))
+        roles.names.push_back(roleOf(statement.op).str());
+  };
+  add(false);
+  add(true);
+  for (const PipelineStatement &statement : loop.statements)
+    roles.roleOf.push_back(
+        unsigned(llvm::find(roles.names, roleOf(statement.op)) - roles.names.begin()));
+  return roles;
+}
+
+/// Warps of each role. Other roles are warps after the compute warps, or the first of these
+/// where none of them has anything else to do.
+sched::RoleSizes sizesOf(const sched::RoleAssignment &roles, int64_t warps, bool own) {
+  sched::RoleSizes sizes;
+  int64_t next = own ? warps : 0;
+  for (const std::string &name : roles.names) {
+    bool compute = name == computeRole;
+    sizes.firstWarp.push_back(compute ? 0 : next++);
+    sizes.warps.push_back(compute ? warps : 1);
+  }
+  return sizes;
+}
+
+} // namespace
+
+void nvptx::bindEngines(PipelineLoop &loop) {
+  for (size_t i = 0; i < loop.statements.size(); ++i) {
+    sched::Statement &statement = loop.problem.statements[i];
+    Operation *op = loop.statements[i].op;
+    statement.executedBy = nvptx::engineOf(op);
+    bool ends = sched::mechanismOf(statement.executedBy).ends == Mechanism::AtIssue;
+    auto gemm = dyn_cast<tile::GemmOp>(op);
+    if (ends || (!gemm && !isa<tile::CopyOp>(op)))
+      continue;
+    statement.async = true;
+    if (auto copy = dyn_cast<tile::CopyOp>(op)) {
+      auto type = cast<MemRefType>(copy.getTarget().getType());
+      statement.bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    }
+    if (gemm)
+      for (size_t buffer = 0; buffer < loop.buffers.size(); ++buffer)
+        if (loop.buffers[buffer] == tile::rootOf(gemm.getAcc()))
+          statement.queue = queueInto(loop.problem, sched::BufferId(buffer));
+  }
+}
+
+bool nvptx::needsWarps(const PipelineLoop &loop) {
+  bool compute = false, others = false;
+  for (const PipelineStatement &statement : loop.statements)
+    (roleOf(statement.op) == computeRole ? compute : others) = true;
+  return compute && others;
+}
+
+sched::Plan nvptx::planOf(const ScheduledLoop &loop, int64_t warps, bool own) {
+  sched::RoleAssignment roles = rolesOf(loop.body);
+  if (roles.names.size() > 1) {
+    sched::Plan plan =
+        sched::derive(loop.body.problem, loop.schedule, roles, sizesOf(roles, warps, own));
+    if (plan.diagnostics.empty())
+      return plan;
+  }
+  return sched::derive(loop.body.problem, loop.schedule, {}, {{0}, {warps}});
+}
+
+void nvptx::leaveOut(sched::Plan &plan, size_t number) {
+  for (sched::PlanRole &role : plan.roles)
+    for (std::vector<PlanPoint> *points : {&role.points, &role.drain}) {
+      if (number < points->size()) {
+        if ((*points)[number].kind != PlanPoint::Issue)
+          points->erase(points->begin() + ptrdiff_t(number));
+        return;
+      }
+      number -= points->size();
+    }
+}

@@ -1,0 +1,72 @@
+//===- SlotCounters.cpp - Slots and phases that a loop carries ------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Target/NVPTX/SlotCounters.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace penstock::nvptx;
+
+SlotCounters::Position SlotCounters::divide(OpBuilder &b, Location loc, int64_t slots,
+                                            Value k) const {
+  Value token = b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), k);
+  if (first)
+    token = b.createOrFold<arith::AddIOp>(loc, first, token);
+  Value count = arith::ConstantIntOp::create(b, loc, slots, 32);
+  Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+  Value slot = b.createOrFold<arith::RemUIOp>(loc, token, count);
+  Value round = b.createOrFold<arith::DivUIOp>(loc, token, count);
+  return {slot, b.createOrFold<arith::AndIOp>(loc, round, one)};
+}
+
+SmallVector<Value> SlotCounters::start(OpBuilder &b, Location loc) const {
+  SmallVector<Value> values;
+  for (const auto &[slots, unused] : counters) {
+    Position begin = divide(b, loc, slots, arith::ConstantIndexOp::create(b, loc, 0));
+    values.append({begin.slot, begin.phase});
+  }
+  return values;
+}
+
+void SlotCounters::enter(ValueRange carried) {
+  size_t i = 0;
+  for (auto &[slots, position] : counters) {
+    position = {carried[i], carried[i + 1]};
+    i += 2;
+  }
+}
+
+SmallVector<Value> SlotCounters::next(OpBuilder &b, Location loc, int64_t by) const {
+  SmallVector<Value> values;
+  for (const auto &[slots, unused] : counters) {
+    Position then = at(b, loc, slots, by);
+    values.append({then.slot, then.phase});
+  }
+  return values;
+}
+
+SlotCounters::Position SlotCounters::at(OpBuilder &b, Location loc, int64_t slots,
+                                        int64_t ahead) const {
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, value, 32);
+  };
+  Position position = counters.at(slots);
+  int64_t rounds = llvm::divideFloorSigned(ahead, slots), more = ahead - rounds * slots;
+  if (more) {
+    Value sum = arith::AddIOp::create(b, loc, position.slot, number(more));
+    bool next = more == 1; // exactly the number of slots, if it wraps
+    Value wraps = arith::CmpIOp::create(
+        b, loc, next ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge, sum, number(slots));
+    Value wrapped = next ? number(0) : Value(arith::SubIOp::create(b, loc, sum, number(slots)));
+    position.slot = arith::SelectOp::create(b, loc, wraps, wrapped, sum);
+    Value flipped = arith::XOrIOp::create(b, loc, position.phase, number(1));
+    position.phase = arith::SelectOp::create(b, loc, wraps, flipped, position.phase);
+  }
+  if (rounds % 2)
+    position.phase = arith::XOrIOp::create(b, loc, position.phase, number(1));
+  return position;
+}
