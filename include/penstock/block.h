@@ -47,6 +47,15 @@ struct RangeOptions {
   /// 1 forbids unrolling, 0 unrolls fully, -1 leaves it to the compiler.
   int unroll = -1;
 };
+/// How the warps of a GPU share a pipelined loop.
+enum class Form {
+  /// Warp-specialized where that is possible and the schedule is inferred.
+  Automatic,
+  /// One group of warps; copies and products of several iterations are in flight.
+  Skewed,
+  /// Warps of their own load, and multiply on GPUs with tensor memory.
+  WarpSpecialized
+};
 struct PipelineOptions {
   /// Pipeline depth; stages and order are inferred from it.
   int num_stages = 0;
@@ -61,6 +70,8 @@ struct PipelineOptions {
   /// Wait group of each statement: copies with the same number are awaited together;
   /// -1: no group.
   std::vector<int> async_producer_groups = {};
+  /// On GPUs only.
+  Form form = Form::Automatic;
 };
 struct WaitOptions {
   /// Iterations between the issue of an operation and this wait.
@@ -324,6 +335,8 @@ public:
         .begin = literal(0, at), .end = count.ref, .step = literal(1, at)};
     arguments.pipelined = true;
     arguments.numStages = o.num_stages;
+    if (o.form != Form::Automatic)
+      arguments.form = o.form == Form::Skewed ? "skewed" : "warp_specialized";
     return detail::LoopRange(arguments, std::move(o), within(at));
   }
 

@@ -127,6 +127,7 @@ struct LoopArguments {
   int unroll = -1; ///< -1: not stated
   bool pipelined = false;
   int numStages = 0;
+  std::string_view form = {}; ///< of the loop on GPUs, if it is stated
   List<const int> stage = {}, order = {};
   List<const int> asyncStages = {}, asyncProducers = {}, asyncProducerGroups = {};
 };

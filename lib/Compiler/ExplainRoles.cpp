@@ -206,7 +206,9 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
     return "on " + architecture.name + " it does not compile" +
            (reasons.empty() ? "" : ": " + reasons.front().message) + "\n";
   if (function->hasAttr(nv::NVDialect::inOrderAttr))
-    return "on " + architecture.name + ": " + explainBlock(function);
+    return "on " + architecture.name + ": " + explainBlock(function) + rings(function) +
+           protocol(function, diagnostics) +
+           rasterization(function, architecture.limits.multiprocessors);
   std::string text = "on " + architecture.name + ": ";
   text +=
       std::to_string(function->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr).getInt()) +

@@ -233,7 +233,9 @@ std::optional<TimedKernel> penstock::predictModule(ModuleOp module, const std::s
     return std::nullopt;
   }
   auto function = copy->lookupSymbol<func::FuncOp>(kernel);
-  if (function->hasAttr(nv::NVDialect::inOrderAttr))
+  bool roles = false;
+  function.walk([&](nv::WarpsOp warps) { roles |= warps->hasAttr(nv::NVDialect::roleAttr); });
+  if (function->hasAttr(nv::NVDialect::inOrderAttr) && !roles)
     return refuse(tile::sourceLocationOf(original.getLoc()),
                   "one group of warps executes all statements; only warp-specialized and explicit "
                   "kernels are modeled");

@@ -54,7 +54,6 @@ void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture 
                                   const DevicePipelineOptions &options) {
   passes.addNestedPass<func::FuncOp>(
       createAttachTarget({architecture.name, /*alignedRows=*/!options.plain}));
-  passes.addNestedPass<func::FuncOp>(createWarpSpecialize({architecture.name, options.plain}));
   passes.addNestedPass<func::FuncOp>(createChooseThreads({architecture.name}));
   passes.addNestedPass<func::FuncOp>(createAssignSpaces());
   passes.addNestedPass<func::FuncOp>(createBindEngines({architecture.name, options.plain}));
@@ -62,6 +61,7 @@ void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture 
   passes.addNestedPass<func::FuncOp>(createAssignRoles());
   passes.addNestedPass<func::FuncOp>(createWritePlans({options.omittedPoint}));
   passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
+  passes.addNestedPass<func::FuncOp>(createStageStores());
 }
 
 void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture &architecture,

@@ -75,6 +75,9 @@ penstock::detail::Scope penstock::detail::openLoop(const LoopArguments &argument
     if (!schedule)
       return openPoisonedLoop(r, index, loc);
     attributes.push_back(r->builder.getNamedAttr(tile::TileDialect::scheduleAttr, schedule));
+    if (!arguments.form.empty())
+      attributes.push_back(r->builder.getNamedAttr(tile::TileDialect::formAttr,
+                                                   r->builder.getStringAttr(arguments.form)));
   }
   if (arguments.unroll != -1) {
     if (arguments.unroll < 0 || arguments.unroll > 64) {

@@ -103,7 +103,15 @@ int penstock::fuzz::runPrograms(const CampaignOptions &options) {
 }
 
 int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
-  enum DeviceCounter : int { Compiled, Refused, Findings, Launches, Staged, ByEngines };
+  enum DeviceCounter : int {
+    Compiled,
+    Refused,
+    Findings,
+    Launches,
+    Staged,
+    ByEngines,
+    Specialized
+  };
   auto compare = [](const Program &program, uint64_t seed) {
     CompareOptions how;
     how.seed = seed;
@@ -119,6 +127,7 @@ int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
     counters[Launches] += one.runs;
     counters[Staged] += one.runs > 0 && one.stages > 1;
     counters[ByEngines] += one.device.engineCopies > 0;
+    counters[Specialized] += one.device.specialized;
     return {};
   };
   BatchResult result = runInParallel(
@@ -140,8 +149,10 @@ int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
   auto counted = [&](DeviceCounter counter) {
     return static_cast<unsigned long long>(result.counters[counter]);
   };
-  std::printf("compiled=%llu several-stages=%llu copied-by-engines=%llu launches=%llu\n",
-              counted(Compiled), counted(Staged), counted(ByEngines), counted(Launches));
+  std::printf("compiled=%llu several-stages=%llu copied-by-engines=%llu warp-specialized=%llu "
+              "launches=%llu\n",
+              counted(Compiled), counted(Staged), counted(ByEngines), counted(Specialized),
+              counted(Launches));
   std::printf("programs=%llu refused=%llu mismatches=%zu findings=%llu\n",
               static_cast<unsigned long long>(result.cases), counted(Refused),
               result.failures.size(), counted(Findings));

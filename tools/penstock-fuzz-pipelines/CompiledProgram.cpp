@@ -7,6 +7,7 @@
 #include "../penstock-fuzz/Random.h"
 #include "Analysis/PipelineLoop.h"
 #include "Compiler/Compiler.h"
+#include "Diagnostics/Codes.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Product.h"
 #include "Scheduling/Text.h"
@@ -309,13 +310,23 @@ std::string CompiledProgram::run(int64_t most, uint64_t seed, uint64_t &runs) {
   return "";
 }
 
-DeviceRun CompiledProgram::runOnDevice(int64_t most, uint64_t seed, int64_t omitted) {
+DeviceRun CompiledProgram::runOnDevice(int64_t most, uint64_t seed, int64_t omitted,
+                                       bool oneGroup) {
   DeviceRun result;
   std::vector<Diagnostic> diagnostics;
   Random random(seed);
   BackendOptions options;
   bool blackwell = random.chance(50);
   options.target = (blackwell ? Target::sm_100a() : Target::sm_90a()).emulated();
+  bool stated = random.chance(50) && !oneGroup;
+  inside->module->walk([&](mlir::scf::ForOp loop) {
+    auto outer = loop->getParentOfType<mlir::scf::ForOp>();
+    bool statement = outer && outer->hasAttr(tile::TileDialect::scheduleAttr);
+    if (stated && !statement && loop->hasAttr(tile::TileDialect::scheduleAttr))
+      loop->setAttr(
+          tile::TileDialect::formAttr,
+          mlir::StringAttr::get(loop.getContext(), tile::TileDialect::warpSpecializedForm));
+  });
   options.omittedPoint = omitted;
   options.checkBarriers = omitted < 0;
   options.afterPass = [&](llvm::StringRef pass, llvm::StringRef text) {
@@ -323,9 +334,12 @@ DeviceRun CompiledProgram::runOnDevice(int64_t most, uint64_t seed, int64_t omit
       result.joins += text.count("] join");
     if (pass.contains("nv-bind-engines") && !result.engineCopies)
       result.engineCopies = text.count("\"tma.load\"") + text.count("\"cp.async\"");
+    result.specialized |= pass == "nv-write-plans" && text.contains("nv.role");
   };
   auto executable = compileProgram(std::move(inside->context), std::move(inside->module), "k",
                                    options, diagnostics);
+  if (!executable && codesOf(diagnostics) == std::set<unsigned>{FormNotPossible})
+    return CompiledProgram(program, {}).runOnDevice(most, seed, omitted, /*oneGroup=*/true);
   if (!executable) {
     result.refused = to_text(diagnostics);
     return result;

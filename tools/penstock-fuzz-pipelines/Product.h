@@ -43,6 +43,7 @@ struct DeviceRun {
   uint64_t runs = 0;
   uint64_t findings = 0;
   uint64_t engineCopies = 0; ///< statements that TMA or cp.async executes
+  bool specialized = false;  ///< whether roles of their own issue statements
   uint64_t joins = 0;        ///< points of its plans at which all threads meet
   std::string kernel;        ///< its PTX
 };
@@ -62,7 +63,8 @@ public:
   /// The same on one of the emulated GPUs, eagerly, lazily, at random and with a starved
   /// warp.
   /// Without point \p omitted of each plan, if that is not negative.
-  DeviceRun runOnDevice(int64_t most, uint64_t seed, int64_t omitted = -1);
+  /// Half of the programs ask for warp-specialized loops, unless \p oneGroup.
+  DeviceRun runOnDevice(int64_t most, uint64_t seed, int64_t omitted = -1, bool oneGroup = false);
 
 private:
   struct Inside;

@@ -54,6 +54,11 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.engine` is a name on a copy or a product";
   }
+  if (attribute.getName() == startsAttr) {
+    if (isa<tile::GemmOp>(op) && isa<UnitAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.starts` belongs on a product";
+  }
   if (attribute.getName() == roleAttr) {
     if (isa<tile::CopyOp, tile::GemmOp, WarpsOp>(op) && isa<StringAttr>(attribute.getValue()))
       return success();

@@ -58,6 +58,8 @@ def NV_Dialect : Dialect {
     /// On a statement of a pipelined loop, and on the `nv.warps` that execute it: the role
     /// that issues it, e.g. "load". The others are the compute warps'.
     static constexpr ::llvm::StringLiteral roleAttr = "nv.role";
+    /// On a product of a loop: its first iteration overwrites the accumulator.
+    static constexpr ::llvm::StringLiteral startsAttr = "nv.starts";
     /// On the main loop of a pipeline: its plan (sched::printPlan).
     static constexpr ::llvm::StringLiteral planAttr = "nv.plan";
     /// On a kernel: rows of tensors that are accessed by vectors are whole vectors. Its launch

@@ -110,6 +110,14 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
                                       "mutable scalars";
     return success();
   }
+  if (name == formAttr) {
+    auto form = dyn_cast<StringAttr>(attr);
+    if (isa<scf::ForOp>(op) && form && (form == skewedForm || form == warpSpecializedForm))
+      return success();
+    return emitCoded(op, MisplacedAttribute)
+           << "`tile.form` belongs on an `scf.for` and must be \"" << skewedForm << "\" or \""
+           << warpSpecializedForm << "\"";
+  }
   if (name == unrollAttr) {
     auto factor = dyn_cast<IntegerAttr>(attr);
     if (!isa<scf::ForOp>(op) || !factor)

@@ -46,6 +46,10 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kernelAttr = "tile.kernel";
     static constexpr ::llvm::StringLiteral signatureAttr = "tile.signature";
     static constexpr ::llvm::StringLiteral scheduleAttr = "tile.schedule";
+    /// On a pipelined loop: how warps share it.
+    static constexpr ::llvm::StringLiteral formAttr = "tile.form";
+    static constexpr ::llvm::StringLiteral skewedForm = "skewed";
+    static constexpr ::llvm::StringLiteral warpSpecializedForm = "warp_specialized";
     static constexpr ::llvm::StringLiteral unrollAttr = "tile.unroll";
     static constexpr ::llvm::StringLiteral nameAttr = "tile.name";
     static constexpr ::llvm::StringLiteral accessAttr = "tile.access";

@@ -11,7 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/PipelineLoop.h"
+#include "Diagnostics/Codes.h"
 #include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/DiagnosticBridge.h"
 #include "Target/NVPTX/ConfineThreads.h"
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/Passes.h"
@@ -27,10 +29,14 @@ using sched::Engine;
 
 namespace {
 
-StringRef roleOf(Operation *op) {
+/// The role that issues a statement; empty: the compute warps. All threads of a warp take part
+/// in cp.async, which gets warps of its own only if the form is \p stated.
+StringRef roleOf(Operation *op, bool stated) {
   switch (nvptx::engineOf(op)) {
   case Engine::TmaLoad:
     return "load";
+  case Engine::CpAsync:
+    return stated ? "load" : "";
   case Engine::Tcgen05Mma:
     return "mma";
   default:
@@ -43,18 +49,19 @@ bool isWarpgroupProduct(Operation *op) {
   return engine == Engine::Wgmma || engine == Engine::Tcgen05Mma;
 }
 
-/// Whether all warps can follow the control flow around a loop.
-bool isReachedByAll(scf::ForOp loop, const nvptx::Replication &replication) {
+/// Returns what keeps other warps from following the control flow around a loop; null if
+/// nothing does.
+Operation *obstacleAround(scf::ForOp loop, const nvptx::Replication &replication) {
   for (Operation *op = loop; !isa<func::FuncOp>(op); op = op->getParentOp()) {
-    if (!isa<scf::ForOp, scf::IfOp>(op) || op->getNumResults() != 0)
-      return false;
-    if (op != loop && op->hasAttr(tile::TileDialect::scheduleAttr))
-      return false; // it is a statement of the loop around it
+    // A loop inside of a pipelined loop is one of its statements.
+    if (!isa<scf::ForOp, scf::IfOp>(op) || op->getNumResults() != 0 ||
+        (op != loop && op->hasAttr(tile::TileDialect::scheduleAttr)))
+      return op;
     for (Value operand : op->getOperands())
       if (!replication.isReplicable(operand))
-        return false;
+        return op;
   }
-  return true;
+  return nullptr;
 }
 
 /// Whether a role of its own can compute what a statement needs.
@@ -64,19 +71,39 @@ bool canMove(const PipelineStatement &statement, const nvptx::Replication &repli
          llvm::all_of(statement.conditions, known) && statement.loads.empty();
 }
 
-bool isDivided(const PipelineLoop &body, const nvptx::Replication &replication) {
+/// Why a loop cannot be warp-specialized.
+struct Obstacle {
+  Operation *at = nullptr;
+  StringRef why; ///< empty: it can
+};
+
+Obstacle obstacleTo(const PipelineLoop &body, const nvptx::Replication &replication, bool stated) {
+  scf::ForOp loop = body.loop;
+  if (Operation *op = obstacleAround(loop, replication))
+    return {op, "control flow around the loop depends on what its warps compute"};
+  bool others = false;
+  for (const PipelineStatement &statement : body.statements) {
+    StringRef role = roleOf(statement.op, stated);
+    others |= !role.empty();
+    if (!role.empty() && !canMove(statement, replication))
+      return {statement.op, "what this copies depends on what the compute warps compute"};
+  }
+  if (!others)
+    return {loop, "nothing in the loop is copied by TMA or cp.async, or multiplied by tcgen05"};
+  return {};
+}
+
+/// Whether a loop is warp-specialized without a word of the user: by an inferred schedule, for
+/// products of warpgroups.
+bool isPreferred(const PipelineLoop &body) {
   scf::ForOp loop = body.loop;
   auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
-  if (!schedule || !schedule.getInferred() || !isReachedByAll(loop, replication))
-    return false;
   bool loads = false, multiplies = false;
   for (const PipelineStatement &statement : body.statements) {
     multiplies |= isWarpgroupProduct(statement.op);
     loads |= nvptx::engineOf(statement.op) == Engine::TmaLoad;
-    if (!roleOf(statement.op).empty() && !canMove(statement, replication))
-      return false;
   }
-  return loads && multiplies;
+  return schedule.getInferred() && loads && multiplies;
 }
 
 struct AssignRoles : penstock::impl::AssignRolesBase<AssignRoles> {
@@ -85,16 +112,38 @@ struct AssignRoles : penstock::impl::AssignRolesBase<AssignRoles> {
     if (!kernel->hasAttr(nv::NVDialect::inOrderAttr))
       return;
     nvptx::Replication replication(kernel);
-    kernel.walk([&](scf::ForOp loop) {
+    // mbarrier.try_wait came with TMA.
+    auto name = kernel->getAttrOfType<StringAttr>(nv::NVDialect::architectureAttr);
+    const hw::Architecture *architecture = name ? hw::findArchitecture(name.str()) : nullptr;
+    bool waits = !architecture || architecture->tma;
+    WalkResult found = kernel.walk([&](scf::ForOp loop) {
       if (!loop->hasAttr(tile::TileDialect::scheduleAttr))
-        return;
+        return WalkResult::advance();
+      auto form = loop->getAttrOfType<StringAttr>(tile::TileDialect::formAttr);
+      bool stated = form && form == tile::TileDialect::warpSpecializedForm;
       PipelineLoop body = analyzeLoop(loop);
-      if (!isDivided(body, replication))
-        return;
-      for (const PipelineStatement &statement : body.statements)
-        if (StringRef role = roleOf(statement.op); !role.empty())
-          statement.op->setAttr(nv::NVDialect::roleAttr, StringAttr::get(&getContext(), role));
+      if (form ? !stated : !isPreferred(body))
+        return WalkResult::advance();
+      Obstacle obstacle = obstacleTo(body, replication, stated);
+      if (!waits)
+        obstacle = {loop, "GPUs before Hopper have no barriers that roles could wait at"};
+      // The kernel for rows that TMA cannot copy has no form but one.
+      if (!obstacle.why.empty() && stated && kernel->hasAttr(nv::NVDialect::alignedRowsAttr)) {
+        auto diagnostic = tile::emitCoded(loop, FormNotPossible)
+                          << "the loop cannot be warp-specialized: " << obstacle.why;
+        if (obstacle.at != loop)
+          diagnostic.attachNote(obstacle.at->getLoc()) << "here";
+        tile::attachHelp(diagnostic) << "leave `.form` out: one group of warps executes it then";
+        return WalkResult::interrupt();
+      }
+      if (obstacle.why.empty())
+        for (const PipelineStatement &statement : body.statements)
+          if (StringRef role = roleOf(statement.op, stated); !role.empty())
+            statement.op->setAttr(nv::NVDialect::roleAttr, StringAttr::get(&getContext(), role));
+      return WalkResult::advance();
     });
+    if (found.wasInterrupted())
+      signalPassFailure();
   }
 };
 

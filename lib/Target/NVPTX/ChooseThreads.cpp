@@ -60,7 +60,8 @@ int64_t warpsFor(func::FuncOp kernel, bool warpgroupProducts) {
   int64_t words = localWords(kernel);
   auto fits = [&](int64_t warps) { return words <= warps * nv::warpSize * registersOf(warps); };
   if (warpgroupProducts)
-    for (int64_t warps : {4, 8, 12, 16, 20})
+    // Two warpgroups take turns where each gets 64 rows.
+    for (int64_t warps : {8, 4, 12, 16, 20})
       if (fits(warps) && divideProducts(kernel, warps))
         return warps;
   for (int64_t warps : {4, 8})

@@ -44,6 +44,7 @@ struct ExecuteInOrder : penstock::impl::ExecuteInOrderBase<ExecuteInOrder> {
         gemm.removeAsyncAttr();
       }
       op->removeDiscardableAttr(tile::TileDialect::scheduleAttr);
+      op->removeDiscardableAttr(tile::TileDialect::formAttr);
     });
     for (Operation *op : dead)
       op->erase();

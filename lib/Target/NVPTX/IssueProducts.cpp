@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace penstock;
 using sched::Engine;
 
-void nvptx::writeIssue(OpBuilder &b, Operation *op, Engine engine) {
+void nvptx::writeIssue(OpBuilder &b, Operation *op, Engine engine, Value isFirst) {
   Location loc = op->getLoc();
   if (auto copy = dyn_cast<tile::CopyOp>(op)) {
     if (engine == Engine::Tcgen05Load)
@@ -30,6 +30,8 @@ void nvptx::writeIssue(OpBuilder &b, Operation *op, Engine engine) {
     if (engine == Engine::Wgmma)
       nv::WgmmaFenceOp::create(b, loc);
     Value more = arith::ConstantIntOp::create(b, loc, !gemm.getOverwrite(), 1);
+    if (isFirst && gemm->hasAttr(nv::NVDialect::startsAttr))
+      more = b.createOrFold<arith::XOrIOp>(loc, isFirst, more);
     if (engine == Engine::Wgmma)
       nv::WgmmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
     else

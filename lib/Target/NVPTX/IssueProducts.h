@@ -16,7 +16,8 @@ namespace penstock::nvptx {
 bool isTensorCore(sched::Engine engine);
 
 /// Replaces a product, or a copy of an accumulator, by the operation that issues it.
-void writeIssue(mlir::OpBuilder &b, mlir::Operation *op, sched::Engine engine);
+void writeIssue(mlir::OpBuilder &b, mlir::Operation *op, sched::Engine engine,
+                mlir::Value isFirst = {});
 
 /// Writes all products and copies of accumulators that are left in a kernel, so that each is
 /// complete before the next statement, and frees tensor memory at its end.

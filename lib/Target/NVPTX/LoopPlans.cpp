@@ -54,13 +54,20 @@ sched::RoleAssignment rolesOf(const PipelineLoop &loop) {
 
 /// Warps of each role. Other roles are warps after the compute warps, or the first of these
 /// where none of them has anything else to do.
-sched::RoleSizes sizesOf(const sched::RoleAssignment &roles, int64_t warps, bool own) {
+sched::RoleSizes sizesOf(const sched::Problem &problem, const sched::RoleAssignment &roles,
+                         int64_t warps, bool own) {
   sched::RoleSizes sizes;
   int64_t next = own ? warps : 0;
-  for (const std::string &name : roles.names) {
+  for (auto [role, name] : llvm::enumerate(roles.names)) {
+    // All threads of a role execute cp.async; one issues everything else.
+    int64_t count = 1;
+    for (auto [statement, of] : llvm::zip_equal(problem.statements, roles.roleOf))
+      if (of == role && statement.executedBy == Engine::CpAsync)
+        count = nv::warpgroupWarps;
     bool compute = name == computeRole;
-    sizes.firstWarp.push_back(compute ? 0 : next++);
-    sizes.warps.push_back(compute ? warps : 1);
+    sizes.firstWarp.push_back(compute ? 0 : next);
+    sizes.warps.push_back(compute ? warps : count);
+    next += compute ? 0 : count;
   }
   return sizes;
 }
@@ -89,17 +96,20 @@ void nvptx::bindEngines(PipelineLoop &loop) {
 }
 
 bool nvptx::needsWarps(const PipelineLoop &loop) {
-  bool compute = false, others = false;
-  for (const PipelineStatement &statement : loop.statements)
+  bool compute = false, others = false, several = false;
+  for (const PipelineStatement &statement : loop.statements) {
     (roleOf(statement.op) == computeRole ? compute : others) = true;
-  return compute && others;
+    several |=
+        roleOf(statement.op) != computeRole && nvptx::engineOf(statement.op) == Engine::CpAsync;
+  }
+  return others && (compute || several);
 }
 
 sched::Plan nvptx::planOf(const ScheduledLoop &loop, int64_t warps, bool own) {
   sched::RoleAssignment roles = rolesOf(loop.body);
   if (roles.names.size() > 1) {
-    sched::Plan plan =
-        sched::derive(loop.body.problem, loop.schedule, roles, sizesOf(roles, warps, own));
+    sched::Plan plan = sched::derive(loop.body.problem, loop.schedule, roles,
+                                     sizesOf(loop.body.problem, roles, warps, own));
     if (plan.diagnostics.empty())
       return plan;
   }

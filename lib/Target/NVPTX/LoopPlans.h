@@ -22,8 +22,8 @@ constexpr char computeRole[] = "compute";
 /// Adds engines to the problem of a loop.
 void bindEngines(PipelineLoop &loop);
 
-/// Whether the compute warps have statements in a loop that others take part in: these are
-/// warps of their own then.
+/// Whether other roles of a loop are warps of their own: the compute warps have statements in
+/// it, too, or one warp is not enough for a role.
 bool needsWarps(const PipelineLoop &loop);
 
 /// The plan of a loop that \p warps compute. Other roles are warps after these, \p own, or the

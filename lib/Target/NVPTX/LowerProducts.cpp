@@ -246,6 +246,22 @@ void Lowering::lowerWgmmaFence(nv::WgmmaFenceOp op) {
   ptxWithRegisters("wgmma.fence.sync.aligned;", tiles);
 }
 
+Value Lowering::warpgroupOf(Operation *scope, int64_t firstWarp, int64_t warps) {
+  bool multiplies = false;
+  scope->walk([&](nv::WgmmaOp op) {
+    auto role = op->getParentOfType<nv::WarpsOp>();
+    multiplies |= role ? role == scope : isa<func::FuncOp>(scope);
+  });
+  if (!multiplies || warps <= nv::warpgroupWarps)
+    return {};
+  // Taken from one lane, the assembler knows that all have the same number, and addresses of
+  // operands stay in uniform registers.
+  Value warp = arith::SubIOp::create(builder, loc, shiftRight(thread, 5), i32(firstWarp));
+  Value same = ptxValue(builder.getI32Type(), "shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff;",
+                        {shiftRight(warp, 2)}, "=r,r");
+  return same;
+}
+
 LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const ExecutionScope &by) {
   nv::Product product = nv::productOf(op.getA(), op.getB(), op.getAcc());
   RegisterTile *left = registersOf(op.getA());
@@ -257,15 +273,11 @@ LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const ExecutionScope &by) {
   RegisterTile &tile = *registersOf(op.getAcc());
   int64_t groups = by.scope.warps / nv::warpgroupWarps;
   int64_t perGroup = product.m / groups; // rows of one warpgroup
-  Value group = arith::DivUIOp::create(
-      builder, loc,
-      arith::SubIOp::create(builder, loc, shiftRight(thread, 5), i32(by.scope.firstWarp)),
-      i32(nv::warpgroupWarps));
   // Rows of A move the start of its descriptor by whole groups of rows.
   Value da;
   if (!left) {
     int64_t groupBytes = layout::operandStepBytes(product.aOperand, perGroup, 0);
-    da = matrixDescriptor(op.getA(), *a, groups > 1 ? mul(group, groupBytes) : Value());
+    da = matrixDescriptor(op.getA(), *a, groups > 1 ? mul(by.group, groupBytes) : Value());
   }
   Value db = matrixDescriptor(op.getB(), *b);
   int64_t step = layout::instructionK(product.a), count = tile.registers() / (perGroup / 64);

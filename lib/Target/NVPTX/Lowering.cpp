@@ -90,6 +90,7 @@ LogicalResult Lowering::run() {
   all.scope.warps = result.threads / nv::warpSize;
   Value first = cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize));
   all.leader = arith::AndIOp::create(builder, loc, elected(), first);
+  all.group = warpgroupOf(kernel, 0, all.scope.warps);
   initialize();
   if (failed(lowerBlock(body, all)))
     return failure();
@@ -205,6 +206,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
       Value firstWarp = cmp(arith::CmpIPredicate::eq, warp, i32(warps.getFirst()));
       inner.leader = arith::AndIOp::create(builder, loc, inner.leader, firstWarp);
     }
+    inner.group = warpgroupOf(warps, warps.getFirst(), warps.getCount());
     bool named = false;
     warps.walk([&](Operation *inner) {
       named |= isa<nv::SyncOp>(inner) || (inOrder && isa<tile::TileDialect>(inner->getDialect()));

@@ -80,6 +80,7 @@ struct ExecutionScope {
   nv::ThreadScope scope;
   Value leader;        ///< i1: the thread that issues copies and products
   int64_t barrier = 0; ///< the named barrier of the scope
+  Value group = {};    ///< i32: the warpgroup among those of the scope, if several multiply
 };
 
 struct MmaShape;
@@ -225,6 +226,8 @@ private:
   /// The descriptor of a shared tile with the given fixed bits.
   Value matrixDescriptor(Value tile, uint64_t fixed, Value extraBytes = {});
   void lowerTensorWaitLoad();
+  /// The number of a thread's warpgroup in a scope where several multiply; else null.
+  Value warpgroupOf(Operation *scope, int64_t firstWarp, int64_t warps);
   LogicalResult lowerWgmma(nv::WgmmaOp op, const ExecutionScope &by);
   void lowerWgmmaFence(nv::WgmmaFenceOp op);
   /// Keeps what touches these registers on its side of an instruction.

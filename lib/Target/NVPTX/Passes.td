@@ -9,90 +9,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def WarpSpecialize : Pass<"nv-warp-specialize", "::mlir::func::FuncOp"> {
-  let summary = "Warp-specialize a pipelined matmul";
-  let description = [{
-    A kernel that loads tiles, multiplies them in a pipelined loop and stores the
-    result becomes an explicit kernel: a warp that loads by TMA, a warp (Blackwell) or
-    warpgroups (Hopper) that multiply, and threads that store the result through
-    shared memory and TMA. The ring has one slot per version that the schedule needs;
-    barriers, their counts and bytes, phases, fences and the end of the kernel follow
-    from it. A loop without iterations gives zeros.
-
-    With `plain` all threads load and store directly, for tensors whose rows TMA
-    cannot copy. Explicit kernels are not changed, and neither are programs of another
-    form or with a stated schedule, which `nv-write-plans` takes. Runs after
-    `tile-resolve-schedules`.
-
-    Example (`--tile-resolve-schedules --nv-warp-specialize`): a load warp and an MMA warp
-    with a ring of three slots. Phases, slots and the epilogue are left out here.
-
-    ```mlir
-    !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
-    !s = memref<128x64xf16, #tile.space<shared>>
-    !t = memref<64x128xf16, strided<[1, 64]>, #tile.space<shared>>
-    !l = memref<128x128xf32, #tile.space<local>>
-    func.func @k(%A: !T {tile.access = "in"}, %B: !T {tile.access = "in"}, %C: !T {tile.access = "out"})
-        attributes {tile.kernel} {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %c64 = arith.constant 64 : index
-      %zero = arith.constant 0.0 : f32
-      %K = memref.dim %A, %c1 : !T
-      %n = arith.ceildivsi %K, %c64 : index
-      %As = tile.alloc "As" : !s
-      %Bs = tile.alloc "Bs" : !s
-      %acc = tile.alloc "acc" : !l
-      tile.fill %acc, %zero : !l, f32
-      scf.for %k = %c0 to %n step %c1 {
-        %0 = arith.muli %k, %c64 : index
-        tile.copy %A[%c0, %0] to %As : !T to !s
-        tile.copy %B[%c0, %0] to %Bs : !T to !s
-        %Bt = memref.transpose %Bs (i, j) -> (j, i) : !s to !t
-        tile.gemm %As, %Bt into %acc : !s, !t, !l
-      } {tile.schedule = #tile.schedule<num_stages = 3>}
-      tile.copy %acc to %C[%c0, %c0] : !l to !T
-      return
-    }
-    ```
-
-    becomes
-
-    ```mlir
-    tile.alloc "As" : memref<3x128x64xf16, #tile.space<shared>>
-    tile.alloc "Bs" : memref<3x128x64xf16, #tile.space<shared>>
-    %full = nv.mbarrier.alloc "full" [1, 1, 1] : !nv.barriers<3>
-    %empty = nv.mbarrier.alloc "empty" [1, 1, 1] : !nv.barriers<3>
-    ...
-    nv.warps 0, 1 {
-      scf.for
-        nv.mbarrier.wait %empty[
-        nv.elect {
-          arith.constant 32768 : index
-          nv.mbarrier.arrive %full[
-        }
-        nv.tma.load %arg0[
-        nv.tma.load %arg1[
-    ...
-    nv.warps 1, 1 {
-      scf.for
-        nv.mbarrier.wait %full[
-        nv.tcgen05.mma
-        nv.tcgen05.commit %empty[
-    ...
-    ```
-
-    Tests: test/Target/NVPTX/warp-specialize.mlir
-  }];
-  let options = [
-    Option<"architecture", "architecture", "std::string", "\"sm_100a\"",
-           "sm_90a or sm_100a">,
-    Option<"plain", "plain", "bool", "false", "without TMA">
-  ];
-  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::arith::ArithDialect"];
-}
-
 def AttachTarget : Pass<"nv-attach-target", "::mlir::func::FuncOp"> {
   let summary = "Name the GPU that kernels are compiled for";
   let description = [{
@@ -340,9 +256,8 @@ def AssignRoles : Pass<"nv-assign-roles", "::mlir::func::FuncOp"> {
 
     ```mlir
     ...
-    tile.copy
-    nv.role = "load"
-    tile.gemm
+    tile.copy %arg0[%c0, %arg2] to %X {nv.engine = "tma.load", nv.role = "load"}
+    tile.gemm %X, %X into %acc {nv.engine = "wgmma"}
     ...
     ```
 
@@ -404,6 +319,53 @@ def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
     Option<"omit", "omit", "int64_t", "-1",
            "for tests: leave out this point of every plan, which makes it wrong">
   ];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def StageStores : Pass<"nv-stage-stores", "::mlir::func::FuncOp"> {
+  let summary = "Store results of the tensor core through shared memory, by TMA";
+  let description = [{
+    A copy of a product's accumulator to a tensor becomes a copy to a shared tile and a store by
+    TMA, where launches guarantee rows that TMA takes and the shared tile fits beside all
+    others. An accumulator in tensor memory that is only stored is read and stored by columns,
+    so that few registers hold it. Runs after `nv-execute-in-order`.
+
+    Example (`--nv-stage-stores`):
+
+    ```mlir
+    !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<64x64xf16, #tile.space<shared>>
+    !c = memref<64x64xf32, #tile.space<local>>
+    func.func @k(%C: !T) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %true = arith.constant true
+      %A = tile.alloc "A" : !s
+      %B = tile.alloc "B" : !s
+      %acc = tile.alloc "acc" : !c
+      nv.wgmma.mma %A, %B into %acc accumulate %true : !s, !s, !c
+      tile.copy %acc to %C[%c0, %c0] : !c to !T
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    tile.alloc "acc staged" : memref<64x64xf16, #tile.space<shared>>
+    ...
+    nv.wgmma.mma
+    tile.copy %acc to %acc_staged
+    nv.fence.proxy_async
+    nv.sync
+    nv.tma.store
+    nv.tma.commit_group
+    nv.tma.wait_group
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/stage-stores.mlir
+  }];
   let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect",
                            "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }

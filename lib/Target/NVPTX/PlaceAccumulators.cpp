@@ -18,6 +18,7 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/Passes.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace penstock {
@@ -70,11 +71,43 @@ private:
     for (Operation *op : around) {
       auto gemm = dyn_cast<tile::GemmOp>(op);
       b.setInsertionPoint(op);
-      if (!gemm || !gemm.getOverwrite())
+      auto loop = dyn_cast<scf::ForOp>(op);
+      bool starts = loop && startsAtZero(loop, acc, gemms);
+      if (!starts && (!gemm || !gemm.getOverwrite()))
         copy(b, op, acc, cells, Engine::Tcgen05Store);
       b.setInsertionPointAfter(op);
+      if (starts) { // without iterations, nothing has been written
+        Value some = arith::CmpIOp::create(b, op->getLoc(), arith::CmpIPredicate::sgt,
+                                           loop.getUpperBound(), loop.getLowerBound());
+        b.setInsertionPointToStart(scf::IfOp::create(b, op->getLoc(), some, false).thenBlock());
+      }
       copy(b, op, cells, acc, Engine::Tcgen05Load);
     }
+  }
+
+  /// Whether a loop adds its only product to zeros. The product then overwrites the accumulator
+  /// in the first iteration.
+  static bool startsAtZero(scf::ForOp loop, Value acc, ArrayRef<tile::GemmOp> gemms) {
+    Operation *before = loop->getPrevNode();
+    auto uses = [&](Operation *op) {
+      return llvm::any_of(acc.getUsers(), [&](Operation *user) { return op->isAncestor(user); });
+    };
+    while (before && !uses(before))
+      before = before->getPrevNode();
+    auto fill = dyn_cast_or_null<tile::FillOp>(before);
+    if (!fill || fill.getTarget() != acc ||
+        !(matchPattern(fill.getValue(), m_AnyZeroFloat()) ||
+          matchPattern(fill.getValue(), m_Zero())))
+      return false;
+    SmallVector<tile::GemmOp> inside;
+    for (tile::GemmOp gemm : gemms)
+      if (loop->isAncestor(gemm))
+        inside.push_back(gemm);
+    if (inside.size() != 1 || inside.front()->getParentOp() != loop ||
+        inside.front().getOverwrite() || !loop->hasAttr(tile::TileDialect::scheduleAttr))
+      return false;
+    inside.front()->setAttr(nv::NVDialect::startsAttr, UnitAttr::get(loop.getContext()));
+    return true;
   }
 
   /// The largest loop around a product in which only products use the accumulator; the

@@ -25,26 +25,53 @@ SlotCounters::Position SlotCounters::divide(OpBuilder &b, Location loc, int64_t 
 
 SmallVector<Value> SlotCounters::start(OpBuilder &b, Location loc) const {
   SmallVector<Value> values;
-  for (const auto &[slots, unused] : counters) {
+  for (const auto &[slots, counter] : counters) {
     Position begin = divide(b, loc, slots, arith::ConstantIndexOp::create(b, loc, 0));
     values.append({begin.slot, begin.phase});
+    if (!counter.keepsLast)
+      continue;
+    // One before the first slot of a round is the last one of the round before.
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantIntOp::create(b, loc, value, 32);
+    };
+    Value wraps =
+        b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, begin.slot, number(0));
+    Value before = b.createOrFold<arith::SubIOp>(loc, begin.slot, number(1));
+    Value flipped = b.createOrFold<arith::XOrIOp>(loc, begin.phase, number(1));
+    values.append({b.createOrFold<arith::SelectOp>(loc, wraps, number(slots - 1), before),
+                   b.createOrFold<arith::SelectOp>(loc, wraps, flipped, begin.phase)});
   }
   return values;
 }
 
+size_t SlotCounters::size() const {
+  size_t size = 0;
+  for (const auto &[slots, counter] : counters)
+    size += counter.keepsLast ? 4 : 2;
+  return size;
+}
+
 void SlotCounters::enter(ValueRange carried) {
   size_t i = 0;
-  for (auto &[slots, position] : counters) {
-    position = {carried[i], carried[i + 1]};
+  for (auto &[slots, counter] : counters) {
+    counter.now = {carried[i], carried[i + 1]};
+    i += 2;
+    if (!counter.keepsLast)
+      continue;
+    counter.last = {carried[i], carried[i + 1]};
     i += 2;
   }
 }
 
 SmallVector<Value> SlotCounters::next(OpBuilder &b, Location loc, int64_t by) const {
   SmallVector<Value> values;
-  for (const auto &[slots, unused] : counters) {
+  for (const auto &[slots, counter] : counters) {
     Position then = at(b, loc, slots, by);
     values.append({then.slot, then.phase});
+    if (!counter.keepsLast)
+      continue;
+    Position last = by == 1 ? counter.now : at(b, loc, slots, by - 1);
+    values.append({last.slot, last.phase});
   }
   return values;
 }
@@ -54,7 +81,10 @@ SlotCounters::Position SlotCounters::at(OpBuilder &b, Location loc, int64_t slot
   auto number = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(b, loc, value, 32);
   };
-  Position position = counters.at(slots);
+  const Counter &counter = counters.at(slots);
+  if (ahead == -1 && counter.keepsLast)
+    return counter.last;
+  Position position = counter.now;
   int64_t rounds = llvm::divideFloorSigned(ahead, slots), more = ahead - rounds * slots;
   if (more) {
     Value sum = arith::AddIOp::create(b, loc, position.slot, number(more));

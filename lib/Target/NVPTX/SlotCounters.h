@@ -28,9 +28,9 @@ public:
   /// Slots are counted from iteration \p first, an i32; null: 0.
   explicit SlotCounters(mlir::Value first = {}) : first(first) {}
 
-  /// Counts modulo \p slots, too. Before the loop is made.
-  void add(int64_t slots) { counters[slots]; }
-  /// The values with which the loop begins: two for each number of slots.
+  /// Counts modulo \p slots, too, for positions \p ahead. Before the loop is made.
+  void add(int64_t slots, int64_t ahead) { counters[slots].keepsLast |= ahead == -1; }
+  /// The values with which the loop begins.
   llvm::SmallVector<mlir::Value> start(mlir::OpBuilder &b, mlir::Location loc) const;
   /// Takes these values as those of the current iteration.
   void enter(mlir::ValueRange carried);
@@ -38,15 +38,21 @@ public:
   llvm::SmallVector<mlir::Value> next(mlir::OpBuilder &b, mlir::Location loc, int64_t by) const;
 
   /// The number of values that a loop carries.
-  size_t size() const { return 2 * counters.size(); }
+  size_t size() const;
   /// The position that lies \p ahead iterations ahead of the current one.
   Position at(mlir::OpBuilder &b, mlir::Location loc, int64_t slots, int64_t ahead) const;
   /// The position of iteration \p k, by division.
   Position divide(mlir::OpBuilder &b, mlir::Location loc, int64_t slots, mlir::Value k) const;
 
 private:
+  struct Counter {
+    Position now;
+    Position last; ///< of the iteration before, which costs nothing to remember
+    bool keepsLast = false;
+  };
+
   mlir::Value first;
-  std::map<int64_t, Position> counters;
+  std::map<int64_t, Counter> counters; ///< by number of slots
 };
 
 } // namespace penstock::nvptx

@@ -374,6 +374,8 @@ private:
         byLeader(point.leader, [&, at = slot] {
           nv::ArriveOp::create(b, loc, barriers[point.barrier], at, Value());
         });
+      else if (point.engine == Engine::CpAsync)
+        nv::AsyncArriveOp::create(b, loc, barriers[point.barrier], slot);
       else
         nv::TensorCommitOp::create(b, loc, barriers[point.barrier], slot, Value());
       return;
@@ -542,12 +544,13 @@ private:
     tokens = nvptx::SlotCounters(firstToken);
     slots = nvptx::SlotCounters();
     for (const PlanPoint &point : role->points) {
+      int64_t ahead = lastIssue - point.stage;
       if (point.barrier != sched::none)
-        tokens.add(plan.barriers[point.barrier].slots);
+        tokens.add(plan.barriers[point.barrier].slots, ahead - point.distance);
       if (point.kind == PlanPoint::Issue)
         for (const sched::Access &access : plan.bound.statements[point.at].accesses)
           if (!storage[access.buffer].empty() && isRing(access.buffer))
-            slotsOfTiles().add(versions[access.buffer]);
+            slotsOfTiles().add(versions[access.buffer], ahead);
     }
   }
 
@@ -581,7 +584,7 @@ private:
     Operation *copy = cloneWithViews(op, mapping);
     storeResults(op, copy);
     if (nvptx::isTensorCore(engine))
-      nvptx::writeIssue(b, copy, engine);
+      nvptx::writeIssue(b, copy, engine, compare(arith::CmpIPredicate::eq, k, index(0)));
   }
 
   const sched::Plan &plan;
@@ -633,6 +636,10 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
         roles = std::max(roles, role.firstWarp + role.warps);
     }
     nvptx::writeInOrder(kernel);
+    // Tiles that rings have replaced.
+    for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front()))
+      if (isa<tile::AllocOp>(op) && op.use_empty())
+        op.erase();
     if (roles <= warps)
       return;
     kernel->setAttr(nv::NVDialect::threadsAttr,

@@ -179,7 +179,7 @@ func.func @versions(%in: memref<?xf32, strided<[1]>, #g>, %out: memref<?xf32, st
 // CHECK:   %[[FIRST:.*]] = tile.load %[[TOKENS]]
 // CHECK:   nv.mbarrier.arrive {{.*}} expect
 // CHECK:   %[[SLOT:.*]] = arith.remui %[[FIRST]], %c2_i32
-// CHECK:   scf.for {{.*}} iter_args(%[[AT:.*]] = %[[SLOT]], %[[PHASE:.*]] = {{.*}})
+// CHECK:   scf.for {{.*}} iter_args(%[[AT:[a-z0-9]+]] = %[[SLOT]], %[[PHASE:[a-z0-9]+]] = {{.*}})
 // CHECK:     %[[INDEX:.*]] = arith.index_cast %[[AT]]
 // CHECK:     nv.mbarrier.wait {{.*}}[%[[INDEX]]], %[[PHASE]]
 // CHECK:   %[[NEXT:.*]] = arith.addi %[[FIRST]]

@@ -1,37 +1,39 @@
-// RUN: penstock-opt %s --tile-resolve-schedules --nv-warp-specialize=architecture=sm_100a | FileCheck %s --check-prefixes=CHECK,BLACKWELL
-// RUN: penstock-opt %s --tile-resolve-schedules --nv-warp-specialize=architecture=sm_90a | FileCheck %s --check-prefixes=CHECK,HOPPER
-// RUN: penstock-opt %s --tile-resolve-schedules "--nv-warp-specialize=architecture=sm_100a plain=true" | FileCheck %s --check-prefix=PLAIN
+// RUN: penstock-opt %s --tile-resolve-schedules "--nv-attach-target=architecture=sm_100a aligned-rows=true" --nv-choose-threads=architecture=sm_100a --nv-assign-spaces --nv-bind-engines=architecture=sm_100a --nv-place-accumulators --nv-assign-roles --nv-write-plans --nv-execute-in-order --nv-stage-stores | FileCheck %s --check-prefixes=CHECK,BLACKWELL
+// RUN: penstock-opt %s --tile-resolve-schedules "--nv-attach-target=architecture=sm_90a aligned-rows=true" --nv-choose-threads=architecture=sm_90a --nv-assign-spaces --nv-bind-engines=architecture=sm_90a --nv-place-accumulators --nv-assign-roles --nv-write-plans --nv-execute-in-order --nv-stage-stores | FileCheck %s --check-prefixes=CHECK,HOPPER
 
-// Two tiles are loaded and multiplied with three stages.
+// A matmul with three stages, by all passes that make a warp-specialized kernel of it.
 
 #s = #tile.space<shared>
 #g = #tile.space<global>
 
 // CHECK-LABEL: func.func @matmul
 // BLACKWELL-SAME: nv.threads = 128
-// HOPPER-SAME: nv.threads = 384
-// Three versions of each tile; one arrival and the bytes of both fill a slot.
+// HOPPER-SAME: nv.threads = 288
+// Three versions of each tile; one arrival and the bytes of both fill a slot. A product that
+// has ended releases it: by its commit, or by all threads that issued it.
+// BLACKWELL-DAG: %[[EMPTY:.*]] = nv.mbarrier.alloc "done {{.*}}" [1, 1, 1] : !nv.barriers<3>
+// HOPPER-DAG: %[[EMPTY:.*]] = nv.mbarrier.alloc "after {{.*}}" [256, 256, 256] : !nv.barriers<3>
+// CHECK-DAG: %[[FULL:.*]] = nv.mbarrier.alloc "full {{.*}}" [1, 1, 1] : !nv.barriers<3>
 // CHECK-DAG: tile.alloc "As" : memref<3x128x64xf16, #tile.space<shared>>
 // CHECK-DAG: tile.alloc "Bs" : memref<3x128x64xf16, #tile.space<shared>>
-// CHECK-DAG: %[[FULL:.*]] = nv.mbarrier.alloc "full" [1, 1, 1] : !nv.barriers<3>
-// BLACKWELL-DAG: %[[EMPTY:.*]] = nv.mbarrier.alloc "empty" [1, 1, 1] : !nv.barriers<3>
-// HOPPER-DAG: %[[EMPTY:.*]] = nv.mbarrier.alloc "empty" [256, 256, 256] : !nv.barriers<3>
-// CHECK: nv.warps 0, 1 {
+// BLACKWELL: nv.warps 0, 1 {
+// HOPPER: nv.warps 8, 1 {
 // CHECK: scf.for
 // CHECK: nv.mbarrier.wait %[[EMPTY]]
 // CHECK: nv.elect {
-// CHECK: %[[BYTES:.*]] = arith.constant 32768 : index
-// CHECK: nv.mbarrier.arrive %[[FULL]][{{.*}}] expect %[[BYTES]]
+// CHECK: nv.mbarrier.arrive %[[FULL]][{{.*}}] expect %{{.*}}32768
 // CHECK-COUNT-2: nv.tma.load
+// The first product overwrites the accumulator.
 // BLACKWELL: nv.warps 1, 1 {
 // BLACKWELL: nv.mbarrier.wait %[[FULL]]
-// BLACKWELL: nv.tcgen05.mma
+// BLACKWELL: nv.tcgen05.mma {{.*}} accumulate
 // BLACKWELL: nv.tcgen05.commit %[[EMPTY]]
 // BLACKWELL: nv.sync
+// BLACKWELL: nv.tcgen05.load
 // BLACKWELL: nv.tma.store
 // BLACKWELL: nv.tcgen05.dealloc
-// Hopper keeps one product under way and gives back the slot before it.
-// HOPPER: nv.warps 4, 8 {
+// One product stays in flight, and the slot before it is released.
+// HOPPER: nv.warps 0, 8 {
 // HOPPER: tile.fill
 // HOPPER: nv.mbarrier.wait %[[FULL]]
 // HOPPER: nv.wgmma.mma
@@ -39,14 +41,6 @@
 // HOPPER: nv.mbarrier.arrive %[[EMPTY]]
 // HOPPER: nv.wgmma.wait_group 0
 // HOPPER: nv.tma.store
-
-// PLAIN-LABEL: func.func @matmul
-// PLAIN-NOT: nv.tma
-// PLAIN: scf.for
-// PLAIN-COUNT-2: tile.copy
-// PLAIN: nv.fence.proxy_async
-// PLAIN: nv.sync
-// PLAIN: nv.tcgen05.mma
 func.func @matmul(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.access = "in"},
                   %B: memref<?x?xf16, strided<[?, 1]>, #g> {tile.access = "in"},
                   %C: memref<?x?xf16, strided<[?, 1]>, #g> {tile.access = "out"})

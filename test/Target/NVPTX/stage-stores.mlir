@@ -1,0 +1,89 @@
+// RUN: penstock-opt %s --nv-stage-stores --split-input-file | FileCheck %s
+
+// Registers: the whole accumulator at once.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+!T = memref<?x?xf16, strided<[?, 1]>, #g>
+
+// CHECK-LABEL: func.func @registers
+// CHECK: %[[SLAB:.*]] = tile.alloc "acc staged" : memref<64x64xf16, #tile.space<shared>>
+// CHECK: nv.wgmma.mma
+// CHECK-NEXT: tile.copy %acc to %[[SLAB]]
+// CHECK-NEXT: nv.fence.proxy_async
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: nv.tma.store %[[SLAB]] to %arg0[%c0, %c0]
+// CHECK-NEXT: nv.tma.commit_group
+// CHECK-NEXT: nv.tma.wait_group
+// CHECK-NEXT: return
+func.func @registers(%C: !T) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %true = arith.constant true
+  %A = tile.alloc "A" : memref<64x64xf16, #s>
+  %acc = tile.alloc "acc" : memref<64x64xf32, #l>
+  nv.wgmma.mma %A, %A into %acc accumulate %true : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  tile.copy %acc to %C[%c0, %c0] : memref<64x64xf32, #l> to !T
+  return
+}
+
+// -----
+
+// Tensor memory: by columns, with zeros where no iteration has written any.
+
+#g = #tile.space<global>
+#t = #tile.space<tensor>
+#l = #tile.space<local>
+!T = memref<?x?xf16, strided<[?, 1]>, #g>
+
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME: %[[C:.*]]: memref<?x?xf16{{.*}}, %[[SOME:.*]]: i1
+// CHECK-COUNT-2: tile.alloc {{.*}} : memref<128x32xf32, #tile.space<local>>
+// CHECK: tile.fill
+// CHECK: scf.if %[[SOME]]
+// CHECK:   memref.subview {{.*}}[0, 0] [128, 32]
+// CHECK:   nv.tcgen05.load
+// CHECK:   nv.tcgen05.wait_load
+// CHECK: nv.tma.store {{.*}}[%c0, %c0]
+// CHECK: nv.tma.wait_group
+// CHECK: nv.sync
+// CHECK: scf.if %[[SOME]]
+// CHECK:   memref.subview {{.*}}[0, 32] [128, 32]
+// CHECK: nv.tma.store
+// CHECK-NOT: memref<128x64xf32, #tile.space<local>>
+// CHECK: return
+func.func @columns(%C: !T, %some: i1) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_100a", nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %cells = nv.tcgen05.alloc "acc" : memref<128x64xf32, #t>
+  %acc = tile.alloc "acc" : memref<128x64xf32, #l>
+  tile.fill %acc, %zero : memref<128x64xf32, #l>, f32
+  scf.if %some {
+    nv.tcgen05.load %cells to %acc : memref<128x64xf32, #t>, memref<128x64xf32, #l>
+    nv.tcgen05.wait_load
+  }
+  tile.copy %acc to %C[%c0, %c0] : memref<128x64xf32, #l> to !T
+  return
+}
+
+// -----
+
+// A tensor that the kernel also reads is written by threads: engines take another path to memory.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+!T = memref<?x?xf16, strided<[?, 1]>, #g>
+
+// CHECK-LABEL: func.func @read
+// CHECK-NOT: nv.tma.store
+func.func @read(%C: !T) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %true = arith.constant true
+  %A = tile.alloc "A" : memref<64x64xf16, #s>
+  %acc = tile.alloc "acc" : memref<64x64xf32, #l>
+  tile.copy %C[%c0, %c0] to %A : !T to memref<64x64xf16, #s>
+  nv.wgmma.mma %A, %A into %acc accumulate %true : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  tile.copy %acc to %C[%c0, %c0] : memref<64x64xf32, #l> to !T
+  return
+}
