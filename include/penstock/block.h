@@ -47,7 +47,7 @@ struct RangeOptions {
   /// 1 forbids unrolling, 0 unrolls fully, -1 leaves it to the compiler.
   int unroll = -1;
 };
-/// How the warps of a GPU share a pipelined loop.
+/// Division of a pipelined loop among the warps of a GPU.
 enum class Form {
   /// Warp-specialized where that is possible and the schedule is inferred.
   Automatic,
