@@ -87,6 +87,45 @@ struct RaggedTiles {
   }
 };
 
+/// Attention whose first product is one iteration ahead: the tensor core works under softmax.
+struct AttentionAhead {
+  static constexpr auto signature = "Q[M,D], K[N,D], V[N,D] -> O[M,D]";
+  void operator()(Block &b, In<f16, 2> Q, In<f16, 2> K, In<f16, 2> V, Out<f32, 2> O) const {
+    auto N = K.size(0);
+    auto m0 = b.grid(ceil_div(Q.size(0), 128)) * 128;
+    auto Qs = b.shared<f16>(128, 64), Ks = b.shared<f16>(64, 64), Vs = b.shared<f16>(64, 64);
+    auto S = b.local<f32>(128, 64), out = b.local<f32>(128, 64);
+    auto P = b.local<f16>(128, 64);
+    auto top = b.local<f32>(128), old = b.local<f32>(128), sum = b.local<f32>(128);
+    b.copy(Q.at(m0, 0), Qs);
+    b.fill(top, -1e30f);
+    b.fill(sum, 0);
+    b.fill(out, 0);
+    PipelineOptions ahead{
+        .stage = {0, 0, 1, 2, 2}, .order = {0, 1, 2, 3, 4}, .form = Form::WarpSpecialized};
+    for (Index n : b.pipelined(ceil_div(N, 64), ahead)) {
+      b.copy(K.at(n * 64, 0), Ks);
+      b.copy(V.at(n * 64, 0), Vs);
+      b.gemm(Qs, transposed(Ks), S, {.accumulate = false});
+      b.statement("softmax", [&] {
+        b.set(S, where(col(S) + n * 64 < N, S, -infinity));
+        b.copy(top, old);
+        b.reduce(Max, S, 1, top, {.accumulate = true});
+        b.set(S, exp2(S - broadcast_rows(top)));
+        b.set(old, exp2(old - top));
+        b.set(sum, sum * old);
+        b.reduce(Sum, S, 1, sum, {.accumulate = true});
+        b.set(out, out * broadcast_rows(old));
+        b.copy(S, P);
+      });
+      b.gemm(P, Vs, out);
+    }
+    b.set(out, where(broadcast_rows(sum) > 0, out / broadcast_rows(sum), 0));
+    b.copy(out, O.at(m0, 0));
+  }
+};
+
+PENSTOCK_KERNEL(AttentionAhead);
 PENSTOCK_KERNEL(MatmulAutomatic);
 PENSTOCK_KERNEL(MatmulSkewed);
 PENSTOCK_KERNEL(MatmulUneven);
@@ -101,7 +140,9 @@ std::string planOf(const std::string &name, const char *gpu) {
   return at == std::string::npos ? "" : text.substr(at);
 }
 
-bool has(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
+bool has(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST(Forms, AreWrittenAsStated) {
   for (const char *gpu : {"sm_90a", "sm_100a"}) {
@@ -127,6 +168,20 @@ TEST(Forms, AreRight) {
       expectSameEverywhere(name, {{{"M", 130}, {"N", 72}, {"K", k}}});
   for (int64_t n : {0, 4, 32, 36, 64, 160})
     expectSameEverywhere("RowSumsLoaded", {{{"M", 20}, {"N", n}}});
+}
+
+TEST(Forms, ProductsOneAheadOfSoftmax) {
+  for (const char *gpu : {"sm_90a", "sm_100a"}) {
+    std::string plan = planOf("AttentionAhead", gpu);
+    bool tensor = std::string(gpu) == "sm_100a";
+    EXPECT_TRUE(has(plan, "role load") && has(plan, "role compute")) << plan;
+    EXPECT_EQ(has(plan, "role mma"), tensor) << plan;
+    // Of the scores in tensor memory, the copy in registers has two versions.
+    EXPECT_TRUE(has(plan, tensor ? "slots S (2) 2" : "slots S 2")) << plan;
+    EXPECT_TRUE(has(plan, "[1] " + std::string(tensor ? "leader " : "") + "issue gemm Qs")) << plan;
+  }
+  for (int64_t n : {0, 8, 64, 72, 128, 192, 328})
+    expectSameEverywhere("AttentionAhead", {{{"M", 130}, {"N", n}, {"D", 64}}}, 1e-3);
 }
 
 TEST(Forms, RolesFollowControlFlow) {

@@ -54,6 +54,12 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.engine` is a name on a copy or a product";
   }
+  if (attribute.getName() == plannedAttr) {
+    if (isa<tile::TileDialect, NVDialect>(op->getDialect()) &&
+        isa<IntegerAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.planned` is a number on an operation on tiles";
+  }
   if (attribute.getName() == startsAttr) {
     if (isa<tile::GemmOp>(op) && isa<UnitAttr>(attribute.getValue()))
       return success();

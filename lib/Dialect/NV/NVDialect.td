@@ -60,6 +60,8 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral roleAttr = "nv.role";
     /// On a product of a loop: its first iteration overwrites the accumulator.
     static constexpr ::llvm::StringLiteral startsAttr = "nv.starts";
+    /// On a statement of a pipelined loop: the number of the loop, whose plan orders it.
+    static constexpr ::llvm::StringLiteral plannedAttr = "nv.planned";
     /// On the main loop of a pipeline: its plan (sched::printPlan).
     static constexpr ::llvm::StringLiteral planAttr = "nv.plan";
     /// On a kernel: rows of tensors that are accessed by vectors are whole vectors. Its launch

@@ -11,8 +11,9 @@
 // accessed since the last barrier, through loops and conditionals, and inserts a
 // barrier in front of the first access that conflicts. Products that read shared memory
 // by another path than threads also need a fence after what threads wrote. Copies by
-// engines are left to the plans of their loops. A tensor that one copy writes box by
-// box, each once, needs no barriers.
+// engines are left to the plans of their loops, which also order the statements of one
+// loop (`nv.planned`): they know the slots of rings. A tensor that one copy writes box
+// by box, each once, needs no barriers.
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/AffineOffsets.h"
@@ -21,6 +22,9 @@
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Passes.h"
+
+#include <map>
+#include <optional>
 
 namespace penstock {
 #define GEN_PASS_DEF_INSERTSYNCS
@@ -37,18 +41,39 @@ struct Pending {
   llvm::SmallPtrSet<void *, 8> reads, writes, atomics;
   /// Written by threads since the last fence for engines, whatever barriers there were.
   llvm::SmallPtrSet<void *, 8> unfenced;
+  /// What statements of pipelined loops have accessed, by the number of their loop.
+  std::map<int64_t, Pending> planned;
 
   void merge(const Pending &other) {
     reads.insert(other.reads.begin(), other.reads.end());
     writes.insert(other.writes.begin(), other.writes.end());
     atomics.insert(other.atomics.begin(), other.atomics.end());
     unfenced.insert(other.unfenced.begin(), other.unfenced.end());
+    for (const auto &[loop, accesses] : other.planned)
+      planned[loop].merge(accesses);
   }
   /// All threads have met.
   void meet() {
     reads.clear();
     writes.clear();
     atomics.clear();
+    for (auto &[loop, accesses] : planned)
+      accesses.meet();
+  }
+  /// Engines see what threads wrote.
+  void fence() {
+    unfenced.clear();
+    for (auto &[loop, accesses] : planned)
+      accesses.fence();
+  }
+  /// All but what the plan of loop \p except orders before its own statements.
+  Pending seenBy(std::optional<int64_t> except) const {
+    Pending all = *this;
+    all.planned.clear();
+    for (const auto &[loop, accesses] : planned)
+      if (loop != except)
+        all.merge(accesses);
+    return all;
   }
   bool conflicts(const Pending &with) const {
     auto meet = [](const auto &a, const auto &b) {
@@ -192,7 +217,7 @@ private:
     if (isa<nv::SyncOp>(op))
       return pending.meet();
     if (isa<nv::ProxyFenceOp>(op))
-      return pending.unfenced.clear();
+      return pending.fence();
     if (auto warps = dyn_cast<nv::WarpsOp>(op)) {
       // Other roles access only what the plan of their loop orders.
       if (!warps->hasAttr(nv::NVDialect::roleAttr))
@@ -219,14 +244,18 @@ private:
     }
     Pending accesses = accessesOf(op);
     bool engine = isProduct(op);
+    std::optional<int64_t> loop;
+    if (auto number = op->getAttrOfType<IntegerAttr>(nv::NVDialect::plannedAttr))
+      loop = number.getInt();
+    Pending before = pending.seenBy(loop);
     bool fence = engine && llvm::any_of(accesses.reads, [&](void *memory) {
-                   return pending.unfenced.contains(memory);
+                   return before.unfenced.contains(memory);
                  });
-    if (fence || accesses.conflicts(pending)) {
+    if (fence || accesses.conflicts(before)) {
       OpBuilder builder(issueOf(op));
       if (fence) {
         nv::ProxyFenceOp::create(builder, op->getLoc());
-        pending.unfenced.clear();
+        pending.fence();
       }
       nv::SyncOp::create(builder, op->getLoc());
       pending.meet();
@@ -236,7 +265,7 @@ private:
       return;
     if (!engine)
       accesses.unfenced = accesses.writes;
-    pending.merge(accesses);
+    (loop ? pending.planned[*loop] : pending).merge(accesses);
   }
 
   func::FuncOp kernel;

@@ -20,11 +20,12 @@ using sched::Engine;
 
 void nvptx::writeIssue(OpBuilder &b, Operation *op, Engine engine, Value isFirst) {
   Location loc = op->getLoc();
+  Operation *issue;
   if (auto copy = dyn_cast<tile::CopyOp>(op)) {
     if (engine == Engine::Tcgen05Load)
-      nv::TensorLoadOp::create(b, loc, copy.getSource(), copy.getTarget());
+      issue = nv::TensorLoadOp::create(b, loc, copy.getSource(), copy.getTarget());
     else
-      nv::TensorStoreOp::create(b, loc, copy.getSource(), copy.getTarget());
+      issue = nv::TensorStoreOp::create(b, loc, copy.getSource(), copy.getTarget());
   } else {
     auto gemm = cast<tile::GemmOp>(op);
     if (engine == Engine::Wgmma)
@@ -33,10 +34,12 @@ void nvptx::writeIssue(OpBuilder &b, Operation *op, Engine engine, Value isFirst
     if (isFirst && gemm->hasAttr(nv::NVDialect::startsAttr))
       more = b.createOrFold<arith::XOrIOp>(loc, isFirst, more);
     if (engine == Engine::Wgmma)
-      nv::WgmmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
+      issue = nv::WgmmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
     else
-      nv::TensorMmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
+      issue = nv::TensorMmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
   }
+  if (Attribute loop = op->getAttr(nv::NVDialect::plannedAttr))
+    issue->setAttr(nv::NVDialect::plannedAttr, loop);
   op->erase();
 }
 

@@ -160,6 +160,7 @@ private:
         if (n + columns < type.getDimSize(1) || copy->getParentOfType<scf::ForOp>())
           nv::SyncOp::create(b, loc);
       }
+      eraseLoad(load);
       for (Operation *user : llvm::make_early_inc_range(copy.getSource().getUsers()))
         if (user != copy)
           user->erase();
@@ -168,6 +169,19 @@ private:
     copy.erase();
     if (tile->use_empty())
       tile->erase();
+  }
+
+  /// Erases a load with its wait and fences, and a condition that nothing is left under.
+  static void eraseLoad(nv::TensorLoadOp load) {
+    Operation *parent = load->getParentOp();
+    if (auto before = dyn_cast_or_null<nv::TensorFenceOp>(load->getPrevNode()))
+      before.erase();
+    while (isa_and_nonnull<nv::TensorWaitLoadOp, nv::TensorFenceOp>(load->getNextNode()))
+      load->getNextNode()->erase();
+    load.erase();
+    if (auto some = dyn_cast<scf::IfOp>(parent);
+        some && some.thenBlock()->without_terminator().empty())
+      some.erase();
   }
 
   /// Columns of an accumulator from \p n on, or zeros where the load is skipped.

@@ -50,8 +50,9 @@ constexpr int64_t mostUnrolledSteps = 8;
 
 class PlanWriter : PipelineWriter {
 public:
-  PlanWriter(ScheduledLoop &loop, const sched::Plan &plan)
-      : PipelineWriter(loop, plan.slots), plan(plan) {}
+  /// \p number tells the loop from others of the kernel.
+  PlanWriter(ScheduledLoop &loop, const sched::Plan &plan, size_t number)
+      : PipelineWriter(loop, plan.slots), plan(plan), number(int64_t(number)) {}
 
   void run() {
     auto isBefore = [&](Operation *op) { return op->isBeforeInBlock(loop); };
@@ -583,11 +584,15 @@ private:
     }
     Operation *copy = cloneWithViews(op, mapping);
     storeResults(op, copy);
+    // Groups of operations need order inside.
+    if (isa<tile::CopyOp, tile::FillOp, tile::MapOp, tile::ReduceOp, tile::GemmOp>(copy))
+      copy->setAttr(nv::NVDialect::plannedAttr, b.getI64IntegerAttr(number));
     if (nvptx::isTensorCore(engine))
       nvptx::writeIssue(b, copy, engine, compare(arith::CmpIPredicate::eq, k, index(0)));
   }
 
   const sched::Plan &plan;
+  const int64_t number;
   const sched::PlanRole *role = nullptr; ///< that is being written
   int64_t firstStage = 0;                ///< of the role; its first step runs it
   int64_t lastIssue = 0;                 ///< the last stage of its statements
@@ -631,7 +636,7 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
       if (omit >= 0)
         nvptx::leaveOut(plan, size_t(omit));
       keepAsStatement(loops[i].body.loop, MutableArrayRef(loops).drop_front(i + 1));
-      PlanWriter(loops[i], plan).run();
+      PlanWriter(loops[i], plan, i).run();
       for (const sched::PlanRole &role : plan.roles)
         roles = std::max(roles, role.firstWarp + role.warps);
     }
