@@ -148,7 +148,7 @@ func.func @guarded(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
 // CHECK:   tile.copy %arg0[{{.*}}] to %[[FIRST:.*]] :
 // CHECK:   tile.copy %[[SECOND:.*]] to %arg1
 // CHECK:   scf.if
-// CHECK:     tile.copy %arg0[{{.*}}] to %[[SECOND]] :
+// CHECK:     tile.copy %arg0[{{.*}}] to %[[SECOND]] {nv.planned = 0 : i64} :
 // CHECK:     tile.copy %[[FIRST]] to %arg1
 func.func @versions(%in: memref<?xf32, strided<[1]>, #g>, %out: memref<?xf32, strided<[1]>, #g>, %n: index)
     attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
