@@ -81,6 +81,24 @@ void runBranch(Exec &ex, const DInst &inst) {
   ex.yield = true;
 }
 
+void runBranchIfIndex(Exec &ex, const DInst &inst) {
+  uint32_t taken = 0;
+  forLanes(ex.mask, [&](unsigned lane) {
+    taken |= uint32_t(ex.value(inst.ops[0], lane) == inst.imm[0]) << lane;
+  });
+  ex.mask = taken;
+  runBranch(ex, inst);
+}
+
+void runCheckIndex(Exec &ex, const DInst &inst) {
+  forLanes(ex.mask, [&](unsigned lane) {
+    uint64_t index = ex.value(inst.ops[0], lane);
+    if (index >= inst.imm[0] && !ex.cluster.stopped)
+      ex.fatal(EmuIllegalOperand, "the index " + std::to_string(index) + " of a branch with " +
+                                      std::to_string(inst.imm[0]) + " targets");
+  });
+}
+
 void exitLanes(Exec &ex, uint32_t lanes) {
   Warp &warp = ex.warp;
   warp.live &= ~lanes;
@@ -341,7 +359,7 @@ void addControl(DecodeTable &table) {
   table["nanosleep"] = decodeTo<runSleep>;
   table["pmevent"] = decodeTo<runNothing>;
   // The decoder emits these itself; the entries count them as executed.
-  table["bra"] = decodeTo<runBranch>;
+  table["bra"] = table["brx.idx"] = decodeTo<runBranch>;
   table["ret"] = decodeTo<runExit>;
   table["call"] = decodeTo<runNothing>;
 }

@@ -10,6 +10,7 @@
 #include "Emulator/Memory.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 namespace penstock::emu {
@@ -211,10 +212,8 @@ bool Decoder::source(const ptx::Instruction &inst, const ptx::Operand &operand, 
   }
   case Kind::Immediate: {
     uint64_t value = operand.value;
-    if (bits == 1) {
-      out = Opnd{};
-      return fail(inst, "a constant predicate is not supported here");
-    }
+    if (bits == 1)
+      return predicate(inst, operand, out);
     if (isFloat)
       return fail(inst, "an integer constant where a float is needed");
     if (bits == 16)
@@ -264,6 +263,14 @@ bool Decoder::destination(const ptx::Instruction &inst, const ptx::Operand &oper
 }
 
 bool Decoder::predicate(const ptx::Instruction &inst, const ptx::Operand &operand, Opnd &out) {
+  if (operand.kind == Kind::Immediate) {
+    out = Opnd{};
+    out.kind = Opnd::Kind::Pred;
+    out.bits = 1;
+    out.at = falsePredicate;
+    out.negated = operand.value != 0;
+    return true;
+  }
   if (operand.kind != Kind::Register || function->registers[operand.index].type != ptx::Type::Pred)
     return fail(inst, "a predicate register is needed");
   out = frame(*function).registers[operand.index];
@@ -372,6 +379,23 @@ static std::vector<const ptx::Function *> calledFunctions(const ptx::Module &mod
   return list;
 }
 
+/// The module's variables that \p functions name.
+static std::set<uint32_t> namedVariables(const std::vector<const ptx::Function *> &functions) {
+  std::set<uint32_t> named;
+  std::function<void(const std::vector<ptx::Operand> &)> visit =
+      [&](const std::vector<ptx::Operand> &operands) {
+        for (const ptx::Operand &operand : operands) {
+          if (operand.kind == Kind::Variable && operand.isGlobal)
+            named.insert(operand.index);
+          visit(operand.elements);
+        }
+      };
+  for (const ptx::Function *function : functions)
+    for (const auto &inst : function->body)
+      visit(inst->operands);
+  return named;
+}
+
 bool Decoder::layoutShared() {
   uint64_t at = sharedReserved;
   std::vector<const ptx::Variable *> dynamic;
@@ -392,9 +416,11 @@ bool Decoder::layoutShared() {
     return at < (1u << 20);
   };
   bool fits = true;
-  for (const ptx::Variable &variable : program.module->variables)
-    fits &= layOut(variable);
-  for (const ptx::Function *f : calledFunctions(*program.module, *program.kernel))
+  // As the linker does: a variable of the module takes room in kernels that use it.
+  std::vector<const ptx::Function *> functions = calledFunctions(*program.module, *program.kernel);
+  for (uint32_t index : namedVariables(functions))
+    fits &= layOut(program.module->variables[index]);
+  for (const ptx::Function *f : functions)
     for (const ptx::Variable &variable : f->variables)
       fits &= layOut(variable);
   if (!fits) {
@@ -500,7 +526,8 @@ bool Decoder::emitFunction(const ptx::Function &f, unsigned depth) {
     start[i] = uint32_t(program.code.size());
     if (program.code.size() > maxCode)
       return fail(inst, "the kernel is too long once its calls are inlined");
-    if (inst.form->name == "call") {
+    bool isCall = inst.form->name == "call";
+    if (isCall || (inst.guarded && inst.form->name == "brx.idx")) {
       // Guarded calls are rare: jump around them.
       uint32_t around = noPc;
       if (inst.guarded) {
@@ -513,7 +540,7 @@ bool Decoder::emitFunction(const ptx::Function &f, unsigned depth) {
         around = uint32_t(program.code.size());
         program.code.push_back(skip);
       }
-      ok &= emitCall(inst, depth);
+      ok &= isCall ? emitCall(inst, depth) : emitIndexedBranch(inst, branches);
       if (around != noPc)
         program.code[around].target = uint32_t(program.code.size());
       continue;
@@ -528,6 +555,9 @@ bool Decoder::emitFunction(const ptx::Function &f, unsigned depth) {
     if (inst.form->name == "bra") {
       out.run = runBranch;
       branches.emplace_back(uint32_t(program.code.size()), inst.operands[0].index);
+    } else if (inst.form->name == "brx.idx") {
+      ok &= emitIndexedBranch(inst, branches);
+      continue;
     } else if (inst.form->name == "ret") {
       out.run = depth ? runBranch : runExit;
       if (depth)
@@ -562,6 +592,31 @@ bool Decoder::emitFunction(const ptx::Function &f, unsigned depth) {
   callStack.pop_back();
   function = outer;
   return ok;
+}
+
+/// One branch for each target; an index without one was reported before them.
+bool Decoder::emitIndexedBranch(const ptx::Instruction &inst,
+                                std::vector<std::pair<uint32_t, uint32_t>> &branches) {
+  const std::vector<uint32_t> &targets = function->branchTargets[inst.operands[1].index];
+  Opnd index;
+  if (!source(inst, inst.operands[0], 32, index))
+    return false;
+  DInst check;
+  check.source = &inst;
+  check.run = runCheckIndex;
+  check.imm[0] = targets.size();
+  setOperands(check, {index});
+  program.code.push_back(check);
+  for (size_t i = 0; i < targets.size(); ++i) {
+    DInst branch;
+    branch.source = &inst;
+    branch.run = i + 1 < targets.size() ? runBranchIfIndex : runBranch;
+    branch.imm[0] = i;
+    setOperands(branch, {index});
+    branches.emplace_back(uint32_t(program.code.size()), targets[i]);
+    program.code.push_back(branch);
+  }
+  return true;
 }
 
 bool Decoder::emitCall(const ptx::Instruction &inst, unsigned depth) {

@@ -93,6 +93,8 @@ private:
   FunctionFrame &frame(const ptx::Function &function);
   bool emitFunction(const ptx::Function &function, unsigned depth);
   bool emitCall(const ptx::Instruction &inst, unsigned depth);
+  bool emitIndexedBranch(const ptx::Instruction &inst,
+                         std::vector<std::pair<uint32_t, uint32_t>> &branches);
   bool emitExternal(const ptx::Instruction &inst, const std::string &name);
   Opnd constantRow(uint64_t value, unsigned bits);
   Opnd newRow(unsigned bits);

@@ -13,6 +13,10 @@ struct Exec;
 struct DInst;
 
 void runBranch(Exec &, const DInst &);
+/// Branches where operand 0 is imm[0]; the others go on.
+void runBranchIfIndex(Exec &, const DInst &);
+/// Operand 0 of brx.idx is below imm[0].
+void runCheckIndex(Exec &, const DInst &);
 void runExit(Exec &, const DInst &);
 /// Copies imm[2] bytes of local memory from imm[1] to imm[0].
 void runCopyLocal(Exec &, const DInst &);

@@ -467,9 +467,11 @@ void replaceField(Exec &ex, const DInst &inst) {
     if (!resolve(ex, lane, Space(inst.imm[2]), ex.address(inst.ops[0], lane), tensorMapBytes, 64,
                  ref))
       return;
+    // Kernels make maps of zeroed memory, field by field.
     TensorMap map;
-    if (!decodeTensorMap(ref.bytes, map)) {
-      ex.fatal(EmuTensorMap, "the bytes at this address are not a tensor map");
+    bool zeroed = std::all_of(ref.bytes, ref.bytes + tensorMapBytes, [](uint8_t b) { return !b; });
+    if (!zeroed && !decodeTensorMap(ref.bytes, map)) {
+      ex.fatal(EmuTensorMap, "the bytes at this address are neither a tensor map nor zero");
       return;
     }
     if (ex.grid.checks())

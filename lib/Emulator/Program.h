@@ -43,6 +43,8 @@ struct Opnd {
 };
 
 inline constexpr uint32_t noPc = 0xffffffff;
+/// A predicate that no instruction writes, for constants.
+inline constexpr uint32_t falsePredicate = 0;
 
 struct DInst {
   Handler run = nullptr;
@@ -90,7 +92,7 @@ struct Program {
   std::deque<std::vector<Opnd>> operandLists;
   std::vector<uint8_t> constants;
   uint32_t rowBytes = 0; ///< bytes of rows per warp
-  uint32_t numPreds = 0;
+  uint32_t numPreds = falsePredicate + 1;
   std::vector<SpecialRow> specials;
   uint32_t localBytes = 0;
   uint32_t paramBytes = 0;

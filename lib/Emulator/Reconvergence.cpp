@@ -16,6 +16,13 @@
 #include <algorithm>
 
 namespace penstock::emu {
+namespace {
+
+bool isBranch(const DInst &inst) { return inst.run == runBranch || inst.run == runBranchIfIndex; }
+/// Whether some lanes may go on behind a branch.
+bool mayFall(const DInst &inst) { return inst.guarded || inst.run == runBranchIfIndex; }
+
+} // namespace
 
 void findReconvergence(Program &program) {
   std::vector<DInst> &code = program.code;
@@ -23,7 +30,7 @@ void findReconvergence(Program &program) {
   std::vector<bool> leader(size + 1);
   leader[0] = true;
   for (uint32_t pc = 0; pc < size; ++pc) {
-    if (code[pc].run == runBranch) {
+    if (isBranch(code[pc])) {
       leader[std::min(code[pc].target, size)] = true;
       leader[pc + 1] = true;
     } else if (code[pc].run == runExit) {
@@ -48,9 +55,9 @@ void findReconvergence(Program &program) {
   for (uint32_t block = 0; block < blocks; ++block) {
     const DInst &last = code[lastOf(block)];
     bool falls = true;
-    if (last.run == runBranch) {
+    if (isBranch(last)) {
       edge(block, last.target < size ? blockOf[last.target] : exit);
-      falls = last.guarded;
+      falls = mayFall(last);
     } else if (last.run == runExit) {
       edge(block, exit);
       falls = last.guarded;
@@ -119,7 +126,7 @@ void findReconvergence(Program &program) {
   }
   for (uint32_t block = 0; block < blocks; ++block) {
     DInst &last = code[lastOf(block)];
-    if (last.run == runBranch && last.guarded) {
+    if (isBranch(last) && mayFall(last)) {
       uint32_t meet = idom[block];
       last.reconverge = meet == noPc || meet == exit ? noPc : first[meet];
     }

@@ -68,8 +68,8 @@ std::string checkTensorMap(const TensorMap &map) {
     if (d > 0) {
       if (map.strides[d] % baseAlign)
         return "the stride" + at + " must be a multiple of " + std::to_string(baseAlign);
-      if (map.strides[d] == 0 || map.strides[d] >= (uint64_t(1) << 40))
-        return "the stride" + at + " must be above 0 and below 2^40";
+      if (map.strides[d] >= (uint64_t(1) << 40))
+        return "the stride" + at + " must be below 2^40";
     }
   }
   if (padded) {

@@ -219,9 +219,9 @@ bool kindFits(const OperandSpec &spec, const Operand &operand, const Function &f
     return operand.kind == Kind::Address && (operand.elements.size() > 1) == (spec.kind == 't');
   case 'v':
     return operand.kind != Kind::Address && operand.kind != Kind::Pair &&
-           operand.kind != Kind::Label;
+           operand.kind != Kind::Label && operand.kind != Kind::Targets;
   case 'l':
-    return operand.kind == Kind::Label;
+    return operand.kind == Kind::Label || operand.kind == Kind::Targets;
   case 'i':
     return operand.kind == Kind::Immediate || operand.kind == Kind::Float;
   case 'f':

@@ -57,6 +57,14 @@ bool Lexer::skipBlanks() {
   return true;
 }
 
+/// Whether a name begins at \p at, behind a dot: a letter, or digits and then a letter as in
+/// `.2d`. Digits alone are the fraction of a number.
+bool Lexer::startsModifier(size_t at) const {
+  while (at < text.size() && isDigit(text[at]))
+    ++at;
+  return at < text.size() && isAlpha(text[at]);
+}
+
 Token Lexer::number() {
   Token token;
   token.kind = Token::Kind::Integer;
@@ -178,13 +186,13 @@ Token Lexer::next() {
     token.text = text.substr(start + 1, pos - start - 2);
     return token;
   }
-  bool dot = c == '.' && pos + 1 < text.size() && isAlpha(text[pos + 1]);
+  bool dot = c == '.' && startsModifier(pos + 1);
   if (isAlpha(c) || dot) {
     ++pos;
     while (pos < text.size()) {
       if (isWord(text[pos]))
         ++pos;
-      else if (text[pos] == '.' && pos + 1 < text.size() && isWord(text[pos + 1]))
+      else if (!dot && text[pos] == '.' && pos + 1 < text.size() && isWord(text[pos + 1]))
         ++pos;
       else if (text[pos] == ':' && pos + 2 < text.size() && text[pos + 1] == ':' &&
                isWord(text[pos + 2]))

@@ -18,7 +18,7 @@ struct Token {
     /// A name, a register or an opcode with its modifiers: letters, digits and
     /// `_ $ % . ::` glued together.
     Word,
-    /// A word that begins with a dot.
+    /// A dot and one name: `.reg.u64` is two, as `.reg .u64` is.
     Directive,
     Integer, ///< value
     Float,   ///< value: bits; isDouble
@@ -44,6 +44,7 @@ public:
 
 private:
   bool skipBlanks();
+  bool startsModifier(size_t at) const;
   Token number();
 
   std::string_view text;

@@ -37,6 +37,7 @@ struct Operand {
     Variable,  ///< index: variable, offset; its address is the value
     Function,  ///< name
     Label,     ///< index: instruction index after resolution
+    Targets,   ///< index: list of Function::branchTargets
     Address,   ///< elements[0] is the base; elements[1], if any, a vector of
                ///< coordinates (tensor copies)
     Vector,    ///< elements
@@ -129,6 +130,8 @@ struct Function {
   uint32_t numParams = 0;
   uint32_t numResults = 0;
   std::vector<std::unique_ptr<Instruction>> body;
+  /// Lists of `.branchtargets`, as indices of instructions.
+  std::vector<std::vector<uint32_t>> branchTargets;
   std::array<uint32_t, 3> maxThreads = {0, 0, 0};
   std::array<uint32_t, 3> requiredThreads = {0, 0, 0};
   std::array<uint32_t, 3> requiredCluster = {0, 0, 0};

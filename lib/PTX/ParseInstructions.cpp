@@ -12,6 +12,7 @@ namespace {
 constexpr size_t maxScopes = 1u << 20;
 constexpr size_t maxNesting = 64;
 constexpr size_t maxInstructions = 4u << 20;
+constexpr size_t maxTargets = 4096;
 
 bool isSpecialRegister(std::string_view name) {
   static constexpr std::string_view names[] = {"%tid",
@@ -168,9 +169,10 @@ bool Parser::statement(Function &function) {
       std::string name(token.text);
       advance();
       if (accept(':')) {
+        if (token.kind == Token::Kind::Directive && token.text == ".branchtargets")
+          return branchTargets(function, name);
         if (token.kind == Token::Kind::Directive &&
-            (token.text == ".branchtargets" || token.text == ".calltargets" ||
-             token.text == ".callprototype"))
+            (token.text == ".calltargets" || token.text == ".callprototype"))
           return error(PtxDirective,
                        "directive `" + std::string(token.text) + "` is not supported");
         return declare(name, {Name::Kind::Label, uint32_t(function.body.size())});
@@ -205,18 +207,25 @@ bool Parser::instruction(Function &function, const Token &first) {
     if (!word(inst.opcode))
       return false;
   }
+  // ptxas takes blanks inside of an opcode: `cp.async.bulk.commit_group .L2::cache_hint`.
+  for (; token.kind == Token::Kind::Directive; advance())
+    inst.opcode += token.text;
   if (function.body.size() >= maxInstructions)
     return error(PtxTooLarge, "more than 2^22 instructions in a function");
+  std::optional<LabelUse> label;
   if (inst.opcode == "call" || inst.opcode == "call.uni") {
     if (!callOperands(function, inst))
       return false;
   } else if (inst.opcode == "bra" || inst.opcode == "bra.uni") {
-    Operand label;
-    label.kind = Operand::Kind::Label;
-    labelUses.push_back({function.body.size(), scopeStack.back(), std::string(token.text), token});
-    if (!word(label.name))
+    if (!labelOperand(inst, Name::Kind::Label, label))
       return false;
-    inst.operands.push_back(std::move(label));
+  } else if (inst.opcode == "brx.idx" || inst.opcode == "brx.idx.uni") {
+    Operand index;
+    if (!operand(function, index, 0) || !expect(','))
+      return false;
+    inst.operands.push_back(std::move(index));
+    if (!labelOperand(inst, Name::Kind::Targets, label))
+      return false;
   } else if (!is(';') && !operandList(function, inst.operands, ';')) {
     return false;
   }
@@ -231,8 +240,42 @@ bool Parser::instruction(Function &function, const Token &first) {
     return true;
   }
   advance();
+  if (label)
+    labelUses.push_back(std::move(*label));
   function.body.push_back(std::move(owned));
   return true;
+}
+
+/// The last operand of a branch, which may name what comes later.
+bool Parser::labelOperand(Instruction &inst, Name::Kind kind, std::optional<LabelUse> &use) {
+  Operand label;
+  label.kind = kind == Name::Kind::Label ? Operand::Kind::Label : Operand::Kind::Targets;
+  use = LabelUse{&inst, 0, 0, kind, scopeStack.back(), std::string(token.text), token};
+  if (!word(label.name))
+    return false;
+  inst.operands.push_back(std::move(label));
+  return true;
+}
+
+/// `name: .branchtargets A, B, C;` from the directive on.
+bool Parser::branchTargets(Function &function, const std::string &name) {
+  advance();
+  uint32_t list = uint32_t(function.branchTargets.size());
+  function.branchTargets.emplace_back();
+  if (!declare(name, {Name::Kind::Targets, list}))
+    return false;
+  do {
+    std::vector<uint32_t> &targets = function.branchTargets.back();
+    if (targets.size() >= maxTargets)
+      return error(PtxTooLarge, "a branch with more than 4096 targets");
+    labelUses.push_back({nullptr, list, targets.size(), Name::Kind::Label, scopeStack.back(),
+                         std::string(token.text), token});
+    targets.push_back(0);
+    std::string label;
+    if (!word(label))
+      return false;
+  } while (accept(','));
+  return expect(';');
 }
 
 bool Parser::callOperands(Function &function, Instruction &inst) {
@@ -407,6 +450,7 @@ bool Parser::nameOperand(Function &function, Operand &result) {
       result.name = name;
       return true;
     case Name::Kind::Label:
+    case Name::Kind::Targets:
       return error(PtxOperands, "label `" + name + "` is not a value");
     }
   }
@@ -421,12 +465,11 @@ bool Parser::nameOperand(Function &function, Operand &result) {
 bool Parser::resolveLabels(Function &function) {
   bool ok = true;
   for (LabelUse &use : labelUses) {
-    // The instruction may have failed to match and not be in the body.
     uint32_t scope = use.scope;
     const Name *found = nullptr;
     while (true) {
       auto it = scopes[scope].names.find(use.name);
-      if (it != scopes[scope].names.end() && it->second.kind == Name::Kind::Label) {
+      if (it != scopes[scope].names.end() && it->second.kind == use.kind) {
         found = &it->second;
         break;
       }
@@ -435,13 +478,12 @@ bool Parser::resolveLabels(Function &function) {
       scope = scopes[scope].parent;
     }
     if (!found) {
-      ok = errorAt(use.at, PtxUnknownName, "label `" + use.name + "` is not declared");
-      continue;
-    }
-    if (use.instruction < function.body.size()) {
-      Instruction &inst = *function.body[use.instruction];
-      if (!inst.operands.empty() && inst.operands[0].kind == Operand::Kind::Label)
-        inst.operands[0].index = found->index;
+      const char *what = use.kind == Name::Kind::Label ? "label `" : "list of targets `";
+      ok = errorAt(use.at, PtxUnknownName, what + use.name + "` is not declared");
+    } else if (!use.instruction) {
+      function.branchTargets[use.list][use.position] = found->index;
+    } else {
+      use.instruction->operands.back().index = found->index;
     }
   }
   return ok;

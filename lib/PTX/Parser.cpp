@@ -11,6 +11,7 @@ namespace penstock::ptx {
 namespace {
 
 constexpr size_t maxTextBytes = size_t(256) << 20;
+constexpr unsigned newestVersion = 92;
 constexpr uint32_t maxRegisters = 1u << 20;
 constexpr uint64_t maxVariableBytes = uint64_t(1) << 30;
 
@@ -53,6 +54,15 @@ bool Parser::errorAt(const Token &at, unsigned code, std::string message) {
   }
   failed = true;
   return false;
+}
+
+void Parser::warn(unsigned code, std::string message) {
+  Diagnostic d;
+  d.code = code;
+  d.severity = Severity::Warning;
+  d.location = module.location(token.line, token.column);
+  d.message = std::move(message);
+  warnings.push_back(std::move(d));
 }
 
 bool Parser::expect(char c) {
@@ -130,8 +140,12 @@ bool Parser::topLevel() {
     if (token.kind != Token::Kind::Float || dot != 1 || text.size() != 3)
       return error(PtxSyntax, "expected a version such as 9.0");
     module.version = unsigned(text[0] - '0') * 10 + unsigned(text[2] - '0');
-    if (module.version > 92)
-      return error(PtxTarget, "PTX versions above 9.2 are not known");
+    if (module.version > newestVersion)
+      warn(PtxNewerVersion, "PTX " + std::string(text) + " is newer than " +
+                                std::to_string(newestVersion / 10) + "." +
+                                std::to_string(newestVersion % 10) +
+                                ", the newest version that is known; instructions that it adds "
+                                "are reported where they occur");
     advance();
     return true;
   }
@@ -148,7 +162,7 @@ bool Parser::topLevel() {
     return fileDirective();
   if (name == ".section") {
     advance();
-    if (token.kind == Token::Kind::Directive)
+    while (token.kind == Token::Kind::Directive)
       advance();
     if (!is('{'))
       return error(PtxSyntax, "expected `{` after .section");
@@ -542,6 +556,8 @@ ParseResult parse(std::string text, std::string name) {
   if (parser.run())
     result.module = module;
   result.diagnostics = std::move(parser.diagnostics);
+  result.diagnostics.insert(result.diagnostics.end(), parser.warnings.begin(),
+                            parser.warnings.end());
   return result;
 }
 

@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 
 namespace penstock::ptx {
@@ -30,11 +31,12 @@ public:
   explicit Parser(Module &module) : module(module), lexer(module.text) {}
   bool run();
 
-  std::vector<Diagnostic> diagnostics;
+  std::vector<Diagnostic> diagnostics; ///< errors
+  std::vector<Diagnostic> warnings;
 
 private:
   struct Name {
-    enum class Kind : uint8_t { Register, Local, Global, Function, Label };
+    enum class Kind : uint8_t { Register, Local, Global, Function, Label, Targets };
     Kind kind;
     uint32_t index;
   };
@@ -42,8 +44,12 @@ private:
     uint32_t parent = 0;
     std::unordered_map<std::string, Name> names;
   };
+  /// A label, or a list of them, that may be declared later.
   struct LabelUse {
-    size_t instruction;
+    Instruction *instruction; ///< its last operand; null: an entry of a list
+    uint32_t list;
+    size_t position;
+    Name::Kind kind;
     uint32_t scope;
     std::string name;
     Token at;
@@ -63,6 +69,7 @@ private:
   bool word(std::string &text);
   bool error(unsigned code, std::string message);
   bool errorAt(const Token &at, unsigned code, std::string message);
+  void warn(unsigned code, std::string message);
   void recover();
   void skipBraces();
 
@@ -83,6 +90,8 @@ private:
   bool statement(Function &function);
   bool locDirective();
   bool instruction(Function &function, const Token &first);
+  bool labelOperand(Instruction &inst, Name::Kind kind, std::optional<LabelUse> &use);
+  bool branchTargets(Function &function, const std::string &name);
   bool callOperands(Function &function, Instruction &inst);
   bool operandList(Function &function, std::vector<Operand> &operands, char close);
   bool operand(Function &function, Operand &operand, unsigned depth);

@@ -8,6 +8,7 @@
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Json.h"
 #include "Diagnostics/ReadFile.h"
+#include "Diagnostics/Render.h"
 #include "PTX/InstructionTable.h"
 #include "PTX/Parser.h"
 
@@ -193,6 +194,8 @@ int runPtx(RunPtxOptions &o, const cli::Command &command) {
       printFindings(diagnostics, format);
       return 1;
     }
+    if (run == 0 && options.threads != 1)
+      fputs(render(diagnostics).c_str(), stderr); // warnings
     config.params.clear();
     ParamPacker packer;
     for (const Argument &argument : arguments) {
@@ -262,9 +265,12 @@ int parsePtx(const std::vector<std::string> &files, const std::string &format) {
         }
     }
     printFindings(diagnostics, format);
+    auto problems = std::count_if(diagnostics.begin(), diagnostics.end(), [](const Diagnostic &d) {
+      return d.severity == Severity::Error;
+    });
     if (format == "text")
-      printf("%s: %zu kernels, %zu problems\n", path.c_str(), kernels, diagnostics.size());
-    exitCode |= !diagnostics.empty();
+      printf("%s: %zu kernels, %zu problems\n", path.c_str(), kernels, size_t(problems));
+    exitCode |= problems != 0;
   }
   return exitCode;
 }

@@ -120,6 +120,51 @@ TEST(Parser, ModifiersInAnyOrder) {
             unsigned(PtxUnsupportedModifier));
 }
 
+TEST(Parser, NewerVersionsAreAWarning) {
+  ParseResult r = parse(".version 9.4\n.target sm_90a\n.entry k() { ret; }\n", "t.ptx");
+  ASSERT_TRUE(r.module);
+  ASSERT_EQ(firstCode(r), unsigned(PtxNewerVersion));
+  EXPECT_EQ(r.diagnostics[0].severity, Severity::Warning);
+  EXPECT_EQ(r.diagnostics[0].location.line, 1u);
+  EXPECT_NE(r.diagnostics[0].message.find("9.4"), std::string::npos);
+  r = parse(".version 9.2\n.target sm_90a\n.entry k() { ret; }\n", "t.ptx");
+  EXPECT_TRUE(r.diagnostics.empty());
+}
+
+TEST(Parser, BlanksBetweenModifiersAreOptional) {
+  // Generators write `.reg.u64` and `bulk_group .L2::cache_hint`; ptxas takes both.
+  ParseResult r = kernel(R"(
+.reg.b32 %r<4>; .reg.u64 %d<3>; .shared.align 16 .b8 s[16];
+cp.async.bulk.global.shared::cta.bulk_group .L2::cache_hint [%d0], [%r0], %r1, %d1;
+cp.async.bulk.prefetch.tensor .2d .L2.global [%d0, {%r0, %r1}];
+ret;)");
+  ASSERT_TRUE(r.module) << r.diagnostics[0].message;
+  const Function &f = *r.module->functions[0];
+  EXPECT_EQ(f.registers[4].type, Type::U64);
+  EXPECT_EQ(f.body[0]->opcode, "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint");
+  EXPECT_EQ(f.body[1]->opcode, "cp.async.bulk.prefetch.tensor.2d.L2.global");
+}
+
+TEST(Parser, BranchTargets) {
+  // The list may come before or after its use, and names labels of either side.
+  ParseResult r = kernel(R"(
+.reg .b32 %r<2>;
+A: brx.idx %r0, T;
+T: .branchtargets A, B, A;
+B: brx.idx.uni %r1, T;
+ret;)");
+  ASSERT_TRUE(r.module) << r.diagnostics[0].message;
+  const Function &f = *r.module->functions[0];
+  ASSERT_EQ(f.branchTargets.size(), 1u);
+  EXPECT_EQ(f.branchTargets[0], (std::vector<uint32_t>{0, 1, 0}));
+  EXPECT_EQ(f.body[1]->operands[1].index, 0u);
+  EXPECT_EQ(firstCode(kernel(".reg .b32 %r; brx.idx %r, T; ret;")), unsigned(PtxUnknownName));
+  EXPECT_EQ(firstCode(kernel(".reg .b32 %r; L: brx.idx %r, L; ret;")), unsigned(PtxUnknownName));
+  EXPECT_EQ(firstCode(kernel("T: .branchtargets A, B; A: ret;")), unsigned(PtxUnknownName));
+  // An instruction that is refused leaves nothing behind.
+  EXPECT_EQ(firstCode(kernel("A: ret; bra A A; bra.frob A; bra A")), unsigned(PtxSyntax));
+}
+
 TEST(Parser, SurvivesBrokenText) {
   for (const char *text : {"", "{", "}", ".version", ".version 9.0 .target", "/*", "\"",
                            ".version 9.0\n.target sm_90a\n.entry k(", ".version 9.0\n.entry k() {",
