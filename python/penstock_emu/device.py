@@ -1,0 +1,243 @@
+# Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Devices, modules and launches on numpy arrays."""
+
+import copy
+import ctypes
+import struct
+
+import numpy
+
+from ._library import EmulatorError, KernelFields, LaunchFields, TensorMapFields, library, sized
+from .report import Report
+
+
+class Buffer:
+    """Device memory."""
+
+    def __init__(self, device, bytes, name=""):
+        self.device, self.bytes = device, bytes
+        self.address = library().alloc(device.handle, bytes, name.encode())
+        if not self.address:
+            raise EmulatorError(f"no memory for {bytes} bytes")
+
+    def write(self, array):
+        data = numpy.ascontiguousarray(array)
+        if data.nbytes > self.bytes or library().write(self.device.handle, self.address, data.ctypes.data, data.nbytes):
+            raise EmulatorError(f"{data.nbytes} bytes do not fit into a buffer of {self.bytes}")
+
+    def read(self, shape, dtype):
+        data = numpy.empty(shape, dtype)
+        if data.nbytes > self.bytes or library().read(self.device.handle, data.ctypes.data, self.address, data.nbytes):
+            raise EmulatorError(f"{data.nbytes} bytes are more than the buffer's {self.bytes}")
+        return data
+
+
+class Output:
+    """An array that a kernel only writes: its memory is not initialized, and reads before writes are found."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+# CUtensorMapDataType
+DATA_TYPES = {"uint8": 0, "int8": 0, "bool": 0, "uint16": 1, "int16": 1, "uint32": 2, "int32": 3, "uint64": 4,
+              "int64": 5, "float16": 6, "float32": 7, "float64": 8, "bfloat16": 9}
+
+
+class TensorMap:
+    """A tiled tensor map of an array, with the values of cuTensorMapEncodeTiled.
+
+    `box` has the dimensions in the order of the array's, the innermost last. `swizzle` is 0, 32, 64 or 128 bytes.
+    """
+
+    SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
+
+    def __init__(self, array, box, swizzle=0, fill=0, data_type=None, shape=None, strides=None):
+        self.array, self.box, self.swizzle, self.fill = array, tuple(box), swizzle, fill
+        self.data_type = DATA_TYPES[array.dtype.name] if data_type is None else data_type
+        self.shape = tuple(array.shape if shape is None else shape)
+        self.strides = tuple(array.strides if strides is None else strides)
+
+    def encode(self, address):
+        fields = sized(TensorMapFields)
+        rank = len(self.shape)
+        fields.data_type, fields.rank, fields.address = self.data_type, rank, address
+        for d in range(rank):
+            fields.dims[d] = self.shape[rank - 1 - d]
+            fields.box[d] = self.box[rank - 1 - d]
+            fields.element_strides[d] = 1
+            if d:
+                fields.strides[d - 1] = self.strides[rank - 1 - d]
+        fields.swizzle, fields.fill = self.SWIZZLES[self.swizzle], self.fill
+        made = ctypes.create_string_buffer(128)
+        if problem := library().encode(ctypes.byref(fields), made):
+            raise EmulatorError("tensor map: " + problem.decode())
+        return made.raw
+
+
+class Device:
+    """Memory and modules. Arrays are copied to it for a launch and back afterwards."""
+
+    def __init__(self):
+        self.handle = library().device_create()
+        if not self.handle:
+            raise EmulatorError("no memory for a device")
+
+    def __del__(self):
+        if getattr(self, "handle", None):
+            library().device_destroy(self.handle)
+            self.handle = None
+
+    def alloc(self, bytes, name=""):
+        return Buffer(self, bytes, name)
+
+    def upload(self, array, name=""):
+        buffer = Buffer(self, max(1, array.nbytes), name)
+        buffer.write(array)
+        return buffer
+
+    def load(self, ptx, name="module.ptx"):
+        return Module(self, ptx, name)
+
+
+def triple(sizes, rest=1):
+    sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
+    return sizes + (rest,) * (3 - len(sizes))
+
+
+class Module:
+    """PTX that is loaded. `kernels` names its kernels, `report` has the warnings."""
+
+    def __init__(self, device, ptx, name):
+        self.device, self.name = device, name
+        text = ptx.encode() if isinstance(ptx, str) else bytes(ptx)
+        report = ctypes.c_void_p()
+        self.handle = library().load(device.handle, text, len(text), name.encode(), ctypes.byref(report))
+        self.report = Report(report.value)
+        if not self.handle:
+            raise EmulatorError(self.report.render() or "the PTX cannot be loaded")
+        self.kernels = [library().kernel_name(self.handle, i).decode()
+                        for i in range(library().kernel_count(self.handle))]
+
+    @property
+    def target(self):
+        return library().target(self.handle).decode()
+
+    def parameters(self, kernel):
+        """Offset and size of each parameter."""
+        info = sized(KernelFields)
+        if library().kernel_info(self.handle, kernel.encode(), ctypes.byref(info)):
+            raise EmulatorError(f"{self.name} has no kernel {kernel}; it has " + ", ".join(self.kernels))
+        found = []
+        for i in range(info.parameters):
+            offset, size = ctypes.c_uint32(), ctypes.c_uint32()
+            library().parameter(self.handle, kernel.encode(), i, ctypes.byref(offset), ctypes.byref(size))
+            found.append((offset.value, size.value))
+        return found, info
+
+    def launch(self, kernel, grid, block, args, shared=0, cluster=None, timing="eager", checks=True, threads=0,
+               max_instructions=0, names=None):
+        """Runs a kernel. Arrays are pointers to their copies; what the kernel writes is copied back."""
+        parameters, info = self.parameters(kernel)
+        if len(args) != len(parameters):
+            raise EmulatorError(f"{kernel} has {len(parameters)} parameters and got {len(args)} arguments")
+        block = block or tuple(info.threads)
+        packed = bytearray(info.parameter_bytes)
+        uploads = {}
+
+        def address(array, name, initialized=True):
+            if id(array) not in uploads:
+                buffer = self.device.upload(array, name) if initialized else Buffer(self.device, array.nbytes, name)
+                uploads[id(array)] = (array, buffer)
+            return uploads[id(array)][1].address
+
+        for i, (value, (offset, size)) in enumerate(zip(args, parameters)):
+            name = names[i] if names else f"argument {i}"
+            data = bytes_of(value, size, lambda array, *how: address(array, name, *how))
+            if len(data) != size:
+                raise EmulatorError(f"{name} of {kernel} has {len(data)} bytes; the parameter has {size}")
+            packed[offset:offset + size] = data
+        launch = sized(LaunchFields)
+        launch.grid[:], launch.block[:] = triple(grid), triple(block)
+        launch.cluster[:] = triple(cluster) if cluster else (0, 0, 0)
+        launch.dynamic_shared, launch.unchecked, launch.threads = shared, not checks, threads
+        launch.max_instructions = max_instructions
+        launch.timing = timing.encode()
+        raw = (ctypes.c_uint8 * max(1, len(packed))).from_buffer_copy(packed or b"\0")
+        launch.parameters, launch.parameter_bytes = ctypes.addressof(raw), len(packed)
+        handle = library().run(self.device.handle, self.handle, kernel.encode(), ctypes.byref(launch))
+        if not handle:
+            raise EmulatorError("no memory for the launch")
+        report = Report(handle)
+        for array, buffer in uploads.values():
+            if array.flags.writeable:
+                array[...] = buffer.read(array.shape, array.dtype)
+            library().free(self.device.handle, buffer.address)
+        return report
+
+
+def bytes_of(value, size, address):
+    """An argument as the bytes of a parameter."""
+    if isinstance(value, numpy.ndarray):
+        return struct.pack("<Q", address(value))
+    if isinstance(value, Output):
+        return struct.pack("<Q", address(value.array, False))
+    if isinstance(value, Buffer):
+        return struct.pack("<Q", value.address)
+    if isinstance(value, TensorMap):
+        return value.encode(address(value.array))
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    if isinstance(value, numpy.generic):
+        return value.tobytes()
+    if isinstance(value, bool):
+        return int(value).to_bytes(size, "little")
+    if isinstance(value, int):
+        return (value % (1 << 8 * size)).to_bytes(size, "little")
+    if isinstance(value, float):
+        if size not in (2, 4, 8):
+            raise EmulatorError(f"a float for a parameter of {size} bytes")
+        return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], value)
+    raise EmulatorError(f"{type(value).__name__} is not an argument: expected an array, a number, a Buffer, a TensorMap "
+                        "or bytes")
+
+
+def timing_list(timings):
+    """Names of timings: those given, or that many, eager and lazy first and then random ones."""
+    if not isinstance(timings, int):
+        return [timings] if isinstance(timings, str) else list(timings)
+    return (["eager", "lazy"] + [f"random:{seed}" for seed in range(2, timings)])[:timings]
+
+
+def copied(value):
+    """An argument with arrays of its own."""
+    if isinstance(value, numpy.ndarray):
+        return value.copy()
+    if isinstance(value, Output):
+        return Output(value.array.copy())
+    if isinstance(value, TensorMap):
+        other = copy.copy(value)
+        other.array = value.array.copy()
+        return other
+    return value
+
+
+def check(ptx, kernel=None, grid=1, block=None, args=(), shared=0, cluster=None, timings=4, threads=0, name="module.ptx",
+          names=None, max_instructions=0):
+    """Runs a kernel in several timings, each on the same arguments, and returns what all of them found.
+
+    Arrays have the results of the first timing afterwards.
+    """
+    before = [copied(value) for value in args]
+    merged = None
+    for timing in timing_list(timings):
+        used = args if merged is None else [copied(value) for value in before]
+        module = Device().load(ptx, name)
+        report = module.launch(kernel or module.kernels[0], grid, block, used, shared, cluster, timing,
+                               threads=threads, names=names, max_instructions=max_instructions)
+        if merged is None:
+            merged = report
+        else:
+            merged.merge(report)
+    return merged

@@ -1,0 +1,106 @@
+# Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks Triton kernels: compiles them for Hopper or Blackwell and runs the PTX on the emulator.
+
+    from penstock_emu.triton import check
+    check(kernel, grid=(8,), args=dict(x=x, y=y, n=1000, BLOCK=128)).raise_on("undefined")
+
+Arrays are numpy's. Neither torch nor a GPU is needed.
+"""
+
+import inspect
+
+import numpy
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+from .device import Output, TensorMap
+from .device import check as check_ptx
+
+POINTERS = {"float16": "*fp16", "bfloat16": "*bf16", "float32": "*fp32", "float64": "*fp64", "int8": "*i8",
+            "int16": "*i16", "int32": "*i32", "int64": "*i64", "uint8": "*u8", "uint16": "*u16", "uint32": "*u32",
+            "uint64": "*u64", "bool": "*i1"}
+SCALARS = {"float16": "fp16", "float32": "fp32", "float64": "fp64", "int8": "i8", "int16": "i16", "int32": "i32",
+           "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64"}
+
+
+class Descriptor:
+    """A tensor descriptor argument: an array, and the shape of the blocks that are loaded or stored."""
+
+    def __init__(self, array, block_shape):
+        self.array, self.block_shape = array, list(block_shape)
+
+    def parameters(self, meta):
+        """A map, then sizes and strides in elements, as the kernel takes them."""
+        array = self.array
+        map = TensorMap(array, meta["block_size"], {0: 0, 1: 32, 2: 64, 3: 128}[meta["swizzle"]])
+        return ([map] + [numpy.int32(size) for size in array.shape] +
+                [numpy.int64(stride // array.itemsize) for stride in array.strides])
+
+
+def signature_of(value):
+    """Triton's type of an argument."""
+    if isinstance(value, Descriptor):
+        return f"tensordesc<{POINTERS[value.array.dtype.name][1:]}{value.block_shape}>".replace(" ", "")
+    if isinstance(value, (numpy.ndarray, Output)):
+        return POINTERS[getattr(value, "array", value).dtype.name]
+    if isinstance(value, numpy.generic):
+        return SCALARS[value.dtype.name]
+    if isinstance(value, bool):
+        return "i1"
+    if isinstance(value, int):
+        return "i32" if -2**31 <= value < 2**31 else "i64"
+    if isinstance(value, float):
+        return "fp32"
+    raise TypeError(f"{type(value).__name__} cannot be an argument of a kernel")
+
+
+def compile_kernel(kernel, args, capability=90, num_warps=4, num_stages=3, **options):
+    """Compiles a kernel for arguments; returns what triton.compile does."""
+    names = list(inspect.signature(kernel.fn).parameters)
+    constant = {p.name for p in kernel.params if p.is_constexpr}
+    signature, constants, attributes = {}, {}, {}
+    for i, name in enumerate(names):
+        value = args[name] if name in args else kernel.params[i].default
+        if name in constant or value is None:
+            signature[name], constants[(i,)] = "constexpr", value
+            continue
+        signature[name] = signature_of(value)
+        # Triton's own launcher specializes on this, too; device memory is aligned to 256 bytes.
+        aligned = isinstance(value, (numpy.ndarray, Output)) or (isinstance(value, int) and value % 16 == 0)
+        if aligned:
+            attributes[(i,)] = [["tt.divisibility", 16]]
+    return triton.compile(ASTSource(kernel, signature, constants, attributes),
+                          target=GPUTarget("cuda", capability, 32),
+                          options=dict(num_warps=num_warps, num_stages=num_stages, **options))
+
+
+def check(kernel, grid, args, capability=90, num_warps=4, num_stages=3, timings=4, threads=0, max_instructions=0,
+          **options):
+    """Compiles a kernel, runs it in several timings and returns the findings.
+
+    `args` maps names of parameters to numpy arrays, numbers and Descriptors. Arrays have the results afterwards.
+    `capability` is 90 for Hopper or 100 for Blackwell.
+    """
+    compiled = compile_kernel(kernel, args, capability, num_warps, num_stages, **options)
+    meta = compiled.metadata
+    values, names = [], []
+    descriptors = iter(getattr(meta, "tensordesc_meta", None) or [])
+    for parameter in kernel.params:
+        name = parameter.name
+        value = args[name] if name in args else parameter.default
+        if parameter.is_constexpr or value is None:
+            continue
+        expanded = value.parameters(next(descriptors)) if isinstance(value, Descriptor) else [value]
+        values += expanded
+        names += [name] * len(expanded)
+    blocks = numpy.prod([grid] if isinstance(grid, int) else grid)
+    for what, size in (("global_scratch", "global_scratch_size"), ("profile_scratch", "profile_scratch_size")):
+        bytes = (getattr(meta, size, 0) or 0) * int(blocks) * (getattr(meta, "num_ctas", 1) or 1)
+        values.append(Output(numpy.empty(max(bytes, 128), numpy.uint8)))
+        names.append(what)
+    cluster = tuple(getattr(meta, "cluster_dims", None) or ()) or (getattr(meta, "num_ctas", 1) or 1, 1, 1)
+    return check_ptx(compiled.asm["ptx"], meta.name, grid, None, values, meta.shared,
+                     cluster if any(size > 1 for size in cluster) else None, timings, threads,
+                     name=meta.name + ".ptx", names=names, max_instructions=max_instructions)

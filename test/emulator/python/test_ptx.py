@@ -1,0 +1,65 @@
+# Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PTX on numpy arrays."""
+
+import numpy
+import pytest
+
+import penstock_emu
+
+REVERSE = """
+.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry reverse(.param .u64 in, .param .u64 out, .param .f32 factor) {
+.reg .b32 %r<6>; .reg .b64 %x<4>; .reg .f32 %f<3>;
+.shared .align 4 .b8 tile[512];
+mov.u32 %r0, %tid.x; mov.u32 %r5, tile;
+ld.param.u64 %x0, [in]; ld.param.u64 %x1, [out]; ld.param.f32 %f1, [factor];
+mad.wide.u32 %x2, %r0, 4, %x0; ld.global.f32 %f0, [%x2]; mul.f32 %f0, %f0, %f1;
+mad.lo.u32 %r1, %r0, 4, %r5; st.shared.f32 [%r1], %f0;
+BARRIER
+sub.u32 %r2, 127, %r0; mad.lo.u32 %r3, %r2, 4, %r5; ld.shared.f32 %f2, [%r3];
+mad.wide.u32 %x3, %r0, 4, %x1; st.global.f32 [%x3], %f2; ret;
+}
+"""
+
+
+def run(barrier, timings=4):
+    x = numpy.arange(128, dtype=numpy.float32)
+    y = numpy.zeros_like(x)
+    report = penstock_emu.check(REVERSE.replace("BARRIER", barrier), "reverse", grid=1, block=128,
+                                args=[x, penstock_emu.Output(y), 2.0], timings=timings)
+    return report, x, y
+
+
+def test_results_come_back():
+    report, x, y = run("bar.sync 0;")
+    report.raise_on("note")
+    assert report.completed and not report.findings
+    assert (y == 2 * x[::-1]).all()
+    assert report.stats["blocks"] == 4  # one in each timing
+
+
+def test_a_missing_barrier_is_one_finding():
+    report, _, _ = run("")
+    assert [(f.code, f.tier) for f in report.findings] == [("PS2101", "wrong")]
+    with pytest.raises(penstock_emu.FindingsError, match="data race on tile"):
+        report.raise_on("wrong")
+
+
+def test_reports_are_saved(tmp_path):
+    report, _, _ = run("", timings="eager")
+    report.save(tmp_path / "report.html")
+    assert "wrong on hardware" in (tmp_path / "report.html").read_text()
+    report.save(tmp_path / "report.sarif")
+    assert '"2.1.0"' in (tmp_path / "report.sarif").read_text()
+
+
+def test_wrong_calls():
+    with pytest.raises(penstock_emu.EmulatorError, match="has no kernel absent; it has reverse"):
+        penstock_emu.check(REVERSE.replace("BARRIER", ""), "absent")
+    with pytest.raises(penstock_emu.EmulatorError, match="3 parameters and got 1"):
+        penstock_emu.check(REVERSE.replace("BARRIER", ""), block=128, args=[1])
+    with pytest.raises(penstock_emu.EmulatorError, match="PS2001"):
+        penstock_emu.Device().load("nonsense")
