@@ -37,10 +37,11 @@ void matrixAccess(Exec &ex, const DInst &inst) {
         ex.fatal(EmuIllegalOperand, "a matrix must lie in shared memory");
         return;
       }
+      if (isStore)
+        continue;
       if (ex.grid.checks())
-        checkAccess(ex, lane, rows[r], 16, isStore ? Write : Read);
-      if (!isStore)
-        memcpy(matrix[r], rows[r].bytes, 16);
+        checkAccess(ex, lane, rows[r], 16, Read);
+      memcpy(matrix[r], rows[r].bytes, 16);
     }
     for (unsigned t = 0; t < 32; ++t)
       for (unsigned h = 0; h < 2; ++h) {
@@ -54,9 +55,12 @@ void matrixAccess(Exec &ex, const DInst &inst) {
           ex.setValue(inst.ops[1 + j], t, word);
         }
       }
-    if (isStore)
-      for (unsigned r = 0; r < 8; ++r)
-        memcpy(rows[r].bytes, matrix[r], 16);
+    for (unsigned r = 0; isStore && r < 8; ++r) {
+      auto *value = reinterpret_cast<const uint8_t *>(matrix[r]);
+      if (ex.grid.checks())
+        checkAccess(ex, 8 * j + r, rows[r], 16, Write, value);
+      memcpy(rows[r].bytes, value, 16);
+    }
   }
 }
 

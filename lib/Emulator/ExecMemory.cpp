@@ -107,22 +107,24 @@ void store(Exec &ex, const DInst &inst) {
       ex.fatal(EmuOutOfBounds, "a store to the kernel's parameters");
       return;
     }
+    uint8_t bytes[64];
+    for (unsigned i = 0; i < count; ++i) {
+      const Opnd &src = inst.ops[1 + i];
+      uint64_t value = ex.value(src, lane);
+      memcpy(bytes + i * size, &value, size < 8 ? size : 8);
+      if (size == 16) {
+        uint64_t high = src.bits == 128 ? ex.row<uint64_t>(src)[32 + lane] : 0;
+        memcpy(bytes + i * 16 + 8, &high, 8);
+      }
+    }
     if (checks) {
       if (strong)
         synchronize(ex, lane, ref, false, true,
                     inst.flags & AcquireOrRelease ? Order::Release : Order::Relaxed,
                     Scope(inst.mode));
-      checkAccess(ex, lane, ref, size * count, strong ? StrongWrite : Write);
+      checkAccess(ex, lane, ref, size * count, strong ? StrongWrite : Write, bytes);
     }
-    for (unsigned i = 0; i < count; ++i) {
-      const Opnd &src = inst.ops[1 + i];
-      uint64_t value = ex.value(src, lane);
-      memcpy(ref.bytes + i * size, &value, size < 8 ? size : 8);
-      if (size == 16) {
-        uint64_t high = src.bits == 128 ? ex.row<uint64_t>(src)[32 + lane] : 0;
-        memcpy(ref.bytes + i * 16 + 8, &high, 8);
-      }
-    }
+    memcpy(ref.bytes, bytes, size * count);
   });
   if (strong)
     ++ex.cluster.progress;

@@ -170,7 +170,8 @@ Diagnostic Findings::describe(const Group &group, const std::string &timing) con
   const Finding &finding = group.finding;
   Diagnostic d;
   d.code = finding.code;
-  d.severity = finding.severity;
+  Tier tier = finding.tier.value_or(tierOfCode(finding.code));
+  d.severity = tier == Tier::Note ? Severity::Note : Severity::Error;
   d.location = bestLocation(*program, finding.point.pc);
   d.message = finding.message + group.memory.text() + finding.rest;
   if (finding.sides)
@@ -206,6 +207,7 @@ Diagnostic Findings::describe(const Group &group, const std::string &timing) con
   if (!reason.empty())
     d.helps.push_back(reason);
   auto fact = [&](const char *key, std::string value) { d.facts.emplace_back(key, value); };
+  fact("tier", tierName(tier));
   if (!group.memory.empty())
     fact("memory", group.memory.text());
   if (inst)

@@ -16,6 +16,7 @@
 
 #include "Diagnostics/Diagnostic.h"
 #include "Emulator/Names.h"
+#include "Emulator/Tier.h"
 
 #include <array>
 #include <cstdint>
@@ -46,7 +47,8 @@ struct ConflictSide {
 
 struct Finding {
   unsigned code = 0;
-  Severity severity = Severity::Error;
+  /// If it is not that of its code.
+  std::optional<Tier> tier;
   ExecutionPoint point;
   /// A second point of the same error.
   std::optional<ExecutionPoint> other;

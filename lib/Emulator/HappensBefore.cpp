@@ -13,7 +13,7 @@
 namespace penstock::emu {
 namespace {
 
-enum class Ordered { Yes, NoFence, No };
+enum class Ordered { Yes, SameValue, NoFence, No };
 
 /// Whether an earlier access is ordered before one by \p lane of ex's warp
 /// (\p engine: by an operation that this lane issues now).
@@ -81,7 +81,12 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
   bool byEngine = record.flags & AccessRecord::Engine;
   const AsyncOp *op = byEngine ? &ex.grid.op(record.cluster, record.agent) : nullptr;
   Finding finding;
-  finding.code = how == Ordered::NoFence ? EmuMissingProxyFence : EmuDataRace;
+  finding.code = how == Ordered::NoFence     ? EmuMissingProxyFence
+                 : how == Ordered::SameValue ? EmuSameValue
+                                             : EmuDataRace;
+  // Both writes reach memory, and the second is what stays on hardware of today.
+  if (how == Ordered::NoFence && write)
+    finding.tier = Tier::Undefined;
   finding.point = ex.point();
   finding.point.lane = lane;
   finding.other =
@@ -93,7 +98,9 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
   // A loop may run into the same conflict millions of times.
   if (ex.grid.findings.count(finding))
     return;
-  finding.message = how == Ordered::NoFence ? "missing proxy fence on " : "data race on ";
+  finding.message = how == Ordered::NoFence     ? "missing proxy fence on "
+                    : how == Ordered::SameValue ? "unordered writes of the same value to "
+                                                : "data race on ";
   if (how == Ordered::NoFence)
     finding.reason = op ? "a fence.proxy.async is missing between the copy, which works through "
                           "the generic proxy, and this access through the async proxy"
@@ -132,10 +139,20 @@ void reportUninitialized(Exec &ex, const AsyncOp *engine, MemoryPart memory) {
   ex.grid.findings.add(std::move(finding));
 }
 
+/// Whether the bytes of \p mask, from \p at on, are the same in both.
+bool storesSame(const uint8_t *a, const uint8_t *b, uint64_t at, unsigned mask) {
+  for (; mask; mask &= mask - 1) {
+    uint64_t byte = at + unsigned(__builtin_ctz(mask));
+    if (a[byte] != b[byte])
+      return false;
+  }
+  return true;
+}
+
 /// Enters an access to shared or global memory, by a thread or by \p engine, an
 /// operation that it issues: 16 bytes after the other.
 void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord access,
-                 const MemRef &ref, uint64_t size) {
+                 const MemRef &ref, uint64_t size, const uint8_t *value = nullptr) {
   if (ref.space != ptx::Space::Shared && ref.space != ptx::Space::Global)
     return;
   bool write = access.isWrite();
@@ -148,8 +165,14 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
         record.cluster == access.cluster)
       return; // one operation does not race with itself
     Ordered how = ordered(ex, lane, engine, record, engine && !engine->generic);
-    if (how != Ordered::Yes)
-      reportConflict(ex, lane, engine, record, write, how, partOf(ex.grid, ref, at));
+    if (how == Ordered::Yes)
+      return;
+    // Threads that compute the same element twice store it twice, by one instruction.
+    if (value && record.isWrite() && record.pc == access.pc &&
+        storesSame(value - ref.offset, ref.bytes - ref.offset, at & ~uint64_t(15),
+                   record.bytes & access.bytes))
+      how = Ordered::SameValue;
+    reportConflict(ex, lane, engine, record, write, how, partOf(ex.grid, ref, at));
   };
   while (at < end) {
     uint64_t cell = at / 16;
@@ -351,7 +374,8 @@ void mergeLanes(Exec &ex) {
     }
 }
 
-void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, AccessKind kind) {
+void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, AccessKind kind,
+                 const uint8_t *value) {
   AccessRecord access;
   access.agent = ex.warp.gid;
   access.cluster = ex.cluster.index;
@@ -360,7 +384,7 @@ void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, Acce
   access.pc = ex.pc;
   access.flags =
       uint8_t((kind & 1 ? AccessRecord::Write : 0) | (kind & 2 ? AccessRecord::Strong : 0));
-  enterAccess(ex, lane, nullptr, access, ref, size);
+  enterAccess(ex, lane, nullptr, access, ref, size, value);
 }
 
 uint32_t newOp(Exec &ex, unsigned lane, const char *what) {

@@ -55,7 +55,9 @@ View &ownView(Exec &ex, unsigned lane);
 
 enum AccessKind : uint8_t { Read = 0, Write = 1, StrongRead = 2, StrongWrite = 3 };
 
-void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, AccessKind kind);
+/// \p value: the bytes that a write is about to store, if they are known.
+void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, AccessKind kind,
+                 const uint8_t *value = nullptr);
 /// An access of operation \p op, issued by \p lane of ex's warp.
 void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
                  bool write);

@@ -367,7 +367,7 @@ struct Exec {
   /// Reports and stops the cluster.
   void fatal(unsigned code, std::string message);
   /// Reports and goes on.
-  void report(unsigned code, std::string message, Severity severity = Severity::Error);
+  void report(unsigned code, std::string message, std::optional<Tier> tier = {});
   ExecutionPoint point() const {
     return {pc, cta.id[0], cta.id[1], cta.id[2], warp.index, firstLane()};
   }

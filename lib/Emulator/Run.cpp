@@ -63,12 +63,12 @@ void Exec::pollFailed(std::string waitsFor) {
   yield = true;
 }
 
-void Exec::report(unsigned code, std::string message, Severity severity) {
+void Exec::report(unsigned code, std::string message, std::optional<Tier> tier) {
   if (grid.findings.full())
     return;
   Finding finding;
   finding.code = code;
-  finding.severity = severity;
+  finding.tier = tier;
   finding.point = point();
   finding.message = std::move(message);
   grid.findings.add(std::move(finding));

@@ -12,8 +12,8 @@
 
 from ._library import EmulatorError, version
 from .device import Buffer, Device, Module, Output, TensorMap, check, timing_list
-from .report import TIERS, Finding, FindingsError, Report
+from .report import TIERS, Finding, FindingsError, Note, Report
 
 __version__ = version()
-__all__ = ["Buffer", "Device", "EmulatorError", "Finding", "FindingsError", "Module", "Output", "Report", "TIERS",
+__all__ = ["Buffer", "Device", "EmulatorError", "Finding", "FindingsError", "Module", "Note", "Output", "Report", "TIERS",
            "TensorMap", "check", "timing_list", "version"]

@@ -21,6 +21,14 @@ class FindingsError(AssertionError):
 
 
 @dataclasses.dataclass
+class Note:
+    """A second location of a finding: the other side of a race."""
+    message: str
+    file: str = ""
+    line: int = 0
+
+
+@dataclasses.dataclass
 class Finding:
     code: str
     tier: str
@@ -69,11 +77,12 @@ class Report:
     def findings(self):
         found = []
         for each in json.loads(self.render("json"))["diagnostics"]:
-            at = each.get("location") or {}
+            at = each.get("place") or {}
+            notes = [Note(note["message"], note["place"]["file"], note["place"]["line"]) for note in each["notes"]]
             facts = each.get("facts") or {}
             tier = facts.get("tier") or ("wrong" if each["severity"] == "error" else "note")
             found.append(Finding(each["code"], tier, each["message"], at.get("file", ""), at.get("line", 0),
-                                 each.get("notes") or [], each.get("helps") or [], facts))
+                                 notes, each.get("helps") or [], facts))
         return found
 
     @property

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Emulator/TensorMap.h"
+#include "Emulator/Tier.h"
 #include "TestKernel.h"
 
 using namespace penstock;
@@ -58,9 +59,37 @@ TEST(Check, DifferentBytesAreNoRace) {
 }
 
 TEST(Check, BlocksRaceOnGlobalMemory) {
-  TestKernel kernel(TestKernel::wrap(std::string(prologue) + "st.global.u32 [%x1], %t; ret;", 1));
-  kernel.emptyBuffer(4096);
-  EXPECT_FINDING(kernel.run(2, 32), EmuDataRace);
+  auto run = [](const std::string &body) {
+    TestKernel kernel(TestKernel::wrap(prologue + body, 1));
+    kernel.emptyBuffer(4096);
+    return kernel.run(2, 32);
+  };
+  Report report =
+      run("mov.u32 %r1, %ctaid.x; add.u32 %r1, %r1, %t; st.global.u32 [%x1], %r1; ret;");
+  EXPECT_FINDING(report, EmuDataRace);
+  EXPECT_EQ(tierOf(report.findings[0]), Tier::Wrong);
+  EXPECT_FALSE(report.ok());
+}
+
+TEST(Check, SameValueBySeveralThreadsIsANote) {
+  auto run = [](const std::string &body) {
+    TestKernel kernel(TestKernel::wrap(prologue + body, 1));
+    kernel.emptyBuffer(4096);
+    return kernel.run(2, 32);
+  };
+  Report report = run("st.global.u32 [%x1], %t; ret;");
+  ASSERT_EQ(report.findings.size(), 1u) << text(report);
+  EXPECT_FINDING(report, EmuSameValue);
+  EXPECT_EQ(tierOf(report.findings[0]), Tier::Note);
+  EXPECT_TRUE(report.ok());
+  // Vectors that differ in one element are a race.
+  EXPECT_FINDING(run("and.b32 %r1, %t, 16; mad.wide.u32 %x1, %r1, 4, %x0; mov.u32 %r2, 5;"
+                     "mov.u32 %r3, %ctaid.x; st.global.v4.u32 [%x1], {%r2, %r2, %r2, %r3}; ret;"),
+                 EmuDataRace);
+  // So are two instructions, which may store other values another time.
+  EXPECT_FINDING(run("setp.eq.u32 %p0, %t, 0; @%p0 st.global.u32 [%x0], 7;"
+                     "@!%p0 st.global.u32 [%x0], 7; ret;"),
+                 EmuDataRace);
 }
 
 TEST(Check, ReleaseAndAcquireOrderGlobalMemory) {
