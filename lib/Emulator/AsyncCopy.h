@@ -14,6 +14,10 @@ namespace penstock::emu {
 /// The bulk copies of a lane; agents are made on first use.
 CopyGroups &bulkGroups(Exec &ex, unsigned lane);
 
+/// The lanes whose bulk or tensor copies happen. The hardware executes these instructions once for
+/// all lanes that give the same operands.
+uint32_t copyLeaders(Exec &ex, const DInst &inst);
+
 /// Numbers \p op in \p groups. Its completion is what the group's agents count.
 uint32_t joinGroup(Exec &ex, CopyGroups &groups, uint32_t op);
 
@@ -25,6 +29,9 @@ struct Signal {
 
 /// The mbarrier operand of an instruction, checked.
 bool resolveSignal(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, Signal &signal);
+
+/// The same for the mbarrier of one of the blocks that a multicast signals.
+bool checkMulticast(Exec &ex, unsigned lane, const Signal &signal);
 
 /// Queues \p copy and then the completion of \p bytes at the signal.
 void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal, uint32_t bytes,

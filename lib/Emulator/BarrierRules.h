@@ -11,8 +11,8 @@
 
 namespace penstock::emu {
 
-/// Completes rounds that only waited for threads which have now exited.
-void barriersAfterExit(Exec &ex);
+/// Completes rounds that only waited for threads which have now exited: \p lanes of ex's warp.
+void barriersAfterExit(Exec &ex, uint32_t lanes);
 
 } // namespace penstock::emu
 

@@ -113,6 +113,27 @@ void Clock::joinTensor(const Clock &other) {
     raise(it->first, it->second);
 }
 
+void Observed::set(uint32_t warp, uint32_t count) {
+  if (warp - base >= warps)
+    return;
+  counts.resize(warps);
+  counts[warp - base] = std::max(counts[warp - base], count);
+}
+
+void Observed::join(const Observed &other) {
+  if (other.counts.empty())
+    return;
+  if (!warps) {
+    *this = other;
+    return;
+  }
+  if (base != other.base || warps != other.warps)
+    return; // another cluster's
+  counts.resize(warps);
+  for (size_t i = 0; i < counts.size(); ++i)
+    counts[i] = std::max(counts[i], other.counts[i]);
+}
+
 void Clock::clear() {
   std::fill(dense.begin(), dense.end(), 0);
   sparse.clear();

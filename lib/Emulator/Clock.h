@@ -58,6 +58,22 @@ private:
   std::vector<Entry> sparse; ///< sorted by key
 };
 
+/// Which waits for mbarriers are over, by warps of one cluster. It is about the order of execution
+/// and not about memory: relaxed synchronization passes it on, too.
+class Observed {
+public:
+  Observed() = default;
+  Observed(uint32_t firstWarp, uint32_t numWarps) : base(firstWarp), warps(numWarps) {}
+
+  void set(uint32_t warp, uint32_t count);
+  uint32_t of(uint32_t warp) const { return warp - base < counts.size() ? counts[warp - base] : 0; }
+  void join(const Observed &other);
+
+private:
+  uint32_t base = 0, warps = 0;
+  std::vector<uint32_t> counts; ///< made on demand
+};
+
 /// The clocks of one thread.
 struct View {
   /// Everything that happened before.
@@ -68,11 +84,14 @@ struct View {
   /// Of that, the mbarrier initializations published by
   /// fence.mbarrier_init.
   Clock inits;
+  Observed observed;
 
   View() = default;
   View(uint32_t firstWarp, uint32_t numWarps)
-      : seen(firstWarp, numWarps), fenced(firstWarp, numWarps), inits(firstWarp, numWarps) {}
+      : seen(firstWarp, numWarps), fenced(firstWarp, numWarps), inits(firstWarp, numWarps),
+        observed(firstWarp, numWarps) {}
   void join(const View &other) {
+    observed.join(other.observed);
     seen.join(other.seen);
     fenced.join(other.fenced);
     inits.join(other.inits);

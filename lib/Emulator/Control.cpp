@@ -134,7 +134,7 @@ void exitLanes(Exec &ex, uint32_t lanes) {
   if (!warp.live)
     --ex.cluster.liveWarps;
   ++ex.cluster.progress;
-  barriersAfterExit(ex);
+  barriersAfterExit(ex, lanes);
 }
 
 void runExit(Exec &ex, const DInst &) {

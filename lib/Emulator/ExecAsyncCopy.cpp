@@ -115,22 +115,27 @@ void waitGroup(Exec &ex, const DInst &inst) {
 
 /// ops: address. mode 1: .noinc.
 void arriveOnCopies(Exec &ex, const DInst &inst) {
-  forMbarriers(
-      ex, inst, inst.ops[0], [&](unsigned lane, Mbarrier &barrier, const MbarrierUse &use) {
-        if (!inst.mode)
-          ++barrier.pending;
-        CopyGroups &groups = copyGroups(ex, lane);
-        uint64_t agent = groups.agent;
-        uint32_t count = groups.issued;
-        ex.cluster.enqueue(ex.warp.copyChain, "arrival of cp.async", ex.pc, [use, agent, count] {
-          Mbarrier &target = use.owner->mbarriers[use.offset];
-          if (!target.live)
-            return;
-          if (use.grid.checks() && count)
-            target.current.seen.setAgent(agent, count);
-          arriveOn(use, target, 1);
-        });
-      });
+  forMbarriers(ex, inst, inst.ops[0],
+               [&](unsigned lane, Mbarrier &barrier, const MbarrierUse &use) {
+                 if (!inst.mode)
+                   ++barrier.pending;
+                 CopyGroups &groups = copyGroups(ex, lane);
+                 uint64_t agent = groups.agent;
+                 uint32_t count = groups.issued;
+                 Observed observed;
+                 if (ex.grid.checks())
+                   observed = ex.view(lane).observed;
+                 ex.cluster.enqueue(ex.warp.copyChain, "arrival of cp.async", ex.pc, [=] {
+                   Mbarrier &target = use.owner->mbarriers[use.offset];
+                   if (!target.live)
+                     return;
+                   if (use.grid.checks() && count)
+                     target.current.seen.setAgent(agent, count);
+                   if (use.grid.checks())
+                     target.current.observed.join(observed);
+                   arriveOn(use, target, 1);
+                 });
+               });
 }
 
 bool decodeCopy(Decoder &d, const ptx::Instruction &inst, DInst &out) {

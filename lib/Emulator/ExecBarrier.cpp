@@ -149,7 +149,7 @@ uint32_t clusterLive(Cluster &cluster) {
 
 void completeClusterIfDue(Cluster &cluster) {
   auto &slot = cluster.clusterRound;
-  if (slot && slot->arrived && slot->arrived >= clusterLive(cluster)) {
+  if (slot && slot->arrived && slot->arrived >= clusterLive(cluster) + slot->exited) {
     slot->done = true;
     ++cluster.progress;
     slot.reset();
@@ -183,6 +183,7 @@ void clusterArrive(Exec &ex, const DInst &inst) {
       // a release fence covered.
       forLanes(ex.mask, [&](unsigned lane) {
         slot->view.inits.join(ex.view(lane).inits);
+        slot->view.observed.join(ex.view(lane).observed);
         releaseFenced(ex.warp.lanes[lane], slot->view);
       });
     }
@@ -203,7 +204,8 @@ void clusterWait(Exec &ex, const DInst &inst) {
   }
   if (!split.round->done) {
     ex.block("the cluster barrier: " + std::to_string(split.round->arrived) + " of " +
-             std::to_string(clusterLive(ex.cluster)) + " threads have arrived");
+             std::to_string(clusterLive(ex.cluster) + split.round->exited) +
+             " threads have arrived");
     return;
   }
   ex.warp.clusterArrivedLanes &= ~ex.mask;
@@ -225,7 +227,11 @@ bool decodeCluster(Decoder &, const ptx::Instruction &inst, DInst &out) {
 
 } // namespace
 
-void barriersAfterExit(Exec &ex) {
+void barriersAfterExit(Exec &ex, uint32_t lanes) {
+  // Threads that have arrived at the cluster barrier and do not wait for it still count.
+  if (auto &round = ex.warp.clusterRound; round && !round->done)
+    round->exited += unsigned(std::popcount(lanes & ex.warp.clusterArrivedLanes));
+  ex.warp.clusterArrivedLanes &= ~lanes;
   for (auto &slot : ex.cta.named)
     completeIfDue(ex.cta, slot);
   completeClusterIfDue(ex.cluster);

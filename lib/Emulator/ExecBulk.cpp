@@ -11,6 +11,27 @@
 
 namespace penstock::emu {
 
+uint32_t copyLeaders(Exec &ex, const DInst &inst) {
+  uint32_t leaders = 0;
+  forLanes(ex.mask, [&](unsigned lane) {
+    auto same = [&](unsigned leader) {
+      for (unsigned i = 0; i < inst.numOps; ++i)
+        if (inst.ops[i].kind == Opnd::Kind::Row &&
+            ex.value(inst.ops[i], lane) != ex.value(inst.ops[i], leader))
+          return false;
+      return true;
+    };
+    for (uint32_t rest = leaders; rest; rest &= rest - 1)
+      if (unsigned leader = unsigned(__builtin_ctz(rest)); same(leader)) {
+        if (inst.source->has(".bulk_group"))
+          bulkGroups(ex, leader).lanes |= 1u << lane;
+        return;
+      }
+    leaders |= 1u << lane;
+  });
+  return leaders;
+}
+
 CopyGroups &bulkGroups(Exec &ex, unsigned lane) {
   CopyGroups &groups = ex.warp.bulks[lane];
   if (!groups.agent) {
@@ -38,12 +59,27 @@ bool resolveSignal(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, 
   return findMbarrier(ex, lane, space, address, signal.cta, signal.offset);
 }
 
+bool checkMulticast(Exec &ex, unsigned lane, const Signal &signal) {
+  auto found = signal.cta->mbarriers.find(signal.offset);
+  if (found == signal.cta->mbarriers.end() || !found->second.live) {
+    ex.fatal(EmuMbarrierMisuse, "the multicast signals mbarrier " +
+                                    sharedName(ex.grid, signal.offset) +
+                                    " of a block where it is not initialized");
+    return false;
+  }
+  checkInitialized(ex, lane, found->second, signal.offset);
+  return true;
+}
+
 void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal, uint32_t bytes,
                       std::function<void()> copy) {
   Grid *grid = &ex.grid;
   Cluster *cluster = &ex.cluster;
   ExecutionPoint point = ex.point();
   point.lane = lane;
+  Observed observed;
+  if (ex.grid.checks())
+    observed = ex.view(lane).observed;
   ex.cluster.enqueue(
       0, "a copy of " + std::to_string(bytes) + " bytes", ex.pc, [=, copy = std::move(copy)] {
         copy();
@@ -57,8 +93,10 @@ void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal
           grid->findings.add(std::move(finding));
           return;
         }
-        if (grid->checks())
+        if (grid->checks()) {
           fileCompletion(found->second, (*cluster->ops)[op]);
+          found->second.current.observed.join(observed);
+        }
         completeTx({*grid, *cluster, point, signal.offset}, found->second, bytes);
       });
 }
@@ -113,7 +151,7 @@ std::vector<std::pair<uint32_t, uint32_t>> maskedRuns(uint64_t bytes, uint16_t m
 /// of bytes (or none). mode: Way. flags 1: a reduction of imm[0] (AtomicOp) and type.
 void bulkCopy(Exec &ex, const DInst &inst) {
   Way way = Way(inst.mode);
-  forLanes(ex.mask, [&](unsigned lane) {
+  forLanes(copyLeaders(ex, inst), [&](unsigned lane) {
     if (ex.cluster.stopped)
       return;
     uint64_t bytes = ex.value(inst.ops[2], lane) & 0xffffffff;
@@ -199,8 +237,11 @@ void bulkCopy(Exec &ex, const DInst &inst) {
       target.cta = &cta;
       target.bytes = cta.shared.data() + to.offset;
       Signal there = signal;
-      if (inst.ops[4].kind != Opnd::Kind::None)
+      if (inst.ops[4].kind != Opnd::Kind::None) {
         there.cta = &cta;
+        if (!checkMulticast(ex, lane, there))
+          return;
+      }
       uint32_t op = 0;
       if (ex.grid.checks()) {
         op = newOp(ex, lane, "cp.async.bulk");
@@ -285,10 +326,12 @@ void bulkWait(Exec &ex, const DInst &inst) {
     uint32_t bound = groups.bound(inst.imm[0]);
     if (!bound)
       return;
-    View &view = ownView(ex, lane);
-    view.seen.setAgent(groups.readAgent, bound);
-    if (!inst.mode)
-      view.seen.setAgent(groups.agent, bound);
+    forLanes((groups.lanes & ex.mask) | 1u << lane, [&](unsigned waiter) {
+      View &view = ownView(ex, waiter);
+      view.seen.setAgent(groups.readAgent, bound);
+      if (!inst.mode)
+        view.seen.setAgent(groups.agent, bound);
+    });
   });
 }
 

@@ -8,6 +8,8 @@
 #include "Emulator/Lanes.h"
 #include "Emulator/Mbarrier.h"
 
+#include <algorithm>
+
 namespace penstock::emu {
 namespace {
 
@@ -48,6 +50,14 @@ void init(Exec &ex, const DInst &inst) {
     }
     uint32_t offset = uint32_t(ref.offset);
     Mbarrier &barrier = ex.cta.mbarriers[offset];
+    // Lanes of one warp store the same object at once: hardware keeps it.
+    if (barrier.live && barrier.initWarp == ex.warp.gid && barrier.initPc == ex.pc &&
+        barrier.initCount == ex.warp.count && barrier.expected == count) {
+      ex.report(EmuMbarrierMisuse,
+                "mbarrier " + sharedName(ex.grid, offset) + " is initialized by several lanes",
+                Tier::Undefined);
+      return;
+    }
     if (barrier.live) {
       ex.fatal(EmuMbarrierMisuse,
                "mbarrier " + sharedName(ex.grid, offset) + " is initialized while it is live");
@@ -129,6 +139,8 @@ void arrive(Exec &ex, const DInst &inst) {
             releaseFenced(ex.warp.lanes[lane], barrier.current);
           }
         }
+        if (ex.grid.checks())
+          barrier.current.observed.join(ex.view(lane).observed);
         if (inst.flags & Drop) {
           if (barrier.expected < count)
             ex.report(EmuMbarrierMisuse, "arrive_drop below zero");
@@ -141,6 +153,25 @@ void arrive(Exec &ex, const DInst &inst) {
     tick(ex);
 }
 
+/// The wait of the lanes \p done is over, for each of \p barriers.
+void noteObserved(Exec &ex, uint32_t done, const std::vector<Mbarrier *> &barriers) {
+  uint32_t count = ++ex.warp.observations;
+  if ((done & ex.warp.live) == ex.warp.live)
+    ex.warp.view.observed.set(ex.warp.gid, count);
+  forLanes(done, [&](unsigned lane) {
+    if ((done & ex.warp.live) != ex.warp.live || ex.warp.lanes[lane].view)
+      ownView(ex, lane).observed.set(ex.warp.gid, count);
+  });
+  for (Mbarrier *barrier : barriers) {
+    auto &list = barrier->observers;
+    auto same = std::find_if(list.begin(), list.end(),
+                             [&](const Mbarrier::Observer &o) { return o.warp == ex.warp.gid; });
+    // The first observation counts; a later one of the same phase says nothing new.
+    if (same == list.end())
+      list.push_back({ex.warp.gid, count, ex.pc});
+  }
+}
+
 /// ops: predicate, address, state or parity. mode 1: parity, flags: 1 relaxed,
 /// 2 blocking (try_wait).
 void wait(Exec &ex, const DInst &inst) {
@@ -150,6 +181,7 @@ void wait(Exec &ex, const DInst &inst) {
   // A try_wait may give up at any time; in random timings it sometimes does.
   bool mayBlock = inst.flags & 2;
   const View *last = nullptr;
+  std::vector<Mbarrier *> over;
   uint32_t acquirers = 0;
   uint64_t watched = ~uint64_t(0);
   forMbarriers(
@@ -185,8 +217,11 @@ void wait(Exec &ex, const DInst &inst) {
           // The phase before the first is over from the start: nobody arrives in it.
           if (barrier.phase)
             tellBarrier(ex.grid, barrier, BarrierEvent::Observe, barrier.phase - 1, ex.pc);
+          if (ex.grid.checks() && (over.empty() || over.back() != &barrier))
+            over.push_back(&barrier);
           if (ex.grid.checks() && inst.flags & 1) {
             readRelaxed(ex, lane, barrier.previous);
+            ownView(ex, lane).observed.join(barrier.previous.observed);
           } else if (ex.grid.checks()) {
             // Usually all lanes wait for one object: acquire once.
             if (last && last != &barrier.previous) {
@@ -206,6 +241,8 @@ void wait(Exec &ex, const DInst &inst) {
     return;
   if (last)
     acquire(ex, acquirers, *last);
+  if (!over.empty())
+    noteObserved(ex, done, over);
   if (!done && mayBlock) {
     bool giveUp = ex.grid.options.timing == Timing::Random && !split.blocked &&
                   split.waitPhase == ~uint64_t(0) && ex.cluster.random() % 8 == 0;

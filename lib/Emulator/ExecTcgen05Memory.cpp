@@ -242,7 +242,8 @@ void transfer(Exec &ex, const DInst &inst) {
     ex.fatal(EmuTensorMemoryMisuse, "the threads of the warp give different addresses");
     return;
   }
-  unsigned lane0 = address >> 16, column0 = address & 0xffff;
+  // There are 128 lanes: addresses that add 32 for each warp of a block wrap around.
+  unsigned lane0 = (address >> 16) % tensorLanes, column0 = address & 0xffff;
   unsigned quarter = 32 * (ex.warp.index % 4);
   bool half = shape != Shape::L32x32;
   if (lane0 != quarter && !(half && lane0 == quarter + 16)) {

@@ -537,6 +537,10 @@ void commit(Exec &ex, const DInst &inst) {
       ex.fatal(EmuIllegalOperand, "the mask names blocks outside of the cluster");
       return;
     }
+    for (uint32_t rank = 0; rank < ex.cluster.ctas.size(); ++rank)
+      if (Cta *cta = ex.cluster.ctas[rank].get(); (mask >> rank & 1) && cta != signal.cta)
+        if (auto found = cta->mbarriers.find(signal.offset); found != cta->mbarriers.end())
+          checkInitialized(ex, lane, found->second, signal.offset);
     Cta::Pipe &pipe = tensorPipe(ex, lane);
     Grid *grid = &ex.grid;
     Cluster *cluster = &ex.cluster;

@@ -226,7 +226,7 @@ bool inShared(Exec &ex, Cta &cta, uint32_t offset, uint32_t bytes) {
 void tensorLoad(Exec &ex, const DInst &inst) {
   unsigned rank = inst.mode;
   bool gather = inst.flags & 1;
-  forLanes(ex.mask, [&](unsigned lane) {
+  forLanes(copyLeaders(ex, inst), [&](unsigned lane) {
     if (ex.cluster.stopped)
       return;
     auto plan = std::make_shared<Plan>();
@@ -276,12 +276,8 @@ void tensorLoad(Exec &ex, const DInst &inst) {
           return;
         }
         there.cta = ex.cluster.ctas[rankSignal].get();
-        if (!there.cta->mbarrierAt[there.offset / 8]) {
-          ex.fatal(EmuMbarrierMisuse, "the multicast signals mbarrier " +
-                                          sharedName(ex.grid, there.offset) +
-                                          " of a block where it is not initialized");
+        if (!checkMulticast(ex, lane, there))
           return;
-        }
       }
       uint32_t op = 0;
       if (ex.grid.checks()) {
@@ -323,7 +319,7 @@ void tensorLoad(Exec &ex, const DInst &inst) {
 void tensorStore(Exec &ex, const DInst &inst) {
   unsigned rank = inst.mode;
   bool reduces = inst.flags & 2;
-  forLanes(ex.mask, [&](unsigned lane) {
+  forLanes(copyLeaders(ex, inst), [&](unsigned lane) {
     if (ex.cluster.stopped)
       return;
     auto plan = std::make_shared<Plan>();

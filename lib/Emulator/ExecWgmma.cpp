@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each warp of a warpgroup computes its 16 of the 64 rows by itself; the warps
-// need not meet for that. The registers of an instruction belong to it until a
-// wait_group covers it: the checker reports whoever touches them before.
+// An instruction happens once, for all four warps of a warpgroup, some time after the last of them
+// has issued it. So the wait of one warp covers what the others' parts read. The registers of an
+// instruction belong to it until a wait_group covers it: other uses are reported.
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
@@ -114,10 +114,31 @@ void execute(const Wgmma &op) {
   warp.wgmma.running.erase(op.number);
 }
 
+Warpgroup &warpgroupOf(Exec &ex) {
+  Warpgroup &group = ex.cta.warpgroups[ex.warp.index / 4];
+  if (!group.agent) {
+    group.agent = ex.cluster.newAgent();
+    group.observed = ex.cluster.newView().observed;
+  }
+  return group;
+}
+
 CopyGroups &groupsOf(Exec &ex) {
-  if (!ex.warp.wgmma.agent)
-    ex.warp.wgmma.agent = ex.cluster.newAgent();
+  ex.warp.wgmma.agent = warpgroupOf(ex).agent;
   return ex.warp.wgmma;
+}
+
+/// Why the instructions up to \p bound are not complete.
+std::string waitsFor(Exec &ex, uint32_t bound) {
+  const Warpgroup &group = warpgroupOf(ex);
+  if (group.open.empty() || group.open.begin()->first > bound)
+    return "its wgmma groups";
+  std::set<uint32_t> missing;
+  for (uint32_t i = 0; i < 4; ++i)
+    if (!(group.open.begin()->second.warps >> i & 1))
+      missing.insert(ex.warp.index / 4 * 4 + i);
+  return "a wgmma that " + warpsText(missing) + " of the warpgroup " +
+         (missing.size() > 1 ? "have" : "has") + " not issued";
 }
 
 void fence(Exec &ex, const DInst &) {
@@ -140,7 +161,7 @@ void wait(Exec &ex, const DInst &inst) {
   CopyGroups &groups = groupsOf(ex);
   uint32_t bound = groups.bound(inst.imm[0]);
   if (!groups.done(bound, false)) {
-    ex.block("its wgmma groups");
+    ex.block(waitsFor(ex, bound));
     return;
   }
   if (bound <= ex.warp.wgmmaWaited)
@@ -148,10 +169,14 @@ void wait(Exec &ex, const DInst &inst) {
   ex.warp.wgmmaWaited = bound;
   if (!ex.grid.checks())
     return;
-  ex.warp.view.seen.setAgent(groups.agent, bound);
+  auto learn = [&](View &view) {
+    view.seen.setAgent(groups.agent, bound);
+    view.observed.join(warpgroupOf(ex).observed);
+  };
+  learn(ex.warp.view);
   for (LaneState &state : ex.warp.lanes)
     if (state.view)
-      state.view->seen.setAgent(groups.agent, bound);
+      learn(*state.view);
 }
 
 /// The registers of the instruction: free, and not written since the fence?
@@ -168,6 +193,46 @@ void checkRegisters(Exec &ex, const DInst &inst, unsigned count, const Wgmma &op
     }
   for (unsigned i = 0; i < count; ++i)
     ex.warp.busyRows[first[i].at] = {op.number, ex.pc};
+}
+
+/// One warp has issued instruction \p number of its warpgroup; the last one starts it.
+void issuePart(Exec &ex, const DInst &inst, uint32_t number, std::function<void()> part) {
+  Warpgroup &group = warpgroupOf(ex);
+  Warpgroup::Open &open = group.open[number];
+  std::array<uint64_t, 2> descriptors = {inst.flags & RegisterA ? 0 : ex.value(inst.ops[0], 0),
+                                         ex.value(inst.ops[1], 0)};
+  if (open.parts.empty()) {
+    open.pc = ex.pc;
+    open.descriptors = descriptors;
+  } else if (ex.grid.checks() && (open.pc != ex.pc || open.descriptors != descriptors)) {
+    Finding finding;
+    finding.code = EmuWarpgroup;
+    finding.point = finding.other.emplace(ex.point());
+    finding.other->pc = open.pc;
+    finding.message = open.pc != ex.pc
+                          ? "the warps of a warpgroup execute different wgmma instructions"
+                          : "the warps of a warpgroup give different matrix descriptors";
+    finding.otherText = "executed by another warp";
+    ex.grid.findings.add(std::move(finding));
+  }
+  open.warps |= 1u << ex.warp.index % 4;
+  open.parts.push_back(std::move(part));
+  if (open.warps != 0xf)
+    return;
+  if (ex.grid.checks())
+    for (uint32_t i = 0; i < 4; ++i) {
+      const Warp &warp = *ex.cta.warps[ex.warp.index / 4 * 4 + i];
+      group.observed.join(warp.view.observed);
+      for (const LaneState &state : warp.lanes)
+        if (state.view)
+          group.observed.join(state.view->observed);
+    }
+  auto parts = std::move(open.parts);
+  group.open.erase(number);
+  ex.cluster.enqueue(group.agent, "wgmma", ex.pc, [parts = std::move(parts)] {
+    for (const auto &each : parts)
+      each();
+  });
 }
 
 /// ops: A descriptor (or none), B descriptor, scale-d, (none), D registers, A
@@ -262,7 +327,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     }
     readAll(op->piecesB, 0, op->piecesB.size());
   }
-  ex.cluster.enqueue(groups.agent, "wgmma", ex.pc, [op] { execute(*op); });
+  issuePart(ex, inst, op->number, [op] { execute(*op); });
 }
 
 bool elementOf(ptx::Type t, Element &element) {

@@ -38,6 +38,7 @@ struct BarrierRound {
   View view;
   uint32_t arrived = 0;
   uint32_t expected = 0;
+  uint32_t exited = 0; ///< of those that arrived (cluster barriers)
   bool done = false;
   bool relaxed = false;            ///< some arrivals published nothing
   uint32_t reduced[3] = {0, 0, 0}; ///< popc, and, or
@@ -81,6 +82,11 @@ struct Mbarrier {
   uint64_t agent = 0;
   View current;  ///< released by arrivals of the open phase
   View previous; ///< of the phase that completed last
+  /// Warps whose wait for the phase that completed last is over.
+  struct Observer {
+    uint32_t warp, count, pc;
+  };
+  std::vector<Observer> observers;
   uint32_t initWarp = 0;
   unsigned initLane = 0;
   uint32_t initCount = 0;
@@ -135,6 +141,7 @@ struct CopyGroups {
   std::vector<uint32_t> ends; ///< per committed group: its last copy
   std::set<uint32_t> running; ///< not complete
   std::set<uint32_t> reading; ///< source not read yet
+  uint32_t lanes = 0;         ///< others that have issued copies together with this one
 
   /// The last copy of all groups but the \p pending youngest.
   uint32_t bound(uint64_t pending) const {
@@ -166,8 +173,9 @@ struct Warp {
   std::unordered_map<unsigned, CopyGroups> copies, bulks; ///< by lane
   uint64_t copyChain = 0;
   CopyGroups wgmma;
-  uint32_t wgmmaWaited = 0; ///< operations known to be complete
-  bool wgmmaFenced = false; ///< a wgmma.fence has been executed
+  uint32_t observations = 0; ///< waits for mbarriers that are over
+  uint32_t wgmmaWaited = 0;  ///< operations known to be complete
+  bool wgmmaFenced = false;  ///< a wgmma.fence has been executed
   struct BusyRow {
     uint32_t op;
     uint32_t pc;
@@ -181,6 +189,20 @@ struct Warp {
   std::shared_ptr<BarrierRound> clusterRound;
   uint32_t clusterArrivedLanes = 0;
   uint64_t clock = 0; ///< Timing::Paced
+};
+
+/// Four warps that multiply together.
+struct Warpgroup {
+  uint64_t agent = 0;
+  /// An instruction that not all of them have issued, by its number.
+  struct Open {
+    uint32_t pc = 0;
+    uint32_t warps = 0; ///< mask of those that have
+    std::array<uint64_t, 2> descriptors = {0, 0};
+    std::vector<std::function<void()>> parts;
+  };
+  std::map<uint32_t, Open> open;
+  Observed observed; ///< before the last instruction that all have issued
 };
 
 struct TensorMemory {
@@ -209,6 +231,7 @@ struct Cta {
     uint32_t issued = 0;
   };
   std::unordered_map<uint32_t, Pipe> tensorPipes; ///< by thread
+  std::map<uint32_t, Warpgroup> warpgroups;       ///< by index
   uint32_t liveThreads = 0;
   std::vector<uint32_t> openOps; ///< to be seen complete before the exit
   /// Tensor maps that a fence of this block has acquired, and which edit of it.

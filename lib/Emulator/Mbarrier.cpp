@@ -20,12 +20,36 @@ void misuse(const MbarrierUse &use, std::string message) {
   use.grid.findings.add(std::move(finding));
 }
 
+/// The phase that completes now must know that those who waited for the phase before have seen
+/// it. Otherwise it may complete before they look, and they wait for a phase that may never come.
+void checkObservers(const MbarrierUse &use, Mbarrier &barrier) {
+  for (const Mbarrier::Observer &observer : barrier.observers) {
+    if (barrier.current.observed.of(observer.warp) >= observer.count)
+      continue;
+    Finding finding;
+    finding.code = EmuMissedPhase;
+    finding.point = use.point;
+    finding.point.pc = observer.pc;
+    finding.point.warp = observer.warp % use.grid.warpsPerCta;
+    finding.message = "a phase of mbarrier " + sharedName(use.grid, use.offset) +
+                      " may pass before this wait observes it: nothing makes the next phase wait "
+                      "for this warp";
+    finding.other = use.point;
+    finding.otherText = "completes the next phase";
+    finding.reason = "a wait by parity that comes two phases late hangs; let only those wait whose "
+                     "arrival or copy the next phase needs, or count an arrival of this warp";
+    use.grid.findings.add(std::move(finding));
+  }
+  barrier.observers.clear();
+}
+
 void completeIfDue(const MbarrierUse &use, Mbarrier &barrier) {
   if (barrier.pending != 0 || barrier.tx != 0)
     return;
   ++barrier.phase;
   barrier.pending = barrier.expected;
   if (use.grid.checks()) {
+    checkObservers(use, barrier);
     barrier.previous = std::move(barrier.current);
     barrier.previous.seen.setAgent(barrier.agent, uint32_t(barrier.phase));
     // Whoever knows a phase knows the phases before it.
@@ -75,30 +99,31 @@ Mbarrier *findMbarrier(Exec &ex, unsigned lane, ptx::Space space, uint64_t addre
              "mbarrier " + sharedName(ex.grid, offset) + " is used before it is initialized");
     return nullptr;
   }
-  Mbarrier &barrier = found->second;
-  if (ex.grid.checks()) {
-    bool self = barrier.initWarp == ex.warp.gid && barrier.initLane == lane;
-    View &view = ex.view(lane);
-    if (!self && view.seen.lane(barrier.initWarp, barrier.initLane) < barrier.initCount &&
-        view.inits.lane(barrier.initWarp, barrier.initLane) < barrier.initCount) {
-      Finding finding;
-      finding.code = EmuMbarrierMisuse;
-      finding.point = ex.point();
-      finding.point.lane = lane;
-      finding.message = "mbarrier " + sharedName(ex.grid, offset) +
-                        " is used by a thread that has not synchronized with "
-                        "its initialization";
-      ExecutionPoint init = ex.point();
-      init.pc = barrier.initPc;
-      init.lane = barrier.initLane;
-      init.warp = barrier.initWarp % ex.grid.warpsPerCta;
-      finding.other = init;
-      finding.otherText = "initialized here";
-      finding.reason = "put fence.mbarrier_init and a barrier between them";
-      ex.grid.findings.add(std::move(finding));
-    }
-  }
-  return &barrier;
+  checkInitialized(ex, lane, found->second, offset);
+  return &found->second;
+}
+
+void checkInitialized(Exec &ex, unsigned lane, const Mbarrier &barrier, uint32_t offset) {
+  if (!ex.grid.checks() || (barrier.initWarp == ex.warp.gid && barrier.initLane == lane))
+    return;
+  const View &view = ex.view(lane);
+  if (view.seen.lane(barrier.initWarp, barrier.initLane) >= barrier.initCount ||
+      view.inits.lane(barrier.initWarp, barrier.initLane) >= barrier.initCount)
+    return;
+  Finding finding;
+  finding.code = EmuMbarrierMisuse;
+  finding.point = ex.point();
+  finding.point.lane = lane;
+  finding.message = "mbarrier " + sharedName(ex.grid, offset) +
+                    " is used by a thread that has not synchronized with its initialization";
+  ExecutionPoint init = ex.point();
+  init.pc = barrier.initPc;
+  init.lane = barrier.initLane;
+  init.warp = barrier.initWarp % ex.grid.warpsPerCta;
+  finding.other = init;
+  finding.otherText = "initialized here";
+  finding.reason = "put fence.mbarrier_init and a barrier between them";
+  ex.grid.findings.add(std::move(finding));
 }
 
 void expectTx(const MbarrierUse &use, Mbarrier &barrier, int64_t bytes) {

@@ -24,6 +24,10 @@ namespace penstock::emu {
 Mbarrier *findMbarrier(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, Cta *&owner,
                        uint32_t &offset);
 
+/// Reports a use of \p barrier by \p lane, or by a copy that it issues, that its initialization is
+/// not ordered before.
+void checkInitialized(Exec &ex, unsigned lane, const Mbarrier &barrier, uint32_t offset);
+
 /// Changes that may complete the phase. They report misuse themselves. The
 /// cluster and point are separate arguments because engines call them, too.
 struct MbarrierUse {

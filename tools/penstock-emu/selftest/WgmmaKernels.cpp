@@ -161,8 +161,7 @@ Kernel makeKernel(const Variant &v) {
         std::string arrive =
             "mbarrier.arrive.shared::cta.b64 _, [" + b.mad(freed, "8", empty) + "]";
         if (v.leader) {
-          std::string id = b.add(group, "1");
-          b.op("bar.sync " + id + ", 128", "gather");
+          // The product is one operation of four warps: the wait of the leader covers them.
           std::string leader = b.compare("eq", t, "0");
           b.op("@" + leader + " " + arrive, "release");
         } else {
@@ -178,8 +177,6 @@ Kernel makeKernel(const Variant &v) {
           release(s);
         });
       }
-    } else {
-      b.op("bar.sync 0", "reusable");
     }
   });
   if (v.inFlight)
@@ -240,12 +237,8 @@ Kernel makeKernel(const Variant &v) {
   if (ring) {
     twin({"fills without waiting", "wait-empty", "$wait", "", {race}, access});
     twin({"never released", "release", "", "", {deadlock}, {"wait-empty", "wait-full"}});
-    if (v.leader)
-      twin({"leader does not wait for the others", "gather", "", "", {race}, access});
     if (v.inFlight)
       twin({"releases a slot in use", "wait", std::to_string(v.inFlight), "2", {race}, access});
-  } else {
-    twin({"overwrites operands in use", "reusable", "", "", {race}, access});
   }
   if (v.tmaStore) {
     twin({"no proxy fence before the store",

@@ -1,0 +1,251 @@
+//===- MachineTest.cpp - How the hardware executes instructions -----------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What kernels rely on beside the words of the ISA: instructions that several threads execute as
+// one, and what comes too late on hardware without being late in every run.
+//
+//===----------------------------------------------------------------------===//
+#include "Emulator/Tier.h"
+#include "TestKernel.h"
+
+using namespace penstock;
+using namespace penstock::emu;
+
+namespace {
+
+const char *prologue = R"(
+.reg .b32 %t, %r<20>; .reg .b64 %x<9>; .reg .pred %p<9>; .reg .f32 %f<9>;
+mov.u32 %t, %tid.x;
+ld.param.u64 %x0, [p0];
+mad.wide.u32 %x1, %t, 4, %x0;
+)";
+
+TEST(Machine, ThreadsThatLeaveAClusterBarrierStayCounted) {
+  // All threads arrive; of the second warp one lane waits, the others exit. Thread 0 is slow.
+  std::string body = prologue + std::string(R"(
+.shared .u32 s;
+setp.ne.u32 %p0, %t, 0; @%p0 bra A;
+mov.u32 %r0, 7; st.shared.u32 [s], %r0;
+A: barrier.cluster.arrive.release.aligned;
+setp.ne.u32 %p0, %t, 33; @%p0 bra DONE;
+barrier.cluster.wait.acquire;
+ld.shared.u32 %r0, [s]; mov.u32 %r1, %ctaid.x; mad.wide.u32 %x1, %r1, 4, %x0;
+st.global.u32 [%x1], %r0;
+DONE: ret;)");
+  for (int starved : {-1, 0, 1, 2, 3}) {
+    TestKernel kernel(TestKernel::wrap(body, 1));
+    uint64_t out = kernel.emptyBuffer(8);
+    LaunchConfig config;
+    config.grid = config.cluster = {2, 1, 1};
+    config.block = {64, 1, 1};
+    LaunchOptions options;
+    options.starvedWarp = starved;
+    EXPECT_CLEAN(kernel.run(config, options));
+    EXPECT_EQ(kernel.read<uint32_t>(out, 2), (std::vector<uint32_t>{7, 7}));
+  }
+}
+
+/// A product over a tile of zeros, and then \p rest.
+std::string product(const std::string &rest, const std::string &before = "") {
+  return prologue + std::string(R"(
+.shared .align 1024 .b8 tile[4096];
+mov.u32 %r0, tile; mad.lo.u32 %r1, %t, 32, %r0; mov.u32 %r2, 0;
+st.shared.v4.b32 [%r1], {%r2, %r2, %r2, %r2};
+st.shared.v4.b32 [%r1+16], {%r2, %r2, %r2, %r2};
+fence.proxy.async.shared::cta; bar.sync 0;
+mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;
+shr.u32 %r3, %r0, 4; cvt.u64.u32 %x2, %r3; or.b64 %x2, %x2, 0x1000080000;
+shr.u32 %r4, %t, 5; setp.eq.u32 %p1, %r4, 0;
+)") + before +
+         R"(
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %x2, %x2, 0, 1, 1, 0, 0;
+wgmma.commit_group.sync.aligned;
+)" + rest +
+         "\nret;";
+}
+
+Report runProduct(const std::string &body, LaunchOptions options = {}) {
+  TestKernel kernel(TestKernel::wrap(body, 1, "", "sm_90a"));
+  kernel.emptyBuffer(4);
+  return kernel.run(1, 128, options);
+}
+
+TEST(Machine, WgmmaIsOneOperationOfItsWarpgroup) {
+  // One warp waits and overwrites the operands of all four.
+  std::string overwrite = "@%p1 st.shared.u32 [%r1+1024], 7;";
+  for (Timing timing : {Timing::Eager, Timing::Lazy, Timing::Random}) {
+    LaunchOptions options;
+    options.timing = timing;
+    EXPECT_CLEAN(runProduct(product("wgmma.wait_group.sync.aligned 0;" + overwrite), options));
+    Report report = runProduct(product(overwrite + "wgmma.wait_group.sync.aligned 0;"), options);
+    EXPECT_FINDING(report, EmuDataRace);
+  }
+}
+
+TEST(Machine, WarpsOfAWarpgroupExecuteTheSameWgmma) {
+  Report report =
+      runProduct(product("wgmma.wait_group.sync.aligned 0;", "@%p1 add.u64 %x2, %x2, 1;"));
+  EXPECT_FINDING(report, EmuWarpgroup);
+  // A warp that leaves it out is waited for.
+  report = runProduct(product("wgmma.wait_group.sync.aligned 0;", "@%p1 bra SKIP;") + "SKIP: ret;");
+  ASSERT_TRUE(report.has(EmuDeadlock)) << text(report);
+  EXPECT_NE(text(report).find("a wgmma that warp 0 of the warpgroup has not issued"),
+            std::string::npos)
+      << text(report);
+}
+
+TEST(Machine, CopiesOfAWholeWarpAreOneCopy) {
+  // 32 lanes issue one store and one load, each with the same operands.
+  std::string body = prologue + std::string(R"(
+.shared .align 128 .b8 tile[128]; .shared .align 128 .b8 other[128]; .shared .align 8 .b64 bar;
+mov.u32 %r0, tile; mad.lo.u32 %r1, %t, 4, %r0; st.shared.u32 [%r1], %t;
+setp.eq.u32 %p0, %t, 0; @%p0 mbarrier.init.shared.b64 [bar], 1;
+fence.proxy.async.shared::cta; bar.warp.sync -1;
+cp.async.bulk.global.shared::cta.bulk_group [%x0], [%r0], 128;
+cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+st.shared.u32 [%r1], 0;
+@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;
+mov.u32 %r2, other;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%x0], 128, [bar];
+WAIT: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra WAIT;
+mad.lo.u32 %r2, %t, 4, %r2; ld.shared.u32 %r3, [%r2]; st.global.u32 [%x1+128], %r3; ret;)");
+  TestKernel kernel(TestKernel::wrap(body, 1));
+  uint64_t out = kernel.emptyBuffer(256);
+  Report report = kernel.run(1, 32);
+  EXPECT_CLEAN(report);
+  EXPECT_EQ(report.stats.asyncOps, 2u);
+  auto got = kernel.read<uint32_t>(out, 64);
+  for (uint32_t i = 0; i < 64; ++i)
+    EXPECT_EQ(got[i], i % 32);
+}
+
+TEST(Machine, CopiesWithOtherOperandsAreOthers) {
+  std::string body = prologue + std::string(R"(
+.shared .align 128 .b8 tile[512];
+mov.u32 %r0, tile; mad.lo.u32 %r1, %t, 16, %r0; st.shared.v4.u32 [%r1], {%t, %t, %t, %t};
+fence.proxy.async.shared::cta; mad.wide.u32 %x1, %t, 16, %x0;
+cp.async.bulk.global.shared::cta.bulk_group [%x1], [%r1], 16;
+cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret;)");
+  TestKernel kernel(TestKernel::wrap(body, 1));
+  uint64_t out = kernel.emptyBuffer(512);
+  Report report = kernel.run(1, 32);
+  EXPECT_CLEAN(report);
+  EXPECT_EQ(report.stats.asyncOps, 32u);
+  EXPECT_EQ(kernel.read<uint32_t>(out, 128)[127], 31u);
+}
+
+TEST(Machine, SeveralLanesInitializeOneMbarrier) {
+  std::string body = prologue + std::string(R"(
+.shared .align 8 .b64 bar;
+mbarrier.init.shared.b64 [bar], 32; bar.warp.sync -1;
+mbarrier.arrive.shared.b64 _, [bar];
+WAIT: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra WAIT;
+st.global.u32 [%x1], %t; ret;)");
+  TestKernel kernel(TestKernel::wrap(body, 1));
+  uint64_t out = kernel.emptyBuffer(128);
+  Report report = kernel.run(1, 32);
+  ASSERT_EQ(report.findings.size(), 1u) << text(report);
+  EXPECT_EQ(report.findings[0].code, unsigned(EmuMbarrierMisuse));
+  EXPECT_EQ(tierOf(report.findings[0]), Tier::Undefined);
+  EXPECT_TRUE(report.completed);
+  EXPECT_EQ(kernel.read<uint32_t>(out, 32)[31], 31u);
+}
+
+TEST(Machine, MulticastsNeedTheInitializationOfAllBlocks) {
+  // Block 0 loads into both blocks; block 1 has initialized its own mbarrier.
+  auto run = [](const std::string &fence) {
+    std::string body = prologue + std::string(R"(
+.shared .align 128 .b8 tile[128]; .shared .align 8 .b64 bar;
+setp.ne.u32 %p0, %t, 0; mov.u32 %r0, %cluster_ctarank; setp.ne.u32 %p2, %r0, 0;
+@%p0 bra SYNC;
+mbarrier.init.shared.b64 [bar], 1;
+)") + fence + R"(
+mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;
+SYNC: bar.warp.sync -1;
+barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;
+or.pred %p1, %p0, %p2; @%p1 bra WAIT;
+mov.u32 %r1, tile; mov.u16 %h, 3;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+  [%r1], [%x0], 128, [bar], %h;
+WAIT: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra WAIT;
+barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret;)";
+    TestKernel kernel(TestKernel::wrap(".reg .b16 %h;" + body, 1));
+    kernel.buffer(std::vector<uint32_t>(32, 5));
+    LaunchConfig config;
+    config.grid = config.cluster = {2, 1, 1};
+    config.block = {32, 1, 1};
+    return kernel.run(config);
+  };
+  EXPECT_CLEAN(run("fence.mbarrier_init.release.cluster;"));
+  EXPECT_FINDING(run(""), EmuMbarrierMisuse);
+}
+
+/// Thread 0 arrives in two phases of an mbarrier for \p count arrivals. The second warp waits for
+/// the first of them; \p arrive is what it does in each phase.
+Report waitForAPhase(const std::string &count, const std::string &arrive, int starved) {
+  std::string body = prologue + std::string(R"(
+.shared .align 8 .b64 bar;
+setp.eq.u32 %p0, %t, 0; @%p0 mbarrier.init.shared.b64 [bar], )") +
+                     count + R"(; bar.sync 0;
+setp.eq.u32 %p1, %t, 32; @%p1 bra SECOND; @!%p0 bra END;
+mbarrier.arrive.shared.b64 _, [bar];
+A: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra A;
+mbarrier.arrive.shared.b64 _, [bar];
+B: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 1; @!%p2 bra B;
+bra END;
+SECOND:
+)" + arrive + R"(
+C: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra C;
+)" + arrive + "\nEND: ret;";
+  TestKernel kernel(TestKernel::wrap(body, 1));
+  kernel.emptyBuffer(4);
+  LaunchOptions options;
+  options.starvedWarp = starved;
+  return kernel.run(1, 64, options);
+}
+
+TEST(Machine, APhaseThatMayPassUnseenIsReportedInAnyTiming) {
+  // The second warp looks in time here: the first one is starved.
+  Report report = waitForAPhase("1", "", 0);
+  ASSERT_EQ(report.findings.size(), 1u) << text(report);
+  EXPECT_EQ(report.findings[0].code, unsigned(EmuMissedPhase));
+  EXPECT_TRUE(report.completed);
+  // Where it is late, it hangs.
+  EXPECT_FINDING(waitForAPhase("1", "", 1), EmuDeadlock);
+  for (int starved : {0, 1})
+    EXPECT_CLEAN(waitForAPhase("2", "mbarrier.arrive.shared.b64 _, [bar];", starved));
+}
+
+TEST(Machine, LanesOfTensorMemoryWrapAround) {
+  // Warps 4 to 7 add 32 lanes for each warp of the block.
+  std::string body = prologue + std::string(R"(
+.shared .align 4 .b32 address;
+setp.lt.u32 %p0, %t, 32; mov.u32 %r0, address;
+@!%p0 bra ALLOCATED;
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r0], 32;
+ALLOCATED: bar.sync 0;
+ld.shared.u32 %r1, [address]; shr.u32 %r2, %t, 5; shl.b32 %r2, %r2, 21; add.u32 %r2, %r1, %r2;
+setp.lt.u32 %p1, %t, 128; @%p1 bra STORED;
+tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%t};
+tcgen05.wait::st.sync.aligned;
+STORED: bar.sync 0; @!%p1 bra LOADED;
+tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r3}, [%r2];
+tcgen05.wait::ld.sync.aligned;
+st.global.u32 [%x1], %r3;
+LOADED: bar.sync 0; @!%p0 bra DONE;
+tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 32;
+DONE: ret;)");
+  TestKernel kernel(TestKernel::wrap(body, 1));
+  uint64_t out = kernel.emptyBuffer(512);
+  EXPECT_CLEAN(kernel.run(1, 256));
+  auto got = kernel.read<uint32_t>(out, 128);
+  for (uint32_t i = 0; i < 128; ++i)
+    EXPECT_EQ(got[i], 128 + i);
+}
+
+} // namespace
