@@ -196,6 +196,8 @@ void bulkCopy(Exec &ex, const DInst &inst) {
           checkEngine(ex, lane, op, part, length, false);
           if (!reduces)
             checkEngine(ex, lane, op, target, length, true);
+          else
+            noteReduction(ex, target);
         }
       }
       enqueueGrouped(

@@ -351,9 +351,11 @@ void tensorStore(Exec &ex, const DInst &inst) {
       op = newOp(ex, lane, reduces ? "tensor reduction" : "tensor store");
       ex.cta.openOps.push_back(op);
       checkEngine(ex, lane, op, from, plan->boxBytes, false);
-      if (!reduces)
-        for (size_t i = 0; i < plan->rows.size(); ++i)
+      for (size_t i = 0; i < plan->rows.size(); ++i)
+        if (!reduces)
           checkEngine(ex, lane, op, (*refs)[i], plan->rows[i].bytes, true);
+        else
+          noteReduction(ex, (*refs)[i]);
     }
     // The bytes of all rows, one after the other.
     size_t total = 0;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 namespace penstock::emu {
 namespace {
@@ -149,6 +150,20 @@ bool storesSame(const uint8_t *a, const uint8_t *b, uint64_t at, unsigned mask) 
   return true;
 }
 
+/// The records of an allocation, or null if there are none because it has only been read. An
+/// access without all records asks for another run.
+PagedShadow *trackedShadow(Exec &ex, Allocation &allocation, bool mayWrite) {
+  GlobalUse *use = ex.grid.globals.find(&allocation);
+  if (!use || !use->track(mayWrite))
+    return nullptr;
+  if (use->incomplete()) {
+    ex.cluster.stopped = true;
+    ex.grid.abort = true;
+    ex.yield = true;
+  }
+  return &use->shadow();
+}
+
 /// Enters an access to shared or global memory, by a thread or by \p engine, an
 /// operation that it issues: 16 bytes after the other.
 void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord access,
@@ -157,6 +172,15 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
     return;
   bool write = access.isWrite();
   uint64_t at = ref.offset, end = ref.offset + size;
+  PagedShadow *global = nullptr;
+  if (ref.space == ptx::Space::Global) {
+    // Atomics read before they write.
+    global = trackedShadow(ex, *ref.allocation,
+                           access.flags & (AccessRecord::Write | AccessRecord::Strong));
+    const auto &written = ref.allocation->written;
+    if (!global && (written.empty() || !memchr(written.data() + at, 0, size)))
+      return;
+  }
   auto conflict = [&](const AccessRecord &record) {
     uint8_t common = record.flags & access.flags;
     if (common & AccessRecord::Strong)
@@ -203,9 +227,8 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
             break;
           }
       }
-      auto shadow = ex.grid.globalShadow.find(ref.allocation->base);
-      if (shadow != ex.grid.globalShadow.end())
-        ex.cluster.effort += shadow->second->access(at, access, conflict);
+      if (global)
+        ex.cluster.effort += global->access(at, access, conflict);
     }
     at = stop;
   }
@@ -411,6 +434,11 @@ void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64
   access.flags = uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine |
                          (engine.generic ? 0 : AccessRecord::AsyncProxy));
   enterAccess(ex, lane, &engine, access, ref, size);
+}
+
+void noteReduction(Exec &ex, const MemRef &ref) {
+  if (ex.grid.checks() && ref.space == ptx::Space::Global)
+    trackedShadow(ex, *ref.allocation, true);
 }
 
 void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, unsigned lane16, unsigned column,

@@ -61,6 +61,8 @@ void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, Acce
 /// An access of operation \p op, issued by \p lane of ex's warp.
 void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
                  bool write);
+/// Notes that a reduction, which is not checked, will change memory.
+void noteReduction(Exec &ex, const MemRef &ref);
 /// The same for cells of tensor memory: \p lane16 counts groups of 16 lanes.
 void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, unsigned lane16, unsigned column,
                  bool write);

@@ -166,6 +166,52 @@ void runSerial(Grid &grid) {
   }
 }
 
+/// Runs a launch. False if it has to be run once more, with records of all accesses to more
+/// allocations, which are added to \p tracked.
+bool runOnce(Device &device, const std::shared_ptr<const Program> &program,
+             const LaunchConfig &config, const LaunchOptions &options,
+             std::set<const Allocation *> &tracked, Report &report) {
+  Grid grid;
+  grid.program = program.get();
+  grid.device = &device;
+  grid.config = config;
+  grid.options = options;
+  grid.findings.limit = options.maxFindings;
+  if (!prepare(grid, report))
+    return true;
+  grid.findings.program = program.get();
+  grid.findings.blocks = uint64_t(grid.numClusters) * grid.ctasPerCluster;
+  grid.ops.resize(grid.numClusters);
+  // Listeners would see two runs.
+  bool trackAll = options.onBarrier || options.onTrace;
+  if (options.checks)
+    for (Allocation *allocation : device.memory.all())
+      grid.globals.add(*allocation, trackAll || tracked.count(allocation));
+  std::string printed;
+  if (options.checks && options.print)
+    grid.options.print = [&](const std::string &text) { printed += text; };
+  if (program->crossCta)
+    runSerial(grid);
+  else
+    runParallel(grid);
+  if (std::set<const Allocation *> missing = grid.globals.incomplete(); !missing.empty()) {
+    grid.globals.restore();
+    tracked.insert(missing.begin(), missing.end());
+    return false;
+  }
+  if (!printed.empty())
+    options.print(printed);
+  report.sites = grid.findings.takeSites();
+  report.findings = grid.findings.take(timingName(options, grid.warpsPerCta));
+  report.completed = !grid.abort;
+  report.stats.instructions = grid.instructions;
+  report.stats.spent = grid.spent;
+  for (auto &ops : grid.ops)
+    report.stats.asyncOps += ops.size();
+  report.stats.blocks = uint64_t(grid.numClusters) * grid.ctasPerCluster;
+  return true;
+}
+
 } // namespace
 
 bool isExecuted(const ptx::InstructionForm &form) { return decodeTable().count(form.name); }
@@ -245,32 +291,10 @@ Report Device::launch(LoadedModule &module, const std::string &kernel, const Lau
   }
   if (!program)
     return report;
-  Grid grid;
-  grid.program = program.get();
-  grid.device = this;
-  grid.config = config;
-  grid.options = options;
-  grid.findings.limit = options.maxFindings;
-  if (!prepare(grid, report))
-    return report;
-  grid.findings.program = program.get();
-  grid.findings.blocks = uint64_t(grid.numClusters) * grid.ctasPerCluster;
-  grid.ops.resize(grid.numClusters);
-  if (options.checks)
-    for (Allocation *allocation : memory.all())
-      grid.globalShadow.emplace(allocation->base, std::make_unique<PagedShadow>(allocation->size));
-  if (program->crossCta)
-    runSerial(grid);
-  else
-    runParallel(grid);
-  report.sites = grid.findings.takeSites();
-  report.findings = grid.findings.take(timingName(options, grid.warpsPerCta));
-  report.completed = !grid.abort;
-  report.stats.instructions = grid.instructions;
-  report.stats.spent = grid.spent;
-  for (auto &ops : grid.ops)
-    report.stats.asyncOps += ops.size();
-  report.stats.blocks = uint64_t(grid.numClusters) * grid.ctasPerCluster;
+  // Reads of what a kernel writes later may be missing from the first run.
+  std::set<const Allocation *> tracked;
+  while (!runOnce(*this, program, config, options, tracked, report))
+    ;
   report.stats.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return report;

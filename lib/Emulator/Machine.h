@@ -17,6 +17,7 @@
 
 #include "Emulator/Clock.h"
 #include "Emulator/Findings.h"
+#include "Emulator/GlobalUse.h"
 #include "Emulator/Launch.h"
 #include "Emulator/Program.h"
 #include "Emulator/Shadow.h"
@@ -316,8 +317,8 @@ struct Grid {
   Findings findings;
   std::atomic<uint64_t> instructions{0}, spent{0};
   std::atomic<bool> abort{false};
-  std::deque<std::deque<AsyncOp>> ops;                           ///< per cluster
-  std::map<uint64_t, std::unique_ptr<PagedShadow>> globalShadow; ///< by base
+  std::deque<std::deque<AsyncOp>> ops; ///< per cluster
+  GlobalUses globals;
   std::mutex syncMutex;
   std::unordered_map<uint64_t, SyncVariable> syncVariables;
   std::mutex atomicMutex;

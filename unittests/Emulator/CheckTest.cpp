@@ -71,6 +71,24 @@ TEST(Check, BlocksRaceOnGlobalMemory) {
   EXPECT_FALSE(report.ok());
 }
 
+TEST(Check, ReadsBeforeTheFirstWriteAreRecorded) {
+  // Block 0 reads what block 1 writes afterwards; the sums show that memory was as before.
+  TestKernel kernel(TestKernel::wrap(prologue + std::string(R"(
+mov.u32 %r1, %ctaid.x; setp.ne.u32 %p0, %r1, 0; @%p0 bra WRITER;
+ld.global.u32 %r2, [%x1]; st.global.u32 [%x1+128], %r2; ret;
+WRITER: ld.global.u32 %r2, [%x1+256]; add.u32 %r2, %r2, 1;
+st.global.u32 [%x1+256], %r2; st.global.u32 [%x1], 9; ret;)"),
+                                     1));
+  uint64_t data = kernel.buffer(std::vector<uint32_t>(96, 5));
+  LaunchOptions options;
+  options.threads = 1;
+  EXPECT_FINDING(kernel.run(2, 32, options), EmuDataRace);
+  auto got = kernel.read<uint32_t>(data, 96);
+  EXPECT_EQ(got[0], 9u);
+  EXPECT_EQ(got[32], 5u);
+  EXPECT_EQ(got[64], 6u);
+}
+
 TEST(Check, SameValueBySeveralThreadsIsANote) {
   auto run = [](const std::string &body) {
     TestKernel kernel(TestKernel::wrap(prologue + body, 1));

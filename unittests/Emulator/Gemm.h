@@ -26,8 +26,9 @@ struct GemmProblem {
   int m, n, k;
   std::vector<uint16_t> a, b; ///< M x K, N x K
   std::vector<float> c;       ///< the product, by plain loops
+  int step;                   ///< of the rows of c that are computed
 
-  GemmProblem(int m, int n, int k) : m(m), n(n), k(k) {
+  GemmProblem(int m, int n, int k, int step = 1) : m(m), n(n), k(k), step(step) {
     a.resize(size_t(m) * size_t(k));
     b.resize(size_t(n) * size_t(k));
     uint32_t state = 12345;
@@ -41,7 +42,7 @@ struct GemmProblem {
     for (size_t i = 0; i < b.size(); ++i)
       b[i] = floatToHalf(fb[i] = next());
     c.assign(size_t(m) * size_t(n), 0);
-    for (int i = 0; i < m; ++i)
+    for (int i = 0; i < m; i += step)
       for (int j = 0; j < n; ++j) {
         float sum = 0;
         for (int x = 0; x < k; ++x)
