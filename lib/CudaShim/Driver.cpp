@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 
 using namespace penstock;
 using namespace penstock::shim;
@@ -59,6 +60,11 @@ void Driver::summarize() {
     fprintf(stderr, "penstock-emu: the program ended without waiting for %zu operations\n", left);
   fprintf(stderr, "penstock-emu: %u launches on %s, %u findings, %.3f s in kernels\n", launches,
           !devices.empty() && devices[0]->isBlackwell ? "B200" : "H100", findings, seconds);
+  if (failed) {
+    // The program is at its end; its own exit code gives way.
+    fflush(nullptr);
+    _exit(1);
+  }
 }
 
 /// For tests: the \p number-th call of \p function from now on returns \p result.
@@ -95,6 +101,15 @@ void Driver::readSettings() {
   if (std::string f = setting("PENSTOCK_EMU_FORMAT"); !f.empty())
     format = f;
   options.print = [](const std::string &text) { fputs(text.c_str(), stdout); };
+  failOn = emu::tierFromName(setting("PENSTOCK_EMU_FAIL_ON"));
+  if (std::string kernels = setting("PENSTOCK_EMU_KERNELS"); !kernels.empty()) {
+    try {
+      checkedKernels.emplace(kernels, std::regex::extended);
+    } catch (const std::regex_error &) {
+      fprintf(stderr, "penstock-emu: PENSTOCK_EMU_KERNELS: `%s` is not a regular expression\n",
+              kernels.c_str());
+    }
+  }
   version = numberIn(setting("PENSTOCK_EMU_DRIVER"), version);
   random.seed(numberIn<uint64_t>(setting("PENSTOCK_EMU_SEED"), 1));
   if (std::string fail = setting("PENSTOCK_EMU_FAIL"); !fail.empty())

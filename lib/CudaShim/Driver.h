@@ -17,13 +17,16 @@
 #include "Cuda/DriverTypes.h"
 #include "CudaShim/FatBinary.h"
 #include "Emulator/Launch.h"
+#include "Emulator/Tier.h"
 
 #include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
+#include <regex>
 #include <set>
 #include <thread>
 
@@ -150,6 +153,11 @@ public:
   std::vector<std::unique_ptr<Capture>> captures;
   std::map<uint64_t, uint64_t> pinned; ///< host memory: address and size
   unsigned launches = 0, findings = 0;
+  /// PENSTOCK_EMU_KERNELS: which kernels are checked.
+  std::optional<std::regex> checkedKernels;
+  /// PENSTOCK_EMU_FAIL_ON: the tier of findings that fails the program, and whether one did.
+  std::optional<emu::Tier> failOn;
+  bool failed = false;
   double seconds = 0;
   /// PENSTOCK_EMU_COST: nanoseconds of a block, and of each byte of its dynamic shared
   /// memory. Both 0: events have the time of day.

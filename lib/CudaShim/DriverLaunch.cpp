@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <cxxabi.h>
 
 using namespace penstock;
 using namespace penstock::shim;
@@ -36,6 +38,15 @@ int resultOf(const std::vector<Diagnostic> &findings) {
       break;
     }
   return LaunchFailed;
+}
+
+/// The name of a C++ kernel as its source has it.
+std::string demangled(const std::string &name) {
+  int status = 0;
+  char *text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  std::string result = status == 0 && text ? text : name;
+  free(text);
+  return result;
 }
 
 /// The parameters as one piece, from an array of pointers or from `extra`.
@@ -68,7 +79,11 @@ int packedParameters(const ptx::Function &kernel, void **parameters, void **extr
 
 int Driver::runKernel(Device &device, emu::LoadedModule &module, const std::string &name,
                       const emu::LaunchConfig &config) {
-  emu::Report report = device.gpu.launch(module, name, config, options);
+  emu::LaunchOptions used = options;
+  std::string readable = demangled(name);
+  used.checks &= !checkedKernels || std::regex_search(name, *checkedKernels) ||
+                 std::regex_search(readable, *checkedKernels);
+  emu::Report report = device.gpu.launch(module, name, config, used);
   ++launches;
   seconds += report.stats.seconds;
   double blocks = double(config.grid[0]) * double(config.grid[1]) * double(config.grid[2]);
@@ -77,10 +92,12 @@ int Driver::runKernel(Device &device, emu::LoadedModule &module, const std::stri
   if (report.findings.empty())
     return Success;
   findings += unsigned(report.findings.size());
+  for (const Diagnostic &finding : report.findings)
+    failed |= failOn && emu::tierOf(finding) >= *failOn;
   std::string text = format == "json"    ? toJson(report.findings) + "\n"
                      : format == "sarif" ? toSarif(report.findings, "penstock-emu") + "\n"
                                          : render(report.findings);
-  fprintf(stderr, "penstock-emu: findings in kernel %s\n%s", name.c_str(), text.c_str());
+  fprintf(stderr, "penstock-emu: findings in kernel %s\n%s", readable.c_str(), text.c_str());
   // A kernel that ran to its end has results; what was found is on stderr.
   return report.completed ? int(Success) : resultOf(report.findings);
 }

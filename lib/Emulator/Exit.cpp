@@ -24,6 +24,9 @@ void checkAtExit(Grid &grid, Cluster &cluster, Cta &cta) {
     Finding finding;
     finding.code = EmuInFlightAtExit;
     finding.point = {op.pc, cta.id[0], cta.id[1], cta.id[2], op.warp % grid.warpsPerCta, op.lane};
+    // Hardware of today ends a block after its bulk stores have read shared memory.
+    if (op.readAgent)
+      finding.tier = Tier::Undefined;
     finding.message = std::string(op.what) +
                       " may still use shared or tensor memory when the block "
                       "ends: no thread waits for it";

@@ -19,14 +19,17 @@ namespace penstock::emu {
 /// Each declares a command with its options.
 void addRun(cli::Tool &tool);
 void addRunPtx(cli::Tool &tool);
+void addMutate(cli::Tool &tool);
 void addParse(cli::Tool &tool);
 void addSelftest(cli::Tool &tool);
 void addCoverage(cli::Tool &tool);
 
 /// Prints why a call cannot be carried out, and returns the exit code for that.
 int refuse(const Diagnostic &problem);
-/// Prints findings in the format that --format asks for: text, json or sarif.
+/// Prints findings in the format that --format asks for: text, json, sarif or html.
 void printFindings(const std::vector<Diagnostic> &findings, const std::string &format);
+/// The tiers that --fail-on takes, the most serious first.
+inline const std::vector<std::string> tierNames = {"wrong", "undefined", "note"};
 constexpr const char *timingForms = "eager|lazy|random:SEED|delay:N|starve:WARP";
 
 } // namespace penstock::emu

@@ -7,6 +7,7 @@
 #include "Commands.h"
 #include "Diagnostics/Render.h"
 #include "Diagnostics/Serialize.h"
+#include "EmulatorApi/Html.h"
 
 #include <cstdio>
 
@@ -20,6 +21,7 @@ int refuse(const Diagnostic &problem) {
 void printFindings(const std::vector<Diagnostic> &findings, const std::string &format) {
   std::string text = format == "json"    ? toJson(findings)
                      : format == "sarif" ? toSarif(findings, "penstock-emu")
+                     : format == "html"  ? toHtml(findings)
                                          : render(findings);
   fputs(text.c_str(), stdout);
   if (format != "text")

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
 #include <unistd.h>
 
 namespace penstock::emu {
@@ -21,7 +22,7 @@ namespace penstock::emu {
 namespace {
 
 struct RunOptions {
-  std::string device, format, timing; ///< empty: as the environment says
+  std::string device, format, timing, kernels, failOn; ///< empty: as the environment says
   bool noChecks = false;
   std::vector<std::string> program;
 };
@@ -49,6 +50,8 @@ int run(const RunOptions &options) {
   set("PENSTOCK_EMU_DEVICE", options.device);
   set("PENSTOCK_EMU_FORMAT", options.format);
   set("PENSTOCK_EMU_TIMING", options.timing);
+  set("PENSTOCK_EMU_KERNELS", options.kernels);
+  set("PENSTOCK_EMU_FAIL_ON", options.failOn);
   std::filesystem::path shim = shimFolder();
   if (shim.empty()) {
     fputs("penstock-emu: its CUDA libraries are not installed beside it\n", stderr);
@@ -77,6 +80,21 @@ void addRun(cli::Tool &tool) {
       .program("PROGRAM", options->program)
       .choice("device", {"h100", "b200"}, "the GPU that the program sees", options->device)
       .flag("no-checks", "disables the race checker", options->noChecks)
+      .values("kernel", "REGEX",
+              "checks kernels whose name, mangled or not, contains a match; others run unchecked",
+              [options](const std::string &text) -> std::string {
+                try {
+                  std::regex compiled(text, std::regex::extended);
+                } catch (const std::regex_error &) {
+                  return "expected a regular expression";
+                }
+                options->kernels = text;
+                return "";
+              })
+      .choice("fail-on", tierNames,
+              "exits with 1 on findings of this tier or a more serious one; without it the exit "
+              "code is the program's",
+              options->failOn)
       .values("timing", timingForms, "when asynchronous operations complete",
               [options](const std::string &text) -> std::string {
                 LaunchOptions ignored;

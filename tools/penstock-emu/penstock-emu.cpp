@@ -12,6 +12,7 @@ int main(int argc, char **argv) {
   cli::Tool tool("penstock-emu", "Runs and checks PTX without a GPU.");
   emu::addRun(tool);
   emu::addRunPtx(tool);
+  emu::addMutate(tool);
   emu::addParse(tool);
   emu::addSelftest(tool);
   emu::addCoverage(tool);
