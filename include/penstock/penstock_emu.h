@@ -35,7 +35,7 @@ typedef struct penstock_emu_device penstock_emu_device;
 typedef struct penstock_emu_module penstock_emu_module;
 typedef struct penstock_emu_report penstock_emu_report;
 
-/// How serious a finding is.
+/// Severity of a finding on hardware.
 typedef enum {
   PENSTOCK_EMU_NOTE = 0,      ///< correct on hardware; worth a look
   PENSTOCK_EMU_UNDEFINED = 1, ///< undefined by the ISA; hardware of today may do what is meant

@@ -12,7 +12,6 @@ namespace penstock::emu {
 Tier tierOfCode(unsigned code) {
   switch (code) {
   case EmuSameValue:
-  case EmuStoreAtExit:
   case PtxNewerVersion:
     return Tier::Note;
   default:
