@@ -145,7 +145,7 @@ func.func @guarded(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
 // CHECK-DAG: %[[ONE:.*]] = tile.alloc "x" : memref<64xf32, #tile.space<local>>
 // CHECK-DAG: %[[TWO:.*]] = tile.alloc "x" : memref<64xf32, #tile.space<local>>
 // CHECK: scf.for {{.*}} step %c2
-// CHECK:   tile.copy %arg0[{{.*}}] to %[[FIRST:.*]] :
+// CHECK:   tile.copy %arg0[{{.*}}] to %[[FIRST:.*]] {nv.planned = 0 : i64} :
 // CHECK:   tile.copy %[[SECOND:.*]] to %arg1
 // CHECK:   scf.if
 // CHECK:     tile.copy %arg0[{{.*}}] to %[[SECOND]] {nv.planned = 0 : i64} :
