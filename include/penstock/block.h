@@ -37,6 +37,8 @@ struct GemmOptions {
   bool accumulate = true;
   /// Rounds f32 operands to TF32, as tensor cores do.
   bool tf32 = false;
+  /// The elements of an i8 first operand are 0 to 255. Only on CPUs.
+  bool unsigned_a = false;
   std::string async = {};
 };
 struct ReduceOptions {
@@ -239,7 +241,14 @@ public:
   template <class A, class B, class C>
   void gemm(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, GemmOptions o = {},
             Loc at = here()) {
-    detail::gemm(a.ref, b.ref, acc.ref, o.accumulate, o.tf32, o.async, within(at));
+    multiply(a.ref, b.ref, acc.ref, o, at);
+  }
+  /// The same with a packed second operand, a tile of a tensor from pack(..): [N / 16, K / 2, 16,
+  /// 2] for bf16, [N / 16, K / 4, 16, 4] for i8. Only on CPUs.
+  template <class A, class B, class C>
+  void gemm(const Tile<A, 2> &a, const Tile<B, 4> &b, const Tile<C, 2> &acc, GemmOptions o = {},
+            Loc at = here()) {
+    multiply(a.ref, b.ref, acc.ref, o, at);
   }
 
   template <class T, int R, class U>
@@ -482,6 +491,16 @@ private:
                   "this is not an element type of penstock/elements.h");
     return Tile<T, R>(
         detail::allocate(space, detail::ElementOf<T>::value, shape, o.versions, within(at)));
+  }
+  void multiply(detail::Ref a, detail::Ref b, detail::Ref acc, const GemmOptions &o, Loc at) {
+    detail::gemm({.a = a,
+                  .b = b,
+                  .acc = acc,
+                  .accumulate = o.accumulate,
+                  .tf32 = o.tf32,
+                  .unsignedA = o.unsigned_a,
+                  .async = o.async},
+                 within(at));
   }
   static detail::Ref literal(int64_t value, Loc at) {
     return detail::literal(Element::index, value, at);

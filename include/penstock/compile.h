@@ -53,6 +53,14 @@ PENSTOCK_EXPORT std::vector<std::string> gpu_names();
 /// GPU target of this name; no value if there is none.
 PENSTOCK_EXPORT std::optional<Target> find_gpu(std::string_view name);
 
+/// Instruction set of native code (docs/cpu.md).
+enum class Cpu : uint8_t {
+  Host,   ///< the best that the processor has and the process may use
+  Amx,    ///< tile instructions, with AVX-512
+  Avx512, ///< AVX-512, with BF16 and VNNI where the processor has them
+  Avx2
+};
+
 struct CompileOptions {
   /// Sizes of the signature to treat as constants, e.g. {{"N", 8192}}. Launches check
   /// them.
@@ -68,6 +76,8 @@ struct CompileOptions {
   /// Allows `x * y + z` to be computed with one rounding, which is faster; results then
   /// differ between targets in their last bits (docs/numerics.md).
   bool contract = false;
+  /// Restricts native code to an instruction set; an error if the host does not have it.
+  Cpu cpu = Cpu::Host;
   /// Cache of compiled kernels. Default: KernelCache::process(), in the user's cache directory;
   /// &KernelCache::none() compiles always.
   KernelCache *cache = nullptr;

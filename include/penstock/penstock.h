@@ -14,6 +14,7 @@
 
 #include "penstock/block.h"
 #include "penstock/compile.h"
+#include "penstock/pack.h"
 #include "penstock/registry.h"
 #include "penstock/view.h"
 

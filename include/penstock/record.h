@@ -110,8 +110,12 @@ struct CopyArguments {
 };
 PENSTOCK_EXPORT void copy(const CopyArguments &, Loc);
 PENSTOCK_EXPORT void fill(Ref tile, Ref value, Loc);
-PENSTOCK_EXPORT void gemm(Ref a, Ref b, Ref acc, bool accumulate, bool tf32, std::string_view async,
-                          Loc);
+struct GemmArguments {
+  Ref a, b, acc;
+  bool accumulate = true, tf32 = false, unsignedA = false;
+  std::string_view async = {};
+};
+PENSTOCK_EXPORT void gemm(const GemmArguments &, Loc);
 PENSTOCK_EXPORT void reduce(Kind, Ref source, int dim, Ref target, bool accumulate, Loc);
 PENSTOCK_EXPORT void assign(Ref target, Ref expression, Loc);
 PENSTOCK_EXPORT void wait(List<const std::string_view> names, int lag, Loc);

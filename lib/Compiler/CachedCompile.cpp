@@ -197,11 +197,16 @@ std::string penstock::cacheKey(llvm::StringRef kernel, const std::string &progra
   if (!isCacheable(options) || compilerBuildIds().empty())
     return "";
   bool native = options.target.kind == Target::Kind::Native;
-  std::string key = "penstock-key 1\ncompiler " + compilerBuildIds() + "\ntarget " +
-                    (native ? "native " + hostDescription() : architectureOf(options.target).name) +
-                    "\noptions check_barriers=" + std::to_string(options.checkBarriers) +
-                    " late_completion=" + std::to_string(options.lateCompletion) +
-                    " contract=" + std::to_string(options.contract) + "\nfix";
+  std::string why;
+  std::optional<NativeCpu> cpu = findNativeCpu(native ? options.cpu : Cpu::Host, why);
+  if (!cpu)
+    return "";
+  std::string key =
+      "penstock-key 1\ncompiler " + compilerBuildIds() + "\ntarget " +
+      (native ? "native " + cpu->description() : architectureOf(options.target).name) +
+      "\noptions check_barriers=" + std::to_string(options.checkBarriers) +
+      " late_completion=" + std::to_string(options.lateCompletion) +
+      " contract=" + std::to_string(options.contract) + "\nfix";
   for (const auto &[name, size] : options.fixedSizes)
     key += " " + name + "=" + std::to_string(size);
   return key + "\nname " + kernel.str() + "\nprogram " + cache::hexDigest(program) +

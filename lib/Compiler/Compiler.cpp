@@ -226,14 +226,25 @@ public:
   }
 
   bool native(penstock::detail::Executable &executable, ModuleOp module, StringRef kernel) {
+    std::string why;
+    std::optional<NativeCpu> cpu = findNativeCpu(options.cpu, why);
+    if (!cpu) {
+      penstock::Diagnostic d;
+      d.code = CpuLevel;
+      d.location = executable.info.location;
+      d.message = "`" + kernel.str() + "` cannot be compiled for the given instruction set: " + why;
+      d.helps.push_back("leave .cpu (--cpu) out: the best one that the host has is then used");
+      diagnostics.push_back(std::move(d));
+      return false;
+    }
     PassManager passes(module->getName());
-    buildNativeLoopPipeline(passes, {options.lateCompletion, hostVectorBits(), options.contract});
+    buildNativeLoopPipeline(passes, {options.lateCompletion, *cpu, options.contract});
     buildNativeLLVMPipeline(passes);
     if (!runPasses(passes, module, options, diagnostics))
       return false;
     readAttributes(executable.info, module, kernel);
     std::string error;
-    auto object = generateNativeObject(module, options.optimized, error);
+    auto object = generateNativeObject(module, *cpu, options.optimized, error);
     if (object)
       executable.code = linkNative(std::move(*object), kernel, executable.entries, error);
     if (!executable.code)
@@ -242,6 +253,8 @@ public:
   }
 
   bool device(penstock::detail::Executable &executable, ModuleOp module, bool isExplicit) {
+    if (!checkProducts(module))
+      return false;
     executable.emulated = options.target.onEmulator;
     penstock::detail::Executable::CompileRest rest;
     if (!isExplicit)
@@ -275,6 +288,26 @@ public:
   }
 
 private:
+  bool checkProducts(ModuleOp module) {
+    tile::GemmOp first;
+    module.walk([&](tile::GemmOp gemm) {
+      if (!first && (gemm.isPacked() || gemm.getUnsignedA()))
+        first = gemm;
+    });
+    if (!first)
+      return true;
+    penstock::Diagnostic d;
+    d.code = CpuProduct;
+    d.location = tile::sourceLocationOf(first.getLoc());
+    d.message = first.isPacked() ? "the packed operand " + tile::describe(first.getB()) +
+                                       " of `gemm` is only supported on CPUs"
+                                 : "`unsigned_a` of `gemm` is only supported on CPUs";
+    d.helps.push_back(first.isPacked() ? "multiply by a two-dimensional tile"
+                                       : "subtract 128 from the operand, and correct the sums");
+    diagnostics.push_back(std::move(d));
+    return false;
+  }
+
   static void readAttributes(KernelInfo &info, ModuleOp module, StringRef kernel) {
     auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel);
     if (auto bytes = function->getAttrOfType<IntegerAttr>(abi::scratchAttr))

@@ -49,6 +49,7 @@ struct BackendOptions {
   bool lateCompletion = false;
   bool checkBarriers = true;
   bool contract = false; ///< products may be fused with sums
+  Cpu cpu = Cpu::Host;   ///< of native code
   /// For tests: leaves out this point of every plan of a GPU kernel.
   int64_t omittedPoint = -1;
   /// Off for tests that compile far more than they run.

@@ -65,6 +65,7 @@ BackendOptions backendOf(const InspectOptions &options) {
   backend.lateCompletion = options.compile.late_completion;
   backend.checkBarriers = options.compile.check_barriers;
   backend.contract = options.compile.contract;
+  backend.cpu = options.compile.cpu;
   backend.fixedSizes = {options.compile.fix.begin(), options.compile.fix.end()};
   backend.timing = options.timing;
   backend.reproducer = options.reproducer;

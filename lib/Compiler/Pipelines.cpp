@@ -36,7 +36,8 @@ void penstock::buildNativeLoopPipeline(OpPassManager &passes,
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch());
   passes.addPass(createOutlineAsync({options.lateCompletion}));
-  passes.addNestedPass<func::FuncOp>(createLowerGemm({options.vectorBits}));
+  passes.addNestedPass<func::FuncOp>(createLowerGemm(
+      {options.cpu.vectorBits, options.cpu.tiles, options.cpu.dotBf16, options.cpu.dotI8}));
   passes.addPass(createLowerToLoops());
   passes.addPass(createGuardFaults());
   passes.addNestedPass<func::FuncOp>(createPlaceTiles());
@@ -106,6 +107,18 @@ struct NativeOptions : PassPipelineOptions<NativeOptions> {
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("width of the target's vector registers"),
                               llvm::cl::init(512)};
+  Option<bool> tiles{*this, "tiles", llvm::cl::desc("the target has AMX"), llvm::cl::init(false)};
+  Option<bool> dots{*this, "dots", llvm::cl::desc("the target has AVX-512 BF16 and VNNI"),
+                    llvm::cl::init(false)};
+
+  NativePipelineOptions get() const {
+    NativePipelineOptions result;
+    result.lateCompletion = late;
+    result.cpu.vectorBits = vectorBits;
+    result.cpu.tiles = tiles;
+    result.cpu.dotBf16 = result.cpu.dotI8 = dots;
+    return result;
+  }
 };
 
 struct GpuOptions : PassPipelineOptions<GpuOptions> {
@@ -125,17 +138,17 @@ void penstock::registerPasses() {
   registerPenstockX86Passes();
   registerPenstockNVPTXPasses();
   registerTransformsPasses(); // upstream's canonicalize, cse, ...
-  PassPipelineRegistration<NativeOptions>(
-      "penstock-native-loops", "From a tile program to loops over elements",
-      [](OpPassManager &passes, const NativeOptions &options) {
-        buildNativeLoopPipeline(passes, {options.late, options.vectorBits});
-      });
-  PassPipelineRegistration<NativeOptions>(
-      "penstock-native", "From a tile program to the LLVM dialect for the host",
-      [](OpPassManager &passes, const NativeOptions &options) {
-        buildNativeLoopPipeline(passes, {options.late, options.vectorBits});
-        buildNativeLLVMPipeline(passes);
-      });
+  PassPipelineRegistration<NativeOptions>("penstock-native-loops",
+                                          "From a tile program to loops over elements",
+                                          [](OpPassManager &passes, const NativeOptions &options) {
+                                            buildNativeLoopPipeline(passes, options.get());
+                                          });
+  PassPipelineRegistration<NativeOptions>("penstock-native",
+                                          "From a tile program to the LLVM dialect for the host",
+                                          [](OpPassManager &passes, const NativeOptions &options) {
+                                            buildNativeLoopPipeline(passes, options.get());
+                                            buildNativeLLVMPipeline(passes);
+                                          });
   registerPassPipeline(
       "penstock-gpu", "From a tile program or an explicit kernel to the LLVM dialect for a GPU",
       [](OpPassManager &passes, StringRef text,

@@ -8,6 +8,7 @@
 #define PENSTOCK_COMPILER_PIPELINES_H
 
 #include "Hardware/Architecture.h"
+#include "Target/X86/NativeCpu.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -15,7 +16,7 @@ namespace penstock {
 
 struct NativePipelineOptions {
   bool lateCompletion = false;
-  unsigned vectorBits = 512;
+  NativeCpu cpu;         ///< vector width and instructions for products
   bool contract = false; ///< products may be fused with sums
 };
 

@@ -30,6 +30,7 @@ detail::CompileResult detail::compile(const KernelSource &source, Target target,
   backend.lateCompletion = options.late_completion;
   backend.checkBarriers = options.check_barriers;
   backend.contract = options.contract;
+  backend.cpu = options.cpu;
   backend.fixedSizes = {options.fix.begin(), options.fix.end()};
   result.executable = compileCached(options.cache, std::move(context), std::move(module),
                                     source.name, backend, result.diagnostics);

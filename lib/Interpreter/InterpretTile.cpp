@@ -160,6 +160,20 @@ static SmallVector<T, 0> elementsOf(Operation *op, Frame &frame, Value memref, c
   return elements;
 }
 
+/// A packed operand, in which \p group elements of a column are adjacent, as K x N.
+template <class T>
+static SmallVector<T, 0> unpacked(ArrayRef<T> packed, int64_t inner, int64_t columns,
+                                  int64_t group) {
+  constexpr int64_t panel = GemmOp::panelColumns;
+  SmallVector<T, 0> plain(inner * columns);
+  for (int64_t k = 0; k < inner; ++k)
+    for (int64_t n = 0; n < columns; ++n)
+      plain[k * columns + n] =
+          packed[((n / panel * (inner / group) + k / group) * panel + n % panel) * group +
+                 k % group];
+  return plain;
+}
+
 template <class T>
 static void multiply(GemmOp op, Frame &frame, const View &a, const View &b, View acc) {
   bool tf32 = op.getPrecision() == Precision::TF32;
@@ -171,12 +185,17 @@ static void multiply(GemmOp op, Frame &frame, const View &a, const View &b, View
       return static_cast<T>(value.integer);
     }
   };
+  auto leftOperand = [&](Scalar value) -> T {
+    return op.getUnsignedA() ? static_cast<T>(value.integer & 0xff) : operand(value);
+  };
   auto plain = [](Scalar value) -> T {
     return std::is_same_v<T, float> ? static_cast<T>(value.real) : static_cast<T>(value.integer);
   };
-  SmallVector<T, 0> left = elementsOf<T>(op, frame, op.getA(), a, operand);
+  SmallVector<T, 0> left = elementsOf<T>(op, frame, op.getA(), a, leftOperand);
   SmallVector<T, 0> right = elementsOf<T>(op, frame, op.getB(), b, operand);
   int64_t rows = acc.sizes[0], columns = acc.sizes[1], inner = a.sizes[1];
+  if (op.isPacked())
+    right = unpacked<T>(right, inner, columns, b.sizes[3]);
   SmallVector<T, 0> sums(rows * columns, T(0));
   if (!op.getOverwrite())
     sums = elementsOf<T>(op, frame, op.getAcc(), acc, plain);

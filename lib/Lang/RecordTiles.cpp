@@ -281,18 +281,18 @@ void penstock::detail::fill(Ref tile, Ref value, Loc at) {
     r->verify(tile::FillOp::create(r->builder, r->locationOf(at), target->value, scalar->value));
 }
 
-void penstock::detail::gemm(Ref a, Ref b, Ref acc, bool accumulate, bool tf32,
-                            std::string_view async, Loc at) {
+void penstock::detail::gemm(const GemmArguments &arguments, Loc at) {
   Recorder *r = recorderFor(at);
   if (!r)
     return;
-  Entry *ea = r->use(a, at, "first operand of the gemm");
-  Entry *eb = r->use(b, at, "second operand of the gemm");
-  Entry *ec = r->use(acc, at, "accumulator of the gemm");
+  Entry *ea = r->use(arguments.a, at, "first operand of the gemm");
+  Entry *eb = r->use(arguments.b, at, "second operand of the gemm");
+  Entry *ec = r->use(arguments.acc, at, "accumulator of the gemm");
   if (ea && eb && ec)
-    r->verify(tile::GemmOp::create(
-        r->builder, r->locationOf(at), ea->value, eb->value, ec->value, mlir::Value(), !accumulate,
-        tf32 ? tile::Precision::TF32 : tile::Precision::Full, optionalName(*r, async)));
+    r->verify(tile::GemmOp::create(r->builder, r->locationOf(at), ea->value, eb->value, ec->value,
+                                   mlir::Value(), !arguments.accumulate,
+                                   arguments.tf32 ? tile::Precision::TF32 : tile::Precision::Full,
+                                   arguments.unsignedA, optionalName(*r, arguments.async)));
 }
 
 void penstock::detail::reduce(Kind kind, Ref source, int dim, Ref target, bool accumulate, Loc at) {

@@ -72,7 +72,7 @@ std::string variableName(std::string_view line, unsigned ordinal) {
     std::string_view rest = line.substr(at);
     static constexpr std::string_view makers[] = {
         ".shared<", ".local<", ".template shared<", ".template local<", "->shared<",
-        "->local<", ".alloc<", ".alloc(",           ".tcgen05.load("};
+        "->local<", ".alloc<", ".alloc(",           ".tcgen05.load(",   "packed_tile<"};
     if (std::ranges::any_of(makers, [&](auto maker) { return rest.starts_with(maker); }))
       names.push_back(nameBefore(line, at));
     else if (rest.starts_with("Var<") && (at == 0 || !isWord(line[at - 1])))

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "Runtime/BlockContext.h"
 #include "Runtime/Iterations.h"
+#include "Runtime/PackPanels.h"
 #include "Runtime/PackTransposed.h"
 #include "Runtime/PrintRecords.h"
+#include "penstock/elements.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -142,6 +144,30 @@ std::vector<std::pair<const char *, void *>> runtimeFunctions() {
          size_t bytes = PackFrom(type) == PackFrom::F32 ? 4 : 2;
          packTransposed(PackFrom(type), from + offset * int64_t(bytes), stride, to, columns, rows,
                         columns);
+       })},
+      {"penstock_pack_panels",
+       address([](BlockContext *, int64_t bytes, const void *from, int64_t rows, int64_t columns,
+                  int64_t rowStride, int64_t columnStride, void *to, int64_t groups) {
+         packPanels({from, rows, columns, rowStride, columnStride, bytes}, to, groups);
+       })},
+      {"penstock_pack_rows",
+       address([](BlockContext *, int64_t bytes, const void *from, int64_t rows, int64_t columns,
+                  int64_t rowStride, int64_t columnStride, void *to, int64_t rowBytes,
+                  int64_t flip) {
+         packRows({from, rows, columns, rowStride, columnStride, bytes}, to, rowBytes,
+                  static_cast<uint8_t>(flip));
+       })},
+      {"penstock_offset_sums", address([](BlockContext *, const void *packed, int64_t panels,
+                                          int64_t panelBytes, int64_t groups, int32_t *sums) {
+         offsetSums(packed, panels, panelBytes, groups, sums);
+       })},
+      // LLVM's name for the rounding of f32 to bf16, which it calls where no instruction does
+      // it. The result is in the lower half of a vector register, as that of a float.
+      {"__truncsfbf2", address([](float value) {
+         bf16 rounded(value);
+         uint32_t bits = 0;
+         std::memcpy(&bits, &rounded, sizeof rounded);
+         return detail::bits<float>(bits);
        })},
       {"penstock_async_issue",
        address([](BlockContext *c, int32_t name, int64_t iteration, int64_t chain,

@@ -4,11 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Dialect/Tile/TileDialect.h"
-#include "Dialect/Tile/TileTypes.h"
 #include "Runtime/PackTransposed.h"
+#include "Transforms/GemmBuilder.h"
 #include "Transforms/KernelAbi.h"
-#include "Transforms/Passes.h"
 #include "Transforms/RuntimeCalls.h"
 
 namespace penstock {
@@ -21,36 +19,22 @@ using namespace penstock;
 
 namespace {
 
-SmallVector<int64_t> stridesOf(Value memref) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(cast<MemRefType>(memref.getType()).getStridesAndOffset(strides, offset)))
-    strides.clear();
-  return strides;
-}
-
-class GemmLowering {
+class VectorLowering : GemmBuilder {
 public:
-  GemmLowering(tile::GemmOp gemm, int64_t lanes)
-      : gemm(gemm), b(gemm), loc(gemm.getLoc()), lanes(lanes),
-        compute(cast<MemRefType>(gemm.getAcc().getType()).getElementType()),
+  VectorLowering(tile::GemmOp gemm, int64_t lanes)
+      : GemmBuilder(gemm), lanes(lanes), compute(elementTypeOf(gemm.getAcc())),
         tf32(gemm.getPrecision() == tile::Precision::TF32) {}
 
   void run() {
     auto shape = cast<MemRefType>(gemm.getAcc().getType()).getShape();
     int64_t m = shape[0], n = shape[1];
     Value a = gemm.getA(), bt = gemm.getB(), acc = gemm.getAcc();
-    if (elementOf(a) != compute || tf32)
-      a = pack(a);
-    if (elementOf(bt) != compute || tf32 || stridesOf(bt).back() != 1)
+    if (elementTypeOf(a) != compute || tf32)
+      a = pack(a, gemm.getUnsignedA());
+    if (gemm.isPacked())
+      bt = unpack(bt);
+    else if (elementTypeOf(bt) != compute || tf32 || stridesOf(bt).back() != 1)
       bt = pack(bt);
-    Value view = acc;
-    if (stridesOf(acc).back() != 1) {
-      acc = allocate(shape);
-      if (!gemm.getOverwrite())
-        tile::CopyOp::create(b, loc, view, ValueRange(), acc, ValueRange(), Value(), Value(),
-                             DenseI64ArrayAttr(), StringAttr());
-    }
     // Four vectors wide leaves room for six rows in 32 registers.
     int64_t wide = std::min<int64_t>(4, std::max<int64_t>(1, n / lanes));
     int64_t rows = wide >= 3 ? 6 : wide == 2 ? 12 : 16;
@@ -64,52 +48,24 @@ public:
     blocks(wideEnd, vectorEnd, lanes, {lanes}, m, rows, a, bt, acc);
     if (vectorEnd < n)
       blocks(vectorEnd, n, n - vectorEnd, {n - vectorEnd}, m, rows, a, bt, acc);
-    if (acc != view)
-      tile::CopyOp::create(b, loc, acc, ValueRange(), view, ValueRange(), Value(), Value(),
-                           DenseI64ArrayAttr(), StringAttr());
     gemm.erase();
   }
 
 private:
-  static Type elementOf(Value memref) {
-    return cast<MemRefType>(memref.getType()).getElementType();
-  }
-  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
-  Value add(Value x, int64_t y) {
-    return y ? Value(arith::AddIOp::create(b, loc, x, index(y))) : x;
-  }
   VectorType vectorOf(int64_t size, Type element) { return VectorType::get(size, element); }
-
-  /// `for i in [begin, end) step step`, with the builder inside while body runs.
-  template <typename Body> void loop(int64_t begin, int64_t end, int64_t step, Body body) {
-    if (begin >= end)
-      return;
-    auto op = scf::ForOp::create(b, loc, index(begin), index(end), index(step));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(op.getBody());
-    body(op.getInductionVar());
-  }
 
   //===------------------------------------------------------------------===//
   // Packing
   //===------------------------------------------------------------------===//
 
-  /// A tile for intermediate results, allocated at the start of the function.
-  Value allocate(ArrayRef<int64_t> shape) {
-    OpBuilder::InsertionGuard guard(b);
-    auto function = gemm->getParentOfType<func::FuncOp>();
-    b.setInsertionPointToStart(&function.getBody().front());
-    return tile::AllocOp::create(b, loc, tile::tileType(shape, compute, tile::Space::Local),
-                                 StringAttr(), IntegerAttr());
-  }
-
   /// Elements, or vectors of them, in the type that is computed with.
-  Value widen(Value value) {
+  Value widen(Value value, bool isUnsigned = false) {
     Type type = compute;
     if (auto vector = dyn_cast<VectorType>(value.getType()))
       type = VectorType::get(vector.getShape(), compute);
     if (value.getType() != type)
       value = isa<FloatType>(compute) ? Value(arith::ExtFOp::create(b, loc, type, value))
+              : isUnsigned            ? Value(arith::ExtUIOp::create(b, loc, type, value))
                                       : Value(arith::ExtSIOp::create(b, loc, type, value));
     return tf32 ? roundToTF32(value) : value;
   }
@@ -138,36 +94,60 @@ private:
     return arith::BitcastOp::create(b, loc, value.getType(), result);
   }
 
-  Value pack(Value source) {
+  Value pack(Value source, bool isUnsigned = false) {
     auto type = cast<MemRefType>(source.getType());
-    Value packed = allocate(type.getShape());
+    Value packed = allocate(type.getShape(), compute);
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
     SmallVector<int64_t> strides = stridesOf(source);
     if (strides.back() == 1)
-      packRows(source, packed, rows, columns);
+      packRows(source, packed, rows, columns, isUnsigned);
     else if (auto from = packType(source); from && strides.front() == 1)
       packTransposed(source, packed, *from);
     else
       loop(0, rows, 1, [&](Value i) {
-        loop(0, columns, 1, [&](Value j) { packElement(source, packed, i, j); });
+        loop(0, columns, 1, [&](Value j) { packElement(source, packed, i, j, isUnsigned); });
       });
     return packed;
   }
 
-  void packElement(Value source, Value packed, Value i, Value j) {
+  void packElement(Value source, Value packed, Value i, Value j, bool isUnsigned) {
     Value element = memref::LoadOp::create(b, loc, source, ValueRange{i, j});
-    memref::StoreOp::create(b, loc, widen(element), packed, ValueRange{i, j});
+    memref::StoreOp::create(b, loc, widen(element, isUnsigned), packed, ValueRange{i, j});
   }
 
-  void packRows(Value source, Value packed, int64_t rows, int64_t columns) {
+  /// A packed operand as K x N.
+  Value unpack(Value source) {
+    auto shape = cast<MemRefType>(source.getType()).getShape();
+    int64_t columns = shape[2], group = shape[3];
+    Value plain = allocate({shape[1] * group, shape[0] * columns}, compute);
+    auto position = [&](Value block, int64_t size, Value inside) -> Value {
+      Value first = arith::MulIOp::create(b, loc, block, index(size));
+      return arith::AddIOp::create(b, loc, first, inside);
+    };
+    loop(0, shape[0], 1, [&](Value panel) {
+      loop(0, shape[1], 1, [&](Value row) {
+        loop(0, columns, 1, [&](Value j) {
+          loop(0, group, 1, [&](Value e) {
+            Value element = memref::LoadOp::create(b, loc, source, ValueRange{panel, row, j, e});
+            memref::StoreOp::create(
+                b, loc, widen(element), plain,
+                ValueRange{position(row, group, e), position(panel, columns, j)});
+          });
+        });
+      });
+    });
+    return plain;
+  }
+
+  void packRows(Value source, Value packed, int64_t rows, int64_t columns, bool isUnsigned) {
     int64_t end = columns / lanes * lanes;
     loop(0, rows, 1, [&](Value i) {
       loop(0, end, lanes, [&](Value j) {
-        Value row = vector::LoadOp::create(b, loc, vectorOf(lanes, elementOf(source)), source,
+        Value row = vector::LoadOp::create(b, loc, vectorOf(lanes, elementTypeOf(source)), source,
                                            ValueRange{i, j});
-        vector::StoreOp::create(b, loc, widen(row), packed, ValueRange{i, j});
+        vector::StoreOp::create(b, loc, widen(row, isUnsigned), packed, ValueRange{i, j});
       });
-      loop(end, columns, 1, [&](Value j) { packElement(source, packed, i, j); });
+      loop(end, columns, 1, [&](Value j) { packElement(source, packed, i, j, isUnsigned); });
     });
   }
 
@@ -184,7 +164,7 @@ private:
   }
 
   std::optional<PackFrom> packType(Value source) {
-    Type type = elementOf(source);
+    Type type = elementTypeOf(source);
     if (!compute.isF32() || tf32)
       return std::nullopt;
     return type.isF32()    ? std::optional(PackFrom::F32)
@@ -257,13 +237,33 @@ private:
         vector::StoreOp::create(b, loc, op.getResult(at++), acc, ValueRange{row, column});
   }
 
-  tile::GemmOp gemm;
-  OpBuilder b;
-  Location loc;
   int64_t lanes;
   Type compute;
   bool tf32;
 };
+
+/// Gives a product an accumulator whose rows are contiguous.
+void normalizeAccumulator(tile::GemmOp gemm) {
+  Value view = gemm.getAcc();
+  if (stridesOf(view).back() == 1)
+    return;
+  auto type = cast<MemRefType>(view.getType());
+  auto function = gemm->getParentOfType<func::FuncOp>();
+  auto b = OpBuilder::atBlockBegin(&function.getBody().front());
+  Value acc = tile::AllocOp::create(
+      b, gemm.getLoc(), tile::tileType(type.getShape(), type.getElementType(), tile::Space::Local),
+      StringAttr(), IntegerAttr());
+  auto copy = [&](Value from, Value to) {
+    tile::CopyOp::create(b, gemm.getLoc(), from, ValueRange(), to, ValueRange(), Value(), Value(),
+                         DenseI64ArrayAttr(), StringAttr());
+  };
+  b.setInsertionPoint(gemm);
+  if (!gemm.getOverwrite())
+    copy(view, acc);
+  b.setInsertionPointAfter(gemm);
+  copy(acc, view);
+  gemm.getAccMutable().assign(acc);
+}
 
 struct LowerGemm : penstock::impl::LowerGemmBase<LowerGemm> {
   using LowerGemmBase::LowerGemmBase;
@@ -271,8 +271,15 @@ struct LowerGemm : penstock::impl::LowerGemmBase<LowerGemm> {
   void runOnOperation() override {
     SmallVector<tile::GemmOp> gemms;
     getOperation().walk([&](tile::GemmOp gemm) { gemms.push_back(gemm); });
-    for (tile::GemmOp gemm : gemms)
-      GemmLowering(gemm, std::max<int64_t>(4, vectorBits / 32)).run();
+    for (tile::GemmOp gemm : gemms) {
+      normalizeAccumulator(gemm);
+      if (isGrouped(gemm) && tiles)
+        lowerGemmToTiles(gemm);
+      else if (isGrouped(gemm) && (elementTypeOf(gemm.getA()).isBF16() ? dotBf16 : dotI8))
+        lowerGemmToDots(gemm);
+      else
+        VectorLowering(gemm, std::max<int64_t>(4, vectorBits / 32)).run();
+    }
   }
 };
 

@@ -39,3 +39,21 @@ func.func @i8() attributes {tile.kernel} {
   tile.gemm %a, %b into %c overwrite : !a, !b, !c
   return
 }
+
+// -----
+
+!a = memref<16x8xi8, #tile.space<shared>>
+!b = memref<8x16xi8, #tile.space<shared>>
+!c = memref<16x16xi32, #tile.space<local>>
+
+// Only the first operand is unsigned.
+// CHECK-LABEL: func.func @u8
+// CHECK: arith.extui
+// CHECK: arith.extsi
+func.func @u8() attributes {tile.kernel} {
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.gemm %a, %b into %c overwrite unsigned_a : !a, !b, !c
+  return
+}

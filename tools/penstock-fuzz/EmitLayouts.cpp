@@ -54,7 +54,7 @@ void Emitter::layouts() {
     Ref b = allocate(detail::Space::Shared, operand, {k, n});
     detail::assign(a, pattern(random, operand, at), at);
     detail::assign(b, pattern(random, operand, at), at);
-    detail::gemm(a, b, t, random.chance(50), false, "", at);
+    detail::gemm({.a = a, .b = b, .acc = t, .accumulate = random.chance(50)}, at);
   }
   auto kind = [&] { return random.of({Kind::Sum, Kind::Max, Kind::Min}); };
   detail::reduce(kind(), t, 1, rows, false, at);

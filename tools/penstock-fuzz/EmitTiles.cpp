@@ -261,7 +261,12 @@ bool Emitter::gemm(std::string_view async, int (&chosen)[3]) {
   TileView va = partOf(a, {m, k}), vb = partOf(b, {k, n}), vc = partOf(acc, {m, n});
   if (!va || !vb || !vc)
     return false;
-  detail::gemm(va.ref, vb.ref, vc.ref, !overwrite, ea == Element::f32 && random.chance(40), async,
+  detail::gemm({.a = va.ref,
+                .b = vb.ref,
+                .acc = vc.ref,
+                .accumulate = !overwrite,
+                .tf32 = ea == Element::f32 && random.chance(40),
+                .async = async},
                at);
   chosen[0] = a;
   chosen[1] = b;

@@ -127,7 +127,11 @@ private:
       Element type = random.of({Element::f16, Element::bf16, Element::f32, Element::f8e4m3,
                                 Element::f8e5m2, Element::i8});
       Element second = type == Element::f8e4m3 && random.chance(40) ? Element::f8e5m2 : type;
-      int64_t m = random.of(extents), n = random.of(extents), k = random.of(extents);
+      // More than one block of the accumulator, and more than one step along K, at times.
+      auto extent = [&] {
+        return random.chance(15) ? random.of<int64_t>({33, 48, 65, 70}) : random.of(extents);
+      };
+      int64_t m = extent(), n = extent(), k = extent();
       addTile(type, random.chance(50) ? std::vector{m, k} : std::vector{k, m}, Class::Small);
       addTile(second, random.chance(50) ? std::vector{k, n} : std::vector{n, k}, Class::Small);
       addTile(type == Element::i8 ? Element::i32 : Element::f32, {m, n}, Class::Sum);

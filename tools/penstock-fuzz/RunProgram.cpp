@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "RunProgram.h"
 #include "Compiler/Compiler.h"
+#include "Diagnostics/Codes.h"
 #include "penstock/cache.h"
 
 #include <algorithm>
@@ -119,7 +120,13 @@ CaseResult penstock::fuzz::compareTargets(const Program &program, const std::set
                                           Counters &counters) {
   detail::KernelSource source = sourceOf(program, dropped);
   auto reference = detail::compile(source, Target::interpreter(), {});
-  auto native = detail::compile(source, Target::native(), {.cache = &KernelCache::none()});
+  // Programs are spread over the instruction sets that this machine has.
+  CompileOptions options{.cpu = Cpu(derive(program.seed, 99) % 4), .cache = &KernelCache::none()};
+  auto native = detail::compile(source, Target::native(), options);
+  if (!native.executable && native.diagnostics.front().code == CpuLevel) {
+    options.cpu = Cpu::Host;
+    native = detail::compile(source, Target::native(), options);
+  }
   if (!reference.executable || !native.executable) {
     // The schedule of a pipelined loop may ask for what its statements forbid;
     // all targets must say so.
@@ -154,8 +161,8 @@ CaseResult penstock::fuzz::compareTargets(const Program &program, const std::set
     return result;
   if (program.asynchronous(dropped)) {
     ++counters[Asynchronous];
-    auto late = detail::compile(source, Target::native(),
-                                {.late_completion = true, .cache = &KernelCache::none()});
+    options.late_completion = true;
+    auto late = detail::compile(source, Target::native(), options);
     if (!late.executable)
       return refused(late.diagnostics, "native code with late completion");
     for (uint64_t i = 0; i < 4; ++i) {

@@ -96,6 +96,7 @@ void Session::declareTarget(cli::Command &command) {
   command
       .choice("target", withGpus({"native", "interpreter"}),
               "compilation target; GPUs are emulated", target)
+      .choice("cpu", {"host", "amx", "avx512", "avx2"}, "instruction set of native code", cpu)
       .flag("contract", "allows products to be fused with sums", options.compile.contract)
       .flag("late-completion", "lets asynchronous operations complete late",
             options.compile.late_completion)
@@ -142,6 +143,10 @@ bool Session::load() {
     options.target = gpu->emulated();
   else
     options.target = target == "interpreter" ? Target::interpreter() : Target::native();
+  options.compile.cpu = cpu == "amx"      ? Cpu::Amx
+                        : cpu == "avx512" ? Cpu::Avx512
+                        : cpu == "avx2"   ? Cpu::Avx2
+                                          : Cpu::Host;
   if (!printAfter.empty())
     options.after_pass = [this](std::string_view pass, std::string_view program) {
       passes.emplace_back(pass);

@@ -32,6 +32,7 @@ void put(const std::string &text);
 struct Session {
   std::string input, kernel;
   std::string target; ///< empty: not given
+  std::string cpu = "host";
   std::string format = "text";
   penstock::InspectOptions options;
   std::vector<penstock::Diagnostic> diagnostics;

@@ -301,19 +301,51 @@ LogicalResult FillOp::verify() {
   return verifyElement(*this, getTarget(), getValue().getType());
 }
 
+/// Shape, type and strides of a packed second operand.
+static LogicalResult verifyPacked(GemmOp op) {
+  MemRefType type = typeOf(op.getB());
+  Type element = type.getElementType();
+  int64_t group = element.isBF16() ? 2 : element.isSignlessInteger(8) ? 4 : 0;
+  if (!group)
+    return fail(emitCoded(op, PackedOperand)
+                    << "a packed operand of `gemm` has elements of bf16 or i8, not "
+                    << describe(element),
+                "other types are multiplied from two-dimensional tiles");
+  if (type.getDimSize(2) != GemmOp::panelColumns || type.getDimSize(3) != group)
+    return fail(emitCoded(op, PackedOperand)
+                    << "the packed operand " << describe(op.getB()) << " of `gemm` must end in "
+                    << GemmOp::panelColumns << "x" << group,
+                "pack(..) arranges a K x N tensor as N / 16 x K / " + std::to_string(group) +
+                    " x 16 x " + std::to_string(group));
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)) || strides[3] != 1 || strides[2] != group ||
+      strides[1] != group * GemmOp::panelColumns)
+    return fail(emitCoded(op, PackedOperand)
+                    << "the packed operand " << describe(op.getB())
+                    << " of `gemm` is not contiguous in its last three dimensions",
+                "multiply by a whole tile");
+  return success();
+}
+
 LogicalResult GemmOp::verify() {
   std::pair<Value, StringRef> operands[] = {
       {getA(), "first operand"}, {getB(), "second operand"}, {getAcc(), "accumulator"}};
   for (auto [memref, role] : operands) {
     if (failed(verifyTile(*this, memref, role)))
       return failure();
-    if (typeOf(memref).getRank() != 2)
+    if (typeOf(memref).getRank() != 2 && !(memref == getB() && isPacked()))
       return fail(emitCoded(*this, ShapeMismatch)
                   << "the " << role << " of `gemm`, " << describe(memref)
                   << ", is not two-dimensional");
   }
-  ArrayRef<int64_t> a = typeOf(getA()).getShape(), b = typeOf(getB()).getShape(),
-                    acc = typeOf(getAcc()).getShape();
+  SmallVector<int64_t> a(typeOf(getA()).getShape()), b(typeOf(getB()).getShape()),
+      acc(typeOf(getAcc()).getShape());
+  if (isPacked()) {
+    if (failed(verifyPacked(*this)))
+      return failure();
+    b = {b[1] * b[3], b[0] * b[2]};
+  }
   if (a[1] != b[0]) {
     return fail(
         emitCoded(*this, ShapeMismatch) << "the inner sizes of `gemm` differ: " << describe(getA())
@@ -339,6 +371,10 @@ LogicalResult GemmOp::verify() {
                     << " into " << describe(ec),
                 "f16, bf16, f32 and the two f8 types accumulate in f32, i8 in "
                 "i32; both operands have one type (the f8 types may be mixed)");
+  if (getUnsignedA() && !ints)
+    return fail(emitCoded(*this, ElementMismatch)
+                    << "unsigned_a applies to i8 operands, not to " << describe(ea),
+                "leave .unsigned_a out");
   if (getPrecision() == Precision::TF32 && !ea.isF32())
     return fail(emitCoded(*this, ElementMismatch)
                     << "precision tf32 applies to f32 operands, not to " << describe(ea),

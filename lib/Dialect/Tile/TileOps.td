@@ -186,8 +186,13 @@ def Tile_GemmOp : Tile_AccessOp<"gemm"> {
     `acc += a * b` for an M x K tile, a K x N tile and an M x N accumulator; with
     `overwrite`, `acc = a * b`. A transposed operand is a `memref.transpose` of its
     tile. Products of f16, bf16, f8 and f32 elements are accumulated in f32, of i8
-    elements in i32. `precision tf32` rounds f32 operands to TF32 first. The order of
-    summation is undefined. With `async` the product may read its operands and
+    elements in i32; with `unsigned_a`, the elements of `a` are 0 to 255. `precision
+    tf32` rounds f32 operands to TF32 first. The order of summation is undefined.
+
+    A packed second operand has rank 4, for products of bf16 (p = 2) and i8 (p = 4):
+    element (k, n) is element [n / 16, k / p, n mod 16, k mod p] of its tile, whose
+    shape is N / 16 x K / p x 16 x p. Packed and unsigned operands are for CPUs only.
+ With `async` the product may read its operands and
     complete at any time up to the `tile.wait` that names it; products into one
     accumulator take effect in issue order.
 
@@ -208,15 +213,20 @@ def Tile_GemmOp : Tile_AccessOp<"gemm"> {
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$acc,
                        Optional<Index>:$instance, UnitAttr:$overwrite,
                        DefaultValuedAttr<Tile_Precision, "Precision::Full">:$precision,
-                       OptionalAttr<StrAttr>:$async);
+                       UnitAttr:$unsigned_a, OptionalAttr<StrAttr>:$async);
   let assemblyFormat = [{
     $a `,` $b `into` $acc (`overwrite` $overwrite^)? (`precision` $precision^)?
-    (`async` $async^)? (`instance` $instance^)? attr-dict
+    (`unsigned_a` $unsigned_a^)? (`async` $async^)? (`instance` $instance^)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::StringAttr getAsyncName() { return getAsyncAttr(); }
+    /// Columns in a panel of a packed operand.
+    static constexpr int64_t panelColumns = 16;
+    bool isPacked() {
+      return ::llvm::cast<::mlir::MemRefType>(getB().getType()).getRank() == 4;
+    }
   }];
 }
 

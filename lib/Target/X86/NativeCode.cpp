@@ -39,32 +39,17 @@ void initializeOnce() {
   });
 }
 
-/// The host, described once: finding it out takes a millisecond.
-const llvm::orc::JITTargetMachineBuilder *hostBuilder() {
+std::unique_ptr<llvm::TargetMachine> machineOf(const NativeCpu &cpu, bool optimized = true) {
   initializeOnce();
-  static const std::unique_ptr<llvm::orc::JITTargetMachineBuilder> builder = [] {
-    auto detected = llvm::orc::JITTargetMachineBuilder::detectHost();
-    if (!detected) {
-      llvm::consumeError(detected.takeError());
-      return std::unique_ptr<llvm::orc::JITTargetMachineBuilder>();
-    }
-    detected->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-    // Objects may be linked at any address.
-    detected->setRelocationModel(llvm::Reloc::PIC_);
-    detected->setCodeModel(llvm::CodeModel::Small);
-    return std::make_unique<llvm::orc::JITTargetMachineBuilder>(std::move(*detected));
-  }();
-  return builder.get();
-}
-
-std::unique_ptr<llvm::TargetMachine> hostMachine(bool optimized = true) {
-  const auto *builder = hostBuilder();
-  if (!builder)
-    return nullptr;
-  auto copy = *builder;
-  if (!optimized)
-    copy.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
-  auto machine = copy.createTargetMachine();
+  llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(llvm::sys::getProcessTriple())};
+  builder.setCPU(cpu.name);
+  builder.addFeatures(cpu.features);
+  builder.setCodeGenOptLevel(optimized ? llvm::CodeGenOptLevel::Default
+                                       : llvm::CodeGenOptLevel::None);
+  // Objects may be linked at any address.
+  builder.setRelocationModel(llvm::Reloc::PIC_);
+  builder.setCodeModel(llvm::CodeModel::Small);
+  auto machine = builder.createTargetMachine();
   if (!machine) {
     llvm::consumeError(machine.takeError());
     return nullptr;
@@ -94,39 +79,14 @@ WithoutStrengthReduction gate;
 
 } // namespace
 
-/// Asking the CPU takes a millisecond where it is virtual.
-static const llvm::StringMap<bool> &hostFeatures() {
-  static const auto *features = new llvm::StringMap<bool>(llvm::sys::getHostCPUFeatures());
-  return *features;
-}
-
-unsigned penstock::hostVectorBits() {
-  const auto &features = hostFeatures();
-  if (features.lookup("avx512f"))
-    return 512;
-  return features.lookup("avx2") ? 256 : 128;
-}
-
-const std::string &penstock::hostDescription() {
-  static const std::string *text = [] {
-    std::vector<std::string> names;
-    for (const auto &feature : hostFeatures())
-      if (feature.second)
-        names.push_back(feature.first().str());
-    llvm::sort(names);
-    return new std::string(llvm::sys::getProcessTriple() + " " + llvm::sys::getHostCPUName().str() +
-                           " " + llvm::join(names, ","));
-  }();
-  return *text;
-}
-
-std::optional<NativeObject> penstock::generateNativeObject(mlir::ModuleOp module, bool optimized,
+std::optional<NativeObject> penstock::generateNativeObject(mlir::ModuleOp module,
+                                                           const NativeCpu &cpu, bool optimized,
                                                            std::string &error) {
   auto fail = [&](std::string text) {
     error = std::move(text);
     return std::nullopt;
   };
-  auto machine = hostMachine(optimized);
+  auto machine = machineOf(cpu, optimized);
   if (!machine)
     return fail("this machine's processor cannot be described to LLVM");
   llvm::LLVMContext context;
@@ -141,7 +101,7 @@ std::optional<NativeObject> penstock::generateNativeObject(mlir::ModuleOp module
       function.addFnAttr("target-cpu", machine->getTargetCPU());
       function.addFnAttr("target-features", machine->getTargetFeatureString());
       // The loops here are written for the full width.
-      function.addFnAttr("prefer-vector-width", std::to_string(hostVectorBits()));
+      function.addFnAttr("prefer-vector-width", std::to_string(cpu.vectorBits));
       function.addFnAttr("min-legal-vector-width", "0");
       function.addFnAttr(llvm::Attribute::NoUnwind);
     }
@@ -235,7 +195,8 @@ std::string NativeCode::llvmIR() const {
 }
 
 std::string NativeCode::assembly() const {
-  auto machine = hostMachine();
+  // Functions carry the CPU that they were compiled for.
+  auto machine = machineOf({.name = "x86-64", .features = {}});
   llvm::LLVMContext context;
   context.setOptPassGate(gate);
   auto module = readBack(source.bitcode, context);

@@ -7,6 +7,7 @@
 #ifndef PENSTOCK_TARGET_X86_NATIVECODE_H
 #define PENSTOCK_TARGET_X86_NATIVECODE_H
 
+#include "Target/X86/NativeCpu.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <memory>
@@ -15,21 +16,15 @@
 
 namespace penstock {
 
-/// Width in bits of the vector registers that the host is best used with.
-unsigned hostVectorBits();
-
-/// Name and features of the host's CPU, in a canonical order: code for equal texts is equal.
-const std::string &hostDescription();
-
 /// A module as an object file, and the LLVM IR that it was generated from as bitcode.
 struct NativeObject {
   std::string object, bitcode;
 };
 
-/// Compiles a module of the LLVM dialect for the host. Returns no value and an error text on
+/// Compiles a module of the LLVM dialect for a CPU. Returns no value and an error text on
 /// failure. Code that is not optimized takes a fifth of the time.
-std::optional<NativeObject> generateNativeObject(mlir::ModuleOp module, bool optimized,
-                                                 std::string &error);
+std::optional<NativeObject> generateNativeObject(mlir::ModuleOp module, const NativeCpu &cpu,
+                                                 bool optimized, std::string &error);
 
 /// Code of one module, ready to be called.
 class NativeCode {

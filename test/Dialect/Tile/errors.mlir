@@ -17,6 +17,73 @@
 
 // -----
 
+func.func @packed_type() attributes {tile.kernel} {
+  %a = tile.alloc "a" : memref<8x4xf16, #tile.space<shared>>
+  %b = tile.alloc "b" : memref<1x2x16x2xf16, #tile.space<shared>>
+  %c = tile.alloc "c" : memref<8x16xf32, #tile.space<local>>
+  // expected-error @+2 {{PS1762: a packed operand of `gemm` has elements of bf16 or i8, not f16}}
+  // expected-note @+1 {{help: other types are multiplied from two-dimensional tiles}}
+  tile.gemm %a, %b into %c : memref<8x4xf16, #tile.space<shared>>,
+    memref<1x2x16x2xf16, #tile.space<shared>>, memref<8x16xf32, #tile.space<local>>
+  return
+}
+
+// -----
+
+func.func @packed_shape() attributes {tile.kernel} {
+  %a = tile.alloc "a" : memref<8x4xi8, #tile.space<shared>>
+  %b = tile.alloc "b" : memref<1x2x16x2xi8, #tile.space<shared>>
+  %c = tile.alloc "c" : memref<8x16xi32, #tile.space<local>>
+  // expected-error @+2 {{PS1762: the packed operand `b` (1x2x16x2 i8, shared) of `gemm` must end in 16x4}}
+  // expected-note @+1 {{help: pack(..) arranges a K x N tensor as N / 16 x K / 4 x 16 x 4}}
+  tile.gemm %a, %b into %c : memref<8x4xi8, #tile.space<shared>>,
+    memref<1x2x16x2xi8, #tile.space<shared>>, memref<8x16xi32, #tile.space<local>>
+  return
+}
+
+// -----
+
+func.func @packed_inner() attributes {tile.kernel} {
+  %a = tile.alloc "a" : memref<8x4xi8, #tile.space<shared>>
+  %b = tile.alloc "b" : memref<1x2x16x4xi8, #tile.space<shared>>
+  %c = tile.alloc "c" : memref<8x16xi32, #tile.space<local>>
+  // expected-error @+2 {{PS1102: the inner sizes of `gemm` differ: `a` (8x4 i8, shared) times `b` (1x2x16x4 i8, shared)}}
+  // expected-note @+1 {{help: the first operand is M x K; did you mean `transposed(a)`?}}
+  tile.gemm %a, %b into %c : memref<8x4xi8, #tile.space<shared>>,
+    memref<1x2x16x4xi8, #tile.space<shared>>, memref<8x16xi32, #tile.space<local>>
+  return
+}
+
+// -----
+
+func.func @packed_slice() attributes {tile.kernel} {
+  %a = tile.alloc "a" : memref<8x4xi8, #tile.space<shared>>
+  %wide = tile.alloc "wide" : memref<1x1x32x4xi8, #tile.space<shared>>
+  %b = memref.subview %wide[0, 0, 0, 0] [1, 1, 16, 4] [1, 1, 2, 1] : memref<1x1x32x4xi8, #tile.space<shared>>
+    to memref<1x1x16x4xi8, strided<[128, 128, 8, 1]>, #tile.space<shared>>
+  %c = tile.alloc "c" : memref<8x16xi32, #tile.space<local>>
+  // expected-error @+2 {{PS1762: the packed operand `wide` (1x1x16x4 i8, shared) of `gemm` is not contiguous in its last three dimensions}}
+  // expected-note @+1 {{help: multiply by a whole tile}}
+  tile.gemm %a, %b into %c : memref<8x4xi8, #tile.space<shared>>,
+    memref<1x1x16x4xi8, strided<[128, 128, 8, 1]>, #tile.space<shared>>, memref<8x16xi32, #tile.space<local>>
+  return
+}
+
+// -----
+
+func.func @unsigned() attributes {tile.kernel} {
+  %a = tile.alloc "a" : memref<8x4xbf16, #tile.space<shared>>
+  %b = tile.alloc "b" : memref<4x8xbf16, #tile.space<shared>>
+  %c = tile.alloc "c" : memref<8x8xf32, #tile.space<local>>
+  // expected-error @+2 {{unsigned_a applies to i8 operands, not to bf16}}
+  // expected-note @+1 {{help: leave .unsigned_a out}}
+  tile.gemm %a, %b into %c unsigned_a : memref<8x4xbf16, #tile.space<shared>>,
+    memref<4x8xbf16, #tile.space<shared>>, memref<8x8xf32, #tile.space<local>>
+  return
+}
+
+// -----
+
 func.func @gemm() attributes {tile.kernel} {
   %a = tile.alloc "a" : memref<8x4xf16, #tile.space<shared>>
   %b = tile.alloc "b" : memref<8x4xf16, #tile.space<shared>>

@@ -1,0 +1,149 @@
+//===- LowerGemmToTiles.cpp - Products by AMX -----------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block of the accumulator is 2 x 2 tiles of 16 x 16 numbers. The two panels of B that
+// it needs are used by all blocks below it and stay in the first-level cache; A streams
+// past them.
+//
+// Tile registers are named here and not allocated by LLVM: all eight are live in the inner
+// loop, and no other code of a kernel uses them. A product loads its own configuration and
+// releases it, so nothing depends on what a thread did before.
+//
+//===----------------------------------------------------------------------===//
+#include "Transforms/PackedOperands.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+constexpr int64_t tileRows = 16, tileRowBytes = 64;
+
+/// Part of a dimension that is divided in equal blocks of one or two tiles.
+struct Blocks {
+  int64_t begin, end, step; ///< in elements
+  SmallVector<int64_t, 2> tiles;
+};
+
+SmallVector<Blocks, 2> blocksOf(int64_t size) {
+  SmallVector<Blocks, 2> blocks;
+  int64_t whole = size / (2 * tileRows) * (2 * tileRows), rest = size - whole;
+  if (whole)
+    blocks.push_back({0, whole, 2 * tileRows, {tileRows, tileRows}});
+  if (rest > tileRows)
+    blocks.push_back({whole, size, 2 * tileRows, {tileRows, rest - tileRows}});
+  else if (rest)
+    blocks.push_back({whole, size, 2 * tileRows, {rest}});
+  return blocks;
+}
+
+class TileLowering : PackedOperands {
+public:
+  explicit TileLowering(tile::GemmOp gemm) : PackedOperands(gemm, /*depth=*/tileRows) {}
+
+  void run() {
+    Value configuration = allocate({64}, b.getI8Type());
+    for (const Blocks &columns : blocksOf(n))
+      for (const Blocks &rows : blocksOf(m)) {
+        configure(configuration, rows.tiles, columns.tiles);
+        // B's panels change slowest.
+        loop(columns.begin, columns.end, columns.step, [&](Value j) {
+          loop(rows.begin, rows.end, rows.step,
+               [&](Value i) { block(i, j, rows.tiles.size(), columns.tiles.size()); });
+        });
+      }
+    intrinsic("llvm.x86.tilerelease", {});
+    gemm.erase();
+  }
+
+private:
+  // The numbers of tile registers.
+  static int64_t sum(size_t row, size_t column) { return int64_t(2 * row + column); }
+  static int64_t ofA(size_t row) { return int64_t(4 + row); }
+  static int64_t ofB(size_t column) { return int64_t(6 + column); }
+
+  Value tile(int64_t number) { return arith::ConstantIntOp::create(b, loc, number, 8); }
+
+  void configure(Value memory, ArrayRef<int64_t> heights, ArrayRef<int64_t> widths) {
+    SmallVector<int8_t, 64> bytes(64, 0);
+    bytes[0] = 1; // palette
+    auto shape = [&](int64_t tile, int64_t rows, int64_t rowBytes) {
+      bytes[16 + 2 * tile] = int8_t(rowBytes);
+      bytes[48 + tile] = int8_t(rows);
+    };
+    for (auto [r, height] : llvm::enumerate(heights)) {
+      shape(ofA(r), height, tileRowBytes);
+      for (auto [c, width] : llvm::enumerate(widths))
+        shape(sum(r, c), height, 4 * width);
+    }
+    for (auto [c, width] : llvm::enumerate(widths))
+      shape(ofB(c), tileRows, 4 * width);
+    auto type = VectorType::get(64, b.getI8Type());
+    Value constant =
+        arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes)));
+    vector::StoreOp::create(b, loc, constant, memory, ValueRange{index(0)});
+    intrinsic("llvm.x86.ldtilecfg", {pointerTo(memory)});
+  }
+
+  void block(Value i, Value j, size_t rows, size_t columns) {
+    Value accRow = toI64(acc.stride), leftRow = toI64(left.stride);
+    Value panelRow = toI64(index(panelRowBytes));
+    SmallVector<Value, 2> a, panel;
+    SmallVector<SmallVector<Value, 2>, 2> c(rows);
+    for (size_t r = 0; r < rows; ++r) {
+      Value row = add(i, int64_t(r) * tileRows);
+      a.push_back(bytes(left.pointer, product(row, left.stride)));
+      for (size_t column = 0; column < columns; ++column) {
+        Value at = product(add(j, int64_t(column) * panelColumns), index(4));
+        c[r].push_back(bytes(bytes(acc.pointer, product(row, acc.stride)), at));
+      }
+    }
+    Value first = arith::DivUIOp::create(b, loc, j, index(panelColumns));
+    for (size_t column = 0; column < columns; ++column)
+      panel.push_back(bytes(right.pointer, product(add(first, int64_t(column)), right.stride)));
+
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t column = 0; column < columns; ++column)
+        if (gemm.getOverwrite())
+          intrinsic("llvm.x86.tilezero", {tile(sum(r, column))});
+        else
+          intrinsic("llvm.x86.tileloadd64", {tile(sum(r, column)), c[r][column], accRow});
+    loop(0, groups / tileRows, 1, [&](Value step) {
+      Value inRow = product(step, index(tileRowBytes));
+      Value inPanel = product(step, index(tileRows * panelRowBytes));
+      auto loadB = [&](size_t column) {
+        intrinsic("llvm.x86.tileloadd64",
+                  {tile(ofB(column)), bytes(panel[column], inPanel), panelRow});
+      };
+      for (size_t r = 0; r < rows; ++r) {
+        if (r == 0)
+          loadB(0);
+        // With a hint that A is not needed again soon, so that it does not displace B.
+        intrinsic("llvm.x86.tileloaddt164", {tile(ofA(r)), bytes(a[r], inRow), leftRow});
+        for (size_t column = 0; column < columns; ++column) {
+          if (r == 0 && column > 0)
+            loadB(column);
+          intrinsic(multiply(), {tile(sum(r, column)), tile(ofA(r)), tile(ofB(column))});
+        }
+      }
+    });
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t column = 0; column < columns; ++column)
+        intrinsic("llvm.x86.tilestored64", {tile(sum(r, column)), c[r][column], accRow});
+  }
+
+  StringRef multiply() {
+    if (!isInt)
+      return "llvm.x86.tdpbf16ps";
+    return gemm.getUnsignedA() ? "llvm.x86.tdpbusd" : "llvm.x86.tdpbssd";
+  }
+};
+
+} // namespace
+
+void penstock::lowerGemmToTiles(tile::GemmOp gemm) { TileLowering(gemm).run(); }

@@ -1,0 +1,60 @@
+//===- PackedOperands.h - Operands of grouped products ----------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operands as addresses, in the layout of Runtime/PackPanels.h: A in rows of groups, B in
+// panels of 16 columns. An operand that has this layout is read where it is; others are
+// packed by the runtime, which is compiled once and not with every kernel.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TRANSFORMS_PACKEDOPERANDS_H
+#define PENSTOCK_TRANSFORMS_PACKEDOPERANDS_H
+
+#include "Runtime/PackPanels.h"
+#include "Transforms/GemmBuilder.h"
+
+namespace penstock {
+
+class PackedOperands : public GemmBuilder {
+public:
+  /// K is padded to a multiple of \p depth groups. \p flipSigns makes signed elements of A
+  /// unsigned by adding 128.
+  PackedOperands(tile::GemmOp gemm, int64_t depth, bool flipSigns = false);
+
+protected:
+  /// A matrix in memory: its first byte and the bytes between rows or panels.
+  struct Address {
+    mlir::Value pointer, stride;
+  };
+
+  mlir::Value bytes(mlir::Value pointer, mlir::Value offset);
+  mlir::Value product(mlir::Value x, mlir::Value y) {
+    return mlir::arith::MulIOp::create(b, loc, x, y);
+  }
+  mlir::Value toI64(mlir::Value value) {
+    return mlir::arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
+  }
+  mlir::Value pointerTo(mlir::Value memref);
+  mlir::Value intrinsic(llvm::StringRef name, mlir::ValueRange arguments, mlir::Type result = {});
+
+  bool isInt;
+  int64_t elementBytes, inGroup;
+  int64_t m, n, k, groups, panels;
+  Address left, right, acc;
+
+private:
+  Address addressOf(mlir::Value memref, unsigned strideOf);
+  void packLeft(bool flipSigns);
+  void packRight();
+  /// Address of the first element as an index.
+  mlir::Value addressIndex(mlir::Value memref, mlir::ValueRange *strides = nullptr);
+  void callPack(llvm::StringRef name, mlir::Value source, mlir::Value target,
+                llvm::ArrayRef<int64_t> numbers);
+};
+
+} // namespace penstock
+
+#endif // PENSTOCK_TRANSFORMS_PACKEDOPERANDS_H

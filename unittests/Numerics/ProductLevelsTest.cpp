@@ -1,0 +1,261 @@
+//===- ProductLevelsTest.cpp - Products of bf16 and i8, by each CPU -------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Integers, so that sums are exact in any order. The reference is three plain loops.
+//
+//===----------------------------------------------------------------------===//
+#include <penstock/penstock.h>
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdio>
+#include <limits>
+#include <random>
+
+using namespace penstock;
+
+namespace {
+
+enum class Form { Plain, Transposed, Packed };
+
+struct Case {
+  int m, n, k;
+  bool transposedA = false;
+  Form b = Form::Plain;
+  bool accumulate = true;
+  bool transposedAcc = false;
+  /// Rows and columns of larger tiles around the operands, so that rows are not adjacent.
+  int margin = 0;
+};
+
+void PrintTo(const Case &c, std::ostream *out) {
+  *out << c.m << "x" << c.n << "x" << c.k << (c.transposedA ? " A^T" : "") << " B" << int(c.b)
+       << (c.accumulate ? " accumulate" : "") << (c.transposedAcc ? " acc^T" : "") << " margin "
+       << c.margin;
+}
+
+// Tiles have 16 rows and 64 bytes; blocks are 32 x 32.
+const Case cases[] = {
+    {.m = 64, .n = 64, .k = 128},
+    {.m = 32, .n = 32, .k = 64, .b = Form::Transposed, .accumulate = false},
+    {.m = 1, .n = 1, .k = 1},
+    {.m = 16, .n = 48, .k = 64, .transposedA = true, .b = Form::Transposed},
+    {.m = 33, .n = 31, .k = 65, .accumulate = false},
+    {.m = 17, .n = 79, .k = 30, .b = Form::Transposed, .transposedAcc = true},
+    {.m = 47, .n = 15, .k = 131, .transposedA = true, .margin = 3},
+    {.m = 40, .n = 56, .k = 96, .b = Form::Transposed, .margin = 2},
+    {.m = 7, .n = 100, .k = 3, .b = Form::Transposed, .margin = 1},
+    {.m = 40, .n = 80, .k = 128, .b = Form::Packed},
+    {.m = 18, .n = 16, .k = 36, .b = Form::Packed, .accumulate = false, .margin = 1},
+};
+
+/// One product of tiles. T is bf16 or i8; S is f32 or i32; R is 4 if B is packed.
+template <class T, class S, int R> struct Product {
+  Case c;
+  bool isUnsigned;
+
+  void operator()(Block &b, In<T, 2> A, In<T, R> B, InOut<S, 2> C) const {
+    auto part = [](auto tile, bool isTransposed, int64_t rows, int64_t columns) {
+      return isTransposed ? transposed(slice(tile, {0, 0}, {columns, rows}))
+                          : slice(tile, {0, 0}, {rows, columns});
+    };
+    int r = c.margin;
+    auto As = c.transposedA ? b.shared<T>(c.k + r, c.m + r) : b.shared<T>(c.m + r, c.k + r);
+    auto acc = c.transposedAcc ? b.local<S>(c.n + r, c.m + r) : b.local<S>(c.m + r, c.n + r);
+    b.fill(acc, 99);
+    auto sums = part(acc, c.transposedAcc, c.m, c.n);
+    b.copy(A.at(0, 0), As);
+    b.copy(C.at(0, 0), sums);
+    auto a = part(As, c.transposedA, c.m, c.k);
+    GemmOptions options;
+    options.accumulate = c.accumulate;
+    options.unsigned_a = isUnsigned;
+    if constexpr (R == 4) {
+      auto Bs = packed_tile<T>(b, c.k, c.n);
+      b.copy(B.at(0, 0, 0, 0), Bs);
+      b.gemm(a, Bs, sums, options);
+    } else {
+      bool t = c.b == Form::Transposed;
+      auto Bs = t ? b.shared<T>(c.n + r, c.k + r) : b.shared<T>(c.k + r, c.n + r);
+      b.copy(B.at(0, 0), Bs);
+      b.gemm(a, part(Bs, t, c.k, c.n), sums, options);
+    }
+    b.copy(sums, C.at(0, 0));
+  }
+};
+
+/// Operands of one case and the expected sums.
+template <class T, class S> struct Data {
+  Data(const Case &c, bool isUnsigned) : c(c) {
+    std::mt19937 random(unsigned(c.m * 10007 + c.n * 101 + c.k));
+    // Sums of bf16 products stay below 2^24; those of i8 wrap.
+    auto number = [&]() -> int {
+      return std::is_same_v<T, bf16> ? int(random() % 17) - 8 : int(random() % 256) - 128;
+    };
+    // Beyond the operands are numbers that would be seen in a sum.
+    T poison = std::is_same_v<T, bf16> ? T(std::numeric_limits<float>::quiet_NaN()) : T(77);
+    auto fill = [&](std::vector<T> &to, int rows, int columns, auto &&set) {
+      to.assign(size_t(rows + c.margin) * size_t(columns + c.margin), poison);
+      for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j) {
+          int x = number();
+          to[size_t(i) * size_t(columns + c.margin) + size_t(j)] = T(x);
+          set(i, j, x);
+        }
+    };
+    std::vector<int64_t> left(size_t(c.m * c.k)), right(size_t(c.k * c.n));
+    bool ta = c.transposedA, tb = c.b == Form::Transposed;
+    fill(a, ta ? c.k : c.m, ta ? c.m : c.k, [&](int i, int j, int x) {
+      left[size_t(ta ? j * c.k + i : i * c.k + j)] = isUnsigned ? x & 255 : x;
+    });
+    fill(b, tb ? c.n : c.k, tb ? c.k : c.n,
+         [&](int i, int j, int x) { right[size_t(tb ? j * c.n + i : i * c.n + j)] = x; });
+    for (int i = 0; i < c.m; ++i)
+      for (int j = 0; j < c.n; ++j) {
+        int start = number();
+        this->start.push_back(S(start));
+        int64_t sum = c.accumulate ? start : 0;
+        for (int k = 0; k < c.k; ++k)
+          sum += left[size_t(i * c.k + k)] * right[size_t(k * c.n + j)];
+        expected.push_back(S(int32_t(sum)));
+      }
+  }
+
+  Case c;
+  std::vector<T> a, b;
+  std::vector<S> start, expected;
+};
+
+template <class T, class S>
+std::vector<S> run(const Data<T, S> &data, bool isUnsigned, Target target, Cpu cpu) {
+  const Case &c = data.c;
+  int64_t r = c.margin, m = c.m, n = c.n, k = c.k;
+  CompileOptions options{.name = "product", .cpu = cpu};
+  std::vector<S> sums = data.start;
+  auto a = c.transposedA ? view(data.a, {k + r, m + r}) : view(data.a, {m + r, k + r});
+  if (c.b == Form::Packed) {
+    auto packed = pack(view(data.b.data(), {k, n}, {n + r, 1}));
+    compile(Product<T, S, 4>{c, isUnsigned}, target, options)(a, packed.view(), view(sums, {m, n}));
+  } else {
+    auto b = c.b == Form::Transposed ? view(data.b, {n + r, k + r}) : view(data.b, {k + r, n + r});
+    compile(Product<T, S, 2>{c, isUnsigned}, target, options)(a, b, view(sums, {m, n}));
+  }
+  return sums;
+}
+
+bool hostHas(Cpu cpu) {
+  auto nothing = try_compile([](Block &) {}, Target::native(), {.name = "nothing", .cpu = cpu});
+  return bool(nothing);
+}
+
+class ProductLevels : public testing::TestWithParam<Cpu> {
+protected:
+  template <class T, class S> void check(bool isUnsigned = false) {
+    if (!hostHas(GetParam()))
+      GTEST_SKIP() << "the host does not have this level";
+    for (const Case &c : cases) {
+      Data<T, S> data(c, isUnsigned);
+      EXPECT_EQ(run(data, isUnsigned, Target::native(), GetParam()), data.expected)
+          << testing::PrintToString(c);
+    }
+  }
+};
+
+TEST_P(ProductLevels, Bf16) { check<bf16, f32>(); }
+TEST_P(ProductLevels, SignedBytes) { check<i8, i32>(); }
+TEST_P(ProductLevels, UnsignedBytes) { check<i8, i32>(true); }
+
+INSTANTIATE_TEST_SUITE_P(Levels, ProductLevels, testing::Values(Cpu::Amx, Cpu::Avx512, Cpu::Avx2),
+                         [](const auto &info) {
+                           return std::string(info.param == Cpu::Amx      ? "Amx"
+                                              : info.param == Cpu::Avx512 ? "Avx512"
+                                                                          : "Avx2");
+                         });
+
+TEST(ProductLevels, InterpreterIsTheSame) {
+  for (const Case &c : cases) {
+    Data<bf16, f32> floats(c, false);
+    EXPECT_EQ(run(floats, false, Target::interpreter(), Cpu::Host), floats.expected)
+        << testing::PrintToString(c);
+    for (bool isUnsigned : {false, true}) {
+      Data<i8, i32> bytes(c, isUnsigned);
+      EXPECT_EQ(run(bytes, isUnsigned, Target::interpreter(), Cpu::Host), bytes.expected)
+          << testing::PrintToString(c) << " unsigned " << isUnsigned;
+    }
+  }
+}
+
+/// Compiles and runs with a signal stack that cannot hold tile registers, for which Linux
+/// refuses them to the process.
+[[noreturn]] void runWithoutPermission() {
+  static char memory[2048];
+  stack_t stack = {};
+  stack.ss_sp = memory;
+  stack.ss_size = sizeof memory;
+  sigaltstack(&stack, nullptr);
+  CompileOptions options{.name = "nothing", .cpu = Cpu::Amx};
+  auto refused = try_compile([](Block &) {}, Target::native(), options);
+  Data<bf16, f32> data(cases[0], false);
+  bool right = run(data, false, Target::native(), Cpu::Host) == data.expected;
+  std::fprintf(stderr, "%s%s", to_text(refused.diagnostics).c_str(), right ? "right" : "");
+  std::exit(refused ? 1 : 0);
+}
+
+TEST(ProductLevelsDeathTest, ProcessWithoutPermission) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(runWithoutPermission(), testing::ExitedWithCode(0),
+              "error PS1760: .*(no AMX|may not use AMX)(.|\n)*right");
+}
+
+/// LLVM calls a function for the rounding to bf16 where the processor has no instruction.
+TEST(ProductLevels, RoundingToBf16WithoutInstruction) {
+  auto kernel = compile(
+      [](Block &b, In<bf16, 1> X, Out<bf16, 1> Y) {
+        auto x = b.local<bf16>(4);
+        b.copy(X.at(0), x);
+        b.set(x, min(max(x * bf16(1.5f), bf16(-100.0f)), bf16(100.0f)));
+        b.copy(x, Y.at(0));
+      },
+      Target::native(), {.name = "rounding", .cpu = Cpu::Avx2});
+  // 1.0078125 * 1.5 is 1.51171875, halfway between two bf16: to even.
+  std::vector<bf16> x = {bf16(1.0078125f), bf16(-2.0f), bf16(99.0f), bf16(0.0f)}, y(4);
+  kernel(view(x, {4}), view(y, {4}));
+  EXPECT_EQ(float(y[0]), 1.515625f);
+  EXPECT_EQ(float(y[1]), -3.0f);
+  EXPECT_EQ(float(y[2]), 100.0f);
+  EXPECT_NE(kernel.assembly().find("__truncsfbf2"), std::string::npos) << "nothing is tested";
+}
+
+/// The instructions of each level, and none of a higher one.
+TEST(ProductLevels, Instructions) {
+  Case c = {.m = 32, .n = 32, .k = 64};
+  struct Expectation {
+    Cpu cpu;
+    const char *bf16, *i8, *u8, *absent;
+  };
+  for (const Expectation &e :
+       {Expectation{Cpu::Amx, "tdpbf16ps", "tdpbssd", "tdpbusd", "vdpbf16ps"},
+        Expectation{Cpu::Avx512, "vdpbf16ps", "vpdpbusd", "vpdpbusd", "tdp"},
+        Expectation{Cpu::Avx2, "vfmadd", "vpmulld", "vpmulld", "zmm"}}) {
+    if (!hostHas(e.cpu))
+      continue;
+    auto assembly = [&](auto product) {
+      return compile(product, Target::native(), {.name = "product", .cpu = e.cpu}).assembly();
+    };
+    std::string floats = assembly(Product<bf16, f32, 2>{c, false}),
+                bytes = assembly(Product<i8, i32, 2>{c, false}),
+                unsignedBytes = assembly(Product<i8, i32, 2>{c, true});
+    EXPECT_NE(floats.find(e.bf16), std::string::npos) << e.bf16;
+    EXPECT_NE(bytes.find(e.i8), std::string::npos) << e.i8;
+    EXPECT_NE(unsignedBytes.find(e.u8), std::string::npos) << e.u8;
+    for (const std::string &text : {floats, bytes, unsignedBytes})
+      EXPECT_EQ(text.find(e.absent), std::string::npos) << e.absent;
+  }
+}
+
+} // namespace
