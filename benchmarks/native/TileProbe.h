@@ -1,0 +1,34 @@
+//===- TileProbe.h - State of the processor's tile unit ---------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// On a shared machine the tile unit of a core is slower by a factor of two to four while
+// its other hyperthread is busy, for 0.1 s to minutes. A short loop of tile instructions
+// before and after a sample shows it. The data is not zero: with zeros the loop is equally
+// fast in both states.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_BENCHMARKS_NATIVE_TILEPROBE_H
+#define PENSTOCK_BENCHMARKS_NATIVE_TILEPROBE_H
+
+namespace bench {
+
+/// Whether the processor has AMX and the process may use it.
+bool hasTiles();
+
+/// Nanoseconds for one product of tiles in a loop that loads its operands from the
+/// first-level cache, the slowest of \p threads threads.
+double probeTiles(int threads);
+
+/// The same without loads: the reciprocal of the peak.
+double peakOfTiles();
+
+/// Probes below this are of the fast state.
+constexpr double fastProbe = 10;
+
+} // namespace bench
+
+#endif // PENSTOCK_BENCHMARKS_NATIVE_TILEPROBE_H
