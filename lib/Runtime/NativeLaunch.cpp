@@ -7,13 +7,11 @@
 #include "Runtime/NativeLaunch.h"
 #include "Diagnostics/Codes.h"
 #include "Runtime/BlockContext.h"
+#include "Runtime/Scratch.h"
 #include "Runtime/ThreadPool.h"
 #include "penstock/limits.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
 
 namespace penstock {
 namespace {
@@ -45,21 +43,6 @@ public:
         slots.push_back(argument.scalar);
   }
   std::vector<uint64_t> slots;
-};
-
-/// Scratch memory of one worker. Filled with a pattern that is NaN for every
-/// floating-point type, so that reading what nothing wrote is seen.
-struct Scratch {
-  explicit Scratch(size_t bytes)
-      : memory(static_cast<char *>(
-            std::aligned_alloc(64, (std::max<size_t>(bytes, 1) + 63) / 64 * 64))) {
-    if (memory)
-      std::memset(memory.get(), 0xff, bytes);
-  }
-  struct Free {
-    void operator()(char *memory) const { std::free(memory); }
-  };
-  std::unique_ptr<char, Free> memory;
 };
 
 Diagnostic problem(const KernelInfo &info, DiagnosticCode code, std::string message) {
@@ -98,13 +81,10 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
   int threads = options.threads > 0 ? options.threads : defaultThreads();
   threads =
       static_cast<int>(std::min<uint64_t>(std::min(threads, 1024), std::max<uint64_t>(blocks, 1)));
-  std::vector<std::unique_ptr<Scratch>> scratch(static_cast<size_t>(threads));
   std::atomic<bool> outOfMemory{false};
-  parallelFor(blocks, threads, [&](uint64_t block, int worker) {
-    std::unique_ptr<Scratch> &mine = scratch[static_cast<size_t>(worker)];
-    if (!mine)
-      mine = std::make_unique<Scratch>(info.scratchBytes);
-    if (!mine->memory) {
+  parallelFor(blocks, threads, [&](uint64_t block, int) {
+    Scratch scratch(info.scratchBytes);
+    if (!scratch.data()) {
       outOfMemory = true;
       return;
     }
@@ -113,7 +93,7 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
     slots.arguments(arguments);
     slots.integer(static_cast<int64_t>(block));
     slots.array(constants.data(), static_cast<int64_t>(constants.size()));
-    slots.array(mine->memory.get(), static_cast<int64_t>(info.scratchBytes));
+    slots.array(scratch.data(), static_cast<int64_t>(info.scratchBytes));
     slots.pointer(&context);
     entries.block(slots.slots.data());
     context.finish();

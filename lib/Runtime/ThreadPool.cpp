@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -16,12 +17,30 @@
 namespace penstock {
 namespace {
 
+/// Polls for as long as a thread takes to fall asleep and wake up, so that launches in quick
+/// succession do not wait for either. Returns whether \p ready has become true.
+template <class Ready> bool spin(Ready ready) {
+  constexpr auto limit = std::chrono::microseconds(50);
+  auto start = std::chrono::steady_clock::now();
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (ready())
+        return true;
+#ifdef __x86_64__
+      __builtin_ia32_pause();
+#endif
+    }
+  } while (std::chrono::steady_clock::now() - start < limit);
+  return false;
+}
+
 class Pool {
 public:
   ~Pool() {
     {
       std::lock_guard lock(mutex);
       stop = true;
+      published.store(++generation, std::memory_order_release);
     }
     wake.notify_all();
     for (std::thread &thread : helpers)
@@ -44,13 +63,16 @@ public:
       total = count;
       next.store(0, std::memory_order_relaxed);
       allowed = wanted;
-      running = wanted;
-      ++generation;
+      running.store(wanted, std::memory_order_relaxed);
+      published.store(++generation, std::memory_order_release);
     }
     wake.notify_all();
     work(0);
+    auto finished = [&] { return running.load(std::memory_order_acquire) == 0; };
+    bool soon = spin(finished);
     std::unique_lock lock(mutex);
-    done.wait(lock, [&] { return running == 0; });
+    if (!soon)
+      done.wait(lock, finished);
     job = nullptr;
   }
 
@@ -62,17 +84,19 @@ private:
 
   void help(int worker) {
     uint64_t seen = 0;
-    std::unique_lock lock(mutex);
     while (true) {
+      spin([&] { return published.load(std::memory_order_acquire) != seen; });
+      std::unique_lock lock(mutex);
       wake.wait(lock, [&] { return stop || (generation != seen && worker <= allowed); });
       if (stop)
         return;
       seen = generation;
       lock.unlock();
       work(worker);
-      lock.lock();
-      if (--running == 0)
+      if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        lock.lock(); // so that the wait does not begin between its check and this call
         done.notify_one();
+      }
     }
   }
 
@@ -82,8 +106,10 @@ private:
   std::vector<std::thread> helpers;
   const std::function<void(uint64_t, int)> *job = nullptr;
   uint64_t total = 0, generation = 0;
+  std::atomic<uint64_t> published{0}; ///< the generation, for helpers that poll
   std::atomic<uint64_t> next{0};
-  int allowed = 0, running = 0;
+  std::atomic<int> running{0};
+  int allowed = 0;
   bool stop = false;
 };
 

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "Transforms/PackedOperands.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -42,11 +43,84 @@ SmallVector<Blocks, 2> blocksOf(int64_t size) {
   return blocks;
 }
 
+/// Operations around a product that can be done in its registers.
+struct Surroundings {
+  scf::ForOp loop;    ///< the loop whose body has the product; null: none
+  tile::FillOp fill;  ///< clears the accumulator before the loop
+  tile::CopyOp store; ///< stores the accumulator afterwards, its only other use
+};
+
+bool isZero(Value value) {
+  return matchPattern(value, m_PosZeroFloat()) || matchPattern(value, m_Zero());
+}
+
+/// Moves a value, with what it is computed from, before an operation of its block. False if
+/// it depends on memory.
+bool hoist(Value value, Operation *before) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != before->getBlock() || op->isBeforeInBlock(before))
+    return true;
+  if (op->getNumRegions() || !isMemoryEffectFree(op) ||
+      !llvm::all_of(op->getOperands(), [&](Value operand) { return hoist(operand, before); }))
+    return false;
+  op->moveBefore(before);
+  return true;
+}
+
+/// Whether a copy is the only operation that accesses its tensor, apart from its sizes.
+bool isOnlyAccess(tile::CopyOp copy) {
+  return isa<BlockArgument>(copy.getTarget()) &&
+         llvm::all_of(copy.getTarget().getUsers(),
+                      [&](Operation *user) { return user == copy || isa<memref::DimOp>(user); });
+}
+
+Surroundings surroundingsOf(tile::GemmOp gemm) {
+  Surroundings found;
+  Value acc = gemm.getAcc();
+  if (!acc.getDefiningOp<tile::AllocOp>())
+    return {};
+  found.loop = dyn_cast<scf::ForOp>(gemm->getParentOp());
+  Operation *whole = found.loop ? found.loop.getOperation() : gemm.getOperation();
+  unsigned behind = 0;
+  tile::CopyOp store;
+  for (Operation *user : acc.getUsers()) {
+    if (user == gemm)
+      continue;
+    Operation *outside = whole->getBlock()->findAncestorOpInBlock(*user);
+    if (!outside || outside == whole)
+      return {};
+    if (whole->isBeforeInBlock(outside)) {
+      ++behind;
+      if (auto copy = dyn_cast<tile::CopyOp>(user); copy && copy == outside)
+        store = copy;
+      continue;
+    }
+    auto fill = dyn_cast<tile::FillOp>(user);
+    if (!fill || found.fill || fill != outside || !isZero(fill.getValue()))
+      return {};
+    found.fill = fill;
+  }
+  // Or a loop around all of this may add to what was stored.
+  bool startsAnew = found.fill || gemm.getOverwrite() || isa<func::FuncOp>(whole->getParentOp());
+  if (!found.loop || gemm.getOverwrite())
+    found.fill = {};
+  if (startsAnew && behind == 1 && store && store.writesTensor() && !store.readsTensor() &&
+      !store.getAsyncAttr() && isPlain(store) && isOnlyAccess(store) &&
+      llvm::all_of(store.getTargetOffsets(), [&](Value offset) { return hoist(offset, whole); }))
+    found.store = store;
+  return found;
+}
+
 class TileLowering : PackedOperands {
 public:
   explicit TileLowering(tile::GemmOp gemm) : PackedOperands(gemm, /*depth=*/tileRows) {}
 
-  void run() {
+  void run(const Surroundings &around) {
+    if (around.fill)
+      startWithZero(around);
+    target = acc;
+    if (around.store)
+      endInTensor(around);
     Value configuration = allocate({64}, b.getI8Type());
     for (const Blocks &columns : blocksOf(n))
       for (const Blocks &rows : blocksOf(m)) {
@@ -66,6 +140,77 @@ private:
   static int64_t sum(size_t row, size_t column) { return int64_t(2 * row + column); }
   static int64_t ofA(size_t row) { return int64_t(4 + row); }
   static int64_t ofB(size_t column) { return int64_t(6 + column); }
+
+  /// The first iteration clears registers, and memory is only filled if there is none.
+  void startWithZero(const Surroundings &around) {
+    scf::ForOp loop = around.loop;
+    isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, loop.getInductionVar(),
+                                    loop.getLowerBound());
+    OpBuilder outside(loop);
+    Value none = arith::CmpIOp::create(outside, loc, arith::CmpIPredicate::sge,
+                                       loop.getLowerBound(), loop.getUpperBound());
+    auto branch = scf::IfOp::create(outside, loc, none, /*withElseRegion=*/false);
+    tile::FillOp fill = around.fill;
+    fill->moveBefore(branch.thenBlock()->getTerminator());
+  }
+
+  /// The last iteration stores sums in the tensor if all of them are inside; otherwise, and
+  /// without an iteration, they are copied.
+  void endInTensor(const Surroundings &around) {
+    tile::CopyOp store = around.store;
+    scf::ForOp loop = around.loop;
+    OpBuilder::InsertionGuard guard(b);
+    if (loop)
+      b.setInsertionPoint(loop);
+    Value inside = isInside(store);
+    Operand box = boxOf(store);
+    Value done = inside;
+    if (loop) {
+      Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, loop.getLowerBound(),
+                                         loop.getUpperBound());
+      done = arith::AndIOp::create(b, loc, inside, runs);
+      b.setInsertionPoint(gemm);
+      Value left = arith::SubIOp::create(b, loc, loop.getUpperBound(), loop.getInductionVar());
+      Value last = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, left, loop.getStep());
+      inside = arith::AndIOp::create(b, loc, inside, last);
+    }
+    Operand memory = operandOf(gemm.getAcc());
+    auto select = [&](Value x, Value y) -> Value {
+      return arith::SelectOp::create(b, loc, inside, x, y);
+    };
+    target = {toPointer(select(box.address, memory.address)),
+              product(select(box.strides[0], memory.strides[0]), index(4))};
+    b.setInsertionPoint(store);
+    Value copied = arith::XOrIOp::create(b, loc, done, arith::ConstantIntOp::create(b, loc, 1, 1));
+    auto branch = scf::IfOp::create(b, loc, copied, /*withElseRegion=*/false);
+    store->moveBefore(branch.thenBlock()->getTerminator());
+  }
+
+  /// Sums that are in memory, or zero.
+  void start(ArrayRef<SmallVector<Value, 2>> c, Value accRow) {
+    auto forEach = [&](auto &&body) {
+      for (size_t r = 0; r < c.size(); ++r)
+        for (size_t column = 0; column < c[r].size(); ++column)
+          body(r, column);
+    };
+    auto zero = [&] {
+      forEach(
+          [&](size_t r, size_t column) { intrinsic("llvm.x86.tilezero", {tile(sum(r, column))}); });
+    };
+    auto load = [&] {
+      forEach([&](size_t r, size_t column) {
+        intrinsic("llvm.x86.tileloadd64", {tile(sum(r, column)), c[r][column], accRow});
+      });
+    };
+    if (!isFirst)
+      return gemm.getOverwrite() ? zero() : load();
+    auto branch = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    zero();
+    b.setInsertionPointToStart(branch.elseBlock());
+    load();
+  }
 
   Value tile(int64_t number) { return arith::ConstantIntOp::create(b, loc, number, 8); }
 
@@ -92,27 +237,23 @@ private:
 
   void block(Value i, Value j, size_t rows, size_t columns) {
     Value accRow = toI64(acc.stride), leftRow = toI64(left.stride);
-    Value panelRow = toI64(index(panelRowBytes));
+    Value targetRow = toI64(target.stride), panelRow = toI64(index(panelRowBytes));
     SmallVector<Value, 2> a, panel;
-    SmallVector<SmallVector<Value, 2>, 2> c(rows);
+    SmallVector<SmallVector<Value, 2>, 2> c(rows), to(rows);
     for (size_t r = 0; r < rows; ++r) {
       Value row = add(i, int64_t(r) * tileRows);
       a.push_back(bytes(left.pointer, product(row, left.stride)));
       for (size_t column = 0; column < columns; ++column) {
         Value at = product(add(j, int64_t(column) * panelColumns), index(4));
         c[r].push_back(bytes(bytes(acc.pointer, product(row, acc.stride)), at));
+        to[r].push_back(bytes(bytes(target.pointer, product(row, target.stride)), at));
       }
     }
     Value first = arith::DivUIOp::create(b, loc, j, index(panelColumns));
     for (size_t column = 0; column < columns; ++column)
       panel.push_back(bytes(right.pointer, product(add(first, int64_t(column)), right.stride)));
 
-    for (size_t r = 0; r < rows; ++r)
-      for (size_t column = 0; column < columns; ++column)
-        if (gemm.getOverwrite())
-          intrinsic("llvm.x86.tilezero", {tile(sum(r, column))});
-        else
-          intrinsic("llvm.x86.tileloadd64", {tile(sum(r, column)), c[r][column], accRow});
+    start(c, accRow);
     loop(0, groups / tileRows, 1, [&](Value step) {
       Value inRow = product(step, index(tileRowBytes));
       Value inPanel = product(step, index(tileRows * panelRowBytes));
@@ -134,7 +275,7 @@ private:
     });
     for (size_t r = 0; r < rows; ++r)
       for (size_t column = 0; column < columns; ++column)
-        intrinsic("llvm.x86.tilestored64", {tile(sum(r, column)), c[r][column], accRow});
+        intrinsic("llvm.x86.tilestored64", {tile(sum(r, column)), to[r][column], targetRow});
   }
 
   StringRef multiply() {
@@ -142,8 +283,15 @@ private:
       return "llvm.x86.tdpbf16ps";
     return gemm.getUnsignedA() ? "llvm.x86.tdpbusd" : "llvm.x86.tdpbssd";
   }
+
+  Address target; ///< of the sums: the accumulator, or a slice of a tensor
+  Value isFirst;  ///< null: all iterations are alike
 };
 
 } // namespace
 
-void penstock::lowerGemmToTiles(tile::GemmOp gemm) { TileLowering(gemm).run(); }
+void penstock::lowerGemmToTiles(tile::GemmOp gemm) {
+  // While the product is the only use of its accumulator in the loop.
+  Surroundings around = surroundingsOf(gemm);
+  TileLowering(gemm).run(around);
+}

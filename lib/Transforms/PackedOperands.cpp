@@ -33,6 +33,9 @@ Value GemmBuilder::allocate(ArrayRef<int64_t> shape, Type element) {
                                StringAttr(), IntegerAttr());
 }
 
+/// Rows of A that are a multiple of this apart are copied, not read in place.
+static constexpr int64_t pageBytes = 4096;
+
 bool penstock::isGrouped(tile::GemmOp gemm) {
   Type element = elementTypeOf(gemm.getA());
   return element.isBF16() || element.isSignlessInteger(8);
@@ -58,27 +61,26 @@ PackedOperands::PackedOperands(tile::GemmOp gemm, int64_t depth, bool flipSigns)
 // Addresses
 //===----------------------------------------------------------------------===//
 
-Value PackedOperands::addressIndex(Value memref, ValueRange *strides) {
+PackedOperands::Operand PackedOperands::operandOf(Value memref) {
   auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, memref);
-  if (strides)
-    *strides = metadata.getStrides();
   Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref);
   int64_t size = elementTypeOf(memref).getIntOrFloatBitWidth() / 8;
-  return arith::AddIOp::create(b, loc, base, product(metadata.getOffset(), index(size)));
+  Value offset = product(metadata.getOffset(), index(size));
+  return {arith::AddIOp::create(b, loc, base, offset),
+          SmallVector<Value, 4>(metadata.getStrides())};
 }
 
-Value PackedOperands::pointerTo(Value memref) {
+Value PackedOperands::toPointer(Value address) {
   return LLVM::IntToPtrOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext()),
-                                  toI64(addressIndex(memref)));
+                                  toI64(address));
 }
+
+Value PackedOperands::pointerTo(Value memref) { return toPointer(operandOf(memref).address); }
 
 PackedOperands::Address PackedOperands::addressOf(Value memref, unsigned strideOf) {
-  ValueRange strides;
-  Value first = addressIndex(memref, &strides);
+  Operand operand = operandOf(memref);
   int64_t size = elementTypeOf(memref).getIntOrFloatBitWidth() / 8;
-  Value pointer =
-      LLVM::IntToPtrOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext()), toI64(first));
-  return {pointer, product(strides[strideOf], index(size))};
+  return {toPointer(operand.address), product(operand.strides[strideOf], index(size))};
 }
 
 Value PackedOperands::bytes(Value pointer, Value offset) {
@@ -96,17 +98,132 @@ Value PackedOperands::intrinsic(StringRef name, ValueRange arguments, Type resul
 }
 
 //===----------------------------------------------------------------------===//
+// Operands in tensors
+//===----------------------------------------------------------------------===//
+
+bool penstock::isPlain(tile::CopyOp copy) {
+  Value tensor = copy.readsTensor() ? copy.getSource() : copy.getTarget();
+  auto dims = copy.getTensorDims();
+  bool plain = int64_t(dims.size()) == cast<MemRefType>(tensor.getType()).getRank() &&
+               elementTypeOf(copy.getSource()) == elementTypeOf(copy.getTarget());
+  for (auto [i, dim] : llvm::enumerate(dims))
+    plain &= dim == int64_t(i);
+  return plain;
+}
+
+/// Whether nothing writes a tensor while a kernel runs.
+static bool isConstant(Value tensor) {
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
+  if (!function || !function->hasAttr(tile::TileDialect::kernelAttr))
+    return false;
+  unsigned i = argument.getArgNumber();
+  auto access = function.getArgAttrOfType<StringAttr>(i, tile::TileDialect::accessAttr);
+  return access && access == "in" && !function.getArgAttr(i, tile::TileDialect::overlapsAttr);
+}
+
+/// The copy before a product that makes its operand, if the tile has no other use.
+static tile::CopyOp copyBefore(tile::GemmOp gemm, Value tile) {
+  if (!tile.getDefiningOp<tile::AllocOp>())
+    return {};
+  tile::CopyOp copy;
+  for (Operation *user : tile.getUsers()) {
+    if (user == gemm || isa<memref::TransposeOp>(user))
+      continue;
+    auto other = dyn_cast<tile::CopyOp>(user);
+    if (!other || copy)
+      return {};
+    copy = other;
+  }
+  if (!copy || copy.getTarget() != tile || !copy.readsTensor() || !isConstant(copy.getSource()) ||
+      copy.getAsyncAttr() || copy->getBlock() != gemm->getBlock() || !copy->isBeforeInBlock(gemm))
+    return {};
+  // All dimensions, in their order, without a conversion.
+  auto tensor = cast<MemRefType>(copy.getSource().getType());
+  auto dims = copy.getTensorDims();
+  bool same =
+      int64_t(dims.size()) == tensor.getRank() && tensor.getElementType() == elementTypeOf(tile);
+  for (auto [i, dim] : llvm::enumerate(dims))
+    same &= dim == int64_t(i);
+  return same ? copy : tile::CopyOp();
+}
+
+static OperandRange offsetsOf(tile::CopyOp copy) {
+  return copy.readsTensor() ? copy.getSourceOffsets() : copy.getTargetOffsets();
+}
+
+PackedOperands::Operand PackedOperands::boxOf(tile::CopyOp copy) {
+  Value tensor = copy.readsTensor() ? copy.getSource() : copy.getTarget();
+  Operand box = operandOf(tensor);
+  int64_t size = elementTypeOf(tensor).getIntOrFloatBitWidth() / 8;
+  for (auto [offset, stride] : llvm::zip(offsetsOf(copy), box.strides)) {
+    Value step = product(product(offset, stride), index(size));
+    box.address = arith::AddIOp::create(b, loc, box.address, step);
+  }
+  return box;
+}
+
+Value PackedOperands::isInside(tile::CopyOp copy) {
+  Value inside = arith::ConstantIntOp::create(b, loc, 1, 1);
+  auto require = [&](Value x, Value y) {
+    Value ok = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, x, y);
+    inside = arith::AndIOp::create(b, loc, inside, ok);
+  };
+  Value tensor = copy.readsTensor() ? copy.getSource() : copy.getTarget();
+  for (auto [i, offset, extent] : llvm::enumerate(offsetsOf(copy), copy.getTileShape())) {
+    Value size = memref::DimOp::create(b, loc, tensor, int64_t(i));
+    require(offset, index(0));
+    require(arith::SubIOp::create(b, loc, size, offset), index(extent));
+  }
+  return inside;
+}
+
+PackedOperands::Operand PackedOperands::locate(Value memref,
+                                               llvm::function_ref<Value(ValueRange)> suits) {
+  auto transposed = memref.getDefiningOp<memref::TransposeOp>();
+  if (transposed && !transposed->hasOneUse())
+    return operandOf(memref);
+  Value tile = transposed ? transposed.getIn() : memref;
+  tile::CopyOp copy = copyBefore(gemm, tile);
+  // A tile that is both operands, or is transposed for another product, is not forwarded.
+  if (!copy || std::distance(tile.use_begin(), tile.use_end()) != 2)
+    return operandOf(memref);
+  Value condition = isInside(copy);
+  Operand tensor = operandOf(copy.getSource());
+  if (suits)
+    condition = arith::AndIOp::create(b, loc, condition, suits(tensor.strides));
+  SmallVector<Type> types(1 + tensor.strides.size(), b.getIndexType());
+  auto branch = scf::IfOp::create(b, loc, types, condition, /*addElseBlock=*/true);
+  auto yield = [&](Operand operand) {
+    SmallVector<Value> values = {operand.address};
+    llvm::append_range(values, operand.strides);
+    scf::YieldOp::create(b, loc, values);
+  };
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    yield(boxOf(copy));
+    b.setInsertionPointToStart(branch.elseBlock());
+    copy->moveBefore(branch.elseBlock(), b.getInsertionPoint());
+    b.setInsertionPointToEnd(branch.elseBlock());
+    yield(operandOf(tile));
+  }
+  Operand result{branch.getResult(0), SmallVector<Value, 4>(branch.getResults().drop_front())};
+  if (transposed)
+    std::swap(result.strides[0], result.strides[1]);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
 // Packing
 //===----------------------------------------------------------------------===//
 
-void PackedOperands::callPack(StringRef name, Value source, Value target,
-                              ArrayRef<int64_t> numbers) {
-  auto shape = cast<MemRefType>(source.getType()).getShape();
-  ValueRange strides;
-  Value from = addressIndex(source, &strides);
+void PackedOperands::callPack(StringRef name, const Operand &source, int64_t rows, int64_t columns,
+                              Value target, ArrayRef<int64_t> numbers) {
   Value to = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, target);
   SmallVector<Value> arguments = {
-      index(elementBytes), from, index(shape[0]), index(shape[1]), strides[0], strides[1], to};
+      index(elementBytes), source.address,    index(rows), index(columns),
+      source.strides[0],   source.strides[1], to};
   for (int64_t number : numbers)
     arguments.push_back(index(number));
   callRuntime(b, loc, name, arguments);
@@ -116,11 +233,17 @@ void PackedOperands::packLeft(bool flipSigns) {
   Value a = gemm.getA();
   bool flip = flipSigns && isInt && !gemm.getUnsignedA();
   if (stridesOf(a).back() == 1 && k == groups * inGroup && !flip) {
-    left = addressOf(a, 0);
+    // Rows that are a multiple of a page apart share their sets of a cache.
+    Operand operand = locate(a, [&](ValueRange strides) -> Value {
+      Value rest = arith::RemUIOp::create(b, loc, product(strides[0], index(elementBytes)),
+                                          index(pageBytes));
+      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, rest, index(0));
+    });
+    left = {toPointer(operand.address), product(operand.strides[0], index(elementBytes))};
     return;
   }
   Value packed = allocate({m, groups * groupBytes}, b.getI8Type());
-  callPack(abi::packRowsFn, a, packed, {groups * groupBytes, flip ? 0x80 : 0});
+  callPack(abi::packRowsFn, locate(a), m, k, packed, {groups * groupBytes, flip ? 0x80 : 0});
   left = addressOf(packed, 0);
 }
 
@@ -128,20 +251,25 @@ void PackedOperands::packRight() {
   Value source = gemm.getB();
   if (!gemm.isPacked()) {
     Value packed = allocate({panels, groups * panelRowBytes}, b.getI8Type());
-    callPack(abi::packPanelsFn, source, packed, {groups});
+    callPack(abi::packPanelsFn, locate(source), k, n, packed, {groups});
     right = addressOf(packed, 0);
     return;
   }
-  right = addressOf(source, 0);
+  Operand operand = locate(source, [&](ValueRange strides) -> Value {
+    auto is = [&](Value stride, int64_t value) -> Value {
+      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, stride, index(value));
+    };
+    return arith::AndIOp::create(b, loc, is(strides[1], panelRowBytes / elementBytes),
+                                 is(strides[2], inGroup));
+  });
+  right = {toPointer(operand.address), product(operand.strides[0], index(elementBytes))};
   if (k == groups * inGroup)
     return;
-  // Panels of their own, because the padding must be zero: a NaN behind it would count.
+  // Panels of their own, because the padding must be zero: a NaN there would count.
   Value packed = allocate({panels, groups * panelRowBytes}, b.getI8Type());
-  int64_t rowBytes = k / inGroup * panelRowBytes;
-  Value from = addressIndex(source);
   Value to = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, packed);
   callRuntime(b, loc, abi::packRowsFn,
-              {index(1), from, index(panels), index(rowBytes), right.stride, index(1), to,
-               index(groups * panelRowBytes), index(0)});
+              {index(1), operand.address, index(panels), index(k / inGroup * panelRowBytes),
+               right.stride, index(1), to, index(groups * panelRowBytes), index(0)});
   right = addressOf(packed, 0);
 }

@@ -18,6 +18,9 @@
 
 namespace penstock {
 
+/// Whether a copy takes all dimensions of its tensor, in their order, without a conversion.
+bool isPlain(tile::CopyOp copy);
+
 class PackedOperands : public GemmBuilder {
 public:
   /// K is padded to a multiple of \p depth groups. \p flipSigns makes signed elements of A
@@ -38,6 +41,17 @@ protected:
     return mlir::arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
   }
   mlir::Value pointerTo(mlir::Value memref);
+  /// Whether the box of a copy is entirely within its tensor.
+  mlir::Value isInside(tile::CopyOp copy);
+  /// The first element and the strides of a memref, in elements.
+  struct Operand {
+    mlir::Value address; ///< an index
+    llvm::SmallVector<mlir::Value, 4> strides;
+  };
+  Operand operandOf(mlir::Value memref);
+  /// The box of a copy in its tensor.
+  Operand boxOf(tile::CopyOp copy);
+  mlir::Value toPointer(mlir::Value address);
   mlir::Value intrinsic(llvm::StringRef name, mlir::ValueRange arguments, mlir::Type result = {});
 
   bool isInt;
@@ -47,12 +61,14 @@ protected:
 
 private:
   Address addressOf(mlir::Value memref, unsigned strideOf);
+  /// Returns where an operand is read: in the tensor that it was copied from, if its tile is
+  /// entirely within it and \p suits is true for the tensor's strides, else in its tile.
+  Operand locate(mlir::Value memref,
+                 llvm::function_ref<mlir::Value(mlir::ValueRange)> suits = nullptr);
   void packLeft(bool flipSigns);
   void packRight();
-  /// Address of the first element as an index.
-  mlir::Value addressIndex(mlir::Value memref, mlir::ValueRange *strides = nullptr);
-  void callPack(llvm::StringRef name, mlir::Value source, mlir::Value target,
-                llvm::ArrayRef<int64_t> numbers);
+  void callPack(llvm::StringRef name, const Operand &source, int64_t rows, int64_t columns,
+                mlir::Value target, llvm::ArrayRef<int64_t> numbers);
 };
 
 } // namespace penstock

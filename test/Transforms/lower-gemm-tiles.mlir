@@ -90,3 +90,105 @@ func.func @f16(%runtime: !llvm.ptr) attributes {tile.kernel} {
   tile.gemm %a, %b into %c : !a, !b, !c
   return
 }
+
+// -----
+
+!C = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+!A = memref<?x?xbf16, strided<[?, 1]>, #tile.space<global>>
+!B = memref<?x?x?x?xbf16, strided<[?, ?, ?, 1]>, #tile.space<global>>
+!a = memref<32x64xbf16, #tile.space<shared>>
+!b = memref<2x32x16x2xbf16, #tile.space<shared>>
+!c = memref<32x32xf32, #tile.space<local>>
+
+// Operands are read in the tensors that they are copied from, unless they are at an edge.
+// The first iteration clears the sums in registers; memory is cleared if there is none. The
+// last one stores them in the tensor; they are copied at an edge, or if there is none.
+// CHECK-LABEL: func.func @in_tensors
+// CHECK: scf.if
+// CHECK-NEXT: tile.fill
+// CHECK-NEXT: }
+// CHECK: scf.for
+// CHECK: scf.if {{.*}} -> (index, index, index)
+// CHECK: } else {
+// CHECK-NEXT: tile.copy %{{.*}} to %{{.*}} : memref<?x?xbf16
+// CHECK: scf.if {{.*}} -> (index, index, index, index, index)
+// CHECK: } else {
+// CHECK-NEXT: tile.copy %{{.*}} to %{{.*}} : memref<?x?x?x?xbf16
+// CHECK: scf.if
+// CHECK-COUNT-4: "llvm.x86.tilezero"
+// CHECK: } else {
+// CHECK-COUNT-4: "llvm.x86.tileloadd64"
+// CHECK: scf.if
+// CHECK-NEXT: tile.copy %{{.*}} to %{{.*}} : memref<32x32xf32
+func.func @in_tensors(%A: !A {tile.access = "in"}, %B: !B {tile.access = "in"}, %C: !C {tile.access = "out"},
+                      %n: index, %runtime: !llvm.ptr)
+    attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.fill %c, %zero : !c, f32
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %A[%c0, %k] to %a : !A to !a
+    tile.copy %B[%c0, %k, %c0, %c0] to %b : !B to !b
+    tile.gemm %a, %b into %c : !a, !b, !c
+  }
+  %second = arith.muli %n, %c1 : index
+  tile.copy %c to %C[%c0, %second] : !c to !C
+  return
+}
+
+// -----
+
+!C = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+!a = memref<32x64xbf16, #tile.space<shared>>
+!b = memref<2x32x16x2xbf16, #tile.space<shared>>
+!c = memref<32x32xf32, #tile.space<local>>
+
+// The sums are needed again after they have been stored.
+// CHECK-LABEL: func.func @running_sums
+// CHECK: scf.for
+// CHECK: "llvm.x86.tilestored64"
+// CHECK-NOT: scf.if
+// CHECK: tile.copy
+func.func @running_sums(%C: !C {tile.access = "out"}, %n: index, %runtime: !llvm.ptr) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.fill %c, %zero : !c, f32
+  scf.for %k = %c0 to %n step %c1 {
+    tile.gemm %a, %b into %c : !a, !b, !c
+    tile.copy %c to %C[%k, %c0] : !c to !C
+  }
+  return
+}
+
+// -----
+
+!A = memref<?x?xbf16, strided<[?, 1]>, #tile.space<global>>
+!a = memref<32x64xbf16, #tile.space<shared>>
+!b = memref<64x32xbf16, #tile.space<shared>>
+!c = memref<32x32xf32, #tile.space<local>>
+
+// A tensor that the kernel may write, and a tile that is read twice, are copied.
+// CHECK-LABEL: func.func @copied
+// CHECK-COUNT-2: tile.copy
+// CHECK-NOT: scf.if
+// CHECK: "llvm.x86.tdpbf16ps"
+func.func @copied(%A: !A {tile.access = "inout"}, %B: !A {tile.access = "in"}, %runtime: !llvm.ptr)
+    attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.copy %A[%c0, %c0] to %a : !A to !a
+  tile.copy %B[%c0, %c0] to %b : !A to !b
+  tile.gemm %a, %b into %c overwrite : !a, !b, !c
+  tile.copy %b to %A[%c0, %c0] : !b to !A
+  return
+}
