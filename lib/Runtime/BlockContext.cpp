@@ -157,6 +157,11 @@ std::vector<std::pair<const char *, void *>> runtimeFunctions() {
          packRows({from, rows, columns, rowStride, columnStride, bytes}, to, rowBytes,
                   static_cast<uint8_t>(flip));
        })},
+      {"penstock_pack_tiles",
+       address([](BlockContext *, int64_t bytes, const void *from, int64_t rows, int64_t columns,
+                  int64_t rowStride, int64_t columnStride, void *to, int64_t steps) {
+         packTiles({from, rows, columns, rowStride, columnStride, bytes}, to, steps);
+       })},
       {"penstock_offset_sums", address([](BlockContext *, const void *packed, int64_t panels,
                                           int64_t panelBytes, int64_t groups, int32_t *sums) {
          offsetSums(packed, panels, panelBytes, groups, sums);

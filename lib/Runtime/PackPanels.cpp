@@ -129,6 +129,28 @@ void packRows(const ElementMatrix &from, void *to, int64_t rowBytes, uint8_t fli
   }
 }
 
+void packTiles(const ElementMatrix &from, void *to, int64_t steps) {
+  constexpr int64_t tileRows = 16, rowBytes = 64;
+  int64_t inRow = rowBytes / from.elementBytes;
+  int64_t whole = from.columnStride == 1 ? from.columns / inRow : 0;
+  for (int64_t i = 0; i < from.rows; ++i) {
+    char *row = static_cast<char *>(to) + i / tileRows * steps * tileRows * rowBytes +
+                i % tileRows * rowBytes;
+    for (int64_t step = 0; step < steps; ++step, row += tileRows * rowBytes) {
+      if (step < whole) {
+        std::memcpy(row, at(from, i, step * inRow), rowBytes);
+        continue;
+      }
+      for (int64_t e = 0; e < inRow; ++e)
+        if (int64_t k = step * inRow + e; k < from.columns)
+          std::memcpy(row + e * from.elementBytes, at(from, i, k),
+                      static_cast<size_t>(from.elementBytes));
+        else
+          std::memset(row + e * from.elementBytes, 0, static_cast<size_t>(from.elementBytes));
+    }
+  }
+}
+
 void offsetSums(const void *packed, int64_t panels, int64_t panelBytes, int64_t groups,
                 int32_t *sums) {
   for (int64_t panel = 0; panel < panels; ++panel, sums += panelColumns) {

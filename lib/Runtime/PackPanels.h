@@ -37,6 +37,10 @@ void packPanels(const ElementMatrix &from, void *to, int64_t groups);
 /// combined with \p flip by exclusive or, those behind the elements included.
 void packRows(const ElementMatrix &from, void *to, int64_t rowBytes, uint8_t flip);
 
+/// Packs an M x K matrix in tiles of 16 rows with 64 bytes each, those of 16 rows after each
+/// other, \p steps tiles along K. Elements beyond K are zero; rows beyond M are not written.
+void packTiles(const ElementMatrix &from, void *to, int64_t steps);
+
 /// sums[n] = -128 * (sum of the i8 elements of column n), for 16 * panels columns: what a
 /// product adds too much when the signs of its first operand are flipped.
 void offsetSums(const void *packed, int64_t panels, int64_t panelBytes, int64_t groups,

@@ -43,6 +43,7 @@ constexpr llvm::StringLiteral printEndFn = "penstock_print_end";
 constexpr llvm::StringLiteral packTransposedFn = "penstock_pack_transposed";
 constexpr llvm::StringLiteral packPanelsFn = "penstock_pack_panels";
 constexpr llvm::StringLiteral packRowsFn = "penstock_pack_rows";
+constexpr llvm::StringLiteral packTilesFn = "penstock_pack_tiles";
 constexpr llvm::StringLiteral offsetSumsFn = "penstock_offset_sums";
 constexpr llvm::StringLiteral asyncIssueFn = "penstock_async_issue";
 constexpr llvm::StringLiteral asyncLoopFn = "penstock_async_loop";

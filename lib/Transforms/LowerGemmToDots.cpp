@@ -24,7 +24,7 @@ namespace {
 class DotLowering : PackedOperands {
 public:
   explicit DotLowering(tile::GemmOp gemm)
-      : PackedOperands(gemm, /*depth=*/1, /*flipSigns=*/true),
+      : PackedOperands(gemm, /*depth=*/1, /*tiles=*/false, /*flipSigns=*/true),
         words(VectorType::get(panelColumns, b.getI32Type())),
         sumType(VectorType::get(panelColumns, elementTypeOf(gemm.getAcc()))) {}
 

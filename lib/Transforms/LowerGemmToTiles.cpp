@@ -113,7 +113,8 @@ Surroundings surroundingsOf(tile::GemmOp gemm) {
 
 class TileLowering : PackedOperands {
 public:
-  explicit TileLowering(tile::GemmOp gemm) : PackedOperands(gemm, /*depth=*/tileRows) {}
+  explicit TileLowering(tile::GemmOp gemm)
+      : PackedOperands(gemm, /*depth=*/tileRows, /*tiles=*/true, /*flipSigns=*/false) {}
 
   void run(const Surroundings &around) {
     if (around.fill)
@@ -242,7 +243,8 @@ private:
     SmallVector<SmallVector<Value, 2>, 2> c(rows), to(rows);
     for (size_t r = 0; r < rows; ++r) {
       Value row = add(i, int64_t(r) * tileRows);
-      a.push_back(bytes(left.pointer, product(row, left.stride)));
+      Value block = arith::DivUIOp::create(b, loc, row, index(tileRows));
+      a.push_back(bytes(left.pointer, product(block, leftBlock)));
       for (size_t column = 0; column < columns; ++column) {
         Value at = product(add(j, int64_t(column) * panelColumns), index(4));
         c[r].push_back(bytes(bytes(acc.pointer, product(row, acc.stride)), at));
@@ -255,7 +257,7 @@ private:
 
     start(c, accRow);
     loop(0, groups / tileRows, 1, [&](Value step) {
-      Value inRow = product(step, index(tileRowBytes));
+      Value inRow = product(step, index(leftStep));
       Value inPanel = product(step, index(tileRows * panelRowBytes));
       auto loadB = [&](size_t column) {
         intrinsic("llvm.x86.tileloadd64",

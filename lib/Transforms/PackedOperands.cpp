@@ -33,15 +33,14 @@ Value GemmBuilder::allocate(ArrayRef<int64_t> shape, Type element) {
                                StringAttr(), IntegerAttr());
 }
 
-/// Rows of A that are a multiple of this apart are copied, not read in place.
-static constexpr int64_t pageBytes = 4096;
+static constexpr int64_t tileRows = 16, tileRowBytes = 64;
 
 bool penstock::isGrouped(tile::GemmOp gemm) {
   Type element = elementTypeOf(gemm.getA());
   return element.isBF16() || element.isSignlessInteger(8);
 }
 
-PackedOperands::PackedOperands(tile::GemmOp gemm, int64_t depth, bool flipSigns)
+PackedOperands::PackedOperands(tile::GemmOp gemm, int64_t depth, bool tiles, bool flipSigns)
     : GemmBuilder(gemm) {
   auto type = cast<MemRefType>(gemm.getA().getType());
   isInt = type.getElementType().isSignlessInteger(8);
@@ -52,7 +51,7 @@ PackedOperands::PackedOperands(tile::GemmOp gemm, int64_t depth, bool flipSigns)
   n = cast<MemRefType>(gemm.getAcc().getType()).getDimSize(1);
   groups = llvm::alignTo(llvm::divideCeil(k, inGroup), depth);
   panels = llvm::divideCeil(n, panelColumns);
-  packLeft(flipSigns);
+  packLeft(tiles, flipSigns);
   packRight();
   acc = addressOf(gemm.getAcc(), 0);
 }
@@ -229,22 +228,28 @@ void PackedOperands::callPack(StringRef name, const Operand &source, int64_t row
   callRuntime(b, loc, name, arguments);
 }
 
-void PackedOperands::packLeft(bool flipSigns) {
+void PackedOperands::packLeft(bool tiles, bool flipSigns) {
   Value a = gemm.getA();
   bool flip = flipSigns && isInt && !gemm.getUnsignedA();
-  if (stridesOf(a).back() == 1 && k == groups * inGroup && !flip) {
-    // Rows that are a multiple of a page apart share their sets of a cache.
-    Operand operand = locate(a, [&](ValueRange strides) -> Value {
-      Value rest = arith::RemUIOp::create(b, loc, product(strides[0], index(elementBytes)),
-                                          index(pageBytes));
-      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, rest, index(0));
-    });
-    left = {toPointer(operand.address), product(operand.strides[0], index(elementBytes))};
+  if (tiles && copyBefore(gemm, a)) {
+    // Not read in the tensor: its rows are in many pages, and share sets of the caches.
+    Value packed =
+        allocate({llvm::divideCeilSigned(m, tileRows), groups * tileRows * groupBytes}, b.getI8Type());
+    leftStep = tileRows * tileRowBytes;
+    callPack(abi::packTilesFn, locate(a), m, k, packed, {groups * groupBytes / tileRowBytes});
+    Address rows = addressOf(packed, 0);
+    left = {rows.pointer, index(tileRowBytes)};
+    leftBlock = rows.stride;
     return;
   }
-  Value packed = allocate({m, groups * groupBytes}, b.getI8Type());
-  callPack(abi::packRowsFn, locate(a), m, k, packed, {groups * groupBytes, flip ? 0x80 : 0});
-  left = addressOf(packed, 0);
+  if (stridesOf(a).back() == 1 && k == groups * inGroup && !flip) {
+    left = addressOf(a, 0);
+  } else {
+    Value packed = allocate({m, groups * groupBytes}, b.getI8Type());
+    callPack(abi::packRowsFn, locate(a), m, k, packed, {groups * groupBytes, flip ? 0x80 : 0});
+    left = addressOf(packed, 0);
+  }
+  leftBlock = product(left.stride, index(tileRows));
 }
 
 void PackedOperands::packRight() {

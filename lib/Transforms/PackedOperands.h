@@ -23,9 +23,10 @@ bool isPlain(tile::CopyOp copy);
 
 class PackedOperands : public GemmBuilder {
 public:
-  /// K is padded to a multiple of \p depth groups. \p flipSigns makes signed elements of A
+  /// K is padded to a multiple of \p depth groups. With \p tiles, A is packed in tiles where
+  /// that replaces a copy. \p flipSigns makes signed elements of A
   /// unsigned by adding 128.
-  PackedOperands(tile::GemmOp gemm, int64_t depth, bool flipSigns = false);
+  PackedOperands(tile::GemmOp gemm, int64_t depth, bool tiles, bool flipSigns);
 
 protected:
   /// A matrix in memory: its first byte and the bytes between rows or panels.
@@ -58,6 +59,9 @@ protected:
   int64_t elementBytes, inGroup;
   int64_t m, n, k, groups, panels;
   Address left, right, acc;
+  /// Bytes between 16 rows of A and the next ones, and between steps of 64 bytes along K.
+  mlir::Value leftBlock;
+  int64_t leftStep = 64;
 
 private:
   Address addressOf(mlir::Value memref, unsigned strideOf);
@@ -65,7 +69,7 @@ private:
   /// entirely within it and \p suits is true for the tensor's strides, else in its tile.
   Operand locate(mlir::Value memref,
                  llvm::function_ref<mlir::Value(mlir::ValueRange)> suits = nullptr);
-  void packLeft(bool flipSigns);
+  void packLeft(bool tiles, bool flipSigns);
   void packRight();
   void callPack(llvm::StringRef name, const Operand &source, int64_t rows, int64_t columns,
                 mlir::Value target, llvm::ArrayRef<int64_t> numbers);

@@ -360,8 +360,9 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     accumulator stay in tile registers, and each product loads and releases its own
     configuration. `dot-bf16` and `dot-i8` select AVX-512.
 
-    These products read an operand in the tensor that it was copied from, if its tile
+    These products take an operand from the tensor that it was copied from, if its tile
     has no other use, the tensor is only read, and the copy is within it. With `tiles`,
+    A is then packed in tiles, and
     the first iteration of a loop over K clears the sums in registers, and the last one
     stores them in the tensor that the accumulator is copied to.
 

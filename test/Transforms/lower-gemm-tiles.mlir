@@ -100,7 +100,8 @@ func.func @f16(%runtime: !llvm.ptr) attributes {tile.kernel} {
 !b = memref<2x32x16x2xbf16, #tile.space<shared>>
 !c = memref<32x32xf32, #tile.space<local>>
 
-// Operands are read in the tensors that they are copied from, unless they are at an edge.
+// Operands are read, or packed from, the tensors that they are copied from, unless they are
+// at an edge.
 // The first iteration clears the sums in registers; memory is cleared if there is none. The
 // last one stores them in the tensor; they are copied at an edge, or if there is none.
 // CHECK-LABEL: func.func @in_tensors

@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-/// What native code may use.
+/// Instructions that native code may use.
 struct NativeCpu {
   bool tiles = false;   ///< AMX for bf16 and i8, with permission of the kernel
   bool dotBf16 = false; ///< AVX-512 BF16
