@@ -33,8 +33,8 @@ struct ElementMatrix {
 /// matrix is zero. At least ceil(K / elements of a group) groups.
 void packPanels(const ElementMatrix &from, void *to, int64_t groups);
 
-/// Packs an M x K matrix in rows of \p rowBytes, with zeros behind the elements. Each byte is
-/// combined with \p flip by exclusive or, those behind the elements included.
+/// Packs an M x K matrix in rows of \p rowBytes, with zeros after the elements. Each byte is
+/// combined with \p flip by exclusive or, those after the elements included.
 void packRows(const ElementMatrix &from, void *to, int64_t rowBytes, uint8_t flip);
 
 /// Packs an M x K matrix in tiles of 16 rows with 64 bytes each, those of 16 rows after each

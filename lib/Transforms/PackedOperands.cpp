@@ -233,8 +233,8 @@ void PackedOperands::packLeft(bool tiles, bool flipSigns) {
   bool flip = flipSigns && isInt && !gemm.getUnsignedA();
   if (tiles && copyBefore(gemm, a)) {
     // Not read in the tensor: its rows are in many pages, and share sets of the caches.
-    Value packed =
-        allocate({llvm::divideCeilSigned(m, tileRows), groups * tileRows * groupBytes}, b.getI8Type());
+    Value packed = allocate({llvm::divideCeilSigned(m, tileRows), groups * tileRows * groupBytes},
+                            b.getI8Type());
     leftStep = tileRows * tileRowBytes;
     callPack(abi::packTilesFn, locate(a), m, k, packed, {groups * groupBytes / tileRowBytes});
     Address rows = addressOf(packed, 0);

@@ -85,6 +85,22 @@ TEST(PackRows, PadsAndFlips) {
     }
 }
 
+TEST(PackTiles, InTheirOrder) {
+  for (bool isTransposed : {false, true})
+    for (int64_t rows : {1, 16, 21})
+      for (int64_t columns : {1, 32, 70}) {
+        Matrix<uint16_t> from(rows, columns, isTransposed ? 1 : columns + 1,
+                              isTransposed ? rows + 1 : 1, 5);
+        int64_t steps = (columns + 31) / 32;
+        std::vector<uint16_t> to(size_t((rows + 15) / 16 * 16 * steps * 32), 0x5555);
+        packTiles(from.view(), to.data(), steps);
+        for (int64_t i = 0; i < rows; ++i)
+          for (int64_t k = 0; k < steps * 32; ++k)
+            ASSERT_EQ(to[size_t(((i / 16 * steps + k / 32) * 16 + i % 16) * 32 + k % 32)],
+                      from.at(i, k));
+      }
+}
+
 TEST(OffsetSums, OfEachColumn) {
   Matrix<int8_t> from(9, 20, 20, 1, 4);
   std::vector<int8_t> packed(2 * 3 * 64);
