@@ -42,6 +42,9 @@ PENSTOCK_EXPORT std::vector<Diagnostic> load_library(const std::string &path);
 /// Returns all registered kernels.
 PENSTOCK_EXPORT std::vector<KernelDescription> registered_kernels();
 
+/// Returns the kernels that a library of load_library registered.
+PENSTOCK_EXPORT std::vector<KernelDescription> kernels_of_library(const std::string &path);
+
 /// Returns the kernels of a tile program in text form.
 PENSTOCK_EXPORT std::vector<KernelDescription>
 kernels_of_text(const std::string &text, const std::string &file,
@@ -49,6 +52,9 @@ kernels_of_text(const std::string &text, const std::string &file,
 
 struct InspectOptions {
   Target target = Target::native();
+  /// Looks registered kernels up in this library, a path of load_library; empty: in all, in
+  /// the order of their registration.
+  std::string library = {};
   /// Values for a kernel's fields, as text.
   std::vector<std::pair<std::string, std::string>> set = {};
   CompileOptions compile = {};
@@ -92,6 +98,10 @@ PENSTOCK_EXPORT AnyKernel compile_registered(const std::string &kernel,
 PENSTOCK_EXPORT AnyKernel compile_text(const std::string &text, const std::string &file,
                                        const std::string &kernel, const InspectOptions &options,
                                        std::vector<Diagnostic> &diagnostics);
+
+/// Makes a kernel from the bytes of AnyKernel::artifact() or Kernel::artifact().
+PENSTOCK_EXPORT AnyKernel load_artifact(std::string_view bytes,
+                                        std::vector<Diagnostic> &diagnostics);
 
 /// Returns the architecture that the operations of a kernel require, "sm_90a" or
 /// "sm_100a". Empty: any.

@@ -76,6 +76,18 @@ static std::string describe(bool tensor, Element element, int rank) {
                 : "a scalar of " + std::string(nameOf(element));
 }
 
+static penstock::detail::ExecutableRef executableOf(Artifact artifact) {
+  penstock::detail::ExecutableRef executable(new penstock::detail::Executable());
+  executable->info = std::move(artifact.info);
+  for (DeviceKernel &kernel : artifact.variants) {
+    auto device = std::make_shared<EmulatedKernel>();
+    device->kernel = std::move(kernel);
+    executable->devices.push_back(std::move(device));
+  }
+  executable->cubins = std::move(artifact.cubins);
+  return executable;
+}
+
 penstock::detail::CompileResult
 gpu::detail::load(std::string_view bytes,
                   penstock::detail::List<const penstock::detail::ArgumentSpec> specs, Loc at) {
@@ -106,14 +118,11 @@ gpu::detail::load(std::string_view bytes,
       d.location = {at.file, at.line, at.column};
     return result;
   }
-  penstock::detail::ExecutableRef executable(new penstock::detail::Executable());
-  executable->info = artifact->info;
-  for (DeviceKernel &kernel : artifact->variants) {
-    auto device = std::make_shared<EmulatedKernel>();
-    device->kernel = std::move(kernel);
-    executable->devices.push_back(std::move(device));
-  }
-  executable->cubins = std::move(artifact->cubins);
-  result.executable = std::move(executable);
+  result.executable = executableOf(std::move(*artifact));
   return result;
+}
+
+AnyKernel penstock::load_artifact(std::string_view bytes, std::vector<Diagnostic> &diagnostics) {
+  auto artifact = readArtifact(bytes, diagnostics);
+  return artifact ? AnyKernel(executableOf(std::move(*artifact))) : AnyKernel();
 }

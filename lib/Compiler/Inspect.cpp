@@ -12,6 +12,7 @@
 #include "Dialect/Tile/TileDialect.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 using namespace penstock;
 
@@ -24,6 +25,35 @@ Diagnostic problem(DiagnosticCode code, std::string message, std::string help = 
   if (!help.empty())
     d.helps.push_back(std::move(help));
   return d;
+}
+
+/// A bare name would be looked up in the system's directories.
+std::string fileName(const std::string &path) {
+  return path.find('/') == std::string::npos ? "./" + path : path;
+}
+
+/// Whether the code of a registered kernel is in the library at a path.
+bool isOf(const detail::Registration &registration, const std::string &path) {
+  void *library = dlopen(fileName(path).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  link_map *map = nullptr;
+  Dl_info code;
+  bool is = library && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 &&
+            dladdr(reinterpret_cast<void *>(registration.make), &code) &&
+            code.dli_fbase == reinterpret_cast<void *>(map->l_addr);
+  if (library)
+    dlclose(library); // RTLD_NOLOAD counts as a use, too
+  return is;
+}
+
+KernelDescription describe(const detail::Registration &registration) {
+  std::shared_ptr<void> object(registration.make(), registration.destroy);
+  KernelDescription to;
+  to.name = registration.name;
+  to.signature = registration.source(object.get(), registration.name, registration.at).signature;
+  to.location = {registration.at.file, registration.at.line, 0};
+  for (const detail::Field &field : registration.fields)
+    to.fields.emplace_back(field.name, field.get(object.get()));
+  return to;
 }
 
 } // namespace
@@ -42,6 +72,8 @@ std::optional<detail::KernelSource> penstock::kernelSource(const std::string &ke
                                                            std::vector<Diagnostic> &diagnostics) {
   std::vector<std::string> known;
   for (const detail::Registration &registration : registeredKernels()) {
+    if (!options.library.empty() && !isOf(registration, options.library))
+      continue;
     known.push_back(registration.name);
     if (registration.name != kernel)
       continue;
@@ -85,9 +117,7 @@ std::string textOf(mlir::ModuleOp module) {
 } // namespace
 
 std::vector<Diagnostic> penstock::load_library(const std::string &path) {
-  // A bare name would be looked up in the system's directories.
-  std::string name = path.find('/') == std::string::npos ? "./" + path : path;
-  if (dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
+  if (dlopen(fileName(path).c_str(), RTLD_NOW | RTLD_LOCAL))
     return {};
   const char *reason = dlerror();
   return {problem(ToolFile,
@@ -96,16 +126,16 @@ std::vector<Diagnostic> penstock::load_library(const std::string &path) {
 
 std::vector<KernelDescription> penstock::registered_kernels() {
   std::vector<KernelDescription> result;
-  for (const detail::Registration &registration : registeredKernels()) {
-    std::shared_ptr<void> object(registration.make(), registration.destroy);
-    KernelDescription to;
-    to.name = registration.name;
-    to.signature = registration.source(object.get(), registration.name, registration.at).signature;
-    to.location = {registration.at.file, registration.at.line, 0};
-    for (const detail::Field &field : registration.fields)
-      to.fields.emplace_back(field.name, field.get(object.get()));
-    result.push_back(std::move(to));
-  }
+  for (const detail::Registration &registration : registeredKernels())
+    result.push_back(describe(registration));
+  return result;
+}
+
+std::vector<KernelDescription> penstock::kernels_of_library(const std::string &path) {
+  std::vector<KernelDescription> result;
+  for (const detail::Registration &registration : registeredKernels())
+    if (isOf(registration, path))
+      result.push_back(describe(registration));
   return result;
 }
 
