@@ -1,0 +1,47 @@
+"""Reports about kernels: explanations, timelines, checks, tuning, the cache."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any, Mapping
+
+from ._library import ReportOptions, check, compile_options, lib, settings, take_text
+
+if TYPE_CHECKING:
+    from ._kernels import Kernel
+
+_KINDS = {"explain": 0, "timeline": 1, "run_timeline": 2, "check": 3, "tune": 4, "cache": 5}
+
+
+class Picture(str):
+    """An SVG text that notebooks draw."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def save(self, path: str) -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self)
+
+
+def make(kernel: "Kernel", kind: str, target: str, fields: Mapping[str, Any],
+         sizes: Mapping[str, float] | None = None, timings: int = 0) -> str:
+    named, count = settings(sizes or {})
+    options = ReportOptions(
+        ctypes.sizeof(ReportOptions), compile_options(target, fields, {}, 0), named, count, timings)
+    text = c_void_p()
+    try:
+        check(lib.penstock_make_report, kernel.library._handle, kernel.name.encode(), _KINDS[kind], byref(options),
+              byref(text))
+    finally:
+        made = take_text(text.value).decode()
+    return made
+
+
+def cache_statistics() -> dict:
+    """Counts of this process's cache of compiled kernels, and its directory."""
+    text = c_void_p()
+    check(lib.penstock_make_report, None, None, _KINDS["cache"], None, byref(text))
+    return json.loads(take_text(text.value))
