@@ -3,7 +3,8 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS penstock EXPORT PenstockTargets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT dev)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/penstock"
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT PenstockTargets NAMESPACE Penstock::
@@ -26,7 +27,13 @@ file(RELATIVE_PATH PENSTOCK_PC_PREFIX
 configure_file("${PROJECT_SOURCE_DIR}/cmake/penstock.pc.in" "${CMAKE_BINARY_DIR}/penstock.pc" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/penstock.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME doc)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION ${CMAKE_INSTALL_DOCDIR}
   FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+
+# `cpack` in a build of the preset `package` writes Debian packages.
+if(PENSTOCK_STATIC_LLVM)
+  include(PenstockPackages)
+endif()

@@ -1,7 +1,25 @@
-# LLVM/MLIR 22.1 as installed by Debian, through its shared libraries, plus one
-# precompiled header that all libraries above MLIR share: without it each file
-# spends seconds on parsing the same headers.
+# LLVM/MLIR 22.1 as installed by Debian, through its shared libraries or, with
+# PENSTOCK_STATIC_LLVM, through its archives; plus one precompiled header that all
+# libraries above MLIR share: without it each file spends seconds on parsing the same headers.
+if(PENSTOCK_STATIC_LLVM)
+  # LLVM's archives name these two as shared libraries, which a package cannot rely on.
+  set(ZLIB_USE_STATIC_LIBS ON)
+  find_library(PENSTOCK_ZSTD NAMES libzstd.a REQUIRED)
+  add_library(zstd::libzstd_shared STATIC IMPORTED)
+  set_target_properties(zstd::libzstd_shared PROPERTIES IMPORTED_LOCATION "${PENSTOCK_ZSTD}")
+endif()
 find_package(MLIR 22.1 REQUIRED CONFIG)
+if(PENSTOCK_STATIC_LLVM)
+  # MLIR's archives name LLVM's shared library. LLVM's name Z3, which nothing that we use needs.
+  get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
+    if(libraries)
+      list(FILTER libraries EXCLUDE REGEX "^LLVM$|\\$<LINK_ONLY:LLVM>|libz3")
+      set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${libraries}")
+    endif()
+  endforeach()
+endif()
 list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
 include(TableGen)
 include(AddLLVM)
@@ -14,7 +32,20 @@ target_include_directories(PenstockMLIR SYSTEM INTERFACE
 include_directories(SYSTEM ${MLIR_INCLUDE_DIRS})
 target_include_directories(PenstockMLIR INTERFACE "${PROJECT_BINARY_DIR}/lib")
 target_compile_definitions(PenstockMLIR INTERFACE ${LLVM_DEFINITIONS_LIST})
-target_link_libraries(PenstockMLIR INTERFACE MLIR LLVM)
+if(PENSTOCK_STATIC_LLVM)
+  # What our code calls; the archives name what they need themselves.
+  llvm_map_components_to_libnames(libraries
+    BitReader BitWriter Core ExecutionEngine IRPrinter JITLink MC NVPTX OrcJIT Passes Support Target
+    TargetParser X86)
+  target_link_libraries(PenstockMLIR INTERFACE
+    MLIRAffineToStandard MLIRAnalysis MLIRArithToLLVM MLIRArithTransforms MLIRBuiltinToLLVMIRTranslation
+    MLIRBytecodeWriter MLIRControlFlowToLLVM MLIRFuncAllExtensions MLIRFuncToLLVM MLIRLLVMDialect
+    MLIRLLVMIRTransforms MLIRLLVMToLLVMIRTranslation MLIRMathToLLVM MLIRMathToLibm MLIRMathTransforms
+    MLIRMemRefToLLVM MLIRMemRefTransforms MLIRParser MLIRPass MLIRSCFToControlFlow MLIRSCFUtils
+    MLIRTargetLLVMIRExport MLIRTransforms MLIRVectorDialect MLIRVectorToLLVM ${libraries})
+else()
+  target_link_libraries(PenstockMLIR INTERFACE MLIR LLVM)
+endif()
 
 add_library(PenstockPCH STATIC "${PENSTOCK_PCH_SOURCE}")
 target_link_libraries(PenstockPCH PUBLIC PenstockMLIR)

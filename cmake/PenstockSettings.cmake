@@ -23,6 +23,11 @@ endif()
 set(CMAKE_CXX_FLAGS_RELWITHASSERTS "-O2 -gline-tables-only")
 set(CMAKE_C_FLAGS_RELWITHASSERTS "-O2 -gline-tables-only")
 
+if(PENSTOCK_STATIC_LLVM)
+  # So that the linker can drop functions that nothing uses.
+  add_compile_options(-ffunction-sections -fdata-sections)
+endif()
+
 option(PENSTOCK_WERROR "Treat warnings as errors" OFF)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 if(PENSTOCK_WERROR)

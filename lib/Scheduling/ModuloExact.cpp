@@ -22,14 +22,15 @@
 #include <chrono>
 #include <z3++.h>
 #endif
+#ifdef PENSTOCK_LOAD_Z3
+#include "Scheduling/Z3AtRunTime.h"
+#endif
 
 namespace penstock::sched {
 
-#ifndef PENSTOCK_HAVE_Z3
-
-bool exactSolverBuilt() { return false; }
-
-ModuloResult solveExact(const ModuloProblem &problem, const ModuloOptions &) {
+#if !defined(PENSTOCK_HAVE_Z3) || defined(PENSTOCK_LOAD_Z3)
+static ModuloResult withoutSolver(const ModuloProblem &problem, const char *message,
+                                  const char *help) {
   ModuloResult result;
   result.diagnostics = check(problem);
   if (!result.diagnostics.empty())
@@ -37,10 +38,20 @@ ModuloResult solveExact(const ModuloProblem &problem, const ModuloOptions &) {
   result.bounds = lowerBounds(problem);
   Diagnostic d;
   d.code = SolverNotBuilt;
-  d.message = "this build has no exact solver, because Z3 was not found";
-  d.helps.push_back("install libz3-dev and configure again");
+  d.message = message;
+  d.helps.emplace_back(help);
   result.diagnostics.push_back(std::move(d));
   return result;
+}
+#endif
+
+#ifndef PENSTOCK_HAVE_Z3
+
+bool exactSolverBuilt() { return false; }
+
+ModuloResult solveExact(const ModuloProblem &problem, const ModuloOptions &) {
+  return withoutSolver(problem, "this build has no exact solver, because Z3 was not found",
+                       "install libz3-dev and configure again");
 }
 
 #else
@@ -265,9 +276,20 @@ void note(ModuloResult &result, std::string message) {
 
 } // namespace
 
-bool exactSolverBuilt() { return true; }
+bool exactSolverBuilt() {
+#ifdef PENSTOCK_LOAD_Z3
+  return z3Loaded();
+#else
+  return true;
+#endif
+}
 
 ModuloResult solveExact(const ModuloProblem &problem, const ModuloOptions &options) {
+#ifdef PENSTOCK_LOAD_Z3
+  if (!z3Loaded())
+    return withoutSolver(problem, "there is no exact solver, because libz3.so.4 was not found",
+                         "install libz3-4, or set PENSTOCK_Z3 to the path of Z3's library");
+#endif
   // The heuristic gives something to beat, and the answer if it meets the
   // bound.
   ModuloResult result = solveHeuristic(problem, options);

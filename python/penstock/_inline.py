@@ -38,7 +38,7 @@ def _directory() -> pathlib.Path:
 
 
 def _include() -> str:
-    return os.environ.get("PENSTOCK_INCLUDE") or str(PACKAGE / "include")
+    return os.environ.get("PENSTOCK_INCLUDE") or os.path.join(PACKAGE, "include")
 
 
 def inline(source: str, *, flags: Sequence[str] = ()) -> Library:

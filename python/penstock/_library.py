@@ -9,13 +9,12 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import pathlib
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_void_p
 from typing import Mapping
 
 from ._errors import Diagnostic, Error, from_json
 
-PACKAGE = pathlib.Path(__file__).resolve().parent
+PACKAGE = os.path.dirname(os.path.abspath(__file__))
 C_VERSION = 1
 
 
@@ -75,13 +74,13 @@ _FUNCTIONS = {
 
 def path() -> str:
     """The library: $PENSTOCK_LIBRARY, or the one that this package contains."""
-    return os.environ.get("PENSTOCK_LIBRARY") or str(PACKAGE / "lib" / "libpenstock.so.0.1")
+    return os.environ.get("PENSTOCK_LIBRARY") or os.path.join(PACKAGE, "lib", "libpenstock.so.0.1")
 
 
 def _open() -> ctypes.CDLL:
-    solver = PACKAGE.parent / "z3" / "lib" / "libz3.so"  # of the extra `solver`
-    if "PENSTOCK_Z3" not in os.environ and solver.exists():
-        os.environ["PENSTOCK_Z3"] = str(solver)
+    solver = os.path.join(os.path.dirname(PACKAGE), "z3", "lib", "libz3.so")  # of the extra `solver`
+    if "PENSTOCK_Z3" not in os.environ and os.path.exists(solver):
+        os.environ["PENSTOCK_Z3"] = solver
     try:
         opened = ctypes.CDLL(path())
     except OSError as error:
