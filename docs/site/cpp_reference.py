@@ -163,7 +163,7 @@ class Reference:
 
     def page(self, header):
         text = open(os.path.join(self.headers, header), encoding="utf-8").read()
-        title = re.match(r"//===- (\S+) - (.*?) -*\*- C\+\+", text)
+        title = re.match(r"//===- (\S+) - (.*?) -*\*- C", text)
         intro = re.search(r"//===-+===//\n//\n(// .*?)//\n//===-+===//\n#ifndef", text, re.S)
         page = f"# {header}: {title.group(2).strip()}\n\n`#include <penstock/{header}>`\n"
         if intro:

@@ -16,13 +16,12 @@ void GlobalUse::startTracking() {
     return;
   bytes.assign(allocation.bytes.get(), allocation.bytes.get() + allocation.size);
   written = allocation.written;
-  records = std::make_unique<PagedShadow>(allocation.size);
   if (state.exchange(Tracked, std::memory_order_acq_rel) == ReadOnly)
     missedReads = true;
 }
 
 void GlobalUse::restore() {
-  if (!records)
+  if (state.load(std::memory_order_acquire) != Tracked)
     return;
   std::copy(bytes.begin(), bytes.end(), allocation.bytes.get());
   allocation.written = written;

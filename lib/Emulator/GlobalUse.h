@@ -25,7 +25,7 @@ namespace penstock::emu {
 
 class GlobalUse {
 public:
-  explicit GlobalUse(Allocation &allocation) : allocation(allocation) {}
+  explicit GlobalUse(Allocation &allocation) : allocation(allocation), records(allocation.size) {}
 
   /// Notes an access; true if it is to be recorded. \p mayWrite: it changes memory.
   bool track(bool mayWrite) {
@@ -48,7 +48,7 @@ public:
   /// Undoes all writes.
   void restore();
 
-  PagedShadow &shadow() { return *records; }
+  PagedShadow &shadow() { return records; }
 
 private:
   enum State : uint8_t { Untouched, ReadOnly, Tracked };
@@ -56,7 +56,7 @@ private:
   std::atomic<uint8_t> state{Untouched};
   std::atomic<bool> missedReads{false};
   std::mutex mutex;
-  std::unique_ptr<PagedShadow> records;
+  PagedShadow records; ///< made before host threads run: it has locks, but nothing publishes it
   std::vector<uint8_t> bytes, written; ///< before the first write
 };
 

@@ -232,7 +232,7 @@ void PackedOperands::packLeft(bool tiles, bool flipSigns) {
   Value a = gemm.getA();
   bool flip = flipSigns && isInt && !gemm.getUnsignedA();
   if (tiles && copyBefore(gemm, a)) {
-    // Not read in the tensor: its rows are in many pages, and share sets of the caches.
+    // Not read in the tensor: with rows far apart that took longer than copying them first.
     Value packed = allocate({llvm::divideCeilSigned(m, tileRows), groups * tileRows * groupBytes},
                             b.getI8Type());
     leftStep = tileRows * tileRowBytes;

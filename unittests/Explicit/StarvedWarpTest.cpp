@@ -42,7 +42,9 @@ TEST(StarvedWarp, ARingThatWaitsForAllIsRight) {
     }
 }
 
-TEST(StarvedWarp, ARingThatForgetsAWarpIsCaughtWhenThatIsStarved) {
+/// In any timing the emulator reports that a phase may pass unseen; it hangs where that warp is
+/// starved.
+TEST(StarvedWarp, ARingThatForgetsAWarpIsCaught) {
   std::string file = __FILE__;
   file.replace(file.rfind('/') + 1, std::string::npos, "WatchedRing.h");
   auto kernel = compile(WatchedRing{.counted = false}, Target::sm_90a().emulated(),
@@ -50,7 +52,7 @@ TEST(StarvedWarp, ARingThatForgetsAWarpIsCaughtWhenThatIsStarved) {
   int64_t wrong = 0;
   for (Completion completion : {Completion::Eager, Completion::Latest}) {
     auto found = copyTiles(kernel, {.completion = completion}, wrong);
-    EXPECT_TRUE(found.empty()) << to_text(found);
+    expectFinding(found, {1742, "watch"}, file);
   }
   auto found = copyTiles(kernel, {.starved_warp = 1}, wrong);
   expectFinding(found, {2110, "watch"}, file);

@@ -72,7 +72,14 @@ public:
     // What was accessed before the loop is ordered before its engines.
     if (sharedBefore && any([](const auto &engine) { return engine.proxy == sched::Proxy::Async; }))
       nv::ProxyFenceOp::create(b, loc);
-    if (before && engines)
+    // A plan orders the statements of one run of its loop. The run before, if there may be
+    // one, has ended here.
+    bool joins = llvm::any_of(plan.roles, [](const sched::PlanRole &each) {
+      return llvm::any_of(each.points,
+                          [](const PlanPoint &point) { return point.kind == PlanPoint::Join; });
+    });
+    bool again = loop->getParentOp() != loop->getParentOfType<func::FuncOp>();
+    if ((before && engines) || (again && joins))
       nv::SyncOp::create(b, loc);
     for (const sched::PlanRole &each : plan.roles)
       writeRole(each);
