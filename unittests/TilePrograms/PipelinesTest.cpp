@@ -1,4 +1,4 @@
-//===- PipelinesTest.cpp - Pipelined loops in one group of warps ----------===//
+//===- PipelinesTest.cpp - Pipelined loops of tile programs ---------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

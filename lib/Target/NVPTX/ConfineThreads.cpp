@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tile program is executed by one group of warps. Where loops are divided, other
-// warps join the block, and all that lies outside of their roles must stay with the
-// warps that compute. Control flow around divided loops, and the scalars that it
+// One group of warps executes a tile program. Roles of warp-specialized loops are
+// further warps of the block, and all that lies outside of these roles must stay with
+// the warps that compute. Control flow around such loops, and the scalars that it
 // needs, are executed by all.
 //
 //===----------------------------------------------------------------------===//

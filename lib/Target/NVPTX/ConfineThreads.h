@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to passes that divide loops among warp roles.
+// Private to passes that warp-specialize loops.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TARGET_NVPTX_CONFINETHREADS_H
