@@ -78,11 +78,20 @@ function(penstock_library name)
   target_precompile_headers(Penstock${name} REUSE_FROM ${ARG_PCH})
 endfunction()
 
+# What most tests include, compiled once for all of them.
+if(PENSTOCK_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  add_library(PenstockTestPCH STATIC "${PENSTOCK_PCH_SOURCE}")
+  target_link_libraries(PenstockTestPCH PUBLIC GTest::gmock GTest::gtest)
+  target_compile_options(PenstockTestPCH PRIVATE -O0 -fPIE)
+  target_precompile_headers(PenstockTestPCH PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endif()
+
 # penstock_unittest(Name SOURCES a.cpp ... [LINK lib ...] [LABEL label] [HEADER h]
 #                   [OPTIMIZED] [ENVIRONMENT name=value])
-# A GoogleTest binary whose cases ctest knows one by one. Compiling tests is a good
-# part of a build: GoogleTest's headers and HEADER are compiled once for all files,
-# and only tests that compute much themselves are worth optimizing.
+# A GoogleTest binary whose cases ctest knows one by one. Only tests that compute much
+# themselves are worth optimizing, and only where many files include HEADER is a
+# precompiled header of their own.
 function(penstock_unittest name)
   cmake_parse_arguments(ARG "OPTIMIZED" "LABEL;HEADER;ENVIRONMENT" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)
@@ -93,11 +102,13 @@ function(penstock_unittest name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
   list(LENGTH ARG_SOURCES files)
-  if(files GREATER 2)
-    target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${ARG_HEADER})
-  endif()
   if(NOT ARG_OPTIMIZED)
     target_compile_options(${name} PRIVATE -O0)
+  endif()
+  if(NOT ARG_OPTIMIZED AND NOT ARG_HEADER)
+    target_precompile_headers(${name} REUSE_FROM PenstockTestPCH)
+  elseif(files GREATER 2)
+    target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${ARG_HEADER})
   endif()
   gtest_discover_tests(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 600
                        ENVIRONMENT "${ARG_ENVIRONMENT}" DISCOVERY_TIMEOUT 60)
