@@ -28,7 +28,8 @@ struct Issued {
 
 class Cover {
 public:
-  Cover(const Plan &plan, const LoopModel &model) : plan(plan), problem(plan.bound), model(model) {
+  Cover(const Plan &plan, const LoopModel &model, bool reentered = false)
+      : plan(plan), problem(plan.bound), model(model), reentered(reentered) {
     issued.resize(problem.statements.size());
     for (unsigned r = 0; r < plan.roles.size(); ++r)
       for (size_t p = 0; p < plan.roles[r].points.size(); ++p) {
@@ -67,6 +68,12 @@ private:
   bool byLeader(StatementId s) const {
     return plan.roles[issued[s].role].points[issued[s].point].leader;
   }
+  Search searchFrom(Thread first, Thread last, int64_t lastIteration, Known known, bool drain) {
+    Search search(plan, first, last, lastIteration, known, drain);
+    if (reentered)
+      search.mayBeReentered();
+    return search;
+  }
   /// The threads that stand for all of a point's.
   static std::vector<unsigned> threadsOf(const PlanPoint &point) {
     return point.leader ? std::vector<unsigned>{0} : std::vector<unsigned>{0, 1, 2};
@@ -75,6 +82,7 @@ private:
   const Plan &plan;
   const Problem &problem;
   const LoopModel &model;
+  const bool reentered; ///< without a barrier of all roles
   std::vector<Issued> issued;
   bool guardedPoints = false;
   std::vector<Uncovered> found;
@@ -177,7 +185,7 @@ bool Cover::checkAt(const Pair &pair, int64_t d) {
       if ((sameThreads && t != u) || t == 2)
         continue;
       Thread a{first.role, t}, b{second.role, u};
-      Search search(plan, a, b, d, known, false);
+      Search search = searchFrom(a, b, d, known, false);
       search.aimAt(second.point, d);
       if (pair.firstProxy == Proxy::Async && pair.secondProxy == Proxy::Async &&
           (space == Space::Shared || space == Space::Global))
@@ -216,9 +224,12 @@ void Cover::checkDrain(StatementId s) {
       if (t == 2)
         continue;
       Thread from{at.role, t};
-      Search search(plan, from, from, left, {&problem.statements[s].guard, nullptr}, true);
+      Search search = searchFrom(from, from, left, {&problem.statements[s].guard, nullptr}, true);
       search.startAtEndOf(at.point, writes);
-      if (search.reachedEnd())
+      // Groups that are in flight when a thread begins the next run would shift its counts.
+      bool own =
+          reentered && mechanismOf(problem.statements[s].executedBy).ends == Mechanism::Groups;
+      if (own ? search.reachedEnd(from) : search.reachedEnd())
         continue;
       Uncovered missing;
       missing.kind = Uncovered::InFlight;
@@ -274,7 +285,7 @@ bool Cover::keepsPhases(BarrierId b, std::string &what) {
         search.run();
       };
       auto ordered = [&](const Use &use, int64_t iteration) {
-        Search search(plan, from, from, iteration, {}, false);
+        Search search = searchFrom(from, from, iteration, {}, false);
         start(search);
         for (unsigned u : threadsOf(at(use)))
           if (!search.reached({use.role, u}, use.point, iteration, 0))
@@ -297,7 +308,7 @@ bool Cover::keepsPhases(BarrierId b, std::string &what) {
           const PlanPoint &wait = plan.roles[r].drain[p];
           if (wait.kind != PlanPoint::WaitBarrier || wait.barrier != b)
             continue;
-          Search search(plan, from, from, slots + wait.distance, {}, true);
+          Search search = searchFrom(from, from, slots + wait.distance, {}, true);
           start(search);
           for (unsigned u : threadsOf(wait))
             if (!search.reachedDrain({r, u}, p)) {
@@ -312,7 +323,7 @@ bool Cover::keepsPhases(BarrierId b, std::string &what) {
         continue;
       Thread from{wait.role, t};
       int64_t distance = at(wait).distance;
-      Search search(plan, from, from, std::max(distance, slots), {}, false);
+      Search search = searchFrom(from, from, std::max(distance, slots), {}, false);
       search.followCommits();
       search.startAfter(from, wait.point, distance);
       search.run();
@@ -392,6 +403,13 @@ std::vector<Uncovered> uncovered(const Plan &plan) {
 bool isCovered(const Plan &plan) {
   return cover::malformedPoints(plan).empty() &&
          cover::gaps(plan, LoopModel(plan.bound), true).empty();
+}
+
+bool isCoveredIfReentered(const Plan &plan) {
+  if (plan.straight || !cover::malformedPoints(plan).empty())
+    return false;
+  LoopModel model(plan.bound);
+  return Cover(plan, model, /*reentered=*/true).run(/*firstOnly=*/true).empty();
 }
 
 } // namespace penstock::sched

@@ -13,7 +13,7 @@ namespace penstock::sched::cover {
 Search::Search(const Plan &plan, Thread first, Thread last, int64_t lastIteration, Known known,
                bool drain)
     : plan(plan), first(first), last(last), lastIteration(lastIteration), known(known),
-      drain(drain), states(plan.roles.size() * threadsOfRole * fenceSets, never) {}
+      drain(drain), states(plan.roles.size() * threadsOfRole * fenceSets) {}
 
 At Search::position(unsigned role, size_t point, int64_t iteration) const {
   return {iteration + plan.roles[role].points[point].stage, int64_t(point)};
@@ -32,10 +32,13 @@ bool Search::exists(const PlanPoint &point, int64_t iteration) const {
   return implies(holds, plan.bound.statements[point.at].guard);
 }
 
-int64_t Search::earliest(unsigned role, size_t index, At after) const {
+int64_t Search::earliest(unsigned role, size_t index, Reached from) const {
   const PlanPoint &point = plan.roles[role].points[index];
+  At after = from.at;
   // The first instance that exists leads to everything that later ones lead to.
-  auto follows = [&](int64_t k) { return exists(point, k) && position(role, index, k) > after; };
+  auto follows = [&](int64_t k) {
+    return k >= from.floor && exists(point, k) && position(role, index, k) > after;
+  };
   if (conditional(point)) {
     if (follows(0))
       return 0;
@@ -43,27 +46,35 @@ int64_t Search::earliest(unsigned role, size_t index, At after) const {
   }
   if (after.step >= drainStep)
     return -1;
-  int64_t k = std::max<int64_t>(0, after.step - point.stage);
+  int64_t k = std::max(from.floor, after.step - point.stage);
   if (position(role, index, k) <= after)
     ++k;
   return follows(k) ? k : -1;
 }
 
-void Search::reach(Thread thread, unsigned fences, At at) {
-  if (at < state(thread, fences)) {
-    state(thread, fences) = at;
-    work.emplace_back(thread, fences);
-  }
+void Search::reach(Thread thread, unsigned fences, At at, int64_t iteration) {
+  Reached now{at, reentered ? iteration : 0};
+  auto follows = [](const Reached &later, const Reached &from) {
+    return from.at <= later.at && from.floor <= later.floor;
+  };
+  std::vector<Reached> &known = states[stateOf(thread, fences)];
+  for (const Reached &from : known)
+    if (follows(now, from))
+      return;
+  std::erase_if(known, [&](const Reached &later) { return follows(later, now); });
+  known.push_back(now);
+  work.push_back({thread, fences, now});
 }
 
-void Search::reachAll(unsigned role, const PlanPoint &point, unsigned fences, At at) {
+void Search::reachAll(unsigned role, const PlanPoint &point, unsigned fences, At at,
+                      int64_t iteration) {
   for (unsigned t = 0; t < threadsOfRole; ++t)
     if (runsIn(point, t))
-      reach({role, t}, fences, at);
+      reach({role, t}, fences, at, iteration);
 }
 
 void Search::startAfter(Thread thread, size_t point, int64_t iteration) {
-  reach(thread, 0, position(thread.role, point, iteration));
+  reach(thread, 0, position(thread.role, point, iteration), iteration);
 }
 
 void Search::startAtToken(BarrierId barrier, int64_t token, unsigned fences, bool orLater) {
@@ -74,14 +85,14 @@ void Search::startAtToken(BarrierId barrier, int64_t token, unsigned fences, boo
       if (point.kind != PlanPoint::WaitBarrier || point.barrier != barrier)
         continue;
       if (int64_t k = token + point.distance; exists(point, k))
-        reachAll(r, point, fences, position(r, p, k));
+        reachAll(r, point, fences, position(r, p, k), k);
     }
     for (size_t p = 0; drain && p < role.drain.size(); ++p) {
       const PlanPoint &point = role.drain[p];
       int64_t awaited = lastIteration - point.distance;
       if (point.kind == PlanPoint::WaitBarrier && point.barrier == barrier &&
           (awaited == token || (orLater && awaited > token)))
-        reachAll(r, point, fences, {drainStep, int64_t(p)});
+        reachAll(r, point, fences, {drainStep, int64_t(p)}, lastIteration);
     }
   }
 }
@@ -125,13 +136,13 @@ void Search::startAtGroups(size_t issue, bool writes) {
     for (int64_t k = 0; waits(role.points[p]) && k <= lastIteration; ++k)
       if (At at = position(first.role, p, k);
           exists(role.points[p], k) && ends(role.points[p], at)) {
-        reach(first, 0, at);
+        reach(first, 0, at, k);
         break;
       }
   // The steps after the last iteration close groups, too.
   for (size_t p = 0; drain && p < role.drain.size(); ++p)
     if (waits(role.drain[p]) && ends(role.drain[p], {lastIteration + plan.numStages(), -1}))
-      reach(first, 0, {drainStep, int64_t(p)});
+      reach(first, 0, {drainStep, int64_t(p)}, lastIteration);
 }
 
 void Search::startAtEndOf(size_t issue, bool writes) {
@@ -158,7 +169,7 @@ void Search::startAtEndOf(size_t issue, bool writes) {
         !runsIn(commit, first.number))
       continue;
     unsigned fences = engine == Engine::Tcgen05Mma ? bitOf(FenceKind::TensorBefore) : 0;
-    if (int64_t token = earliest(first.role, p, position(first.role, issue, 0)); token >= 0)
+    if (int64_t token = earliest(first.role, p, {position(first.role, issue, 0)}); token >= 0)
       startAtToken(commit.barrier, token, fences, true);
   }
 }
@@ -167,7 +178,7 @@ void Search::pass(Thread thread, unsigned fences, const PlanPoint &point, int64_
                   At at) {
   switch (point.kind) {
   case PlanPoint::Join:
-    return reachAll(thread.role, point, fences, at);
+    return reachAll(thread.role, point, fences, at, iteration);
   case PlanPoint::Arrive:
   case PlanPoint::Expect:
     return startAtToken(point.barrier, iteration, fences, true);
@@ -177,7 +188,7 @@ void Search::pass(Thread thread, unsigned fences, const PlanPoint &point, int64_
     if (later && (at >= aim || !(fences & bitOf(FenceKind::TensorBefore))))
       return;
     if (thread == (later ? last : first))
-      reach(thread, fences | bitOf(point.fence), at);
+      reach(thread, fences | bitOf(point.fence), at, iteration);
     return;
   }
   case PlanPoint::Issue:
@@ -193,10 +204,9 @@ void Search::pass(Thread thread, unsigned fences, const PlanPoint &point, int64_
 
 void Search::run() {
   while (!work.empty()) {
-    auto [thread, fences] = work.back();
+    auto [thread, fences, from] = work.back();
     work.pop_back();
     const PlanRole &role = plan.roles[thread.role];
-    At from = state(thread, fences);
     for (size_t p = 0; p < role.points.size(); ++p) {
       const PlanPoint &point = role.points[p];
       if (!runsIn(point, thread.number))
@@ -205,7 +215,7 @@ void Search::run() {
         pass(thread, fences, point, k, position(thread.role, p, k));
     }
     for (size_t p = 0; drain && p < role.drain.size(); ++p)
-      if (At at{drainStep, int64_t(p)}; at > from && runsIn(role.drain[p], thread.number))
+      if (At at{drainStep, int64_t(p)}; at > from.at && runsIn(role.drain[p], thread.number))
         pass(thread, fences, role.drain[p], lastIteration, at);
   }
 }
@@ -213,20 +223,30 @@ void Search::run() {
 bool Search::reached(Thread thread, size_t point, int64_t iteration, unsigned fences) const {
   At at = position(thread.role, point, iteration);
   for (unsigned set = 0; set < fenceSets; ++set)
-    if ((set & fences) == fences && state(thread, set) < at)
-      return true;
+    for (const Reached &from : states[stateOf(thread, set)])
+      if ((set & fences) == fences && from.at < at && from.floor <= iteration)
+        return true;
   return false;
 }
 
 bool Search::reachedDrain(Thread thread, size_t point) const {
   for (unsigned set = 0; set < fenceSets; ++set)
-    if (state(thread, set) < At{drainStep, int64_t(point)})
-      return true;
+    for (const Reached &from : states[stateOf(thread, set)])
+      if (from.at < At{drainStep, int64_t(point)})
+        return true;
   return false;
 }
 
 bool Search::reachedEnd() const {
-  return std::any_of(states.begin(), states.end(), [](const At &at) { return at != never; });
+  return std::any_of(states.begin(), states.end(),
+                     [](const auto &known) { return !known.empty(); });
+}
+
+bool Search::reachedEnd(Thread thread) const {
+  for (unsigned set = 0; set < fenceSets; ++set)
+    if (!states[stateOf(thread, set)].empty())
+      return true;
+  return false;
 }
 
 } // namespace penstock::sched::cover

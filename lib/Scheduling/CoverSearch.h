@@ -22,6 +22,7 @@
 #include "Scheduling/Plan.h"
 
 #include <compare>
+#include <vector>
 
 namespace penstock::sched::cover {
 
@@ -36,6 +37,12 @@ struct At {
   int64_t step = 0;
   int64_t index = 0;
   friend auto operator<=>(const At &, const At &) = default;
+};
+/// From where on a thread has been reached: positions after `at`, of iterations from
+/// `floor` on.
+struct Reached {
+  At at;
+  int64_t floor = 0;
 };
 constexpr At never{INT64_MAX, 0};
 /// The step of the points of `drain`.
@@ -63,6 +70,10 @@ public:
   Search(const Plan &plan, Thread first, Thread last, int64_t lastIteration, Known known,
          bool drain);
 
+  /// Between any two iterations the loop may end and be entered again, without a barrier
+  /// of all roles. A role then finishes all points of earlier iterations first, so only
+  /// order that leads from an iteration to itself or to later ones holds in any case.
+  void mayBeReentered() { reentered = true; }
   /// Execution order is enough: commits lead to the waits for them.
   void followCommits() { commitsLead = true; }
   /// Fences of the later thread count only before this instance of it.
@@ -80,8 +91,9 @@ public:
   bool reached(Thread thread, size_t point, int64_t iteration, unsigned fences) const;
   /// Has one reached the thread before this point of its drain?
   bool reachedDrain(Thread thread, size_t point) const;
-  /// Has one reached the end of any thread?
+  /// Has one reached the end of any thread, or of this one?
   bool reachedEnd() const;
+  bool reachedEnd(Thread thread) const;
 
 private:
   At position(unsigned role, size_t point, int64_t iteration) const;
@@ -90,16 +102,14 @@ private:
     return point.guarded && !plan.bound.statements[point.at].guard.empty();
   }
   /// The earliest iteration of a point after a position, or -1.
-  int64_t earliest(unsigned role, size_t point, At after) const;
-  void reach(Thread thread, unsigned fences, At at);
-  void reachAll(unsigned role, const PlanPoint &point, unsigned fences, At at);
+  int64_t earliest(unsigned role, size_t point, Reached after) const;
+  /// At \p at, by a point of iteration \p iteration.
+  void reach(Thread thread, unsigned fences, At at, int64_t iteration);
+  void reachAll(unsigned role, const PlanPoint &point, unsigned fences, At at, int64_t iteration);
   void pass(Thread thread, unsigned fences, const PlanPoint &point, int64_t iteration, At at);
   void startAtGroups(size_t issue, bool writes);
-  At &state(Thread thread, unsigned fences) {
-    return states[(thread.role * threadsOfRole + thread.number) * fenceSets + fences];
-  }
-  At state(Thread thread, unsigned fences) const {
-    return states[(thread.role * threadsOfRole + thread.number) * fenceSets + fences];
+  size_t stateOf(Thread thread, unsigned fences) const {
+    return (thread.role * threadsOfRole + thread.number) * fenceSets + fences;
   }
 
   const Plan &plan;
@@ -109,8 +119,16 @@ private:
   const bool drain;
   At aim = never;
   bool commitsLead = false;
-  std::vector<At> states;
-  std::vector<std::pair<Thread, unsigned>> work;
+  bool reentered = false;
+  /// By thread and fences. None follows from another one: there is at most one unless the
+  /// loop is reentered.
+  std::vector<std::vector<Reached>> states;
+  struct Work {
+    Thread thread;
+    unsigned fences;
+    Reached from;
+  };
+  std::vector<Work> work;
 };
 
 } // namespace penstock::sched::cover

@@ -244,6 +244,11 @@ Diagnostic describe(const Plan &, const Uncovered &);
 /// Is \ref uncovered empty? Stops at the first gap.
 bool isCovered(const Plan &);
 
+/// The same where roles do not meet between two runs of the loop: tokens and slots go on,
+/// and a role begins the next run when its own part of this one has ended. A wait for
+/// token k - distance then counts tokens of earlier runs, too. Sound, not complete.
+bool isCoveredIfReentered(const Plan &);
+
 /// Largest number of iterations before the end for which the drain is checked.
 int64_t drainBound(const Plan &);
 

@@ -74,6 +74,21 @@ bool EquivalentMutants::barrierOfBlockFollows(const ptx::Instruction &instructio
   return false;
 }
 
+/// Whether a fence of tensor memory stands beside an instruction: the nearest one before or
+/// after it that orders anything.
+bool EquivalentMutants::tensorFenceIsBeside(const ptx::Instruction &instruction,
+                                            bool before) const {
+  auto at = std::find_if(kernel.body.begin(), kernel.body.end(),
+                         [&](const auto &each) { return each.get() == &instruction; });
+  auto isFence = [](const auto &each) { return syncKindOf(each->opcode).has_value(); };
+  if (before) {
+    auto fence = std::find_if(std::make_reverse_iterator(at), kernel.body.rend(), isFence);
+    return fence != kernel.body.rend() && (*fence)->opcode == "tcgen05.fence::before_thread_sync";
+  }
+  auto fence = std::find_if(at == kernel.body.end() ? at : at + 1, kernel.body.end(), isFence);
+  return fence != kernel.body.end() && (*fence)->opcode == "tcgen05.fence::after_thread_sync";
+}
+
 std::string EquivalentMutants::reasonFor(const ptx::Instruction &instruction, SyncKind kind,
                                          Change change) const {
   if (change != Change::Removed)
@@ -84,5 +99,15 @@ std::string EquivalentMutants::reasonFor(const ptx::Instruction &instruction, Sy
   if (kind == SyncKind::InitFence && !cluster && barrierOfBlockFollows(instruction))
     return "the barrier of the block that follows orders the initialization, and no other block "
            "uses it";
+  return "";
+}
+
+std::string EquivalentMutants::reasonIfUnnoticed(const ptx::Instruction &instruction,
+                                                 Change change) const {
+  // Memory of other kinds would have raced.
+  if ((change == Change::NotReleased && tensorFenceIsBeside(instruction, /*before=*/true)) ||
+      (change == Change::NotAcquired && tensorFenceIsBeside(instruction, /*before=*/false)))
+    return "the fence beside it orders tcgen05 operations at a relaxed barrier, too, and in no "
+           "run is anything else published";
   return "";
 }

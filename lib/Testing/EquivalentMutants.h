@@ -22,9 +22,12 @@ public:
   explicit EquivalentMutants(const ptx::Function &kernel);
   /// Why \p change of \p instruction can do no harm; empty if it can.
   std::string reasonFor(const ptx::Instruction &instruction, SyncKind kind, Change change) const;
+  /// Why a mutant that no run notices is equivalent; empty if the text does not tell.
+  std::string reasonIfUnnoticed(const ptx::Instruction &instruction, Change change) const;
 
 private:
   bool barrierOfBlockFollows(const ptx::Instruction &instruction) const;
+  bool tensorFenceIsBeside(const ptx::Instruction &instruction, bool before) const;
 
   const ptx::Function &kernel;
   bool relaxed = false; ///< something synchronizes without releasing or acquiring

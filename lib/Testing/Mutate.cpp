@@ -18,6 +18,9 @@ using namespace penstock;
 namespace {
 
 /// All mutants of one kernel.
+/// Pairs of more instructions are too many to try.
+constexpr size_t mostInPairs = 6;
+
 class Mutator {
 public:
   Mutator(const KernelUnderTest &tested, const MutateOptions &options, MutateReport &report)
@@ -244,6 +247,8 @@ private:
 
   std::string reasonFor(const EmulatedKernel &variant, const Mutation &mutation,
                         const std::vector<Mutation> &all) {
+    if (!mutation.ifUnnoticed.empty())
+      return mutation.ifUnnoticed;
     if (std::string reason = uncheckedReason(mutation); !reason.empty())
       return reason;
     if (std::string reason = writtenReason(tested.name, mutation, sourceOf(variant, mutation));
@@ -258,30 +263,48 @@ private:
                : "";
   }
 
-  /// Finds another instruction of the same kind that orders the same: removing both
-  /// is detected; removing either alone is not.
+  /// Finds another instruction of the same kind that orders the same, or two of them: removing
+  /// all is detected; removing this one alone is not.
   std::string coveredBy(const EmulatedKernel &variant, const Mutation &mutation,
                         const std::vector<Mutation> &all) {
-    for (const Mutation &other : all) {
-      if (other.kind != mutation.kind || other.change != Change::Removed ||
-          other.begin == mutation.begin)
+    std::vector<const Mutation *> others;
+    for (const Mutation &other : all)
+      if (other.kind == mutation.kind && other.change == Change::Removed &&
+          other.begin != mutation.begin)
+        others.push_back(&other);
+    for (const Mutation *other : others)
+      if (std::string added = addedTo(variant, mutation, {other}); !added.empty())
+        return "line " + std::to_string(other->line) +
+               " orders the same: removing both is detected (" + added +
+               "); removing either alone is not";
+    // A loop has one barrier before and one behind what its threads share.
+    for (size_t i = 0; others.size() <= mostInPairs && i < others.size(); ++i)
+      for (size_t j = i + 1; j < others.size(); ++j)
+        if (std::string added = addedTo(variant, mutation, {others[i], others[j]}); !added.empty())
+          return "lines " + std::to_string(others[i]->line) + " and " +
+                 std::to_string(others[j]->line) +
+                 " order the same: removing all three is detected (" + added +
+                 "); removing this one alone is not";
+    return "";
+  }
+
+  /// What a mutation adds to the findings of others, in any case.
+  std::string addedTo(const EmulatedKernel &variant, const Mutation &mutation,
+                      const std::vector<const Mutation *> &others) {
+    std::vector<const Mutation *> with = others;
+    with.push_back(&mutation);
+    auto without = read(variant, applied(variant.kernel.ptx, others));
+    auto together = read(variant, applied(variant.kernel.ptx, with));
+    for (const Case &on : cases) {
+      if (!without || !together || on.variant != &variant)
         continue;
-      const Mutation *alone[] = {&other}, *together[] = {&mutation, &other};
-      auto one = read(variant, applied(variant.kernel.ptx, alone));
-      auto both = read(variant, applied(variant.kernel.ptx, together));
-      for (const Case &on : cases) {
-        if (!one || !both || on.variant != &variant)
-          continue;
-        // A change may hide findings behind a limit.
-        emu::LaunchOptions launch = limited({});
-        launch.maxFindings = 1000;
-        std::string added = addedBy(keysOf(runCase(tested, *both, on, launch).report),
-                                    keysOf(runCase(tested, *one, on, launch).report));
-        if (!added.empty())
-          return "line " + std::to_string(other.line) +
-                 " orders the same: removing both is detected (" + added +
-                 "); removing either alone is not";
-      }
+      // A change may hide findings behind a limit.
+      emu::LaunchOptions launch = limited({});
+      launch.maxFindings = 1000;
+      std::string added = addedBy(keysOf(runCase(tested, *together, on, launch).report),
+                                  keysOf(runCase(tested, *without, on, launch).report));
+      if (!added.empty())
+        return added;
     }
     return "";
   }

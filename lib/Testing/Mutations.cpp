@@ -105,6 +105,7 @@ private:
       mutation.change = change;
       mutation.replacement = std::move(*replacement);
       mutation.equivalent = equivalents.reasonFor(instruction, kind, change);
+      mutation.ifUnnoticed = equivalents.reasonIfUnnoticed(instruction, change);
       result.push_back(std::move(mutation));
     };
     const std::string &opcode = instruction.opcode;

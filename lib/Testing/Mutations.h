@@ -66,7 +66,8 @@ struct Mutation {
   /// The change: `length` bytes from `begin` on are replaced.
   size_t begin = 0, length = 0;
   std::string replacement;
-  std::string equivalent; ///< why it can do no harm in any run; empty if it can
+  std::string equivalent;  ///< why it can do no harm in any run; empty if it can
+  std::string ifUnnoticed; ///< why it is equivalent if no run notices it; empty: unknown
 };
 
 /// What the instruction orders, if it is one of the above.

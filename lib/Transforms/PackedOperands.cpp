@@ -180,7 +180,7 @@ Value PackedOperands::isInside(tile::CopyOp copy) {
 PackedOperands::Operand PackedOperands::locate(Value memref,
                                                llvm::function_ref<Value(ValueRange)> suits) {
   auto transposed = memref.getDefiningOp<memref::TransposeOp>();
-  if (transposed && !transposed->hasOneUse())
+  if (transposed && (!transposed->hasOneUse() || transposed.getPermutation().isIdentity()))
     return operandOf(memref);
   Value tile = transposed ? transposed.getIn() : memref;
   tile::CopyOp copy = copyBefore(gemm, tile);

@@ -26,11 +26,15 @@ enum Counter : int {
   NotDerived,
   Changes,
   Noticed,
-  Unnoticed
+  Unnoticed,
+  Reentered
 };
 
 /// Of how many derived plans one has all of its points left out and changed.
 constexpr uint64_t changedEvery = 8;
+
+/// Of how many plans one is checked in several runs of its loop.
+constexpr uint64_t reenteredEvery = 4;
 
 constexpr size_t shownFailures = 5;
 
@@ -83,6 +87,14 @@ std::string compare(const Plan &plan, Counters &counters) {
   return out;
 }
 
+/// What the verifier says of loops that are entered again is sound, and not complete.
+std::string compareReentered(const Plan &plan, Counters &counters) {
+  if (!isCoveredIfReentered(plan))
+    return "";
+  ++counters[Reentered];
+  return checkReentered(plan).any() ? "accepted wrongly if the loop is entered again; " : "";
+}
+
 /// Each change of a derived plan must be noticed, unless it does no harm.
 std::string tryChanges(const Plan &plan, Counters &counters) {
   for (const ChangedPlan &changed : changesOf(plan)) {
@@ -102,6 +114,8 @@ std::string tryChanges(const Plan &plan, Counters &counters) {
 CaseResult checkOne(uint64_t seed, Counters &counters) {
   // Points that are sprinkled at random, and loops whose points are derived.
   std::string message = compare(randomSyncPlan(seed), counters);
+  if (seed % reenteredEvery == 0)
+    message += compareReentered(randomSyncPlan(seed), counters);
   BoundLoop loop = randomBoundLoop(seed);
   if (message.empty() && check(loop.problem).empty() &&
       (loop.straight || verify(loop.problem, loop.schedule).legal())) {
@@ -111,6 +125,8 @@ CaseResult checkOne(uint64_t seed, Counters &counters) {
     if (plan.diagnostics.empty()) {
       ++counters[Derived];
       message = compare(plan, counters);
+      if (seed % reenteredEvery == 0)
+        message += compareReentered(plan, counters);
       if (!isCovered(plan))
         message += "a derived plan has gaps; ";
       if (!checkRoles(systemOf(plan)).live)
@@ -145,8 +161,10 @@ int penstock::fuzz::runPlans(const CampaignOptions &options, bool print) {
                 nameOf(result.failures[i].failure), result.failures[i].message.c_str());
   auto figure = [&](Counter counter) { return (unsigned long long)result.counters[counter]; };
   uint64_t unnoticed = figure(Unnoticed);
-  std::printf("of all: covered=%llu legal=%llu derived=%llu not-derived=%llu noticed=%llu\n",
-              figure(Covered), figure(Legal), figure(Derived), figure(NotDerived), figure(Noticed));
+  std::printf("of all: covered=%llu legal=%llu derived=%llu not-derived=%llu noticed=%llu "
+              "reentered=%llu\n",
+              figure(Covered), figure(Legal), figure(Derived), figure(NotDerived), figure(Noticed),
+              figure(Reentered));
   std::printf("plans=%llu requirements=%llu disagreements=%zu deletions=%llu unnoticed=%llu\n",
               (unsigned long long)result.cases, figure(Requirements),
               result.failures.size() - size_t(unnoticed), figure(Changes), figure(Unnoticed));

@@ -31,9 +31,11 @@ enum Bits { ProxyBit = 1, RegisterBit = 2, BeforeBit = 4, bitSets = 8 };
 
 class Instances {
 public:
-  Instances(const Plan &plan, int64_t n, unsigned threads, SyncFaults &faults)
-      : plan(plan), n(n), threads(threads), faults(faults), issues(plan, n, threads),
-        ends(plan, n, threads) {
+  /// \p runs: the iterations of each run of the loop, \p n in all.
+  Instances(const Plan &plan, int64_t n, std::vector<int64_t> runs, unsigned threads,
+            SyncFaults &faults)
+      : plan(plan), n(n), runs(std::move(runs)), threads(threads), faults(faults),
+        issues(plan, n, threads), ends(plan, n, threads) {
     for (const PlanRole &role : plan.roles)
       for (const PlanPoint &point : role.points)
         anyGuarded |= point.guarded;
@@ -129,6 +131,7 @@ private:
 
   const Plan &plan;
   const int64_t n;
+  const std::vector<int64_t> runs;
   const unsigned threads;
   SyncFaults &faults;
   bool anyGuarded = false;
@@ -149,17 +152,26 @@ void Instances::layOut() {
   for (unsigned r = 0; r < plan.roles.size(); ++r)
     for (unsigned t = 0; t < threads; ++t) {
       std::vector<size_t> program;
-      for (int64_t step = 0; n > 0 && step < n + stages; ++step)
-        for (const PlanPoint &point : plan.roles[r].points) {
-          int64_t k = step - point.stage;
-          bool everyStep = point.kind == Kind::Commit && point.barrier == none;
-          if (t >= threadsOf(point) || (!everyStep && (k < 0 || k >= n)))
-            continue;
-          size_t node = add(&point, k, r, t);
-          program.push_back(node);
-          if (!everyStep)
-            issues.at(point, k, t) = node;
-        }
+      int64_t begin = 0;
+      for (int64_t length : runs) {
+        for (int64_t step = 0; length > 0 && step < length + stages; ++step)
+          for (const PlanPoint &point : plan.roles[r].points) {
+            int64_t k = begin + step - point.stage;
+            bool exists = k >= begin && k < begin + length;
+            bool everyStep = point.kind == Kind::Commit && point.barrier == none;
+            if (t >= threadsOf(point) || (!everyStep && !exists))
+              continue;
+            size_t node = add(&point, k, r, t);
+            program.push_back(node);
+            if (!everyStep)
+              issues.at(point, k, t) = node;
+          }
+        begin += length;
+        // Of what ends a run, all that the next one relies on.
+        for (const PlanPoint &point : plan.roles[r].drain)
+          if (begin < n && point.kind == Kind::WaitGroup && t < threadsOf(point))
+            program.push_back(add(&point, n, r, t));
+      }
       for (const PlanPoint &point : plan.roles[r].drain)
         if (t < threadsOf(point)) {
           size_t node = add(&point, n, r, t);
@@ -496,7 +508,23 @@ void Instances::checkPhases() {
 SyncFaults checkInstances(const Plan &plan, int64_t most, unsigned threads) {
   SyncFaults faults;
   for (int64_t n = plan.straight ? 1 : 0; n <= (plan.straight ? 1 : most); ++n)
-    Instances(plan, n, threads, faults).check();
+    Instances(plan, n, {n}, threads, faults).check();
+  return faults;
+}
+
+SyncFaults checkReentered(const Plan &plan, int64_t most, unsigned threads) {
+  SyncFaults faults;
+  // A bit for each two neighbors: do they belong to different runs?
+  for (int64_t n = 2; n <= most; ++n)
+    for (uint64_t cuts = 1; cuts < uint64_t(1) << (n - 1); ++cuts) {
+      std::vector<int64_t> runs = {1};
+      for (int64_t k = 1; k < n; ++k)
+        if (cuts >> (k - 1) & 1)
+          runs.push_back(1);
+        else
+          ++runs.back();
+      Instances(plan, n, runs, threads, faults).check();
+    }
   return faults;
 }
 

@@ -36,6 +36,10 @@ struct SyncFaults {
 /// unless a statement at hand needs them, so guards must not be negated.
 SyncFaults checkInstances(const sched::Plan &, int64_t most = 9, unsigned threads = 5);
 
+/// The same for 2 .. \p most iterations in several runs of the loop, divided in every way,
+/// if roles do not meet between two of them.
+SyncFaults checkReentered(const sched::Plan &, int64_t most = 6, unsigned threads = 4);
+
 } // namespace penstock::fuzz
 
 #endif // PENSTOCK_FUZZ_PIPELINES_SYNCORACLE_H

@@ -52,7 +52,7 @@ template <class E, class S, class R> struct Matmul {
     bool blackwell;
     Random random;
     int64_t m = 0, n = 0, k = 0, body = 0;
-    bool departs = false;
+    bool departs = false, turnedA = false, deepA = false, turnedB = false;
 
     bool odd(int percent = 12) { return departs && random.chance(percent); }
 
@@ -68,20 +68,49 @@ template <class E, class S, class R> struct Matmul {
         n = random.of({4, 24, 96, 7});
       if (odd())
         k = random.of({4, 8, 16, 48, 128});
-      auto [bm, bn] = b.grid(ceil_div(C.size(0), m), ceil_div(C.size(1), n));
-      Index m0 = bm * m + (odd() ? random.of({1, -8, 4}) : 0), n0 = bn * n;
       bool narrow = sizeof(E) == 1; // which engines read along the sum only
-      bool turnedA = narrow ? odd() : random.chance(20), deepA = !turnedA && random.chance(15);
-      bool turnedB = narrow ? !odd() : random.chance(60);
-      auto As = turnedA ? b.shared<E>(k, m) : b.shared<E>(m, k);
-      auto Bs = turnedB ? b.shared<E>(n, k) : b.shared<E>(k, n);
-      auto acc = odd() ? b.shared<S>(m, n) : b.local<S>(m, n);
+      turnedA = narrow ? odd() : random.chance(20);
+      deepA = !turnedA && random.chance(15);
+      turnedB = narrow ? !odd() : random.chance(60);
+      Index rows = ceil_div(C.size(0), m), columns = ceil_div(C.size(1), n);
+      Index depth = ceil_div(A.size(1), k);
+      if (random.chance(60)) {
+        auto [bm, bn] = b.grid(rows, columns);
+        return writeTile(tiles(), bm, bn, depth);
+      }
+      // A block computes several tiles, of one depth or of several.
+      int blocks = int(random.between(1, 3));
+      bool uneven = random.chance(40), some = random.chance(20);
+      auto block = b.grid(blocks);
+      Tiles in = tiles();
+      for (Index t : b.range(block, rows * columns, blocks)) {
+        Index bm = t / columns, bn = t % columns, steps = uneven ? min(depth, t % 4) : depth;
+        if (some)
+          b.when(t % 3 != 1, [&] { writeTile(in, bm, bn, steps); });
+        else
+          writeTile(in, bm, bn, steps);
+      }
+    }
+
+    struct Tiles {
+      Tile<E, 2> As, Bs;
+      Tile<S, 2> acc;
+    };
+    Tiles tiles() {
+      return {turnedA ? b.shared<E>(k, m) : b.shared<E>(m, k),
+              turnedB ? b.shared<E>(n, k) : b.shared<E>(k, n),
+              odd() ? b.shared<S>(m, n) : b.local<S>(m, n)};
+    }
+
+    void writeTile(const Tiles &in, const Index &bm, const Index &bn, const Index &depth) {
+      auto &[As, Bs, acc] = in;
+      Index m0 = bm * m + (odd() ? random.of({1, -8, 4}) : 0), n0 = bn * n;
       if (odd())
         b.require(A.size(1) < 1000, "small sums");
       if (odd())
         b.copy(turnedB ? B.at(n0, 0) : Bt.at(0, n0), Bs);
       b.fill(acc, odd() ? 1 : 0);
-      Index tiles = !odd()              ? ceil_div(A.size(1), k)
+      Index tiles = !odd()              ? depth
                     : random.chance(50) ? Index(random.between(0, 4))
                                         : A.size(1) / k;
       for (Index i : b.pipelined(tiles, options())) {
@@ -109,9 +138,11 @@ template <class E, class S, class R> struct Matmul {
       }
       if (odd(8))
         b.set(acc, acc + S(1));
-      b.copy(acc, C.at(m0, odd() ? n0 + random.of({1, 8, -8}) : n0));
+      // Tiles of different blocks must not overlap.
+      Index column = n0 + (odd() ? random.of({1, 8, -8}) : 0);
+      b.copy(acc, C.at(m0, column));
       if (odd(8))
-        b.copy(acc, C.at(m0, n0));
+        b.copy(acc, C.at(m0, column));
     }
 
     PipelineOptions options() {

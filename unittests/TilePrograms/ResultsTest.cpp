@@ -208,6 +208,31 @@ PENSTOCK_KERNEL(ProductI8Across);
 PENSTOCK_KERNEL(ProductF32);
 PENSTOCK_KERNEL(Attention);
 
+/// Operands that are transposed twice, which is not at all.
+template <class T, class S, int Stages> struct TransposedTwice {
+  static constexpr auto signature = "A[M,K], B[K,N] -> C[M,N]";
+  void operator()(Block &b, In<T, 2> A, In<T, 2> B, Out<S, 2> C) const {
+    auto As = b.shared<T>(128, 64), Bs = b.shared<T>(64, 64);
+    auto acc = b.local<S>(128, 64);
+    b.fill(acc, 0);
+    for (Index k : b.pipelined(ceil_div(A.size(1), 64), {.num_stages = Stages})) {
+      b.copy(A.at(0, k * 64), As);
+      b.copy(B.at(k * 64, 0), Bs);
+      b.gemm(transposed(transposed(As)), transposed(transposed(Bs)), acc);
+    }
+    b.copy(acc, C.at(0, 0));
+  }
+};
+using TransposedTwiceF16 = TransposedTwice<f16, f32, 2>;
+using TransposedTwiceI8 = TransposedTwice<i8, i32, 1>;
+PENSTOCK_KERNEL(TransposedTwiceF16);
+PENSTOCK_KERNEL(TransposedTwiceI8);
+
+TEST(Results, OperandsTransposedTwice) {
+  for (const char *name : {"TransposedTwiceF16", "TransposedTwiceI8"})
+    expectSameEverywhere(name, {{{"M", 128}, {"N", 64}, {"K", 192}}});
+}
+
 TEST(TilePrograms, ElementsOfVectors) {
   expectSameEverywhere("VectorSum", {{{"N", 0}}, {{"N", 1}}, {{"N", 512}}, {{"N", 1300}}});
 }

@@ -128,14 +128,6 @@ static LogicalResult verifyGroups(Operation *op, int64_t pending, int64_t most) 
               << " groups under way; 0 to " << most << " are possible");
 }
 
-static bool isTransposed(Value memref) {
-  Operation *from = memref.getDefiningOp();
-  if (isa_and_nonnull<memref::TransposeOp>(from))
-    return true;
-  return isa_and_nonnull<memref::SubViewOp, memref::CastOp>(from) &&
-         isTransposed(from->getOperand(0));
-}
-
 static LogicalResult verifyCache(Operation *op, std::optional<StringRef> cache) {
   if (!cache || *cache == "evict_first" || *cache == "evict_normal" || *cache == "evict_last")
     return success();

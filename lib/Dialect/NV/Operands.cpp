@@ -44,11 +44,13 @@ static std::optional<layout::AccType> accType(Type element) {
   return std::nullopt;
 }
 
-/// The stored tile behind an operand; transposed if the view is.
-static std::pair<MemRefType, bool> stored(Value operand) {
-  if (auto transpose = operand.getDefiningOp<memref::TransposeOp>())
-    return {cast<MemRefType>(transpose.getIn().getType()), true};
-  return {cast<MemRefType>(operand.getType()), false};
+bool nv::isTransposed(Value memref) {
+  Operation *from = memref.getDefiningOp();
+  // Two of them are folded to one that exchanges nothing.
+  if (auto transpose = dyn_cast_or_null<memref::TransposeOp>(from))
+    return transpose.getPermutation().isIdentity() == isTransposed(transpose.getIn());
+  return isa_and_nonnull<memref::SubViewOp, memref::CastOp>(from) &&
+         isTransposed(from->getOperand(0));
 }
 
 Product nv::productOf(Value a, Value b, Value acc, bool pair) {
@@ -81,8 +83,10 @@ Product nv::productOf(Value a, Value b, Value acc, bool pair) {
        {std::tuple(a, &product.aOperand, true), std::tuple(b, &product.bOperand, false)}) {
     if (tile::spaceOf(typeOf(value)) != tile::Space::Shared)
       continue; // rows of registers or lanes: K-major, as it is by default
-    auto [type, transposed] = stored(value);
-    auto layout = sharedLayoutOf(type);
+    bool transposed = isTransposed(value);
+    ArrayRef<int64_t> shape = typeOf(value).getShape();
+    auto layout = layout::sharedTileFor(shape[transposed], shape[!transposed],
+                                        typeOf(value).getElementTypeBitWidth());
     if (!layout) {
       product.error = "the rows of " + tile::describe(value) + " are not multiples of 16 bytes";
       return product;

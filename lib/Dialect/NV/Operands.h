@@ -24,6 +24,9 @@ namespace penstock::nv {
 /// bytes.
 std::optional<layout::SharedTile> sharedLayoutOf(mlir::MemRefType type);
 
+/// Whether a view exchanges the dimensions of its tile: twice is not at all.
+bool isTransposed(mlir::Value memref);
+
 struct Product {
   std::string error; ///< what is wrong; empty if the rest is set
   int64_t m = 0, n = 0, k = 0;

@@ -156,9 +156,7 @@ private:
     Value acc = gemm.getAcc();
     if (accumulators.contains(acc))
       return isTensorProduct(gemm);
-    auto type = cast<MemRefType>(acc.getType());
-    int64_t needed = int64_t(llvm::PowerOf2Ceil(
-        uint64_t(std::max<int64_t>(32, type.getDimSize(1) * type.getElementTypeBitWidth() / 32))));
+    int64_t needed = nvptx::allocatedColumns(acc);
     if (columns + needed > architecture.limits.tensorColumns || !isTensorProduct(gemm))
       return false;
     columns += needed;
@@ -237,6 +235,15 @@ Engine nvptx::engineOf(Operation *op) {
     if (name == sched::engineName(Engine(i)))
       return Engine(i);
   return Engine::Threads;
+}
+
+int64_t nvptx::allocatedColumns(MemRefType type) {
+  int64_t columns = type.getDimSize(1) * type.getElementTypeBitWidth() / 32;
+  return int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns))));
+}
+
+int64_t nvptx::allocatedColumns(Value tile) {
+  return allocatedColumns(cast<MemRefType>(tile.getType()));
 }
 
 void nvptx::setEngine(Operation *op, Engine engine) {

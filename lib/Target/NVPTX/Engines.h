@@ -22,6 +22,10 @@ namespace penstock::nvptx {
 sched::Engine engineOf(mlir::Operation *op);
 void setEngine(mlir::Operation *op, sched::Engine engine);
 
+/// Columns of tensor memory that the hardware hands out for a tile: a power of two, at least 32.
+int64_t allocatedColumns(mlir::Value tile);
+int64_t allocatedColumns(mlir::MemRefType type);
+
 /// Whether wgmma takes a product.
 bool isWgmmaProduct(tile::GemmOp gemm, const hw::Architecture &architecture);
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/Lowering.h"
 #include "llvm/Support/SaveAndRestore.h"
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/Lowering.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Engines.h"
 #include "Transforms/Faults.h"
 #include "Transforms/KernelAbi.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

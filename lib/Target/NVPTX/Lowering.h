@@ -176,8 +176,6 @@ private:
   Value tensorSize(Value tensor, unsigned dim);
   /// Whether an element lies inside of a tensor.
   Value insideTensor(Value tensor, llvm::ArrayRef<Value> indices);
-  /// What the hardware hands out for an accumulator: a power of two, at least 32.
-  static int64_t allocatedColumns(Value tile);
   /// The address of an element of a tensor, from its indices in 32 bits; \p inRow is
   /// known now and added to the last one.
   Value globalElement(Value tensor, llvm::ArrayRef<Value> indices, int64_t inRow = 0);

@@ -276,6 +276,9 @@ def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
     unconditionally. The text of the plan is kept on the main loop (`nv.plan`). Products
     outside of pipelined loops are written with a wait.
 
+    Roles of a loop inside of a loop over tiles do not meet between two of its runs if that
+    is verified (test/Target/NVPTX/open-rings.mlir).
+
     Runs after `tile-resolve-schedules`, `nv-bind-engines` and `nv-place-accumulators`.
 
     Example (`--nv-write-plans`): the copy of the next iteration is in flight while a tile

@@ -8,6 +8,7 @@
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Architecture.h"
+#include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/Lowering.h"
 #include "Target/NVPTX/TileLayouts.h"
 
@@ -179,18 +180,14 @@ void Lowering::nameBarriers(nv::BarrierAllocOp op) {
   result.names.push_back({StorageName::Shared, label, uint32_t(first), uint32_t(count * 8), 8});
 }
 
-int64_t Lowering::allocatedColumns(Value tile) {
-  auto type = cast<MemRefType>(tile.getType());
-  int64_t columns = type.getDimSize(1) * type.getElementTypeBitWidth() / 32;
-  return int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns))));
-}
-
 View Lowering::viewOf(Value memref) {
   // A slice that is the whole tile has been folded to a cast.
   if (auto cast = memref.getDefiningOp<memref::CastOp>())
     return viewOf(cast.getSource());
   if (auto transpose = memref.getDefiningOp<memref::TransposeOp>()) {
     View view = viewOf(transpose.getIn());
+    if (transpose.getPermutation().isIdentity())
+      return view; // two have been folded to one that exchanges nothing
     std::swap(view.dims[0], view.dims[1]);
     std::swap(view.shape[0], view.shape[1]);
     return view;

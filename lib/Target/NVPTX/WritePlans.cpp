@@ -26,7 +26,9 @@
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/IssueProducts.h"
 #include "Target/NVPTX/LoopPlans.h"
+#include "Target/NVPTX/OpenRings.h"
 #include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/PlanPoints.h"
 #include "Target/NVPTX/SlotCounters.h"
 #include "Transforms/PipelineWriter.h"
 
@@ -51,8 +53,10 @@ constexpr int64_t mostUnrolledSteps = 8;
 class PlanWriter : PipelineWriter {
 public:
   /// \p number tells the loop from others of the kernel.
-  PlanWriter(ScheduledLoop &loop, const sched::Plan &plan, size_t number)
-      : PipelineWriter(loop, plan.slots), plan(plan), number(int64_t(number)) {}
+  PlanWriter(ScheduledLoop &loop, const sched::Plan &plan, size_t number, bool open,
+             nvptx::AccumulatorRing *accumulators)
+      : PipelineWriter(loop, plan.slots), plan(plan), number(int64_t(number)), open(open),
+        accumulators(accumulators), writer(b) {}
 
   void run() {
     auto isBefore = [&](Operation *op) { return op->isBeforeInBlock(loop); };
@@ -70,25 +74,25 @@ public:
     };
     bool engines = any([](const auto &engine) { return engine.ends != Mechanism::AtIssue; });
     // What was accessed before the loop is ordered before its engines.
-    if (sharedBefore && any([](const auto &engine) { return engine.proxy == sched::Proxy::Async; }))
+    if (!open && sharedBefore &&
+        any([](const auto &engine) { return engine.proxy == sched::Proxy::Async; }))
       nv::ProxyFenceOp::create(b, loc);
     // A plan orders the statements of one run of its loop. The run before, if there may be
     // one, has ended here.
-    bool joins = llvm::any_of(plan.roles, [](const sched::PlanRole &each) {
-      return llvm::any_of(each.points,
-                          [](const PlanPoint &point) { return point.kind == PlanPoint::Join; });
-    });
+    bool joins = llvm::any_of(plan.roles, hasJoins);
     bool again = loop->getParentOp() != loop->getParentOfType<func::FuncOp>();
-    if ((before && engines) || (again && joins))
+    if (!open && ((before && engines) || (again && joins)))
       nv::SyncOp::create(b, loc);
     for (const sched::PlanRole &each : plan.roles)
       writeRole(each);
+    if (accumulators)
+      accumulators->writeEpilogue();
     if (firstToken) {
       Value next = arith::AddIOp::create(b, loc, firstToken,
                                          arith::IndexCastOp::create(b, loc, b.getI32Type(), trips));
       tile::StoreOp::create(b, loc, next, tokenCount, ValueRange());
     }
-    if (after && engines)
+    if (!open && after && engines)
       nv::SyncOp::create(b, loc);
     finish();
   }
@@ -106,9 +110,9 @@ private:
     });
   }
   bool isAccessed(Value memref, llvm::function_ref<bool(Operation *)> where) {
-    return llvm::any_of(memref.getUsers(), [&](Operation *user) {
-      if (isa<memref::SubViewOp, memref::TransposeOp, memref::CastOp>(user))
-        return isAccessed(user->getResult(0), where);
+    SmallVector<Operation *> users;
+    nvptx::usersOf(memref, users);
+    return llvm::any_of(users, [&](Operation *user) {
       return !loop->isAncestor(user) && where(loop->getBlock()->findAncestorOpInBlock(*user));
     });
   }
@@ -140,9 +144,24 @@ private:
       nv::EndOp::create(b, loc);
       b.setInsertionPointToStart(&scope.getBody().front());
     }
+    // Of the run before, the steps of the prologue know nothing.
+    if (open && hasJoins(each))
+      nv::SyncOp::create(b, loc);
+    if (accumulators)
+      accumulators->writeBefore(each, b);
     writeSteps();
+    // Who reads the accumulator awaits all products, so that nothing is in flight in the end.
+    bool awaited = accumulators && accumulators->isFilledBy(each);
     for (const PlanPoint &point : role->drain)
-      writeDrain(point);
+      if (!awaited || point.kind != PlanPoint::WaitBarrier)
+        writeDrain(point);
+    if (accumulators)
+      accumulators->writeAfter(each, b);
+  }
+
+  static bool hasJoins(const sched::PlanRole &role) {
+    return llvm::any_of(role.points,
+                        [](const PlanPoint &point) { return point.kind == PlanPoint::Join; });
   }
 
   /// Registers cannot be indexed: steps are repeated until versions recur.
@@ -160,9 +179,11 @@ private:
 
   Value slotOf(size_t buffer, Value k) override {
     auto ahead = aheadOf.find(k);
+    if (ahead == aheadOf.end() && open)
+      return writer.asIndex(loc, tokens.divide(b, loc, versions[buffer], k).slot);
     if (ahead == aheadOf.end())
       return PipelineWriter::slotOf(buffer, k);
-    return asIndex(slotsOfTiles().at(b, loc, versions[buffer], ahead->second).slot);
+    return writer.asIndex(loc, slotsOfTiles().at(b, loc, versions[buffer], ahead->second).slot);
   }
 
   Value versionOf(size_t buffer, Value k) override {
@@ -194,7 +215,7 @@ private:
     llvm::append_range(carried, reentered() ? slots.start(b, loc) : SmallVector<Value>());
     auto steps = scf::ForOp::create(b, loc, index(depth), end, index(repeated), carried);
     if (role == &plan.roles.back()) // once for all roles
-      steps->setAttr(nv::NVDialect::planAttr, b.getStringAttr(sched::printPlan(plan)));
+      steps->setAttr(nv::NVDialect::planAttr, b.getStringAttr(describePlan()));
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(steps.getBody());
@@ -225,6 +246,13 @@ private:
     for (int64_t e = 0; e < lastStage - lastIssue; ++e)
       writeStep(arith::AddIOp::create(b, loc, end, index(e)), depth + e,
                 [&](int64_t stage) { return Exists{true, false, stage <= lastIssue + e}; });
+  }
+
+  std::string describePlan() const {
+    std::string text = sched::printPlan(plan);
+    if (open)
+      text += "  between runs of the loop, rings stay open\n";
+    return accumulators ? text + accumulators->describe() : text;
   }
 
   /// Whether anything waits for what the role's last iterations release: the loop when it is
@@ -264,7 +292,7 @@ private:
             !closesGroup(points[i].engine))
           ++emptyGroups[points[i].engine];
         else if (points[i].kind == PlanPoint::Commit && begun)
-          closeGroup(points[i].engine);
+          writer.closeGroup(loc, points[i].engine);
         else if (points[i].kind == PlanPoint::WaitGroup && begun &&
                  !existsAt(points[i].stage).never)
           waitGroup(points[i]);
@@ -355,39 +383,42 @@ private:
     case PlanPoint::WaitGroup:
       return waitGroup(point);
     case PlanPoint::WaitBarrier:
-      // The phase before the first is complete from the start.
-      if (point.distance &&
-          !(point.distance == plan.barriers[point.barrier].slots && aheadOf.contains(k)))
-        openIf(compare(arith::CmpIPredicate::sge, k, index(point.distance)));
-      return waitBarrier(point, earlier(k, point.distance));
+      return waitBarrier(point, awaited(point, k));
     case PlanPoint::Expect: {
       Value bytes = bytesOf(point, k);
-      auto [slot, phase] = tokenOf(point.barrier, k);
-      (void)phase;
-      byLeader(true, [&, at = slot] {
-        nv::ArriveOp::create(b, loc, barriers[point.barrier], at, bytes);
-      });
-      return;
+      return writer.arrive(loc, barriers[point.barrier], slotOfToken(point.barrier, k), bytes,
+                           /*leader=*/true);
     }
     case PlanPoint::Fence:
-      return fence(point.fence);
+      return writer.fence(loc, point.fence);
     case PlanPoint::Join:
       nv::SyncOp::create(b, loc);
       return;
     case PlanPoint::Arrive:
+      return writer.arrive(loc, barriers[point.barrier], slotOfToken(point.barrier, k), Value(),
+                           point.leader);
     case PlanPoint::Commit:
-      auto [slot, phase] = tokenOf(point.barrier, k);
-      (void)phase;
-      if (point.kind == PlanPoint::Arrive)
-        byLeader(point.leader, [&, at = slot] {
-          nv::ArriveOp::create(b, loc, barriers[point.barrier], at, Value());
-        });
-      else if (point.engine == Engine::CpAsync)
-        nv::AsyncArriveOp::create(b, loc, barriers[point.barrier], slot);
-      else
-        nv::TensorCommitOp::create(b, loc, barriers[point.barrier], slot, Value());
-      return;
+      return writer.commit(loc, point.engine, barriers[point.barrier],
+                           slotOfToken(point.barrier, k));
     }
+  }
+
+  /// The token that a wait of iteration \p k awaits; goes on where there is one.
+  nvptx::SlotCounters::Position awaited(const PlanPoint &point, Value k) {
+    int64_t slots = plan.barriers[point.barrier].slots;
+    // The phase before the first is complete from the start.
+    if (point.distance == slots && open && !aheadOf.contains(k)) {
+      nvptx::SlotCounters::Position at = tokenOf(point.barrier, k);
+      Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+      return {at.slot, b.createOrFold<arith::XOrIOp>(loc, at.phase, one)};
+    }
+    if (point.distance && !(point.distance == slots && aheadOf.contains(k))) {
+      Value number = k;
+      if (open)
+        number = arith::AddIOp::create(b, loc, k, writer.asIndex(loc, firstToken));
+      openIf(compare(arith::CmpIPredicate::sge, number, index(point.distance)));
+    }
+    return tokenOf(point.barrier, earlier(k, point.distance));
   }
 
   void writeDrain(const PlanPoint &point) {
@@ -398,27 +429,13 @@ private:
     case PlanPoint::WaitBarrier: {
       Value token = before(trips, point.distance + 1);
       openIf(compare(arith::CmpIPredicate::sge, token, index(0)));
-      return waitBarrier(point, token);
+      return waitBarrier(point, tokenOf(point.barrier, token));
     }
     case PlanPoint::Join:
       nv::SyncOp::create(b, loc);
       return;
     default:
-      return fence(point.fence);
-    }
-  }
-
-  void fence(sched::FenceKind kind) {
-    switch (kind) {
-    case sched::FenceKind::Proxy:
-      nv::ProxyFenceOp::create(b, loc);
-      return;
-    case sched::FenceKind::Registers:
-      return; // each product has one directly before it
-    case sched::FenceKind::TensorBefore:
-    case sched::FenceKind::TensorAfter:
-      nv::TensorFenceOp::create(b, loc, kind == sched::FenceKind::TensorAfter);
-      return;
+      return writer.fence(loc, point.fence);
     }
   }
 
@@ -426,53 +443,13 @@ private:
     int64_t pending = point.pending;
     if (ending) // the assembler does not count groups without products
       pending = std::max<int64_t>(0, pending - emptyGroups[point.engine]);
-    switch (point.engine) {
-    case Engine::CpAsync:
-      nv::AsyncWaitOp::create(b, loc, pending);
-      return;
-    case Engine::Wgmma:
-      nv::WgmmaWaitOp::create(b, loc, pending);
-      return;
-    case Engine::TmaStore:
-      nv::TmaWaitOp::create(b, loc, pending, point.readsOnly);
-      return;
-    case Engine::Tcgen05Load:
-      nv::TensorWaitLoadOp::create(b, loc);
-      return;
-    case Engine::Tcgen05Store:
-      nv::TensorWaitStoreOp::create(b, loc);
-      return;
-    default:
-      return; // ended at its issue
-    }
+    writer.waitGroup(loc, point, pending);
   }
 
-  void closeGroup(Engine engine) {
-    if (engine == Engine::CpAsync)
-      nv::AsyncCommitOp::create(b, loc);
-    else if (engine == Engine::Wgmma)
-      nv::WgmmaCommitOp::create(b, loc);
-    else if (engine == Engine::TmaStore)
-      nv::TmaCommitOp::create(b, loc);
-  }
-
-  void waitBarrier(const PlanPoint &point, Value token) {
-    auto [slot, phase] = tokenOf(point.barrier, token);
-    // A warp waits as one: only then does the assembler compute addresses once for all threads.
+  /// A warp waits as one: only then does the assembler compute addresses once for all threads.
+  void waitBarrier(const PlanPoint &point, nvptx::SlotCounters::Position at) {
     bool leader = point.leader && (plan.roles.size() == 1 || role->warps > 1);
-    byLeader(leader, [&, at = slot, parity = phase] {
-      nv::WaitOp::create(b, loc, barriers[point.barrier], at, parity);
-    });
-  }
-
-  void byLeader(bool leader, llvm::function_ref<void()> write) {
-    if (!leader)
-      return write();
-    auto scope = nv::ElectOp::create(b, loc);
-    OpBuilder::InsertionGuard guard(b);
-    b.createBlock(&scope.getBody());
-    write();
-    nv::EndOp::create(b, loc);
+    writer.wait(loc, barriers[point.barrier], at, leader);
   }
 
   /// Bytes of a token: copies under a condition that does not hold bring none.
@@ -496,14 +473,7 @@ private:
 
   void makeBarriers() {
     auto function = loop->getParentOfType<func::FuncOp>();
-    for (const sched::PlanBarrier &barrier : plan.barriers) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&function.getBody().front());
-      SmallVector<int64_t> counts(size_t(barrier.slots), barrier.arrivals);
-      barriers.push_back(
-          nv::BarrierAllocOp::create(b, loc, nv::BarriersType::get(b.getContext(), barrier.slots),
-                                     b.getStringAttr(barrier.name), counts));
-    }
+    barriers = nvptx::PointWriter::allocate(b, loc, function, plan);
     for (const sched::PlanRole &each : plan.roles)
       for (const PlanPoint &point : each.points)
         if (point.kind == PlanPoint::Issue && point.barrier != sched::none)
@@ -522,17 +492,14 @@ private:
   }
 
   /// The barrier and the parity of token \p k.
-  std::pair<Value, Value> tokenOf(sched::BarrierId barrier, Value k) {
+  nvptx::SlotCounters::Position tokenOf(sched::BarrierId barrier, Value k) {
     int64_t count = plan.barriers[barrier].slots;
     auto ahead = aheadOf.find(k);
-    nvptx::SlotCounters::Position position = ahead == aheadOf.end()
-                                                 ? tokens.divide(b, loc, count, k)
-                                                 : tokens.at(b, loc, count, ahead->second);
-    return {asIndex(position.slot), position.phase};
+    return ahead == aheadOf.end() ? tokens.divide(b, loc, count, k)
+                                  : tokens.at(b, loc, count, ahead->second);
   }
-
-  Value asIndex(Value i32) {
-    return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), i32);
+  Value slotOfToken(sched::BarrierId barrier, Value k) {
+    return writer.asIndex(loc, tokenOf(barrier, k).slot);
   }
 
   /// `k - distance`, of which the main loop knows slots without a division.
@@ -544,8 +511,8 @@ private:
   }
 
   bool reentered() const { return bool(firstToken); }
-  /// Tokens go on where a loop is entered again, slots of tiles do not.
-  nvptx::SlotCounters &slotsOfTiles() { return reentered() ? slots : tokens; }
+  /// Tokens go on where a loop is entered again. Slots of tiles only do if rings stay open.
+  nvptx::SlotCounters &slotsOfTiles() { return reentered() && !open ? slots : tokens; }
 
   /// Chooses what the role's main loop counts.
   void countSlots() {
@@ -586,7 +553,7 @@ private:
       }
       sched::BarrierId barrier = signals.lookup(unsigned(i));
       nv::TmaLoadOp::create(b, op->getLoc(), source, offsets, target, barriers[barrier],
-                            tokenOf(barrier, k).first, dims);
+                            slotOfToken(barrier, k), dims);
       return;
     }
     Operation *copy = cloneWithViews(op, mapping);
@@ -600,6 +567,9 @@ private:
 
   const sched::Plan &plan;
   const int64_t number;
+  const bool open;                      ///< rings stay open between runs of the loop
+  nvptx::AccumulatorRing *accumulators; ///< that runs fill in turn; null: none
+  nvptx::PointWriter writer;
   const sched::PlanRole *role = nullptr; ///< that is being written
   int64_t firstStage = 0;                ///< of the role; its first step runs it
   int64_t lastIssue = 0;                 ///< the last stage of its statements
@@ -630,20 +600,26 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
       nvptx::bindEngines(loop.body);
     }
     int64_t warps = nv::scopeOf(kernel.getBody().front().getTerminator()).warps, roles = 0;
-    bool own =
-        llvm::any_of(loops, [](const ScheduledLoop &loop) { return nvptx::needsWarps(loop.body); });
+    bool own = llvm::any_of(loops, [](const ScheduledLoop &loop) {
+      return nvptx::needsWarps(loop.body) || nvptx::mayStayOpen(loop.body);
+    });
     for (size_t i = 0; i < loops.size(); ++i) {
       if (loops[i].body.statements.empty())
         continue;
       sched::Plan plan = nvptx::planOf(loops[i], warps, own);
-      for (const penstock::Diagnostic &diagnostic : plan.diagnostics)
-        tile::emit(loops[i].body.loop.getLoc(), diagnostic);
-      if (!plan.diagnostics.empty())
+      if (failed(report(loops[i], plan.diagnostics)))
         return signalPassFailure();
       if (omit >= 0)
         nvptx::leaveOut(plan, size_t(omit));
       keepAsStatement(loops[i].body.loop, MutableArrayRef(loops).drop_front(i + 1));
-      PlanWriter(loops[i], plan, i).run();
+      bool open = plan.roles.size() > 1 && nvptx::mayStayOpen(loops[i].body) &&
+                  sched::isCoveredIfReentered(plan);
+      std::optional<nvptx::AccumulatorRing> accumulators;
+      if (open)
+        accumulators = nvptx::AccumulatorRing::of(loops[i].body, plan, warps);
+      if (accumulators && failed(report(loops[i], accumulators->diagnostics())))
+        return signalPassFailure();
+      PlanWriter(loops[i], plan, i, open, accumulators ? &*accumulators : nullptr).run();
       for (const sched::PlanRole &role : plan.roles)
         roles = std::max(roles, role.firstWarp + role.warps);
     }
@@ -657,6 +633,13 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
     kernel->setAttr(nv::NVDialect::threadsAttr,
                     Builder(&getContext()).getI64IntegerAttr(roles * nv::warpSize));
     nvptx::confineThreads(kernel, warps);
+  }
+
+  static LogicalResult report(const ScheduledLoop &loop,
+                              const std::vector<penstock::Diagnostic> &diagnostics) {
+    for (const penstock::Diagnostic &diagnostic : diagnostics)
+      tile::emit(loop.body.loop->getLoc(), diagnostic);
+    return success(diagnostics.empty());
   }
 };
 

@@ -1,0 +1,50 @@
+//===- PlanPoints.h - Operations for points of plans ------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to nv-write-plans: the operations that a point of a plan becomes, once it is
+// known which barrier, slot and phase it is about.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_NVPTX_PLANPOINTS_H
+#define PENSTOCK_TARGET_NVPTX_PLANPOINTS_H
+
+#include "Scheduling/Plan.h"
+#include "Target/NVPTX/SlotCounters.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace penstock::nvptx {
+
+class PointWriter {
+public:
+  explicit PointWriter(mlir::OpBuilder &b) : b(b) {}
+
+  /// Allocates the barriers of a plan at the start of the kernel.
+  static std::vector<mlir::Value> allocate(mlir::OpBuilder &b, mlir::Location loc,
+                                           mlir::func::FuncOp kernel, const sched::Plan &plan);
+
+  void fence(mlir::Location loc, sched::FenceKind kind);
+  void waitGroup(mlir::Location loc, const sched::PlanPoint &point, int64_t pending);
+  void closeGroup(mlir::Location loc, sched::Engine engine);
+  /// \p leader: one thread waits, not all.
+  void wait(mlir::Location loc, mlir::Value barriers, SlotCounters::Position at, bool leader);
+  /// An arrival that announces \p bytes, if these are given.
+  void arrive(mlir::Location loc, mlir::Value barriers, mlir::Value slot, mlir::Value bytes,
+              bool leader);
+  /// An arrival when all that \p engine was issued is complete.
+  void commit(mlir::Location loc, sched::Engine engine, mlir::Value barriers, mlir::Value slot);
+  mlir::Value asIndex(mlir::Location loc, mlir::Value i32);
+
+private:
+  void byLeader(mlir::Location loc, bool leader, llvm::function_ref<void()> write);
+
+  mlir::OpBuilder &b;
+};
+
+} // namespace penstock::nvptx
+
+#endif // PENSTOCK_TARGET_NVPTX_PLANPOINTS_H
