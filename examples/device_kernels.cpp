@@ -28,6 +28,7 @@
 #include "layer_norm/kernel.h"
 #include "matmul/kernel.h"
 #include "matmul_bias_gelu/kernel.h"
+#include "persistent_matmul/kernel.h"
 #include "row_softmax/kernel.h"
 #include "transpose/kernel.h"
 #include "vector_add/kernel.h"
@@ -48,6 +49,11 @@ struct MatmulStated : Matmul {
 };
 struct MatmulBf16 : MatmulOf<bf16> {
   MatmulBf16() { block_n = 64; }
+};
+
+// Few blocks, so that each computes several tiles.
+struct FewBlocks : PersistentMatmul {
+  FewBlocks() { blocks = 2, block_n = 64, stages = 3; }
 };
 
 // The other tile programs, in tiles that are quick to emulate.
@@ -119,6 +125,11 @@ PENSTOCK_KERNEL(MatmulStated, block_m, block_n, block_k, group);
 PENSTOCK_REFERENCE(MatmulStated, Matmul);
 PENSTOCK_KERNEL(MatmulBf16, block_m, block_n, block_k, group, pipeline.num_stages);
 PENSTOCK_REFERENCE(MatmulBf16, MatmulOf<bf16>);
+PENSTOCK_KERNEL(FewBlocks, blocks, block_m, block_n, block_k, stages);
+PENSTOCK_REFERENCE(FewBlocks, Matmul);
+// Beside the grid: three and four tiles for each block.
+PENSTOCK_SHAPES(FewBlocks, Shape{}, Shape{{"M", 384}, {"K", 192}, {"N", 128}},
+                Shape{{"M", 200}, {"K", 264}, {"N", 200}});
 PENSTOCK_KERNEL(SmallVectorAdd, block);
 PENSTOCK_REFERENCE(SmallVectorAdd, VectorAdd);
 PENSTOCK_KERNEL(SmallRowSoftmax, block_m, block_n);

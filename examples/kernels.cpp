@@ -17,6 +17,7 @@
 #include "layer_norm/kernel.h"
 #include "matmul/kernel.h"
 #include "matmul_bias_gelu/kernel.h"
+#include "persistent_matmul/kernel.h"
 #include "row_softmax/kernel.h"
 #include "transpose/kernel.h"
 #include "vector_add/kernel.h"
@@ -28,6 +29,7 @@ PENSTOCK_KERNEL(RowSoftmax, block_m, block_n);
 PENSTOCK_KERNEL(LayerNorm, block_m, block_n);
 PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group);
 PENSTOCK_KERNEL(MatmulBiasGelu, block_m, block_n, block_k, stages, group);
+PENSTOCK_KERNEL(PersistentMatmul, blocks, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(GroupedMatmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(Gather, block_m, block_n);
 PENSTOCK_KERNEL(FlashAttention, block_m, block_n, dim, stages, causal);

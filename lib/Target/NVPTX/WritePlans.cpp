@@ -33,6 +33,7 @@
 #include "Transforms/PipelineWriter.h"
 
 #include <numeric>
+#include <set>
 
 namespace penstock {
 #define GEN_PASS_DEF_WRITEPLANS
@@ -61,10 +62,13 @@ public:
   void run() {
     auto isBefore = [&](Operation *op) { return op->isBeforeInBlock(loop); };
     auto isAfter = [&](Operation *op) { return loop->isBeforeInBlock(op); };
-    bool sharedBefore = isAccessed(tile::Space::Shared, isBefore);
-    bool before = sharedBefore || isAccessed(tile::Space::Tensor, isBefore);
-    bool after =
-        isAccessed(tile::Space::Shared, isAfter) || isAccessed(tile::Space::Tensor, isAfter);
+    bool again = loop->getParentOp() != loop->getParentOfType<func::FuncOp>();
+    auto isAnywhere = [](Operation *) { return true; };
+    bool sharedBefore = again ? isAccessed(tile::Space::Shared, isAnywhere) || overwritesOtherRun()
+                              : isAccessed(tile::Space::Shared, isBefore);
+    bool before = again || sharedBefore || isAccessed(tile::Space::Tensor, isBefore);
+    bool after = again || isAccessed(tile::Space::Shared, isAfter) ||
+                 isAccessed(tile::Space::Tensor, isAfter);
     prepare();
     makeBarriers();
     auto any = [&](auto isSuch) {
@@ -80,7 +84,6 @@ public:
     // A plan orders the statements of one run of its loop. The run before, if there may be
     // one, has ended here.
     bool joins = llvm::any_of(plan.roles, hasJoins);
-    bool again = loop->getParentOp() != loop->getParentOfType<func::FuncOp>();
     if (!open && ((before && engines) || (again && joins)))
       nv::SyncOp::create(b, loc);
     for (const sched::PlanRole &each : plan.roles)
@@ -101,19 +104,31 @@ private:
   /// Whether an operation outside of the loop, \p where that counts, accesses its memory of a
   /// space. Tensors that the kernel writes are accessed by threads only.
   bool isAccessed(tile::Space space, llvm::function_ref<bool(Operation *)> where) {
-    if (loop->getParentOp() != loop->getParentOfType<func::FuncOp>())
-      return true; // it may be entered again
     return llvm::any_of(body.buffers, [&](Value buffer) {
       // What is printed is a buffer without a value.
       auto type = buffer ? dyn_cast<MemRefType>(buffer.getType()) : MemRefType();
       return type && tile::spaceOf(type) == space && isAccessed(buffer, where);
     });
   }
+  /// Whether an engine may overwrite what threads accessed in the run before. What a run
+  /// writes before it reads it has fences of its own.
+  bool overwritesOtherRun() const {
+    std::set<sched::BufferId> byThreads, byEngines;
+    for (const sched::Statement &statement : plan.bound.statements)
+      for (const sched::Access &access : statement.accesses)
+        if (access.proxy == sched::Proxy::Generic)
+          byThreads.insert(access.buffer);
+        else if (access.write)
+          byEngines.insert(access.buffer);
+    return llvm::any_of(byEngines,
+                        [&](sched::BufferId buffer) { return byThreads.count(buffer) != 0; });
+  }
   bool isAccessed(Value memref, llvm::function_ref<bool(Operation *)> where) {
     SmallVector<Operation *> users;
     nvptx::usersOf(memref, users);
     return llvm::any_of(users, [&](Operation *user) {
-      return !loop->isAncestor(user) && where(loop->getBlock()->findAncestorOpInBlock(*user));
+      Operation *at = loop->getBlock()->findAncestorOpInBlock(*user);
+      return !loop->isAncestor(user) && (!at || where(at));
     });
   }
 
