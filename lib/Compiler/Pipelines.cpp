@@ -58,6 +58,7 @@ void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture 
   passes.addNestedPass<func::FuncOp>(createChooseThreads({architecture.name}));
   passes.addNestedPass<func::FuncOp>(createAssignSpaces());
   passes.addNestedPass<func::FuncOp>(createBindEngines({architecture.name, options.plain}));
+  passes.addNestedPass<func::FuncOp>(createOverlapProducts());
   passes.addNestedPass<func::FuncOp>(createPlaceAccumulators());
   passes.addNestedPass<func::FuncOp>(createAssignRoles());
   passes.addNestedPass<func::FuncOp>(createWritePlans({options.omittedPoint}));

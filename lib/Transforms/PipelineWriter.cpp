@@ -114,8 +114,7 @@ void PipelineWriter::makeStorage() {
     if (versions[i] < 2)
       continue;
     auto type = cast<MemRefType>(body.buffers[i].getType());
-    auto alloc = body.buffers[i].getDefiningOp<tile::AllocOp>();
-    StringAttr label = alloc ? alloc.getLabelAttr() : StringAttr();
+    auto label = body.buffers[i].getDefiningOp()->getAttrOfType<StringAttr>("label");
     if (!isRing(i)) {
       for (int64_t version = 0; version < versions[i]; ++version)
         storage[i].push_back(allocate(type, label));

@@ -87,8 +87,9 @@ struct RaggedTiles {
   }
 };
 
-/// Attention whose first product is one iteration ahead: the tensor core works under softmax.
-struct AttentionAhead {
+/// Attention whose first product is one iteration ahead, stated or not: the tensor core works
+/// under softmax.
+template <bool Stated> struct Attention {
   static constexpr auto signature = "Q[M,D], K[N,D], V[N,D] -> O[M,D]";
   void operator()(Block &b, In<f16, 2> Q, In<f16, 2> K, In<f16, 2> V, Out<f32, 2> O) const {
     auto N = K.size(0);
@@ -101,8 +102,9 @@ struct AttentionAhead {
     b.fill(top, -1e30f);
     b.fill(sum, 0);
     b.fill(out, 0);
-    PipelineOptions ahead{
-        .stage = {0, 0, 1, 2, 2}, .order = {0, 1, 2, 3, 4}, .form = Form::WarpSpecialized};
+    PipelineOptions ahead{.num_stages = 2};
+    if (Stated)
+      ahead = {.stage = {0, 0, 1, 2, 2}, .order = {0, 1, 2, 3, 4}, .form = Form::WarpSpecialized};
     for (Index n : b.pipelined(ceil_div(N, 64), ahead)) {
       b.copy(K.at(n * 64, 0), Ks);
       b.copy(V.at(n * 64, 0), Vs);
@@ -115,8 +117,8 @@ struct AttentionAhead {
         b.set(old, exp2(old - top));
         b.set(sum, sum * old);
         b.reduce(Sum, S, 1, sum, {.accumulate = true});
-        b.set(out, out * broadcast_rows(old));
         b.copy(S, P);
+        b.set(out, out * broadcast_rows(old));
       });
       b.gemm(P, Vs, out);
     }
@@ -125,7 +127,10 @@ struct AttentionAhead {
   }
 };
 
+using AttentionAhead = Attention<true>;
+using AttentionInferred = Attention<false>;
 PENSTOCK_KERNEL(AttentionAhead);
+PENSTOCK_KERNEL(AttentionInferred);
 PENSTOCK_KERNEL(MatmulAutomatic);
 PENSTOCK_KERNEL(MatmulSkewed);
 PENSTOCK_KERNEL(MatmulUneven);
@@ -176,12 +181,28 @@ TEST(Forms, ProductsOneAheadOfSoftmax) {
     bool tensor = std::string(gpu) == "sm_100a";
     EXPECT_TRUE(has(plan, "role load") && has(plan, "role compute")) << plan;
     EXPECT_EQ(has(plan, "role mma"), tensor) << plan;
-    // Of the scores in tensor memory, the copy in registers has two versions.
-    EXPECT_TRUE(has(plan, tensor ? "slots S (2) 2" : "slots S 2")) << plan;
+    // Of the scores, in tensor memory or registers, there are two versions.
+    EXPECT_TRUE(has(plan, "slots S 2")) << plan;
     EXPECT_TRUE(has(plan, "[1] " + std::string(tensor ? "leader " : "") + "issue gemm Qs")) << plan;
   }
   for (int64_t n : {0, 8, 64, 72, 128, 192, 328})
     expectSameEverywhere("AttentionAhead", {{{"M", 130}, {"N", n}, {"D", 64}}}, 1e-3);
+}
+
+/// The same without a word of the user: on Blackwell, scores run ahead of a loop that asks for
+/// copies in flight, and only what needs the last product waits for it.
+TEST(Forms, ScoresRunAheadOfSoftmax) {
+  std::string plan = planOf("AttentionInferred", "sm_100a");
+  EXPECT_TRUE(has(plan, "slots S 2")) << plan;
+  size_t max = plan.find("issue reduce S -> top"), scale = plan.find("issue set out"),
+         wait = plan.find("] wait done gemm P, Vs -> out distance 1");
+  ASSERT_NE(max, std::string::npos) << plan;
+  ASSERT_NE(wait, std::string::npos) << plan;
+  EXPECT_TRUE(max < wait && wait < scale) << plan;
+  EXPECT_TRUE(has(plan, "[2] leader issue gemm Qs")) << plan;
+  EXPECT_TRUE(has(plan, "[3] leader issue gemm P")) << plan;
+  for (int64_t n : {0, 8, 64, 72, 128, 192, 328})
+    expectSameEverywhere("AttentionInferred", {{{"M", 130}, {"N", n}, {"D", 64}}}, 1e-3);
 }
 
 TEST(Forms, RolesFollowControlFlow) {

@@ -209,22 +209,28 @@ PENSTOCK_KERNEL(ProductF32);
 PENSTOCK_KERNEL(Attention);
 
 /// Operands that are transposed twice, which is not at all.
-template <class T, class S, int Stages> struct TransposedTwice {
+template <class T, class S, bool Pipelined> struct TransposedTwice {
   static constexpr auto signature = "A[M,K], B[K,N] -> C[M,N]";
   void operator()(Block &b, In<T, 2> A, In<T, 2> B, Out<S, 2> C) const {
     auto As = b.shared<T>(128, 64), Bs = b.shared<T>(64, 64);
     auto acc = b.local<S>(128, 64);
     b.fill(acc, 0);
-    for (Index k : b.pipelined(ceil_div(A.size(1), 64), {.num_stages = Stages})) {
+    auto multiply = [&](const Index &k) {
       b.copy(A.at(0, k * 64), As);
       b.copy(B.at(k * 64, 0), Bs);
       b.gemm(transposed(transposed(As)), transposed(transposed(Bs)), acc);
-    }
+    };
+    if (Pipelined)
+      for (Index k : b.pipelined(ceil_div(A.size(1), 64), {.num_stages = 2}))
+        multiply(k);
+    else
+      for (Index k : b.range(ceil_div(A.size(1), 64)))
+        multiply(k);
     b.copy(acc, C.at(0, 0));
   }
 };
-using TransposedTwiceF16 = TransposedTwice<f16, f32, 2>;
-using TransposedTwiceI8 = TransposedTwice<i8, i32, 1>;
+using TransposedTwiceF16 = TransposedTwice<f16, f32, true>;
+using TransposedTwiceI8 = TransposedTwice<i8, i32, false>;
 PENSTOCK_KERNEL(TransposedTwiceF16);
 PENSTOCK_KERNEL(TransposedTwiceI8);
 

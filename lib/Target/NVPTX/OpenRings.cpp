@@ -117,6 +117,17 @@ void nvptx::usersOf(Value memref, SmallVectorImpl<Operation *> &users) {
       users.push_back(user);
 }
 
+Value nvptx::columnsOf(OpBuilder &b, Location loc, Value all, int64_t versions, Value slot) {
+  auto type = cast<MemRefType>(all.getType());
+  int64_t columns = type.getDimSize(1) / versions;
+  Value first =
+      arith::MulIOp::create(b, loc, slot, arith::ConstantIndexOp::create(b, loc, columns));
+  SmallVector<OpFoldResult> offsets = {b.getIndexAttr(0), first};
+  SmallVector<OpFoldResult> sizes = {b.getIndexAttr(type.getDimSize(0)), b.getIndexAttr(columns)};
+  SmallVector<OpFoldResult> strides(2, b.getIndexAttr(1));
+  return memref::SubViewOp::create(b, loc, all, offsets, sizes, strides);
+}
+
 bool nvptx::mayStayOpen(const PipelineLoop &loop) {
   scf::ForOp op = loop.loop;
   bool roles = llvm::any_of(loop.statements, [](const PipelineStatement &statement) {
@@ -174,12 +185,7 @@ void AccumulatorRing::makeVersions(Value accumulator) {
                                         alloc.getLabelAttr());
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   SlotCounters::Position at = SlotCounters(run).divide(b, loc, versions, zero);
-  Value first = arith::MulIOp::create(b, loc, PointWriter(b).asIndex(loc, at.slot),
-                                      arith::ConstantIndexOp::create(b, loc, columns));
-  SmallVector<OpFoldResult> offsets = {b.getIndexAttr(0), first};
-  SmallVector<OpFoldResult> sizes = {b.getIndexAttr(type.getDimSize(0)), b.getIndexAttr(columns)};
-  SmallVector<OpFoldResult> strides(2, b.getIndexAttr(1));
-  Value version = memref::SubViewOp::create(b, loc, all, offsets, sizes, strides);
+  Value version = columnsOf(b, loc, all, versions, PointWriter(b).asIndex(loc, at.slot));
   accumulator.replaceAllUsesWith(version);
   llvm::replace(loop->buffers, accumulator, all);
   alloc.erase();

@@ -24,6 +24,10 @@ namespace penstock::nvptx {
 /// Operations that access a memref, also through views of it.
 void usersOf(mlir::Value memref, llvm::SmallVectorImpl<mlir::Operation *> &users);
 
+/// The columns of version \p slot, an index, of a tile that holds \p versions side by side.
+mlir::Value columnsOf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value all, int64_t versions,
+                      mlir::Value slot);
+
 /// Whether roles need not meet between two runs of a loop, if its plan allows it: the loop is
 /// entered again, and nothing outside of it uses memory that its roles share, but for one
 /// accumulator that is read after it.

@@ -168,12 +168,68 @@ def BindEngines : Pass<"nv-bind-engines", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::arith::ArithDialect"];
 }
 
+def OverlapProducts : Pass<"nv-overlap-products", "::mlir::func::FuncOp"> {
+  let summary = "Run products ahead of what threads compute from them";
+  let description = [{
+    In a pipelined loop with several products by tcgen05, a product that needs nothing but
+    copies runs one iteration ahead of everything else, like the scores of attention: the
+    tensor core then multiplies while threads compute. Its accumulator gets a second version.
+    Statements that were grouped become statements of their own, so that each waits for what
+    it needs.
+
+    Only schedules that the compiler inferred change, and only if tensor memory and shared
+    memory have room.
+
+    Example (`--nv-overlap-products`): the first product moves from the stage of the reduction to
+    the one before. The second product is by tcgen05, too.
+
+    ```mlir
+    !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<128x64xf16, #tile.space<shared>>
+    !c = memref<128x128xf32, #tile.space<local>>
+    !v = memref<128xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64,
+                                                nv.architecture = "sm_100a"} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %Y = tile.alloc "Y" : !s
+      %S = tile.alloc "S" : !c
+      %O = tile.alloc "O" : !c
+      %sum = tile.alloc "sum" : !v
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%k, %c0] to %X {nv.engine = "tma.load"} : !T to !s
+        %Xt = memref.transpose %X (i, j) -> (j, i) : !s to memref<64x128xf16, strided<[1, 64]>, #tile.space<shared>>
+        tile.gemm %X, %Xt into %S overwrite {nv.engine = "tcgen05.mma"} : !s, memref<64x128xf16, strided<[1, 64]>, #tile.space<shared>>, !c
+        tile.reduce sum %S along 1 into %sum accumulate : !c, !v
+        tile.copy %x[%k, %c0] to %Y {nv.engine = "tma.load"} : !T to !s
+        %Yt = memref.transpose %Y (i, j) -> (j, i) : !s to memref<64x128xf16, strided<[1, 64]>, #tile.space<shared>>
+        tile.gemm %Y, %Yt into %O {nv.engine = "tcgen05.mma"} : !s, memref<64x128xf16, strided<[1, 64]>, #tile.space<shared>>, !c
+      } {tile.schedule = #tile.schedule<stage = [0, 1, 1, 0, 1], order = [0, 1, 2, 3, 4], resolved, inferred>}
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+    tile.schedule = #tile.schedule<stage = [0, 1, 2, 1, 2], order = [0, 1, 2, 3, 4], resolved, inferred>
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/overlap-products.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
 def PlaceAccumulators : Pass<"nv-place-accumulators", "::mlir::func::FuncOp"> {
   let summary = "Give the accumulators of tcgen05 tiles in tensor memory";
   let description = [{
     Products by tcgen05 accumulate in a tensor tile. Copies to and from the accumulator's
-    registers are inserted around the largest loop in which only products use it, else
-    around each product; schedules of pipelined loops get entries for them.
+    registers are inserted around the largest loop in which only products use it. In a loop
+    that computes with the accumulator before it adds a product, they are inserted around what
+    computes, else around each product. Schedules of pipelined loops get entries for them.
 
     Example (`--nv-place-accumulators`):
 

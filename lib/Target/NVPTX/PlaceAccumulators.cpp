@@ -7,9 +7,11 @@
 //
 // tcgen05 adds to tiles in tensor memory, where threads cannot compute. Copies
 // between an accumulator's registers and its tensor tile are inserted around the
-// largest loop in which nothing but products uses it, and around each product where
-// there is no such loop. As statements of pipelined loops they have the stage of their
-// product, so that plans order them like everything else.
+// largest loop in which nothing but products uses it. In a loop that first computes
+// with the accumulator and then adds a product to it, like attention, they are inserted
+// around what computes, so that nobody awaits the product before that. Otherwise they
+// are inserted around each product. As statements of pipelined loops they have the stage
+// of what they stand beside, so that plans order them like everything else.
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/PipelineLoop.h"
@@ -18,6 +20,7 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/ScheduleEntries.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -38,7 +41,7 @@ bool isTensorProduct(Operation *op) {
 
 class Placer {
 public:
-  explicit Placer(func::FuncOp kernel) : kernel(kernel) {}
+  explicit Placer(func::FuncOp kernel) : kernel(kernel), schedules(kernel) {}
 
   void run() {
     llvm::MapVector<Value, SmallVector<tile::GemmOp>> products;
@@ -48,10 +51,9 @@ public:
     });
     if (products.empty())
       return;
-    readSchedules();
     for (auto &[acc, gemms] : products)
       place(acc, gemms);
-    writeSchedules();
+    schedules.write();
   }
 
 private:
@@ -66,8 +68,21 @@ private:
     llvm::SmallSetVector<Operation *, 4> around;
     for (tile::GemmOp gemm : gemms)
       around.insert(scopeOf(gemm, acc));
+    auto [first, last] = computedBefore(acc, gemms);
     for (tile::GemmOp gemm : gemms)
       gemm.getAccMutable().assign(cells);
+    if (first) {
+      Operation *loop = first->getParentOp();
+      b.setInsertionPoint(loop);
+      copy(b, loop, acc, cells, Engine::Tcgen05Store);
+      b.setInsertionPoint(first);
+      copy(b, first, cells, acc, Engine::Tcgen05Load);
+      b.setInsertionPointAfter(last);
+      copy(b, last, acc, cells, Engine::Tcgen05Store);
+      b.setInsertionPointAfter(loop);
+      copy(b, loop, cells, acc, Engine::Tcgen05Load);
+      return;
+    }
     for (Operation *op : around) {
       auto gemm = dyn_cast<tile::GemmOp>(op);
       b.setInsertionPoint(op);
@@ -81,8 +96,55 @@ private:
                                            loop.getUpperBound(), loop.getLowerBound());
         b.setInsertionPointToStart(scf::IfOp::create(b, op->getLoc(), some, false).thenBlock());
       }
+      // The registers are written when they are needed: the product may be far ahead.
+      if (Operation *user = gemm ? firstUserAfter(gemm, acc) : nullptr) {
+        b.setInsertionPoint(user);
+        op = user;
+      }
       copy(b, op, cells, acc, Engine::Tcgen05Load);
     }
+  }
+
+  /// The first statement of a pipelined loop that uses the registers of a product's accumulator
+  /// after it; null if there is none.
+  static Operation *firstUserAfter(tile::GemmOp gemm, Value acc) {
+    auto loop = dyn_cast<scf::ForOp>(gemm->getParentOp());
+    if (!loop || !loop->hasAttr(tile::TileDialect::scheduleAttr))
+      return nullptr;
+    Operation *first = nullptr;
+    for (Operation *user : acc.getUsers()) {
+      Operation *at = loop.getBody()->findAncestorOpInBlock(*user);
+      if (at && gemm->isBeforeInBlock(at) && (!first || at->isBeforeInBlock(first)))
+        first = at;
+    }
+    return isa_and_nonnull<tile::TileAccessOpInterface, tile::StatementOp>(first) ? first : nullptr;
+  }
+
+  /// The first and the last statement of a pipelined loop that compute with an accumulator, if
+  /// all of them come before the products that are added to it.
+  static std::pair<Operation *, Operation *> computedBefore(Value acc,
+                                                            ArrayRef<tile::GemmOp> gemms) {
+    auto loop = dyn_cast<scf::ForOp>(gemms.front()->getParentOp());
+    if (!loop || !loop->hasAttr(tile::TileDialect::scheduleAttr))
+      return {};
+    for (tile::GemmOp gemm : gemms)
+      if (gemm->getParentOp() != loop || gemm.getOverwrite())
+        return {};
+    Operation *first = nullptr, *last = nullptr;
+    for (OpOperand &use : acc.getUses()) {
+      Operation *at = loop.getBody()->findAncestorOpInBlock(*use.getOwner());
+      auto gemm = dyn_cast<tile::GemmOp>(use.getOwner());
+      if (!at || (gemm && llvm::is_contained(gemms, gemm) && &use == &gemm.getAccMutable()))
+        continue;
+      if (!isa<tile::TileAccessOpInterface, tile::StatementOp>(at))
+        return {};
+      for (tile::GemmOp product : gemms)
+        if (!at->isBeforeInBlock(product))
+          return {};
+      first = !first || at->isBeforeInBlock(first) ? at : first;
+      last = !last || last->isBeforeInBlock(at) ? at : last;
+    }
+    return {first, last};
   }
 
   /// Whether a loop adds its only product to zeros. The product then overwrites the accumulator
@@ -133,78 +195,13 @@ private:
     auto copy = tile::CopyOp::create(b, parent->getLoc(), from, ValueRange{}, to, ValueRange{},
                                      Value(), Value(), DenseI64ArrayAttr(), StringAttr());
     nvptx::setEngine(copy, engine);
-    parents[copy] = parent;
-  }
-
-  //===------------------------------------------------------------------===//
-  // Schedules
-  //===------------------------------------------------------------------===//
-
-  struct Entry {
-    int64_t stage = 0, order = 0, asyncProducer = 0, group = -1;
-  };
-
-  static std::vector<PipelineStatement> statementsOf(scf::ForOp loop) {
-    return analyzeLoop(loop).statements;
-  }
-
-  void readSchedules() {
-    kernel.walk([&](scf::ForOp loop) {
-      auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
-      if (!schedule || !schedule.getResolved())
-        return;
-      loops.push_back(loop);
-      for (auto [i, statement] : llvm::enumerate(statementsOf(loop))) {
-        Entry entry{schedule.getStage()[i], schedule.getOrder()[i]};
-        if (!schedule.getAsyncProducers().empty())
-          entry.asyncProducer = schedule.getAsyncProducers()[i];
-        if (!schedule.getAsyncProducerGroups().empty())
-          entry.group = schedule.getAsyncProducerGroups()[i];
-        entries[{loop, statement.op}] = entry;
-      }
-    });
-  }
-
-  /// Copies have the stage of their product, and stand next to it.
-  void writeSchedules() {
-    for (scf::ForOp loop : loops) {
-      auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
-      std::vector<Entry> all;
-      for (const PipelineStatement &statement : statementsOf(loop)) {
-        auto known = entries.find({loop, statement.op});
-        if (known != entries.end()) {
-          all.push_back(known->second);
-          all.back().order *= 3;
-          continue;
-        }
-        Entry entry = entries.lookup({loop, parents.lookup(statement.op)});
-        bool before = nvptx::engineOf(statement.op) == Engine::Tcgen05Store;
-        all.push_back({entry.stage, entry.order * 3 + (before ? -1 : 1)});
-      }
-      SmallVector<int64_t> stage, order, producers, groups, sorted;
-      for (const Entry &entry : all)
-        sorted.push_back(entry.order);
-      llvm::sort(sorted);
-      for (const Entry &entry : all) {
-        stage.push_back(entry.stage);
-        order.push_back(llvm::lower_bound(sorted, entry.order) - sorted.begin());
-        producers.push_back(entry.asyncProducer);
-        groups.push_back(entry.group);
-      }
-      if (schedule.getAsyncProducers().empty())
-        producers.clear();
-      if (schedule.getAsyncProducerGroups().empty())
-        groups.clear();
-      loop->setAttr(tile::TileDialect::scheduleAttr,
-                    tile::ScheduleAttr::get(kernel.getContext(), 0, stage, order, {}, producers,
-                                            groups, /*resolved=*/true, schedule.getInferred()));
-    }
+    // Around a loop there is nothing to schedule.
+    if (parent->getBlock() == copy->getBlock())
+      schedules.place(copy, parent, copy->isBeforeInBlock(parent));
   }
 
   func::FuncOp kernel;
-  SmallVector<scf::ForOp> loops;
-  llvm::DenseMap<std::pair<Operation *, Operation *>, Entry> entries; ///< by loop and statement
-  llvm::DenseMap<Operation *, Operation *> parents;                   ///< of inserted copies
+  nvptx::ScheduleEntries schedules;
 };
 
 struct PlaceAccumulators : penstock::impl::PlaceAccumulatorsBase<PlaceAccumulators> {

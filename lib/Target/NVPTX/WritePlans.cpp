@@ -181,12 +181,18 @@ private:
 
   /// Registers cannot be indexed: steps are repeated until versions recur.
   bool isRing(size_t buffer) const override {
-    return plan.bound.buffers[buffer].space == sched::Space::Shared;
+    const sched::Buffer &of = plan.bound.buffers[buffer];
+    return of.space == sched::Space::Shared ||
+           (of.space == sched::Space::Tensor && of.readAfter.empty());
   }
 
+  /// Slots in tensor memory lie side by side.
   Value allocate(MemRefType type, StringAttr label) override {
     if (tile::spaceOf(type) != tile::Space::Tensor)
       return PipelineWriter::allocate(type, label);
+    if (type.getRank() == 3)
+      type = tile::tileType({type.getDimSize(1), type.getDimSize(0) * type.getDimSize(2)},
+                            type.getElementType(), tile::Space::Tensor);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&loop->getParentOfType<func::FuncOp>().getBody().front());
     return nv::TensorAllocOp::create(b, loc, type, label);
@@ -202,9 +208,11 @@ private:
   }
 
   Value versionOf(size_t buffer, Value k) override {
+    int64_t count = versions[buffer];
+    if (isRing(buffer) && plan.bound.buffers[buffer].space == sched::Space::Tensor)
+      return nvptx::columnsOf(b, loc, storage[buffer].front(), count, slotOf(buffer, k));
     if (isRing(buffer))
       return PipelineWriter::versionOf(buffer, k);
-    int64_t count = versions[buffer];
     return storage[buffer][size_t(((iteration % count) + count) % count)];
   }
 

@@ -1,8 +1,8 @@
 // RUN: penstock-opt %s --nv-bind-engines=architecture=sm_100a --nv-place-accumulators --split-input-file | FileCheck %s
 
 // Softmax between two products: scores are fresh in every iteration and the result is rescaled by
-// threads, so that both leave and enter tensor memory there. The copies have the stage of their
-// product and stand next to it.
+// threads, so that both leave and enter tensor memory there. The copies have the stage of what
+// they stand beside.
 
 #s = #tile.space<shared>
 #l = #tile.space<local>
@@ -20,7 +20,8 @@
 // CHECK-NEXT: tile.gemm %{{.*}} into %[[OUT]] {nv.engine = "tcgen05.mma"}
 // CHECK-NEXT: tile.copy %[[OUT]] to %[[RESULT]] {nv.engine = "tcgen05.ld"}
 // CHECK-NEXT: tile.map
-// CHECK: stage = [0, 0, 1, 1, 1, 1, 1], order = [0, 1, 2, 3, 4, 5, 6], resolved
+// The registers of S are written in the stage of what reads them.
+// CHECK: stage = [0, 1, 1, 1, 1, 1, 1], order = [0, 1, 2, 3, 4, 5, 6], resolved
 func.func @attention(%n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -1,0 +1,74 @@
+// RUN: penstock-opt %s --nv-overlap-products --split-input-file | FileCheck %s
+
+// Of two products, the one that needs nothing but a copy runs one stage before all others, with
+// its copy. The group that computes with it is divided.
+
+!T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+!s = memref<128x64xf16, #tile.space<shared>>
+!t = memref<64x128xf16, strided<[1, 64]>, #tile.space<shared>>
+!c = memref<128x128xf32, #tile.space<local>>
+!v = memref<128xf32, #tile.space<local>>
+
+// CHECK-LABEL: func.func @two
+// CHECK: tile.gemm {{.*}} overwrite
+// CHECK-NOT: tile.statement
+// CHECK: tile.reduce max
+// CHECK-NEXT: tile.reduce sum
+// CHECK: tile.schedule = #tile.schedule<stage = [0, 1, 2, 2, 1, 2], order = [0, 1, 2, 3, 4, 5], resolved, inferred>
+func.func @two(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64,
+                                              nv.architecture = "sm_100a"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %X = tile.alloc "X" : !s
+  %Y = tile.alloc "Y" : !s
+  %S = tile.alloc "S" : !c
+  %O = tile.alloc "O" : !c
+  %top = tile.alloc "top" : !v
+  %sum = tile.alloc "sum" : !v
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %x[%k, %c0] to %X {nv.engine = "tma.load"} : !T to !s
+    %Xt = memref.transpose %X (i, j) -> (j, i) : !s to !t
+    tile.gemm %X, %Xt into %S overwrite {nv.engine = "tcgen05.mma"} : !s, !t, !c
+    tile.statement "softmax" {
+      tile.reduce max %S along 1 into %top accumulate : !c, !v
+      tile.reduce sum %S along 1 into %sum accumulate : !c, !v
+    }
+    tile.copy %x[%k, %c0] to %Y {nv.engine = "tma.load"} : !T to !s
+    %Yt = memref.transpose %Y (i, j) -> (j, i) : !s to !t
+    tile.gemm %Y, %Yt into %O {nv.engine = "tcgen05.mma"} : !s, !t, !c
+  } {tile.schedule = #tile.schedule<stage = [0, 1, 1, 0, 1], order = [0, 1, 2, 3, 4], resolved, inferred>}
+  return
+}
+
+// -----
+
+// A schedule that the user stated stays.
+
+!T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+!s = memref<128x64xf16, #tile.space<shared>>
+!t = memref<64x128xf16, strided<[1, 64]>, #tile.space<shared>>
+!c = memref<128x128xf32, #tile.space<local>>
+!v = memref<128xf32, #tile.space<local>>
+
+// CHECK-LABEL: func.func @stated
+// CHECK: tile.schedule = #tile.schedule<stage = [0, 1, 1, 0, 1], order = [0, 1, 2, 3, 4], resolved>
+func.func @stated(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64,
+                                                 nv.architecture = "sm_100a"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %X = tile.alloc "X" : !s
+  %Y = tile.alloc "Y" : !s
+  %S = tile.alloc "S" : !c
+  %O = tile.alloc "O" : !c
+  %sum = tile.alloc "sum" : !v
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %x[%k, %c0] to %X {nv.engine = "tma.load"} : !T to !s
+    %Xt = memref.transpose %X (i, j) -> (j, i) : !s to !t
+    tile.gemm %X, %Xt into %S overwrite {nv.engine = "tcgen05.mma"} : !s, !t, !c
+    tile.reduce sum %S along 1 into %sum accumulate : !c, !v
+    tile.copy %x[%k, %c0] to %Y {nv.engine = "tma.load"} : !T to !s
+    %Yt = memref.transpose %Y (i, j) -> (j, i) : !s to !t
+    tile.gemm %Y, %Yt into %O {nv.engine = "tcgen05.mma"} : !s, !t, !c
+  } {tile.schedule = #tile.schedule<stage = [0, 1, 1, 0, 1], order = [0, 1, 2, 3, 4], resolved>}
+  return
+}
