@@ -38,10 +38,11 @@ static constexpr int64_t mostPlainIterations = 1024;
 bool touchesBarriers(Operation *op) {
   return op
       ->walk([](Operation *inner) {
-        return isa<nv::NVDialect>(inner->getDialect()) &&
-                       !isa<nv::WarpsOp, nv::ElectOp, nv::EndOp, nv::TensorLoadOp,
-                            nv::TensorStoreOp, nv::TensorWaitLoadOp, nv::TensorWaitStoreOp,
-                            nv::ProxyFenceOp, nv::TensorFenceOp>(inner)
+        auto hardware = dyn_cast<nv::HardwareOpInterface>(inner);
+        // What an answer says depends on how often the role asked.
+        return hardware && (hardware.getSynchronization() != nv::Synchronization::None ||
+                            hardware.getCompletion() != nv::Completion::Immediate ||
+                            isa<nv::ClcAnswerOp>(inner))
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })
@@ -211,8 +212,8 @@ bool KernelTrace::run(Operation *op) {
     scalars.set(rank->getResult(0), warpRole.rank);
     return true;
   }
-  if (isa<nv::NVDialect>(op->getDialect()))
-    return runBarrierOp(op);
+  if (auto hardware = dyn_cast<nv::HardwareOpInterface>(op))
+    return runHardwareOp(hardware);
   if (isa<tile::TileDialect>(op->getDialect()) && !isa<tile::GridOp>(op))
     return runTileOp(op);
   if (op->getNumRegions() && concernsBarriers(op))

@@ -141,6 +141,10 @@ private:
   size_t dropRepeated(size_t first, std::set<std::vector<int64_t>> &touched);
   bool runWhile(mlir::scf::WhileOp loop);
   bool runIf(mlir::scf::IfOp condition);
+  bool runHardwareOp(nv::HardwareOpInterface op);
+  bool runCopy(nv::HardwareOpInterface op, llvm::ArrayRef<nv::HardwareAccess> accesses);
+  bool runCommit(nv::HardwareOpInterface op);
+  bool runArrive(nv::ArriveOp arrive);
   bool runBarrierOp(mlir::Operation *op);
   bool runTileOp(mlir::Operation *op);
   bool runVariable(mlir::Operation *op);
@@ -161,6 +165,10 @@ private:
   void access(sched::ProtocolStep &step, mlir::Value memref, bool write, int64_t rank,
               int64_t scope = -1);
   sched::ProtocolBox boxOf(mlir::Value memref, int64_t rank, bool &exact);
+  void accessAll(sched::ProtocolStep &to, nv::HardwareOpInterface op,
+                 llvm::ArrayRef<nv::HardwareAccess> accesses, int64_t rank);
+  int64_t threadsOf(mlir::Operation *op) const;
+  std::pair<int64_t, int64_t> blocksOf(nv::HardwareOpInterface op) const;
   std::string ofBlock(int64_t rank) const;
   unsigned sourceOf(mlir::Operation *op);
   unsigned tileOf(mlir::Value root, int64_t rank);

@@ -32,6 +32,17 @@ constexpr int64_t sampledBlocks = 17;
 constexpr int64_t otherRegisters = 40, loopRegisters = 24, mostRegisters = 255;
 constexpr double spillWait = 128;
 
+/// The box of a tensor that an engine reads.
+std::optional<nv::HardwareAccess> tensorRead(Operation *op) {
+  SmallVector<nv::HardwareAccess> accesses;
+  if (auto hardware = dyn_cast<nv::HardwareOpInterface>(op))
+    hardware.getAccesses(accesses);
+  for (const nv::HardwareAccess &access : accesses)
+    if (access.reads && !access.offsets.empty())
+      return access;
+  return std::nullopt;
+}
+
 class Builder {
 public:
   Builder(func::FuncOp kernel, const std::map<std::string, int64_t> &sizes, const hw::Chip &chip)
@@ -314,10 +325,7 @@ private:
     for (TraceRead &read : reads) {
       scalars.begin(assignment);
       kernel.walk([&](nv::ClusterRankOp rank) { scalars.set(rank.getResult(), read.rank); });
-      OperandRange offsets = isa<nv::TmaLoadOp>(read.op)
-                                 ? cast<nv::TmaLoadOp>(read.op).getOffsets()
-                                 : cast<nv::AsyncCopyOp>(read.op).getOffsets();
-      for (auto [i, offset] : llvm::enumerate(offsets))
+      for (auto [i, offset] : llvm::enumerate(tensorRead(read.op)->offsets))
         if (auto value = scalars.compute(offset))
           read.offsets[i] = value;
     }
@@ -329,9 +337,8 @@ private:
     double bytes = 0;
     llvm::SmallPtrSet<void *, 8> seen;
     kernel.walk([&](Operation *op) {
-      if (!isa<nv::TmaLoadOp, nv::AsyncCopyOp>(op))
-        return;
-      auto tensor = dyn_cast<BlockArgument>(op->getOperand(0));
+      auto read = tensorRead(op);
+      auto tensor = read ? dyn_cast<BlockArgument>(read->memref) : BlockArgument();
       if (!tensor || !seen.insert(tensor.getAsOpaquePointer()).second)
         return;
       auto type = cast<MemRefType>(tensor.getType());

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The part of KernelTrace that knows the operations of the nv dialect: which steps
-// each of them is, and for whom. A new operation is added here.
+// The part of KernelTrace that turns operations of the nv dialect into steps. Accesses,
+// queues and issuers come from HardwareOpInterface; only arrivals and waits, which have
+// operands of their own, are known here by name.
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/KernelTrace.h"
@@ -57,54 +58,175 @@ static int64_t bytesOf(Value tile) {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
-bool KernelTrace::runBarrierOp(Operation *op) {
-  int64_t own = warpRole.rank;
-  auto group = [&](Queue queue, bool leaderOnly, std::optional<int64_t> pending = {}) {
-    if (leaderOnly && !leads(op))
-      return true;
-    sched::ProtocolStep &made = step(pending ? Kind::AwaitGroups : Kind::CloseGroup, op);
-    made.queue = queue;
-    made.count = pending.value_or(0);
+static Queue queueOf(nv::HardwareOpInterface op) {
+  switch (*op.getQueue()) {
+  case nv::Queue::Tensor:
+    return Queue::Tensor;
+  case nv::Queue::Wgmma:
+    return Queue::Wgmma;
+  case nv::Queue::AsyncCopy:
+    return Queue::AsyncCopy;
+  case nv::Queue::BulkStore:
+    return Queue::Store;
+  }
+  llvm_unreachable("all queues are covered");
+}
+
+/// Threads of a warp role that take part in an operation that each thread executes.
+int64_t KernelTrace::threadsOf(Operation *op) const {
+  return nv::scopeOf(op).oneThread ? 1 : warpRole.warps * nv::warpSize;
+}
+
+/// The blocks that the accesses of an operation concern: products of a pair of blocks are
+/// those of both.
+std::pair<int64_t, int64_t> KernelTrace::blocksOf(nv::HardwareOpInterface op) const {
+  if (pair && op.getQueue() == nv::Queue::Tensor)
+    return {0, ranks};
+  return {warpRole.rank, warpRole.rank + 1};
+}
+
+void KernelTrace::accessAll(sched::ProtocolStep &to, nv::HardwareOpInterface op,
+                            ArrayRef<nv::HardwareAccess> accesses, int64_t rank) {
+  int64_t scope = op.getIssuer() == nv::Issuer::OneThread ? -1 : scopeOf(op);
+  for (const nv::HardwareAccess &one : accesses) {
+    bool reads = one.reads;
+    if (one.readsIf) {
+      auto known = scalars.get(one.readsIf);
+      reads = known && *known;
+    }
+    if (reads)
+      access(to, one.memref, false, rank, scope);
+    if (one.writes)
+      access(to, one.memref, true, rank, scope);
+  }
+}
+
+bool KernelTrace::runHardwareOp(nv::HardwareOpInterface op) {
+  if (op.getIssuer() == nv::Issuer::OneThread && !leads(op))
     return true;
+  SmallVector<nv::HardwareAccess> accesses;
+  op.getAccesses(accesses);
+  for (const nv::HardwareAccess &one : accesses)
+    if (one.reads && !one.offsets.empty())
+      recordRead(op, one.offsets);
+  switch (op.getCompletion()) {
+  case nv::Completion::OnBarrier:
+    return runCopy(op, accesses);
+  case nv::Completion::InQueue: {
+    sched::ProtocolStep &made = step(Kind::Start, op);
+    made.queue = queueOf(op);
+    auto [first, end] = blocksOf(op);
+    for (int64_t rank = first; rank < end; ++rank)
+      accessAll(made, op, accesses, rank);
+    return true;
+  }
+  case nv::Completion::Immediate:
+    break;
+  }
+  switch (op.getSynchronization()) {
+  case nv::Synchronization::None:
+    // Without accesses no role waits for it and it waits for none; what it orders is for
+    // the emulator, which sees registers and proxies.
+    if (!accesses.empty())
+      accessAll(step(Kind::Touch, op), op, accesses, warpRole.rank);
+    if (auto answer = dyn_cast<nv::ClcAnswerOp>(*op)) {
+      scalars.set(answer.getGranted(), answers < now.grants);
+      scalars.set(answer.getBlock(), ++answers);
+    }
+    return true;
+  case nv::Synchronization::Sync: {
+    unsigned sync = syncOf(op);
+    step(Kind::Sync, op).barrier = sync;
+    return true;
+  }
+  case nv::Synchronization::CloseGroup:
+    step(Kind::CloseGroup, op).queue = queueOf(op);
+    return true;
+  case nv::Synchronization::AwaitGroups: {
+    sched::ProtocolStep &made = step(Kind::AwaitGroups, op);
+    made.queue = queueOf(op);
+    made.count = op.getPendingGroups();
+    return true;
+  }
+  case nv::Synchronization::Commit:
+    return runCommit(op);
+  case nv::Synchronization::Arrive:
+  case nv::Synchronization::Wait:
+    return runBarrierOp(op);
+  }
+  llvm_unreachable("all kinds are covered");
+}
+
+/// A copy whose bytes arrive on its barrier.
+bool KernelTrace::runCopy(nv::HardwareOpInterface op, ArrayRef<nv::HardwareAccess> accesses) {
+  auto barrier = op.getBarrierOperand();
+  // Reads of tensors are not tracked; a copy writes one tile.
+  Value target = llvm::find_if(accesses, [](const auto &one) { return one.writes; })->memref;
+  return forBlocks(op, barrier->multicast, warpRole.rank, [&](int64_t rank) {
+    return withBarrier(Kind::Copy, op, barrier->barriers, barrier->index,
+                       pair && barrier->firstOfPair ? 0 : rank, [&](sched::ProtocolStep &made) {
+                         made.bytes = bytesOf(target);
+                         access(made, target, true, rank);
+                       });
+  });
+}
+
+/// An arrival when a queue has completed what it holds.
+bool KernelTrace::runCommit(nv::HardwareOpInterface op) {
+  auto barrier = op.getBarrierOperand();
+  auto at = [&](int64_t rank) {
+    return withBarrier(Kind::Commit, op, barrier->barriers, barrier->index, rank,
+                       [&](sched::ProtocolStep &made) {
+                         made.queue = queueOf(op);
+                         made.count = op.getIssuer() == nv::Issuer::OneThread ? 1 : threadsOf(op);
+                       });
   };
+  if (barrier->multicast)
+    return forBlocks(op, barrier->multicast, warpRole.rank, at);
+  auto [first, end] = blocksOf(op);
+  for (int64_t rank = first; rank < end; ++rank)
+    if (!at(rank))
+      return false;
+  return true;
+}
+
+bool KernelTrace::runArrive(nv::ArriveOp arrive) {
+  int64_t bytes = 0;
+  if (Value announced = arrive.getBytes()) {
+    auto value = scalars.get(announced);
+    if (!value)
+      return refuse(arrive, "how many bytes are announced depends on data");
+    bytes = *value * threadsOf(arrive);
+  }
+  int64_t rank = warpRole.rank;
+  if (Value cta = arrive.getCta()) {
+    auto value = scalars.get(cta);
+    if (!value || *value < 0 || *value >= ranks)
+      return refuse(arrive, "at which block this arrives depends on data");
+    rank = *value;
+  }
+  return withBarrier(Kind::Arrive, arrive, arrive.getBarriers(), arrive.getIndex(), rank,
+                     [&](sched::ProtocolStep &made) {
+                       made.count = threadsOf(arrive);
+                       made.bytes = bytes;
+                       made.relaxed = arrive.getRelaxed();
+                     });
+}
+
+/// Arrivals and waits.
+bool KernelTrace::runBarrierOp(Operation *op) {
   auto wait = [&](Value barriers, Value index, Value phase, bool relaxed) {
     auto parity = scalars.get(phase);
     if (!parity)
       return refuse(op, "for which phase this waits depends on data");
-    return withBarrier(Kind::Wait, op, barriers, index, own, [&](sched::ProtocolStep &made) {
-      made.parity = *parity & 1;
-      made.relaxed = relaxed;
-    });
+    return withBarrier(Kind::Wait, op, barriers, index, warpRole.rank,
+                       [&](sched::ProtocolStep &made) {
+                         made.parity = *parity & 1;
+                         made.relaxed = relaxed;
+                       });
   };
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<nv::SyncOp, nv::ClusterSyncOp>([&](auto) {
-        unsigned sync = syncOf(op);
-        step(Kind::Sync, op).barrier = sync;
-        return true;
-      })
-      .Case([&](nv::ArriveOp arrive) {
-        int64_t threads = nv::scopeOf(op).oneThread ? 1 : warpRole.warps * nv::warpSize;
-        int64_t bytes = 0;
-        if (Value announced = arrive.getBytes()) {
-          auto value = scalars.get(announced);
-          if (!value)
-            return refuse(op, "how many bytes are announced depends on data");
-          bytes = *value * threads;
-        }
-        int64_t rank = own;
-        if (Value cta = arrive.getCta()) {
-          auto value = scalars.get(cta);
-          if (!value || *value < 0 || *value >= ranks)
-            return refuse(op, "at which block this arrives depends on data");
-          rank = *value;
-        }
-        return withBarrier(Kind::Arrive, op, arrive.getBarriers(), arrive.getIndex(), rank,
-                           [&](sched::ProtocolStep &made) {
-                             made.count = threads;
-                             made.bytes = bytes;
-                             made.relaxed = arrive.getRelaxed();
-                           });
-      })
+      .Case([&](nv::ArriveOp arrive) { return runArrive(arrive); })
       .Case([&](nv::WaitOp op) {
         return wait(op.getBarriers(), op.getIndex(), op.getPhase(), op.getRelaxed());
       })
@@ -114,112 +236,8 @@ bool KernelTrace::runBarrierOp(Operation *op) {
         scalars.set(ask.getComplete(), asksAgain);
         return !asksAgain || wait(ask.getBarriers(), ask.getIndex(), ask.getPhase(), false);
       })
-      .Case([&](nv::TmaLoadOp load) {
-        if (leads(op))
-          recordRead(op, load.getOffsets());
-        return !leads(op) || forBlocks(op, load.getMulticast(), own, [&](int64_t rank) {
-          // In a pair, copies of both blocks arrive at the first.
-          return withBarrier(Kind::Copy, op, load.getBarriers(), load.getIndex(), pair ? 0 : rank,
-                             [&](sched::ProtocolStep &made) {
-                               made.bytes = bytesOf(load.getTarget());
-                               access(made, load.getTarget(), true, rank);
-                             });
-        });
-      })
-      .Case([&](nv::ClcRequestOp request) {
-        return !leads(op) || withBarrier(Kind::Copy, op, request.getBarriers(), request.getIndex(),
-                                         own, [&](sched::ProtocolStep &made) {
-                                           made.bytes = 16;
-                                           access(made, request.getAnswer(), true, own);
-                                         });
-      })
-      .Case([&](nv::ClcAnswerOp answer) {
-        access(step(Kind::Touch, op), answer.getAnswer(), false, own, scopeOf(op));
-        scalars.set(answer->getResult(0), answers < now.grants);
-        scalars.set(answer->getResult(1), ++answers);
-        return true;
-      })
-      .Case([&](nv::TmaStoreOp store) {
-        if (!leads(op))
-          return true;
-        sched::ProtocolStep &made = step(Kind::Start, op);
-        made.queue = Queue::Store;
-        access(made, store.getSource(), false, own);
-        return true;
-      })
-      .Case([&](nv::TmaCommitOp) { return group(Queue::Store, true); })
-      .Case([&](nv::TmaWaitOp wait) { return group(Queue::Store, true, wait.getPending()); })
-      .Case([&](nv::AsyncCopyOp copy) {
-        recordRead(op, copy.getOffsets());
-        sched::ProtocolStep &made = step(Kind::Start, op);
-        made.queue = Queue::AsyncCopy;
-        access(made, copy.getTarget(), true, own, scopeOf(op));
-        return true;
-      })
-      .Case([&](nv::AsyncArriveOp arrive) {
-        return withBarrier(Kind::Commit, op, arrive.getBarriers(), arrive.getIndex(), own,
-                           [&](sched::ProtocolStep &made) {
-                             made.queue = Queue::AsyncCopy;
-                             made.count =
-                                 nv::scopeOf(op).oneThread ? 1 : warpRole.warps * nv::warpSize;
-                           });
-      })
-      .Case([&](nv::AsyncCommitOp) { return group(Queue::AsyncCopy, false); })
-      .Case([&](nv::AsyncWaitOp wait) { return group(Queue::AsyncCopy, false, wait.getPending()); })
-      .Case([&](nv::TensorMmaOp mma) {
-        if (!leads(op))
-          return true;
-        sched::ProtocolStep &made = step(Kind::Start, op);
-        made.queue = Queue::Tensor;
-        auto accumulates = scalars.get(mma.getAccumulate());
-        for (int64_t rank = pair ? 0 : own; rank < (pair ? ranks : own + 1); ++rank) {
-          access(made, mma.getA(), false, rank);
-          access(made, mma.getB(), false, rank);
-          if (accumulates && *accumulates)
-            access(made, mma.getAcc(), false, rank);
-          access(made, mma.getAcc(), true, rank);
-        }
-        return true;
-      })
-      .Case([&](nv::TensorCommitOp commit) {
-        auto at = [&](int64_t rank) {
-          return withBarrier(Kind::Commit, op, commit.getBarriers(), commit.getIndex(), rank,
-                             [](sched::ProtocolStep &made) { made.count = 1; });
-        };
-        if (!leads(op))
-          return true;
-        if (pair && !commit.getMulticast())
-          return at(0) && at(1);
-        return forBlocks(op, commit.getMulticast(), own, at);
-      })
-      .Case([&](nv::TensorLoadOp load) {
-        access(step(Kind::Touch, op), load.getSource(), false, own, scopeOf(op));
-        return true;
-      })
-      .Case([&](nv::TensorStoreOp store) {
-        access(step(Kind::Touch, op), store.getTarget(), true, own, scopeOf(op));
-        return true;
-      })
-      .Case([&](nv::TensorCopyOp copy) {
-        for (int64_t rank = pair ? 0 : own; leads(op) && rank < (pair ? ranks : own + 1); ++rank) {
-          sched::ProtocolStep &made = step(Kind::Start, op);
-          made.queue = Queue::Tensor;
-          access(made, copy.getSource(), false, rank);
-          access(made, copy.getTarget(), true, rank);
-        }
-        return true;
-      })
-      .Case([&](nv::WgmmaOp mma) {
-        sched::ProtocolStep &made = step(Kind::Start, op);
-        made.queue = Queue::Wgmma;
-        access(made, mma.getA(), false, own, scopeOf(op));
-        access(made, mma.getB(), false, own, scopeOf(op));
-        return true;
-      })
-      .Case([&](nv::WgmmaCommitOp) { return group(Queue::Wgmma, false); })
-      .Case([&](nv::WgmmaWaitOp wait) { return group(Queue::Wgmma, false, wait.getPending()); })
       .Case<nv::NamedBarrierSyncOp, nv::NamedBarrierArriveOp>([&](auto) {
-        unsigned barrier = arrays.lookup({op->getOperand(0), own});
+        unsigned barrier = arrays.lookup({op->getOperand(0), warpRole.rank});
         sched::ProtocolStep &came = step(Kind::Arrive, op);
         came.barrier = barrier;
         came.count = warpRole.warps * nv::warpSize;
@@ -231,12 +249,6 @@ bool KernelTrace::runBarrierOp(Operation *op) {
         opened.parity = openings[op->getOperand(0)]++ & 1; // if it takes part in all phases
         return true;
       })
-      // Of these no role waits and none arrives; what they order is for the
-      // emulator, which sees registers and proxies.
-      .Case<nv::BarrierAllocOp, nv::NamedBarrierAllocOp, nv::TensorAllocOp, nv::TensorDeallocOp,
-            nv::TensorWaitLoadOp, nv::TensorWaitStoreOp, nv::WarpSyncOp, nv::WgmmaFenceOp,
-            nv::ProxyFenceOp, nv::TensorFenceOp, nv::RegistersRequestOp, nv::RegistersReleaseOp,
-            nv::EndOp>([&](auto) { return true; })
       .Default([&](Operation *) {
         return refuse(op, "`" + op->getName().stripDialect().str() + "` is not modeled");
       });

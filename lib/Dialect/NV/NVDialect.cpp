@@ -148,28 +148,25 @@ ThreadScope nv::scopeOf(Operation *op) {
   return scope;
 }
 
-StringRef nv::requiredArchitecture(Operation *op) {
-  // Hopper's tensor core is not part of Blackwell's, nor the other way round.
-  if (isa<WgmmaOp, WgmmaFenceOp, WgmmaCommitOp, WgmmaWaitOp>(op))
-    return "sm_90a";
-  if (isa<TensorAllocOp, TensorDeallocOp, TensorMmaOp, TensorCommitOp, TensorLoadOp,
-          TensorWaitLoadOp, TensorStoreOp, TensorWaitStoreOp, TensorCopyOp, ClcRequestOp,
-          ClcAnswerOp>(op))
-    return "sm_100a";
-  return "";
+/// None for operations of other dialects.
+static std::optional<Availability> availabilityOf(Operation *op) {
+  auto hardware = dyn_cast<HardwareOpInterface>(op);
+  return hardware ? std::optional(hardware.getAvailability()) : std::nullopt;
 }
 
-/// Whether Ampere and Ada have what an operation becomes: roles, named barriers, cp.async.
-static bool existsOnAmpere(Operation *op) {
-  return !isa_and_nonnull<NVDialect>(op->getDialect()) ||
-         isa<WarpsOp, ElectOp, EndOp, SyncOp, WarpSyncOp, NamedBarrierAllocOp, NamedBarrierSyncOp,
-             NamedBarrierArriveOp, AsyncCopyOp, AsyncCommitOp, AsyncWaitOp>(op);
+StringRef nv::requiredArchitecture(Operation *op) {
+  auto availability = availabilityOf(op);
+  if (availability == Availability::OnlySm90a)
+    return "sm_90a";
+  if (availability == Availability::OnlySm100a)
+    return "sm_100a";
+  return "";
 }
 
 LogicalResult nv::checkArchitecture(Operation *kernel, StringRef architecture) {
   WalkResult walked = kernel->walk([&](Operation *op) {
     StringRef required = requiredArchitecture(op);
-    if (required.empty() && architecture.starts_with("sm_8") && !existsOnAmpere(op))
+    if (architecture.starts_with("sm_8") && availabilityOf(op) == Availability::Sm90AndLater)
       required = "sm_90a, sm_100a or sm_120a";
     if (required.empty() || required == architecture)
       return WalkResult::advance();

@@ -7,10 +7,12 @@
 #ifndef PENSTOCK_DIALECT_NV_NVDIALECT_H
 #define PENSTOCK_DIALECT_NV_NVDIALECT_H
 
+#include "Dialect/NV/Execution.h"
 #include "Dialect/Tile/TileDialect.h"
 
 #include "Dialect/NV/NVDialect.h.inc"
 #define GET_TYPEDEF_CLASSES
+#include "Dialect/NV/NVInterfaces.h.inc"
 #include "Dialect/NV/NVTypes.h.inc"
 #define GET_OP_CLASSES
 #include "Dialect/NV/NVOps.h.inc"

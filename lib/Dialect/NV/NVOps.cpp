@@ -88,28 +88,6 @@ static LogicalResult verifyWholeSlot(Operation *op, Value memref, StringRef role
   return success();
 }
 
-/// Operations that one thread issues, or that whole warps must agree on.
-static LogicalResult verifyConverged(Operation *op) {
-  if (!scopeOf(op).oneThread)
-    return success();
-  return fail(emitCoded(op, HardwareScope)
-                  << "`" << op->getName().stripDialect()
-                  << "` is executed by whole warps and stands inside of `elect_one`",
-              "move it out of elect_one");
-}
-
-static LogicalResult verifyWarpgroups(Operation *op) {
-  if (failed(verifyConverged(op)))
-    return failure();
-  ThreadScope scope = scopeOf(op);
-  if (scope.warps % warpgroupWarps == 0 && scope.firstWarp % warpgroupWarps == 0)
-    return success();
-  return fail(emitCoded(op, HardwareScope)
-                  << "`" << op->getName().stripDialect() << "` is executed by " << scope.warps
-                  << " warps from warp " << scope.firstWarp << " on",
-              "it takes whole warpgroups: 4 warps, the first a multiple of 4");
-}
-
 static LogicalResult verifyIndex(Operation *op, Value barriers, Value index) {
   APInt value;
   int64_t count = cast<BarriersType>(barriers.getType()).getCount();
@@ -255,17 +233,7 @@ static LogicalResult verifyMulticast(Operation *op, Value mask) {
 }
 
 LogicalResult ClusterRankOp::verify() { return verifyInCluster(*this, "`cluster.rank`"); }
-LogicalResult ClusterSyncOp::verify() {
-  if (failed(verifyInCluster(*this, "`cluster.sync`")))
-    return failure();
-  if (!scopeOf(*this).wholeBlock || scopeOf(*this).oneThread)
-    return fail(emitCoded(*this, HardwareScope)
-                << "`cluster.sync` is executed by all threads of all blocks of the cluster");
-  return success();
-}
-
-LogicalResult SyncOp::verify() { return verifyConverged(*this); }
-LogicalResult WarpSyncOp::verify() { return verifyConverged(*this); }
+LogicalResult ClusterSyncOp::verify() { return verifyInCluster(*this, "`cluster.sync`"); }
 
 void NamedBarrierAllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   if (auto label = getLabel())
@@ -287,8 +255,6 @@ LogicalResult NamedBarrierAllocOp::verify() {
 /// All threads of the scope come, so they cannot be more than the barrier waits
 /// for.
 static LogicalResult verifyNamedBarrier(Operation *op, Value barrier) {
-  if (failed(verifyConverged(op)))
-    return failure();
   int64_t expected = cast<NamedBarrierType>(barrier.getType()).getThreads();
   int64_t coming = scopeOf(op).warps * warpSize;
   if (coming <= expected)
@@ -314,13 +280,7 @@ static LogicalResult verifyRegisters(Operation *op, int64_t count) {
     return fail(emitCoded(op, HardwareMemory) << "`" << op->getName().stripDialect() << "` of "
                                               << count << " registers for each thread",
                 "multiples of 8 from 24 to 256 are possible");
-  ThreadScope scope = scopeOf(op);
-  if (!scope.oneThread && scope.warps % warpgroupWarps == 0 &&
-      scope.firstWarp % warpgroupWarps == 0)
-    return success();
-  return fail(emitCoded(op, HardwareScope) << "`" << op->getName().stripDialect()
-                                           << "` is executed by a part of a warpgroup",
-              "all 4 warps of a warpgroup agree on their registers: b.warps(0, 4, ..)");
+  return success();
 }
 LogicalResult RegistersRequestOp::verify() { return verifyRegisters(*this, getCount()); }
 LogicalResult RegistersReleaseOp::verify() { return verifyRegisters(*this, getCount()); }
@@ -424,8 +384,6 @@ LogicalResult TmaStoreOp::verify() {
 LogicalResult TmaWaitOp::verify() { return verifyGroups(*this, getPending(), 63); }
 
 LogicalResult AsyncCopyOp::verify() {
-  if (failed(verifyConverged(*this)))
-    return failure();
   int64_t bytes = getBytes();
   if ((bytes != 4 && bytes != 8 && bytes != 16) ||
       bytes * 8 < typeOf(getTarget()).getElementTypeBitWidth())
@@ -575,10 +533,7 @@ LogicalResult TensorDeallocOp::verify() {
   if (!getTile().getDefiningOp<TensorAllocOp>())
     return fail(emitCoded(*this, HardwareShape)
                 << "`dealloc` takes what `alloc` gave, not a part of it");
-  if (!scopeOf(*this).wholeBlock)
-    return fail(emitCoded(*this, HardwareScope) << "`dealloc` stands inside of a choice of warps",
-                "call it where all warps of the block are, after a sync");
-  return verifyConverged(*this);
+  return success();
 }
 
 LogicalResult TensorMmaOp::verify() {
@@ -615,8 +570,7 @@ static LogicalResult verifySameTile(Operation *op, Value source, Value target) {
 static LogicalResult verifyLanes(Operation *op, Value cells, Value registers) {
   if (failed(verifySpace(op, cells, tile::Space::Tensor, "tensor tile")) ||
       failed(verifySpace(op, registers, tile::Space::Local, "tile in registers")) ||
-      failed(verifyWarpgroups(op)) || failed(verifySameTile(op, cells, registers)) ||
-      failed(verifyCells(op, cells)))
+      failed(verifySameTile(op, cells, registers)) || failed(verifyCells(op, cells)))
     return failure();
   int64_t groups = scopeOf(op).warps / warpgroupWarps;
   int64_t elements = 32 / typeOf(cells).getElementTypeBitWidth(); // of a column
@@ -652,8 +606,6 @@ LogicalResult TensorCopyOp::verify() {
 }
 
 LogicalResult WgmmaOp::verify() {
-  if (failed(verifyWarpgroups(*this)))
-    return failure();
   return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Local, false);
 }
 

@@ -158,7 +158,14 @@ private:
     return op;
   }
 
-  static bool isProduct(Operation *op) { return isa<nv::WgmmaOp, nv::TensorMmaOp>(op); }
+  /// The queue of the tensor core that an operation completes in.
+  static std::optional<nv::Queue> productQueue(Operation *op) {
+    auto hardware = dyn_cast<nv::HardwareOpInterface>(op);
+    if (!hardware || hardware.getCompletion() != nv::Completion::InQueue)
+      return std::nullopt;
+    auto queue = hardware.getQueue();
+    return queue == nv::Queue::Tensor || queue == nv::Queue::Wgmma ? queue : std::nullopt;
+  }
 
   /// Returns the accesses of an operation and its regions, but for registers and tensors
   /// that need no order.
@@ -174,18 +181,22 @@ private:
   /// Returns the accesses of an operation without its regions.
   Pending accessesOfOne(Operation *op) {
     Pending found;
-    if (isProduct(op)) {
-      for (Value operand : op->getOperands().take_front(2)) // both factors
-        if (tile::spaceOf(cast<MemRefType>(operand.getType())) == tile::Space::Shared)
-          found.reads.insert(memoryOf(operand));
-      if (auto product = dyn_cast<nv::TensorMmaOp>(op))
-        found.writes.insert(memoryOf(product.getAcc()));
+    if (auto hardware = dyn_cast<nv::HardwareOpInterface>(op)) {
+      // Copies by engines are ordered by plans; products and threads are not.
+      if (!productQueue(op) && hardware.getCompletion() != nv::Completion::Immediate)
+        return found;
+      SmallVector<nv::HardwareAccess> accesses;
+      hardware.getAccesses(accesses);
+      for (const nv::HardwareAccess &access : accesses) {
+        if (tile::spaceOf(cast<MemRefType>(access.memref.getType())) == tile::Space::Local)
+          continue;
+        if (access.writes)
+          found.writes.insert(memoryOf(access.memref));
+        else
+          found.reads.insert(memoryOf(access.memref));
+      }
       return found;
     }
-    if (auto load = dyn_cast<nv::TensorLoadOp>(op))
-      found.reads.insert(memoryOf(load.getSource()));
-    if (auto store = dyn_cast<nv::TensorStoreOp>(op))
-      found.writes.insert(memoryOf(store.getTarget()));
     auto accessor = dyn_cast<tile::TileAccessOpInterface>(op);
     if (!accessor)
       return found;
@@ -243,12 +254,12 @@ private:
       return;
     }
     Pending accesses = accessesOf(op);
-    bool engine = isProduct(op);
+    auto queue = productQueue(op);
     std::optional<int64_t> loop;
     if (auto number = op->getAttrOfType<IntegerAttr>(nv::NVDialect::plannedAttr))
       loop = number.getInt();
     Pending before = pending.seenBy(loop);
-    bool fence = engine && llvm::any_of(accesses.reads, [&](void *memory) {
+    bool fence = queue && llvm::any_of(accesses.reads, [&](void *memory) {
                    return before.unfenced.contains(memory);
                  });
     if (fence || accesses.conflicts(before)) {
@@ -261,9 +272,9 @@ private:
       pending.meet();
     }
     // All threads wait for a product by tcgen05, here or where its plan says.
-    if (isa<nv::TensorMmaOp>(op))
+    if (queue == nv::Queue::Tensor)
       return;
-    if (!engine)
+    if (!queue)
       accesses.unfenced = accesses.writes;
     (loop ? pending.planned[*loop] : pending).merge(accesses);
   }

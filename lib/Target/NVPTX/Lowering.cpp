@@ -235,101 +235,11 @@ LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
           return failure();
     return success();
   }
-  // Copies, products and commits are issued by one thread.
-  auto byLeader = [&](llvm::function_ref<void()> body) {
-    if (by.scope.oneThread)
-      body();
-    else
-      when(by.leader, body);
-  };
+  if (auto hardware = dyn_cast<nv::HardwareOpInterface>(op))
+    return lowerHardware(hardware, by);
   LogicalResult ok = success();
-  if (isa<nv::ClusterSyncOp>(op)) {
-    lowerClusterSync();
-  } else if (auto rank = dyn_cast<nv::ClusterRankOp>(op)) {
-    rank.replaceAllUsesWith(
-        asIndex(ptxValue(builder.getI32Type(), "mov.u32 $0, %cluster_ctarank;", {}, "=r")));
-  } else if (auto sync = dyn_cast<nv::SyncOp>(op)) {
-    lowerSync(by);
-  } else if (isa<nv::WarpSyncOp>(op)) {
-    ptx("bar.warp.sync 0xffffffff;", {}, "");
-  } else if (isa<nv::NamedBarrierSyncOp, nv::NamedBarrierArriveOp>(op)) {
-    lowerNamedBarrier(op);
-  } else if (auto request = dyn_cast<nv::RegistersRequestOp>(op)) {
-    ptx(("setmaxnreg.inc.sync.aligned.u32 " + Twine(request.getCount()) + ";").str(), {}, "");
-  } else if (auto release = dyn_cast<nv::RegistersReleaseOp>(op)) {
-    ptx(("setmaxnreg.dec.sync.aligned.u32 " + Twine(release.getCount()) + ";").str(), {}, "");
-  } else if (auto alloc = dyn_cast<nv::NamedBarrierAllocOp>(op)) {
-    namedBarriers[alloc.getResult()] = nextBarrier;
-    nameStorage(op, StorageName::NamedBarrier, nextBarrier, 1, 0);
-    return takeBarrier(op);
-  } else if (auto arrive = dyn_cast<nv::ArriveOp>(op)) {
-    lowerArrive(arrive);
-  } else if (auto wait = dyn_cast<nv::WaitOp>(op)) {
-    lowerWait(wait);
-  } else if (auto wait = dyn_cast<nv::TryWaitOp>(op)) {
-    lowerTryWait(wait);
-  } else if (auto load = dyn_cast<nv::TmaLoadOp>(op)) {
-    byLeader([&] { lowerTmaLoad(load, by); });
-  } else if (auto store = dyn_cast<nv::TmaStoreOp>(op)) {
-    byLeader([&] { lowerTmaStore(store, by); });
-  } else if (isa<nv::TmaCommitOp>(op)) {
-    byLeader([&] { ptx("cp.async.bulk.commit_group;", {}, ""); });
-  } else if (auto wait = dyn_cast<nv::TmaWaitOp>(op)) {
-    byLeader([&] {
-      ptx(("cp.async.bulk.wait_group" + Twine(wait.getRead() ? ".read " : " ") +
-           Twine(wait.getPending()) + ";")
-              .str(),
-          {}, "");
-    });
-  } else if (isa<nv::ProxyFenceOp>(op)) {
-    ptx("fence.proxy.async.shared::cta;", {}, "");
-  } else if (auto request = dyn_cast<nv::ClcRequestOp>(op)) {
-    byLeader([&] { lowerClcRequest(request); });
-  } else if (auto answer = dyn_cast<nv::ClcAnswerOp>(op)) {
-    lowerClcAnswer(answer);
-  } else if (auto copy = dyn_cast<nv::AsyncCopyOp>(op)) {
-    ok = lowerAsyncCopy(copy, by);
-  } else if (auto arrive = dyn_cast<nv::AsyncArriveOp>(op)) {
-    ptx("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];",
-        {sharedAddress(barrierOffset(arrive.getBarriers(), arrive.getIndex()))}, "r");
-  } else if (isa<nv::AsyncCommitOp>(op)) {
-    ptx("cp.async.commit_group;", {}, "");
-  } else if (auto wait = dyn_cast<nv::AsyncWaitOp>(op)) {
-    ptx(("cp.async.wait_group " + Twine(wait.getPending()) + ";").str(), {}, "");
-  } else if (auto mma = dyn_cast<nv::TensorMmaOp>(op)) {
-    byLeader([&] { ok = lowerTensorMma(mma, by); });
-  } else if (auto commit = dyn_cast<nv::TensorCommitOp>(op)) {
-    byLeader([&] { lowerCommit(commit); });
-  } else if (auto load = dyn_cast<nv::TensorLoadOp>(op)) {
-    lowerTensorLoad(load, by);
-  } else if (auto store = dyn_cast<nv::TensorStoreOp>(op)) {
-    lowerTensorStore(store, by);
-  } else if (isa<nv::TensorWaitStoreOp>(op)) {
-    ptx("tcgen05.wait::st.sync.aligned;", {}, "");
-  } else if (auto copy = dyn_cast<nv::TensorCopyOp>(op)) {
-    byLeader([&] { ok = lowerTensorCopy(copy); });
-  } else if (auto fence = dyn_cast<nv::TensorFenceOp>(op)) {
-    ptx(fence.getAfter() ? "tcgen05.fence::after_thread_sync;"
-                         : "tcgen05.fence::before_thread_sync;",
-        {}, "");
-  } else if (isa<nv::TensorWaitLoadOp>(op)) {
-    lowerTensorWaitLoad();
-  } else if (auto dealloc = dyn_cast<nv::TensorDeallocOp>(op)) {
-    when(cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize)), [&] {
-      ptx("tcgen05.dealloc" + ctaGroup() + ".sync.aligned.b32 $0, $1;",
-          {tensorBases.lookup(dealloc.getTile()), i32(allocatedColumns(dealloc.getTile()))}, "r,r");
-    });
-  } else if (auto fence = dyn_cast<nv::WgmmaFenceOp>(op)) {
-    lowerWgmmaFence(fence);
-  } else if (auto mma = dyn_cast<nv::WgmmaOp>(op)) {
-    ok = lowerWgmma(mma, by);
-  } else if (isa<nv::WgmmaCommitOp>(op)) {
-    ptx("wgmma.commit_group.sync.aligned;", {}, "");
-  } else if (auto wait = dyn_cast<nv::WgmmaWaitOp>(op)) {
-    ptxWithRegisters(("wgmma.wait_group.sync.aligned " + Twine(wait.getPending()) + ";").str(),
-                     accumulators);
-  } else if (isa<tile::FillOp, tile::MapOp, tile::CopyOp, tile::ReduceOp, tile::GemmOp>(op) &&
-             failed(checkReach(op))) {
+  if (isa<tile::FillOp, tile::MapOp, tile::CopyOp, tile::ReduceOp, tile::GemmOp>(op) &&
+      failed(checkReach(op))) {
     return failure();
   } else if (auto fill = dyn_cast<tile::FillOp>(op)) {
     ok = lowerFill(fill, by);

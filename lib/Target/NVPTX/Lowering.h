@@ -100,6 +100,8 @@ private:
   // Lowering.cpp: order of work.
   LogicalResult lowerBlock(mlir::Block &block, const ExecutionScope &by);
   LogicalResult lowerOp(Operation *op, const ExecutionScope &by);
+  LogicalResult lowerHardware(nv::HardwareOpInterface op, const ExecutionScope &by);
+  LogicalResult lowerIssued(Operation *op, const ExecutionScope &by);
   LogicalResult lowerScope(Operation *op, Value condition, mlir::Region &body,
                            const ExecutionScope &by);
   void lowerFaults();

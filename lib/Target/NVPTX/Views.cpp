@@ -20,16 +20,19 @@ using namespace penstock::nvptx;
 // Shared and tensor memory
 //===----------------------------------------------------------------------===//
 
-/// Whether an engine reads or writes the tile behind this view, so that it lies
-/// as engines want it.
-static bool isEngineUse(Operation *op) {
-  return isa<nv::TmaLoadOp, nv::TmaStoreOp, nv::TensorMmaOp, nv::TensorCopyOp, nv::WgmmaOp,
-             nv::AsyncCopyOp, tile::GemmOp>(op);
+/// Whether an engine reads or writes the tile in its own layout.
+static bool isEngineUse(Operation *op, Value memref) {
+  SmallVector<nv::HardwareAccess> accesses;
+  if (auto hardware = dyn_cast<nv::HardwareOpInterface>(op))
+    hardware.getAccesses(accesses);
+  return isa<tile::GemmOp>(op) || llvm::any_of(accesses, [&](const nv::HardwareAccess &access) {
+           return access.memref == memref && access.engineLayout;
+         });
 }
 
 static bool usedByEngines(Value memref) {
-  return llvm::any_of(memref.getUsers(), [](Operation *user) {
-    if (isEngineUse(user))
+  return llvm::any_of(memref.getUsers(), [&](Operation *user) {
+    if (isEngineUse(user, memref))
       return true;
     return isa<memref::CastOp, memref::SubViewOp, memref::TransposeOp>(user) &&
            usedByEngines(user->getResult(0));

@@ -135,7 +135,8 @@ func.func @unclustered() attributes {tile.kernel, nv.threads = 128 : i64} {
 
 func.func @paired() attributes {tile.kernel, nv.pair, nv.threads = 128 : i64} {
   nv.warps 0, 1 {
-    // expected-error @+1 {{is executed by all threads of all blocks of the cluster}}
+    // expected-error @+2 {{`cluster.sync` is executed by all threads of the block}}
+    // expected-note @+1 {{move it out of warps and elect_one}}
     nv.cluster.sync
   }
   return
@@ -204,8 +205,8 @@ func.func @registers() attributes {tile.kernel, nv.threads = 128 : i64} {
 
 func.func @warpgroups() attributes {tile.kernel, nv.threads = 256 : i64} {
   nv.warps 4, 2 {
-    // expected-error @+2 {{`registers.request` is executed by a part of a warpgroup}}
-    // expected-note @+1 {{all 4 warps of a warpgroup agree}}
+    // expected-error @+2 {{`registers.request` is executed by 2 warps from warp 4 on}}
+    // expected-note @+1 {{it takes whole warpgroups}}
     nv.registers.request 232
   }
   return
@@ -218,6 +219,29 @@ func.func @elected() attributes {tile.kernel, nv.threads = 128 : i64} {
     // expected-error @+2 {{is executed by whole warps and stands inside of `elect_one`}}
     // expected-note @+1 {{move it out}}
     nv.sync
+  }
+  return
+}
+
+// -----
+
+// `.sync.aligned`: all threads of the warp execute the same instruction.
+func.func @elected_commit() attributes {tile.kernel, nv.threads = 128 : i64} {
+  nv.elect {
+    // expected-error @+2 {{`wgmma.commit_group` is executed by whole warps and stands inside of `elect_one`}}
+    // expected-note @+1 {{move it out}}
+    nv.wgmma.commit_group
+  }
+  return
+}
+
+// -----
+
+func.func @elected_wait() attributes {tile.kernel, nv.threads = 128 : i64} {
+  nv.elect {
+    // expected-error @+2 {{`tcgen05.wait_load` is executed by whole warps and stands inside of `elect_one`}}
+    // expected-note @+1 {{move it out}}
+    nv.tcgen05.wait_load
   }
   return
 }
