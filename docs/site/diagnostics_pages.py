@@ -52,7 +52,7 @@ def texts(root):
         file = os.path.basename(path)
         message = "\n".join(re.findall(rf"^{run[1]} EXPECT: ?(.*)$", text, re.M))
         program = re.sub(rf"^{run[1]} (RUN|EXPECT):.*\n", "", text, flags=re.M).strip("\n")
-        for code in sorted(set(re.findall(r"(?:error|warning) PS(\d+)", message))):
+        for code in sorted(set(re.findall(r"(?:error|warning|note) PS(\d+)", message))):
             found.setdefault(int(code), []).append((file, run[2].replace("%s", file), program, message))
     return found
 

@@ -38,7 +38,7 @@ def main():
         command = re.match(rf"{mark} RUN: (.*)\n", text).group(1)
         wanted = re.findall(rf"^{mark} EXPECT: ?(.*)$", text, re.M)
         found = printed(tools, folder, file, command)
-        if not any(re.search(r"(error|warning) PS\d+|^\w+: .*PS\d+", line) for line in found):
+        if not any(re.search(r"(error|warning|note) PS\d+|^\w+: .*PS\d+", line) for line in found):
             failures += 1
             print(f"{file}: nothing is reported:\n" + "\n".join(found))
         elif found == wanted:
