@@ -1,10 +1,10 @@
-# One configuration for all folders with .mlir and .test files.
+# One configuration for all folders with .ll, .mlir and .test files.
 import os
 import lit.formats
 
 config.name = "Penstock"
 config.test_format = lit.formats.ShTest(True)
-config.suffixes = [".mlir", ".test"]
+config.suffixes = [".ll", ".mlir", ".test"]
 config.excludes = ["consumer", "docs", "quickstart", "diagnostics", "Inputs"]
 config.environment["PATH"] = os.pathsep.join(config.tools + [os.environ["PATH"]])
 # lit does not pass on the environment of ctest.

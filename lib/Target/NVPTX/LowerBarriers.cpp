@@ -39,9 +39,8 @@ void Lowering::initialize() {
         for (auto [i, count] : llvm::enumerate(op.getCounts()))
           ptx("mbarrier.init.shared::cta.b64 [$0], $1;",
               {sharedAddress(i32(barrierOffsets.lookup(op.getResult()) + int64_t(i) * 8)),
-               i32(count)},
-              "r,r");
-      ptx("fence.mbarrier_init.release.cluster;", {}, "");
+               i32(count)});
+      ptx("fence.mbarrier_init.release.cluster;");
     });
   if (!tiles.empty())
     when(cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize)), [&] {
@@ -50,9 +49,9 @@ void Lowering::initialize() {
         // Who forgets to free it is shown where it was asked for.
         llvm::SaveAndRestore<Location> here(loc, op.getLoc());
         ptx("tcgen05.alloc" + ctaGroup() + ".sync.aligned.shared::cta.b32 [$0], $1;",
-            {sharedAddress(i32(tensorSlots.lookup(op.getResult()))), i32(columns)}, "r,r");
+            {sharedAddress(i32(tensorSlots.lookup(op.getResult()))), i32(columns)});
       }
-      ptx("tcgen05.relinquish_alloc_permit" + ctaGroup() + ".sync.aligned;", {}, "");
+      ptx("tcgen05.relinquish_alloc_permit" + ctaGroup() + ".sync.aligned;");
     });
   if (cluster > 1)
     lowerClusterSync();
@@ -67,16 +66,16 @@ void Lowering::initialize() {
 // relaxed ones need tcgen05.fence beside them.
 
 void Lowering::lowerClusterSync() {
-  ptx("barrier.cluster.arrive.release.aligned;", {}, "");
-  ptx("barrier.cluster.wait.acquire.aligned;", {}, "");
+  ptx("barrier.cluster.arrive.release.aligned;");
+  ptx("barrier.cluster.wait.acquire.aligned;");
 }
 
 void Lowering::lowerSync(const ExecutionScope &by) {
   if (by.scope.wholeBlock)
-    ptx("bar.sync 0;", {}, "");
+    ptx("bar.sync 0;");
   else
-    ptx(("bar.sync " + Twine(by.barrier) + ", " + Twine(by.scope.warps * nv::warpSize) + ";").str(),
-        {}, ""); // as constants, or the assembler would reserve all barriers
+    ptx(("bar.sync " + Twine(by.barrier) + ", " + Twine(by.scope.warps * nv::warpSize) + ";")
+            .str()); // as constants, or the assembler would reserve all barriers
 }
 
 LogicalResult Lowering::takeBarrier(Operation *op) {
@@ -91,37 +90,35 @@ void Lowering::lowerNamedBarrier(Operation *op) {
   bool waits = isa<nv::NamedBarrierSyncOp>(op);
   ptx(((waits ? "bar.sync " : "bar.arrive ") + Twine(namedBarriers.lookup(barrier)) + ", " +
        Twine(cast<nv::NamedBarrierType>(barrier.getType()).getThreads()) + ";")
-          .str(),
-      {}, "");
+          .str());
 }
 
 void Lowering::lowerArrive(nv::ArriveOp op) {
   Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
   if (op.getCta())
     barrier = ptxValue(builder.getI32Type(), "mapa.shared::cluster.u32 $0, $1, $2;",
-                       {barrier, asI32(op.getCta())}, "=r,r,r");
+                       {barrier, asI32(op.getCta())});
   if (usesTensorMemory && op.getRelaxed())
-    ptx("tcgen05.fence::before_thread_sync;", {}, "");
+    ptx("tcgen05.fence::before_thread_sync;");
   std::string semantics = op.getRelaxed() ? ".relaxed" : ".release";
   semantics += op.getCluster() || op.getCta() ? ".cluster" : ".cta";
   semantics += op.getCta() ? ".shared::cluster" : ".shared::cta";
   if (op.getBytes())
     ptx("mbarrier.arrive.expect_tx" + semantics + ".b64 _, [$0], $1;",
-        {barrier, asI32(op.getBytes())}, "r,r");
+        {barrier, asI32(op.getBytes())});
   else
-    ptx("mbarrier.arrive" + semantics + ".b64 _, [$0];", {barrier}, "r");
+    ptx("mbarrier.arrive" + semantics + ".b64 _, [$0];", {barrier});
 }
 
 void Lowering::lowerCommit(nv::TensorCommitOp op) {
   Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
   std::string commit = "tcgen05.commit" + ctaGroup() + ".mbarrier::arrive::one.shared::cluster";
   if (op.getMulticast())
-    ptx(commit + ".multicast::cluster.b64 [$0], $1;", {barrier, blockMask(op.getMulticast())},
-        "r,h");
+    ptx(commit + ".multicast::cluster.b64 [$0], $1;", {barrier, blockMask(op.getMulticast())});
   else if (pair) // on the same barrier of both blocks
-    ptx(commit + ".multicast::cluster.b64 [$0], $1;", {barrier, blockMask(i32(3))}, "r,h");
+    ptx(commit + ".multicast::cluster.b64 [$0], $1;", {barrier, blockMask(i32(3))});
   else
-    ptx(commit + ".b64 [$0];", {barrier}, "r");
+    ptx(commit + ".b64 [$0];", {barrier});
 }
 
 void Lowering::lowerTryWait(nv::TryWaitOp op) {
@@ -129,11 +126,13 @@ void Lowering::lowerTryWait(nv::TryWaitOp op) {
   std::string scope = op.getCluster() ? ".cluster" : ".cta";
   std::string time = op.getNanoseconds() ? ", " + std::to_string(*op.getNanoseconds()) : "";
   Value complete =
-      ptxValue(builder.getI1Type(),
-               "{ .reg .pred done; mbarrier.try_wait.parity.acquire" + scope +
-                   ".shared::cta.b64 done, [$1], $2" + time + "; selp.b32 $0, 1, 0, done; }",
-               {barrier, op.getPhase()}, "=r,r,r,~{memory}");
-  op.replaceAllUsesWith(complete);
+      inlinePtx()
+          .output(builder.getI32Type())
+          .inputs({barrier, op.getPhase()})
+          .emit("{ .reg .pred done; mbarrier.try_wait.parity.acquire" + scope +
+                    ".shared::cta.b64 done, [$1], $2" + time + "; selp.b32 $0, 1, 0, done; }",
+                PtxEffects::Memory)[0];
+  op.replaceAllUsesWith(cmp(arith::CmpIPredicate::ne, complete, i32(0)));
 }
 
 void Lowering::lowerWait(nv::WaitOp op) {
@@ -142,7 +141,7 @@ void Lowering::lowerWait(nv::WaitOp op) {
   semantics += op.getCluster() ? ".cluster" : ".cta";
   ptx("{ .reg .pred done; wait_${:uid}: mbarrier.try_wait.parity" + semantics +
           ".shared::cta.b64 done, [$0], $1; @!done bra wait_${:uid}; }",
-      {barrier, op.getPhase()}, "r,r");
+      {barrier, op.getPhase()});
   if (op.getRelaxed() && usesTensorMemory)
-    ptx("tcgen05.fence::after_thread_sync;", {}, "");
+    ptx("tcgen05.fence::after_thread_sync;");
 }

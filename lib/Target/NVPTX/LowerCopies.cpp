@@ -59,27 +59,23 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const ExecutionScope &) {
     for (unsigned dim = rank; dim-- > 0;)
       operands.push_back(add(offsets[dim], box.offset(dim, rank, op.getDims())));
     operands.push_back(barrier);
-    std::string constraints = "r,l";
-    for (unsigned i = 0; i <= rank; ++i)
-      constraints += ",r";
     std::string kind = pair ? ".cta_group::2" : "", rest;
-    auto append = [&](Value operand, const char *constraint) {
+    auto append = [&](Value operand) {
       rest += ", $" + std::to_string(operands.size());
       operands.push_back(operand);
-      constraints += std::string(",") + constraint;
     };
     if (op.getMulticast()) {
       kind = ".multicast::cluster" + kind;
-      append(blockMask(op.getMulticast()), "h");
+      append(blockMask(op.getMulticast()));
     }
     if (auto cache = op.getCache()) {
       kind += ".L2::cache_hint";
-      append(cachePolicy(*cache), "l");
+      append(cachePolicy(*cache));
     }
     ptx("cp.async.bulk.tensor." + std::to_string(rank) +
             "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes" + kind + " [$0], [$1, " +
             coordinateText(2, rank) + "], [$" + std::to_string(2 + rank) + "]" + rest + ";",
-        operands, constraints);
+        operands);
   }
 }
 
@@ -94,9 +90,6 @@ void Lowering::lowerTmaStore(nv::TmaStoreOp op, const ExecutionScope &) {
     for (unsigned dim = rank; dim-- > 0;)
       operands.push_back(add(asI32(op.getOffsets()[dim]), box.offset(dim, rank, op.getDims())));
     operands.push_back(add(first, box.byte));
-    std::string constraints = "l";
-    for (unsigned i = 0; i <= rank; ++i)
-      constraints += ",r";
     std::string kind = op.getCombine() ? "." + op.getCombine()->str() + ".tile.bulk_group"
                                        : ".tile.bulk_group",
                 rest;
@@ -104,46 +97,39 @@ void Lowering::lowerTmaStore(nv::TmaStoreOp op, const ExecutionScope &) {
       kind += ".L2::cache_hint";
       rest = ", $" + std::to_string(2 + rank);
       operands.push_back(cachePolicy(*cache));
-      constraints += ",l";
     }
     ptx((op.getCombine() ? "cp.reduce.async.bulk.tensor." : "cp.async.bulk.tensor.") +
             std::to_string(rank) + "d.global.shared::cta" + kind + " [$0, " +
             coordinateText(1, rank) + "], [$" + std::to_string(1 + rank) + "]" + rest + ";",
-        operands, constraints);
+        operands);
   }
 }
 
 Value Lowering::cachePolicy(StringRef name) {
   return ptxValue(builder.getI64Type(),
-                  ("createpolicy.fractional.L2::" + name + ".b64 $0, 1.0;").str(), {}, "=l");
+                  ("createpolicy.fractional.L2::" + name + ".b64 $0, 1.0;").str());
 }
 
 void Lowering::lowerClcRequest(nv::ClcRequestOp op) {
   ptx("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [$0], "
       "[$1];",
       {sharedAddress(rowOffset(viewOf(op.getAnswer()))),
-       sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()))},
-      "r,r");
+       sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()))});
 }
 
 void Lowering::lowerClcAnswer(nv::ClcAnswerOp op) {
   Value address = sharedAddress(rowOffset(viewOf(op.getAnswer())));
   Type word = builder.getI32Type();
-  Type both = LLVM::LLVMStructType::getLiteral(kernel.getContext(), {word, word});
-  auto answer = LLVM::InlineAsmOp::create(
-      builder, loc, TypeRange(both), ValueRange{address},
+  SmallVector<Value> answer = inlinePtx().earlyOutput(word).earlyOutput(word).input(address).emit(
       "{ .reg .b128 answer; .reg .pred granted; .reg .b32 y, z, w; mov.b32 $1, 0; "
       "ld.shared.b128 answer, [$2]; "
       "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 granted, answer; "
       "selp.b32 $0, 1, 0, granted; "
       "@granted clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {$1, y, z, w}, "
       "answer; }",
-      "=&r,=&r,r,~{memory}", /*has_side_effects=*/true, /*is_align_stack=*/false,
-      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-  Value granted = LLVM::ExtractValueOp::create(builder, loc, answer.getResult(0), 0);
-  Value block = LLVM::ExtractValueOp::create(builder, loc, answer.getResult(0), 1);
-  op.getGranted().replaceAllUsesWith(cmp(arith::CmpIPredicate::ne, granted, i32(0)));
-  op.getBlock().replaceAllUsesWith(asIndex(block));
+      PtxEffects::Memory);
+  op.getGranted().replaceAllUsesWith(cmp(arith::CmpIPredicate::ne, answer[0], i32(0)));
+  op.getBlock().replaceAllUsesWith(asIndex(answer[1]));
 }
 
 /// Each thread copies pieces of 16 bytes or fewer, consecutive threads along a row.
@@ -196,7 +182,7 @@ LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const ExecutionScope 
       Value to = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(),
                                           sharedElement(view, inTile, zeros));
       ptx(kind + ".shared.global [$0], [$1], " + std::to_string(piece) + ", $2;",
-          {to, from, present}, "r,l,r");
+          {to, from, present});
     };
     when(holdsElement(layout, base, offset), copy);
   }

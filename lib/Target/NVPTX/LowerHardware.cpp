@@ -37,7 +37,7 @@ LogicalResult Lowering::lowerHardware(nv::HardwareOpInterface op, const Executio
 /// Lowers an operation where the threads are that issue it.
 LogicalResult Lowering::lowerIssued(Operation *op, const ExecutionScope &by) {
   auto plain = [&](const Twine &text) {
-    ptx(text.str(), {}, "");
+    ptx(text.str());
     return success();
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -47,7 +47,7 @@ LogicalResult Lowering::lowerIssued(Operation *op, const ExecutionScope &by) {
       .Case([&](nv::WarpSyncOp) { return plain("bar.warp.sync 0xffffffff;"); })
       .Case([&](nv::ClusterRankOp rank) {
         rank.replaceAllUsesWith(
-            asIndex(ptxValue(builder.getI32Type(), "mov.u32 $0, %cluster_ctarank;", {}, "=r")));
+            asIndex(ptxValue(builder.getI32Type(), "mov.u32 $0, %cluster_ctarank;")));
         return success();
       })
       .Case([&](nv::RegistersRequestOp request) {
@@ -74,7 +74,7 @@ LogicalResult Lowering::lowerIssued(Operation *op, const ExecutionScope &by) {
       .Case([&](nv::AsyncCopyOp copy) { return lowerAsyncCopy(copy, by); })
       .Case([&](nv::AsyncArriveOp arrive) {
         ptx("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];",
-            {sharedAddress(barrierOffset(arrive.getBarriers(), arrive.getIndex()))}, "r");
+            {sharedAddress(barrierOffset(arrive.getBarriers(), arrive.getIndex()))});
         return success();
       })
       .Case([&](nv::AsyncCommitOp) { return plain("cp.async.commit_group;"); })
@@ -87,8 +87,7 @@ LogicalResult Lowering::lowerIssued(Operation *op, const ExecutionScope &by) {
       .Case([&](nv::TensorDeallocOp dealloc) {
         when(cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize)), [&] {
           ptx("tcgen05.dealloc" + ctaGroup() + ".sync.aligned.b32 $0, $1;",
-              {tensorBases.lookup(dealloc.getTile()), i32(allocatedColumns(dealloc.getTile()))},
-              "r,r");
+              {tensorBases.lookup(dealloc.getTile()), i32(allocatedColumns(dealloc.getTile()))});
         });
         return success();
       })

@@ -24,22 +24,6 @@ using layout::Distribution;
 
 static Type elementOf(Value memref) { return cast<MemRefType>(memref.getType()).getElementType(); }
 
-SmallVector<Value> Lowering::ptxValues(ArrayRef<Type> types, StringRef text,
-                                       ArrayRef<Value> operands, StringRef constraints,
-                                       bool effects) {
-  Type all =
-      types.size() == 1 ? types[0] : LLVM::LLVMStructType::getLiteral(kernel.getContext(), types);
-  auto op = LLVM::InlineAsmOp::create(builder, loc, TypeRange(all), operands, text, constraints,
-                                      effects, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                                      LLVM::AsmDialectAttr(), ArrayAttr());
-  if (types.size() == 1)
-    return {op.getResult(0)};
-  SmallVector<Value> values;
-  for (size_t i = 0; i < types.size(); ++i)
-    values.push_back(LLVM::ExtractValueOp::create(builder, loc, op.getResult(0), int64_t(i)));
-  return values;
-}
-
 namespace {
 
 /// How a fragment of an operand comes from shared memory.
@@ -98,14 +82,13 @@ SmallVector<Value> Lowering::loadFragment(Value operand, bool rowsAreFirstDim, V
     Value address = LLVM::PtrToIntOp::create(builder, loc, word, pointer);
     std::string text = "ldmatrix.sync.aligned.m8n8.x" + std::to_string(blocks) +
                        (how == FragmentLoad::Columns ? ".trans" : "") + ".shared.b16 {";
-    std::string constraints;
+    InlinePtx load = inlinePtx();
     for (int64_t i = 0; i < blocks; ++i) {
       text += (i ? ", $" : "$") + std::to_string(i);
-      constraints += "=r,";
+      load.output(word);
     }
     text += "}, [$" + std::to_string(blocks) + "];";
-    return ptxValues(SmallVector<Type>(size_t(blocks), word), text, {address},
-                     constraints + "r,~{memory}", /*effects=*/true);
+    return load.input(address).emit(text, PtxEffects::Memory);
   }
   SmallVector<Value> words;
   Type stored = builder.getIntegerType(unsigned(bits));
@@ -190,12 +173,9 @@ void Lowering::multiplyByWarps(tile::GemmOp op, const MmaShape &shape, RegisterT
     colTiles = std::max(colTiles, offset[1] / 8 + 1);
   }
   Type sum = sums.element;
-  std::string c = sum.isF32() ? "f" : "r";
   std::string text = "mma.sync.aligned.m16n8k" + std::to_string(shape.k) + ".row.col" +
                      shape.types +
                      " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
-  std::string constraints =
-      "=" + c + ",=" + c + ",=" + c + ",=" + c + ",r,r,r,r,r,r," + c + "," + c + "," + c + "," + c;
   for (int64_t k = 0; k < depth; k += shape.k) {
     SmallVector<SmallVector<Value>> left;
     for (int64_t m = 0; m < rowTiles; ++m)
@@ -212,12 +192,13 @@ void Lowering::multiplyByWarps(tile::GemmOp op, const MmaShape &shape, RegisterT
           loadFragment(op.getB(), false, first[1], n * 8, k, 1, shape.elementBits);
       for (int64_t m = 0; m < rowTiles; ++m) {
         int64_t reg = (m * colTiles + n) * 4;
-        SmallVector<Value> operands(left[size_t(m)]);
-        operands.append(right);
+        InlinePtx product = inlinePtx();
         for (int64_t i = 0; i < 4; ++i)
-          operands.push_back(readRegister(sums, reg + i));
-        auto results = ptxValues({sum, sum, sum, sum}, text, operands, constraints,
-                                 /*effects=*/false);
+          product.output(sum);
+        product.inputs(left[size_t(m)]).inputs(right);
+        for (int64_t i = 0; i < 4; ++i)
+          product.input(readRegister(sums, reg + i));
+        SmallVector<Value> results = product.emit(text, PtxEffects::None);
         for (int64_t i = 0; i < 4; ++i)
           writeRegister(sums, reg + i, results[size_t(i)]);
       }

@@ -103,7 +103,7 @@ LogicalResult Lowering::lowerPrint(tile::PrintOp op, const ExecutionScope &by) {
     execution = LLVM::LoadOp::create(builder, loc, builder.getI32Type(), counter);
     LLVM::StoreOp::create(builder, loc, add(execution, 1), counter);
   }
-  Value block = ptxValue(builder.getI32Type(), "mov.u32 $0, %ctaid.x;", {}, "=r");
+  Value block = ptxValue(builder.getI32Type(), "mov.u32 $0, %ctaid.x;");
   auto halves = [&](Value low, Value high) -> Value {
     auto wide = [&](Value half) -> Value {
       return arith::ExtUIOp::create(builder, loc, builder.getI64Type(), half);

@@ -85,8 +85,7 @@ LogicalResult Lowering::lowerTensorMma(nv::TensorMmaOp op, const ExecutionScope 
     ptx("{ .reg .pred more; setp.ne.b32 more, $4, 0; tcgen05.mma" + ctaGroup() +
             ".kind::" + std::string(kindOf(product.a)) + " [$0], " +
             (inTensorMemory ? "[$1]" : "$1") + ", $2, $3, more; }",
-        {target, left, at(db, product.bOperand), i32(int32_t(instruction)), accumulate},
-        inTensorMemory ? "r,r,l,r,r" : "r,l,l,r,r");
+        {target, left, at(db, product.bOperand), i32(int32_t(instruction)), accumulate});
     accumulate = i32(1);
   }
   return success();
@@ -134,23 +133,16 @@ void Lowering::lowerTensorLoad(nv::TensorLoadOp op, const ExecutionScope &by) {
   Value address = ownLanes(op.getSource(), reach.columns(total), by);
   for (int64_t at = 0, count; at < total; at += count) {
     count = registersAtOnce(total - at);
-    std::string constraints;
+    InlinePtx load = inlinePtx();
     for (int64_t i = 0; i < count; ++i)
-      constraints += "=r,";
-    SmallVector<Type> types(count, builder.getI32Type());
-    Type type =
-        count == 1 ? types[0] : LLVM::LLVMStructType::getLiteral(kernel.getContext(), types);
-    auto load = LLVM::InlineAsmOp::create(
-        builder, loc, TypeRange(type), ValueRange{add(address, reach.columns(at))},
-        "tcgen05.ld.sync.aligned." + reach.shape(count) + ".b32 " + operandList(0, count) + ", [$" +
-            std::to_string(count) + "];",
-        constraints + "r,~{memory}", /*has_side_effects=*/true, /*is_align_stack=*/false,
-        LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+      load.output(builder.getI32Type());
+    SmallVector<Value> loaded =
+        load.input(add(address, reach.columns(at)))
+            .emit("tcgen05.ld.sync.aligned." + reach.shape(count) + ".b32 " +
+                      operandList(0, count) + ", [$" + std::to_string(count) + "];",
+                  PtxEffects::Memory);
     for (int64_t i = 0; i < count; ++i)
-      writeWord(tile, at + i,
-                count == 1
-                    ? load.getResult(0)
-                    : LLVM::ExtractValueOp::create(builder, loc, load.getResult(0), i).getResult());
+      writeWord(tile, at + i, loaded[size_t(i)]);
   }
   loading.push_back(&tile);
 }
@@ -163,17 +155,15 @@ void Lowering::lowerTensorStore(nv::TensorStoreOp op, const ExecutionScope &by) 
   for (int64_t at = 0, count; at < total; at += count) {
     count = registersAtOnce(total - at);
     SmallVector<Value> operands = {add(address, reach.columns(at))};
-    std::string constraints = "r";
     for (int64_t i = 0; i < count; ++i) {
       Value word = readWord(tile, at + i);
       if (!word.getType().isInteger(32))
         word = LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), word);
       operands.push_back(word);
-      constraints += ",r";
     }
     ptx("tcgen05.st.sync.aligned." + reach.shape(count) + ".b32 [$0], " + operandList(1, count) +
             ";",
-        operands, constraints);
+        operands);
   }
 }
 
@@ -190,7 +180,7 @@ LogicalResult Lowering::lowerTensorCopy(nv::TensorCopyOp op) {
   for (int64_t col = 0; col < type.getDimSize(1); col += bitsAtOnce / bits) {
     int64_t bytes = layout::operandStepBytes(operand, 0, col);
     ptx("tcgen05.cp" + ctaGroup() + ".128x256b [$0], $1;",
-        {add(to, col * bits / 32), bytes ? add(from, i64(descriptorStep(bytes))) : from}, "r,l");
+        {add(to, col * bits / 32), bytes ? add(from, i64(descriptorStep(bytes))) : from});
   }
   return success();
 }
@@ -201,35 +191,15 @@ void Lowering::lowerTensorWaitLoad() {
 }
 
 void Lowering::ptxWithRegisters(StringRef text, ArrayRef<RegisterTile *> tiles) {
-  SmallVector<Value> values;
-  SmallVector<Type> types;
-  std::string outputs, inputs;
+  InlinePtx statement = inlinePtx();
   for (RegisterTile *tile : tiles)
-    for (int64_t word = 0; word < words(*tile); ++word) {
-      inputs += std::to_string(values.size()) + ",";
-      outputs += tile->element.isF32() ? "=f," : "=r,";
-      values.push_back(readWord(*tile, word));
-      types.push_back(values.back().getType());
-    }
-  if (values.empty()) {
-    ptx(text, {}, "");
-    return;
-  }
-  Type type = types.size() == 1
-                  ? types[0]
-                  : Type(LLVM::LLVMStructType::getLiteral(kernel.getContext(), types));
-  auto op = LLVM::InlineAsmOp::create(builder, loc, TypeRange(type), values, text,
-                                      outputs + inputs + "~{memory}", /*has_side_effects=*/true,
-                                      /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                                      LLVM::AsmDialectAttr(), ArrayAttr());
-  int64_t next = 0;
+    for (int64_t word = 0; word < words(*tile); ++word)
+      statement.inOut(readWord(*tile, word));
+  SmallVector<Value> values = statement.emit(text, PtxEffects::Memory);
+  size_t next = 0;
   for (RegisterTile *tile : tiles)
-    for (int64_t word = 0; word < words(*tile); ++word, ++next)
-      writeWord(
-          *tile, word,
-          types.size() == 1
-              ? op.getResult(0)
-              : LLVM::ExtractValueOp::create(builder, loc, op.getResult(0), next).getResult());
+    for (int64_t word = 0; word < words(*tile); ++word)
+      writeWord(*tile, word, values[next++]);
 }
 
 /// Left operands in registers are part of what a fence orders: those of the
@@ -258,7 +228,7 @@ Value Lowering::warpgroupOf(Operation *scope, int64_t firstWarp, int64_t warps) 
   // operands stay in uniform registers.
   Value warp = arith::SubIOp::create(builder, loc, shiftRight(thread, 5), i32(firstWarp));
   Value same = ptxValue(builder.getI32Type(), "shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff;",
-                        {shiftRight(warp, 2)}, "=r,r");
+                        {shiftRight(warp, 2)});
   return same;
 }
 
@@ -299,44 +269,32 @@ LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const ExecutionScope &by) {
     Value accumulate = asI32(op.getAccumulate());
     int64_t firstRegister = m / 64 * count;
     for (int64_t k = 0; k < product.k; k += step) {
-      std::string names, outputs, inputs;
-      SmallVector<Value> operands;
-      for (int64_t i = 0; i < count; ++i) {
-        names += (i ? ", $" : "$") + std::to_string(i);
-        outputs += tile.element.isF32() ? "=f," : "=r,";
-        inputs += std::to_string(i) + ",";
-        operands.push_back(readRegister(tile, firstRegister + i));
-      }
+      InlinePtx mma = inlinePtx();
+      for (int64_t i = 0; i < count; ++i)
+        mma.inOut(readRegister(tile, firstRegister + i));
       auto at = [&](Value fixed, int64_t bytes) {
         return bytes ? add(fixed, i64(descriptorStep(bytes))) : fixed;
       };
-      std::string leftNames, kinds;
+      std::string leftNames;
+      int64_t next = 2 * count; // both as outputs and as inputs
       if (left) {
-        leftNames = operandList(2 * count, leftWords);
-        kinds = "r,r,r,r,";
+        leftNames = operandList(next, leftWords);
+        next += leftWords;
         for (int64_t i = 0; i < leftWords; ++i)
-          operands.push_back(readWord(*left, m / 64 * leftOfGroup + k / step * leftWords + i));
+          mma.input(readWord(*left, m / 64 * leftOfGroup + k / step * leftWords + i));
       } else {
-        leftNames = "$" + std::to_string(2 * count);
-        kinds = "l,";
-        operands.push_back(at(da, layout::operandStepBytes(product.aOperand, m, k)));
+        leftNames = "$" + std::to_string(next++);
+        mma.input(at(da, layout::operandStepBytes(product.aOperand, m, k)));
       }
-      std::string right = "$" + std::to_string(count + operands.size());
-      operands.push_back(at(db, layout::operandStepBytes(product.bOperand, 0, k)));
-      std::string more = "$" + std::to_string(count + operands.size());
-      operands.push_back(accumulate);
-      SmallVector<Type> results(count, tile.element);
-      auto mma = LLVM::InlineAsmOp::create(
-          builder, loc, TypeRange(LLVM::LLVMStructType::getLiteral(kernel.getContext(), results)),
-          operands,
-          "{ .reg .pred more; setp.ne.b32 more, " + more + ", 0; wgmma.mma_async.sync.aligned." +
-              shape + types + " {" + names + "}, " + leftNames + ", " + right + ", more" + tail +
-              "; }",
-          outputs + inputs + kinds + "l,r,~{memory}", /*has_side_effects=*/true,
-          /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+      std::string right = "$" + std::to_string(next++), more = "$" + std::to_string(next);
+      mma.input(at(db, layout::operandStepBytes(product.bOperand, 0, k))).input(accumulate);
+      SmallVector<Value> sums = mma.emit("{ .reg .pred more; setp.ne.b32 more, " + more +
+                                             ", 0; wgmma.mma_async.sync.aligned." + shape + types +
+                                             " " + operandList(0, count) + ", " + leftNames + ", " +
+                                             right + ", more" + tail + "; }",
+                                         PtxEffects::Memory);
       for (int64_t i = 0; i < count; ++i)
-        writeRegister(tile, firstRegister + i,
-                      LLVM::ExtractValueOp::create(builder, loc, mma.getResult(0), i));
+        writeRegister(tile, firstRegister + i, sums[size_t(i)]);
       accumulate = i32(1);
     }
   }

@@ -106,11 +106,10 @@ Value Lowering::shuffled(Value value, int64_t distance) {
   Type type = value.getType();
   unsigned bits = type.getIntOrFloatBitWidth();
   auto exchange = [&](Value word) {
-    auto op = LLVM::InlineAsmOp::create(
-        builder, loc, TypeRange(word.getType()), ValueRange{word, i32(distance)},
-        "shfl.sync.bfly.b32 $0, $1, $2, 0x1f, 0xffffffff;", "=r,r,r", /*has_side_effects=*/true,
-        /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-    return op.getResult(0);
+    return inlinePtx()
+        .output(word.getType())
+        .inputs({word, i32(distance)})
+        .emit("shfl.sync.bfly.b32 $0, $1, $2, 0x1f, 0xffffffff;", PtxEffects::Ordered)[0];
   };
   Type i32Type = builder.getI32Type();
   if (bits == 64) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/DoubleMath.h"
+#include "Target/NVPTX/InlinePtx.h"
 #include "Target/NVPTX/Passes.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -44,11 +45,11 @@ template <class Op> struct PowerPattern : OpRewritePattern<Op> {
       Value log2e = arith::ConstantOp::create(rewriter, loc, rewriter.getF32FloatAttr(1.44269504f));
       exponent = arith::MulFOp::create(rewriter, loc, exponent, log2e);
     }
-    auto power = LLVM::InlineAsmOp::create(
-        rewriter, loc, TypeRange(op.getType()), ValueRange{exponent}, "ex2.approx.ftz.f32 $0, $1;",
-        "=f,f", /*has_side_effects=*/false,
-        /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-    rewriter.replaceOp(op, power.getResults());
+    Value power = nvptx::InlinePtx(rewriter, loc)
+                      .output(op.getType())
+                      .input(exponent)
+                      .emit("ex2.approx.ftz.f32 $0, $1;", nvptx::PtxEffects::None)[0];
+    rewriter.replaceOp(op, power);
     return success();
   }
 };

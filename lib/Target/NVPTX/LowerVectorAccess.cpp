@@ -63,7 +63,6 @@ struct Words {
   std::string suffix() const {
     return (count > 1 ? ".v" + std::to_string(count) : std::string()) + ".b" + std::to_string(bits);
   }
-  const char *constraint() const { return bits == 32 ? "r" : "h"; }
   /// "{$0, $1}", or "$0".
   std::string operands(int64_t first) const {
     std::string text = count > 1 ? "{" : "";
@@ -82,18 +81,16 @@ SmallVector<Value> Lowering::loadVector(Value inside, Value address, Type elemen
   unsigned bits = stored.getIntOrFloatBitWidth();
   Words words = wordsFor(count * bits / 8);
   Type word = builder.getIntegerType(words.bits);
-  std::string text, constraints;
+  std::string text;
+  InlinePtx load = inlinePtx();
   for (int64_t i = 0; i < words.count; ++i) {
     text += "mov.b" + std::to_string(words.bits) + " $" + std::to_string(i) + ", 0; ";
-    constraints += "=&" + std::string(words.constraint()) + ",";
+    load.earlyOutput(word);
   }
   std::string from = "$" + std::to_string(words.count);
   text += "@$" + std::to_string(words.count + 1) + " ld.global" + words.suffix() + " " +
           words.operands(0) + ", [" + from + "];";
-  SmallVector<Type> types(size_t(words.count), word);
-  SmallVector<Value> moved =
-      ptxValues(types, text, {address, inside}, constraints + "l,b,~{memory}",
-                /*effects=*/true);
+  SmallVector<Value> moved = load.inputs({address, inside}).emit(text, PtxEffects::Memory);
   Value all = LLVM::BitcastOp::create(builder, loc, VectorType::get({count}, stored),
                                       words.count > 1 ? packed(moved) : moved[0]);
   SmallVector<Value> values;
@@ -119,10 +116,7 @@ void Lowering::storeVector(Value inside, Value address, ArrayRef<Value> values) 
       operands.push_back(LLVM::ExtractElementOp::create(builder, loc, all, i32(i)));
   }
   operands.push_back(inside);
-  std::string constraints = "l";
-  for (int64_t i = 0; i < words.count; ++i)
-    constraints += std::string(",") + words.constraint();
   ptx("@$" + std::to_string(words.count + 1) + " st.global" + words.suffix() + " [$0], " +
           words.operands(1) + ";",
-      operands, constraints + ",b");
+      operands);
 }

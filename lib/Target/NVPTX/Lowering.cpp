@@ -76,12 +76,12 @@ LogicalResult Lowering::run() {
   base = LLVM::AddressOfOp::create(builder, loc, LLVM::LLVMPointerType::get(kernel.getContext(), 3),
                                    "penstock_shared");
   base32 = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base);
-  thread = ptxValue(builder.getI32Type(), "mov.u32 $0, %tid.x;", {}, "=r");
+  thread = ptxValue(builder.getI32Type(), "mov.u32 $0, %tid.x;");
   if (failed(placeStorage()))
     return failure();
 
   // The block's number takes the place of the launch's extra argument.
-  Value block = ptxValue(builder.getI32Type(), "mov.u32 $0, %ctaid.x;", {}, "=r");
+  Value block = ptxValue(builder.getI32Type(), "mov.u32 $0, %ctaid.x;");
   body.getArgument(1 + ownArguments + abi::Block).replaceAllUsesWith(asIndex(block));
   for (BlockArgument argument : body.getArguments().slice(1, ownArguments))
     if (!isa<MemRefType>(argument.getType()) && !argument.use_empty())
@@ -361,23 +361,18 @@ Value Lowering::shiftRight(Value a, int64_t bits) {
   return bits ? builder.createOrFold<arith::ShRUIOp>(loc, a, i32(bits)) : a;
 }
 
-void Lowering::ptx(StringRef text, ArrayRef<Value> operands, StringRef constraints) {
-  std::string all = (constraints + (constraints.empty() ? "" : ",") + "~{memory}").str();
-  LLVM::InlineAsmOp::create(builder, loc, TypeRange(), operands, text, all,
-                            /*has_side_effects=*/true, /*is_align_stack=*/false,
-                            LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+void Lowering::ptx(StringRef text, ArrayRef<Value> operands) {
+  inlinePtx().inputs(operands).emit(text, PtxEffects::Memory);
 }
 
-Value Lowering::ptxValue(Type type, StringRef text, ArrayRef<Value> operands,
-                         StringRef constraints) {
+Value Lowering::ptxValue(Type type, StringRef text, ArrayRef<Value> operands) {
   // Predicates travel as words.
-  Type word = type.isInteger(1) ? builder.getI32Type() : type;
-  auto op = LLVM::InlineAsmOp::create(builder, loc, TypeRange(word), operands, text, constraints,
-                                      /*has_side_effects=*/type.isInteger(1),
-                                      /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                                      LLVM::AsmDialectAttr(), ArrayAttr());
-  Value value = op.getResult(0);
-  return type.isInteger(1) ? cmp(arith::CmpIPredicate::ne, value, i32(0)) : value;
+  bool predicate = type.isInteger(1);
+  Value value = inlinePtx()
+                    .output(predicate ? builder.getI32Type() : type)
+                    .inputs(operands)
+                    .emit(text, predicate ? PtxEffects::Ordered : PtxEffects::None)[0];
+  return predicate ? cmp(arith::CmpIPredicate::ne, value, i32(0)) : value;
 }
 
 Value Lowering::blockMask(Value mask) {
@@ -388,5 +383,5 @@ Value Lowering::elected() {
   if (architecture.starts_with("sm_8")) // no elect.sync before Hopper
     return cmp(arith::CmpIPredicate::eq, andBits(thread, nv::warpSize - 1), i32(0));
   return ptxValue(builder.getI1Type(),
-                  "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 $0, 1, 0, p; }", {}, "=r");
+                  "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 $0, 1, 0, p; }");
 }

@@ -23,6 +23,7 @@
 #include "Dialect/NV/Operands.h"
 #include "Layout/Distribution.h"
 #include "Runtime/DeviceKernel.h"
+#include "Target/NVPTX/InlinePtx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -131,10 +132,9 @@ private:
   Value andBits(Value a, int64_t mask);
   Value shiftRight(Value a, int64_t bits);
   /// A PTX instruction (or several) that must stay where it is.
-  void ptx(llvm::StringRef text, llvm::ArrayRef<Value> operands, llvm::StringRef constraints);
-  /// One that computes a value and has no other effect.
-  Value ptxValue(Type type, llvm::StringRef text, llvm::ArrayRef<Value> operands,
-                 llvm::StringRef constraints);
+  void ptx(llvm::StringRef text, llvm::ArrayRef<Value> operands = {});
+  /// One that computes a value; a predicate ($0 is a word, 0 or 1) stays where it is.
+  Value ptxValue(Type type, llvm::StringRef text, llvm::ArrayRef<Value> operands = {});
   /// Bits for blocks of the cluster as engines take them.
   Value blockMask(Value mask);
   /// Whether this thread is the elected one of its warp; where all of the warp is.
@@ -143,10 +143,8 @@ private:
   void when(Value condition, llvm::function_ref<void()> body);
   /// The conjunction of two conditions, either of which may be null.
   Value both(Value a, Value b);
-  /// An instruction with several results.
-  SmallVector<Value> ptxValues(llvm::ArrayRef<Type> types, llvm::StringRef text,
-                               llvm::ArrayRef<Value> operands, llvm::StringRef constraints,
-                               bool effects);
+  /// Begins a statement of inline PTX.
+  InlinePtx inlinePtx() { return {builder, loc}; }
   Value sizeOf(mlir::memref::DimOp op);
 
   // Views.cpp: where things lie.

@@ -375,45 +375,35 @@ std::pair<Value, Value> Lowering::tensorElement(Value tensor, ValueRange start,
   return {insideTensor(tensor, indices), globalElement(tensor, first, inRow)};
 }
 
-/// The integer that an instruction moves for an element, and its constraint.
-static std::pair<Type, const char *> movedAs(OpBuilder &builder, Type element) {
-  switch (element.getIntOrFloatBitWidth()) {
-  case 64:
-    return {builder.getI64Type(), "l"};
-  case 32:
-    return {builder.getI32Type(), "r"};
-  default: // bytes travel in 16 bits
-    return {builder.getI16Type(), "h"};
-  }
+/// The integer that an instruction moves for an element: bytes travel in 16 bits.
+static Type movedAs(OpBuilder &builder, Type element) {
+  return builder.getIntegerType(std::max(element.getIntOrFloatBitWidth(), 16u));
 }
 
 // Predicates instead of branches: there is one for each element at an edge.
 
 Value Lowering::loadInside(Value inside, Value address, Type element) {
   element = storedAs(element);
-  auto [word, constraint] = movedAs(builder, element);
+  Type word = movedAs(builder, element);
   unsigned bits = element.getIntOrFloatBitWidth();
   std::string width = std::to_string(bits), moved = std::to_string(std::max(bits, 16u));
-  auto load =
-      LLVM::InlineAsmOp::create(builder, loc, TypeRange(word), ValueRange{address, inside},
-                                "mov.b" + moved + " $0, 0; @$2 ld.global.b" + width + " $0, [$1];",
-                                "=&" + std::string(constraint) + ",l,b,~{memory}",
-                                /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-  Value loaded = load.getResult(0);
+  Value loaded = inlinePtx()
+                     .earlyOutput(word)
+                     .inputs({address, inside})
+                     .emit("mov.b" + moved + " $0, 0; @$2 ld.global.b" + width + " $0, [$1];",
+                           PtxEffects::Memory)[0];
   if (bits < 16)
     loaded = arith::TruncIOp::create(builder, loc, builder.getIntegerType(bits), loaded);
   return LLVM::BitcastOp::create(builder, loc, element, loaded);
 }
 
 void Lowering::storeInside(Value inside, Value address, Value value) {
-  auto [word, constraint] = movedAs(builder, value.getType());
+  Type word = movedAs(builder, value.getType());
   unsigned bits = value.getType().getIntOrFloatBitWidth();
   value = LLVM::BitcastOp::create(builder, loc, builder.getIntegerType(bits), value);
   if (bits < 16)
     value = arith::ExtUIOp::create(builder, loc, word, value);
-  ptx("@$2 st.global.b" + std::to_string(bits) + " [$0], $1;", {address, value, inside},
-      "l," + std::string(constraint) + ",b");
+  ptx("@$2 st.global.b" + std::to_string(bits) + " [$0], $1;", {address, value, inside});
 }
 
 /// CUtensorMapDataType of an element.
