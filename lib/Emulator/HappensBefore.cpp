@@ -327,6 +327,8 @@ bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, unsign
       }
       return bad(EmuOutOfBounds, message);
     }
+    if (!ex.grid.checks() && !allocation->accessed.load(std::memory_order_relaxed))
+      allocation->accessed.store(true, std::memory_order_relaxed);
     ref.space = ptx::Space::Global;
     ref.allocation = allocation;
     ref.offset = address - allocation->base;

@@ -194,6 +194,8 @@ bool runOnce(Device &device, const std::shared_ptr<const Program> &program,
     runSerial(grid);
   else
     runParallel(grid);
+  if (!options.checks)
+    device.memory.markAccessedAsWritten();
   if (std::set<const Allocation *> missing = grid.globals.incomplete(); !missing.empty()) {
     grid.globals.restore();
     tracked.insert(missing.begin(), missing.end());

@@ -81,6 +81,12 @@ void DeviceMemory::markWritten(uint64_t address, uint64_t size) {
     std::fill_n(found->written.begin() + int64_t(at), size, uint8_t(1));
 }
 
+void DeviceMemory::markAccessedAsWritten() {
+  for (const auto &[base, allocation] : allocations)
+    if (allocation->accessed.exchange(false))
+      allocation->written.clear();
+}
+
 std::vector<Allocation *> DeviceMemory::all() const {
   std::vector<Allocation *> list;
   for (auto &entry : allocations)

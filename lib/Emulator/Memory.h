@@ -14,6 +14,7 @@
 #ifndef PENSTOCK_EMULATOR_MEMORY_H
 #define PENSTOCK_EMULATOR_MEMORY_H
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -40,6 +41,8 @@ struct Allocation {
   std::unique_ptr<uint8_t[]> bytes;
   /// One entry per byte that says whether it was written; empty: all were.
   std::vector<uint8_t> written;
+  /// An unchecked launch has accessed it; set by all host threads.
+  std::atomic<bool> accessed{false};
   bool live = true;
   bool constant = false; ///< a variable of constant memory
 };
@@ -62,6 +65,9 @@ public:
   uint8_t *host(uint64_t address, uint64_t size) const;
   /// Notes that the host has written a range.
   void markWritten(uint64_t address, uint64_t size);
+  /// After an unchecked launch: all that it accessed counts as written, because stores are
+  /// not recorded.
+  void markAccessedAsWritten();
   uint64_t used() const { return total; }
   std::vector<Allocation *> all() const;
 

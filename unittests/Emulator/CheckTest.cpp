@@ -142,6 +142,25 @@ ld.global.u32 %r3, [%x0]; st.global.u32 [%x0+8], %r3; ret;)",
       EmuDataRace);
 }
 
+TEST(Check, UncheckedLaunchInitializesMemory) {
+  // Stores of unchecked launches are not recorded: what they access counts as written.
+  TestKernel kernel(TestKernel::wrap(std::string(prologue) + R"(
+ld.param.u64 %x2, [p1]; ld.global.u32 %r1, [%x2]; setp.eq.u32 %p1, %r1, 0; @%p1 bra READ;
+st.global.u32 [%x1], %t; ret;
+READ: ld.global.u32 %r2, [%x1]; ret;)",
+                                     2));
+  kernel.emptyBuffer(4096);
+  uint64_t mode = kernel.buffer(std::vector<uint32_t>{0});
+  EXPECT_FINDING(kernel.run(1, 64), EmuUninitialized);
+  uint32_t store = 1, load = 0;
+  kernel.device.write(mode, &store, 4);
+  LaunchOptions unchecked;
+  unchecked.checks = false;
+  EXPECT_CLEAN(kernel.run(1, 64, unchecked));
+  kernel.device.write(mode, &load, 4);
+  EXPECT_CLEAN(kernel.run(1, 64));
+}
+
 TEST(Check, UninitializedBoundsAlignment) {
   EXPECT_FINDING(check("ld.shared.u32 %r1, [%r17]; ret;"), EmuUninitialized);
   EXPECT_FINDING(check("ld.global.u32 %r1, [%x1]; ret;"), EmuUninitialized);
