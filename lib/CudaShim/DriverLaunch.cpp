@@ -8,12 +8,11 @@
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Render.h"
 #include "Diagnostics/Serialize.h"
+#include "Emulator/Names.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <cxxabi.h>
 
 using namespace penstock;
 using namespace penstock::shim;
@@ -38,15 +37,6 @@ int resultOf(const std::vector<Diagnostic> &findings) {
       break;
     }
   return LaunchFailed;
-}
-
-/// The name of a C++ kernel as its source has it.
-std::string demangled(const std::string &name) {
-  int status = 0;
-  char *text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  std::string result = status == 0 && text ? text : name;
-  free(text);
-  return result;
 }
 
 /// The parameters as one piece, from an array of pointers or from `extra`.
@@ -80,7 +70,7 @@ int packedParameters(const ptx::Function &kernel, void **parameters, void **extr
 int Driver::runKernel(Device &device, emu::LoadedModule &module, const std::string &name,
                       const emu::LaunchConfig &config) {
   emu::LaunchOptions used = options;
-  std::string readable = demangled(name);
+  std::string readable = emu::demangled(name);
   used.checks &= !checkedKernels || std::regex_search(name, *checkedKernels) ||
                  std::regex_search(readable, *checkedKernels);
   emu::Report report = device.gpu.launch(module, name, config, used);

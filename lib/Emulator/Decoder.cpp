@@ -8,6 +8,7 @@
 #include "Diagnostics/Codes.h"
 #include "Emulator/ExecCall.h"
 #include "Emulator/Memory.h"
+#include "Emulator/Names.h"
 
 #include <algorithm>
 #include <functional>
@@ -411,7 +412,7 @@ bool Decoder::layoutShared() {
     uint64_t align = std::max(1u, variable.align);
     at = (at + align - 1) & ~(align - 1);
     sharedOffsets[&variable] = uint32_t(at);
-    program.sharedSymbols.push_back({variable.name, uint32_t(at), variable.size});
+    program.sharedSymbols.push_back({sourceName(variable.name), uint32_t(at), variable.size});
     at += variable.size;
     return at < (1u << 20);
   };
@@ -437,7 +438,7 @@ bool Decoder::layoutShared() {
   dynamicShared = uint32_t(at);
   for (const ptx::Variable *variable : dynamic) {
     sharedOffsets[variable] = dynamicShared;
-    program.sharedSymbols.push_back({variable->name, dynamicShared, 0});
+    program.sharedSymbols.push_back({sourceName(variable->name), dynamicShared, 0});
   }
   return true;
 }

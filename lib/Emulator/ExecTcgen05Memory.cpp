@@ -247,11 +247,16 @@ void transfer(Exec &ex, const DInst &inst) {
   unsigned quarter = 32 * (ex.warp.index % 4);
   bool half = shape != Shape::L32x32;
   if (lane0 != quarter && !(half && lane0 == quarter + 16)) {
-    ex.fatal(EmuTensorMemoryMisuse, "warp " + std::to_string(ex.warp.index) + " accesses lane " +
-                                        std::to_string(lane0) + "; it reaches lanes " +
-                                        std::to_string(quarter) + " to " +
-                                        std::to_string(quarter + 31) + " only");
-    return;
+    std::string problem = "warp " + std::to_string(ex.warp.index) + " accesses lane " +
+                          std::to_string(lane0) + "; it reaches lanes " + std::to_string(quarter) +
+                          " to " + std::to_string(quarter + 31) + " only";
+    if (lane0 % 32 && !(half && lane0 % 32 == 16)) {
+      ex.fatal(EmuTensorMemoryMisuse, problem);
+      return;
+    }
+    // Hardware takes the quarter from the warp: shipped kernels leave it out of the address.
+    ex.report(EmuTensorMemoryMisuse, problem, Tier::Undefined);
+    lane0 = quarter + lane0 % 32;
   }
   unsigned repeat = unsigned(inst.imm[0]);
   unsigned halfOffset = unsigned(inst.imm[1]);
@@ -268,6 +273,13 @@ void transfer(Exec &ex, const DInst &inst) {
     uint32_t op = newOp(ex, first, isStore ? "tcgen05.st" : "tcgen05.ld");
     opAt(ex, op).agent[0] = agent;
     opAt(ex, op).count[0] = ++count;
+    if (!isStore) {
+      if (!ex.warp.tmemUseAgent)
+        ex.warp.tmemUseAgent = ex.cluster.newTensorAgent();
+      opAt(ex, op).overByUse = true;
+      opAt(ex, op).readAgent = ex.warp.tmemUseAgent;
+      opAt(ex, op).readCount = count;
+    }
     unsigned groups = half ? 1 : 2;
     for (unsigned g = 0; g < groups; ++g)
       for (unsigned c = 0; c < columns; ++c) {
@@ -277,7 +289,7 @@ void transfer(Exec &ex, const DInst &inst) {
       }
   }
   unsigned registers = registersOf(shape) * repeat;
-  bool remember = !isStore && ex.grid.checks() && ex.grid.options.waitBeforeUse;
+  bool remember = !isStore && ex.grid.checks();
   for (unsigned r = 0; r < registers; ++r) {
     const Opnd &op = inst.ops[1 + r];
     if (remember && op.kind == Opnd::Kind::Row)

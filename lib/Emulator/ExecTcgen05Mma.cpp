@@ -528,7 +528,17 @@ void commit(Exec &ex, const DInst &inst) {
     if (ex.cluster.stopped)
       return;
     Signal signal;
-    if (!resolveSignal(ex, lane, Space(inst.imm[0]), ex.address(inst.ops[0], lane), signal))
+    Space space = Space(inst.imm[0]);
+    uint64_t address = ex.address(inst.ops[0], lane);
+    if (space == Space::Generic && address <= 0xffffffff) {
+      // Hardware takes the low half of the address.
+      ex.report(EmuMbarrierMisuse,
+                "tcgen05.commit without .shared::cluster takes a generic address and gets one of "
+                "shared memory",
+                Tier::Undefined);
+      space = Space::Shared;
+    }
+    if (!resolveSignal(ex, lane, space, address, signal))
       return;
     uint32_t mask = 1u << signal.cta->rank;
     if (inst.ops[1].kind != Opnd::Kind::None)

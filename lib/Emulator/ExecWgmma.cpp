@@ -293,6 +293,8 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
         return;
       }
   ex.cluster.effort += 16 * uint64_t(op->n) * op->k / 256;
+  if (ex.grid.checks())
+    noteCollective(ex);
   CopyGroups &groups = groupsOf(ex);
   op->number = ++groups.issued;
   groups.running.insert(op->number);

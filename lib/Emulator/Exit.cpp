@@ -69,8 +69,17 @@ void checkBusyRegisters(Exec &ex, const DInst &inst) {
     if (found != ex.warp.busyRows.end() && found->second.op > ex.warp.wgmmaWaited)
       return busy(found->second.pc, "wgmma", "wgmma.wait_group");
     auto loaded = ex.warp.loadedRows.find(inst.ops[i].at);
-    if (loaded != ex.warp.loadedRows.end())
+    if (loaded == ex.warp.loadedRows.end())
+      continue;
+    if (ex.grid.options.waitBeforeUse)
       return busy(loaded->second.pc, "tcgen05.ld", "tcgen05.wait::ld");
+    if (loaded->second.op > ex.warp.tmemUsed) {
+      ex.warp.tmemUsed = loaded->second.op;
+      ex.warp.view.seen.setAgent(ex.warp.tmemUseAgent, loaded->second.op);
+      for (LaneState &state : ex.warp.lanes)
+        if (state.view)
+          state.view->seen.setAgent(ex.warp.tmemUseAgent, loaded->second.op);
+    }
   }
   if (ex.grid.program->wgmmaRows.empty())
     return;

@@ -14,7 +14,25 @@
 namespace penstock::emu {
 namespace {
 
-enum class Ordered { Yes, SameValue, NoFence, No };
+/// InFact: not by the ISA, but on hardware.
+enum class Ordered { Yes, SameValue, NoFence, InFact, No };
+
+/// Whether lanes of a warp that read at \p count have done so before any lane of this warp
+/// that \p clock knows went on: a collective instruction lies between.
+bool readBeforeCollective(const Exec &ex, const Clock &clock, uint32_t gid, uint32_t count) {
+  uint32_t first = ex.cluster.firstWarp;
+  uint32_t perCta = ex.grid.warpsPerCta;
+  if (gid < first || gid - first >= perCta * ex.cluster.ctas.size())
+    return false;
+  const Warp &warp = *ex.cluster.ctas[(gid - first) / perCta]->warps[(gid - first) % perCta];
+  auto next = std::lower_bound(warp.collectives.begin(), warp.collectives.end(), count);
+  if (next == warp.collectives.end())
+    return false;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (clock.lane(gid, lane) > *next)
+      return true;
+  return false;
+}
 
 /// Whether an earlier access is ordered before one by \p lane of ex's warp
 /// (\p engine: by an operation that this lane issues now).
@@ -26,8 +44,8 @@ Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessReco
     if (engine && op.pipe && op.pipe == engine->pipe)
       return Ordered::Yes; // one engine, in order
     bool readsOnly = !record.isWrite();
-    if (!knows(view.seen, op, readsOnly))
-      return Ordered::No;
+    if (!knows(view.seen, op, readsOnly && !op.overByUse))
+      return op.overByUse && knows(view.seen, op, readsOnly) ? Ordered::InFact : Ordered::No;
     if (crossesProxy && op.generic && record.isWrite() && !knows(view.fenced, op, readsOnly))
       return Ordered::NoFence;
     return Ordered::Yes;
@@ -48,6 +66,9 @@ Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessReco
     if (crossesProxy && record.isWrite() && view.fenced.lane(record.agent, other) < record.count)
       result = Ordered::NoFence;
   });
+  if (result == Ordered::No && !record.isWrite() &&
+      readBeforeCollective(ex, view.seen, record.agent, record.count))
+    return Ordered::InFact;
   return result;
 }
 
@@ -86,7 +107,7 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
                  : how == Ordered::SameValue ? EmuSameValue
                                              : EmuDataRace;
   // Both writes reach memory, and the second is what stays on hardware of today.
-  if (how == Ordered::NoFence && write)
+  if ((how == Ordered::NoFence && write) || how == Ordered::InFact)
     finding.tier = Tier::Undefined;
   finding.point = ex.point();
   finding.point.lane = lane;
@@ -107,6 +128,11 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
                           "the generic proxy, and this access through the async proxy"
                         : "a fence.proxy.async is missing between the write through the generic "
                           "proxy and this access through the async proxy";
+  else if (how == Ordered::InFact)
+    finding.reason = op ? "its registers have been used, so that the load is over on hardware, but "
+                          "no tcgen05.wait::ld makes that known"
+                        : "the lanes of the warp that read it have met at a collective "
+                          "instruction, which orders no memory; bar.warp.sync does";
   else if (op)
     finding.reason = op->agent[0] || op->readAgent
                          ? "nothing orders them: the second access has not waited for the "
@@ -378,6 +404,11 @@ void readRelaxed(Exec &ex, unsigned lane, const View &from) {
 void tick(Exec &ex) {
   if (ex.warp.count != 0xffffffff)
     ++ex.warp.count;
+}
+
+void noteCollective(Exec &ex) {
+  ex.warp.collectives.push_back(ex.warp.count);
+  tick(ex);
 }
 
 void acquire(Exec &ex, uint32_t mask, const View &from) {

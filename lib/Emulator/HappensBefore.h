@@ -44,6 +44,8 @@ void releaseFenced(const LaneState &lane, View &into);
 void readRelaxed(Exec &ex, unsigned lane, const View &from);
 /// After a release the warp counts on, so that later accesses are newer.
 void tick(Exec &ex);
+/// All lanes of the warp meet, without an order of memory.
+void noteCollective(Exec &ex);
 /// The lanes of \p mask learn \p from.
 void acquire(Exec &ex, uint32_t mask, const View &from);
 /// All live lanes know the same now.

@@ -106,6 +106,9 @@ struct AsyncOp {
   /// The same for its reads alone (bulk stores).
   uint64_t readAgent = 0;
   uint32_t readCount = 0;
+  /// tcgen05.ld: readAgent counts loads whose registers have been used. They are over on
+  /// hardware; the ISA asks for tcgen05.wait::ld.
+  bool overByUse = false;
   /// In-order engines: operations of one pipe follow each other.
   uint64_t pipe = 0;
   uint32_t pipeCount = 0;
@@ -186,6 +189,10 @@ struct Warp {
   std::unordered_map<uint32_t, BusyRow> loadedRows; ///< by tcgen05.ld, and no wait since
   uint64_t tmemLoadAgent = 0, tmemStoreAgent = 0;
   uint32_t tmemLoads = 0, tmemStores = 0;
+  uint64_t tmemUseAgent = 0; ///< counts loads whose registers have been used
+  uint32_t tmemUsed = 0;
+  /// The warp's count at each instruction that waits for all its lanes and orders no memory.
+  std::vector<uint32_t> collectives;
   std::unique_ptr<View> exitView;
   std::shared_ptr<BarrierRound> clusterRound;
   uint32_t clusterArrivedLanes = 0;

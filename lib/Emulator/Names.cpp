@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <cxxabi.h>
 #include <vector>
 
 namespace penstock::emu {
@@ -52,6 +54,23 @@ std::string joined(const std::vector<std::string> &items) {
 }
 
 } // namespace
+
+std::string demangled(const std::string &name) {
+  int status = 0;
+  char *text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  std::string result = status == 0 && text ? text : name;
+  free(text);
+  return result;
+}
+
+std::string sourceName(const std::string &name) {
+  std::string text = demangled(name);
+  // A variable of a function: its own name is behind the function's last parameter.
+  if (size_t function = text.rfind(")::");
+      name.rfind("_ZZ", 0) == 0 && function != std::string::npos)
+    return text.substr(function + 3);
+  return text;
+}
 
 MemoryPart sharedPart(const Grid &grid, uint64_t offset) {
   MemoryPart part;

@@ -31,6 +31,11 @@ struct MemoryPart {
   uint64_t at = 0;
 };
 
+/// A C++ name as its source has it; other names are unchanged.
+std::string demangled(const std::string &name);
+/// The name of a variable: the same, without the function that it is local to.
+std::string sourceName(const std::string &name);
+
 MemoryPart sharedPart(const Grid &grid, uint64_t offset);
 MemoryPart tensorPart(const Grid &grid, uint32_t column);
 MemoryPart globalPart(const Allocation &allocation, uint64_t offset);

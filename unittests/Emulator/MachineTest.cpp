@@ -248,4 +248,111 @@ DONE: ret;)");
     EXPECT_EQ(got[i], 128 + i);
 }
 
+/// Expects one finding, undefined by the ISA, of a kernel that ran to its end.
+void expectUndefined(const Report &report, unsigned code) {
+  ASSERT_EQ(report.findings.size(), 1u) << text(report);
+  EXPECT_EQ(report.findings[0].code, code) << text(report);
+  EXPECT_EQ(tierOf(report.findings[0]), Tier::Undefined);
+  EXPECT_TRUE(report.completed);
+}
+
+TEST(Machine, TheWarpSelectsTheQuarterOfTensorMemory) {
+  // All warps name lane 0; each reaches its own 32 lanes.
+  auto run = [](const std::string &text) {
+    TestKernel kernel(text);
+    uint64_t out = kernel.emptyBuffer(512);
+    Report report = kernel.run(1, 128);
+    return std::pair(report, kernel.read<uint32_t>(out, 128));
+  };
+  auto body = [](const std::string &lane) {
+    return TestKernel::wrap(prologue + std::string(R"(
+.shared .align 4 .b32 address;
+setp.lt.u32 %p0, %t, 32; @!%p0 bra ALLOCATED;
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], 32;
+ALLOCATED: bar.sync 0; ld.shared.u32 %r1, [address];
+tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1+)") +
+                                lane + R"(], {%t};
+tcgen05.wait::st.sync.aligned; bar.sync 0;
+shr.u32 %r2, %t, 5; shl.b32 %r2, %r2, 21; add.u32 %r2, %r1, %r2;
+tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r3}, [%r2]; tcgen05.wait::ld.sync.aligned;
+st.global.u32 [%x1], %r3; bar.sync 0; @!%p0 bra DONE;
+tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 32;
+DONE: ret;)",
+                            1);
+  };
+  auto [report, values] = run(body("0"));
+  expectUndefined(report, EmuTensorMemoryMisuse);
+  for (uint32_t i = 0; i < 128; ++i)
+    EXPECT_EQ(values[i], i);
+  // Lane 8 begins no quarter.
+  EXPECT_FALSE(run(body("524288")).first.completed);
+}
+
+TEST(Machine, CommitTakesTheLowHalfOfAGenericAddress) {
+  auto run = [](const std::string &convert) {
+    std::string body = prologue + std::string(R"(
+.shared .align 8 .b64 bar;
+setp.eq.u32 %p0, %t, 0; mov.u32 %r0, bar; cvt.u64.u32 %x2, %r0;
+@%p0 mbarrier.init.shared.b64 [bar], 1; bar.warp.sync -1;
+)") + convert + R"(
+@%p0 tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [%x2];
+WAIT: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra WAIT;
+ret;)";
+    TestKernel kernel(TestKernel::wrap(body, 1));
+    kernel.emptyBuffer(4);
+    return kernel.run(1, 32);
+  };
+  EXPECT_CLEAN(run("cvta.shared.u64 %x2, %x2;"));
+  expectUndefined(run(""), EmuMbarrierMisuse);
+}
+
+TEST(Machine, LanesThatReadBeforeAProductAreDoneOnHardware) {
+  // All lanes of a warpgroup read; one lane of each warp releases. A fifth warp overwrites.
+  auto run = [](const std::string &between) {
+    std::string body = prologue + std::string(R"(
+.shared .align 1024 .b8 tile[4096]; .shared .align 8 .b64 bar; .shared .align 16 .b8 scale[512];
+mov.u32 %r0, tile; mov.u32 %r5, scale; mov.u32 %r2, 0; setp.ge.u32 %p0, %t, 128; @%p0 bra START;
+mad.lo.u32 %r1, %t, 32, %r0;
+st.shared.v4.b32 [%r1], {%r2, %r2, %r2, %r2}; st.shared.v4.b32 [%r1+16], {%r2, %r2, %r2, %r2};
+mad.lo.u32 %r1, %t, 4, %r5; st.shared.u32 [%r1], %t;
+setp.eq.u32 %p1, %t, 0; @%p1 mbarrier.init.shared.b64 [bar], 4;
+START: fence.proxy.async.shared::cta; bar.sync 0; @%p0 bra OVERWRITE;
+mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;
+shr.u32 %r3, %r0, 4; cvt.u64.u32 %x2, %r3; or.b64 %x2, %x2, 0x1000080000;
+ld.shared.u32 %r6, [%r1];
+)") + between + R"(
+wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;
+and.b32 %r7, %t, 31; setp.eq.u32 %p2, %r7, 0; @%p2 mbarrier.arrive.shared.b64 _, [bar];
+bra DONE;
+OVERWRITE: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra OVERWRITE;
+sub.u32 %r8, %t, 128; mad.lo.u32 %r8, %r8, 16, %r5;
+st.shared.v4.b32 [%r8], {%r2, %r2, %r2, %r2};
+DONE: ret;)";
+    TestKernel kernel(TestKernel::wrap(body, 1, "", "sm_90a"));
+    kernel.emptyBuffer(4);
+    return kernel.run(1, 160);
+  };
+  const std::string product = R"(wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %x2, %x2, 0, 1, 1, 0, 0;
+)";
+  EXPECT_CLEAN(run(product + "bar.warp.sync -1;"));
+  expectUndefined(run(product), EmuDataRace);
+  Report racy = run("");
+  ASSERT_EQ(racy.findings.size(), 1u) << text(racy);
+  EXPECT_EQ(tierOf(racy.findings[0]), Tier::Wrong);
+}
+
+TEST(Machine, VariablesHaveTheNamesOfTheirSource) {
+  // k(int)::tile and n::pool, as nvcc names them.
+  auto report = [](const std::string &name) {
+    TestKernel kernel(TestKernel::wrap(prologue + std::string(".shared .b32 ") + name +
+                                           "; ld.shared.u32 %r0, [" + name + "]; ret;",
+                                       1));
+    kernel.emptyBuffer(4);
+    return text(kernel.run(1, 1));
+  };
+  EXPECT_NE(report("_ZZ1kiE4tile").find("read of tile+0"), std::string::npos);
+  EXPECT_NE(report("_ZN1n4poolE").find("read of n::pool+0"), std::string::npos);
+}
+
 } // namespace

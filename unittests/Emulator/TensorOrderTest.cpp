@@ -9,6 +9,7 @@
 // with one part missing.
 //
 //===----------------------------------------------------------------------===//
+#include "Emulator/Tier.h"
 #include "TestKernel.h"
 
 using namespace penstock;
@@ -49,8 +50,13 @@ TEST(TensorOrder, StoresAndLoadsNeedTheirWaits) {
   const std::string use = "st.global.u32 [%x1], %r1;";
   EXPECT_CLEAN(run(store + waitStore + load + waitLoad + use, 32));
   EXPECT_FINDING(run(store + load + waitLoad + use, 32), EmuDataRace);
-  // Freeing is what the load races with.
-  EXPECT_FINDING(run(store + waitStore + load + use, 32), EmuDataRace);
+  // Freeing is what the load races with. Registers that have been used are loaded on hardware.
+  Report used = run(store + waitStore + load + use, 32);
+  EXPECT_FINDING(used, EmuDataRace);
+  EXPECT_EQ(tierOf(used.findings[0]), Tier::Undefined);
+  Report unused = run(store + waitStore + load, 32);
+  EXPECT_FINDING(unused, EmuDataRace);
+  EXPECT_EQ(tierOf(unused.findings[0]), Tier::Wrong);
 }
 
 TEST(TensorOrder, RegistersOfALoadWaitByThemselvesUnlessAskedFor) {
