@@ -4,11 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "CudaShim/CubinPtx.h"
 #include "CudaShim/Driver.h"
 #include "Diagnostics/Render.h"
 #include "PTX/Parser.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 using namespace penstock;
@@ -44,11 +46,19 @@ int Driver::loadImage(const void *image, Library &library) {
   if (!image)
     return InvalidValue;
   memcpy(&magic, image, sizeof magic);
-  if (memcmp(image,
-             "\x7f"
-             "ELF",
-             4) == 0)
-    return NoBinaryForGpu; // the emulator runs PTX
+  if (memcmp(image, "\177ELF", 4) == 0) {
+    // The emulator runs PTX.
+    const char *folders = getenv("PENSTOCK_EMU_PTX");
+    std::optional<std::string> text = folders ? ptxOfCubin(image, folders) : std::nullopt;
+    if (!text) {
+      fprintf(stderr, "penstock-emu: a module is machine code, and %s\n",
+              folders ? "no folder of PENSTOCK_EMU_PTX has its PTX beside a copy of it"
+                      : "PENSTOCK_EMU_PTX names no folder that has its PTX");
+      return NoBinaryForGpu;
+    }
+    library.images.push_back(ptxImage(std::move(*text)));
+    return Success;
+  }
   if (magic == fatBinaryMagic || magic == wrapperMagic) {
     struct {
       unsigned magic, version;

@@ -65,7 +65,7 @@ std::string demangled(const std::string &name) {
 
 std::string sourceName(const std::string &name) {
   std::string text = demangled(name);
-  // A variable of a function: its own name is behind the function's last parameter.
+  // A variable of a function: its own name follows the function's parameters.
   if (size_t function = text.rfind(")::");
       name.rfind("_ZZ", 0) == 0 && function != std::string::npos)
     return text.substr(function + 3);

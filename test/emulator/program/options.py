@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Options of `penstock-emu run` on two_kernels.cu: options.py PENSTOCK_EMU PROGRAM"""
+
+import subprocess
+import sys
+
+EMULATOR, PROGRAM = sys.argv[1:]
+
+
+def run(*options):
+    ran = subprocess.run([EMULATOR, "run", *options, PROGRAM], capture_output=True, text=True)
+    assert "finished" in ran.stdout, ran.stdout + ran.stderr
+    return ran.returncode, ran.stderr
+
+
+def expect(holds, text):
+    if not holds:
+        sys.exit(text)
+
+
+# The race is found, with the names of the source; the exit code is the program's.
+code, text = run()
+expect(code == 0, text)
+expect("findings in kernel void app::reverse<float>(float*)" in text, text)
+expect("PS2101" in text and "data race on tile+" in text, text)
+expect("2 launches on H100, 1 findings" in text, text)
+
+# A tier decides about the exit code.
+for tier in ("wrong", "undefined", "note"):
+    code, text = run("--fail-on", tier)
+    expect(code == 1 and "PS2101" in text, f"--fail-on {tier}: exit code {code}\n{text}")
+
+# Other kernels run unchecked, and what they store counts as written.
+for expression in ("app::reverse", "^_ZN3app7reverse", "reverse<float>"):
+    code, text = run("--kernel", expression, "--fail-on", "wrong")
+    expect(code == 1 and "1 findings" in text and "PS2103" not in text, f"--kernel {expression}\n{text}")
+code, text = run("--kernel", "fill", "--fail-on", "note")
+expect(code == 0 and "0 findings" in text, text)

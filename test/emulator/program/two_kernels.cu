@@ -1,0 +1,28 @@
+//===- two_kernels.cu - One kernel initializes, another one has a race ----===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include <cstdio>
+
+__global__ void fill(float *x) { x[threadIdx.x] = float(threadIdx.x); }
+
+namespace app {
+/// A barrier is missing between the stores and the loads.
+template <class T> __global__ void reverse(T *x) {
+  __shared__ T tile[64];
+  tile[threadIdx.x] = x[threadIdx.x];
+  x[threadIdx.x] = tile[63 - threadIdx.x];
+}
+} // namespace app
+
+int main() {
+  float *x = nullptr;
+  cudaMalloc(&x, 64 * sizeof(float));
+  fill<<<1, 64>>>(x);
+  app::reverse<float><<<1, 64>>>(x);
+  int result = cudaDeviceSynchronize();
+  std::printf("finished\n");
+  return result;
+}
