@@ -210,17 +210,24 @@ def timing_list(timings):
     return (["eager", "lazy"] + [f"random:{seed}" for seed in range(2, timings)])[:timings]
 
 
-def copied(value):
-    """An argument with arrays of its own."""
-    if isinstance(value, numpy.ndarray):
-        return value.copy()
-    if isinstance(value, Output):
-        return Output(value.array.copy())
-    if isinstance(value, TensorMap):
-        other = copy.copy(value)
-        other.array = value.array.copy()
-        return other
-    return value
+def copied(values):
+    """Arguments with arrays of their own; an array that several use is copied once."""
+    copies = {}
+
+    def copy_of(array):
+        return copies.setdefault(id(array), array.copy())
+
+    made = []
+    for value in values:
+        if isinstance(value, numpy.ndarray):
+            value = copy_of(value)
+        elif isinstance(value, Output):
+            value = Output(copy_of(value.array))
+        elif isinstance(value, TensorMap):
+            value = copy.copy(value)
+            value.array = copy_of(value.array)
+        made.append(value)
+    return made
 
 
 def check(ptx, kernel=None, grid=1, block=None, args=(), shared=0, cluster=None, timings=4, threads=0, name="module.ptx",
@@ -229,10 +236,10 @@ def check(ptx, kernel=None, grid=1, block=None, args=(), shared=0, cluster=None,
 
     Arrays have the results of the first timing afterwards.
     """
-    before = [copied(value) for value in args]
+    before = copied(args)
     merged = None
     for timing in timing_list(timings):
-        used = args if merged is None else [copied(value) for value in before]
+        used = args if merged is None else copied(before)
         module = Device().load(ptx, name)
         report = module.launch(kernel or module.kernels[0], grid, block, used, shared, cluster, timing,
                                threads=threads, names=names, max_instructions=max_instructions)
