@@ -152,6 +152,7 @@ void completeClusterIfDue(Cluster &cluster) {
   if (slot && slot->arrived && slot->arrived >= clusterLive(cluster) + slot->exited) {
     slot->done = true;
     ++cluster.progress;
+    ++cluster.clusterRounds;
     slot.reset();
   }
 }

@@ -74,6 +74,7 @@ void init(Exec &ex, const DInst &inst) {
     barrier.initLane = lane;
     barrier.initCount = ex.warp.count;
     barrier.initPc = ex.pc;
+    barrier.initRound = ex.cluster.clusterRounds;
     if (ex.grid.checks()) {
       barrier.current = ex.cluster.newView();
       barrier.previous = ex.cluster.newView();

@@ -84,6 +84,25 @@ void allocate(Exec &ex, const DInst &inst) {
   }
   if (tensor.lastColumns && columns > tensor.lastColumns)
     ex.report(EmuTensorMemoryMisuse, "an allocation that is larger than the one before it");
+  using Step = TensorMemory::PairStep;
+  TensorMemory *peer =
+      inst.mode == 2 ? &tensorMemory(ex.grid, *ex.cluster.ctas[ex.cta.rank ^ 1]) : nullptr;
+  if (peer && tensor.pairStep == Step::None) {
+    tensor.pairStep = Step::Issued;
+    ++tensor.allocsIssued;
+    ++ex.cluster.progress;
+  }
+  if (peer && tensor.pairStep == Step::Issued && peer->allocsIssued < tensor.allocsIssued) {
+    ex.block("tcgen05.alloc of the other block of the pair");
+    return;
+  }
+  if (peer && tensor.pairStep == Step::Done) {
+    if (peer->allocsDone < tensor.allocsDone)
+      ex.block("tcgen05.alloc of the other block of the pair");
+    else
+      tensor.pairStep = Step::None;
+    return;
+  }
   unsigned need = columns / 32;
   int found = -1;
   for (unsigned at = 0; at + need <= 16 && found < 0; at += need) {
@@ -116,6 +135,16 @@ void allocate(Exec &ex, const DInst &inst) {
   tensor.allocPc = ex.pc;
   uint32_t address = uint32_t(found) * 32;
   memcpy(ref.bytes, &address, 4);
+  if (peer) {
+    ++tensor.allocsDone;
+    ++ex.cluster.progress;
+    if (peer->allocsDone < tensor.allocsDone) {
+      tensor.pairStep = Step::Done;
+      ex.block("tcgen05.alloc of the other block of the pair");
+    } else {
+      tensor.pairStep = Step::None;
+    }
+  }
 }
 
 /// ops: address, columns.

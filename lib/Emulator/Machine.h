@@ -92,6 +92,7 @@ struct Mbarrier {
   unsigned initLane = 0;
   uint32_t initCount = 0;
   uint32_t initPc = 0;
+  uint32_t initRound = 0; ///< Cluster::clusterRounds at the initialization
 };
 
 /// An asynchronous operation as the checker sees it.
@@ -221,6 +222,9 @@ struct TensorMemory {
   uint32_t lastColumns = 0;
   uint32_t allocPc = 0;
   uint8_t group = 0;
+  /// Allocations of a pair: both blocks issue them, then both are done.
+  enum class PairStep : uint8_t { None, Issued, Done } pairStep = PairStep::None;
+  uint32_t allocsIssued = 0, allocsDone = 0;
 };
 
 struct Cta {
@@ -267,6 +271,7 @@ struct Cluster {
   uint64_t progress = 1;
   std::deque<AsyncOp> *ops = nullptr; ///< owned by the grid
   std::shared_ptr<BarrierRound> clusterRound;
+  uint32_t clusterRounds = 0; ///< completed
   uint64_t rng = 1;
   uint64_t instructions = 0;
   /// Work beside instructions: records of accesses looked at, and the like.

@@ -123,6 +123,13 @@ void checkInitialized(Exec &ex, unsigned lane, const Mbarrier &barrier, uint32_t
   finding.other = init;
   finding.otherText = "initialized here";
   finding.reason = "put fence.mbarrier_init and a barrier between them";
+  // The object is there, because all threads of the cluster have met since; only a relaxed
+  // barrier does not publish it.
+  if (ex.cluster.clusterRounds > barrier.initRound) {
+    finding.tier = Tier::Undefined;
+    finding.reason = "fence.mbarrier_init is missing between the initialization and the relaxed "
+                     "barrier.cluster.arrive";
+  }
   ex.grid.findings.add(std::move(finding));
 }
 

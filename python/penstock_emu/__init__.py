@@ -7,7 +7,8 @@
     report = penstock_emu.check(open("kernel.ptx").read(), "scale", grid=8, block=128, args=[x, 2.0])
     report.raise_on("undefined")
 
-`penstock_emu.triton` compiles and checks Triton kernels. For other languages, pass the PTX that their compilers write.
+`penstock_emu.triton`, `penstock_emu.tilelang` and `penstock_emu.cute` check kernels of these languages. For others,
+pass the PTX that their compilers write.
 """
 
 from ._library import EmulatorError, version

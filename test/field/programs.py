@@ -135,7 +135,7 @@ KERNELS = [
     Program("ThunderKittens", "ThunderKittens attention h100", "TkAttention.cu", "sm_90a", ["2", "384"], 16,
             kernel="kernels/attention/mha_h100_lcf/mha_h100_lcf.cu", defines=["-DKITTENS_HOPPER"]),
     level("h100", 4, 256, 1), level("h100", 5, 256, 1), level("h100", 6, 256, 4), level("h100", 7, 256, 8),
-    level("h100", 8, 256, 12), level("b200", 5, 512, 8), level("b200", 7, 512, 16), level("b200", 9, 512, 24),
+    level("h100", 8, 256, 12), level("b200", 5, 512, 1), level("b200", 7, 512, 4), level("b200", 9, 512, 24),
     deep_gemm("fp8 sm_90", "DeepGemmFp8.cu", "sm_90a", ["512", "512", "1024"], 1, 384),
     deep_gemm("fp8 sm_90", "DeepGemmFp8.cu", "sm_90a", ["512", "512", "1024"], 2, 384),
     deep_gemm("bf16 sm_90", "DeepGemmBf16.cu", "sm_90a", ["512", "256", "512"], 1, 384),

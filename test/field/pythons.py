@@ -29,7 +29,7 @@ class PythonKernel:
             return []
         variables = dict(os.environ, PYTHONPATH=str(HERE.parents[1] / "python"),
                          PENSTOCK_EMU_LIBRARY=str(options.build / "lib/libpenstock_emu.so"),
-                         FIELD_WORK=str(options.work))
+                         FIELD_WORK=str(options.work), FIELD_SOURCES=str(options.sources))
         command = [options.python, HERE / "dsl" / (self.project.lower().replace(" ", "_") + "_kernels.py"), self.case]
         start = time.monotonic()
         try:
@@ -48,3 +48,6 @@ KERNELS = [PythonKernel("Triton", f"{case} sm_{target}", warps)
                                ("attention", 8), ("softmax", 4), ("two_uses", 4), ("carried", 4))
            for target in (90, 100)]
 KERNELS += [PythonKernel("TileLang", case, warps) for case, warps in (("gemm", 8), ("softmax", 4))]
+KERNELS += [PythonKernel("CuTe DSL", "reverse", 4)]
+# The example of CUTLASS is in its checkout.
+FROM_SOURCES = [PythonKernel("CuTe DSL", "dense_gemm", 16)]

@@ -11,6 +11,9 @@ COMMITS = {
     "DeepGEMM": "54e22612409371d6364144b69086735beb54e98b",
     "flash-attention": "0251105a2fb19d2957484b7f023cd8c115286ced",
 }
+# The checkouts that the kernels of a project are built from.
+NEEDED = {"cutlass": ["cutlass"], "ThunderKittens": ["ThunderKittens"], "DeepGEMM": ["DeepGEMM", "cutlass"],
+          "flash-attention": ["flash-attention", "cutlass"], "CuTe DSL": ["cutlass"]}
 
 
 def git(folder, *words):

@@ -182,7 +182,13 @@ barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret;)";
     return kernel.run(config);
   };
   EXPECT_CLEAN(run("fence.mbarrier_init.release.cluster;"));
-  EXPECT_FINDING(run(""), EmuMbarrierMisuse);
+  // Hardware has the object when the cluster has met.
+  Report relaxed = run("");
+  ASSERT_FALSE(relaxed.findings.empty());
+  for (const Diagnostic &finding : relaxed.findings) {
+    EXPECT_EQ(finding.code, unsigned(EmuMbarrierMisuse)) << text(relaxed);
+    EXPECT_EQ(tierOf(finding), Tier::Undefined) << text(relaxed);
+  }
 }
 
 /// Thread 0 arrives in two phases of an mbarrier for \p count arrivals. The second warp waits for
@@ -286,6 +292,30 @@ DONE: ret;)",
     EXPECT_EQ(values[i], i);
   // Lane 8 begins no quarter.
   EXPECT_FALSE(run(body("524288")).first.completed);
+}
+
+TEST(Machine, PairsAllocateTensorMemoryTogether) {
+  // Each block sets its flag, allocates, and reads the flag of the other one.
+  std::string body = prologue + std::string(R"(
+.shared .align 4 .b32 address;
+setp.eq.u32 %p0, %t, 0; mov.u32 %r0, %ctaid.x; xor.b32 %r1, %r0, 1;
+mad.wide.u32 %x1, %r0, 4, %x0; mad.wide.u32 %x2, %r1, 4, %x0;
+@%p0 st.relaxed.gpu.global.u32 [%x1], 7; bar.warp.sync -1;
+tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [address], 32; bar.warp.sync -1;
+@%p0 ld.relaxed.gpu.global.u32 %r2, [%x2]; @%p0 st.global.u32 [%x1+8], %r2;
+ld.shared.u32 %r3, [address];
+tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r3, 32; ret;)");
+  for (int starved : {-1, 0, 1}) {
+    TestKernel kernel(TestKernel::wrap(body, 1));
+    uint64_t flags = kernel.buffer(std::vector<uint32_t>(4, 0));
+    LaunchConfig config;
+    config.grid = config.cluster = {2, 1, 1};
+    config.block = {32, 1, 1};
+    LaunchOptions options;
+    options.starvedWarp = starved;
+    EXPECT_CLEAN(kernel.run(config, options));
+    EXPECT_EQ(kernel.read<uint32_t>(flags, 4), (std::vector<uint32_t>{7, 7, 7, 7})) << starved;
+  }
 }
 
 TEST(Machine, CommitTakesTheLowHalfOfAGenericAddress) {

@@ -36,5 +36,8 @@ for tier in ("wrong", "undefined", "note"):
 for expression in ("app::reverse", "^_ZN3app7reverse", "reverse<float>"):
     code, text = run("--kernel", expression, "--fail-on", "wrong")
     expect(code == 1 and "1 findings" in text and "PS2103" not in text, f"--kernel {expression}\n{text}")
+# The timing is for the kernels that are checked: `fill` has no second warp.
+code, text = run("--kernel", "reverse", "--timing", "starve:1", "--fail-on", "wrong")
+expect(code == 1 and "1 findings" in text and "PS2115" not in text, text)
 code, text = run("--kernel", "fill", "--fail-on", "note")
 expect(code == 0 and "0 findings" in text, text)

@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include <cstdio>
 
-__global__ void fill(float *x) { x[threadIdx.x] = float(threadIdx.x); }
+__global__ void fill(float *x) {
+  int i = int(blockIdx.x * blockDim.x + threadIdx.x);
+  x[i] = float(i);
+}
 
 namespace app {
 /// A barrier is missing between the stores and the loads.
@@ -20,7 +23,7 @@ template <class T> __global__ void reverse(T *x) {
 int main() {
   float *x = nullptr;
   cudaMalloc(&x, 64 * sizeof(float));
-  fill<<<1, 64>>>(x);
+  fill<<<2, 32>>>(x);
   app::reverse<float><<<1, 64>>>(x);
   int result = cudaDeviceSynchronize();
   std::printf("finished\n");
