@@ -321,19 +321,8 @@ private:
   std::vector<penstock::Diagnostic> &diagnostics;
 };
 
-/// The first operation that says what a GPU's threads do; null in tile programs.
-Operation *firstExplicit(func::FuncOp kernel) {
-  Operation *first = kernel->hasAttr(nv::NVDialect::threadsAttr) ? kernel.getOperation() : nullptr;
-  kernel.walk([&](Operation *op) {
-    if ((!first || first == kernel) &&
-        (isa_and_nonnull<nv::NVDialect>(op->getDialect()) || isa<scf::WhileOp>(op)))
-      first = op;
-  });
-  return first;
-}
-
 bool checkRunsHere(func::FuncOp kernel, std::vector<penstock::Diagnostic> &diagnostics) {
-  Operation *first = firstExplicit(kernel);
+  Operation *first = nv::firstExplicit(kernel);
   if (!first)
     return true;
   penstock::Diagnostic d;
@@ -418,7 +407,7 @@ penstock::compileProgram(PooledContext context, OwningOpRef<ModuleOp> module, St
   if (!isDevice && !checkRunsHere(function, diagnostics))
     return {};
   if (isDevice ? !Backend(options, diagnostics)
-                      .device(*executable, *module, firstExplicit(function) != nullptr)
+                      .device(*executable, *module, nv::firstExplicit(function) != nullptr)
                : !Backend(options, diagnostics).native(*executable, *module, kernel))
     return {};
   module = {}; // before its context goes back to the pool

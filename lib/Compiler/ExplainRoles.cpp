@@ -180,7 +180,7 @@ bool penstock::lowerToRoles(ModuleOp copy, const std::string &kernel,
                             const hw::Architecture &architecture,
                             std::vector<penstock::Diagnostic> &reasons) {
   auto function = copy.lookupSymbol<func::FuncOp>(kernel);
-  if (function->hasAttr(nv::NVDialect::threadsAttr))
+  if (nv::firstExplicit(function))
     return true;
   PassManager passes(copy->getName());
   passes.addNestedPass<func::FuncOp>(createResolveSchedules());
@@ -196,7 +196,7 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
                                    std::vector<penstock::Diagnostic> &diagnostics) {
   OwningOpRef<ModuleOp> copy(module.clone());
   auto function = copy->lookupSymbol<func::FuncOp>(kernel);
-  bool pipelined = false, isExplicit = function->hasAttr(nv::NVDialect::threadsAttr);
+  bool pipelined = false, isExplicit = nv::firstExplicit(function) != nullptr;
   function.walk(
       [&](scf::ForOp loop) { pipelined |= loop->hasAttr(tile::TileDialect::scheduleAttr); });
   if (!pipelined && !isExplicit)

@@ -96,9 +96,16 @@ template <class E, class S, class R> struct Matmul {
       Tile<E, 2> As, Bs;
       Tile<S, 2> acc;
     };
+    /// A tile, or some rows of a larger one.
+    Tile<E, 2> shared(int64_t rows, int64_t columns) {
+      if (!random.chance(12))
+        return b.shared<E>(rows, columns);
+      int64_t before = random.of({8, 16, 64, 5});
+      return slice(b.shared<E>(before + rows + random.of({0, 8, 3}), columns), {before, 0},
+                   {rows, columns});
+    }
     Tiles tiles() {
-      return {turnedA ? b.shared<E>(k, m) : b.shared<E>(m, k),
-              turnedB ? b.shared<E>(n, k) : b.shared<E>(k, n),
+      return {turnedA ? shared(k, m) : shared(m, k), turnedB ? shared(n, k) : shared(k, n),
               odd() ? b.shared<S>(m, n) : b.local<S>(m, n)};
     }
 

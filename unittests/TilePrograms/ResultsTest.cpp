@@ -208,6 +208,66 @@ PENSTOCK_KERNEL(ProductI8Across);
 PENSTOCK_KERNEL(ProductF32);
 PENSTOCK_KERNEL(Attention);
 
+/// Halves of an operand, of two boxes of 64 columns, are multiplied on their own. The left ones
+/// are rows of a tile, the right ones columns of a transposed one.
+struct SlicedOperands {
+  static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f32, 2> C) const {
+    auto As = b.shared<f16>(128, 128), Bs = b.shared<f16>(64, 128);
+    auto top = b.local<f32>(64, 32), bottom = b.local<f32>(64, 32);
+    b.fill(top, 0);
+    b.fill(bottom, 0);
+    for (Index k : b.pipelined(ceil_div(A.size(1), 128), {.num_stages = 2})) {
+      b.copy(A.at(0, k * 128), As);
+      b.copy(B.at(0, k * 128), Bs);
+      b.gemm(slice(As, {0, 0}, {64, 128}), transposed(slice(Bs, {32, 0}, {32, 128})), top);
+      b.gemm(slice(As, {64, 0}, {64, 128}), transposed(slice(Bs, {0, 0}, {32, 128})), bottom);
+    }
+    b.copy(top, C.at(0, 0));
+    b.copy(bottom, C.at(64, 0));
+  }
+};
+PENSTOCK_KERNEL(SlicedOperands);
+
+TEST(Results, SlicesAreMultiplied) {
+  expectSameEverywhere("SlicedOperands", {{{"M", 128}, {"N", 64}, {"K", 384}},
+                                          {{"M", 100}, {"N", 50}, {"K", 136}}});
+}
+
+/// A tile program may state how many threads compute.
+template <int Threads> struct ThreadsStated {
+  static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f32, 2> C) const {
+    b.threads(Threads);
+    auto m0 = b.grid(ceil_div(A.size(0), 128)) * 128;
+    auto As = b.shared<f16>(128, 64), Bs = b.shared<f16>(64, 64);
+    auto acc = b.local<f32>(128, 64);
+    b.fill(acc, 0);
+    for (Index k : b.pipelined(ceil_div(A.size(1), 64), {.num_stages = 2})) {
+      b.copy(A.at(m0, k * 64), As);
+      b.copy(B.at(0, k * 64), Bs);
+      b.gemm(As, transposed(Bs), acc);
+    }
+    b.copy(acc, C.at(m0, 0));
+  }
+};
+using ThreadsStated128 = ThreadsStated<128>;
+using ThreadsStated256 = ThreadsStated<256>;
+PENSTOCK_KERNEL(ThreadsStated128);
+PENSTOCK_KERNEL(ThreadsStated256);
+
+TEST(Results, ThreadsMayBeStated) {
+  for (auto [name, threads] : {std::pair("ThreadsStated128", "128 threads execute"),
+                               std::pair("ThreadsStated256", "256 threads execute")}) {
+    expectSameEverywhere(name, {{{"M", 130}, {"N", 64}, {"K", 200}}});
+    for (const char *gpu : {"sm_90a", "sm_100a"}) {
+      std::vector<Diagnostic> diagnostics;
+      std::string text = explain_registered(name, gpu, {}, diagnostics);
+      EXPECT_NE(text.find(threads), std::string::npos) << text;
+    }
+  }
+}
+
 /// Operands that are transposed twice, which is not at all.
 template <class T, class S, bool Pipelined> struct TransposedTwice {
   static constexpr auto signature = "A[M,K], B[K,N] -> C[M,N]";

@@ -8,6 +8,7 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Layout/Distribution.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -127,6 +128,19 @@ int64_t nv::clusterSize(Operation *op) {
   if (auto blocks = kernel->getAttrOfType<IntegerAttr>(NVDialect::clusterAttr))
     return blocks.getInt();
   return kernel->hasAttr(NVDialect::pairAttr) ? 2 : 1;
+}
+
+Operation *nv::firstExplicit(FunctionOpInterface kernel) {
+  Operation *first = nullptr;
+  bool pipelined = false;
+  kernel.walk([&](Operation *op) {
+    pipelined |= op->hasAttr(tile::TileDialect::scheduleAttr);
+    if (!first && (isa_and_nonnull<NVDialect>(op->getDialect()) || isa<scf::WhileOp>(op)))
+      first = op;
+  });
+  if (!first && kernel->hasAttr(NVDialect::threadsAttr) && !pipelined)
+    first = kernel;
+  return first;
 }
 
 ThreadScope nv::scopeOf(Operation *op) {

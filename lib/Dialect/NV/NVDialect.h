@@ -31,6 +31,11 @@ struct ThreadScope {
   bool oneThread = false; ///< inside of nv.elect
 };
 ThreadScope scopeOf(mlir::Operation *op);
+
+/// The first operation of a kernel that says what a GPU's threads do; the kernel itself if it
+/// only states their number, and null in tile programs. A kernel that states the number of
+/// threads and leaves the rest, pipelined loops included, to the compiler is a tile program.
+mlir::Operation *firstExplicit(mlir::FunctionOpInterface kernel);
 /// Whether two blocks multiply as one around this operation.
 bool isPaired(mlir::Operation *op);
 /// The blocks of the cluster that a kernel, or the one around an operation, runs in.

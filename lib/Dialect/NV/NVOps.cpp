@@ -54,11 +54,14 @@ static LogicalResult verifyRank2(Operation *op, Value memref, StringRef role) {
 /// Rows of a tile that one pattern of a swizzle takes.
 static constexpr int64_t patternRows = 8;
 
-/// The tensor core finds a tile by where its slot begins and takes it from there in
-/// the layout of the whole tile: it knows nothing of parts. Copies can leave out
-/// rows, as long as patterns of the swizzle stay whole.
+/// Which rows of a slot an engine takes.
+enum class Rows { All, Patterns, KnownPatterns };
+
+/// Engines take a tile in the layout of its whole slot. They can leave out rows, as long as
+/// patterns of the swizzle stay whole: of copies that is the user's word, of products it must
+/// be known.
 static LogicalResult verifyWholeSlot(Operation *op, Value memref, StringRef role,
-                                     bool rowsMayBePart = false) {
+                                     Rows rows = Rows::All) {
   for (Value view = memref; Operation *from = view.getDefiningOp();) {
     if (isa<memref::TransposeOp, memref::CastOp>(from)) {
       view = from->getOperand(0);
@@ -74,14 +77,15 @@ static LogicalResult verifyWholeSlot(Operation *op, Value memref, StringRef role
       int64_t size =
           slice.getType().getDimSize(slice.getType().getRank() - int64_t(shape.size() - dim));
       bool whole = offset == 0 && size == shape[dim];
-      bool wholePatterns = rowsMayBePart && dim + 2 == shape.size() && size % patternRows == 0 &&
-                           (!offset || *offset % patternRows == 0);
+      bool wholePatterns = rows != Rows::All && dim + 2 == shape.size() &&
+                           size % patternRows == 0 &&
+                           (offset ? *offset % patternRows == 0 : rows == Rows::Patterns);
       if (!whole && !wholePatterns)
         return fail(emitCoded(op, HardwareShape)
                         << "the " << role << " of `" << op->getName().stripDialect() << "`, "
                         << describe(memref) << ", is a part of a tile",
-                    rowsMayBePart ? "engines copy whole rows, in multiples of 8"
-                                  : "engines take whole tiles, or whole slots of a ring");
+                    rows == Rows::All ? "engines take whole tiles, or whole slots of a ring"
+                                      : "engines take whole rows, in multiples of 8");
     }
     view = slice.getSource();
   }
@@ -132,7 +136,7 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
                 << " hold different elements; an engine copies without converting");
   int64_t boxRank = !byTma && tileType.getRank() == 1 ? 1 : 2;
   if ((boxRank == 2 && failed(verifyRank2(op, tile, "tile"))) ||
-      failed(verifyWholeSlot(op, tile, "tile", byTma)))
+      failed(verifyWholeSlot(op, tile, "tile", byTma ? Rows::Patterns : Rows::All)))
     return failure();
   if (isTransposed(tile))
     return fail(emitCoded(op, HardwareShape)
@@ -452,7 +456,8 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
   for (auto [value, role] : {std::pair(a, "left operand"), std::pair(b, "right operand")})
     if ((value != a || leftShared) &&
         (failed(verifySpace(op, value, tile::Space::Shared, role)) ||
-         failed(verifyRank2(op, value, role)) || failed(verifyWholeSlot(op, value, role))))
+         failed(verifyRank2(op, value, role)) ||
+         failed(verifyWholeSlot(op, value, role, Rows::KnownPatterns))))
       return failure();
   if (failed(verifySpace(op, acc, accSpace, "accumulator")) ||
       failed(verifyRank2(op, acc, "accumulator")))

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/Operands.h"
+#include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 
 using namespace mlir;
@@ -84,9 +85,8 @@ Product nv::productOf(Value a, Value b, Value acc, bool pair) {
     if (tile::spaceOf(typeOf(value)) != tile::Space::Shared)
       continue; // rows of registers or lanes: K-major, as it is by default
     bool transposed = isTransposed(value);
-    ArrayRef<int64_t> shape = typeOf(value).getShape();
-    auto layout = layout::sharedTileFor(shape[transposed], shape[!transposed],
-                                        typeOf(value).getElementTypeBitWidth());
+    // Some rows of a slot lie as they do in the whole one.
+    auto layout = sharedLayoutOf(typeOf(tile::rootOf(value)));
     if (!layout) {
       product.error = "the rows of " + tile::describe(value) + " are not multiples of 16 bytes";
       return product;

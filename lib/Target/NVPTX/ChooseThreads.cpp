@@ -75,13 +75,13 @@ struct ChooseThreads : penstock::impl::ChooseThreadsBase<ChooseThreads> {
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    if (!kernel->hasAttr(tile::TileDialect::kernelAttr) ||
-        kernel->hasAttr(nv::NVDialect::threadsAttr))
+    if (!kernel->hasAttr(tile::TileDialect::kernelAttr) || nv::firstExplicit(kernel))
       return;
-    auto threads =
-        Builder(&getContext())
-            .getI64IntegerAttr(warpsFor(kernel, architecture == "sm_90a") * nv::warpSize);
-    kernel->setAttr(nv::NVDialect::threadsAttr, threads);
+    if (!kernel->hasAttr(nv::NVDialect::threadsAttr))
+      kernel->setAttr(
+          nv::NVDialect::threadsAttr,
+          Builder(&getContext())
+              .getI64IntegerAttr(warpsFor(kernel, architecture == "sm_90a") * nv::warpSize));
     kernel->setAttr(nv::NVDialect::inOrderAttr, UnitAttr::get(&getContext()));
   }
 };

@@ -8,6 +8,7 @@
 // Every operation of the nv dialect is dispatched here to its lowering.
 //
 //===----------------------------------------------------------------------===//
+#include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/Lowering.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -30,7 +30,7 @@ static const char *kindOf(layout::MmaType type) {
 }
 
 Value Lowering::matrixDescriptor(Value tile, uint64_t fixed, Value extraBytes) {
-  Value address = sharedAddress(slotOffset(viewOf(tile)));
+  Value address = engineAddress(viewOf(tile));
   if (extraBytes)
     address = add(address, extraBytes);
   Value field = arith::ExtUIOp::create(builder, loc, builder.getI64Type(),
