@@ -50,13 +50,14 @@ def heading_anchor(heading):
 
 
 def passes(options):
-    text = BANNER.format("lib/Transforms/Passes.td and lib/Target/*/Passes.td")
+    text = BANNER.format("lib/{Transforms,Target/*,Analysis}/Passes.td")
     text += "# Passes\n\n`penstock-opt` can run each pass alone. [architecture.md](../architecture.md) shows their order.\n"
     text += "A test runs the example of each pass.\n"
     for title, source in (
         ("On tile programs", "lib/Transforms/Passes.td"),
         ("For x86-64", "lib/Target/X86/Passes.td"),
         ("For NVIDIA GPUs", "lib/Target/NVPTX/Passes.td"),
+        ("That print analyses", "lib/Analysis/Passes.td"),
     ):
         body = tblgen(options, ["-gen-pass-doc"], source)
         body = re.sub(r"Tests: (test/\S+)", r"Tests: [\1](../../\1)", body)

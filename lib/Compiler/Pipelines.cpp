@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Compiler/Pipelines.h"
+#include "Analysis/Passes.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Interpreter/Interpreter.h"
@@ -135,6 +136,7 @@ struct GpuOptions : PassPipelineOptions<GpuOptions> {
 } // namespace
 
 void penstock::registerPasses() {
+  registerPenstockAnalysisPasses();
   registerPenstockTransformsPasses();
   registerPenstockX86Passes();
   registerPenstockNVPTXPasses();
