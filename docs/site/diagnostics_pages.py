@@ -99,8 +99,9 @@ def write_pages(root, write):
         loops = by_instance.get(number, [])[:EXAMPLES]
         shown = by_message.get(number, [])[:EXAMPLES] if not examples else []
         rejected = by_text.get(number, [])[:EXAMPLES]
-        if examples or loops or shown or rejected or "see" in note:
-            text += "\n## Example\n"
+        if not (examples or loops or shown or rejected or "see" in note):
+            raise SystemExit(f"{code} has no example: add one to test/diagnostics, or a see that says where it is described")
+        text += "\n## Example\n"
         for file, line, program, message in examples:
             text += f'\n```cpp title="{file}" linenums="{line}"\n{program}\n```\n\nreports\n\n```text\n{message}\n```\n'
         for file, command, program, message in rejected:

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Events.h"
+#include "Diagnostics/Codes.h"
 #include "Diagnostics/Json.h"
+#include "penstock/diagnostics.h"
 
 #include <algorithm>
 #include <atomic>
@@ -49,8 +51,8 @@ struct Sinks {
     std::string text = "{\"traceEvents\":[" + trace + "]}\n";
     bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
     if ((file && std::fclose(file) != 0) || !written)
-      std::fprintf(stderr, "penstock: warning PS1726: the trace cannot be written to `%s`\n",
-                   traceFile.c_str());
+      std::fprintf(stderr, "penstock: warning %s: the trace cannot be written to `%s`\n",
+                   codeName(TraceFile).c_str(), traceFile.c_str());
   }
 
   std::mutex mutex;
