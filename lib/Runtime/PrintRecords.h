@@ -49,7 +49,7 @@ struct PrintStatement {
 
 namespace PrintBuffer {
 enum : unsigned { Taken, Lost, Capacity, FirstRecord = 4 };
-}
+} // namespace PrintBuffer
 
 namespace PrintRecord {
 constexpr unsigned headerWords = 3;
