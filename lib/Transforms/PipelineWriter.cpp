@@ -10,6 +10,7 @@
 #include "Scheduling/Report.h"
 #include "Scheduling/Verify.h"
 
+#include <functional>
 #include <numeric>
 
 using namespace mlir;
@@ -19,7 +20,36 @@ using namespace penstock;
 // Loops
 //===----------------------------------------------------------------------===//
 
+/// Takes views of tiles that were made before a loop into it: each iteration needs those of
+/// its own slots.
+static void takeViewsIn(scf::ForOp loop) {
+  OpBuilder b(loop.getContext());
+  b.setInsertionPointToStart(loop.getBody());
+  IRMapping copies;
+  std::function<Value(Value)> copyOf = [&](Value memref) {
+    Operation *view = memref.getDefiningOp();
+    if (!isa_and_nonnull<memref::SubViewOp, memref::TransposeOp, memref::CastOp>(view) ||
+        loop->isAncestor(view))
+      return memref;
+    if (!copies.contains(memref)) {
+      copyOf(view->getOperand(0)); // a view of a view comes after it
+      b.clone(*view, copies);
+    }
+    return copies.lookup(memref);
+  };
+  SmallVector<Operation *> inside;
+  loop.walk([&](Operation *op) { inside.push_back(op); });
+  for (Operation *op : inside)
+    for (OpOperand &operand : op->getOpOperands())
+      if (op != loop && isa<MemRefType>(operand.get().getType()))
+        operand.set(copyOf(operand.get()));
+}
+
 std::vector<ScheduledLoop> penstock::scheduledLoops(func::FuncOp kernel) {
+  kernel.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+    if (loop->hasAttr(tile::TileDialect::scheduleAttr))
+      takeViewsIn(loop);
+  });
   std::vector<ScheduledLoop> loops;
   kernel.walk<WalkOrder::PostOrder>([&](scf::ForOp loop) {
     auto attr = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);

@@ -234,6 +234,31 @@ TEST(Results, SlicesAreMultiplied) {
                                           {{"M", 100}, {"N", 50}, {"K", 136}}});
 }
 
+/// A slice that is made before the loop is one of each slot inside.
+struct SliceBeforeLoop {
+  static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f32, 2> C) const {
+    auto As = b.shared<f16>(128, 64), Bs = b.shared<f16>(96, 64);
+    auto rows = slice(Bs, {16, 0}, {64, 64});
+    auto turned = transposed(rows);
+    auto acc = b.local<f32>(128, 64);
+    b.fill(acc, 0);
+    for (Index k : b.pipelined(ceil_div(A.size(1), 64), {.num_stages = 3})) {
+      b.copy(A.at(0, k * 64), As);
+      b.copy(B.at(0, k * 64), rows);
+      b.gemm(As, turned, acc);
+    }
+    b.copy(acc, C.at(0, 0));
+  }
+};
+PENSTOCK_KERNEL(SliceBeforeLoop);
+
+TEST(Results, SlicesAreTakenIntoLoops) {
+  for (int64_t k : {64, 320, 328})
+    expectSameEverywhere("SliceBeforeLoop", {{{"M", 128}, {"N", 64}, {"K", k}},
+                                             {{"M", 99}, {"N", 41}, {"K", k + 3}}});
+}
+
 /// A tile program may state how many threads compute.
 template <int Threads> struct ThreadsStated {
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
