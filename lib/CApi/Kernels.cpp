@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "CApi/Call.h"
 #include "Diagnostics/Json.h"
+#include "Runtime/KernelInfo.h"
 #include "penstock/cache.h"
 #include "penstock/gpu.h"
 
@@ -205,35 +206,9 @@ size_t penstock_parameter_count(const penstock_kernel *kernel) {
   return kernel ? kernel->parameters.size() : 0;
 }
 
-/// Names of elements as C strings.
+/// The C interface calls a bool by its width, like all other integers.
 static const char *elementName(Element element) {
-  switch (element) {
-  case Element::f16:
-    return "f16";
-  case Element::bf16:
-    return "bf16";
-  case Element::f32:
-    return "f32";
-  case Element::f64:
-    return "f64";
-  case Element::f8e4m3:
-    return "f8e4m3";
-  case Element::f8e5m2:
-    return "f8e5m2";
-  case Element::i1:
-    return "i1";
-  case Element::i8:
-    return "i8";
-  case Element::i16:
-    return "i16";
-  case Element::i32:
-    return "i32";
-  case Element::i64:
-    return "i64";
-  case Element::index:
-    return "index";
-  }
-  return "";
+  return element == Element::i1 ? "i1" : nameOf(element);
 }
 
 penstock_parameter penstock_kernel_parameter(const penstock_kernel *kernel, size_t index) {

@@ -25,8 +25,6 @@ int64_t sum(const std::vector<Term> &terms, int64_t index) {
   return value;
 }
 
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 } // namespace
 
 Coordinate Fragment::at(int64_t thread, int64_t reg) const {
@@ -134,36 +132,6 @@ Fragment oneRowPerThread(int64_t rows, int64_t cols) {
   f.registers = cols;
   f.rowTerms = {{1, rows, 1}};
   f.colRegisterTerms = {{1, cols, 1}};
-  return f;
-}
-
-Fragment spread(int64_t rows, int64_t cols, int64_t threads, int64_t vector) {
-  assert(rows > 0 && cols > 0 && threads > 0 && vector > 0 && cols % vector == 0);
-  Fragment f;
-  f.rows = rows;
-  f.cols = cols;
-  f.threads = threads;
-  int64_t perRow = cols / vector;
-  if (perRow <= threads) {
-    // Some rows at once. Threads that are too few for another row have one below
-    // the tile, so that nothing is held twice.
-    int64_t rowsAtOnce = threads / perRow;
-    int64_t passes = ceilDiv(rows, rowsAtOnce);
-    f.registers = passes * vector;
-    f.rowTerms = {{perRow, rowsAtOnce, 1}};
-    if (int64_t used = perRow * rowsAtOnce; used < threads)
-      f.rowTerms.push_back({used, ceilDiv(threads, used), rows});
-    f.colTerms = {{1, perRow, vector}};
-    f.rowRegisterTerms = {{vector, passes, rowsAtOnce}};
-    f.colRegisterTerms = {{1, vector, 1}};
-  } else {
-    // A row by several passes.
-    int64_t passes = ceilDiv(perRow, threads);
-    f.registers = rows * passes * vector;
-    f.colTerms = {{1, threads, vector}};
-    f.rowRegisterTerms = {{vector * passes, rows, 1}};
-    f.colRegisterTerms = {{1, vector, 1}, {vector, passes, threads * vector}};
-  }
   return f;
 }
 

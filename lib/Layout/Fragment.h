@@ -79,11 +79,6 @@ Fragment tensorMemoryRows(int64_t rows, int64_t cols);
 
 Fragment oneRowPerThread(int64_t rows, int64_t cols);
 
-/// For coalesced plain accesses: consecutive threads along a row, \p vector
-/// elements each, which divides \p cols. Full if the threads divide a row, or
-/// rows the threads, and the rest divides evenly.
-Fragment spread(int64_t rows, int64_t cols, int64_t threads, int64_t vector);
-
 } // namespace penstock::layout
 
 #endif // PENSTOCK_LAYOUT_FRAGMENT_H

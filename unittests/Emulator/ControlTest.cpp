@@ -11,13 +11,6 @@ using namespace penstock::emu;
 
 namespace {
 
-const char *prologue = R"(
-.reg .b32 %t, %r<20>; .reg .b64 %x<9>; .reg .pred %p<9>;
-mov.u32 %t, %tid.x;
-ld.param.u64 %x0, [p0];
-mad.wide.u32 %x1, %t, 4, %x0;
-)";
-
 std::vector<uint32_t> runBody(const std::string &body, uint32_t block = 64,
                               const std::string &head = "") {
   TestKernel kernel(TestKernel::wrap(prologue + body, 1, head));

@@ -17,13 +17,6 @@ using namespace penstock::emu;
 
 namespace {
 
-const char *prologue = R"(
-.reg .b32 %t, %r<20>; .reg .b64 %x<9>; .reg .pred %p<9>; .reg .f32 %f<9>;
-mov.u32 %t, %tid.x;
-ld.param.u64 %x0, [p0];
-mad.wide.u32 %x1, %t, 4, %x0;
-)";
-
 TEST(Machine, ThreadsThatLeaveAClusterBarrierStayCounted) {
   // All threads arrive; of the second warp one lane waits, the others exit. Thread 0 is slow.
   std::string body = prologue + std::string(R"(

@@ -67,6 +67,15 @@ public:
   ParamPacker params;
 };
 
+/// Begins a body with one parameter: registers, the thread's number in %t, the parameter in %x0
+/// and the address of the thread's word of that buffer in %x1.
+inline constexpr const char *prologue = R"(
+.reg .b32 %t, %r<20>; .reg .b64 %x<9>; .reg .pred %p<9>; .reg .f32 %f<9>;
+mov.u32 %t, %tid.x;
+ld.param.u64 %x0, [p0];
+mad.wide.u32 %x1, %t, 4, %x0;
+)";
+
 inline std::string text(const Report &report) { return render(report.findings); }
 
 #define EXPECT_CLEAN(REPORT) EXPECT_TRUE((REPORT).findings.empty()) << text(REPORT)

@@ -7,6 +7,7 @@
 #include "Harness.h"
 #include "Dialect/Tile/Language.h"
 #include "Dialect/Tile/TileDialect.h"
+#include "Runtime/KernelInfo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -18,32 +19,15 @@ namespace penstock::test {
 
 const char *mlirName(Element element) {
   switch (element) {
-  case Element::f16:
-    return "f16";
-  case Element::bf16:
-    return "bf16";
-  case Element::f32:
-    return "f32";
-  case Element::f64:
-    return "f64";
   case Element::f8e4m3:
     return "f8E4M3FN";
   case Element::f8e5m2:
     return "f8E5M2";
   case Element::i1:
     return "i1";
-  case Element::i8:
-    return "i8";
-  case Element::i16:
-    return "i16";
-  case Element::i32:
-    return "i32";
-  case Element::i64:
-    return "i64";
-  case Element::index:
-    return "index";
+  default:
+    return nameOf(element);
   }
-  return "";
 }
 
 const char *shortName(Element element) {

@@ -121,48 +121,14 @@ TEST(Fragment, OneRowPerThread) {
   expectCover(f);
 }
 
-TEST(Fragment, SpreadIsCoalesced) {
-  // 16 threads of 8 elements make a row of 128; 128 threads eight rows.
-  Fragment f = spread(64, 128, 128, 8);
-  EXPECT_EQ(f.registers, 64);
-  EXPECT_TRUE(f.isFull());
-  for (int64_t t = 0; t < 128; ++t)
-    for (int64_t r = 0; r < 64; ++r)
-      ASSERT_EQ(f.at(t, r), (Coordinate{t / 16 + 8 * (r / 8), t % 16 * 8 + r % 8}));
-  // Rows longer than all threads together.
-  Fragment wide = spread(3, 1024, 128, 4);
-  EXPECT_TRUE(wide.isFull());
-  for (int64_t t = 0; t < 128; ++t)
-    for (int64_t r = 0; r < 24; ++r)
-      ASSERT_EQ(wide.at(t, r), (Coordinate{r / 8, t * 4 + r % 4 + 512 * (r / 4 % 2)}));
-}
-
-TEST(Fragment, SpreadCoversEveryShape) {
-  unsigned full = 0, ragged = 0;
-  for (int64_t rows : {1, 2, 3, 8, 10, 64})
-    for (int64_t cols : {1, 3, 8, 24, 40, 64, 136})
-      for (int64_t threads : {1, 32, 96, 128})
-        for (int64_t vector : {1, 2, 4, 8})
-          if (cols % vector == 0) {
-            Fragment f = spread(rows, cols, threads, vector);
-            expectCover(f);
-            ++(f.isFull() ? full : ragged);
-          }
-  EXPECT_GT(full, 50u);
-  EXPECT_GT(ragged, 50u);
-}
-
 // By hand: an accumulator's thread has pairs of columns, a thread of tensor memory a
-// row, and a spread one its vector.
+// row.
 TEST(Fragment, RunsAreNeighborsInARow) {
   EXPECT_EQ(wgmmaAccumulator(64, 32).run(), 2);
   EXPECT_EQ(tensorMemoryRows(128, 16).run(), 16);
   EXPECT_EQ(tensorMemoryRows(128, 24).run(), 8);
-  EXPECT_EQ(spread(32, 64, 128, 8).run(), 8);
-  EXPECT_EQ(spread(32, 60, 128, 4).run(), 4);
-  EXPECT_EQ(spread(32, 7, 128, 1).run(), 1);
-  for (const Fragment &fragment : {wgmmaAccumulator(128, 40), tensorMemoryRows(128, 48),
-                                   spread(16, 128, 64, 4), wgmmaOperandA(32, 16)}) {
+  for (const Fragment &fragment :
+       {wgmmaAccumulator(128, 40), tensorMemoryRows(128, 48), wgmmaOperandA(32, 16)}) {
     int64_t run = fragment.run();
     for (int64_t thread = 0; thread < fragment.threads; ++thread)
       for (int64_t reg = 0; reg < fragment.registers; reg += run) {

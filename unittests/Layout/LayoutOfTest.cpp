@@ -36,9 +36,6 @@ TEST(LayoutOf, Fragments) {
       expectAgreement(wgmmaOperandA(steps * 256 / bits, bits));
   expectAgreement(tensorMemoryRows(128, 40));
   expectAgreement(oneRowPerThread(96, 7));
-  expectAgreement(spread(64, 128, 128, 8));
-  expectAgreement(spread(3, 1024, 128, 4));
-  expectAgreement(spread(48, 24, 96, 4));
   for (int64_t repeat : {1, 2, 8}) {
     expectAgreement(tensorMemoryPiece(TensorShape::S32x32b, repeat));
     expectAgreement(tensorMemoryPiece(TensorShape::S16x64b, repeat));
@@ -63,7 +60,6 @@ TEST(LayoutOf, KnownTexts) {
 
 TEST(LayoutOf, FragmentsWithoutOne) {
   EXPECT_FALSE(layoutOf(tensorMemoryRows(64, 8))) << "half of the threads hold nothing";
-  EXPECT_FALSE(layoutOf(spread(10, 24, 128, 8))) << "idle threads";
   // Digits of 4 and 6 threads are no hierarchy.
   Fragment f = oneRowPerThread(12, 1);
   f.rows = 100;

@@ -137,14 +137,6 @@ PENSTOCK_KERNEL(MatmulUneven);
 PENSTOCK_KERNEL(RowSumsLoaded);
 PENSTOCK_KERNEL(RaggedTiles);
 
-std::string planOf(const std::string &name, const char *gpu) {
-  std::vector<Diagnostic> diagnostics;
-  std::string text = explain_registered(name, gpu, {}, diagnostics);
-  size_t at = text.find("on " + std::string(gpu));
-  EXPECT_NE(at, std::string::npos) << to_text(diagnostics);
-  return at == std::string::npos ? "" : text.substr(at);
-}
-
 bool has(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
@@ -163,7 +155,7 @@ TEST(Forms, AreWrittenAsStated) {
     EXPECT_TRUE(has(uneven, "role load")) << uneven;
     EXPECT_TRUE(has(uneven, "slots As 3") && has(uneven, "slots Bs 2")) << uneven;
     EXPECT_TRUE(has(planOf("RowSumsLoaded", gpu), "role load"));
-    EXPECT_TRUE(has(planOf("RaggedTiles", gpu), "role load"));
+    EXPECT_TRUE(has(planOf("RaggedTiles", gpu, /*mayWarn=*/true), "role load"));
   }
 }
 

@@ -238,14 +238,6 @@ PENSTOCK_KERNEL(FewRows);
 PENSTOCK_KERNEL(OddBoxes);
 PENSTOCK_KERNEL(RegistersAhead);
 
-/// What `explain` says of a kernel on a GPU.
-std::string explained(const std::string &name, const char *architecture) {
-  std::vector<Diagnostic> diagnostics;
-  std::string text = explain_registered(name, architecture, {}, diagnostics);
-  EXPECT_TRUE(diagnostics.empty()) << to_text(diagnostics);
-  return text.substr(text.find("on " + std::string(architecture)));
-}
-
 size_t count(const std::string &text, const std::string &part) {
   size_t found = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
@@ -265,7 +257,7 @@ std::vector<Shape> shapesOfK(std::initializer_list<int64_t> sizes, int64_t group
 
 TEST(Pipelines, CopiesOfThreeLoops) {
   for (const char *gpu : {"sm_90a", "sm_100a"}) {
-    std::string text = explained("NormThreePasses", gpu);
+    std::string text = planOf("NormThreePasses", gpu);
     EXPECT_EQ(count(text, "pipelined loop in line"), 3u) << text;
     EXPECT_EQ(count(text, "signals full"), 3u) << text;
     EXPECT_EQ(count(text, "slots X 3"), 3u) << text;
@@ -290,16 +282,16 @@ TEST(Pipelines, StatedSchedulesAreKept) {
     expectSameEverywhere(name, shapesOfK({0, 64, 128, 192, 320, 72, 75}));
   for (const char *gpu : {"sm_90a", "sm_100a"}) {
     std::string product = gpu == std::string("sm_90a") ? ": wgmma" : ": tcgen05.mma";
-    std::string stated = explained("MatmulBiasStated", gpu);
+    std::string stated = planOf("MatmulBiasStated", gpu);
     EXPECT_EQ(count(stated, product), 1u) << stated;
     EXPECT_EQ(count(stated, "signals full"), 2u) << stated;
     EXPECT_EQ(count(stated, "slots As 3"), 1u) << stated;
     // With the product first, a slot is free again when the copies are issued.
-    std::string last = explained("MatmulBiasCopiesLast", gpu);
+    std::string last = planOf("MatmulBiasCopiesLast", gpu);
     EXPECT_LT(last.find("issue gemm"), last.find("issue copy A")) << last;
     EXPECT_EQ(count(last, "slots As 2"), 1u) << last;
     // Each buffer has its own number of slots.
-    std::string uneven = explained("MatmulBiasUneven", gpu);
+    std::string uneven = planOf("MatmulBiasUneven", gpu);
     EXPECT_EQ(count(uneven, "slots As 3"), 1u) << uneven;
     EXPECT_EQ(count(uneven, "slots Bs 2"), 1u) << uneven;
     EXPECT_LT(uneven.find("issue copy B"), uneven.find("issue copy A")) << uneven;
@@ -309,7 +301,7 @@ TEST(Pipelines, StatedSchedulesAreKept) {
 /// Eight warps share the rows, or the columns in tensor memory, of a wide accumulator.
 TEST(Pipelines, WideAccumulators) {
   for (const char *gpu : {"sm_90a", "sm_100a"}) {
-    std::string text = explained("MatmulBiasWide", gpu);
+    std::string text = planOf("MatmulBiasWide", gpu);
     EXPECT_EQ(count(text, "256 threads execute"), 1u) << text;
     EXPECT_EQ(count(text, ": wgmma") + count(text, ": tcgen05.mma"), 1u) << text;
   }
@@ -318,7 +310,7 @@ TEST(Pipelines, WideAccumulators) {
 
 TEST(Pipelines, WeightsAreConvertedAhead) {
   for (const char *gpu : {"sm_90a", "sm_100a"}) {
-    std::string text = explained("Dequantized", gpu);
+    std::string text = planOf("Dequantized", gpu);
     EXPECT_EQ(count(text, "signals full"), 2u) << text;
     // Steps are repeated for the three versions of the scales in registers.
     EXPECT_EQ(count(text, ": wgmma") + count(text, ": tcgen05.mma"), 3u) << text;
@@ -328,9 +320,9 @@ TEST(Pipelines, WeightsAreConvertedAhead) {
 }
 
 TEST(Pipelines, Attention) {
-  std::string hopper = explained("Attention64", "sm_90a");
+  std::string hopper = planOf("Attention64", "sm_90a");
   EXPECT_EQ(count(hopper, ": wgmma"), 2u) << hopper;
-  std::string blackwell = explained("Attention128", "sm_100a");
+  std::string blackwell = planOf("Attention128", "sm_100a");
   // The scores of the first iteration come before the main loop.
   EXPECT_EQ(count(blackwell, ": tcgen05.mma"), 3u) << blackwell;
   for (const char *name : {"Attention64", "Attention128", "AttentionWindow"})
@@ -342,7 +334,7 @@ TEST(Pipelines, Attention) {
 }
 
 TEST(Pipelines, LoopsThatAreEnteredAgain) {
-  std::string text = explained("Strips", "sm_90a");
+  std::string text = planOf("Strips", "sm_90a");
   EXPECT_EQ(count(text, "signals full"), 1u) << text;
   expectSameEverywhere("Strips", {{{"M", 32}, {"N", 32}},
                                   {{"M", 96}, {"N", 160}},
@@ -356,12 +348,12 @@ TEST(Pipelines, SlotsOfAFewRows) {
 
 TEST(Pipelines, BoxesThatTmaCannotAlign) {
   for (const char *gpu : {"sm_90a", "sm_100a"})
-    EXPECT_EQ(count(explained("OddBoxes", gpu), "commit cp.async"), 1u);
+    EXPECT_EQ(count(planOf("OddBoxes", gpu), "commit cp.async"), 1u);
   expectSameEverywhere("OddBoxes", {{{"M", 30}, {"N", 6}}, {{"M", 7}, {"N", 4}}});
 }
 
 TEST(Pipelines, VersionsInRegisters) {
-  std::string text = explained("RegistersAhead", "sm_90a");
+  std::string text = planOf("RegistersAhead", "sm_90a");
   EXPECT_EQ(count(text, "slots t 3"), 1u) << text;
   expectSameEverywhere("RegistersAhead", {{{"N", 0}}, {{"N", 100}}, {{"N", 500}}, {{"N", 1000}}});
 }

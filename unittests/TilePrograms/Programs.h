@@ -35,6 +35,18 @@ inline AnyKernel compileFor(const std::string &name, Target target) {
   return kernel;
 }
 
+/// Explains a registered program for one GPU: its plans. \p mayWarn: not all of its barriers can
+/// be checked.
+inline std::string planOf(const std::string &name, const std::string &gpu, bool mayWarn = false) {
+  std::vector<Diagnostic> diagnostics;
+  std::string text = explain_registered(name, gpu, {}, diagnostics);
+  for (const Diagnostic &d : diagnostics)
+    EXPECT_TRUE(mayWarn && d.severity == Severity::Warning) << name << "\n" << to_text(diagnostics);
+  size_t at = text.find("on " + gpu);
+  EXPECT_NE(at, std::string::npos) << name << "\n" << text;
+  return at == std::string::npos ? "" : text.substr(at);
+}
+
 /// Whether all tensors of two launches hold the same, within a relative tolerance.
 inline void expectEqual(const MadeArguments &a, const MadeArguments &b, double tolerance) {
   for (size_t i = 0; i < a.arguments.size(); ++i) {
