@@ -318,16 +318,15 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
         i = j;
       }
     };
-    if (!op->registersA) {
-      // K-major: only this warp's rows.
-      size_t from = 0, to = op->piecesA.size();
-      if (!op->shapeA.mnMajor) {
-        from = size_t(ex.warp.index % 4) * 16 * op->perLineA;
-        to = from + 16 * op->perLineA;
-      }
-      readAll(op->piecesA, from, to);
-    }
-    readAll(op->piecesB, 0, op->piecesB.size());
+    // The warps read together: each one enters a quarter, and all of them every byte. A of
+    // K-major is divided by rows.
+    size_t quarter = ex.warp.index % 4;
+    auto readQuarter = [&](const std::vector<uint32_t> &pieces) {
+      readAll(pieces, pieces.size() * quarter / 4, pieces.size() * (quarter + 1) / 4);
+    };
+    if (!op->registersA)
+      readQuarter(op->piecesA);
+    readQuarter(op->piecesB);
   }
   issuePart(ex, inst, op->number, [op] { execute(*op); });
 }
