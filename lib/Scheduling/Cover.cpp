@@ -45,6 +45,9 @@ public:
     auto go = [&] { return !firstOnly || found.empty(); };
     for (StatementId s = 0; go() && s < problem.statements.size(); ++s)
       checkDrain(s);
+    for (const PlanRole &role : plan.roles)
+      for (size_t p = 0; go() && !reentered && p < role.points.size(); ++p)
+        checkArrival(role.points[p]);
     for (BarrierId b = 0; go() && b < plan.barriers.size(); ++b)
       checkPhases(b);
     return std::move(found);
@@ -60,6 +63,7 @@ private:
   void checkPair(const Pair &pair);
   bool checkAt(const Pair &pair, int64_t d);
   void checkDrain(StatementId s);
+  void checkArrival(const PlanPoint &commit);
   void checkPhases(BarrierId b);
   std::vector<int64_t> distances(const Pair &pair) const;
   bool orderedByQueue(const Pair &pair) const;
@@ -239,6 +243,28 @@ void Cover::checkDrain(StatementId s) {
       found.push_back(std::move(missing));
       return;
     }
+}
+
+/// An engine arrives some time after what it completes: who knows that a copy has ended, by its
+/// groups, does not know that the barrier has. An arrival that nobody awaits could come when
+/// the loop is entered again.
+void Cover::checkArrival(const PlanPoint &commit) {
+  if (commit.kind != PlanPoint::Commit || commit.barrier == none)
+    return;
+  for (int64_t left = 0; left <= drainBound(plan); ++left) {
+    Search search = searchFrom({}, {}, left, {}, true);
+    search.startAtToken(commit.barrier, 0, 0, false);
+    if (search.reachedEnd())
+      continue;
+    Uncovered missing;
+    missing.kind = Uncovered::InFlight;
+    missing.first = commit.at;
+    missing.distance = left;
+    missing.what = "an arrival on `" + plan.barriers[commit.barrier].name +
+                   "` may be in flight after the loop";
+    found.push_back(std::move(missing));
+    return;
+  }
 }
 
 /// Waiting by parity is exact if phases of one slot cannot be confused: all that a

@@ -201,8 +201,8 @@ struct Uncovered {
     Conflict,
     /// The same, but only a fence is missing: `fence`.
     MissingFence,
-    /// `first` may be in flight when all roles have run their drains: no thread
-    /// knows that it has ended.
+    /// `first`, or the arrival of its commit, may be in flight when all roles have run their
+    /// drains: no thread knows that it has ended.
     InFlight,
     /// A wait on `barrier` may return for the wrong phase: tokens `slots` apart are
     /// not kept apart.

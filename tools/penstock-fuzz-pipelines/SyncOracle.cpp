@@ -429,6 +429,15 @@ void Instances::checkConflicts() {
 }
 
 void Instances::checkEnds() {
+  // What engines arrive with counts as much as what they access.
+  for (const PlanRole &role : plan.roles)
+    for (const PlanPoint &point : role.points)
+      for (int64_t k = 0; point.kind == Kind::Commit && point.barrier != none && k < n; ++k)
+        for (unsigned t = 0; t < threadsOf(point); ++t) {
+          const auto &seen = walked(ends.at(point, k, t), true, false);
+          if (std::none_of(exits.begin(), exits.end(), [&](size_t exit) { return seen[exit]; }))
+            faults.inFlight.insert(point.at);
+        }
   for (unsigned r = 0; r < plan.roles.size(); ++r)
     for (const PlanPoint &point : plan.roles[r].points)
       for (int64_t k = 0; point.kind == Kind::Issue && k < n; ++k)
@@ -525,6 +534,7 @@ SyncFaults checkReentered(const Plan &plan, int64_t most, unsigned threads) {
           ++runs.back();
       Instances(plan, n, runs, threads, faults).check();
     }
+  faults.inFlight.clear(); // what outlives the last run outlives a single one
   return faults;
 }
 

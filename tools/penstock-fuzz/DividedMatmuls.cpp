@@ -116,6 +116,10 @@ template <class E, class S, class R> struct Matmul {
         b.require(A.size(1) < 1000, "small sums");
       if (odd())
         b.copy(turnedB ? B.at(n0, 0) : Bt.at(0, n0), Bs);
+      if (body == 4 || body == 5) { // which multiply before they load
+        b.fill(As, 1);
+        b.fill(Bs, 1);
+      }
       b.fill(acc, odd() ? 1 : 0);
       Index tiles = !odd()              ? depth
                     : random.chance(50) ? Index(random.between(0, 4))
@@ -285,7 +289,8 @@ template <class E, class S, class R> CaseResult divide(uint64_t seed, Counters &
                          .starved_warp = int(random.between(-1, 3))}; // all have four warps
     auto found = launch(compiled.kernel, timing, ours);
     if (faults.empty() != found.empty())
-      return {true, "native: " + to_text(faults) + "\nemulated: " + to_text(found)};
+      return {true, "native: " + to_text(faults) + "\nemulated: " + to_text(found) + "\n" +
+                        compiled.kernel.tile_program()};
     ++counters[faults.empty() ? Launched : Faulted];
     if (faults.empty() && std::memcmp(ours.data(), theirs.data(), ours.size() * sizeof(R)) != 0) {
       size_t i = 0;

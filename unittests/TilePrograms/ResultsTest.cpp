@@ -230,8 +230,8 @@ struct SlicedOperands {
 PENSTOCK_KERNEL(SlicedOperands);
 
 TEST(Results, SlicesAreMultiplied) {
-  expectSameEverywhere("SlicedOperands", {{{"M", 128}, {"N", 64}, {"K", 384}},
-                                          {{"M", 100}, {"N", 50}, {"K", 136}}});
+  expectSameEverywhere("SlicedOperands",
+                       {{{"M", 128}, {"N", 64}, {"K", 384}}, {{"M", 100}, {"N", 50}, {"K", 136}}});
 }
 
 /// A slice that is made before the loop is one of each slot inside.
@@ -255,8 +255,8 @@ PENSTOCK_KERNEL(SliceBeforeLoop);
 
 TEST(Results, SlicesAreTakenIntoLoops) {
   for (int64_t k : {64, 320, 328})
-    expectSameEverywhere("SliceBeforeLoop", {{{"M", 128}, {"N", 64}, {"K", k}},
-                                             {{"M", 99}, {"N", 41}, {"K", k + 3}}});
+    expectSameEverywhere("SliceBeforeLoop",
+                         {{{"M", 128}, {"N", 64}, {"K", k}}, {{"M", 99}, {"N", 41}, {"K", k + 3}}});
 }
 
 /// A tile program may state how many threads compute.
