@@ -64,10 +64,15 @@ int64_t versionsOf(Value accumulator) {
   if (!architecture)
     return 1;
   auto type = cast<MemRefType>(accumulator.getType());
+  // Tiles that products overwrite may have a second version, too.
   int64_t others = 0;
   kernel.walk([&](nv::TensorAllocOp op) {
+    bool overwritten = llvm::any_of(op.getResult().getUsers(), [](Operation *user) {
+      auto gemm = dyn_cast<tile::GemmOp>(user);
+      return gemm && gemm.getOverwrite();
+    });
     if (op.getResult() != accumulator)
-      others += nvptx::allocatedColumns(op.getResult());
+      others += nvptx::allocatedColumns(op.getResult()) * (overwritten ? 2 : 1);
   });
   MemRefType twice =
       MemRefType::Builder(type).setShape({type.getDimSize(0), 2 * type.getDimSize(1)});
