@@ -246,7 +246,7 @@ void Cover::checkDrain(StatementId s) {
 }
 
 /// An engine arrives some time after what it completes: who knows that a copy has ended, by its
-/// groups, does not know that the barrier has. An arrival that nobody awaits could come when
+/// groups, does not know that the barrier has. An arrival that no thread awaits could come when
 /// the loop is entered again.
 void Cover::checkArrival(const PlanPoint &commit) {
   if (commit.kind != PlanPoint::Commit || commit.barrier == none)

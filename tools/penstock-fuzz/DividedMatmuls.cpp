@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Random programs close to the form that the compiler divides into roles: each has
+// Random programs close to the form that the compiler warp-specializes: each has
 // some of the things that the form does not have, or has in another place. What is
 // not refused runs on the emulator under a random timing, without a finding, and gives
 // what the native program gives, bit by bit: elements are small integers, and all sums

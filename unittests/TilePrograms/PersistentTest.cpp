@@ -82,20 +82,13 @@ PENSTOCK_KERNEL(PersistentMatmul);
 PENSTOCK_KERNEL(PersistentUneven);
 PENSTOCK_KERNEL(PersistentPair);
 
-std::string explained(const char *name, const char *gpu) {
-  std::vector<Diagnostic> diagnostics;
-  std::string text = explain_registered(name, gpu, {}, diagnostics);
-  EXPECT_FALSE(text.empty()) << to_text(diagnostics);
-  return text;
-}
-
 /// Roles do not meet between two tiles, and on Blackwell there are two accumulators.
 TEST(Persistent, RingsStayOpen) {
   auto has = [](const std::string &text, const char *part) {
     return text.find(part) != std::string::npos;
   };
   for (const char *name : {"PersistentMatmul", "PersistentUneven", "PersistentPair"}) {
-    std::string hopper = explained(name, "sm_90a"), blackwell = explained(name, "sm_100a");
+    std::string hopper = planOf(name, "sm_90a"), blackwell = planOf(name, "sm_100a");
     EXPECT_TRUE(has(hopper, "rings stay open")) << hopper;
     EXPECT_TRUE(has(blackwell, "rings stay open")) << blackwell;
     EXPECT_TRUE(has(blackwell, "mma: leader wait after epilogue of acc distance 2")) << blackwell;

@@ -237,6 +237,10 @@ Engine nvptx::engineOf(Operation *op) {
   return Engine::Threads;
 }
 
+bool nvptx::multipliesByTcgen05(Operation *op) {
+  return isa<tile::GemmOp>(op) && engineOf(op) == Engine::Tcgen05Mma;
+}
+
 int64_t nvptx::allocatedColumns(MemRefType type) {
   int64_t columns = type.getDimSize(1) * type.getElementTypeBitWidth() / 32;
   return int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns))));

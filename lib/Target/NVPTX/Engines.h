@@ -22,6 +22,9 @@ namespace penstock::nvptx {
 sched::Engine engineOf(mlir::Operation *op);
 void setEngine(mlir::Operation *op, sched::Engine engine);
 
+/// Whether an operation is a product that nv-bind-engines gave to tcgen05.
+bool multipliesByTcgen05(mlir::Operation *op);
+
 /// Columns of tensor memory that the hardware hands out for a tile: a power of two, at least 32.
 int64_t allocatedColumns(mlir::Value tile);
 int64_t allocatedColumns(mlir::MemRefType type);

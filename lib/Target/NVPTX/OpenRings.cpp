@@ -19,7 +19,7 @@ using sched::PlanPoint;
 
 namespace {
 
-/// What the operations outside of a loop do with its memory.
+/// Use of a loop's memory by operations outside of it.
 struct OutsideUse {
   bool allowed = true;
   Value accumulator; ///< in tensor memory, read after the loop; null: none
@@ -33,7 +33,7 @@ OutsideUse outsideUse(const PipelineLoop &loop) {
     return nvptx::engineOf(user) == Engine::Tcgen05Load && at && op->isBeforeInBlock(at);
   };
   for (Value buffer : loop.buffers) {
-    // What is printed is a buffer without a value.
+    // A buffer without a value stands for printed output.
     auto type = buffer ? dyn_cast<MemRefType>(buffer.getType()) : MemRefType();
     tile::Space space = type ? tile::spaceOf(type) : tile::Space::Local;
     if (space != tile::Space::Shared && space != tile::Space::Tensor)

@@ -30,10 +30,6 @@ using sched::Engine;
 
 namespace {
 
-bool isTensorProduct(Operation *op) {
-  return isa<tile::GemmOp>(op) && nvptx::engineOf(op) == Engine::Tcgen05Mma;
-}
-
 /// Whether the compiler chose the schedule of a loop, for warps of several roles.
 bool isInferred(scf::ForOp loop) {
   auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
@@ -50,8 +46,9 @@ public:
   void run() {
     SmallVector<scf::ForOp> loops;
     kernel.walk([&](scf::ForOp loop) {
-      int64_t products = llvm::count_if(loop.getBody()->getOperations(),
-                                        [](Operation &op) { return isTensorProduct(&op); });
+      int64_t products = llvm::count_if(loop.getBody()->getOperations(), [](Operation &op) {
+        return nvptx::multipliesByTcgen05(&op);
+      });
       if (isInferred(loop) && products > 1)
         loops.push_back(loop);
     });
@@ -93,7 +90,7 @@ private:
   static tile::GemmOp firstProduct(scf::ForOp loop) {
     for (Operation &op : *loop.getBody()) {
       auto product = dyn_cast<tile::GemmOp>(op);
-      if (product && isTensorProduct(product) && product.getOverwrite() &&
+      if (product && nvptx::multipliesByTcgen05(product) && product.getOverwrite() &&
           copiesFor(loop, product) && writersOf(loop, product.getAcc()).size() >= 1)
         return product;
     }
@@ -104,7 +101,7 @@ private:
   bool hasRoom(Value accumulator) {
     llvm::SmallSetVector<Value, 8> accumulators;
     kernel.walk([&](tile::GemmOp gemm) {
-      if (isTensorProduct(gemm))
+      if (nvptx::multipliesByTcgen05(gemm))
         accumulators.insert(gemm.getAcc());
     });
     int64_t columns = nvptx::allocatedColumns(accumulator);

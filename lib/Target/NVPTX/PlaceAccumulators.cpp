@@ -35,10 +35,6 @@ using sched::Engine;
 
 namespace {
 
-bool isTensorProduct(Operation *op) {
-  return isa<tile::GemmOp>(op) && nvptx::engineOf(op) == Engine::Tcgen05Mma;
-}
-
 class Placer {
 public:
   explicit Placer(func::FuncOp kernel) : kernel(kernel), schedules(kernel) {}
@@ -46,7 +42,7 @@ public:
   void run() {
     llvm::MapVector<Value, SmallVector<tile::GemmOp>> products;
     kernel.walk([&](tile::GemmOp gemm) {
-      if (isTensorProduct(gemm))
+      if (nvptx::multipliesByTcgen05(gemm))
         products[gemm.getAcc()].push_back(gemm);
     });
     if (products.empty())
@@ -181,7 +177,7 @@ private:
       bool only = llvm::all_of(acc.getUses(), [&](OpOperand &use) {
         auto product = dyn_cast<tile::GemmOp>(use.getOwner());
         return !op->isAncestor(use.getOwner()) ||
-               (product && isTensorProduct(product) && &use == &product.getAccMutable());
+               (product && nvptx::multipliesByTcgen05(product) && &use == &product.getAccMutable());
       });
       if (!only)
         break;
@@ -197,7 +193,7 @@ private:
     nvptx::setEngine(copy, engine);
     // Around a loop there is nothing to schedule.
     if (parent->getBlock() == copy->getBlock())
-      schedules.place(copy, parent, copy->isBeforeInBlock(parent));
+      schedules.add(copy, parent, copy->isBeforeInBlock(parent));
   }
 
   func::FuncOp kernel;

@@ -34,7 +34,7 @@ ScheduleEntries::ScheduleEntries(func::FuncOp kernel) {
   });
 }
 
-void ScheduleEntries::place(Operation *statement, Operation *beside, bool before) {
+void ScheduleEntries::add(Operation *statement, Operation *beside, bool before) {
   placed[statement] = {beside, before};
 }
 

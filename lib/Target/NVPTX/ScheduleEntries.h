@@ -22,7 +22,7 @@ class ScheduleEntries {
 public:
   struct Entry {
     int64_t stage = 0;
-    /// Where it runs in a step. There is room between two statements.
+    /// Position in a step. There is room between two statements.
     double order = 0;
     int64_t asyncProducer = 0, group = -1;
   };
@@ -35,7 +35,7 @@ public:
     return entries[{loop, statement}];
   }
   /// Lets a new statement run directly before or after another one of its loop.
-  void place(mlir::Operation *statement, mlir::Operation *beside, bool before);
+  void add(mlir::Operation *statement, mlir::Operation *beside, bool before);
 
   /// Writes the schedules of loops that had one. Statements of one order keep that of the
   /// source.

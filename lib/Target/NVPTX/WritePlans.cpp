@@ -77,7 +77,7 @@ public:
       });
     };
     bool engines = any([](const auto &engine) { return engine.ends != Mechanism::AtIssue; });
-    // What was accessed before the loop is ordered before its engines.
+    // Accesses before the loop are ordered before its engines.
     if (!open && sharedBefore &&
         any([](const auto &engine) { return engine.proxy == sched::Proxy::Async; }))
       nv::ProxyFenceOp::create(b, loc);
@@ -105,7 +105,7 @@ private:
   /// space. Tensors that the kernel writes are accessed by threads only.
   bool isAccessed(tile::Space space, llvm::function_ref<bool(Operation *)> where) {
     return llvm::any_of(body.buffers, [&](Value buffer) {
-      // What is printed is a buffer without a value.
+      // A buffer without a value stands for printed output.
       auto type = buffer ? dyn_cast<MemRefType>(buffer.getType()) : MemRefType();
       return type && tile::spaceOf(type) == space && isAccessed(buffer, where);
     });
@@ -159,13 +159,13 @@ private:
       nv::EndOp::create(b, loc);
       b.setInsertionPointToStart(&scope.getBody().front());
     }
-    // Of the run before, the steps of the prologue know nothing.
+    // The steps of the prologue do not synchronize with the run before.
     if (open && hasJoins(each))
       nv::SyncOp::create(b, loc);
     if (accumulators)
       accumulators->writeBefore(each, b);
     writeSteps();
-    // Who reads the accumulator awaits all products, so that nothing is in flight in the end.
+    // The reader of the accumulator awaits all products, so that nothing is in flight in the end.
     bool awaited = accumulators && accumulators->isFilledBy(each);
     for (const PlanPoint &point : role->drain)
       if (!awaited || point.kind != PlanPoint::WaitBarrier)
