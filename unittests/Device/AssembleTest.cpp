@@ -14,8 +14,11 @@
 #include "blackwell_matmul/v4.h"
 #include "blackwell_matmul/v5.h"
 #include "blackwell_matmul/v6.h"
+#include "flash_attention/kernel.h"
 #include "hopper_matmul/steps.h"
 #include "matmul/kernel.h"
+#include "matmul_bias_gelu/kernel.h"
+#include "persistent_matmul/kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -66,6 +69,15 @@ TEST_F(Assembler, TakesTheHopperSteps) {
   expectGoodCode(hopper::Matmul{.block_m = 256, .stages = 3, .in_flight = 1}, target, "hopper_256");
   expectGoodCode(attention::HopperAttention{}, target, "attention_sm90");
   expectGoodCode(examples::Matmul{}, target, "automatic_sm90");
+}
+
+/// Where roles follow a loop over tiles, accumulators must stay with the warps that compute.
+TEST_F(Assembler, TakesTilePrograms) {
+  for (Target target : {Target::sm_90a(), Target::sm_100a()}) {
+    expectGoodCode(examples::PersistentMatmul{}, target, "persistent");
+    expectGoodCode(examples::MatmulBiasGelu{}, target, "bias_gelu");
+  }
+  expectGoodCode(examples::FlashAttention{.block_m = 128}, Target::sm_100a(), "flash_attention");
 }
 
 TEST_F(Assembler, SaysWhatItRefuses) {

@@ -171,7 +171,7 @@ private:
         for (Region &region : op.getRegions())
           for (mlir::Block &inner : region)
             confine(inner);
-      } else if (open && canMove(&op)) {
+      } else if (open && canMoveBefore(open, &op)) {
         op.moveBefore(open);
       } else {
         open = nullptr;
@@ -180,12 +180,21 @@ private:
   }
 
   /// Whether an operation of all warps may come before what the compute warps execute: other
-  /// roles run at the same time anyway.
-  bool canMove(Operation *op) {
+  /// roles run at the same time anyway. Registers of accumulators should not outlive one
+  /// region of the compute warps: where its threads meet others again, the assembler copies them,
+  /// and no longer keeps products in flight.
+  bool canMoveBefore(nv::WarpsOp region, Operation *op) {
     if (isa<nv::WarpsOp, tile::AllocOp, nv::TensorAllocOp, nv::BarrierAllocOp>(op))
       return true;
-    auto load = dyn_cast<tile::LoadOp>(op);
-    return !(load && isVariable(load.getSource())) && replication.isReplicable(op);
+    Value variable;
+    if (auto load = dyn_cast<tile::LoadOp>(op); load && isVariable(load.getSource()))
+      variable = load.getSource();
+    if (auto store = dyn_cast<tile::StoreOp>(op); store && isVariable(store.getTarget()))
+      variable = store.getTarget();
+    if (variable)
+      return llvm::none_of(variable.getUsers(),
+                           [&](Operation *user) { return region->isAncestor(user); });
+    return replication.isReplicable(op);
   }
 
   //===------------------------------------------------------------------===//
