@@ -86,12 +86,12 @@ private:
     return copies;
   }
 
-  /// A product that needs nothing but copies, whose result threads read.
+  /// A product that needs nothing but copies.
   static tile::GemmOp firstProduct(scf::ForOp loop) {
     for (Operation &op : *loop.getBody()) {
       auto product = dyn_cast<tile::GemmOp>(op);
       if (product && nvptx::multipliesByTcgen05(product) && product.getOverwrite() &&
-          copiesFor(loop, product) && writersOf(loop, product.getAcc()).size() >= 1)
+          copiesFor(loop, product))
         return product;
     }
     return {};

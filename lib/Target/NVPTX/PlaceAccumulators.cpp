@@ -9,7 +9,7 @@
 // between an accumulator's registers and its tensor tile are inserted around the
 // largest loop in which nothing but products uses it. In a loop that first computes
 // with the accumulator and then adds a product to it, like attention, they are inserted
-// around what computes, so that nobody awaits the product before that. Otherwise they
+// around what computes, so that threads await the product only there. Otherwise they
 // are inserted around each product. As statements of pipelined loops they have the stage
 // of what they stand beside, so that plans order them like everything else.
 //
