@@ -31,6 +31,33 @@ bool hasErrors(const std::vector<Diagnostic> &diagnostics) {
   return false;
 }
 
+/// What rounding may change in a program that divides or calls elementary functions;
+/// all others have equal results for exact data.
+Tolerance toleranceOf(const std::string &program,
+                      const std::vector<detail::ArgumentSpec> &arguments) {
+  if (program.find(" math.") == std::string::npos &&
+      program.find(" arith.divf") == std::string::npos)
+    return {};
+  double unit = 0x1p-19; // of sums in f32, in another order
+  for (const detail::ArgumentSpec &argument : arguments)
+    if (argument.tensor)
+      unit = std::max(unit, unitOf(argument.element));
+  return {.of_largest = 2 * unit};
+}
+
+/// A tile program without a registered reference has one: its sequential meaning.
+/// Explicit kernels have none, because the interpreter does not run them.
+void referToItself(const detail::KernelSource &source, KernelUnderTest &tested) {
+  auto itself = detail::compile(source, Target::interpreter(), {});
+  if (!itself.executable)
+    return;
+  detail::Reference reference{source.name, source.name, source.at};
+  reference.tolerance =
+      toleranceOf(detail::text(itself.executable.get(), detail::Form::Tile), source.arguments);
+  tested.reference = reference;
+  tested.referenceProgram = std::move(itself.executable);
+}
+
 /// A reference takes what its kernel takes.
 bool sameArguments(const std::vector<detail::ArgumentSpec> &a,
                    const std::vector<detail::ArgumentSpec> &b) {
@@ -70,6 +97,8 @@ penstock::compileKernelUnderTest(const detail::KernelSource &source, Target targ
   if (!errors.empty())
     return std::nullopt;
   tested.reference = referenceFor(source.name);
+  if (!tested.reference)
+    referToItself(source, tested);
   if (!tested.reference || !tested.reference->source)
     return tested;
   const detail::Reference &reference = *tested.reference;

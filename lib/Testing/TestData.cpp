@@ -66,26 +66,6 @@ bool isFloat(Element element) {
   return withType(element, []<class T>(T *) { return !std::is_integral_v<T>; });
 }
 
-/// Half the distance between neighbors, relative to the larger.
-double unitOf(Element element) {
-  switch (element) {
-  case Element::f64:
-    return 0x1p-53;
-  case Element::f32:
-    return 0x1p-24;
-  case Element::f16:
-    return 0x1p-11;
-  case Element::bf16:
-    return 0x1p-8;
-  case Element::f8e4m3:
-    return 0x1p-4;
-  case Element::f8e5m2:
-    return 0x1p-3;
-  default:
-    return 0;
-  }
-}
-
 /// A sequence that is the same on every platform and differs for each argument.
 class Sequence {
 public:
@@ -296,6 +276,25 @@ MadeArguments penstock::copyOf(const MadeArguments &from) {
   return copy;
 }
 
+double penstock::unitOf(Element element) {
+  switch (element) {
+  case Element::f64:
+    return 0x1p-53;
+  case Element::f32:
+    return 0x1p-24;
+  case Element::f16:
+    return 0x1p-11;
+  case Element::bf16:
+    return 0x1p-8;
+  case Element::f8e4m3:
+    return 0x1p-4;
+  case Element::f8e5m2:
+    return 0x1p-3;
+  default:
+    return 0;
+  }
+}
+
 int64_t penstock::longestReduction(const std::vector<ArgumentDescription> &descriptions,
                                    const MadeArguments &made) {
   int64_t longest = 1;
@@ -330,9 +329,10 @@ Difference penstock::compareResults(const std::vector<ArgumentDescription> &desc
   auto boundOf = [&](Element element, double value) {
     if (want.isExact(data))
       return 0.0;
+    double rounding = 2 * unitOf(element) * std::fabs(value);
     if (want.tolerance.of_largest > 0)
-      return tolerated;
-    return 2 * terms * terms * 0x1p-24 + 2 * unitOf(element) * std::fabs(value);
+      return tolerated + rounding;
+    return 2 * terms * terms * 0x1p-24 + rounding;
   };
   for (size_t i = 0; i < descriptions.size(); ++i) {
     if (!descriptions[i].tensor || !descriptions[i].written)

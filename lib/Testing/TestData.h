@@ -28,6 +28,8 @@ bool isReduced(const std::vector<ArgumentDescription> &descriptions, const std::
 int64_t longestReduction(const std::vector<ArgumentDescription> &descriptions,
                          const MadeArguments &made);
 
+/// Half the distance between neighbors, relative to the larger; 0 for integers.
+double unitOf(Element element);
 size_t elementsOf(const detail::Argument &tensor);
 /// Fills a tensor that is only written with a value that results rarely have.
 void markOutput(detail::Argument &tensor);

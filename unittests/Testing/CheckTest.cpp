@@ -25,6 +25,25 @@ struct MatrixAdd {
   }
 };
 
+struct Doubled {
+  static constexpr auto signature = "A[M,N] -> C[M,N]";
+  void operator()(Block &b, In<f32, 2> A, Out<f32, 2> C) const {
+    auto [bm, bn] = b.grid(ceil_div(A.size(0), 32), ceil_div(A.size(1), 32));
+    auto t = b.local<f32>(32, 32);
+    b.copy(A.at(bm * 32, bn * 32), t);
+    if (exponential)
+      b.set(t, exp(t));
+    else
+      b.set(t, t + t);
+    b.copy(t, C.at(bm * 32, bn * 32));
+  }
+  bool exponential = false;
+};
+struct Exponentials : Doubled {
+  Exponentials() { exponential = true; }
+};
+PENSTOCK_KERNEL(Doubled, exponential);
+PENSTOCK_KERNEL(Exponentials, exponential);
 PENSTOCK_KERNEL(Copy, block_m, block_n, wait, shifted);
 PENSTOCK_REFERENCE(Copy, copyOnHost);
 PENSTOCK_KERNEL(NoReference, wait, shifted);
@@ -170,6 +189,17 @@ TEST(Check, WithoutAReferenceItSaysSo) {
   CheckReport report = check_registered("NoReference", Target::sm_90a(), options);
   EXPECT_TRUE(report.sound());
   EXPECT_NE(to_text(report).find("no reference, findings only"), std::string::npos);
+}
+
+TEST(Check, ATileProgramIsComparedWithItsInterpretation) {
+  CheckReport report = check_registered("Doubled", Target::sm_90a(), quick());
+  EXPECT_TRUE(report.sound()) << to_text(report);
+  EXPECT_NE(to_text(report).find("results equal to Doubled"), std::string::npos) << to_text(report);
+  // Sums of elementary functions have no order in which they are exact.
+  CheckReport inexact = check_registered("Exponentials", Target::sm_90a(), quick());
+  EXPECT_TRUE(inexact.sound()) << to_text(inexact);
+  EXPECT_NE(to_text(inexact).find("results within bounds of Exponentials"), std::string::npos)
+      << to_text(inexact);
 }
 
 TEST(Check, AReferenceTakesTheSameArguments) {
