@@ -14,6 +14,7 @@
 #include "Scheduling/CoverSearch.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace penstock::sched {
 namespace {
@@ -29,7 +30,7 @@ struct Issued {
 class Cover {
 public:
   Cover(const Plan &plan, const LoopModel &model, bool reentered = false)
-      : plan(plan), problem(plan.bound), model(model), reentered(reentered) {
+      : plan(plan), problem(plan.bound), model(model), ways(plan), reentered(reentered) {
     issued.resize(problem.statements.size());
     for (unsigned r = 0; r < plan.roles.size(); ++r)
       for (size_t p = 0; p < plan.roles[r].points.size(); ++p) {
@@ -53,9 +54,20 @@ public:
     return std::move(found);
   }
   bool checkConflicts(bool firstOnly) {
-    for (size_t p = 0; (!firstOnly || found.empty()) && p < model.pairs.size(); ++p)
+    // A plan that lacks a point often has the gap that it had without another one.
+    if (firstOnly && suspect && suspect->pair < model.pairs.size())
+      checkPair(model.pairs[suspect->pair]);
+    for (size_t p = 0; (!firstOnly || found.empty()) && p < model.pairs.size(); ++p) {
       checkPair(model.pairs[p]);
+      if (suspect && !found.empty())
+        suspect->pair = p;
+    }
     return found.empty();
+  }
+  /// Begins with the conflict that was not ordered the last time.
+  Cover &suspecting(Suspect *last) {
+    suspect = last;
+    return *this;
   }
   bool keepsPhases(BarrierId b, std::string &what);
 
@@ -73,7 +85,7 @@ private:
     return plan.roles[issued[s].role].points[issued[s].point].leader;
   }
   Search searchFrom(Thread first, Thread last, int64_t lastIteration, Known known, bool drain) {
-    Search search(plan, first, last, lastIteration, known, drain);
+    Search search(plan, ways, first, last, lastIteration, known, drain);
     if (reentered)
       search.mayBeReentered();
     return search;
@@ -86,9 +98,11 @@ private:
   const Plan &plan;
   const Problem &problem;
   const LoopModel &model;
+  const Ways ways;
   const bool reentered; ///< without a barrier of all roles
   std::vector<Issued> issued;
   bool guardedPoints = false;
+  Suspect *suspect = nullptr;
   std::vector<Uncovered> found;
 };
 
@@ -183,23 +197,33 @@ bool Cover::checkAt(const Pair &pair, int64_t d) {
   Known known{&problem.statements[pair.first].guard, &problem.statements[pair.second].guard};
   const PlanPoint &from = plan.roles[first.role].points[first.point];
   const PlanPoint &to = plan.roles[second.role].points[second.point];
-  for (unsigned t : threadsOf(from))
+  auto searched = [&](Thread a, Thread b, unsigned fences) {
+    Search search = searchFrom(a, b, d, known, false);
+    unsigned all = byLeader(pair.second) ? 1 : (1u << threadsOfRole) - 1;
+    search.aimAt(second.point, d, fences || sameThreads ? 1u << b.number : all, fences);
+    if (pair.firstProxy == Proxy::Async && pair.secondProxy == Proxy::Async &&
+        (space == Space::Shared || space == Space::Global))
+      search.followCommits();
+    if (queued)
+      search.startAfter(a, first.point, 0);
+    else
+      search.startAtEndOf(first.point, pair.firstWrites);
+    search.run();
+    return search;
+  };
+  for (unsigned t : threadsOf(from)) {
+    std::optional<Search> common; // for all later threads from which no fence is asked
     for (unsigned u : threadsOf(to)) {
       // The two other threads are alike: (2, ..) repeats (1, ..).
       if ((sameThreads && t != u) || t == 2)
         continue;
       Thread a{first.role, t}, b{second.role, u};
-      Search search = searchFrom(a, b, d, known, false);
-      search.aimAt(second.point, d);
-      if (pair.firstProxy == Proxy::Async && pair.secondProxy == Proxy::Async &&
-          (space == Space::Shared || space == Space::Global))
-        search.followCommits();
-      if (queued)
-        search.startAfter(a, first.point, 0);
-      else
-        search.startAtEndOf(first.point, pair.firstWrites);
-      search.run();
       unsigned fences = queued ? 0 : fencesFor(pair, a, b);
+      std::optional<Search> own;
+      std::optional<Search> &usable = fences ? own : common;
+      if (!usable)
+        usable.emplace(searched(a, b, fences));
+      const Search &search = *usable;
       if (search.reached(b, second.point, d, fences))
         continue;
       if (!search.reached(b, second.point, d, 0))
@@ -211,6 +235,7 @@ bool Cover::checkAt(const Pair &pair, int64_t d) {
       return report(Uncovered::MissingFence, missing ? missing : fences,
                     names + " are ordered without a fence");
     }
+  }
   return true;
 }
 
@@ -404,12 +429,13 @@ int64_t drainBound(const Plan &plan) {
 
 namespace cover {
 
-std::vector<Uncovered> gaps(const Plan &plan, const LoopModel &model, bool firstOnly) {
-  return Cover(plan, model).run(firstOnly);
+std::vector<Uncovered> gaps(const Plan &plan, const LoopModel &model, bool firstOnly,
+                            Suspect *suspect) {
+  return Cover(plan, model).suspecting(suspect).run(firstOnly);
 }
 
-bool conflictsOrdered(const Plan &plan, const LoopModel &model) {
-  return Cover(plan, model).checkConflicts(true);
+bool conflictsOrdered(const Plan &plan, const LoopModel &model, Suspect *suspect) {
+  return Cover(plan, model).suspecting(suspect).checkConflicts(true);
 }
 
 bool phasesKept(const Plan &plan, const LoopModel &model, BarrierId barrier) {

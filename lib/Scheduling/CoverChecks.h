@@ -17,11 +17,17 @@
 
 namespace penstock::sched::cover {
 
+/// The conflict of the model that was not ordered in a similar plan: checked first,
+/// it saves most of the work for plans that are tried and rejected.
+struct Suspect {
+  size_t pair = size_t(-1);
+};
+
 /// All gaps of a well-formed plan, or only the first one.
-std::vector<Uncovered> gaps(const Plan &, const LoopModel &, bool firstOnly);
+std::vector<Uncovered> gaps(const Plan &, const LoopModel &, bool firstOnly, Suspect * = nullptr);
 
 /// Are the conflicts of a well-formed plan ordered, whatever the phases?
-bool conflictsOrdered(const Plan &, const LoopModel &);
+bool conflictsOrdered(const Plan &, const LoopModel &, Suspect * = nullptr);
 
 /// Are the phases of a barrier of a well-formed plan kept apart?
 bool phasesKept(const Plan &, const LoopModel &, BarrierId);

@@ -10,9 +10,35 @@
 
 namespace penstock::sched::cover {
 
-Search::Search(const Plan &plan, Thread first, Thread last, int64_t lastIteration, Known known,
-               bool drain)
-    : plan(plan), first(first), last(last), lastIteration(lastIteration), known(known),
+Ways::Ways(const Plan &plan)
+    : onward(plan.roles.size()), waits(plan.barriers.size()), drained(plan.barriers.size()) {
+  for (unsigned r = 0; r < plan.roles.size(); ++r) {
+    const PlanRole &role = plan.roles[r];
+    for (size_t p = 0; p < role.points.size(); ++p)
+      switch (const PlanPoint &point = role.points[p]; point.kind) {
+      case PlanPoint::WaitBarrier:
+        waits[point.barrier].push_back({r, p});
+        break;
+      case PlanPoint::Join:
+      case PlanPoint::Arrive:
+      case PlanPoint::Expect:
+      case PlanPoint::Commit:
+      case PlanPoint::Fence:
+        onward[r].push_back(p);
+        break;
+      case PlanPoint::Issue:
+      case PlanPoint::WaitGroup:
+        break;
+      }
+    for (size_t p = 0; p < role.drain.size(); ++p)
+      if (role.drain[p].kind == PlanPoint::WaitBarrier)
+        drained[role.drain[p].barrier].push_back({r, p});
+  }
+}
+
+Search::Search(const Plan &plan, const Ways &ways, Thread first, Thread last, int64_t lastIteration,
+               Known known, bool drain)
+    : plan(plan), ways(ways), first(first), last(last), lastIteration(lastIteration), known(known),
       drain(drain), states(plan.roles.size() * threadsOfRole * fenceSets) {}
 
 At Search::position(unsigned role, size_t point, int64_t iteration) const {
@@ -64,6 +90,11 @@ void Search::reach(Thread thread, unsigned fences, At at, int64_t iteration) {
   std::erase_if(known, [&](const Reached &later) { return follows(later, now); });
   known.push_back(now);
   work.push_back({thread, fences, now});
+  if (!missing || thread.role != last.role || at >= aim || now.floor > aimIteration ||
+      (fences & asked) != asked)
+    return;
+  missing &= ~(1u << thread.number);
+  done = missing == 0;
 }
 
 void Search::reachAll(unsigned role, const PlanPoint &point, unsigned fences, At at,
@@ -78,22 +109,18 @@ void Search::startAfter(Thread thread, size_t point, int64_t iteration) {
 }
 
 void Search::startAtToken(BarrierId barrier, int64_t token, unsigned fences, bool orLater) {
-  for (unsigned r = 0; r < plan.roles.size(); ++r) {
-    const PlanRole &role = plan.roles[r];
-    for (size_t p = 0; p < role.points.size(); ++p) {
-      const PlanPoint &point = role.points[p];
-      if (point.kind != PlanPoint::WaitBarrier || point.barrier != barrier)
-        continue;
-      if (int64_t k = token + point.distance; exists(point, k))
-        reachAll(r, point, fences, position(r, p, k), k);
-    }
-    for (size_t p = 0; drain && p < role.drain.size(); ++p) {
-      const PlanPoint &point = role.drain[p];
-      int64_t awaited = lastIteration - point.distance;
-      if (point.kind == PlanPoint::WaitBarrier && point.barrier == barrier &&
-          (awaited == token || (orLater && awaited > token)))
-        reachAll(r, point, fences, {drainStep, int64_t(p)}, lastIteration);
-    }
+  for (auto [r, p] : ways.waits[barrier]) {
+    const PlanPoint &point = plan.roles[r].points[p];
+    if (int64_t k = token + point.distance; exists(point, k))
+      reachAll(r, point, fences, position(r, p, k), k);
+  }
+  if (!drain)
+    return;
+  for (auto [r, p] : ways.drained[barrier]) {
+    const PlanPoint &point = plan.roles[r].drain[p];
+    int64_t awaited = lastIteration - point.distance;
+    if (awaited == token || (orLater && awaited > token))
+      reachAll(r, point, fences, {drainStep, int64_t(p)}, lastIteration);
   }
 }
 
@@ -203,11 +230,11 @@ void Search::pass(Thread thread, unsigned fences, const PlanPoint &point, int64_
 }
 
 void Search::run() {
-  while (!work.empty()) {
+  while (!work.empty() && !done) {
     auto [thread, fences, from] = work.back();
     work.pop_back();
     const PlanRole &role = plan.roles[thread.role];
-    for (size_t p = 0; p < role.points.size(); ++p) {
+    for (size_t p : ways.onward[thread.role]) {
       const PlanPoint &point = role.points[p];
       if (!runsIn(point, thread.number))
         continue;

@@ -62,13 +62,24 @@ struct Known {
   const Guard *atLast = nullptr;
 };
 
+/// The points of a plan that order leads through, listed once for all searches in it.
+struct Ways {
+  explicit Ways(const Plan &plan);
+  struct Wait {
+    unsigned role;
+    size_t point;
+  };
+  std::vector<std::vector<size_t>> onward;       ///< by role: joins, arrivals, commits, fences
+  std::vector<std::vector<Wait>> waits, drained; ///< by barrier, of the loop and of its drain
+};
+
 class Search {
 public:
   /// \p first executes what the search starts from, \p last what it is to reach; both
   /// matter for fences only. Iterations 0 .. \p lastIteration exist, and no others
   /// are certain. With \p drain, the loop ends after them.
-  Search(const Plan &plan, Thread first, Thread last, int64_t lastIteration, Known known,
-         bool drain);
+  Search(const Plan &plan, const Ways &ways, Thread first, Thread last, int64_t lastIteration,
+         Known known, bool drain);
 
   /// Between any two iterations the loop may end and be entered again, without a barrier
   /// of all roles. A role then finishes all points of earlier iterations first, so only
@@ -76,8 +87,14 @@ public:
   void mayBeReentered() { reentered = true; }
   /// Execution order is enough: commits lead to the waits for them.
   void followCommits() { commitsLead = true; }
-  /// Fences of the later thread count only before this instance of it.
-  void aimAt(size_t point, int64_t iteration) { aim = position(last.role, point, iteration); }
+  /// Fences of the later thread count only before this instance of it. The search ends when
+  /// \p threads, a set of bits, have been reached before it with all of \p fences.
+  void aimAt(size_t point, int64_t iteration, unsigned threads, unsigned fences) {
+    aim = position(last.role, point, iteration);
+    aimIteration = iteration;
+    missing = threads;
+    asked = fences;
+  }
   /// The search starts after iteration \p iteration of a point, in a thread.
   void startAfter(Thread thread, size_t point, int64_t iteration);
   /// It starts where the effects of iteration 0 of a statement end.
@@ -113,11 +130,16 @@ private:
   }
 
   const Plan &plan;
+  const Ways &ways;
   const Thread first, last;
   const int64_t lastIteration;
   const Known known;
   const bool drain;
   At aim = never;
+  int64_t aimIteration = 0;
+  unsigned missing = 0; ///< threads at which the search aims and that it has not reached
+  unsigned asked = 0;
+  bool done = false;
   bool commitsLead = false;
   bool reentered = false;
   /// By thread and fences. None follows from another one: there is at most one unless the

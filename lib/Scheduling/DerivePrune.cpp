@@ -105,6 +105,7 @@ void eraseBarrier(Plan &plan, BarrierId b) {
 
 /// Waits that others make superfluous would only ask for more slots.
 void dropImpliedWaits(Plan &plan, const LoopModel &model) {
+  cover::Suspect suspect;
   if (!cover::conflictsOrdered(plan, model))
     return;
   for (PlanRole &role : plan.roles)
@@ -114,7 +115,7 @@ void dropImpliedWaits(Plan &plan, const LoopModel &model) {
       PlanPoint wait = role.points[i];
       role.points.erase(role.points.begin() + ptrdiff_t(i));
       bool last = !cover::malformedPoints(plan).empty(); // of its barrier
-      if (last || !cover::conflictsOrdered(plan, model))
+      if (last || !cover::conflictsOrdered(plan, model, &suspect))
         role.points.insert(role.points.begin() + ptrdiff_t(i), wait);
     }
 }
@@ -151,8 +152,9 @@ bool separatePhases(Plan &plan) {
 
 void prune(Plan &plan) {
   LoopModel model(plan.bound);
+  cover::Suspect suspect;
   auto covered = [&] {
-    return cover::malformedPoints(plan).empty() && cover::gaps(plan, model, true).empty();
+    return cover::malformedPoints(plan).empty() && cover::gaps(plan, model, true, &suspect).empty();
   };
   if (!covered())
     return;
