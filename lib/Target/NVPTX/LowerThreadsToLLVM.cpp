@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/DoubleMath.h"
-#include "Target/NVPTX/InlinePtx.h"
 #include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/SingleMath.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
@@ -31,28 +31,6 @@ using namespace mlir;
 using namespace penstock;
 
 namespace {
-
-/// Powers by the one instruction that there is for them; its error is two units
-/// in the last place (docs/numerics.md).
-template <class Op> struct PowerPattern : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    if (!op.getType().isF32())
-      return failure();
-    Location loc = op.getLoc();
-    Value exponent = op.getOperand();
-    if (std::is_same_v<Op, math::ExpOp>) {
-      Value log2e = arith::ConstantOp::create(rewriter, loc, rewriter.getF32FloatAttr(1.44269504f));
-      exponent = arith::MulFOp::create(rewriter, loc, exponent, log2e);
-    }
-    Value power = nvptx::InlinePtx(rewriter, loc)
-                      .output(op.getType())
-                      .input(exponent)
-                      .emit("ex2.approx.ftz.f32 $0, $1;", nvptx::PtxEffects::None)[0];
-    rewriter.replaceOp(op, power);
-    return success();
-  }
-};
 
 /// The exact remainder of f32, by f64: LLVM would subtract one rounded multiple of the
 /// divisor. The quotient has up to 277 bits, of which each step takes off 50.
@@ -101,11 +79,12 @@ struct LowerThreadsToLLVM : penstock::impl::LowerThreadsToLLVMBase<LowerThreadsT
     MLIRContext *context = &getContext();
     RewritePatternSet simpler(context);
     arith::populateCeilFloorDivExpandOpsPatterns(simpler);
-    simpler.add<PowerPattern<math::ExpOp>, PowerPattern<math::Exp2Op>, RemainderPattern>(context);
+    simpler.add<RemainderPattern>(context);
+    nvptx::populateSingleMathPatterns(simpler);
     nvptx::populateDoubleMathPatterns(simpler);
     populateMathPolynomialApproximationPatterns(simpler, [](StringRef name) {
       name.consume_front("math.");
-      return llvm::is_contained({"log", "log2", "tanh", "erf", "sin", "cos"}, name);
+      return llvm::is_contained({"log", "log2", "sin", "cos"}, name);
     });
     math::populateExpansionPatterns(simpler, {"rsqrt"});
     OpPassManager toBranches(ModuleOp::getOperationName());
