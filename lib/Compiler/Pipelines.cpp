@@ -61,6 +61,7 @@ void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture 
   passes.addNestedPass<func::FuncOp>(createBindEngines({architecture.name, options.plain}));
   passes.addNestedPass<func::FuncOp>(createOverlapProducts());
   passes.addNestedPass<func::FuncOp>(createPlaceAccumulators());
+  passes.addNestedPass<func::FuncOp>(createPlaceOperands());
   passes.addNestedPass<func::FuncOp>(createAssignRoles());
   passes.addNestedPass<func::FuncOp>(createWritePlans({options.omittedPoint}));
   passes.addNestedPass<func::FuncOp>(createExecuteInOrder());

@@ -54,11 +54,16 @@ template <class E, class S, class R> struct Matmul {
     int64_t m = 0, n = 0, k = 0, body = 0;
     bool departs = false, turnedA = false, deepA = false, turnedB = false;
 
+    /// Bodies whose left operand threads compute, the second from the scores of a first product.
+    static constexpr int64_t computedOperand = 14, twoProducts = 15;
+
     bool odd(int percent = 12) { return departs && random.chance(percent); }
 
     void run() {
       departs = random.chance(60);
       body = odd(35) ? random.between(3, 13) : random.below(3);
+      if (random.chance(30))
+        body = random.of({computedOperand, twoProducts});
       m = blackwell ? 128 : random.of({64, 128, 128, 256});
       n = random.of({8, 16, 32, 64, 128});
       k = random.of({32, 32, 64});
@@ -69,9 +74,13 @@ template <class E, class S, class R> struct Matmul {
       if (odd())
         k = random.of({4, 8, 16, 48, 128});
       bool narrow = sizeof(E) == 1; // which engines read along the sum only
-      turnedA = narrow ? odd() : random.chance(20);
+      turnedA = body < computedOperand && (narrow ? odd() : random.chance(20));
       deepA = !turnedA && random.chance(15);
       turnedB = narrow ? !odd() : random.chance(60);
+      if (body == twoProducts) {
+        turnedB = true;
+        n = k;
+      }
       Index rows = ceil_div(C.size(0), m), columns = ceil_div(C.size(1), n);
       Index depth = ceil_div(A.size(1), k);
       if (random.chance(60)) {
@@ -95,6 +104,8 @@ template <class E, class S, class R> struct Matmul {
     struct Tiles {
       Tile<E, 2> As, Bs;
       Tile<S, 2> acc;
+      Tile<E, 2> computed = {};
+      Tile<S, 2> scores = {};
     };
     /// A tile, or some rows of a larger one.
     Tile<E, 2> shared(int64_t rows, int64_t columns) {
@@ -105,12 +116,17 @@ template <class E, class S, class R> struct Matmul {
                    {rows, columns});
     }
     Tiles tiles() {
-      return {turnedA ? shared(k, m) : shared(m, k), turnedB ? shared(n, k) : shared(k, n),
-              odd() ? b.shared<S>(m, n) : b.local<S>(m, n)};
+      Tiles made{turnedA ? shared(k, m) : shared(m, k), turnedB ? shared(n, k) : shared(k, n),
+                 odd() ? b.shared<S>(m, n) : b.local<S>(m, n)};
+      if (body >= computedOperand)
+        made.computed = random.chance(70) ? b.local<E>(m, k) : b.shared<E>(m, k);
+      if (body == twoProducts)
+        made.scores = b.local<S>(m, n);
+      return made;
     }
 
     void writeTile(const Tiles &in, const Index &bm, const Index &bn, const Index &depth) {
-      auto &[As, Bs, acc] = in;
+      auto &[As, Bs, acc, computed, scores] = in;
       Index m0 = bm * m + (odd() ? random.of({1, -8, 4}) : 0), n0 = bn * n;
       if (odd())
         b.require(A.size(1) < 1000, "small sums");
@@ -145,7 +161,26 @@ template <class E, class S, class R> struct Matmul {
             right = transposed(right);
           b.gemm(left, right, acc, {.accumulate = !odd(6)});
         };
-        loop(i, loadA, loadB, product, As, acc);
+        if (body < computedOperand) {
+          loop(i, loadA, loadB, product, As, acc);
+          continue;
+        }
+        loadA();
+        loadB();
+        if (body == computedOperand) {
+          b.set(computed, As + E(1));
+          if (odd(30))
+            b.set(computed, computed + E(1));
+          b.gemm(computed, turnedB ? transposed(Bs) : Bs, acc);
+          continue;
+        }
+        b.gemm(As, transposed(Bs), scores, {.accumulate = false});
+        auto weigh = [&] { b.set(computed, cast<E>(min(max(scores, S(-2)), S(2)))); };
+        if (random.chance(50))
+          b.statement("weigh", weigh);
+        else
+          weigh();
+        b.gemm(computed, Bs, acc);
       }
       if (odd(8))
         b.set(acc, acc + S(1));

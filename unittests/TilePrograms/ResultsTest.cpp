@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Programs.h"
 
+#include <regex>
+
 using namespace penstock;
 using namespace programs;
 
@@ -357,6 +359,57 @@ TEST(TilePrograms, ProductsOfEveryType) {
 TEST(TilePrograms, ProductsAroundASoftmax) {
   expectSameEverywhere(
       "Attention", {{{"M", 32}, {"N", 64}, {"D", 32}}, {{"M", 40}, {"N", 70}, {"D", 24}}}, 4e-3);
+}
+
+/// What is done for each element, of which a thread has many, takes as few instructions as the
+/// hardware has for it.
+struct Weights {
+  static constexpr auto signature = "Q[M,D], K[N,D] -> O[M,D]";
+  void operator()(Block &b, In<f16, 2> Q, In<f16, 2> K, Out<f16, 2> O) const {
+    auto N = K.size(0);
+    auto m0 = b.grid(ceil_div(Q.size(0), 128)) * 128;
+    auto Qs = b.shared<f16>(128, 64), Ks = b.shared<f16>(64, 64);
+    auto S = b.local<f32>(128, 64), out = b.local<f32>(128, 64);
+    auto P = b.local<f16>(128, 64);
+    auto sum = b.local<f32>(128);
+    b.copy(Q.at(m0, 0), Qs);
+    b.fill(sum, 0);
+    b.fill(out, 0);
+    for (Index n : b.pipelined(ceil_div(N, 64), {.num_stages = 2})) {
+      b.copy(K.at(n * 64, 0), Ks);
+      b.gemm(Qs, transposed(Ks), S, {.accumulate = false});
+      b.set(P, cast<f16>(where(col(S) + n * 64 < N, S, 0)));
+      b.reduce(Sum, P, 1, sum, {.accumulate = true});
+      b.gemm(P, Ks, out);
+    }
+    b.set(out, out + rows(sum));
+    b.copy(out, O.at(m0, 0));
+  }
+};
+PENSTOCK_KERNEL(Weights);
+
+size_t countOf(const std::string &text, const char *pattern) {
+  std::regex each(pattern);
+  return size_t(std::distance(std::sregex_iterator(text.begin(), text.end(), each), {}));
+}
+
+TEST(TilePrograms, MasksAndWeightsTakeOneInstruction) {
+  for (const Target &target : gpus) {
+    std::string ptx = compileFor("Weights", target).ptx();
+    // A thread has 32 or 64 elements of the scores; loops and boxes compare a few indices.
+    EXPECT_LT(countOf(ptx, "setp\\.[a-z]+\\.s64"), 16u);
+    EXPECT_EQ(countOf(ptx, "cvt\\.rn\\.f16\\.f32"), 0u);
+    EXPECT_GE(countOf(ptx, "cvt\\.rn\\.f16x2\\.f32"), 16u);
+  }
+  expectSameEverywhere("Weights",
+                       {{{"M", 128}, {"N", 128}, {"D", 64}}, {{"M", 140}, {"N", 200}, {"D", 40}}});
+}
+
+TEST(TilePrograms, ComputedOperandsLieInTensorMemory) {
+  std::string ptx = compileFor("Weights", Target::sm_100a()).ptx();
+  // 64 columns are four steps of 16: of the first product from shared memory.
+  EXPECT_EQ(countOf(ptx, "tcgen05\\.mma\\.\\S+ \\[%r\\d+\\], \\[%r\\d+\\]"), 4u);
+  EXPECT_GE(countOf(ptx, "tcgen05\\.mma\\.\\S+ \\[%r\\d+\\], %rd\\d+"), 4u);
 }
 
 struct Remainders {

@@ -39,18 +39,6 @@ bool isIncreasing(ArrayRef<int64_t> dims) {
   return true;
 }
 
-/// Whether an operation may take an operand from registers.
-bool takesRegisters(OpOperand &use) {
-  Operation *op = use.getOwner();
-  if (auto map = dyn_cast<tile::MapOp>(op))
-    return use.getOperandNumber() == 0 ||
-           isIncreasing(map.getInputDims(use.getOperandNumber() - 1));
-  if (auto gemm = dyn_cast<tile::GemmOp>(op))
-    return &use == &gemm.getAccMutable() || &use == &gemm.getAMutable();
-  return isa<tile::CopyOp, tile::FillOp, tile::ReduceOp, tile::PrintOp>(op) ||
-         isa<nv::NVDialect>(op->getDialect());
-}
-
 bool isAccumulator(tile::AllocOp alloc) {
   return llvm::any_of(alloc->getUsers(), [&](Operation *user) {
     auto gemm = dyn_cast<tile::GemmOp>(user);
@@ -76,25 +64,16 @@ bool isLeftOperand(tile::AllocOp alloc) {
 }
 
 /// Whether a left operand is multiplied where threads have computed it: what lies in
-/// shared memory must first be stored there, and awaited by all. What is copied is better
-/// copied by an engine, which knows shared memory only.
+/// shared memory must first be stored there, and awaited by all. What is copied from memory is
+/// better copied by an engine, which knows shared memory only.
 bool staysInRegisters(tile::AllocOp alloc, const hw::Architecture &architecture) {
   return llvm::all_of(alloc->getUsers(), [&](Operation *user) {
     if (auto copy = dyn_cast<tile::CopyOp>(user))
-      return copy.getTarget() != alloc.getResult();
+      return copy.getTarget() != alloc.getResult() || isCopyOfRegisters(copy);
     auto gemm = dyn_cast<tile::GemmOp>(user);
     return !gemm || gemm.getA() != alloc.getResult() ||
            (gemm.getAcc() != alloc.getResult() && isWgmmaProduct(gemm, architecture));
   });
-}
-
-void setSpace(Value memref, tile::Space space) {
-  auto type = typeOf(memref);
-  auto attr = tile::SpaceAttr::get(memref.getContext(), space);
-  memref.setType(MemRefType::get(type.getShape(), type.getElementType(), type.getLayout(), attr));
-  for (Operation *user : memref.getUsers())
-    if (isa<memref::CastOp, memref::SubViewOp, memref::TransposeOp>(user))
-      setSpace(user->getResult(0), space);
 }
 
 /// Makes what is inserted in front of an operation part of the same statement: the
@@ -156,3 +135,27 @@ struct AssignSpaces : penstock::impl::AssignSpacesBase<AssignSpaces> {
 };
 
 } // namespace
+
+bool nvptx::isCopyOfRegisters(tile::CopyOp copy) {
+  return tile::spaceOf(typeOf(copy.getSource())) == tile::Space::Local;
+}
+
+bool nvptx::takesRegisters(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (auto map = dyn_cast<tile::MapOp>(op))
+    return use.getOperandNumber() == 0 ||
+           isIncreasing(map.getInputDims(use.getOperandNumber() - 1));
+  if (auto gemm = dyn_cast<tile::GemmOp>(op))
+    return &use == &gemm.getAccMutable() || &use == &gemm.getAMutable();
+  return isa<tile::CopyOp, tile::FillOp, tile::ReduceOp, tile::PrintOp>(op) ||
+         isa<nv::NVDialect>(op->getDialect());
+}
+
+void nvptx::setSpace(Value memref, tile::Space space) {
+  auto type = typeOf(memref);
+  auto attr = tile::SpaceAttr::get(memref.getContext(), space);
+  memref.setType(MemRefType::get(type.getShape(), type.getElementType(), type.getLayout(), attr));
+  for (Operation *user : memref.getUsers())
+    if (isa<memref::CastOp, memref::SubViewOp, memref::TransposeOp>(user))
+      setSpace(user->getResult(0), space);
+}

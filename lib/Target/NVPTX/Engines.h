@@ -32,6 +32,13 @@ int64_t allocatedColumns(mlir::MemRefType type);
 /// Whether wgmma takes a product.
 bool isWgmmaProduct(tile::GemmOp gemm, const hw::Architecture &architecture);
 
+/// Whether an operation may take an operand from registers.
+bool takesRegisters(mlir::OpOperand &use);
+/// Whether threads copy what they hold.
+bool isCopyOfRegisters(tile::CopyOp copy);
+/// Moves a tile, and all views of it.
+void setSpace(mlir::Value tile, tile::Space space);
+
 /// Whether an index is known to be a multiple of \p factor.
 bool isMultipleOf(mlir::Value value, int64_t factor);
 

@@ -84,6 +84,11 @@ void nvptx::bindEngines(PipelineLoop &loop) {
     if (ends || (!gemm && !isa<tile::CopyOp>(op)))
       continue;
     statement.async = true;
+    // Four warps hold the lanes of tensor memory, each a quarter, whatever they load or store.
+    if (statement.executedBy == Engine::Tcgen05Load || statement.executedBy == Engine::Tcgen05Store)
+      for (sched::Access &access : statement.accesses)
+        if (loop.problem.buffers[access.buffer].space == sched::Space::Tensor)
+          access.holder = access.buffer;
     if (auto copy = dyn_cast<tile::CopyOp>(op)) {
       auto type = cast<MemRefType>(copy.getTarget().getType());
       statement.bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;

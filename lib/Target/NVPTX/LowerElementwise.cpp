@@ -62,11 +62,15 @@ LogicalResult Lowering::lowerMap(tile::MapOp op, const ExecutionScope &by) {
   Value first = target ? Value() : holdsFirstCopy(layout, by);
   int64_t run = target ? 1 : together(layout, op.getTarget());
   LogicalResult ok = success();
+  Value half; // of a word of the target that is written as a whole
   auto compute = [&](int64_t reg, ArrayRef<Value> base, ArrayRef<int64_t> offset,
                      const Distribution *known) {
     if (failed(ok))
       return;
-    when(both(first, holdsElement(layout, base, offset)), [&] {
+    Value condition = both(first, holdsElement(layout, base, offset));
+    if (half && condition)
+      writeRegister(*target, reg - 1, toStored(std::exchange(half, Value())));
+    when(condition, [&] {
       SmallVector<Value> values;
       for (int64_t i = 0; i < run && succeeded(ok); ++i) {
         SmallVector<int64_t> at(offset);
@@ -78,7 +82,11 @@ LogicalResult Lowering::lowerMap(tile::MapOp op, const ExecutionScope &by) {
       }
       if (failed(ok))
         return;
-      if (target)
+      if (target && !condition && reg % 2 == 0 && hasHalves(*target))
+        half = values[0];
+      else if (half)
+        writeHalves(*target, reg - 1, std::exchange(half, Value()), values[0]);
+      else if (target)
         writeRegister(*target, reg, toStored(values[0]));
       else
         storeShared(sharedElement(viewOf(op.getTarget()), base, offset, known), values);
@@ -92,6 +100,32 @@ LogicalResult Lowering::lowerMap(tile::MapOp op, const ExecutionScope &by) {
     forElements(layout, base, run,
                 [&](auto at, auto offset, auto *known) { compute(0, at, offset, known); });
   return ok;
+}
+
+bool Lowering::hasHalves(const RegisterTile &tile) {
+  return (tile.type.isF16() || tile.type.isBF16()) && tile.registers() % 2 == 0;
+}
+
+/// Two numbers that are rounded to 16 bits take one instruction, and lie as tensor cores and
+/// vectors want them. LLVM would round each of them, and pack them, if they have other uses.
+void Lowering::writeHalves(RegisterTile &tile, int64_t reg, Value low, Value high) {
+  auto rounded = [](Value value) {
+    auto op = value.getDefiningOp<arith::TruncFOp>();
+    return op && op.getIn().getType().isF32() && !op.getRoundingmode() ? op : arith::TruncFOp();
+  };
+  arith::TruncFOp first = rounded(low), second = rounded(high);
+  if (!first || !second) {
+    writeRegister(tile, reg, toStored(low));
+    writeRegister(tile, reg + 1, toStored(high));
+    return;
+  }
+  Value word = inlinePtx()
+                   .output(builder.getI32Type())
+                   .inputs({second.getIn(), first.getIn()})
+                   .emit(tile.type.isF16() ? "cvt.rn.f16x2.f32 $0, $1, $2;"
+                                           : "cvt.rn.bf16x2.f32 $0, $1, $2;",
+                         PtxEffects::None)[0];
+  writeWord(tile, reg / 2, word);
 }
 
 /// Computes the body of \p op for one element.
@@ -165,7 +199,7 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const ExecutionScope &by) {
   Value first = to ? Value() : holdsFirstCopy(layout, by);
   Value tensor = op.readsTensor() ? op.getSource() : op.writesTensor() ? op.getTarget() : Value();
   if (!tensor) {
-    int64_t run = from && to ? 1 : layout.registers();
+    int64_t run = !from || !to ? layout.registers() : hasHalves(*to) ? 2 : 1;
     for (auto [side, memref] : {std::pair(from, op.getSource()), std::pair(to, op.getTarget())})
       run = std::min(run, side ? run : together(layout, memref));
     copyElements(op, layout, base, first, run, by);
@@ -238,7 +272,9 @@ void Lowering::copyElements(tile::CopyOp op, const Distribution &layout, ArrayRe
   };
   auto write = [&](int64_t reg, ArrayRef<Value> base, ArrayRef<int64_t> offset,
                    const Distribution *known, ArrayRef<Value> values) {
-    if (to) {
+    if (from && to && run == 2) {
+      writeHalves(*to, reg, values[0], values[1]);
+    } else if (to) {
       for (int64_t i = 0; i < run; ++i)
         writeRegister(*to, reg + i, toStored(values[size_t(i)]));
     } else if (op.writesTensor()) {

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileDialect.h"
+#include "Target/NVPTX/InlinePtx.h"
 #include "Target/NVPTX/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -202,6 +203,11 @@ private:
     other = arith::MinSIOp::create(b, loc, other,
                                    arith::ConstantIndexOp::create(b, loc, range.high + 1));
     other = arith::IndexCastOp::create(b, loc, b.getI32Type(), other);
+    // LLVM would see through the bounds, and compare 64 bits again.
+    other = nvptx::InlinePtx(b, loc)
+                .output(b.getI32Type())
+                .input(other)
+                .emit("mov.b32 $0, $1;", nvptx::PtxEffects::None)[0];
     OpBuilder inside(op);
     Value coordinates;
     for (auto [dim, factor] : llvm::enumerate(sum.factors)) {

@@ -278,6 +278,54 @@ def PlaceAccumulators : Pass<"nv-place-accumulators", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::penstock::nv::NVDialect"];
 }
 
+def PlaceOperands : Pass<"nv-place-operands", "::mlir::func::FuncOp"> {
+  let summary = "Give left operands that threads compute tiles in tensor memory";
+  let description = [{
+    A shared tile of 128 rows and 16-bit elements that threads write, and that tcgen05 reads as
+    the left operand of products only, moves to registers and tensor memory: a copy to a tensor
+    tile follows the last statement that writes it before each product, if there are columns
+    for it. Schedules of pipelined loops get entries for the copies.
+
+    Example (`--nv-place-operands`):
+
+    ```mlir
+    !s = memref<128x64xf16, #tile.space<shared>>
+    !b = memref<64x64xf16, #tile.space<shared>>
+    !t = memref<128x64xf32, #tile.space<tensor>>
+    func.func @k(%one: f16) attributes {tile.kernel, nv.architecture = "sm_100a", nv.in_order, nv.threads = 128 : i64} {
+      %P = tile.alloc "P" : !s
+      %B = tile.alloc "B" : !b
+      %acc = nv.tcgen05.alloc "acc" : !t
+      tile.fill %P, %one : !s, f16
+      tile.gemm %P, %B into %acc {nv.engine = "tcgen05.mma"} : !s, !b, !t
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !p = memref<128x64xf16, #tile.space<tensor>>
+    !l = memref<128x64xf16, #tile.space<local>>
+    !b = memref<64x64xf16, #tile.space<shared>>
+    !t = memref<128x64xf32, #tile.space<tensor>>
+    func.func @k(%one: f16) attributes {tile.kernel, nv.architecture = "sm_100a", nv.in_order, nv.threads = 128 : i64} {
+      %P_0 = nv.tcgen05.alloc "P" : !p
+      %P = tile.alloc "P" : !l
+      %B = tile.alloc "B" : !b
+      %acc = nv.tcgen05.alloc "acc" : !t
+      tile.fill %P, %one : !l, f16
+      tile.copy %P to %P_0 {nv.engine = "tcgen05.st"} : !l to !p
+      tile.gemm %P_0, %B into %acc {nv.engine = "tcgen05.mma"} : !p, !b, !t
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/place-operands.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
 def AssignRoles : Pass<"nv-assign-roles", "::mlir::func::FuncOp"> {
   let summary = "Divide pipelined loops among warp roles";
   let description = [{
@@ -707,8 +755,8 @@ def NarrowMasks : Pass<"nv-narrow-masks", "::mlir::func::FuncOp"> {
     Indices have 64 bits, which GPUs compare with two instructions for each element. A
     comparison in a `tile.map` is rewritten so that one side has coordinates of the element
     only, which are small, and the other side is computed once in front of the map and
-    limited to one step beyond the tile. Applies if bounds of all terms exclude that sums
-    wrap around.
+    limited to one step beyond the tile. A move hides the limits from LLVM, which would compare
+    64 bits again. Applies if bounds of all terms exclude that sums wrap around.
 
     Example (`--nv-narrow-masks --canonicalize`): columns from `%n` on.
 
@@ -733,17 +781,18 @@ def NarrowMasks : Pass<"nv-narrow-masks", "::mlir::func::FuncOp"> {
       %0 = arith.maxsi %dim, %c-1 : index
       %1 = arith.minsi %0, %c64 : index
       %2 = arith.index_cast %1 : index to i32
+      %3 = llvm.inline_asm "mov.b32 $0, $1;", "=r,r" %2 : (i32) -> i32
       tile.map %arg1 dims [] {
-        %3 = tile.element_index 0
-        %4 = arith.index_cast %3 : index to i32
-        %5 = arith.cmpi slt, %4, %2 : i32
-        tile.yield %5 : i1
+        %4 = tile.element_index 0
+        %5 = arith.index_cast %4 : index to i32
+        %6 = arith.cmpi slt, %5, %3 : i32
+        tile.yield %6 : i1
       } : memref<64xi1, #tile.space<local>>
     ```
 
     Tests: test/Target/NVPTX/narrow-masks.mlir
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {

@@ -646,11 +646,15 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
       for (const sched::PlanRole &role : plan.roles)
         roles = std::max(roles, role.firstWarp + role.warps);
     }
+    // Tiles that rings have replaced. Tensor tiles would be freed at the end of the kernel.
+    auto eraseUnused = [&] {
+      for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front()))
+        if (isa<tile::AllocOp, nv::TensorAllocOp>(op) && op.use_empty())
+          op.erase();
+    };
+    eraseUnused();
     nvptx::writeInOrder(kernel);
-    // Tiles that rings have replaced.
-    for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front()))
-      if (isa<tile::AllocOp>(op) && op.use_empty())
-        op.erase();
+    eraseUnused();
     if (roles <= warps)
       return;
     kernel->setAttr(nv::NVDialect::threadsAttr,

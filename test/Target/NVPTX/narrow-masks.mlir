@@ -12,7 +12,8 @@
 // CHECK: %[[LEFT:.*]] = arith.subi %[[N]], %[[N0]]
 // CHECK: %[[LOW:.*]] = arith.maxsi %[[LEFT]], %c-1
 // CHECK: %[[HIGH:.*]] = arith.minsi %[[LOW]], %c64
-// CHECK: %[[SIZE:.*]] = arith.index_cast %[[HIGH]] : index to i32
+// CHECK: %[[NARROW:.*]] = arith.index_cast %[[HIGH]] : index to i32
+// CHECK: %[[SIZE:.*]] = llvm.inline_asm "mov.b32 $0, $1;", "=r,r" %[[NARROW]]
 // CHECK: arith.maxsi %{{.*}}, %c-64
 // CHECK: arith.minsi %{{.*}}, %c32
 // CHECK: tile.map
