@@ -8,6 +8,7 @@
 #include "Diagnostics/Codes.h"
 #include "Emulator/Decoder.h"
 #include "Emulator/Machine.h"
+#include "Hardware/Architecture.h"
 #include "PTX/Parser.h"
 
 #include <algorithm>
@@ -225,8 +226,23 @@ std::shared_ptr<LoadedModule> Device::load(const std::string &text, const std::s
   return result.module ? load(result.module, diagnostics) : nullptr;
 }
 
+/// SMs of the GPU that PTX for \p target runs on: "sm_90" and "sm_90a" are the same. PTX for
+/// unlisted GPUs runs on the first of the table.
+static unsigned numSmsOf(const std::string &target) {
+  auto number = [](const std::string &name) {
+    return name.substr(0, name.find_last_of("0123456789") + 1);
+  };
+  const std::vector<hw::Architecture> &all = hw::architectures();
+  auto found = std::find_if(all.begin(), all.end(), [&](const hw::Architecture &gpu) {
+    return gpu.limits.multiprocessors && number(gpu.name) == number(target);
+  });
+  return unsigned((found == all.end() ? all.front() : *found).limits.multiprocessors);
+}
+
 std::shared_ptr<LoadedModule> Device::load(std::shared_ptr<const ptx::Module> module,
                                            std::vector<Diagnostic> &diagnostics) {
+  if (!numSms)
+    numSms = numSmsOf(module->target);
   auto loaded = std::make_shared<LoadedModule>();
   loaded->module = module;
   for (const ptx::Variable &variable : module->variables) {

@@ -159,7 +159,8 @@ struct LoadedModule {
 class Device {
 public:
   DeviceMemory memory;
-  unsigned numSms = 132;
+  /// 0 until a module is loaded, which then decides by its target.
+  unsigned numSms = 0;
   /// Bytes of shared memory a block may have, beside the reserved part.
   uint32_t maxShared = 232448;
 

@@ -192,20 +192,4 @@ Cost Architecture::exponentials(int64_t count) const {
 
 int64_t Architecture::barrierLatency() const { return family == Family::X86 ? 0 : 29 + 32; }
 
-bool executesInOrder(AsyncKind first, AsyncKind second, bool sameShapeAndKind) {
-  if (first != second)
-    return false;
-  switch (first) {
-  case AsyncKind::Wgmma:
-    return true;
-  case AsyncKind::Tcgen05Mma:
-    return sameShapeAndKind;
-  case AsyncKind::Tma:
-  case AsyncKind::CpAsync:
-  case AsyncKind::TmaStore:
-    return false;
-  }
-  return false;
-}
-
 } // namespace penstock::hw

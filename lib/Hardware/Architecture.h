@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Everything the compiler knows about a chip, in one place: what fits, which
-// engines there are, how long they take, and which asynchronous operations the
-// hardware keeps in order. Costs are for one SM, or one core, that does nothing
-// else; they are good enough to compare schedules, not to predict a benchmark.
+// engines there are, and how long they take. Costs are for one SM, or one core,
+// that does nothing else; they are good enough to compare schedules, not to
+// predict a benchmark.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_HARDWARE_ARCHITECTURE_H
@@ -54,9 +54,6 @@ struct Products {
   double interval() const { return count ? busy / double(count) : 0; }
 };
 
-/// The asynchronous operations of the targets.
-enum class AsyncKind { Tma, CpAsync, TmaStore, Wgmma, Tcgen05Mma };
-
 struct Architecture {
   /// Ampere stands for all GPUs whose tensor cores are reached by mma.sync alone.
   enum class Family { Hopper, Blackwell, Ampere, X86 };
@@ -89,11 +86,6 @@ struct Architecture {
 const std::vector<Architecture> &architectures();
 /// "sm_90a", "sm_100a" or "x86"; null if there is none of that name.
 const Architecture *findArchitecture(const std::string &name);
-
-/// Does the hardware execute \p second after \p first in the order of issue, as
-/// far as accesses to a shared accumulator go? Shapes and kinds count for
-/// tcgen05 only; wgmma of one warpgroup is in order whatever its shape.
-bool executesInOrder(AsyncKind first, AsyncKind second, bool sameShapeAndKind = true);
 
 } // namespace penstock::hw
 

@@ -16,6 +16,7 @@
 #ifndef PENSTOCK_SCHEDULING_PROTOCOL_H
 #define PENSTOCK_SCHEDULING_PROTOCOL_H
 
+#include "Hardware/Queues.h"
 #include "Scheduling/Roles.h"
 
 #include <array>
@@ -45,7 +46,7 @@ struct ProtocolAccess {
 };
 
 /// The engines of a role that work on their own and finish in groups.
-enum class ProtocolQueue : uint8_t { Tensor, Wgmma, AsyncCopy, Store, Count };
+using ProtocolQueue = hw::Queue;
 
 struct ProtocolStep {
   enum class Kind : uint8_t {

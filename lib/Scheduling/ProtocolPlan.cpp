@@ -59,7 +59,7 @@ void ProtocolPlan::planRole(unsigned role, unsigned &words, unsigned &copies) {
     const Step &step = steps[i];
     StepPlan &plan = made[i];
     Queue &queue = queues[size_t(step.queue)];
-    bool ordered = endsInOrder(step.queue);
+    bool ordered = hw::orderOf(step.queue).arrivals;
     auto work = [&]() -> Mark {
       if (queue.works == noStep) {
         queue.works = words++;
@@ -137,7 +137,7 @@ bool conflict(const ProtocolPlan &plan, StepRef first, const ProtocolAccess &a, 
   // One engine does its products one after the other.
   const Step &one = plan.step(first), &other = plan.step(second);
   bool queued = first.role == second.role && one.kind == Kind::Start && other.kind == Kind::Start &&
-                one.queue == ProtocolQueue::Tensor && other.queue == ProtocolQueue::Tensor;
+                one.queue == other.queue && hw::orderOf(one.queue).accesses;
   return !queued;
 }
 

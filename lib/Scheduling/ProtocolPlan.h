@@ -39,12 +39,6 @@ struct Mark {
   }
 };
 
-/// Engines whose work ends in order, or whose arrivals come after all that was
-/// issued before, which is the same for those who wait.
-inline bool endsInOrder(ProtocolQueue queue) {
-  return queue == ProtocolQueue::Tensor || queue == ProtocolQueue::AsyncCopy;
-}
-
 class ProtocolPlan {
 public:
   explicit ProtocolPlan(const Protocol &protocol);

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Emulator/Tier.h"
+#include "Hardware/Architecture.h"
 #include "TestKernel.h"
 
 using namespace penstock;
@@ -40,6 +41,20 @@ DONE: ret;)");
     EXPECT_CLEAN(kernel.run(config, options));
     EXPECT_EQ(kernel.read<uint32_t>(out, 2), (std::vector<uint32_t>{7, 7}));
   }
+}
+
+TEST(Machine, CountsOfMultiprocessorsComeFromTheTable) {
+  std::string body = prologue + std::string("mov.u32 %r0, %nsmid; st.global.u32 [%x1], %r0; ret;");
+  auto countOn = [&](const std::string &target) {
+    TestKernel kernel(TestKernel::wrap(body, 1, "", target));
+    uint64_t out = kernel.emptyBuffer(4);
+    EXPECT_CLEAN(kernel.run(1, 1));
+    return int64_t(kernel.read<uint32_t>(out, 1)[0]);
+  };
+  for (const hw::Architecture &gpu : hw::architectures())
+    if (gpu.limits.multiprocessors)
+      EXPECT_EQ(countOn(gpu.name), gpu.limits.multiprocessors) << gpu.name;
+  EXPECT_EQ(countOn("sm_100"), countOn("sm_100a"));
 }
 
 /// A product over a tile of zeros, and then \p rest.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Hardware/Architecture.h"
+#include "Hardware/Queues.h"
 #include "gtest/gtest.h"
 
 using namespace penstock::hw;
@@ -54,13 +55,16 @@ TEST(Architecture, LoadsAndSpecialFunctions) {
   EXPECT_EQ(b.exponentials(128 * 128).busy, 1024);
 }
 
-TEST(Architecture, InOrderTable) {
-  EXPECT_TRUE(executesInOrder(AsyncKind::Wgmma, AsyncKind::Wgmma));
-  EXPECT_TRUE(executesInOrder(AsyncKind::Wgmma, AsyncKind::Wgmma, false));
-  EXPECT_TRUE(executesInOrder(AsyncKind::Tcgen05Mma, AsyncKind::Tcgen05Mma));
-  EXPECT_FALSE(executesInOrder(AsyncKind::Tcgen05Mma, AsyncKind::Tcgen05Mma, false));
-  for (AsyncKind kind : {AsyncKind::Tma, AsyncKind::CpAsync, AsyncKind::TmaStore})
-    EXPECT_FALSE(executesInOrder(kind, kind));
+TEST(Queues, Order) {
+  // PTX ISA: tcgen05.mma of one shape are pipelined in order, and wgmma on the same
+  // accumulator registers; copies have no order.
+  EXPECT_TRUE(orderOf(Queue::Tensor).products);
+  EXPECT_TRUE(orderOf(Queue::Wgmma).products);
+  EXPECT_FALSE(orderOf(Queue::AsyncCopy).accesses);
+  EXPECT_FALSE(orderOf(Queue::Store).accesses);
+  // tcgen05.commit and cp.async.mbarrier.arrive track everything before them.
+  EXPECT_TRUE(orderOf(Queue::Tensor).arrivals);
+  EXPECT_TRUE(orderOf(Queue::AsyncCopy).arrivals);
 }
 
 } // namespace

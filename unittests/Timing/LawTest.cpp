@@ -50,6 +50,23 @@ double secondsOf(const Matmul &m, const hw::Chip &chip, double ghz = 1.5) {
   return predictValue(matmul(m, chip), chip, options).seconds;
 }
 
+TEST(Laws, CountsOfMultiprocessorsComeFromTheTable) {
+  Matmul m;
+  m.m = m.n = m.k = 8192;
+  m.blocksPerSm = 1;
+  for (const hw::Chip &chip : hw::chips()) {
+    // The same chip with half of its multiprocessors needs twice the waves.
+    hw::Architecture half = *chip.architecture;
+    half.limits.multiprocessors /= 2;
+    hw::Chip smaller = chip;
+    smaller.architecture = &half;
+    Prediction whole = predictValue(matmul(m, chip), chip);
+    Prediction slower = predictValue(matmul(m, smaller), smaller);
+    EXPECT_NEAR(slower.waves, 2 * whole.waves, 1e-9 * whole.waves) << chip.name;
+    EXPECT_GT(slower.seconds, 1.5 * whole.seconds) << chip.name;
+  }
+}
+
 TEST(Laws, MoreSlotsAreNeverSlower) {
   std::mt19937 rng(1);
   for (const hw::Chip &chip : hw::chips())

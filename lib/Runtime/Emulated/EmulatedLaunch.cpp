@@ -7,7 +7,6 @@
 #include "Runtime/Emulated/EmulatedLaunch.h"
 #include "Diagnostics/Codes.h"
 #include "Emulator/TensorMap.h"
-#include "Hardware/Architecture.h"
 #include "PTX/InstructionTable.h"
 #include "PTX/Parser.h"
 #include "Runtime/DeviceLaunch.h"
@@ -51,8 +50,6 @@ public:
     report.completed = true;
     if (blocks == 0)
       return std::move(report);
-    if (const hw::Architecture *gpu = hw::findArchitecture(kernel.architecture))
-      device.numSms = unsigned(gpu->limits.multiprocessors);
     config.grid = {uint32_t(blocks), 1, 1};
     config.block = {kernel.threads, 1, 1};
     config.cluster = {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};

@@ -7,6 +7,7 @@
 #include "Target/NVPTX/LoopPlans.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Hardware/Queues.h"
 #include "Scheduling/Mechanisms.h"
 #include "Target/NVPTX/Engines.h"
 
@@ -19,13 +20,15 @@ using sched::PlanPoint;
 
 namespace {
 
-/// Products into one accumulator take effect in the order of issue.
-sched::QueueId queueInto(sched::Problem &problem, sched::BufferId accumulator) {
+/// The queue of the products into an accumulator.
+sched::QueueId queueInto(sched::Problem &problem, sched::BufferId accumulator, Engine engine) {
   for (sched::QueueId queue = 0; queue < problem.queues.size(); ++queue)
     if (llvm::is_contained(problem.queues[queue].orders, accumulator))
       return queue;
-  problem.queues.push_back(
-      {"products into " + problem.buffers[accumulator].name, true, {accumulator}});
+  hw::Queue products = engine == Engine::Wgmma ? hw::Queue::Wgmma : hw::Queue::Tensor;
+  problem.queues.push_back({"products into " + problem.buffers[accumulator].name,
+                            hw::orderOf(products).products,
+                            {accumulator}});
   return sched::QueueId(problem.queues.size() - 1);
 }
 
@@ -96,7 +99,7 @@ void nvptx::bindEngines(PipelineLoop &loop) {
     if (gemm)
       for (size_t buffer = 0; buffer < loop.buffers.size(); ++buffer)
         if (loop.buffers[buffer] == tile::rootOf(gemm.getAcc()))
-          statement.queue = queueInto(loop.problem, sched::BufferId(buffer));
+          statement.queue = queueInto(loop.problem, sched::BufferId(buffer), statement.executedBy);
   }
 }
 

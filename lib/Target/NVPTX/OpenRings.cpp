@@ -8,6 +8,7 @@
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Hardware/Queues.h"
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/LoopPlans.h"
 
@@ -92,7 +93,8 @@ sched::Plan planAround(Value accumulator, int64_t versions, const sched::PlanRol
   buffer.versioning = sched::Buffer::Versioning::Allowed;
   buffer.statedVersions = unsigned(versions);
   problem.buffers.push_back(buffer);
-  problem.queues.push_back({"products into " + buffer.name, true, {0}});
+  problem.queues.push_back(
+      {"products into " + buffer.name, hw::orderOf(hw::Queue::Tensor).products, {0}});
   sched::Statement fill, read;
   fill.name = "products into " + buffer.name;
   fill.async = true;
