@@ -55,6 +55,9 @@ std::set<unsigned> checkForm(const Loop &);
 /// All codes of a schedule.
 OrderVerdict checkOrder(const Loop &, const Plan &);
 
+/// Does a statement with guard \p strong only run where one with \p weak does?
+bool holdsAll(const std::vector<Term> &strong, const std::vector<Term> &weak);
+
 /// May iterations have copies of this buffer of their own?
 bool mayHaveVersions(const Loop &, int buffer);
 

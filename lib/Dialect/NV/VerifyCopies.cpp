@@ -1,0 +1,162 @@
+//===- VerifyCopies.cpp - Which copies engines and threads make -----------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers of NVCopyOps.td: TMA, cp.async, and answers of cluster launch control.
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/NV/OperandChecks.h"
+#include "Dialect/NV/Operands.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::nv;
+using tile::describe;
+using tile::emitCoded;
+
+static LogicalResult verifyCache(Operation *op, std::optional<StringRef> cache) {
+  if (!cache || *cache == "evict_first" || *cache == "evict_normal" || *cache == "evict_last")
+    return success();
+  return fail(emitCoded(op, OpForm) << "\"" << *cache << "\" says nothing to the cache",
+              "evict_first, evict_normal and evict_last do");
+}
+
+/// A box of a tensor and a shared tile, as an engine copies them, or threads some
+/// bytes at a time.
+static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, Value tile,
+                               std::optional<ArrayRef<int64_t>> dims, bool byTma,
+                               int64_t bytes = 16) {
+  if (failed(verifySpace(op, tensor, tile::Space::Global, "tensor")) ||
+      failed(verifySpace(op, tile, tile::Space::Shared, "tile")))
+    return failure();
+  MemRefType tensorType = typeOf(tensor), tileType = typeOf(tile);
+  if (tensorType.getRank() != int64_t(offsets.size()))
+    return fail(emitCoded(op, OffsetCount)
+                << describe(tensor) << " has rank " << tensorType.getRank() << " and "
+                << offsets.size() << " offsets are given");
+  if (tensorType.getElementType() != tileType.getElementType())
+    return fail(emitCoded(op, ElementMismatch)
+                << describe(tensor) << " and " << describe(tile)
+                << " hold different elements; an engine copies without converting");
+  int64_t boxRank = !byTma && tileType.getRank() == 1 ? 1 : 2;
+  if ((boxRank == 2 && failed(verifyRank2(op, tile, "tile"))) ||
+      failed(verifyWholeSlot(op, tile, "tile", byTma ? Rows::Patterns : Rows::All)))
+    return failure();
+  if (isTransposed(tile))
+    return fail(emitCoded(op, HardwareShape)
+                    << "`" << op->getName().stripDialect() << "` copies rows to rows, and "
+                    << describe(tile) << " is transposed",
+                "copy the tile as it is, and transpose it where it is multiplied");
+  if (tensorType.getRank() < boxRank || tensorType.getRank() > 5)
+    return fail(emitCoded(op, HardwareShape)
+                << describe(tensor) << " has rank " << tensorType.getRank() << "; tensors of rank "
+                << boxRank << " to 5 are copied");
+  int64_t last = tensorType.getRank() - 1;
+  if (dims && (int64_t(dims->size()) != boxRank || dims->back() != last ||
+               (boxRank == 2 && (dims->front() < 0 || dims->front() >= last))))
+    return fail(emitCoded(op, HardwareShape)
+                    << "`" << op->getName().stripDialect()
+                    << "` copies rows, whose elements lie along the last dimension of "
+                    << describe(tensor),
+                "name two dimensions, the second of them " + std::to_string(last) +
+                    "; or copy with b.copy");
+  if (tileType.getShape().back() * tileType.getElementTypeBitWidth() % (8 * bytes))
+    return fail(emitCoded(op, HardwareShape) << "the rows of " << describe(tile)
+                                             << " are not multiples of " << bytes << " bytes",
+                byTma ? "engines copy 16 bytes at a time"
+                      : "threads copy 16 bytes at a time, or with {.bytes = ..} 8 or 4");
+  if (!byTma)
+    return success();
+  auto layout = sharedLayoutOf(tileType);
+  constexpr int64_t boxAlignment = 128;
+  if (layout->chunks() > 1 && layout->chunkBytes() % boxAlignment)
+    return fail(emitCoded(op, HardwareShape)
+                    << describe(tile) << " is copied in " << layout->chunks() << " boxes of "
+                    << layout->chunkBytes() << " bytes; each must begin at a multiple of "
+                    << boxAlignment,
+                "give it a multiple of 8 rows");
+  int64_t rows = layout::tmaBoxRows(layout->rows);
+  if (auto rule = layout::refuseTmaBox(
+          layout->elementBits, {layout->chunkCols(), rows ? rows : layout->rows}, layout->swizzle))
+    return fail(emitCoded(op, HardwareShape)
+                << describe(tile) << " is not a legal TMA box: " << *rule);
+  return success();
+}
+
+LogicalResult TmaLoadOp::verify() {
+  if (failed(verifyBox(*this, getSource(), getOffsets(), getTarget(), getDims(), true)) ||
+      failed(verifyMulticast(*this, getMulticast())) || failed(verifyCache(*this, getCache())))
+    return failure();
+  return verifyIndex(*this, getBarriers(), getIndex());
+}
+
+/// How TMA combines elements with those of a tensor.
+static LogicalResult verifyCombination(TmaStoreOp op) {
+  auto how = op.getCombine();
+  if (!how)
+    return success();
+  if (*how != "add" && *how != "min" && *how != "max")
+    return fail(emitCoded(op, OpForm) << "TMA does not combine elements by \"" << *how << "\"",
+                "it adds them, or keeps the smaller or larger ones");
+  Type element = typeOf(op.getSource()).getElementType();
+  bool added = element.isF32() || element.isInteger(32) || element.isInteger(64);
+  if (element.isF16() || element.isBF16() || (added && *how == "add"))
+    return success();
+  return fail(emitCoded(op, AtomicElement) << "TMA does not combine elements of "
+                                           << describe(op.getSource()) << " by \"" << *how << "\"",
+              "f16 and bf16 are added and compared; f32, i32 and i64 are added");
+}
+
+LogicalResult TmaStoreOp::verify() {
+  auto argument = dyn_cast<BlockArgument>(getTarget());
+  auto kernel =
+      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  auto access = kernel ? kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                             tile::TileDialect::accessAttr)
+                       : StringAttr();
+  if (access && access == "in")
+    return fail(emitCoded(*this, WriteToInput) << "`tma.store` writes to " << describe(getTarget())
+                                               << ", which the kernel declares as an input",
+                "declare the argument as Out<..> or InOut<..>");
+  if (failed(verifyCache(*this, getCache())) || failed(verifyCombination(*this)))
+    return failure();
+  return verifyBox(*this, getTarget(), getOffsets(), getSource(), getDims(), true);
+}
+
+LogicalResult TmaWaitOp::verify() { return verifyGroups(*this, getPending(), 63); }
+
+LogicalResult AsyncCopyOp::verify() {
+  int64_t bytes = getBytes();
+  if ((bytes != 4 && bytes != 8 && bytes != 16) ||
+      bytes * 8 < typeOf(getTarget()).getElementTypeBitWidth())
+    return fail(emitCoded(*this, HardwareShape) << "`cp_async` of " << bytes << " bytes of "
+                                                << describe(getTarget()) << " at a time",
+                "4, 8 or 16 bytes are copied, and at least one element");
+  return verifyBox(*this, getSource(), getOffsets(), getTarget(), getDims(), false, bytes);
+}
+
+LogicalResult AsyncArriveOp::verify() { return verifyIndex(*this, getBarriers(), getIndex()); }
+
+LogicalResult AsyncWaitOp::verify() { return verifyGroups(*this, getPending(), 63); }
+
+/// Where the 16 bytes of an answer arrive.
+static LogicalResult verifyAnswer(Operation *op, Value tile) {
+  MemRefType type = typeOf(tile);
+  if (tile::spaceOf(type) == tile::Space::Shared && type.getRank() == 1 &&
+      type.getDimSize(0) == 4 && type.getElementType().isInteger(32))
+    return success();
+  return fail(emitCoded(op, HardwareShape)
+                  << "an answer of the launch control arrives in " << describe(tile),
+              "it takes a shared tile of four i32, or such a row of one");
+}
+
+LogicalResult ClcRequestOp::verify() {
+  if (failed(verifyAnswer(*this, getAnswer())))
+    return failure();
+  return verifyIndex(*this, getBarriers(), getIndex());
+}
+
+LogicalResult ClcAnswerOp::verify() { return verifyAnswer(*this, getAnswer()); }

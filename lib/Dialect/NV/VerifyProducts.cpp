@@ -1,0 +1,210 @@
+//===- VerifyProducts.cpp - Which products tensor cores take --------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers of NVTensorOps.td and NVWgmmaOps.td: TMEM, tcgen05 and wgmma.
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/NV/OperandChecks.h"
+#include "Dialect/NV/Operands.h"
+
+using namespace mlir;
+using namespace penstock;
+using namespace penstock::nv;
+using tile::describe;
+using tile::emitCoded;
+
+/// What a left operand outside of shared memory must be.
+static LogicalResult verifyLeftOperand(Operation *op, Value a, bool blackwell) {
+  if (failed(verifyRank2(op, a, "left operand")))
+    return failure();
+  int64_t bits = typeOf(a).getElementTypeBitWidth();
+  if (isTransposed(a))
+    return fail(emitCoded(op, HardwareShape) << "the left operand " << describe(a)
+                                             << " is transposed; only one in shared memory can be");
+  if (!blackwell && bits != 16)
+    return fail(emitCoded(op, HardwareShape)
+                    << "the left operand " << describe(a)
+                    << " lies in registers and has elements of " << bits << " bits",
+                "16-bit elements lie in registers as the tensor core wants them; pass others "
+                "through shared memory");
+  if (blackwell && (isPaired(op) || typeOf(a).getDimSize(0) != 128))
+    return fail(emitCoded(op, HardwareShape)
+                    << "the left operand " << describe(a) << " lies in tensor memory",
+                "it has 128 rows there, and belongs to a block that multiplies alone");
+  return success();
+}
+
+/// The operands where they can be, shapes that fit, types that are multiplied.
+static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, tile::Space accSpace,
+                                   bool blackwell) {
+  // Hopper reads its left operand from registers too, and Blackwell from where
+  // accumulators lie: on both it is the accumulator's memory.
+  bool leftShared = tile::spaceOf(typeOf(a)) != accSpace;
+  if (!leftShared && failed(verifyLeftOperand(op, a, blackwell)))
+    return failure();
+  for (auto [value, role] : {std::pair(a, "left operand"), std::pair(b, "right operand")})
+    if ((value != a || leftShared) &&
+        (failed(verifySpace(op, value, tile::Space::Shared, role)) ||
+         failed(verifyRank2(op, value, role)) ||
+         failed(verifyWholeSlot(op, value, role, Rows::KnownPatterns))))
+      return failure();
+  if (failed(verifySpace(op, acc, accSpace, "accumulator")) ||
+      failed(verifyRank2(op, acc, "accumulator")))
+    return failure();
+  bool pair = blackwell && isPaired(op);
+  auto product = productOf(a, b, acc, pair);
+  if (!product.error.empty())
+    return fail(emitCoded(op, HardwareShape) << product.error);
+  int64_t rows = product.m;
+  int64_t groups = blackwell ? 1 : scopeOf(op).warps / warpgroupWarps;
+  if (!blackwell && groups && rows % (64 * groups))
+    return fail(emitCoded(op, HardwareShape)
+                << "the accumulator's " << rows << " rows are not 64, or a multiple, for each of "
+                << groups << " warpgroups");
+  auto rule = blackwell
+                  ? layout::refuseTcgen05(pair ? 2 : 1, rows, product.n, product.a, product.b,
+                                          product.d, product.aOperand.major, product.bOperand.major)
+                  : layout::refuseWgmma(64, product.n, product.a, product.b, product.d,
+                                        product.aOperand.major, product.bOperand.major);
+  if (rule)
+    return fail(emitCoded(op, HardwareShape)
+                << "no instruction multiplies " << describe(a) << " and " << describe(b) << " into "
+                << describe(acc) << ": " << *rule);
+  if (blackwell && !leftShared && product.n % 16)
+    return fail(emitCoded(op, HardwareShape)
+                << "n is " << product.n << ", but a left operand in tensor memory needs a multiple "
+                << "of 16");
+  if (product.k % layout::instructionK(product.a))
+    return fail(emitCoded(op, HardwareShape)
+                << "the products' length " << product.k << " is not a multiple of the "
+                << layout::instructionK(product.a) << " that one instruction takes");
+  return success();
+}
+
+void TensorAllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (auto label = getLabel())
+    setName(getResult(), *label);
+}
+
+LogicalResult TensorAllocOp::verify() {
+  MemRefType type = typeOf(getResult());
+  if (tile::spaceOf(type) != tile::Space::Tensor || type.getRank() != 2 || !type.hasStaticShape())
+    return fail(emitCoded(*this, HardwareShape)
+                << "tensor memory holds tiles with rows and columns");
+  int64_t rows = type.getDimSize(0), bits = type.getElementTypeBitWidth();
+  bool accumulator = bits == 32 && (rows == 64 || rows == 128);
+  bool operand = bits == 16 && rows == 128 && type.getDimSize(1) % 2 == 0;
+  if (!accumulator && !operand)
+    return fail(emitCoded(*this, HardwareShape)
+                    << describe(getResult()) << " does not fit tensor memory",
+                "accumulators have 64 or 128 rows of 32-bit elements, left operands 128 rows of "
+                "16- or 32-bit ones");
+  int64_t columns = type.getDimSize(1) * bits / 32;
+  if (columns > 512)
+    return fail(emitCoded(*this, HardwareMemory) << describe(getResult()) << " has " << columns
+                                                 << " columns; tensor memory has 512");
+  return success();
+}
+
+/// Columns of 32 bits are addressed: 16-bit elements begin in even places. Lanes
+/// are the threads', so a part has all rows.
+static LogicalResult verifyCells(Operation *op, Value tile) {
+  auto slice = tile.getDefiningOp<memref::SubViewOp>();
+  if (!slice)
+    return success();
+  auto row = getConstantIntValue(slice.getMixedOffsets()[0]);
+  auto col = getConstantIntValue(slice.getMixedOffsets()[1]);
+  bool narrow = typeOf(tile).getElementTypeBitWidth() == 16;
+  if (row == 0 && (!narrow || (col && *col % 2 == 0 && typeOf(tile).getDimSize(1) % 2 == 0)))
+    return success();
+  return fail(emitCoded(op, HardwareShape)
+                  << describe(tile) << " does not begin in the first row of its tile, or between "
+                  << "two columns of tensor memory",
+              "take all rows, and of 16-bit elements pairs of columns");
+}
+
+LogicalResult TensorDeallocOp::verify() {
+  if (!getTile().getDefiningOp<TensorAllocOp>())
+    return fail(emitCoded(*this, HardwareShape)
+                << "`dealloc` takes what `alloc` gave, not a part of it");
+  return success();
+}
+
+LogicalResult TensorMmaOp::verify() {
+  if (auto slice = getAcc().getDefiningOp<memref::SubViewOp>())
+    if (getConstantIntValue(slice.getMixedOffsets()[0]) != 0)
+      return fail(emitCoded(*this, HardwareShape) << "the accumulator " << describe(getAcc())
+                                                  << " does not begin in the first row of its tile",
+                  "take all rows, and columns from anywhere: slice(acc, {0, n}, {rows, columns})");
+  if (tile::spaceOf(typeOf(getAcc())) == tile::Space::Tensor &&
+      typeOf(getAcc()).getElementTypeBitWidth() != 32)
+    return fail(emitCoded(*this, HardwareShape)
+                << "the accumulator " << describe(getAcc()) << " has no 32-bit elements");
+  if (tile::spaceOf(typeOf(getA())) == tile::Space::Tensor && failed(verifyCells(*this, getA())))
+    return failure();
+  return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Tensor, true);
+}
+
+LogicalResult TensorCommitOp::verify() {
+  if (failed(verifyMulticast(*this, getMulticast())))
+    return failure();
+  return verifyIndex(*this, getBarriers(), getIndex());
+}
+
+static LogicalResult verifySameTile(Operation *op, Value source, Value target) {
+  MemRefType from = typeOf(source), to = typeOf(target);
+  if (from.getShape() == to.getShape() && from.getElementType() == to.getElementType())
+    return success();
+  return fail(emitCoded(op, HardwareShape)
+              << "`" << op->getName().stripDialect() << "` copies " << describe(source) << " to "
+              << describe(target) << ", a tile of another shape or type");
+}
+
+/// Between registers and tensor memory, by the four warps that reach its lanes.
+static LogicalResult verifyLanes(Operation *op, Value cells, Value registers) {
+  if (failed(verifySpace(op, cells, tile::Space::Tensor, "tensor tile")) ||
+      failed(verifySpace(op, registers, tile::Space::Local, "tile in registers")) ||
+      failed(verifySameTile(op, cells, registers)) || failed(verifyCells(op, cells)))
+    return failure();
+  int64_t groups = scopeOf(op).warps / warpgroupWarps;
+  int64_t elements = 32 / typeOf(cells).getElementTypeBitWidth(); // of a column
+  // Of 64 rows, a warp reaches 16, and its threads hold pairs of columns eight at a time.
+  bool few = typeOf(cells).getDimSize(0) == 64 && elements == 1;
+  if ((typeOf(cells).getDimSize(0) != 128 && !few) || (groups & (groups - 1)) ||
+      typeOf(cells).getDimSize(1) % (groups * (few ? 8 : elements)))
+    return fail(emitCoded(op, HardwareShape)
+                    << "`" << op->getName().stripDialect() << "` of " << describe(cells) << " by "
+                    << scopeOf(op).warps << " warps",
+                "4 warps reach the rows of a tile, 128 or 64; 8 or 16 share the columns, of 64 "
+                "rows eight at a time");
+  return success();
+}
+
+LogicalResult TensorLoadOp::verify() { return verifyLanes(*this, getSource(), getTarget()); }
+LogicalResult TensorStoreOp::verify() { return verifyLanes(*this, getTarget(), getSource()); }
+
+LogicalResult TensorCopyOp::verify() {
+  if (failed(verifySpace(*this, getSource(), tile::Space::Shared, "source")) ||
+      failed(verifySpace(*this, getTarget(), tile::Space::Tensor, "target")) ||
+      failed(verifyRank2(*this, getSource(), "source")) ||
+      failed(verifyWholeSlot(*this, getSource(), "source")) ||
+      failed(verifySameTile(*this, getSource(), getTarget())) ||
+      failed(verifyCells(*this, getTarget())))
+    return failure();
+  MemRefType type = typeOf(getSource());
+  if (isTransposed(getSource()) || type.getDimSize(0) != 128 ||
+      type.getDimSize(1) * type.getElementTypeBitWidth() % 256)
+    return fail(emitCoded(*this, HardwareShape) << "`tcgen05.copy` of " << describe(getSource()),
+                "it copies 128 rows, 32 bytes of each at a time, as they lie");
+  return success();
+}
+
+LogicalResult WgmmaOp::verify() {
+  return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Local, false);
+}
+
+LogicalResult WgmmaWaitOp::verify() { return verifyGroups(*this, getPending(), 7); }

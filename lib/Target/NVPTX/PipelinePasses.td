@@ -1,0 +1,219 @@
+//===- PipelinePasses.td - Roles and pipelines -------------*- tablegen -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The second phase: the passes decide which warps issue a statement, and write
+// pipelined loops with their synchronization.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_NVPTX_PIPELINEPASSES
+#define PENSTOCK_TARGET_NVPTX_PIPELINEPASSES
+
+include "mlir/Pass/PassBase.td"
+
+def AssignRoles : Pass<"nv-assign-roles", "::mlir::func::FuncOp"> {
+  let summary = "Divide pipelined loops among warp roles";
+  let description = [{
+    Writes `nv.role` on statements of pipelined loops that other warps than those that compute
+    should issue: `load` on copies by TMA, `mma` on products by tcgen05. `nv-write-plans` then
+    writes a loop for each role.
+
+    A loop is divided if its schedule was inferred, it multiplies on the tensor core, and all
+    that the other roles need to know (bounds, conditions, coordinates of boxes) can be
+    computed by every warp. The others stay with one group of warps.
+
+    Example (`--nv-assign-roles`):
+
+    ```mlir
+    !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<64x64xf16, #tile.space<shared>>
+    !c = memref<64x64xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %acc = tile.alloc "acc" : !c
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X {nv.engine = "tma.load"} : !T to !s
+        tile.gemm %X, %X into %acc {nv.engine = "wgmma"} : !s, !s, !c
+      } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved, inferred>}
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+    tile.copy %arg0[%c0, %arg2] to %X {nv.engine = "tma.load", nv.role = "load"}
+    tile.gemm %X, %X into %acc {nv.engine = "wgmma"}
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/assign-roles.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
+def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
+  let summary = "Write pipelined loops with their engines and all synchronization";
+  let description = [{
+    The plan of each pipelined loop (docs/plans.md) is derived from its schedule and its
+    engines, verified, and written out: buffers get their slots, copies and products stay
+    in flight across iterations, and each point of the plan becomes an `nv` operation.
+    The loop becomes a prologue and a main loop, in which statements of the last stage run
+    unconditionally. The text of the plan is kept on the main loop (`nv.plan`). Products
+    outside of pipelined loops are written with a wait.
+
+    Roles of a loop inside of a loop over tiles do not meet between two of its runs if that
+    is verified (test/Target/NVPTX/open-rings.mlir).
+
+    Runs after `tile-resolve-schedules`, `nv-bind-engines` and `nv-place-accumulators`.
+
+    Example (`--nv-write-plans`): the copy of the next iteration is in flight while a tile
+    is reduced. The prologue is left out here.
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" : !l
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X {nv.engine = "cp.async"} : !T to !s
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    tile.alloc "X" : memref<2x32x32xf32, #tile.space<shared>>
+    ...
+    scf.for
+      nv.cp_async.wait_group 0
+      nv.sync
+      scf.if
+        nv.cp_async
+      nv.cp_async.commit_group
+      tile.reduce sum
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/write-plans.mlir
+  }];
+  let options = [
+    Option<"omit", "omit", "int64_t", "-1",
+           "for tests: leave out this point of every plan, which makes it wrong">
+  ];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def StageStores : Pass<"nv-stage-stores", "::mlir::func::FuncOp"> {
+  let summary = "Store results of the tensor core through shared memory, by TMA";
+  let description = [{
+    A copy of a product's accumulator to a tensor becomes a copy to a shared tile and a store by
+    TMA, where launches guarantee rows that TMA takes and the shared tile fits beside all
+    others. An accumulator in tensor memory that is only stored is read and stored by columns,
+    so that few registers hold it. Runs after `nv-execute-in-order`.
+
+    Example (`--nv-stage-stores`):
+
+    ```mlir
+    !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<64x64xf16, #tile.space<shared>>
+    !c = memref<64x64xf32, #tile.space<local>>
+    func.func @k(%C: !T) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %true = arith.constant true
+      %A = tile.alloc "A" : !s
+      %B = tile.alloc "B" : !s
+      %acc = tile.alloc "acc" : !c
+      nv.wgmma.mma %A, %B into %acc accumulate %true : !s, !s, !c
+      tile.copy %acc to %C[%c0, %c0] : !c to !T
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    tile.alloc "acc staged" : memref<64x64xf16, #tile.space<shared>>
+    ...
+    nv.wgmma.mma
+    tile.copy %acc to %acc_staged
+    nv.fence.proxy_async
+    nv.sync
+    nv.tma.store
+    nv.tma.commit_group
+    nv.tma.wait_group
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/stage-stores.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def ExecuteInOrder : Pass<"nv-execute-in-order", "::mlir::func::FuncOp"> {
+  let summary = "Let all threads of a block execute a tile program in order";
+  let description = [{
+    Asynchronous operations that no engine executes complete at once, waits and
+    schedules are dropped, and named statements are inlined. Kernels that state their
+    threads are left alone. Runs after `nv-write-plans`.
+
+    Example (`--nv-choose-threads --nv-execute-in-order`):
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" : !l
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X async "load" : !T to !s
+        tile.wait ["load"]
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" : !l
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X : !T to !s
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      }
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/execute-in-order.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
+#endif // PENSTOCK_TARGET_NVPTX_PIPELINEPASSES

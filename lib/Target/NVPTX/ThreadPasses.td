@@ -1,0 +1,367 @@
+//===- ThreadPasses.td - The code of one thread ------------*- tablegen -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The third phase: the passes distribute tiles over threads, synchronize them, check
+// the barriers, and write the code of one thread.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_NVPTX_THREADPASSES
+#define PENSTOCK_TARGET_NVPTX_THREADPASSES
+
+include "mlir/Pass/PassBase.td"
+
+def AssignLayouts : Pass<"nv-assign-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Choose which thread holds which element of each local tile";
+  let description = [{
+    Instructions dictate the layouts of accumulators and of tensor memory; tiles
+    that are used together follow them, the uses in the innermost loops first, and
+    the rest is distributed so that memory accesses coalesce. A vector lies as a
+    slice of the tiles that it is broadcast to or reduced from. Each layout is
+    written to its `tile.alloc` as `nv.layout`. Where an operation needs another
+    layout, a `tile.copy` into a tile that has it is inserted. Tiles whose elements
+    are addressed at run time, transposed or sliced move to shared memory.
+
+    Refuses tiles that take more registers than a thread has (PS1603).
+
+    Example (`--nv-assign-layouts`): eight threads reduce a row, so that each sum has
+    eight copies.
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" : !l
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X : !T to !s
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" {nv.layout = "32 threads [8:copies 16:0*1] registers [2:0*16]"} : !l
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X : !T to !s
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      }
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/assign-layouts.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
+def InsertSyncs : Pass<"nv-insert-syncs", "::mlir::func::FuncOp"> {
+  let summary = "Insert barriers between conflicting accesses of a block's threads";
+  let description = [{
+    In a kernel that all threads execute in order (`nv.in_order`), an `nv.sync` is
+    inserted in front of each operation that reads memory written since the last
+    barrier, or writes memory read or written since then. What the end of a loop's
+    body leaves behind meets the beginning of the next iteration.
+
+    Example (`--nv-insert-syncs`):
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" : !l
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%c0, %k] to %X : !T to !s
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    !l = memref<32xf32, #tile.space<local>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %sum = tile.alloc "sum" : !l
+      scf.for %k = %c0 to %n step %c1 {
+        nv.sync
+        tile.copy %x[%c0, %k] to %X : !T to !s
+        nv.sync
+        tile.reduce sum %X along 1 into %sum accumulate : !s, !l
+      }
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/insert-syncs.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
+def CheckBarriers : Pass<"nv-check-barriers", "::mlir::func::FuncOp"> {
+  let summary = "Check barriers and tiles of explicit kernels";
+  let description = [{
+    The slots, phases and trip counts of an explicit kernel depend on tensor sizes.
+    For sizes that give 0, 1, 2, .. iterations, up to two rounds of every ring plus
+    two, and for combinations of the sizes of nested loops, the steps of each role are
+    listed. One run of them is simulated, and its happens-before order shows whether
+    it represents all timings; otherwise all orders are searched. Errors are: a wait
+    that never completes in some timing (PS1611), unordered accesses to a tile
+    (PS1612), bytes that differ from the copies (PS1613), arrivals beyond a barrier's
+    count (PS1614), copies that are never awaited (PS1615), tiles that are read before
+    they are written (PS1616) and phases that depend on the timing if the search
+    reaches its limit (PS1233). If the steps form rings, the event graph proves the
+    result for every trip count.
+
+    A kernel whose use of barriers depends on data, or that has too many steps, is
+    left to the emulator, with a warning (PS1617). The IR is not changed.
+
+    Example (`--nv-check-barriers`): the tile has 8192 bytes.
+
+    ```mlir
+    !A = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<64x64xf16, #tile.space<shared>>
+    func.func @k(%A: !A) attributes {tile.kernel, nv.threads = 32 : i64} {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant 0 : i32
+      %bytes = arith.constant 4096 : index
+      %As = tile.alloc "As" : !s
+      %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+      nv.elect {
+        nv.mbarrier.arrive %full[%c0] expect %bytes : !nv.barriers<1>
+      }
+      nv.tma.load %A[%c0, %c0] to %As, %full[%c0] : !A, !s, !nv.barriers<1>
+      nv.mbarrier.wait %full[%c0], %zero : !nv.barriers<1>
+      return
+    }
+    ```
+
+    reports
+
+    ```text
+    error: PS1613: `full`
+      nv.mbarrier.arrive %full[%c0] expect %bytes : !nv.barriers<1>
+    note:
+      nv.tma.load %A[%c0, %c0] to %As, %full[%c0] : !A, !s, !nv.barriers<1>
+    ```
+
+    Tests: test/Target/NVPTX/check-barriers.mlir
+  }];
+  let options = [
+    Option<"report", "report", "bool", "false", "say what was found to be right, as remarks">
+  ];
+}
+
+def AdvanceSlots : Pass<"nv-advance-slots", "::mlir::func::FuncOp"> {
+  let summary = "Advance ring slots without a division";
+  let description = [{
+    `slot = (slot + 1) % stages` advances a slot; the division is expensive in short
+    loops. If every value of the variable is in 0 to `stages` - 1, it is replaced by a
+    comparison and a select.
+
+    Example (`--nv-advance-slots`):
+
+    ```mlir
+    !v = memref<i32, #tile.space<local>>
+    func.func @k(%n: index) attributes {tile.kernel, nv.threads = 32 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %zero = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %three = arith.constant 3 : i32
+      %slot = tile.alloc "slot" : !v
+      tile.store %zero, %slot[] : i32, !v
+      scf.for %k = %c0 to %n step %c1 {
+        %0 = tile.load %slot[] : !v -> i32
+        %1 = arith.addi %0, %one : i32
+        %2 = arith.remsi %1, %three : i32
+        tile.store %2, %slot[] : i32, !v
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !v = memref<i32, #tile.space<local>>
+    func.func @k(%n: index) attributes {tile.kernel, nv.threads = 32 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %zero = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %three = arith.constant 3 : i32
+      %slot = tile.alloc "slot" : !v
+      tile.store %zero, %slot[] : i32, !v
+      scf.for %k = %c0 to %n step %c1 {
+        %0 = tile.load %slot[] : !v -> i32
+        %1 = arith.addi %0, %one : i32
+        %2 = arith.cmpi sge, %1, %three : i32
+        %3 = arith.subi %1, %three : i32
+        %4 = arith.select %2, %3, %1 : i32
+        tile.store %4, %slot[] : i32, !v
+      }
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/advance-slots.mlir
+  }];
+}
+
+def NarrowMasks : Pass<"nv-narrow-masks", "::mlir::func::FuncOp"> {
+  let summary = "Compare coordinates of elements in 32 bits";
+  let description = [{
+    Indices have 64 bits, which GPUs compare with two instructions for each element. A
+    comparison in a `tile.map` is rewritten so that one side has coordinates of the element
+    only, which are small, and the other side is computed once in front of the map and
+    limited to one step beyond the tile. A move hides the limits from LLVM, which would compare
+    64 bits again. Applies if bounds of all terms exclude that sums wrap around.
+
+    Example (`--nv-narrow-masks --canonicalize`): columns from `%n` on.
+
+    ```mlir
+    !t = memref<64xi1, #tile.space<local>>
+    func.func @k(%x: memref<?xf32>, %t: !t) attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      tile.map %t dims [] {
+        %i = tile.element_index 0
+        %0 = arith.cmpi slt, %i, %n : index
+        tile.yield %0 : i1
+      } : !t
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+      %0 = arith.maxsi %dim, %c-1 : index
+      %1 = arith.minsi %0, %c64 : index
+      %2 = arith.index_cast %1 : index to i32
+      %3 = llvm.inline_asm "mov.b32 $0, $1;", "=r,r" %2 : (i32) -> i32
+      tile.map %arg1 dims [] {
+        %4 = tile.element_index 0
+        %5 = arith.index_cast %4 : index to i32
+        %6 = arith.cmpi slt, %5, %3 : i32
+        tile.yield %6 : i1
+      } : memref<64xi1, #tile.space<local>>
+    ```
+
+    Tests: test/Target/NVPTX/narrow-masks.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
+  let summary = "Lower explicit kernels to the code of one thread";
+  let description = [{
+    Allocates tiles and barriers in shared memory, TMEM and registers, and replaces
+    the operations of `nv` and `tile` by PTX instructions and scalar code. The kernel
+    is left with one parameter that holds all of its arguments and tensor maps; its
+    layout, the sizes of block and shared memory and the grid become the attribute
+    `nv.launch` of the module. Runs after `tile-lower-launch`.
+
+    Errors are: tiles that do not fit in the target's memories (PS1603), tiles in
+    registers whose uses need different layouts (PS1606) and operations that explicit
+    kernels do not support (PS1601).
+
+    Example (`--tile-lower-launch --nv-lower-threads`): a sync of one warp is a named
+    barrier, a sync of the block is barrier 0.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 64 : i64} {
+      nv.warps 0, 1 {
+        nv.sync
+      }
+      nv.sync
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @k(%arg0: !llvm.ptr) {
+    ...
+      scf.if
+      ...
+        "bar.sync 1, 32;"
+      }
+      "bar.sync 0;"
+      return
+    ```
+
+    Tests: test/Target/NVPTX/lower-threads.mlir
+  }];
+  let options = [
+    Option<"architecture", "architecture", "std::string", "\"sm_100a\"",
+           "sm_90a or sm_100a">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def LowerThreadsToLLVM : Pass<"nv-lower-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Convert the code of one thread to the LLVM dialect for NVPTX";
+  let description = [{
+    Upstream's patterns, with indices of 64 bits as on all targets.
+
+    Example (`--nv-lower-to-llvm`):
+
+    ```mlir
+    func.func @k(%p: !llvm.ptr, %n: i32) {
+      %i = arith.index_cast %n : i32 to index
+      %0 = arith.addi %i, %i : index
+      %1 = arith.index_cast %0 : index to i32
+      llvm.store %1, %p : i32, !llvm.ptr
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    llvm.func @k(%p: !llvm.ptr, %n: i32) {
+      %i = llvm.sext %n : i32 to i64
+      %0 = llvm.add %i, %i : i64
+      %1 = llvm.trunc %0 : i64 to i32
+      llvm.store %1, %p : i32, !llvm.ptr
+      llvm.return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/lower-threads.mlir
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
+}
+
+#endif // PENSTOCK_TARGET_NVPTX_THREADPASSES
