@@ -31,8 +31,8 @@ protected:
     nginx = nullptr;
   }
   void SetUp() override {
-    if (openCurl() != "")
-      GTEST_SKIP() << openCurl();
+    if (std::string missing = openCurl(); !missing.empty())
+      GTEST_SKIP() << missing;
   }
   /// A store of another machine: it has a directory of its own.
   std::shared_ptr<Store> machine(const std::string &url, bool writes = false,
