@@ -46,8 +46,8 @@ struct GemmProblem {
       for (int j = 0; j < n; ++j) {
         float sum = 0;
         for (int x = 0; x < k; ++x)
-          sum += fa[size_t(i * k + x)] * fb[size_t(j * k + x)];
-        c[size_t(i * n + j)] = sum;
+          sum += fa[size_t(i) * size_t(k) + size_t(x)] * fb[size_t(j) * size_t(k) + size_t(x)];
+        c[size_t(i) * size_t(n) + size_t(j)] = sum;
       }
   }
 };

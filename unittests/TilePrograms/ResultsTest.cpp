@@ -116,30 +116,30 @@ struct OuterSum {
 };
 
 /// Products of all element types that tensor cores take, with operands in all orders.
-template <class T, class S, int order> struct Product {
-  static constexpr auto signature = order == 0   ? "A[M,K], B[N,K] -> C[M,N]"
-                                    : order == 1 ? "A[M,K], B[K,N] -> C[M,N]"
+template <class T, class S, int Order> struct Product {
+  static constexpr auto signature = Order == 0   ? "A[M,K], B[N,K] -> C[M,N]"
+                                    : Order == 1 ? "A[M,K], B[K,N] -> C[M,N]"
                                                  : "A[K,M], B[K,N] -> C[M,N]";
   void operator()(Block &b, In<T, 2> A, In<T, 2> B, Out<S, 2> C) const {
     auto [M, N] = C.sizes();
-    auto K = A.size(order == 2 ? 0 : 1);
+    auto K = A.size(Order == 2 ? 0 : 1);
     auto [bm, bn] = b.grid(ceil_div(M, 32), ceil_div(N, 48));
-    auto As = order == 2 ? b.template shared<T>(32, 32) : b.template shared<T>(32, 32);
-    auto Bs = order == 0 ? b.template shared<T>(48, 32) : b.template shared<T>(32, 48);
+    auto As = Order == 2 ? b.template shared<T>(32, 32) : b.template shared<T>(32, 32);
+    auto Bs = Order == 0 ? b.template shared<T>(48, 32) : b.template shared<T>(32, 48);
     auto acc = b.template local<S>(32, 48);
     b.fill(acc, 0);
     for (Index k : b.range(0, K, 32)) {
-      if constexpr (order == 2)
+      if constexpr (Order == 2)
         b.copy(A.at(k, bm * 32), As);
       else
         b.copy(A.at(bm * 32, k), As);
-      if constexpr (order == 0)
+      if constexpr (Order == 0)
         b.copy(B.at(bn * 48, k), Bs);
       else
         b.copy(B.at(k, bn * 48), Bs);
-      if constexpr (order == 0)
+      if constexpr (Order == 0)
         b.gemm(As, transposed(Bs), acc);
-      else if constexpr (order == 1)
+      else if constexpr (Order == 1)
         b.gemm(As, Bs, acc);
       else
         b.gemm(transposed(As), Bs, acc);
