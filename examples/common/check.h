@@ -66,7 +66,7 @@ template <class T> std::vector<T> randoms(Random &random, int64_t n, double low,
   return values;
 }
 
-/// An output with guards before and behind it: a kernel that writes outside of
+/// An output with guards before and after it: a kernel that writes outside of
 /// its tensor is caught. It starts as a value that no result has, so that an
 /// element which was never written is caught too.
 template <class T> class Output {

@@ -52,7 +52,7 @@ struct FlashAttention {
     b.fill(sum, 0);
     b.fill(top, -infinity);
 
-    // Keys behind the last query of this block are hidden from all of it. The
+    // Keys after the last query of this block are hidden from all of it. The
     // plain `if` is a choice at compile time: only one of the two is recorded.
     Index keys = causal ? min(N, m0 + block_m) : N;
 
@@ -62,7 +62,7 @@ struct FlashAttention {
       b.gemm(Qs, transposed(Ks), S, {.accumulate = false});
       b.statement("softmax", [&] { // one slot in the pipeline's schedule
         // Keys outside of the tensor were read as zero and have a score of
-        // zero; like the keys behind the diagonal they must not count. Every
+        // zero; like the keys after the diagonal they must not count. Every
         // row sees the first key, so `top` is finite from the first tile on.
         auto seen = col(S) + n0 < N;
         if (causal)

@@ -45,7 +45,7 @@ int main() {
               });
   }
 
-  for (i32 wrong : {-1, 4}) // below and behind the table
+  for (i32 wrong : {-1, 4}) // before and after the table
     cases.run("id " + std::to_string(wrong) + " of 4 is reported", check::Small, kernels,
               [&](const auto &kernel) {
                 std::vector<f16> table(4 * 8);

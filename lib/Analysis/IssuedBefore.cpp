@@ -19,7 +19,7 @@ public:
     for (Operation *at = loop; !isa<func::FuncOp>(at); at = at->getParentOp()) {
       if (scanBackward(at->getPrevNode(), nullptr))
         break;
-      // What stands behind it ran in an earlier iteration of the loop around it.
+      // Later statements ran in an earlier iteration of the loop around it.
       if (isa<scf::ForOp>(at->getParentOp())) {
         repeated = true;
         scanBackward(&at->getBlock()->back(), at);

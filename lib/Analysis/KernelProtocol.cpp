@@ -78,7 +78,7 @@ void Check::decideForEveryNumber() {
     report.everyNumber = true;
     return;
   }
-  // Phases that depend on the timing are no error in themselves. For numbers that
+  // Phases that depend on the timing are not errors in themselves. For numbers that
   // were simulated it is known that they do no harm.
   int64_t from = 0;
   for (const auto &[name, value] : parity.reason.facts)

@@ -32,7 +32,7 @@ static bool isReadOutside(Value root, scf::ForOp loop) {
         views.push_back(user->getResult(0));
         continue;
       }
-      // Without a loop around, what stands before this one has run for good.
+      // Without a loop around, the statements before this one have run for good.
       if (topLevel && user->getBlock() == loop->getBlock() && user->isBeforeInBlock(loop))
         continue;
       SmallVector<tile::TileAccess> accesses;
@@ -119,7 +119,7 @@ private:
   void collect(Block &body, SmallVector<Value> conditions) {
     for (Operation &op : body.without_terminator()) {
       if (isReplayable(&op)) {
-        // A name for a scheduled scalar is no second statement.
+        // A name for a scheduled scalar is not a second statement.
         if (auto bind = dyn_cast<tile::BindOp>(op);
             bind && conditions.empty() && isReplayableValue(bind.getResult()))
           named.push_back({bind, result.statements.size()});

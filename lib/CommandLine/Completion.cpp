@@ -57,7 +57,7 @@ std::string bashValue(const OptionSpec &spec) {
 
 std::string bashCommand(const Command &command) {
   std::string text = "    " + command.name() + ")\n";
-  // Words that are no options, nor values of options, are arguments.
+  // Words that are neither options nor their values are arguments.
   std::string withValue;
   for (const OptionSpec &option : command.options())
     if (!option.value.empty())

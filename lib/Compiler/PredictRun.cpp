@@ -103,7 +103,7 @@ std::vector<Suggestion> suggestionsFor(const std::string &kernel, const hw::Chip
     set.insert(set.end(), from.changes.begin(), from.changes.end());
     for (const auto &[name, value] : integersOf(kernel, set))
       for (int64_t other : {value / 2, value - 1, value + 1, value * 2}) {
-        // Tile sizes that are no multiples of 8 are no shapes of any instruction.
+        // No instruction has tile sizes that are not multiples of 8.
         if (other < 1 || other == value || (value >= 16 && other % 8 != 0))
           continue;
         Fields changes = from.changes;
@@ -114,7 +114,7 @@ std::vector<Suggestion> suggestionsFor(const std::string &kernel, const hw::Chip
           continue;
         InspectOptions changed = options;
         changed.set.insert(changed.set.end(), changes.begin(), changes.end());
-        std::vector<Diagnostic> ignored; // what does not compile is no suggestion
+        std::vector<Diagnostic> ignored; // only what compiles is suggested
         auto timed = predictFields(kernel, chip, sizes, changed, 0, ignored);
         if (!timed || timed->prediction.seconds * worthTrying > now.prediction.seconds)
           continue;
@@ -136,7 +136,7 @@ std::vector<Suggestion> suggestionsFor(const std::string &kernel, const hw::Chip
   for (const State &state : found) {
     if (suggestions.size() == mostSuggestions)
       break;
-    // A second change that brings nothing is no other suggestion.
+    // A second change that brings nothing is not suggested.
     if (state.seconds < last * 1.005)
       continue;
     last = state.seconds;

@@ -46,7 +46,7 @@ bool runGuarded(bool guarded, llvm::function_ref<void()> work) {
   return recovery.RunSafely(work);
 }
 
-/// Leaves out what upstream adds behind a refusal, such as that a pattern failed.
+/// Leaves out what upstream adds to a refusal, such as that a pattern failed.
 /// Returns false if there is no refusal.
 bool keepRefusals(std::vector<penstock::Diagnostic> &said) {
   auto isRefusal = [](const penstock::Diagnostic &d) {

@@ -91,7 +91,7 @@ bool Parser::word(std::string &text) {
   return true;
 }
 
-/// After an error: go on behind the next `;` or before the next brace.
+/// After an error: go on after the next `;` or before the next brace.
 void Parser::recover() {
   while (token.kind != Token::Kind::End && !is(';') && !is('{') && !is('}'))
     advance();

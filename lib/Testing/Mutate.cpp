@@ -230,7 +230,7 @@ private:
   }
 
   /// A run of the unchanged kernel that gets to the instruction. Some, as a wait
-  /// behind a test that seldom fails, need more timings than all others do.
+  /// after a test that seldom fails, need more timings than all others do.
   std::optional<std::pair<const Case *, emu::LaunchOptions>>
   whereReached(const EmulatedKernel &variant, const Mutation &mutation) {
     auto trap = read(variant, trapped(variant.kernel.ptx, mutation));

@@ -163,7 +163,7 @@ private:
 } // namespace
 
 std::optional<SyncKind> penstock::syncKindOf(std::string_view opcode) {
-  // Prefixes; where one begins another, the longer stands first.
+  // Prefixes; where one begins another, the longer is first.
   static constexpr std::pair<std::string_view, SyncKind> kinds[] = {
       {"mbarrier.init", SyncKind::BarrierInit},
       {"mbarrier.try_wait", SyncKind::BarrierWait},

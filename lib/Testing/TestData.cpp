@@ -132,7 +132,7 @@ bool holds(Element element, double value) {
   return withType(element, [&]<class T>(T *) {
     if constexpr (std::is_integral_v<T>) {
       using Limits = std::numeric_limits<T>;
-      // The largest value itself may not be a double: the one behind it is.
+      // The largest value itself may not be a double: the one after it is.
       return value == std::floor(value) && value >= static_cast<double>(Limits::min()) &&
              value < std::ldexp(1.0, Limits::digits);
     }

@@ -38,7 +38,7 @@ func.func @bf16(%runtime: !llvm.ptr) attributes {tile.kernel} {
 !b = memref<60x33xi8, #tile.space<shared>>
 !c = memref<40x33xi32, #tile.space<local>>
 
-// K is not a multiple of 64: A is packed with zeros behind its rows. 40 x 33 has blocks
+// K is not a multiple of 64: A is packed with zeros after its rows. 40 x 33 has blocks
 // of 32 x 32, 8 x 32, 32 x 1 and 8 x 1, each with its configuration.
 // CHECK-LABEL: func.func @edges
 // CHECK: call @penstock_pack_rows

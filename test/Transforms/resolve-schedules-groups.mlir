@@ -58,7 +58,7 @@ func.func @loop(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "i
 !t = memref<?xi32, strided<[1]>, #tile.space<global>>
 !s = memref<8xi32, #tile.space<shared>>
 
-// With anything else in it, a group is no copy.
+// With anything else in it, a group is not a copy.
 func.func @more_than_copies(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -86,7 +86,7 @@ func.func @more_than_copies(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile
 !s = memref<1024xi32, #tile.space<shared>>
 !h = memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>
 
-// Rounds that are too many to be compared with each other are no error.
+// Rounds that are too many to be compared with each other are not errors.
 // CHECK-LABEL: func.func @many_rounds
 // CHECK: order = [0, 1, 2, 3, 4], resolved
 func.func @many_rounds(%n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {

@@ -6,7 +6,7 @@
 !s = memref<8xi32, #tile.space<shared>>
 !h = memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>
 
-// The part that is written is not the part that is read, or nobody knows: the
+// The part that is written is not the part that is read, or that is unknown: the
 // tile is carried, and the copy may not overtake its use.
 func.func @unknown_part(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
@@ -351,7 +351,7 @@ func.func @printed(%A: !t {tile.access = "in"}, %n: index) attributes {tile.kern
 !u = memref<4xi32, strided<[1], offset: 4>, #tile.space<shared>>
 !h = memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>
 
-// Two halves are the whole, also for who reads at a place that nobody knows.
+// Two halves are the whole, also for who reads at an unknown offset.
 // CHECK-LABEL: func.func @two_halves
 // CHECK: order = [0, 1, 2], resolved
 func.func @two_halves(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {

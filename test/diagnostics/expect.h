@@ -14,7 +14,7 @@
 //   // EXPECT: gemm-inner-sizes.cpp:16: error PS1102: the inner sizes ...
 //
 // The text is written from what a user needs: the line of the error, the
-// user's own names, the cause and a cure. If a message changes, judge the new
+// user's own names, the cause and a fix. If a message changes, read the new
 // one as its reader would before changing what is expected.
 //
 //===----------------------------------------------------------------------===//
@@ -38,9 +38,9 @@ void expectDiagnostics(const std::vector<penstock::Diagnostic> &diagnostics);
 } // namespace diagnostics
 
 /// The body of the file's one wrong program; it ends in a penstock::Error.
-#define WRONG_PROGRAM                                                          \
-  static void wrongProgram();                                                  \
-  static const diagnostics::Registration registration(__FILE__, wrongProgram); \
+#define WRONG_PROGRAM                                                                              \
+  static void wrongProgram();                                                                      \
+  static const diagnostics::Registration registration(__FILE__, wrongProgram);                     \
   static void wrongProgram()
 
 using namespace penstock;

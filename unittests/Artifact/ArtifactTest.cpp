@@ -157,7 +157,7 @@ TEST(Artifact, WrongIndicesAreRefused) {
   EXPECT_NE(changed([](Artifact &a) { a.variants.clear(); }), "");
 }
 
-// Random damage behind a right checksum: never a crash, and what is accepted can be
+// Random damage with a right checksum: never a crash, and what is accepted can be
 // launched. The sanitized fuzzer does more of the same.
 TEST(Artifact, DamagedSectionsNeverCrash) {
   std::mt19937 random(11);

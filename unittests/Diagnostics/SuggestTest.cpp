@@ -21,7 +21,7 @@ TEST(Suggest, SlipsOfThePen) {
   EXPECT_EQ(closestName("x", {}), "");
 }
 
-// One letter for another is no slip where names have one letter.
+// One letter for another is not a slip where names have one letter.
 TEST(Suggest, ShortNames) {
   EXPECT_EQ(closestName("Q", {"M", "N", "K"}), "");
   EXPECT_EQ(closestName("m", {"M", "N", "K"}), "M");

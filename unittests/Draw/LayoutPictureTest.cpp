@@ -46,7 +46,7 @@ TEST(Picture, ThreadsOfAFragment) {
 }
 
 TEST(Picture, HolesAndCopies) {
-  // Two threads hold columns 0 and 1, two others column 0 again; nobody column 2.
+  // Two threads hold columns 0 and 1, two others column 0 again; none column 2.
   Fragment f;
   f.rows = 1;
   f.cols = 3;

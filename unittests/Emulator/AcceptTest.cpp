@@ -88,7 +88,7 @@ TEST(Accept, ConstantPredicates) {
 }
 
 TEST(Accept, SharedVariablesOfOtherKernelsTakeNoRoom) {
-  // Dynamic shared memory begins behind the variables that the kernel itself names.
+  // Dynamic shared memory begins after the variables that the kernel itself names.
   std::string module = R"(.version 9.0
 .target sm_90a
 .address_size 64

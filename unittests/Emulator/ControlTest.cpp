@@ -21,7 +21,7 @@ std::vector<uint32_t> runBody(const std::string &body, uint32_t block = 64,
 }
 
 TEST(Control, LoopsOfDifferentLength) {
-  // Sum of 1..tid in a loop; lanes leave one by one and meet behind it.
+  // Sum of 1..tid in a loop; lanes leave one by one and meet after it.
   auto got = runBody(R"(
 mov.u32 %r0, 0; mov.u32 %r1, 0;
 LOOP: setp.ge.u32 %p0, %r1, %t; @%p0 bra DONE;

@@ -94,7 +94,7 @@ TEST(Findings, CallMemoryByTheSymbolsOfTheLaunch) {
   EXPECT_EQ(memory({{Symbol::Shared, "ring", 0, 1024, 128}}), "`ring[0]` to `ring[7]`");
   EXPECT_EQ(memory({{Symbol::Shared, "a", 0, 512, 0}, {Symbol::Shared, "b", 512, 512, 0}}),
             "`a` and `b`");
-  // What has no name is called by its variable; columns are no bytes.
+  // What has no name is called by its variable; columns are not bytes.
   EXPECT_EQ(memory({{Symbol::Shared, "a", 0, 512, 0}}), "`a` and smem+512 to smem+1020");
   EXPECT_EQ(memory({{Symbol::Tensor, "acc", 0, 1024, 0}}), "smem+0 to smem+1020");
 }

@@ -91,7 +91,7 @@ TEST(TensorOrder, RelaxedHandOverNeedsBothFences) {
   EXPECT_FINDING(handOver(arrive, relaxed, after), EmuDataRace);
   EXPECT_FINDING(handOver(before + arrive, relaxed, ""), EmuDataRace);
   EXPECT_FINDING(handOver(arrive, relaxed, ""), EmuDataRace);
-  // The fence must stand before the arrival and behind the store.
+  // The fence must stand before the arrival and after the store.
   EXPECT_FINDING(handOver(arrive + before, relaxed, after), EmuDataRace);
 }
 

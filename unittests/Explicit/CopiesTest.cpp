@@ -195,7 +195,7 @@ TEST(PiecesOfThreads, HaveFourEightOrSixteenBytes) {
   expectPieces(Pieces<f16>{.cols = 10, .bytes = 4}, 18, "f16_4");
 }
 
-// The first matrix behind the last one.
+// The first matrix after the last one.
 TEST(PiecesOfThreads, OutsideOfLeadingDimensionsAreZero) {
   expectPieces(Pieces<float>{.matrix = 3}, 20, "f32_outside");
 }

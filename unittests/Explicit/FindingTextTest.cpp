@@ -110,7 +110,7 @@ TEST(FindingText, ToolsGetTheSameAsData) {
   EXPECT_TRUE(contains(json, "\"memory\":\"`Cs[0]` and `Cs[1]`\"")) << json;
 }
 
-/// Four warps wait for a slot that nobody gives back, one waits at a named barrier; the
+/// Four warps wait for a slot that is never given back, one waits at a named barrier; the
 /// others wait for those.
 struct Stuck {
   static constexpr auto signature = "A[M,N] -> C[M,N]";

@@ -150,7 +150,7 @@ struct PersistentMatmul {
         at.advance();
       }
     });
-    if (is(Turn::Spectator)) // nobody waits for this warp, so it can miss a phase
+    if (is(Turn::Spectator)) // no warp waits for this one, so it can miss a phase
       b.warp(6, [&] {
         Cursor at(b, stages, mbarrier::consumer_phase);
         for (Index tile : b.range(block, tiles, blocks))

@@ -80,7 +80,7 @@ TEST(RefusedMemory, RegistersOfWarpgroups) {
         });
       },
       1604, "by a warp");
-  // 65536 registers are 128 for each of 512 threads; nobody gives any back.
+  // 65536 registers are 128 for each of 512 threads; none are given back.
   refuse(
       [](Block &b, InA, OutC) {
         b.threads(512);

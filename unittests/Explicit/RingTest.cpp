@@ -268,7 +268,7 @@ TEST(Ring, IsRightWithoutBug) {
 
 // The tail is right where every slot has been used.
 // What a relaxed wait does not order is shared memory; for tensor memory the compiler puts a
-// fence behind it.
+// fence after it.
 TEST(Ring, RelaxedWaitForProductsIsRight) {
   expectRight(RingMatmul{.final_wait = Relaxed}, Target::sm_100a().emulated(), 7);
 }

@@ -49,7 +49,7 @@ TEST(Chip, PairsOfBlocks) {
   const Architecture &b = *findArchitecture("sm_100a");
   EXPECT_EQ(b.products(128, 256, 16, 2, 2).busy, 128);
   EXPECT_EQ(b.products(64, 256, 16, 2, 2).busy, 64);
-  // (128 + 64) * 32 bytes at 128 per cycle are no bound any more: (128 + 32) * 32.
+  // (128 + 64) * 32 bytes at 128 per cycle are not the bound any more: (128 + 32) * 32.
   EXPECT_EQ(b.products(128, 64, 16, 2, 1).busy, 48);
   EXPECT_EQ(b.products(128, 64, 16, 2, 2).busy, 40);
 }

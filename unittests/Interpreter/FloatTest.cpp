@@ -18,7 +18,7 @@ using llvm::APFloat;
 
 namespace {
 
-/// Bits of a type and its numbers, with LLVM's arithmetic as the judge.
+/// Bits of a type and its numbers, with LLVM's arithmetic as the reference.
 template <class T> struct Floating;
 #define FLOATING(TYPE, BITS, SEMANTICS)                                                            \
   template <> struct Floating<TYPE> {                                                              \
@@ -372,7 +372,7 @@ func.func @casts(%x: i8, %C: !g1i64) attributes {tile.kernel} {
 //===----------------------------------------------------------------------===//
 
 /// The functions are computed in more precision than the type has, so the
-/// judge may do the same with the C library's long double.
+/// reference may do the same with the C library's long double.
 template <class T>
 void testFunction(const char *op, long double (*function)(long double), double from, double to) {
   constexpr Element element = detail::ElementOf<T>::value;

@@ -26,7 +26,7 @@ namespace penstock::test {
 /// A tensor of the host, contiguous unless a wider row is asked for.
 template <class T> struct Tensor {
   std::vector<int64_t> sizes, strides;
-  /// Not std::vector, whose bools are no bytes.
+  /// Not std::vector, whose bools are not bytes.
   std::unique_ptr<T[]> data;
   int64_t length = 0;
 

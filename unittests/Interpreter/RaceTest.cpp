@@ -173,7 +173,7 @@ TEST(Races, AVariableThatIsReadAfterTheBodiesWroteIt) {
   EXPECT_EQ(findings(text, {C}),
             "PS1407 at 18: `load` reads `v`, which a body of `parallel` writes\n"
             "  14: a body of `parallel` writes it here\n");
-  // One body alone is no race.
+  // One body alone is not a race.
   EXPECT_EQ(findings(replaceAll(text, "[4]", "[1]"), {C}), "");
 }
 

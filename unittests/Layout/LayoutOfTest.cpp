@@ -60,7 +60,7 @@ TEST(LayoutOf, KnownTexts) {
 
 TEST(LayoutOf, FragmentsWithoutOne) {
   EXPECT_FALSE(layoutOf(tensorMemoryRows(64, 8))) << "half of the threads hold nothing";
-  // Digits of 4 and 6 threads are no hierarchy.
+  // Digits of 4 and 6 threads are not a hierarchy.
   Fragment f = oneRowPerThread(12, 1);
   f.rows = 100;
   f.rowTerms = {{4, 3, 1}, {6, 2, 10}};

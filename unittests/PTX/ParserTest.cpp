@@ -178,7 +178,7 @@ TEST(Parser, SurvivesBrokenText) {
   }
 }
 
-/// Seconds of processor time that a module of so many kernels takes, at best.
+/// Seconds of processor time that a module with \p kernels takes, at best.
 double secondsFor(size_t kernels) {
   std::string text = ".version 9.0\n.target sm_90a\n.address_size 64\n";
   for (size_t i = 0; i < kernels; ++i)

@@ -100,7 +100,7 @@ RUNS_RIGHT(KnownMistakes, CopiesBeforeTheWait, 0,
 REFUSED(KnownMistakes, CopiesBeforeTheWaitInThreeSlots, 1203,
         (KERNEL { copiesBeforeTheWait(b, A, B, n, C, 3); }))
 
-/// Nobody waits for the product: the compiler does, before its slot is refilled
+/// The source has no wait for the product: the compiler waits, before its slot is refilled
 /// and at the end of the loop.
 RUNS_RIGHT(KnownMistakes, ProductWithoutAWait, 0, (KERNEL {
              auto As = b.shared<f32>(side, side), Bs = b.shared<f32>(side, side);

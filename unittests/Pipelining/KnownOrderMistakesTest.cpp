@@ -41,7 +41,7 @@ REFUSED(KnownMistakes, CarriedTileInferred, 1219,
 REFUSED(KnownMistakes, CarriedTileStated, 1203,
         (KERNEL { carriedTile(b, A, n, C, {.stage = {1, 0}, .order = {0, 1}}); }))
 
-/// In its own stage, behind its reader, it is right.
+/// In its own stage, after its reader, it is right.
 RUNS_RIGHT(KnownMistakes, CarriedTileInOrder, 0,
            (KERNEL { carriedTile(b, A, n, C, {.stage = {0, 0}, .order = {0, 1}}); }), [](Data &d) {
              Tiles before = d.C;

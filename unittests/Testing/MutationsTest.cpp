@@ -104,7 +104,7 @@ TEST(Mutations, FencesOfTensorMemoryMatterBesideRelaxedSynchronization) {
   EXPECT_EQ(equivalentLines(fences + "red.shared.add.u32 [bar], 1;\n" + polled), Lines{});
 }
 
-/// As those that record a fault: nobody waits for them.
+/// As those that record a fault: no one waits for them.
 TEST(Mutations, AtomicsThatNobodyReadsSynchronizeNothing) {
   const std::string fences =
       "tcgen05.fence::before_thread_sync;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;\n";

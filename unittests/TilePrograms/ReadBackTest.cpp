@@ -88,7 +88,7 @@ std::string instructionIn(const std::string &line) {
 }
 
 /// A natural loop: what leads back to a block that dominates it. Blocks need not lie
-/// together; LLVM puts some of them behind the loop.
+/// together; LLVM puts some of them after the loop.
 struct Loop {
   std::vector<size_t> lines;
   Counts counts;

@@ -80,7 +80,7 @@ func.func @bytes(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.name = "A", tile
 
 #g = #tile.space<global>
 
-// Nobody arrives.
+// No thread arrives.
 
 func.func @never() attributes {tile.kernel, nv.threads = 32 : i64} {
   %c0 = arith.constant 0 : index

@@ -24,7 +24,7 @@
 // CHECK-DAG: tile.alloc "A" : memref<3x64x64xf16, #tile.space<shared>>
 // CHECK-DAG: tile.alloc "B" : memref<3x64x64xf16, #tile.space<shared>>
 //     The prologue: copies of the first two iterations, if there are any. Nothing comes before
-//     them, and nobody has read their slots.
+//     them, and no role has read their slots.
 // CHECK-NOT: nv.fence.proxy_async
 // CHECK-NOT: nv.sync
 // CHECK: scf.if

@@ -72,7 +72,7 @@ public:
     arguments.push_back({Argument::Pointer, buffers.size(), {}, {}, 0});
     return addBuffer(std::move(bytes), true);
   }
-  /// One that points to memory that nobody has written yet.
+  /// One that points to memory that is not yet written.
   template <class T> Buffer out(size_t count) {
     arguments.push_back({Argument::Pointer, buffers.size(), {}, {}, 0});
     return addBuffer(std::vector<uint8_t>(count * sizeof(T)), false);
@@ -88,7 +88,7 @@ public:
   void map(Buffer buffer, const TensorMap &map) {
     arguments.push_back({Argument::Map, buffer.index, {}, map, 0});
   }
-  /// A buffer that is no argument itself, only behind a map.
+  /// A buffer that only a map points to.
   template <class T> Buffer behind(const std::vector<T> &content) {
     std::vector<uint8_t> bytes(content.size() * sizeof(T));
     memcpy(bytes.data(), content.data(), bytes.size());

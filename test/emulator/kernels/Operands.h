@@ -58,7 +58,7 @@ inline int smallValue(Random &random) {
 struct OperandLayout {
   bool mnMajor = false;
   unsigned swizzle = 0; ///< bytes: 0, 32, 64, 128; 129: 128 in atoms of 32
-  unsigned skip = 0;    ///< K-major: the operand begins so many bytes into a row
+  unsigned skip = 0;    ///< K-major: bytes of a row before the operand
 
   unsigned span() const { return swizzle == 129 ? 128 : swizzle; }
   unsigned repeat() const { return swizzle == 129 ? 4 : 8; } ///< lines of k in a group

@@ -204,7 +204,7 @@ void Writer::multiplySteps(const std::string &tile) {
       });
     }
     b.wait(b.mad(slot, "8", full), phase, "wait-full", how());
-    // It would also do the work of the fence behind the hand-over.
+    // It would also do the work of the fence after the hand-over.
     if (!v.relaxed)
       b.op("tcgen05.fence::after_thread_sync");
     inner(b.mad(slot, std::to_string(tiles.bytes()), base), i, accumulator);

@@ -75,7 +75,7 @@ Kernel makeKernel(const Variant &v) {
   });
   b.op("bar.sync 0", "publish");
   std::string end = b.freshLabel();
-  // The producer is the warp behind the warpgroups.
+  // The producer is the warp after the warpgroups.
   if (ring) {
     std::string consumer = b.freshLabel();
     std::string isConsumer = b.compare("lt", tid, std::to_string(threads));

@@ -59,7 +59,7 @@ void transfer(Launch k, unsigned count, bool half, bool packed, const Shape &sha
       EXPECT_EQ(results.get<uint32_t>(loaded), want);
       auto got = results.get<uint32_t>(out);
       for (size_t i = 0; i < got.size(); ++i) {
-        // What the upper half of an unpacked column holds is nobody's business.
+        // What the upper half of an unpacked column holds is undefined.
         uint32_t mask = packed && after[i] != image[i] ? 0xffff : 0xffffffff;
         ASSERT_EQ(got[i] & mask, after[i] & mask)
             << "lane " << i / columns << " column " << i % columns;
