@@ -121,7 +121,8 @@ template <class T, class S> struct Data {
         this->start.push_back(S(start));
         int64_t sum = c.accumulate ? start : 0;
         for (int k = 0; k < c.k; ++k)
-          sum += left[size_t(i * c.k + k)] * right[size_t(k * c.n + j)];
+          sum += left[size_t(i) * size_t(c.k) + size_t(k)] *
+                 right[size_t(k) * size_t(c.n) + size_t(j)];
         expected.push_back(S(int32_t(sum)));
       }
   }

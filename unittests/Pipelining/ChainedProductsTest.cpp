@@ -76,7 +76,7 @@ TEST(ChainedProducts, TakeEffectInTheOrderOfIssue) {
   for (int i = 0; i < size; ++i)
     for (int j = 0; j < size; ++j)
       for (int k = 0; k < size; ++k) {
-        auto at = [](int row, int column) { return static_cast<size_t>(row * size + column); };
+        auto at = [](int row, int column) { return size_t(row) * size_t(size) + size_t(column); };
         expected[at(i, j)] += a[at(i, k)] * b[at(k, j)] + b[at(i, k)] * a[at(k, j)];
         expected[at(size + i, j)] += b[at(i, k)] * b[at(k, j)];
       }

@@ -39,8 +39,9 @@ TEST(OutputOrder, PrintsAreNotExchanged) {
   };
   std::string expected = "first 0\nsecond 0\nfirst 1\nsecond 1\nfirst 2\nsecond 2\n";
   EXPECT_EQ(text({.stage = {1, 0, 1, 1}, .order = {1, 0, 2, 3}}), expected);
-  for (PipelineOptions wrong : {PipelineOptions{.stage = {0, 0, 0, 1}, .order = {2, 1, 0, 3}},
-                                PipelineOptions{.stage = {0, 0, 1, 1}, .order = {0, 1, 2, 3}}}) {
+  for (const PipelineOptions &wrong :
+       {PipelineOptions{.stage = {0, 0, 0, 1}, .order = {2, 1, 0, 3}},
+        PipelineOptions{.stage = {0, 0, 1, 1}, .order = {0, 1, 2, 3}}}) {
     auto refused = try_compile(Prints{wrong}, Target::native());
     ASSERT_FALSE(refused);
     EXPECT_EQ(codeName(refused.diagnostics[0].code), "PS1202") << to_text(refused.diagnostics);
