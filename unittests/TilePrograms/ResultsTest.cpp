@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Programs.h"
 
+#include "penstock/assemble.h"
+
 #include <regex>
 
 using namespace penstock;
@@ -363,22 +365,22 @@ TEST(TilePrograms, ProductsAroundASoftmax) {
 
 /// What is done for each element, of which a thread has many, takes as few instructions as the
 /// hardware has for it.
-struct Weights {
+template <int Keys, int Dim> struct WeightsOf {
   static constexpr auto signature = "Q[M,D], K[N,D] -> O[M,D]";
   void operator()(Block &b, In<f16, 2> Q, In<f16, 2> K, Out<f16, 2> O) const {
     auto N = K.size(0);
     auto m0 = b.grid(ceil_div(Q.size(0), 128)) * 128;
-    auto Qs = b.shared<f16>(128, 64), Ks = b.shared<f16>(64, 64);
-    auto S = b.local<f32>(128, 64), out = b.local<f32>(128, 64);
-    auto P = b.local<f16>(128, 64);
+    auto Qs = b.shared<f16>(128, Dim), Ks = b.shared<f16>(Keys, Dim);
+    auto S = b.local<f32>(128, Keys), out = b.local<f32>(128, Dim);
+    auto P = b.local<f16>(128, Keys);
     auto sum = b.local<f32>(128);
     b.copy(Q.at(m0, 0), Qs);
     b.fill(sum, 0);
     b.fill(out, 0);
-    for (Index n : b.pipelined(ceil_div(N, 64), {.num_stages = 2})) {
-      b.copy(K.at(n * 64, 0), Ks);
+    for (Index n : b.pipelined(ceil_div(N, Keys), {.num_stages = 2})) {
+      b.copy(K.at(n * Keys, 0), Ks);
       b.gemm(Qs, transposed(Ks), S, {.accumulate = false});
-      b.set(P, cast<f16>(where(col(S) + n * 64 < N, S, 0)));
+      b.set(P, cast<f16>(where(col(S) + n * Keys < N, S, 0)));
       b.reduce(Sum, P, 1, sum, {.accumulate = true});
       b.gemm(P, Ks, out);
     }
@@ -386,7 +388,10 @@ struct Weights {
     b.copy(out, O.at(m0, 0));
   }
 };
+using Weights = WeightsOf<64, 64>;
+using WideWeights = WeightsOf<128, 128>;
 PENSTOCK_KERNEL(Weights);
+PENSTOCK_KERNEL(WideWeights);
 
 size_t countOf(const std::string &text, const char *pattern) {
   std::regex each(pattern);
@@ -410,6 +415,22 @@ TEST(TilePrograms, ComputedOperandsLieInTensorMemory) {
   // 64 columns are four steps of 16: of the first product from shared memory.
   EXPECT_EQ(countOf(ptx, "tcgen05\\.mma\\.\\S+ \\[%r\\d+\\], \\[%r\\d+\\]"), 4u);
   EXPECT_GE(countOf(ptx, "tcgen05\\.mma\\.\\S+ \\[%r\\d+\\], %rd\\d+"), 4u);
+}
+
+/// Two warpgroups with 64 rows of two wide accumulators need more registers than 12 warps have
+/// at the start.
+TEST(TilePrograms, ComputeWarpsTakeRegistersOfLoaders) {
+  std::string ptx = compileFor("WideWeights", Target::sm_90a()).ptx();
+  EXPECT_EQ(countOf(ptx, "setmaxnreg\\.inc\\.sync\\.aligned\\.u32 240"), 1u);
+  EXPECT_EQ(countOf(ptx, "setmaxnreg\\.dec\\.sync\\.aligned\\.u32 24"), 1u);
+  EXPECT_EQ(countOf(ptx, "\\.reqntid 384"), 1u);
+  EXPECT_EQ(countOf(compileFor("Weights", Target::sm_90a()).ptx(), "setmaxnreg"), 0u);
+  expectSameEverywhere("WideWeights", {{{"M", 140}, {"N", 300}, {"D", 104}}});
+  if (find_assembler().empty())
+    GTEST_SKIP() << "ptxas is not installed";
+  // Spilled registers, serialized products and ignored requests are diagnostics.
+  Assembled code = assemble(ptx, Target::sm_90a());
+  EXPECT_TRUE(code.diagnostics.empty()) << to_text(code.diagnostics);
 }
 
 struct Remainders {

@@ -11,8 +11,10 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Hardware/Architecture.h"
 #include "Target/NVPTX/MmaSync.h"
 #include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/RegisterNeeds.h"
 
 namespace penstock {
 #define GEN_PASS_DEF_CHOOSETHREADS
@@ -24,22 +26,13 @@ using namespace penstock;
 
 namespace {
 
-/// Words of 32 bits that local tiles take, all threads together.
-int64_t localWords(func::FuncOp kernel) {
-  int64_t words = 0;
-  kernel.walk([&](tile::AllocOp op) {
-    auto type = cast<MemRefType>(op.getResult().getType());
-    if (tile::spaceOf(type) == tile::Space::Local)
-      words += (type.getNumElements() * type.getElementTypeBitWidth() + 31) / 32;
-  });
-  return words;
-}
-
-/// Registers of a thread that tiles can have, with room for addresses and operands. A
-/// thread has at most 255 registers, 128 in a block of 512.
-int64_t registersOf(int64_t warps) {
-  constexpr int64_t all = 65536, others = 36;
-  return std::min<int64_t>(144, all / (warps * nv::warpSize) - others);
+/// Registers of a thread that tiles can have. A thread has at most 255 registers, 128 in a
+/// block of 512. Tiles are copied where code meets, so that more than a part of them spills.
+/// Two warpgroups of wgmma keep their accumulators in place.
+int64_t registersOf(int64_t warps, bool inPlace) {
+  constexpr int64_t all = 65536, most = 144, mostInPlace = 176;
+  return std::min(inPlace ? mostInPlace : most,
+                  all / (warps * nv::warpSize) - nvptx::otherRegisters);
 }
 
 /// Whether warpgroups share the rows of all products, 64 for each instruction.
@@ -57,12 +50,14 @@ bool divideProducts(func::FuncOp kernel, int64_t warps) {
 
 /// The fewest warps whose registers hold the tiles.
 int64_t warpsFor(func::FuncOp kernel, bool warpgroupProducts) {
-  int64_t words = localWords(kernel);
-  auto fits = [&](int64_t warps) { return words <= warps * nv::warpSize * registersOf(warps); };
+  int64_t words = nvptx::localWords(kernel);
+  auto fits = [&](int64_t warps, bool inPlace = false) {
+    return words <= warps * nv::warpSize * registersOf(warps, inPlace);
+  };
   if (warpgroupProducts)
     // Two warpgroups take turns where each gets 64 rows.
     for (int64_t warps : {8, 4, 12, 16, 20})
-      if (fits(warps) && divideProducts(kernel, warps))
+      if (fits(warps, warps == 8) && divideProducts(kernel, warps))
         return warps;
   for (int64_t warps : {4, 8})
     if (fits(warps))
@@ -87,3 +82,21 @@ struct ChooseThreads : penstock::impl::ChooseThreadsBase<ChooseThreads> {
 };
 
 } // namespace
+
+int64_t nvptx::localWords(func::FuncOp kernel) {
+  int64_t words = 0;
+  kernel.walk([&](tile::AllocOp op) {
+    auto type = cast<MemRefType>(op.getResult().getType());
+    if (tile::spaceOf(type) == tile::Space::Local)
+      words += (type.getNumElements() * type.getElementTypeBitWidth() + 31) / 32;
+  });
+  return words;
+}
+
+bool nvptx::takesRegistersOfOthers(func::FuncOp kernel, int64_t warps) {
+  auto name = kernel->getAttrOfType<StringAttr>(nv::NVDialect::architectureAttr);
+  const hw::Architecture *architecture = name ? hw::findArchitecture(name.str()) : nullptr;
+  return architecture && architecture->family == hw::Architecture::Family::Hopper &&
+         warps == 2 * nv::warpgroupWarps &&
+         localWords(kernel) > warps * nv::warpSize * (registersAtStart - otherRegisters);
+}

@@ -56,14 +56,14 @@ sched::RoleAssignment rolesOf(const PipelineLoop &loop) {
 }
 
 /// Warps of each role. Other roles are warps after the compute warps, or the first of these
-/// where none of them has anything else to do.
+/// where none of them has anything else to do. Only whole warpgroups pass registers on.
 sched::RoleSizes sizesOf(const sched::Problem &problem, const sched::RoleAssignment &roles,
-                         int64_t warps, bool own) {
+                         int64_t warps, bool own, bool whole) {
   sched::RoleSizes sizes;
   int64_t next = own ? warps : 0;
   for (auto [role, name] : llvm::enumerate(roles.names)) {
     // All threads of a role execute cp.async; one issues everything else.
-    int64_t count = 1;
+    int64_t count = whole ? nv::warpgroupWarps : 1;
     for (auto [statement, of] : llvm::zip_equal(problem.statements, roles.roleOf))
       if (of == role && statement.executedBy == Engine::CpAsync)
         count = nv::warpgroupWarps;
@@ -113,11 +113,11 @@ bool nvptx::needsWarps(const PipelineLoop &loop) {
   return others && (compute || several);
 }
 
-sched::Plan nvptx::planOf(const ScheduledLoop &loop, int64_t warps, bool own) {
+sched::Plan nvptx::planOf(const ScheduledLoop &loop, int64_t warps, bool own, bool whole) {
   sched::RoleAssignment roles = rolesOf(loop.body);
   if (roles.names.size() > 1) {
     sched::Plan plan = sched::derive(loop.body.problem, loop.schedule, roles,
-                                     sizesOf(loop.body.problem, roles, warps, own));
+                                     sizesOf(loop.body.problem, roles, warps, own, whole));
     if (plan.diagnostics.empty())
       return plan;
   }

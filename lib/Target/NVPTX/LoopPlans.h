@@ -28,7 +28,7 @@ bool needsWarps(const PipelineLoop &loop);
 
 /// The plan of a loop that \p warps compute. Other roles are warps after these, \p own, or the
 /// first of them. Where its roles cannot be synchronized, one group of warps executes the loop.
-sched::Plan planOf(const ScheduledLoop &loop, int64_t warps, bool own);
+sched::Plan planOf(const ScheduledLoop &loop, int64_t warps, bool own, bool whole);
 
 /// For tests: leaves out a point, unless that is a statement.
 void leaveOut(sched::Plan &plan, size_t number);

@@ -29,6 +29,7 @@
 #include "Target/NVPTX/OpenRings.h"
 #include "Target/NVPTX/Passes.h"
 #include "Target/NVPTX/PlanPoints.h"
+#include "Target/NVPTX/RegisterNeeds.h"
 #include "Target/NVPTX/SlotCounters.h"
 #include "Transforms/PipelineWriter.h"
 
@@ -626,10 +627,11 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
     bool own = llvm::any_of(loops, [](const ScheduledLoop &loop) {
       return nvptx::needsWarps(loop.body) || nvptx::mayStayOpen(loop.body);
     });
+    bool takes = own && nvptx::takesRegistersOfOthers(kernel, warps);
     for (size_t i = 0; i < loops.size(); ++i) {
       if (loops[i].body.statements.empty())
         continue;
-      sched::Plan plan = nvptx::planOf(loops[i], warps, own);
+      sched::Plan plan = nvptx::planOf(loops[i], warps, own, takes);
       if (failed(report(loops[i], plan.diagnostics)))
         return signalPassFailure();
       if (omit >= 0)
@@ -660,6 +662,29 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
     kernel->setAttr(nv::NVDialect::threadsAttr,
                     Builder(&getContext()).getI64IntegerAttr(roles * nv::warpSize));
     nvptx::confineThreads(kernel, warps);
+    if (takes && roles == warps + nv::warpgroupWarps)
+      passRegisters(kernel);
+  }
+
+  /// The compute warps take registers that the other roles do not need. Threads of a role
+  /// must not meet others again afterwards: the assembler knows the number of registers of a
+  /// region only where nothing else leads to it.
+  static void passRegisters(func::FuncOp kernel) {
+    SmallVector<nv::WarpsOp> regions(kernel.getBody().front().getOps<nv::WarpsOp>());
+    auto hasLoop = [](nv::WarpsOp region) {
+      return !region.getBody().front().getOps<scf::ForOp>().empty();
+    };
+    llvm::erase_if(regions, [&](nv::WarpsOp region) { return !hasLoop(region); });
+    if (regions.size() != 2)
+      return;
+    for (nv::WarpsOp region : regions) {
+      OpBuilder b(region);
+      b.setInsertionPointToStart(&region.getBody().front());
+      if (region->hasAttr(nv::NVDialect::roleAttr))
+        nv::RegistersReleaseOp::create(b, region.getLoc(), nvptx::registersLeft);
+      else
+        nv::RegistersRequestOp::create(b, region.getLoc(), nvptx::registersTaken);
+    }
   }
 
   static LogicalResult report(const ScheduledLoop &loop,
