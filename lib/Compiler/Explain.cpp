@@ -55,7 +55,7 @@ std::vector<Planned> plan(mlir::ModuleOp module, const std::string &kernel,
   auto function = module.lookupSymbol<mlir::func::FuncOp>(kernel);
   {
     tile::DiagnosticCollector collector(module.getContext(), diagnostics, InternalError);
-    if (failed(nv::checkArchitecture(function, architecture.name)))
+    if (failed(nv::checkArchitecture(function, architecture)))
       return planned;
   }
   if (auto wrong = checkTileMemory(function, architecture); !wrong.empty()) {

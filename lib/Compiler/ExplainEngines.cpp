@@ -105,7 +105,7 @@ std::vector<EngineUse> penstock::enginesOf(ModuleOp module, const std::string &k
   OwningOpRef<ModuleOp> copy(module.clone());
   {
     tile::DiagnosticCollector collector(module.getContext(), diagnostics, InternalError);
-    if (failed(nv::checkArchitecture(copy->lookupSymbol<func::FuncOp>(kernel), architecture.name)))
+    if (failed(nv::checkArchitecture(copy->lookupSymbol<func::FuncOp>(kernel), architecture)))
       return {};
   }
   if (!lowerToRoles(*copy, kernel, architecture, diagnostics))

@@ -219,7 +219,7 @@ std::optional<TimedKernel> penstock::predictModule(ModuleOp module, const std::s
   };
   {
     tile::DiagnosticCollector collector(module.getContext(), diagnostics, InternalError);
-    if (failed(nv::checkArchitecture(original, chip.architecture->name)))
+    if (failed(nv::checkArchitecture(original, *chip.architecture)))
       return std::nullopt;
   }
   if (auto wrong = checkTileMemory(original, *chip.architecture); !wrong.empty()) {

@@ -85,7 +85,7 @@ void tuning::examine(const TuneCase &on, size_t point, TuneCandidate &candidate)
   bool isGpu = architecture.family != hw::Architecture::Family::X86;
   if (isGpu) {
     tile::DiagnosticCollector collector(context.get(), found, InternalError);
-    (void)nv::checkArchitecture(function, architecture.name); // errors are diagnostics
+    (void)nv::checkArchitecture(function, architecture); // errors are diagnostics
   }
   if (removeForErrors(candidate, found, stageCheck))
     return;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Hardware/Architecture.h"
 #include "Layout/Distribution.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -177,15 +178,17 @@ StringRef nv::requiredArchitecture(Operation *op) {
   return "";
 }
 
-LogicalResult nv::checkArchitecture(Operation *kernel, StringRef architecture) {
+LogicalResult nv::checkArchitecture(Operation *kernel, const hw::Architecture &architecture) {
   WalkResult walked = kernel->walk([&](Operation *op) {
     StringRef required = requiredArchitecture(op);
-    if (architecture.starts_with("sm_8") && availabilityOf(op) == Availability::Sm90AndLater)
+    // Hopper brought TMA and mbarriers together.
+    if (!architecture.tma && availabilityOf(op) == Availability::Sm90AndLater)
       required = "sm_90a, sm_100a or sm_120a";
-    if (required.empty() || required == architecture)
+    if (required.empty() || required == architecture.name)
       return WalkResult::advance();
     auto diagnostic = tile::emitCoded(op, HardwareTarget);
-    diagnostic << "`" << op->getName().stripDialect() << "` does not exist on " << architecture;
+    diagnostic << "`" << op->getName().stripDialect() << "` does not exist on "
+               << architecture.name;
     tile::attachHelp(diagnostic) << "compile the kernel for " << required;
     return WalkResult::interrupt();
   });

@@ -17,6 +17,10 @@
 #define GET_OP_CLASSES
 #include "Dialect/NV/NVOps.h.inc"
 
+namespace penstock::hw {
+struct Architecture;
+} // namespace penstock::hw
+
 namespace penstock::nv {
 
 /// Threads of a warp, and warps of a warpgroup.
@@ -41,10 +45,11 @@ bool isPaired(mlir::Operation *op);
 /// The blocks of the cluster that a kernel, or the one around an operation, runs in.
 int64_t clusterSize(mlir::Operation *op);
 /// The architecture without which an operation does not exist: "sm_90a", "sm_100a", or
-/// "" if it is no matter.
+/// "" if all architectures have it.
 llvm::StringRef requiredArchitecture(mlir::Operation *op);
 /// Reports the first operation of \p kernel that does not exist on \p architecture.
-mlir::LogicalResult checkArchitecture(mlir::Operation *kernel, llvm::StringRef architecture);
+mlir::LogicalResult checkArchitecture(mlir::Operation *kernel,
+                                      const hw::Architecture &architecture);
 
 } // namespace penstock::nv
 

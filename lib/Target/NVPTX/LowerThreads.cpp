@@ -25,6 +25,11 @@ struct LowerThreads : penstock::impl::LowerThreadsBase<LowerThreads> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    const hw::Architecture *found = hw::findArchitecture(architecture);
+    if (!found) {
+      module.emitError() << "unknown architecture " << architecture;
+      return signalPassFailure();
+    }
     SmallVector<func::FuncOp> kernels;
     for (auto function : module.getOps<func::FuncOp>())
       if (function->hasAttr(tile::TileDialect::kernelAttr))
@@ -32,7 +37,7 @@ struct LowerThreads : penstock::impl::LowerThreadsBase<LowerThreads> {
     for (func::FuncOp kernel : kernels) {
       auto launch = module.lookupSymbol<func::FuncOp>((kernel.getName() + abi::launchSuffix).str());
       DeviceKernel result;
-      nvptx::Lowering lowering(kernel, launch, architecture, result);
+      nvptx::Lowering lowering(kernel, launch, *found, result);
       if (failed(lowering.run()))
         return signalPassFailure();
       setLaunchData(module, result);

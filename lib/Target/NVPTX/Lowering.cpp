@@ -15,14 +15,14 @@ using namespace mlir;
 using namespace penstock;
 using namespace penstock::nvptx;
 
-Lowering::Lowering(func::FuncOp kernel, func::FuncOp launch, StringRef architecture,
+Lowering::Lowering(func::FuncOp kernel, func::FuncOp launch, const hw::Architecture &architecture,
                    DeviceKernel &result)
     : kernel(kernel), launch(launch), architecture(architecture), result(result),
       builder(kernel.getContext()), loc(kernel.getLoc()) {}
 
 LogicalResult Lowering::refuse(Operation *op, const Twine &why) {
   return tile::emitCoded(op, HardwareTarget)
-         << "`" << op->getName().stripDialect() << "` " << why.str() << " on " << architecture;
+         << "`" << op->getName().stripDialect() << "` " << why.str() << " on " << architecture.name;
 }
 
 Type nvptx::storedAs(Type element) {
@@ -46,7 +46,7 @@ LogicalResult Lowering::run() {
     return tile::emitCoded(kernel, HardwareScope)
            << "the kernel does not say how many threads a block has";
   result.name = kernel.getName().str();
-  result.architecture = architecture;
+  result.architecture = architecture.name;
   result.threads = unsigned(threads.getInt());
   ownArguments = kernel.getNumArguments() - abi::NumExtra;
   kernel.walk([&](nv::TensorAllocOp) { usesTensorMemory = true; });
@@ -380,7 +380,7 @@ Value Lowering::blockMask(Value mask) {
 }
 
 Value Lowering::elected() {
-  if (architecture.starts_with("sm_8")) // no elect.sync before Hopper
+  if (!architecture.tma) // no elect.sync before Hopper
     return cmp(arith::CmpIPredicate::eq, andBits(thread, nv::warpSize - 1), i32(0));
   return ptxValue(builder.getI1Type(),
                   "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 $0, 1, 0, p; }");

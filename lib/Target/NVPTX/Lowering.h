@@ -21,6 +21,7 @@
 
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/NV/Operands.h"
+#include "Hardware/Architecture.h"
 #include "Layout/Distribution.h"
 #include "Runtime/DeviceKernel.h"
 #include "Target/NVPTX/InlinePtx.h"
@@ -88,8 +89,8 @@ struct MmaShape;
 
 class Lowering {
 public:
-  Lowering(mlir::func::FuncOp kernel, mlir::func::FuncOp launch, llvm::StringRef architecture,
-           DeviceKernel &result);
+  Lowering(mlir::func::FuncOp kernel, mlir::func::FuncOp launch,
+           const hw::Architecture &architecture, DeviceKernel &result);
   LogicalResult run();
 
 private:
@@ -336,7 +337,7 @@ private:
                                   int64_t k, int64_t rowBlocks, int64_t bits);
 
   mlir::func::FuncOp kernel, launch;
-  std::string architecture;
+  const hw::Architecture &architecture;
   DeviceKernel &result;
   mlir::OpBuilder builder;
   Location loc;

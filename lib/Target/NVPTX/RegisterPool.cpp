@@ -33,7 +33,7 @@ LogicalResult Lowering::shareRegisters() {
     auto request = dyn_cast<nv::RegistersRequestOp>(op);
     return int64_t(request ? request.getCount() : cast<nv::RegistersReleaseOp>(op).getCount());
   };
-  int64_t pool = hw::findArchitecture(architecture)->limits.registersPerBlock;
+  int64_t pool = architecture.limits.registersPerBlock;
   int64_t start = std::min(mostAtStart, pool / int64_t(result.threads) / granularity * granularity);
   for (Operation *op : changes)
     if (isa<nv::RegistersRequestOp>(op))

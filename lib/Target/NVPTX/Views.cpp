@@ -134,12 +134,12 @@ LogicalResult Lowering::placeShared() {
     columns += allocatedColumns(op.getResult());
     last = op;
   });
-  const hw::Architecture *hardware = hw::findArchitecture(architecture);
-  int64_t limit = hardware->limits.sharedBytesPerBlock;
+  int64_t limit = architecture.limits.sharedBytesPerBlock;
   if (offset > limit) {
     auto diagnostic = tile::emitCoded(kernel, HardwareMemory)
                       << "the kernel's tiles and barriers take " << offset
-                      << " bytes of shared memory; a block of " << architecture << " has " << limit;
+                      << " bytes of shared memory; a block of " << architecture.name << " has "
+                      << limit;
     for (tile::AllocOp op : tiles)
       diagnostic.attachNote(op.getLoc())
           << tile::describe(op.getResult()) << " takes "
