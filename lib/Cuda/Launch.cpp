@@ -150,6 +150,7 @@ private:
   }
 
   bool packAddresses() {
+    const KnownPointers &known = KnownPointers::ofThread();
     for (size_t i = 0; i < arguments.size(); ++i) {
       uint64_t &address = addresses.data()[i];
       address = arguments[i].tensor ? reinterpret_cast<uint64_t>(arguments[i].data) : 0;
@@ -158,7 +159,7 @@ private:
       uint64_t bytes = spannedBytes(arguments[i]);
       if (bytes == 0)
         address = zeroBytes(api, to, diagnostics);
-      else if (!isKnownPointer(address, bytes, to.device))
+      else if (!known.has(address, bytes, to.device))
         checkPointer(api, to, address, bytes, program.info().arguments[i], diagnostics);
     }
     uint64_t *next = addresses.data() + arguments.size();
@@ -172,10 +173,11 @@ private:
 
   std::string mapFor(unsigned number, const detail::Argument &tensor, uint64_t address,
                      uint8_t *into) {
-    MapKey key(program.id(), uint32_t(variant << 16 | number), tensor, address);
-    const uint8_t *map = findMap(key);
+    uint32_t recipe = uint32_t(variant << 16 | number);
+    const uint8_t *map = findMap(program.id(), recipe, tensor, address);
     if (!map) {
       int result = Success;
+      MapKey key(program.id(), recipe, tensor, address);
       map = cuda::encodeMap(api, key, packMap(kernel.maps[number], tensor, address), result);
       if (!map)
         return "cuTensorMapEncodeTiled returned " + std::to_string(result) +

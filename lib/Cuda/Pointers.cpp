@@ -11,23 +11,9 @@
 using namespace penstock;
 using namespace penstock::cuda;
 
-namespace {
-
-struct Known {
-  uint64_t address = 0, bytes = 0;
-  int device = -1;
-};
-
-Known &knownAt(uint64_t address) {
-  thread_local Known all[128];
-  return all[(address >> 4) * 0x9e3779b97f4a7c15 >> 57];
-}
-
-} // namespace
-
-bool penstock::cuda::isKnownPointer(uint64_t address, uint64_t bytes, int device) {
-  const Known &known = knownAt(address);
-  return known.address == address && known.bytes >= bytes && known.device == device;
+KnownPointers &KnownPointers::ofThread() {
+  thread_local KnownPointers known;
+  return known;
 }
 
 void penstock::cuda::checkPointer(const DriverApi &api, const Destination &to, uint64_t address,
@@ -74,5 +60,5 @@ void penstock::cuda::checkPointer(const DriverApi &api, const Destination &to, u
                ", copy the tensor, or enable peer access");
     return;
   }
-  knownAt(address) = {address, bytes, to.device};
+  KnownPointers::ofThread().add(address, bytes, to.device);
 }

@@ -18,8 +18,28 @@
 
 namespace penstock::cuda {
 
-/// Whether this thread has asked for these bytes before.
-bool isKnownPointer(uint64_t address, uint64_t bytes, int device);
+/// The bytes that this thread has asked for before.
+class KnownPointers {
+public:
+  static KnownPointers &ofThread();
+
+  bool has(uint64_t address, uint64_t bytes, int device) const {
+    const Entry &entry = all[indexOf(address)];
+    return entry.address == address && entry.bytes >= bytes && entry.device == device;
+  }
+  void add(uint64_t address, uint64_t bytes, int device) {
+    all[indexOf(address)] = {address, bytes, device};
+  }
+
+private:
+  struct Entry {
+    uint64_t address = 0, bytes = 0;
+    int device = -1;
+  };
+  static size_t indexOf(uint64_t address) { return (address >> 4) * 0x9e3779b97f4a7c15 >> 57; }
+
+  Entry all[128];
+};
 
 /// Asks the driver; an error if a kernel on this GPU cannot access all of the bytes.
 void checkPointer(const DriverApi &api, const Destination &to, uint64_t address, uint64_t bytes,

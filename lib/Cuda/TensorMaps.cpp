@@ -13,6 +13,8 @@ using namespace penstock::cuda;
 
 namespace {
 
+constexpr size_t maxRank = 5;
+
 /// Direct-mapped: a new map replaces the old one of its slot.
 struct Slot {
   alignas(64) uint8_t map[tensorMapBytes];
@@ -21,39 +23,43 @@ struct Slot {
 
 thread_local uint64_t encoded = 0;
 
-Slot &slotOf(const MapKey &key) {
+/// Memory is reused for batches of other sizes, which differ in the first dimension mostly.
+Slot &slotOf(uint64_t program, uint32_t recipe, uint64_t address, int64_t size) {
   thread_local Slot all[128];
-  return all[key.hash() % 128];
+  uint64_t hash =
+      (address ^ (program * 31 + recipe) << 40 ^ uint64_t(size) << 20) * 0x9e3779b97f4a7c15;
+  return all[hash >> 57];
 }
 
 } // namespace
 
 MapKey::MapKey(uint64_t program, uint32_t recipe, const detail::Argument &tensor, uint64_t address)
     : program(program), address(address), recipe(recipe), rank(uint32_t(tensor.sizes.size())) {
-  for (size_t d = 0; d < rank && d < 5; ++d) {
+  for (size_t d = 0; d < rank && d < maxRank; ++d) {
     sizes[d] = tensor.sizes[d];
     strides[d] = tensor.strides[d];
   }
 }
 
-uint64_t MapKey::hash() const {
-  constexpr uint64_t odd = 0x9e3779b97f4a7c15;
-  uint64_t value = (program * 31 + recipe) * odd ^ address;
-  for (size_t d = 0; d < rank && d < 5; ++d)
-    value = (value ^ uint64_t(sizes[d]) ^ uint64_t(strides[d]) << 32) * odd;
-  return value >> 32;
-}
-
-const uint8_t *penstock::cuda::findMap(const MapKey &key) {
-  Slot &slot = slotOf(key);
-  return slot.key == key ? slot.map : nullptr;
+const uint8_t *penstock::cuda::findMap(uint64_t program, uint32_t recipe,
+                                       const detail::Argument &tensor, uint64_t address) {
+  const Slot &slot = slotOf(program, recipe, address, tensor.sizes[0]);
+  if (!slot.key)
+    return nullptr;
+  const MapKey &key = *slot.key;
+  size_t rank = tensor.sizes.size();
+  bool equal =
+      key.address == address && key.program == program && key.recipe == recipe && key.rank == rank;
+  for (size_t d = 0; equal && d < rank && d < maxRank; ++d)
+    equal = key.sizes[d] == tensor.sizes[d] && key.strides[d] == tensor.strides[d];
+  return equal ? slot.map : nullptr;
 }
 
 const uint8_t *penstock::cuda::encodeMap(const DriverApi &api, const MapKey &key,
                                          const TensorMapDescription &from, int &result) {
   constexpr int noInterleave = 0, promotion128B = 2, fillZeros = 0;
   static constexpr uint32_t elementStrides[5] = {1, 1, 1, 1, 1};
-  Slot &slot = slotOf(key);
+  Slot &slot = slotOf(key.program, key.recipe, key.address, key.sizes[0]);
   slot.key.reset();
   ++encoded;
   result = api.tensorMapEncodeTiled(slot.map, int(from.dataType), from.rank,

@@ -21,8 +21,6 @@ namespace penstock::cuda {
 /// What a map is made of, beside the recipe.
 struct MapKey {
   MapKey(uint64_t program, uint32_t recipe, const detail::Argument &tensor, uint64_t address);
-  bool operator==(const MapKey &) const = default;
-  uint64_t hash() const;
 
   uint64_t program = 0;
   uint64_t address = 0;
@@ -30,8 +28,10 @@ struct MapKey {
   int64_t sizes[5] = {}, strides[5] = {};
 };
 
-/// The map of this thread's cache; null if it has none.
-const uint8_t *findMap(const MapKey &key);
+/// The map of a tensor in this thread's cache; null if it has none. It makes no key, because
+/// nearly all maps of launches are found.
+const uint8_t *findMap(uint64_t program, uint32_t recipe, const detail::Argument &tensor,
+                       uint64_t address);
 
 /// Encodes a map into the cache and returns it; null, with the driver's \p result, if
 /// that fails.

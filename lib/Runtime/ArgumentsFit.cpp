@@ -35,7 +35,8 @@ bool tensorFits(const ArgumentInfo &want, const detail::Argument &have, Span &sp
   uint64_t reach = 0, elements = 1;
   for (size_t d = rank; d-- > 0;) {
     int64_t size = have.sizes[d], stride = have.strides[d];
-    if (size <= 0 || stride < 0 || uint64_t(size) > maxReach || uint64_t(stride) > maxReach ||
+    // As unsigned numbers, negative ones are too large.
+    if (uint64_t(size) - 1 >= maxReach || uint64_t(stride) > maxReach ||
         __builtin_mul_overflow(elements, uint64_t(size), &elements) || elements > maxReach)
       return false;
     if (size == 1)

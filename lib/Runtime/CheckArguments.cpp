@@ -13,28 +13,6 @@
 
 namespace penstock {
 
-size_t bytesOf(Element element) {
-  switch (element) {
-  case Element::f8e4m3:
-  case Element::f8e5m2:
-  case Element::i1:
-  case Element::i8:
-    return 1;
-  case Element::f16:
-  case Element::bf16:
-  case Element::i16:
-    return 2;
-  case Element::f32:
-  case Element::i32:
-    return 4;
-  case Element::f64:
-  case Element::i64:
-  case Element::index:
-    break;
-  }
-  return 8;
-}
-
 const char *nameOf(Element element) {
   static const char *const names[] = {"f16",  "bf16", "f32", "f64", "f8e4m3", "f8e5m2",
                                       "bool", "i8",   "i16", "i32", "i64",    "index"};

@@ -59,7 +59,27 @@ struct KernelInfo {
 void resolveSizes(KernelInfo &info);
 
 /// Bytes of one element in memory.
-size_t bytesOf(Element element);
+constexpr size_t bytesOf(Element element) {
+  switch (element) {
+  case Element::f8e4m3:
+  case Element::f8e5m2:
+  case Element::i1:
+  case Element::i8:
+    return 1;
+  case Element::f16:
+  case Element::bf16:
+  case Element::i16:
+    return 2;
+  case Element::f32:
+  case Element::i32:
+    return 4;
+  case Element::f64:
+  case Element::i64:
+  case Element::index:
+    break;
+  }
+  return 8;
+}
 /// "f16", "index".
 const char *nameOf(Element element);
 
