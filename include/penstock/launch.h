@@ -60,6 +60,10 @@ struct LaunchOptions {
   /// GPU only: bytes of the buffer that holds the output of `print` until the launch ends.
   /// Lines that do not fit are counted, and the last line of the output is their number.
   uint64_t print_bytes = uint64_t(1) << 22;
+  /// GPUs only: the kernel may start before the previous kernel of the stream has ended
+  /// (programmatic dependent launch). It must call `wait_for_previous` before it accesses
+  /// what that kernel writes.
+  bool overlap_previous = false;
 };
 
 namespace detail {

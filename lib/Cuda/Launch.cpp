@@ -75,6 +75,10 @@ public:
     }
     if (blocks == 0)
       return true;
+    if (options.overlap_previous && !program.waitsForPrevious(variant)) {
+      refuseOverlap();
+      return false;
+    }
     void *context = nullptr;
     if (isDefaultStream(stream) && api.ctxGetCurrent(&context) != Success)
       context = nullptr;
@@ -104,6 +108,16 @@ private:
   void *currentOr(void *otherwise) const {
     void *current = nullptr;
     return api.ctxGetCurrent(&current) == Success && current ? current : otherwise;
+  }
+
+  void refuseOverlap() {
+    Diagnostic d;
+    d.code = GpuOverlap;
+    d.message = "kernel `" + program.info().name +
+                "` is launched with `overlap_previous`, but never waits for the previous kernel";
+    d.helps.push_back("call b.wait_for_previous() in the kernel before it accesses tensors that "
+                      "the previous kernel writes, or launch it without `overlap_previous`");
+    diagnostics.push_back(std::move(d));
   }
 
   bool finish(int result) {
@@ -137,14 +151,22 @@ private:
                         {constants.data(), kernel.launch.results.size()}, encode, parameter.data(),
                         diagnostics))
       return Success;
-    LaunchAttribute cluster;
-    cluster.id = AttributeCluster;
-    for (size_t d = 0; d < 3; ++d)
-      cluster.cluster[d] = kernel.cluster[d];
-    bool hasCluster = kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2] > 1;
-    LaunchConfig config = {
-        {unsigned(blocks), 1, 1},        {kernel.threads, 1, 1}, kernel.sharedBytes, stream,
-        hasCluster ? &cluster : nullptr, hasCluster ? 1u : 0u};
+    LaunchAttribute attributes[2];
+    unsigned count = 0;
+    if (kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2] > 1) {
+      LaunchAttribute &cluster = attributes[count++];
+      cluster.id = AttributeCluster;
+      for (size_t d = 0; d < 3; ++d)
+        cluster.cluster[d] = kernel.cluster[d];
+    }
+    if (options.overlap_previous) {
+      LaunchAttribute &overlap = attributes[count++];
+      overlap.id = AttributeProgrammaticSerialization;
+      overlap.programmaticSerialization = 1;
+    }
+    LaunchConfig config = {{unsigned(blocks), 1, 1},     {kernel.threads, 1, 1},
+                           kernel.sharedBytes,           stream,
+                           count ? attributes : nullptr, count};
     void *parameters[] = {parameter.data()};
     return api.launchKernelEx(&config, program.function(variant), parameters, nullptr);
   }

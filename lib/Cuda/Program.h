@@ -72,6 +72,8 @@ public:
   DevicePointer faultWord(size_t variant, int device) const {
     return loaded[variant].faultWords[size_t(device)];
   }
+  /// Whether a launch may overlap the previous kernel: the code waits for its end.
+  bool waitsForPrevious(size_t variant) const { return loaded[variant].waits; }
   CodeSource source(size_t variant) const { return loaded[variant].source; }
   /// Why no better source was taken; empty if there is nothing to say.
   std::string sourceReason(size_t variant) const;
@@ -81,6 +83,7 @@ private:
     void *library = nullptr, *function = nullptr;
     CodeSource source = CodeSource::None;
     std::string reason;
+    bool waits = false;
     std::array<std::atomic<bool>, maxDevices> ready = {};
     std::array<DevicePointer, maxDevices> faultWords = {};
   };

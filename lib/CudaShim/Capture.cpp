@@ -75,14 +75,37 @@ int Driver::endCapture(Queue &queue, Graph *&graph) {
 int Driver::launchGraph(const Graph &graph, const std::shared_ptr<Queue> &queue) {
   return enqueue(queue, [this, nodes = graph.nodes] {
     std::vector<bool> done(nodes.size());
-    for (size_t left = nodes.size(); left-- > 0;) {
+    auto isReady = [&](size_t i) {
+      return !done[i] && std::ranges::all_of(nodes[i].after, [&](size_t j) { return done[j]; });
+    };
+    // A launch that overlaps the node before it, if that is its only one.
+    auto dependentOf = [&](size_t node) {
+      std::vector<size_t> found;
+      for (size_t i = 0; i < nodes.size(); ++i)
+        if (nodes[i].launch && nodes[i].launch->overlapsPrevious &&
+            nodes[i].after == std::vector<size_t>{node})
+          found.push_back(i);
+      return found.empty() ? nodes.size() : found[random() % found.size()];
+    };
+    while (std::ranges::find(done, false) != done.end()) {
       std::vector<size_t> ready;
       for (size_t i = 0; i < nodes.size(); ++i)
-        if (!done[i] && std::ranges::all_of(nodes[i].after, [&](size_t j) { return done[j]; }))
+        if (isReady(i))
           ready.push_back(i);
       size_t chosen = ready[random() % ready.size()];
       done[chosen] = true;
-      if (int result = nodes[chosen].run())
+      int result = Success;
+      if (nodes[chosen].launch) {
+        std::vector<std::shared_ptr<const KernelLaunch>> kernels = {nodes[chosen].launch};
+        for (size_t next = dependentOf(chosen); next < nodes.size(); next = dependentOf(next)) {
+          kernels.push_back(nodes[next].launch);
+          done[next] = true;
+        }
+        result = runKernels(kernels);
+      } else {
+        result = nodes[chosen].run();
+      }
+      if (result)
         return result;
     }
     return int(Success);

@@ -228,13 +228,18 @@ std::shared_ptr<Queue> Driver::queueOf(void *handle) {
 
 int Driver::enqueue(const std::shared_ptr<Queue> &queue, Action action,
                     std::vector<Dependency> after) {
+  return enqueue(queue, Work{std::move(action), std::move(after)});
+}
+
+int Driver::enqueue(const std::shared_ptr<Queue> &queue, Work work) {
+  std::vector<Dependency> &after = work.after;
   Context &context = *queue->context;
   if (context.failed)
     return context.failed;
   if (Capture *capture = queue->capture) {
     if (capture->broken)
       return CaptureInvalidated;
-    capture->graph.nodes.push_back({std::move(action), queue->frontier});
+    capture->graph.nodes.push_back({std::move(work.run), queue->frontier, work.launch});
     queue->frontier = {capture->graph.nodes.size() - 1};
     return Success;
   }
@@ -248,12 +253,17 @@ int Driver::enqueue(const std::shared_ptr<Queue> &queue, Action action,
     after.push_back({context.legacy, context.legacy->issued});
   }
   std::erase_if(after, [](const Dependency &each) { return each.queue->done >= each.count; });
-  queue->pending.push_back({std::move(action), std::move(after)});
+  queue->pending.push_back(std::move(work));
   ++queue->issued;
   // Work goes on by itself, too; programs that never wait do not fill the memory.
   if (queue->pending.size() > 64 || random() % 16 == 0)
     runSome();
   return Success;
+}
+
+static bool isReady(const Work &work) {
+  return std::ranges::all_of(work.after,
+                             [](const Dependency &d) { return d.queue->done >= d.count; });
 }
 
 std::vector<std::shared_ptr<Queue>> Driver::ready(const std::set<Queue *> *among) {
@@ -262,19 +272,27 @@ std::vector<std::shared_ptr<Queue>> Driver::ready(const std::set<Queue *> *among
     auto queue = weak.lock();
     if (!queue || queue->pending.empty() || (among && !among->count(queue.get())))
       continue;
-    const std::vector<Dependency> &after = queue->pending.front().after;
-    if (std::ranges::all_of(after, [](const Dependency &d) { return d.queue->done >= d.count; }))
+    if (isReady(queue->pending.front()))
       found.push_back(std::move(queue));
   }
   return found;
 }
 
 void Driver::runFirst(Queue &queue) {
+  Context &context = *queue.context;
   Work work = std::move(queue.pending.front());
   queue.pending.pop_front();
-  Context &context = *queue.context;
-  int result = context.failed ? Success : work.run();
-  ++queue.done;
+  std::vector<std::shared_ptr<const KernelLaunch>> kernels;
+  if (work.launch)
+    kernels.push_back(work.launch);
+  // Launches that were given to the stream by now overlap.
+  while (!kernels.empty() && !queue.pending.empty() && queue.pending.front().overlaps() &&
+         isReady(queue.pending.front())) {
+    kernels.push_back(queue.pending.front().launch);
+    queue.pending.pop_front();
+  }
+  int result = context.failed ? Success : work.launch ? runKernels(kernels) : work.run();
+  queue.done += std::max<size_t>(1, kernels.size());
   if (result != Success && !context.failed)
     context.failed = result;
 }

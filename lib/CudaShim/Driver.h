@@ -48,9 +48,24 @@ struct Dependency {
 
 using Action = std::function<int()>;
 
+struct Device;
+
+/// A launch that waits in a stream or graph.
+struct KernelLaunch {
+  Device *device = nullptr;
+  std::shared_ptr<emu::LoadedModule> module;
+  std::string name;
+  emu::LaunchConfig config;
+  bool overlapsPrevious = false; ///< programmatic dependent launch
+};
+
+/// Either an action or a launch.
 struct Work {
   Action run;
   std::vector<Dependency> after;
+  std::shared_ptr<const KernelLaunch> launch = {};
+
+  bool overlaps() const { return launch && launch->overlapsPrevious; }
 };
 
 /// A stream.
@@ -66,6 +81,7 @@ struct Queue {
 struct GraphNode {
   Action run;
   std::vector<size_t> after;
+  std::shared_ptr<const KernelLaunch> launch = {};
 };
 
 struct Graph {
@@ -179,6 +195,7 @@ public:
   std::shared_ptr<Queue> queueOf(void *handle);
   int enqueue(const std::shared_ptr<Queue> &queue, Action action,
               std::vector<Dependency> after = {});
+  int enqueue(const std::shared_ptr<Queue> &queue, Work work);
   /// Runs work until \p queue has finished its first \p count pieces.
   int waitFor(const std::shared_ptr<Queue> &queue, uint64_t count);
   int waitForContext(Context &context);
@@ -208,8 +225,10 @@ private:
   std::vector<std::shared_ptr<Queue>> ready(const std::set<Queue *> *among);
   void runFirst(Queue &queue);
   std::set<Queue *> neededBy(Queue &queue);
-  int runKernel(Device &device, emu::LoadedModule &module, const std::string &name,
-                const emu::LaunchConfig &config);
+  /// Runs kernels of which each after the first overlaps the one before it.
+  int runKernels(const std::vector<std::shared_ptr<const KernelLaunch>> &kernels);
+  emu::LaunchOptions optionsFor(const std::string &kernel) const;
+  int printFindings(const emu::Report &report, const std::string &kernel);
 };
 
 Driver &driver();

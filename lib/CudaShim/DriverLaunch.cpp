@@ -67,32 +67,51 @@ int packedParameters(const ptx::Function &kernel, void **parameters, void **extr
 
 } // namespace
 
-int Driver::runKernel(Device &device, emu::LoadedModule &module, const std::string &name,
-                      const emu::LaunchConfig &config) {
+emu::LaunchOptions Driver::optionsFor(const std::string &kernel) const {
   emu::LaunchOptions used = options;
-  std::string readable = emu::demangled(name);
-  if (checkedKernels && !std::regex_search(name, *checkedKernels) &&
-      !std::regex_search(readable, *checkedKernels)) {
+  if (checkedKernels && !std::regex_search(kernel, *checkedKernels) &&
+      !std::regex_search(emu::demangled(kernel), *checkedKernels)) {
     // The timing is for the kernels that are checked; others may have fewer warps.
     used.checks = false;
     used.timing = emu::Timing::Eager;
     used.starvedWarp = -1;
   }
-  emu::Report report = device.gpu.launch(module, name, config, used);
-  ++launches;
-  seconds += report.stats.seconds;
-  double blocks = double(config.grid[0]) * double(config.grid[1]) * double(config.grid[2]);
-  planted += std::chrono::nanoseconds(
-      int64_t(blocks * (costOfBlock + costOfByte * double(config.dynamicShared))));
+  return used;
+}
+
+int Driver::runKernels(const std::vector<std::shared_ptr<const KernelLaunch>> &kernels) {
+  std::vector<emu::Launch> all;
+  for (const auto &each : kernels) {
+    all.push_back({each->module.get(), each->name, each->config, optionsFor(each->name)});
+    const auto &[x, y, z] = each->config.grid;
+    planted += std::chrono::nanoseconds(
+        int64_t(double(x) * double(y) * double(z) *
+                (costOfBlock + costOfByte * double(each->config.dynamicShared))));
+  }
+  std::vector<emu::Report> reports = kernels[0]->device->gpu.launchOverlapping(all);
+  int result = Success;
+  for (size_t i = 0; i < all.size(); ++i) {
+    ++launches;
+    seconds += reports[i].stats.seconds;
+    int own = printFindings(reports[i], all[i].kernel);
+    if (result == Success)
+      result = own;
+  }
+  return result;
+}
+
+/// Returns the result of the kernel.
+int Driver::printFindings(const emu::Report &report, const std::string &kernel) {
   if (report.findings.empty())
-    return Success;
+    return report.completed ? Success : LaunchFailed;
   findings += unsigned(report.findings.size());
   for (const Diagnostic &finding : report.findings)
     failed |= failOn && emu::tierOf(finding) >= *failOn;
   std::string text = format == "json"    ? toJson(report.findings) + "\n"
                      : format == "sarif" ? toSarif(report.findings, "penstock-emu") + "\n"
                                          : render(report.findings);
-  fprintf(stderr, "penstock-emu: findings in kernel %s\n%s", readable.c_str(), text.c_str());
+  fprintf(stderr, "penstock-emu: findings in kernel %s\n%s", emu::demangled(kernel).c_str(),
+          text.c_str());
   // A kernel that ran to its end has results; what was found is on stderr.
   return report.completed ? int(Success) : resultOf(report.findings);
 }
@@ -104,16 +123,20 @@ int Driver::launch(Kernel &kernel, const LaunchConfig &config, void **parameters
   Device &device = *queue->context->device;
   if (queue->context->failed)
     return queue->context->failed;
-  auto module = std::make_shared<std::shared_ptr<emu::LoadedModule>>();
-  if (int result = loadOn(device, *kernel.library, *module))
+  auto made = std::make_shared<KernelLaunch>();
+  made->device = &device;
+  made->name = kernel.name;
+  if (int result = loadOn(device, *kernel.library, made->module))
     return result;
-  const ptx::Function *function = (*module)->module->function(kernel.name);
+  const ptx::Function *function = made->module->module->function(kernel.name);
   if (!function)
     return NotFound;
-  emu::LaunchConfig to;
+  emu::LaunchConfig &to = made->config;
   to.cluster = {0, 0, 0};
   for (unsigned i = 0; i < config.numAttributes; ++i)
-    if (config.attributes[i].id == AttributeCluster)
+    if (config.attributes[i].id == AttributeProgrammaticSerialization)
+      made->overlapsPrevious = config.attributes[i].programmaticSerialization != 0;
+    else if (config.attributes[i].id == AttributeCluster)
       to.cluster = {config.attributes[i].cluster[0], config.attributes[i].cluster[1],
                     config.attributes[i].cluster[2]};
   for (size_t d = 0; d < 3; ++d) {
@@ -130,9 +153,7 @@ int Driver::launch(Kernel &kernel, const LaunchConfig &config, void **parameters
   to.dynamicShared = config.sharedBytes;
   if (int result = packedParameters(*function, parameters, extra, to.params))
     return result;
-  return enqueue(queue, [this, &device, module, name = kernel.name, to] {
-    return runKernel(device, **module, name, to);
-  });
+  return enqueue(queue, Work{{}, {}, std::move(made)});
 }
 
 PENSTOCK_DRIVER_ENTRY cuLaunchKernelEx(const LaunchConfig *config, Kernel *kernel,

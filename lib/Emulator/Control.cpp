@@ -131,6 +131,8 @@ void exitLanes(Exec &ex, uint32_t lanes) {
       completeJoin(warp, int(i));
   }
   ex.cta.liveThreads -= unsigned(std::popcount(lanes));
+  if (!ex.cta.liveThreads)
+    trigger(ex.grid, ex.cta);
   if (!warp.live)
     --ex.cluster.liveWarps;
   ++ex.cluster.progress;
@@ -335,7 +337,7 @@ void runPrintf(Exec &ex, const DInst &inst) {
     uint64_t arguments = localWord(ex, lane, inst.imm[1]);
     std::string text = format(ex, lane, readString(ex, lane, pattern), arguments);
     if (ex.grid.options.print) {
-      std::lock_guard<std::mutex> lock(ex.grid.atomicMutex);
+      std::lock_guard<std::mutex> lock(ex.grid.state->atomicMutex);
       ex.grid.options.print(text);
     }
     uint32_t zero = 0, bytes = ex.grid.program->localBytes;

@@ -123,7 +123,7 @@ bool beginAtomic(Exec &ex, const DInst &inst, unsigned lane, unsigned size, MemR
   if (ref.space != ptx::Space::Shared && ref.space != ptx::Space::Global)
     return false;
   if (ref.space == ptx::Space::Global)
-    lock = std::unique_lock<std::mutex>(ex.grid.atomicMutex);
+    lock = std::unique_lock<std::mutex>(ex.grid.state->atomicMutex);
   if (ex.grid.checks()) {
     synchronize(ex, lane, ref, true, true, Order(inst.flags & 15), Scope(inst.flags >> 4));
     // Its reading half counts for initialization only.

@@ -183,7 +183,7 @@ void bulkCopy(Exec &ex, const DInst &inst) {
       AtomicOp atomicOp = AtomicOp(inst.imm[0]);
       ptx::Type type = inst.type;
       unsigned size = ptx::typeBits(type) / 8;
-      std::mutex *atomics = &ex.grid.atomicMutex;
+      std::mutex *atomics = &ex.grid.state->atomicMutex;
       std::vector<std::pair<uint32_t, uint32_t>> runs = {{0, uint32_t(bytes)}};
       if (inst.ops[4].kind != Opnd::Kind::None)
         runs = maskedRuns(bytes, uint16_t(ex.value(inst.ops[4], lane)));

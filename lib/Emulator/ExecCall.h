@@ -22,6 +22,9 @@ void runExit(Exec &, const DInst &);
 void runCopyLocal(Exec &, const DInst &);
 void runPrintf(Exec &, const DInst &);
 void runAssertFail(Exec &, const DInst &);
+// griddepcontrol (RunGrids.cpp).
+void runWaitForPrevious(Exec &, const DInst &);
+void runLaunchDependents(Exec &, const DInst &);
 
 } // namespace penstock::emu
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
+#include "Emulator/ExecCall.h"
 #include "Emulator/HappensBefore.h"
 #include "Emulator/Lanes.h"
 
@@ -70,10 +71,10 @@ void mapFence(Exec &ex, const DInst &inst) {
   if (!ex.grid.checks())
     return;
   forLanes(ex.mask, [&](unsigned lane) {
-    std::lock_guard<std::mutex> lock(ex.grid.mapMutex);
+    std::lock_guard<std::mutex> lock(ex.grid.state->mapMutex);
     uint64_t address = ex.address(inst.ops[0], lane);
-    auto edit = ex.grid.mapEdits.find(address);
-    if (edit != ex.grid.mapEdits.end())
+    auto edit = ex.grid.state->mapEdits.find(address);
+    if (edit != ex.grid.state->mapEdits.end())
       ex.cta.acquiredMaps[address] = edit->second;
   });
 }
@@ -117,6 +118,11 @@ template <Handler H> bool decodeTo(Decoder &, const ptx::Instruction &, DInst &o
   return true;
 }
 
+bool decodeGridDependency(Decoder &, const ptx::Instruction &inst, DInst &out) {
+  out.run = inst.has(".wait") ? runWaitForPrevious : runLaunchDependents;
+  return true;
+}
+
 bool decodeFence(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   out.run = fence;
   out.mode = uint8_t(Decoder::scopeOf(inst));
@@ -143,8 +149,7 @@ void addFence(DecodeTable &table) {
   table["fence.proxy"] = decodeTo<nothing>; // .alias: one mapping exists here
   table["fence.mbarrier_init"] = decodeTo<initFence>;
   table["fence.proxy.tensormap::generic"] = decodeMapFence;
-  // Grids run one after another: there is nothing to wait for.
-  table["griddepcontrol"] = decodeTo<nothing>;
+  table["griddepcontrol"] = decodeGridDependency;
   table["setmaxnreg"] = decodeSetMax;
 }
 

@@ -61,8 +61,8 @@ struct Plan {
 void noteEdit(Exec &ex, const MemRef &ref) {
   if (!ex.grid.checks() || ref.space != Space::Global)
     return;
-  std::lock_guard<std::mutex> lock(ex.grid.mapMutex);
-  ++ex.grid.mapEdits[ref.allocation->base + ref.offset];
+  std::lock_guard<std::mutex> lock(ex.grid.state->mapMutex);
+  ++ex.grid.state->mapEdits[ref.allocation->base + ref.offset];
 }
 
 /// A map that a kernel has edited must be ordered before its use, and acquired by
@@ -72,9 +72,9 @@ void checkEdited(Exec &ex, unsigned lane, const MemRef &ref) {
     return;
   uint64_t address = ref.allocation->base + ref.offset, edits = 0;
   {
-    std::lock_guard<std::mutex> lock(ex.grid.mapMutex);
-    auto found = ex.grid.mapEdits.find(address);
-    if (found == ex.grid.mapEdits.end())
+    std::lock_guard<std::mutex> lock(ex.grid.state->mapMutex);
+    auto found = ex.grid.state->mapEdits.find(address);
+    if (found == ex.grid.state->mapEdits.end())
       return;
     edits = found->second;
   }
@@ -374,7 +374,7 @@ void tensorStore(Exec &ex, const DInst &inst) {
       ex.fatal(EmuTensorMap, "this element type cannot be reduced");
       return;
     }
-    std::mutex *atomics = &ex.grid.atomicMutex;
+    std::mutex *atomics = &ex.grid.state->atomicMutex;
     enqueueGrouped(
         ex, lane, op,
         [=] {

@@ -53,18 +53,23 @@ std::string blockText(const std::array<uint32_t, 3> &block) {
 
 } // namespace
 
-Findings::Line Findings::lineOf(uint32_t pc) const {
-  const ptx::Instruction *inst = instruction(*program, pc);
+Findings::Line Findings::lineOf(const Program &program, uint32_t pc) {
+  const ptx::Instruction *inst = instruction(program, pc);
   if (!inst)
     return {0, 0};
-  return hasSource(*program, *inst) ? Line{inst->loc.file + 1, inst->loc.line}
-                                    : Line{0, inst->line};
+  return hasSource(program, *inst) ? Line{inst->loc.file + 1, inst->loc.line} : Line{0, inst->line};
 }
 
 Findings::Key Findings::keyOf(const Finding &finding) const {
   Line first = lineOf(finding.point.pc);
+  if (finding.otherProgram)
+    return {finding.code, first, lineOf(*finding.otherProgram, finding.other->pc)};
   Line second = finding.other ? lineOf(finding.other->pc) : first;
   return {finding.code, std::min(first, second), std::max(first, second)};
+}
+
+const Program *Findings::otherOf(const Finding &finding) const {
+  return finding.otherProgram ? finding.otherProgram : program;
 }
 
 void Findings::merge(Group &group, const Finding &finding) {
@@ -73,7 +78,8 @@ void Findings::merge(Group &group, const Finding &finding) {
   if (finding.memory)
     group.memory.add(*finding.memory);
   // The two accesses may come in either order.
-  bool swapped = finding.other && lineOf(finding.point.pc) != lineOf(group.finding.point.pc);
+  bool swapped = finding.other && !finding.otherProgram &&
+                 lineOf(finding.point.pc) != lineOf(group.finding.point.pc);
   auto note = [&](size_t which, const ExecutionPoint &point) {
     Side &side = group.sides[swapped ? 1 - which : which];
     side.warps.insert(point.warp);
@@ -86,18 +92,19 @@ void Findings::merge(Group &group, const Finding &finding) {
   note(1, *finding.other);
   bool sameBlock = blockOf(finding.point) == blockOf(*finding.other);
   group.acrossBlocks |= !sameBlock;
-  group.withinWarps &= sameBlock && finding.point.warp == finding.other->warp;
+  group.withinWarps &=
+      !finding.otherProgram && sameBlock && finding.point.warp == finding.other->warp;
 }
 
 bool Findings::count(const Finding &finding) {
   std::lock_guard<std::mutex> lock(mutex);
-  auto ptxLine = [&](uint32_t pc) {
-    const ptx::Instruction *inst = instruction(*program, pc);
+  auto ptxLine = [](const Program &of, uint32_t pc) {
+    const ptx::Instruction *inst = instruction(of, pc);
     return inst ? inst->line : 0;
   };
   if (sites.size() < maxSites)
-    sites.insert(
-        {finding.code, ptxLine(finding.point.pc), finding.other ? ptxLine(finding.other->pc) : 0});
+    sites.insert({finding.code, ptxLine(*program, finding.point.pc),
+                  finding.other ? ptxLine(*otherOf(finding), finding.other->pc) : 0});
   Key key = keyOf(finding);
   auto it = groups.find(key);
   if (it == groups.end())
@@ -138,7 +145,8 @@ void Findings::foldEarlyReads() {
     if (key.code != EmuUninitialized)
       return false;
     for (auto &[other, group] : groups)
-      if ((other.code == EmuDataRace || other.code == EmuMissingProxyFence) &&
+      if ((other.code == EmuDataRace || other.code == EmuMissingProxyFence ||
+           other.code == EmuGridRace) &&
           (other.first == key.first || other.second == key.first) &&
           group.memory.meets(early.memory)) {
         group.early += early.count;
@@ -153,7 +161,9 @@ std::string Findings::sideText(const Group &group, size_t which) const {
   const Side &side = group.sides[which];
   const char *engine = (*group.finding.sides)[which].engine;
   std::string who = warpsText(side.warps);
-  if (group.withinWarps && !engine)
+  if (which && group.finding.otherProgram)
+    who += " of kernel `" + demangled(group.finding.otherProgram->kernel->name) + "`";
+  else if (group.withinWarps && !engine)
     who = which ? "other lanes of the same " + std::string(side.warps.size() > 1 ? "warps" : "warp")
                 : "lanes of " + who;
   else if (which && group.acrossBlocks)
@@ -190,16 +200,17 @@ Diagnostic Findings::describe(const Group &group, const std::string &timing) con
   const ptx::Instruction *inst = instruction(*program, finding.point.pc);
   if (inst)
     d.label = hasSource(*program, *inst) ? ptxLocation(*program, finding.point.pc) : inst->opcode;
-  auto addNote = [&](const ExecutionPoint &point, const std::string &text) {
+  auto addNote = [&](const Program &of, const ExecutionPoint &point, const std::string &text) {
     DiagnosticNote note;
-    note.location = bestLocation(*program, point.pc);
-    note.message = text + " (" + ptxLocation(*program, point.pc) + ")";
+    note.location = bestLocation(of, point.pc);
+    note.message = text + " (" + ptxLocation(of, point.pc) + ")";
     d.notes.push_back(std::move(note));
   };
   if (finding.other)
-    addNote(*finding.other, finding.sides ? sideText(group, 1) : finding.otherText);
+    addNote(*otherOf(finding), *finding.other,
+            finding.sides ? sideText(group, 1) : finding.otherText);
   for (const auto &[point, text] : finding.others)
-    addNote(point, text);
+    addNote(*program, point, text);
   std::string reason = finding.reason;
   if (group.early)
     reason += (reason.empty() ? "" : "; ") + std::to_string(group.early) +
@@ -213,9 +224,11 @@ Diagnostic Findings::describe(const Group &group, const std::string &timing) con
   if (inst)
     fact("ptx_line", std::to_string(inst->line));
   const ptx::Instruction *otherInst =
-      finding.other ? instruction(*program, finding.other->pc) : nullptr;
+      finding.other ? instruction(*otherOf(finding), finding.other->pc) : nullptr;
   if (otherInst)
     fact("other_ptx_line", std::to_string(otherInst->line));
+  if (finding.otherProgram)
+    fact("other_kernel", demangled(finding.otherProgram->kernel->name));
   fact("warps", warpsText(group.sides[0].warps));
   if (finding.other)
     fact("other_warps", warpsText(group.sides[1].warps));

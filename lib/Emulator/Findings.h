@@ -52,6 +52,8 @@ struct Finding {
   ExecutionPoint point;
   /// A second point of the same error.
   std::optional<ExecutionPoint> other;
+  /// Of `other`, if it is in another kernel.
+  const Program *otherProgram = nullptr;
   /// What happened at `point`, without who and when. The memory, if there is one,
   /// stands between the two parts.
   std::string message, rest;
@@ -106,8 +108,10 @@ private:
     bool acrossBlocks = false;
     uint64_t early = 0; ///< reads that came before anything was written
   };
-  Line lineOf(uint32_t pc) const;
+  Line lineOf(uint32_t pc) const { return lineOf(*program, pc); }
+  static Line lineOf(const Program &program, uint32_t pc);
   Key keyOf(const Finding &finding) const;
+  const Program *otherOf(const Finding &finding) const;
   bool crowded(const Key &key) const;
   void merge(Group &group, const Finding &finding);
   void foldEarlyReads();

@@ -17,6 +17,15 @@ namespace {
 /// InFact: not by the ISA, but on hardware.
 enum class Ordered { Yes, SameValue, NoFence, InFact, No };
 
+/// The grid that made an access.
+const Grid &gridOf(const Grid &own, const AccessRecord &record) {
+  if (!own.has(record.cluster))
+    for (const Grid *grid : own.state->grids)
+      if (grid->has(record.cluster))
+        return *grid;
+  return own;
+}
+
 /// Whether lanes of a warp that read at \p count have done so before any lane of this warp
 /// that \p clock knows went on: a collective instruction lies between.
 bool readBeforeCollective(const Exec &ex, const Clock &clock, uint32_t gid, uint32_t count) {
@@ -39,8 +48,10 @@ bool readBeforeCollective(const Exec &ex, const Clock &clock, uint32_t gid, uint
 Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
                 bool crossesProxy) {
   View &view = ex.view(lane);
+  if (!ex.grid.has(record.cluster) && view.seen.agent(gridOf(ex.grid, record).endAgent()))
+    return Ordered::Yes; // the end of a grid makes all that it did visible
   if (record.flags & AccessRecord::Engine) {
-    const AsyncOp &op = ex.grid.op(record.cluster, record.agent);
+    const AsyncOp &op = ex.grid.state->op(record.cluster, record.agent);
     if (engine && op.pipe && op.pipe == engine->pipe)
       return Ordered::Yes; // one engine, in order
     bool readsOnly = !record.isWrite();
@@ -81,7 +92,7 @@ std::string hex(uint64_t value) {
 ExecutionPoint pointOf(const Grid &grid, uint32_t gid, uint32_t lane, uint32_t pc) {
   ExecutionPoint point;
   point.pc = pc;
-  uint32_t cta = gid / grid.warpsPerCta; // in order of clusters
+  uint32_t cta = (gid - grid.firstWarp) / grid.warpsPerCta; // in order of clusters
   uint32_t cluster = cta / grid.ctasPerCluster;
   uint32_t rank = cta % grid.ctasPerCluster;
   uint32_t across[3], index = cluster;
@@ -101,9 +112,12 @@ ExecutionPoint pointOf(const Grid &grid, uint32_t gid, uint32_t lane, uint32_t p
 void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
                     bool write, Ordered how, MemoryPart memory) {
   bool byEngine = record.flags & AccessRecord::Engine;
-  const AsyncOp *op = byEngine ? &ex.grid.op(record.cluster, record.agent) : nullptr;
+  const Grid &otherGrid = gridOf(ex.grid, record);
+  bool acrossGrids = &otherGrid != &ex.grid;
+  const AsyncOp *op = byEngine ? &ex.grid.state->op(record.cluster, record.agent) : nullptr;
   Finding finding;
-  finding.code = how == Ordered::NoFence     ? EmuMissingProxyFence
+  finding.code = acrossGrids                 ? EmuGridRace
+                 : how == Ordered::NoFence   ? EmuMissingProxyFence
                  : how == Ordered::SameValue ? EmuSameValue
                                              : EmuDataRace;
   // Both writes reach memory, and the second is what stays on hardware of today.
@@ -112,14 +126,26 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
   finding.point = ex.point();
   finding.point.lane = lane;
   finding.other =
-      op ? pointOf(ex.grid, op->warp, op->lane, op->pc)
-         : pointOf(ex.grid, record.agent, unsigned(__builtin_ctz(record.lanes)), record.pc);
+      op ? pointOf(otherGrid, op->warp, op->lane, op->pc)
+         : pointOf(otherGrid, record.agent, unsigned(__builtin_ctz(record.lanes)), record.pc);
+  if (acrossGrids)
+    finding.otherProgram = otherGrid.program;
   finding.memory = std::move(memory);
   finding.sides = {
       {{engine ? engine->what : nullptr, write}, {op ? op->what : nullptr, record.isWrite()}}};
   // A loop may run into the same conflict millions of times.
   if (ex.grid.findings.count(finding))
     return;
+  if (acrossGrids) {
+    finding.message = "kernel `" + demangled(ex.grid.program->kernel->name) +
+                      "` overlaps kernel `" + demangled(otherGrid.program->kernel->name) + "` on ";
+    bool isLater = otherGrid.firstCluster < ex.grid.firstCluster;
+    finding.reason = "griddepcontrol.wait is missing between the start of kernel `" +
+                     demangled((isLater ? ex.grid : otherGrid).program->kernel->name) +
+                     "` and its access: it may start before the previous kernel has ended";
+    ex.grid.findings.add(std::move(finding));
+    return;
+  }
   finding.message = how == Ordered::NoFence     ? "missing proxy fence on "
                     : how == Ordered::SameValue ? "unordered writes of the same value to "
                                                 : "data race on ";
@@ -142,8 +168,7 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
   else
     finding.reason = "nothing orders them: no barrier, mbarrier or release and acquire leads from "
                      "the first to the second";
-  if (how == Ordered::No && !op &&
-      record.agent / ex.grid.warpsPerCta != ex.warp.gid / ex.grid.warpsPerCta)
+  if (how == Ordered::No && !op && ex.grid.blockOf(record.agent) != ex.grid.blockOf(ex.warp.gid))
     finding.reason += " (in different blocks, those of .cta scope do not count)";
   ex.grid.findings.add(std::move(finding));
 }
@@ -179,7 +204,7 @@ bool storesSame(const uint8_t *a, const uint8_t *b, uint64_t at, unsigned mask) 
 /// The records of an allocation, or null if there are none because it has only been read. An
 /// access without all records asks for another run.
 PagedShadow *trackedShadow(Exec &ex, Allocation &allocation, bool mayWrite) {
-  GlobalUse *use = ex.grid.globals.find(&allocation);
+  GlobalUse *use = ex.grid.state->globals.find(&allocation);
   if (!use || !use->track(mayWrite))
     return nullptr;
   if (use->incomplete()) {
@@ -218,7 +243,7 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
     if (how == Ordered::Yes)
       return;
     // Threads that compute the same element twice store it twice, by one instruction.
-    if (value && record.isWrite() && record.pc == access.pc &&
+    if (value && record.isWrite() && record.pc == access.pc && ex.grid.has(record.cluster) &&
         storesSame(value - ref.offset, ref.bytes - ref.offset, at & ~uint64_t(15),
                    record.bytes & access.bytes))
       how = Ordered::SameValue;
@@ -434,7 +459,7 @@ void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, Acce
                  const uint8_t *value) {
   AccessRecord access;
   access.agent = ex.warp.gid;
-  access.cluster = ex.cluster.index;
+  access.cluster = ex.cluster.number;
   access.lanes = 1u << lane;
   access.count = ex.warp.count;
   access.pc = ex.pc;
@@ -461,7 +486,7 @@ void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64
   const AsyncOp &engine = opAt(ex, op);
   AccessRecord access;
   access.agent = op;
-  access.cluster = ex.cluster.index;
+  access.cluster = ex.cluster.number;
   access.lanes = 1;
   access.pc = ex.pc;
   access.flags = uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine |
@@ -479,7 +504,7 @@ void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, unsigned lane16
   const AsyncOp &engine = opAt(ex, op);
   AccessRecord access;
   access.agent = op;
-  access.cluster = ex.cluster.index;
+  access.cluster = ex.cluster.number;
   access.lanes = 1;
   access.pc = ex.pc;
   access.bytes = 1;
@@ -488,7 +513,7 @@ void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, unsigned lane16
   if (!write && !cta.tensor->shadow.writtenBytes(cell))
     reportUninitialized(ex, &engine, tensorPart(ex.grid, column));
   ex.cluster.effort += cta.tensor->shadow.access(cell, access, [&](const AccessRecord &record) {
-    if (record.agent == op && record.cluster == ex.cluster.index)
+    if (record.agent == op && record.cluster == ex.cluster.number)
       return;
     Ordered how = ordered(ex, lane, &engine, record, false);
     if (how != Ordered::Yes)
@@ -500,15 +525,15 @@ void synchronize(Exec &ex, unsigned lane, const MemRef &ref, bool reads, bool wr
                  Scope scope) {
   uint64_t key;
   if (ref.space == ptx::Space::Shared)
-    key = uint64_t(1) << 63 | (uint64_t(ex.cluster.index) * 16 + ref.cta->rank) << 24 | ref.offset;
+    key = uint64_t(1) << 63 | (uint64_t(ex.cluster.number) * 16 + ref.cta->rank) << 24 | ref.offset;
   else if (ref.space == ptx::Space::Global)
     key = ref.allocation->base + ref.offset;
   else
     return;
-  std::lock_guard<std::mutex> lock(ex.grid.syncMutex);
-  SyncVariable &variable = ex.grid.syncVariables[key];
+  std::lock_guard<std::mutex> lock(ex.grid.state->syncMutex);
+  SyncVariable &variable = ex.grid.state->syncVariables[key];
   LaneState &state = ex.warp.lanes[lane];
-  uint32_t block = ex.warp.gid / ex.grid.warpsPerCta, cluster = ex.cluster.index;
+  uint32_t block = ex.grid.blockOf(ex.warp.gid), cluster = ex.cluster.number;
   if (reads) {
     auto joinInto = [&](View &view) {
       // Both sides must reach each other. Of several releasers at device scope the

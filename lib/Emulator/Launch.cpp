@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 namespace penstock::emu {
 namespace {
@@ -99,119 +98,88 @@ bool prepare(Grid &grid, Report &report) {
   return true;
 }
 
-/// Clusters that do not talk to each other: each host thread takes the next.
-void runParallel(Grid &grid) {
-  unsigned threads = grid.options.threads ? grid.options.threads
-                                          : std::max(1u, std::thread::hardware_concurrency());
-  threads = std::min(threads, grid.numClusters);
-  std::atomic<uint32_t> next{0};
-  auto work = [&] {
-    while (!grid.abort.load(std::memory_order_relaxed)) {
-      uint32_t index = next.fetch_add(1);
-      if (index >= grid.numClusters)
-        return;
-      Cluster cluster;
-      cluster.grid = &grid;
-      cluster.index = index;
-      cluster.start();
-      cluster.run(false);
-    }
-  };
-  std::vector<std::thread> pool;
-  for (unsigned i = 1; i < threads; ++i)
-    pool.emplace_back(work);
-  work();
-  for (std::thread &thread : pool)
-    thread.join();
+/// A launch with its decoded kernel.
+struct Decoded {
+  std::shared_ptr<const Program> program;
+  const Launch *launch = nullptr;
+};
+
+/// Numbers warps, blocks and clusters through all grids of a state.
+void addGrid(GlobalState &state, Grid &grid) {
+  if (!state.grids.empty()) {
+    Grid &before = *state.grids.back();
+    grid.previous = &before;
+    before.hasDependent = true;
+    grid.firstCluster = before.firstCluster + before.numClusters;
+    grid.firstBlock = before.firstBlock + before.numBlocks();
+    // A multiple, so that the rest tells the warp of a block.
+    uint32_t warps = before.firstWarp + before.numBlocks() * before.warpsPerCta;
+    grid.firstWarp = (warps + grid.warpsPerCta - 1) / grid.warpsPerCta * grid.warpsPerCta;
+  }
+  grid.state = &state;
+  state.grids.push_back(&grid);
+  state.ops.resize(grid.firstCluster + grid.numClusters);
 }
 
-/// Clusters that may wait for each other take turns on this thread. As many are
-/// resident as the device has room for.
-void runSerial(Grid &grid) {
-  uint32_t room = std::max(1u, grid.device->numSms / grid.ctasPerCluster);
-  // Launch control is only of use if some clusters have to wait.
-  if (grid.program->usesLaunchControl)
-    room = std::min(room, std::max(1u, grid.numClusters / 3));
-  std::vector<std::unique_ptr<Cluster>> resident;
-  // A starved warp gets its turn when no cluster has anything else to do.
-  bool starving = grid.options.starvedWarp >= 0;
-  grid.onlyOthers = starving;
-  while (!grid.abort) {
-    while (resident.size() < room) {
-      uint32_t index;
-      {
-        std::lock_guard<std::mutex> lock(grid.launchMutex);
-        if (grid.nextCluster >= grid.numClusters)
-          break;
-        index = grid.nextCluster++;
-      }
-      auto cluster = std::make_unique<Cluster>();
-      cluster->grid = &grid;
-      cluster->index = index;
-      cluster->start();
-      resident.push_back(std::move(cluster));
-    }
-    if (resident.empty())
-      return;
-    bool worked = false;
-    for (size_t i = 0; i < resident.size();) {
-      uint64_t before = resident[i]->instructions + resident[i]->progress;
-      resident[i]->run(true);
-      worked |= resident[i]->instructions + resident[i]->progress != before;
-      if (resident[i]->finished)
-        resident.erase(resident.begin() + int64_t(i));
-      else
-        ++i;
-    }
-    grid.onlyOthers = starving && worked;
-  }
-}
-
-/// Runs a launch. False if it has to be run once more, with records of all accesses to more
-/// allocations, which are added to \p tracked.
-bool runOnce(Device &device, const std::shared_ptr<const Program> &program,
-             const LaunchConfig &config, const LaunchOptions &options,
-             std::set<const Allocation *> &tracked, Report &report) {
-  Grid grid;
-  grid.program = program.get();
-  grid.device = &device;
-  grid.config = config;
-  grid.options = options;
-  grid.findings.limit = options.maxFindings;
-  if (!prepare(grid, report))
-    return true;
-  grid.findings.program = program.get();
-  grid.findings.blocks = uint64_t(grid.numClusters) * grid.ctasPerCluster;
-  grid.ops.resize(grid.numClusters);
-  // Listeners would see two runs.
-  bool trackAll = options.onBarrier || options.onTrace;
-  if (options.checks)
-    for (Allocation *allocation : device.memory.all())
-      grid.globals.add(*allocation, trackAll || tracked.count(allocation));
-  std::string printed;
-  if (options.checks && options.print)
-    grid.options.print = [&](const std::string &text) { printed += text; };
-  if (program->crossCta)
-    runSerial(grid);
-  else
-    runParallel(grid);
-  if (!options.checks)
-    device.memory.markAccessedAsWritten();
-  if (std::set<const Allocation *> missing = grid.globals.incomplete(); !missing.empty()) {
-    grid.globals.restore();
-    tracked.insert(missing.begin(), missing.end());
-    return false;
-  }
-  if (!printed.empty())
-    options.print(printed);
+void fillReport(Grid &grid, Report &report) {
   report.sites = grid.findings.takeSites();
-  report.findings = grid.findings.take(timingName(options, grid.warpsPerCta));
+  report.findings = grid.findings.take(timingName(grid.options, grid.warpsPerCta));
   report.completed = !grid.abort;
   report.stats.instructions = grid.instructions;
   report.stats.spent = grid.spent;
-  for (auto &ops : grid.ops)
-    report.stats.asyncOps += ops.size();
-  report.stats.blocks = uint64_t(grid.numClusters) * grid.ctasPerCluster;
+  for (uint32_t i = 0; i < grid.numClusters; ++i)
+    report.stats.asyncOps += grid.state->ops[grid.firstCluster + i].size();
+  report.stats.blocks = grid.numBlocks();
+}
+
+/// Runs launches. False if they have to be run once more, with records of all accesses to more
+/// allocations, which are added to \p tracked.
+bool runOnce(Device &device, const std::vector<Decoded> &launches,
+             std::set<const Allocation *> &tracked, std::vector<Report> &reports) {
+  GlobalState state;
+  std::deque<Grid> grids;
+  std::deque<std::string> printed;
+  bool checks = false, listens = false;
+  for (const Decoded &each : launches) {
+    const LaunchOptions &options = each.launch->options;
+    Grid &grid = grids.emplace_back();
+    grid.program = each.program.get();
+    grid.device = &device;
+    grid.config = each.launch->config;
+    grid.options = options;
+    grid.findings.limit = options.maxFindings;
+    if (!prepare(grid, reports[grids.size() - 1])) {
+      grids.pop_back();
+      break; // those before it run
+    }
+    grid.findings.program = grid.program;
+    grid.findings.blocks = grid.numBlocks();
+    addGrid(state, grid);
+    checks |= options.checks;
+    // Listeners would see two runs.
+    listens |= options.onBarrier || options.onTrace;
+    std::string &text = printed.emplace_back();
+    if (options.print)
+      grid.options.print = [&text](const std::string &more) { text += more; };
+  }
+  if (grids.empty())
+    return true;
+  if (checks)
+    for (Allocation *allocation : device.memory.all())
+      state.globals.add(*allocation, listens || tracked.count(allocation));
+  runGrids(state);
+  if (std::set<const Allocation *> missing = state.globals.incomplete(); !missing.empty()) {
+    state.globals.restore();
+    tracked.insert(missing.begin(), missing.end());
+    return false;
+  }
+  for (size_t i = 0; i < grids.size(); ++i) {
+    if (!grids[i].options.checks)
+      device.memory.markAccessedAsWritten();
+    if (!printed[i].empty())
+      launches[i].launch->options.print(printed[i]);
+    fillReport(grids[i], reports[i]);
+  }
   return true;
 }
 
@@ -295,27 +263,33 @@ bool Device::read(uint64_t address, void *to, uint64_t size) const {
   return true;
 }
 
-Report Device::launch(LoadedModule &module, const std::string &kernel, const LaunchConfig &config,
-                      const LaunchOptions &options) {
+std::vector<Report> Device::launchOverlapping(const std::vector<Launch> &launches) {
   auto begin = std::chrono::steady_clock::now();
-  Report report;
-  std::shared_ptr<const Program> program;
-  {
-    std::lock_guard<std::mutex> lock(module.mutex);
-    std::shared_ptr<const Program> &slot = module.programs[kernel];
+  std::vector<Report> reports(launches.size());
+  std::vector<Decoded> decoded;
+  for (const Launch &each : launches) {
+    std::lock_guard<std::mutex> lock(each.module->mutex);
+    std::shared_ptr<const Program> &slot = each.module->programs[each.kernel];
     if (!slot)
-      slot = decode(module.module, kernel, module.globals, report.findings);
-    program = slot;
+      slot = decode(each.module->module, each.kernel, each.module->globals,
+                    reports[decoded.size()].findings);
+    if (!slot)
+      break;
+    decoded.push_back({slot, &each});
   }
-  if (!program)
-    return report;
   // Reads of what a kernel writes later may be missing from the first run.
   std::set<const Allocation *> tracked;
-  while (!runOnce(*this, program, config, options, tracked, report))
+  while (!decoded.empty() && !runOnce(*this, decoded, tracked, reports))
     ;
-  report.stats.seconds =
+  // Of all, and counted once.
+  reports[0].stats.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return report;
+  return reports;
+}
+
+Report Device::launch(LoadedModule &module, const std::string &kernel, const LaunchConfig &config,
+                      const LaunchOptions &options) {
+  return std::move(launchOverlapping({{&module, kernel, config, options}})[0]);
 }
 
 } // namespace penstock::emu

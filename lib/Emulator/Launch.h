@@ -156,6 +156,13 @@ struct LoadedModule {
   std::map<std::string, std::shared_ptr<const Program>> programs;
 };
 
+struct Launch {
+  LoadedModule *module = nullptr;
+  std::string kernel;
+  LaunchConfig config;
+  LaunchOptions options;
+};
+
 class Device {
 public:
   DeviceMemory memory;
@@ -172,6 +179,10 @@ public:
 
   Report launch(LoadedModule &module, const std::string &kernel, const LaunchConfig &config,
                 const LaunchOptions &options = {});
+  /// Runs consecutive kernels of one stream, at least one. Each after the first was launched
+  /// to overlap the one before it (programmatic dependent launch). If one cannot be run,
+  /// those after it are not run either.
+  std::vector<Report> launchOverlapping(const std::vector<Launch> &launches);
 
   // Copies by the host; false if the range is not in device memory.
   bool write(uint64_t address, const void *from, uint64_t size);

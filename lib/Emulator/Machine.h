@@ -161,7 +161,7 @@ struct CopyGroups {
 struct Warp {
   Cta *cta = nullptr;
   uint32_t index = 0; ///< in the CTA
-  uint32_t gid = 0;   ///< in the grid
+  uint32_t gid = 0;   ///< among all that run at the same time
   uint32_t live = 0;  ///< lanes that have not exited
   uint32_t started = 0;
   std::vector<uint8_t> rows;
@@ -245,6 +245,7 @@ struct Cta {
   std::unordered_map<uint32_t, Pipe> tensorPipes; ///< by thread
   std::map<uint32_t, Warpgroup> warpgroups;       ///< by index
   uint32_t liveThreads = 0;
+  bool triggered = false;        ///< it lets dependent grids start
   std::vector<uint32_t> openOps; ///< to be seen complete before the exit
   /// Tensor maps that a fence of this block has acquired, and which edit of it.
   std::unordered_map<uint64_t, uint64_t> acquiredMaps;
@@ -262,14 +263,15 @@ struct SyncVariable {
 
 struct Cluster {
   Grid *grid = nullptr;
-  uint32_t index = 0;
+  uint32_t index = 0;  ///< in the grid
+  uint32_t number = 0; ///< among all that run at the same time
   uint32_t firstWarp = 0, numWarps = 0;
   std::vector<std::unique_ptr<Cta>> ctas;
   std::vector<std::unique_ptr<Event>> events;
   uint64_t nextOrdinal = 0;
   uint64_t nextAgent = 1;
   uint64_t progress = 1;
-  std::deque<AsyncOp> *ops = nullptr; ///< owned by the grid
+  std::deque<AsyncOp> *ops = nullptr; ///< owned by the global state
   std::shared_ptr<BarrierRound> clusterRound;
   uint32_t clusterRounds = 0; ///< completed
   uint64_t rng = 1;
@@ -291,7 +293,7 @@ struct Cluster {
   uint64_t spent() const { return instructions + effort / 32; }
   bool starves(const Warp &warp) const;
   uint64_t random();
-  uint64_t newAgent() { return uint64_t(index + 1) << 32 | nextAgent++; }
+  uint64_t newAgent() { return uint64_t(number + 1) << 32 | nextAgent++; }
   /// One that counts tcgen05 operations.
   uint64_t newTensorAgent() { return Clock::tensorAgent | newAgent(); }
   View newView() const { return View(firstWarp, numWarps); }
@@ -303,6 +305,8 @@ struct Cluster {
 
 private:
   bool step();
+  /// Whether a thread waits for the end of the previous grid.
+  bool awaitsGrid() const;
   bool stepPaced();
   void pace(Event &event);
   bool runEvent(size_t index);
@@ -312,7 +316,23 @@ private:
   void finish();
 };
 
+/// Global memory, and what is known of it, for all grids that run at the same time.
+struct GlobalState {
+  std::vector<Grid *> grids;           ///< in the order of the stream
+  std::deque<std::deque<AsyncOp>> ops; ///< by number of the cluster
+  GlobalUses globals;
+  std::mutex syncMutex;
+  std::unordered_map<uint64_t, SyncVariable> syncVariables;
+  std::mutex atomicMutex;
+  /// Tensor maps in global memory that kernels have edited: address, edits.
+  std::mutex mapMutex;
+  std::unordered_map<uint64_t, uint64_t> mapEdits;
+
+  const AsyncOp &op(uint32_t cluster, uint32_t index) const { return ops[cluster][index]; }
+};
+
 struct Grid {
+  GlobalState *state = nullptr;
   const Program *program = nullptr;
   Device *device = nullptr;
   LaunchConfig config;
@@ -324,26 +344,37 @@ struct Grid {
   uint32_t threadsPerCta = 1, warpsPerCta = 1;
   uint32_t sharedBytes = 0;
   uint32_t dynamicBase = 0; ///< where dynamic shared memory begins
+  // Numbers among all grids of the state begin here.
+  uint32_t firstWarp = 0, firstBlock = 0, firstCluster = 0;
+  /// The grid before this one in the stream, if this one may start before its end.
+  Grid *previous = nullptr;
+  bool hasDependent = false;          ///< a grid follows whose `previous` is this one
+  std::atomic<uint32_t> triggered{0}; ///< blocks that let dependents start, or have ended
+  bool waited = false;                ///< a thread has waited for `previous`
+  bool ended = false;
+  View endView; ///< what a wait for the end of this grid makes known
   /// Clusters take turns and a warp is starved: leave it out for now.
   bool onlyOthers = false;
   Findings findings;
   std::atomic<uint64_t> instructions{0}, spent{0};
   std::atomic<bool> abort{false};
-  std::deque<std::deque<AsyncOp>> ops; ///< per cluster
-  GlobalUses globals;
-  std::mutex syncMutex;
-  std::unordered_map<uint64_t, SyncVariable> syncVariables;
-  std::mutex atomicMutex;
-  /// Tensor maps in global memory that kernels have edited: address, edits.
-  std::mutex mapMutex;
-  std::unordered_map<uint64_t, uint64_t> mapEdits;
   // Cluster launch control: clusters not started yet, in order.
   std::mutex launchMutex;
   uint32_t nextCluster = 0;
 
   bool checks() const { return options.checks; }
-  const AsyncOp &op(uint32_t cluster, uint32_t index) const { return ops[cluster][index]; }
+  uint32_t numBlocks() const { return numClusters * ctasPerCluster; }
+  uint32_t blockOf(uint32_t gid) const { return firstBlock + (gid - firstWarp) / warpsPerCta; }
+  /// Whether a cluster, by its number, is of this grid.
+  bool has(uint32_t cluster) const { return cluster - firstCluster < numClusters; }
+  /// The agent whose first count is the end of the grid; clusters number others from 1 << 32.
+  uint64_t endAgent() const { return uint64_t(firstCluster) + 1; }
 };
+
+/// Runs the grids of a state to their ends.
+void runGrids(GlobalState &state);
+/// A block lets dependent grids start, or has ended.
+void trigger(Grid &grid, Cta &cta);
 
 /// What a handler works on.
 struct Exec {

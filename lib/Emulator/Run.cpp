@@ -122,9 +122,10 @@ void Cluster::start() {
   const Program &program = *grid->program;
   rng = grid->options.seed * 0x9e3779b97f4a7c15 + index * 0x2545f4914f6cdd1du;
   random();
-  firstWarp = index * grid->ctasPerCluster * grid->warpsPerCta;
+  number = grid->firstCluster + index;
   numWarps = grid->ctasPerCluster * grid->warpsPerCta;
-  ops = &grid->ops[index];
+  firstWarp = grid->firstWarp + index * numWarps;
+  ops = &grid->state->ops[number];
   uint32_t across[3], at = index, origin[3];
   for (int d = 0; d < 3; ++d) {
     across[d] = grid->config.grid[d] / grid->clusterDim[d];
@@ -277,9 +278,23 @@ bool Cluster::step() {
   return runEvent(heads[0]);
 }
 
+bool Cluster::awaitsGrid() const {
+  if (!grid->previous || grid->previous->ended)
+    return false;
+  for (const auto &cta : ctas)
+    for (const auto &warp : cta->warps)
+      for (const Split &split : warp->splits)
+        if (split.blocked && grid->program->code[split.pc].run == runWaitForPrevious)
+          return true;
+  return false;
+}
+
 void Cluster::run(bool slice) {
   // Where a starved warp may run, others are asked again at once.
   unsigned steps = 0, sliceSteps = grid->options.starvedWarp < 0 || grid->onlyOthers ? 64 : 1;
+  // A dependent grid starts as early as it may, ahead of what follows the trigger.
+  if (grid->hasDependent && grid->triggered < grid->numBlocks())
+    sliceSteps = 1;
   uint64_t chargeAt = std::min<uint64_t>(100000, grid->options.maxInstructions / 4);
   while (!stopped && !grid->abort.load(std::memory_order_relaxed)) {
     if (liveWarps == 0 && events.empty()) {
@@ -287,7 +302,7 @@ void Cluster::run(bool slice) {
       break;
     }
     if (!step()) {
-      if (held)
+      if (held || awaitsGrid())
         return;
       reportDeadlock();
       stopped = true;

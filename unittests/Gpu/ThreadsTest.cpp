@@ -9,7 +9,7 @@
 // written by hand, so that builds without LLVM, with thread sanitizer, can run it.
 //
 //===----------------------------------------------------------------------===//
-#include "Cuda/Launch.h"
+#include "AddKernel.h"
 #include "Shim.h"
 
 #include <cstdlib>
@@ -19,76 +19,6 @@ using namespace penstock;
 using namespace penstock::test;
 
 namespace {
-
-/// y = x + increment
-Artifact addArtifact() {
-  Artifact artifact;
-  artifact.info.name = "Add";
-  ArgumentInfo x, increment, y;
-  x.name = "x";
-  x.tensor = y.tensor = true;
-  x.element = y.element = increment.element = Element::i32;
-  x.rank = y.rank = 1;
-  x.sizes = y.sizes = {"N"};
-  increment.name = "increment";
-  y.name = "y";
-  y.written = true;
-  artifact.info.arguments = {x, increment, y};
-  DeviceKernel kernel;
-  kernel.name = "Add";
-  kernel.architecture = "sm_90a";
-  kernel.threads = 32;
-  kernel.parameterBytes = 32;
-  kernel.fields = {{ParameterField::Address, 0, 0, 0},
-                   {ParameterField::Address, 2, 0, 8},
-                   {ParameterField::Size, 0, 0, 16},
-                   {ParameterField::Scalar, 1, 0, 24}};
-  kernel.launch.steps = {{LaunchStep::Size, 0, 0, 0, 0},
-                         {LaunchStep::Constant, 0, 0, 0, 32},
-                         {LaunchStep::CeilDivS, 0, 1, 0, 0},
-                         {LaunchStep::Constant, 0, 0, 0, 1}};
-  kernel.launch.results = {2, 3, 3};
-  kernel.ptx = R"(.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry Add(.param .align 64 .b8 p[32])
-{
-  .reg .b64 %x, %y, %n, %i, %at;
-  .reg .b32 %t, %c, %v, %increment;
-  .reg .pred %outside;
-  ld.param.u64 %x, [p];
-  ld.param.u64 %y, [p+8];
-  ld.param.u64 %n, [p+16];
-  ld.param.u32 %increment, [p+24];
-  mov.u32 %t, %tid.x;
-  mov.u32 %c, %ctaid.x;
-  mad.lo.u32 %t, %c, 32, %t;
-  cvt.u64.u32 %i, %t;
-  setp.ge.u64 %outside, %i, %n;
-  @%outside bra END;
-  shl.b64 %at, %i, 2;
-  add.u64 %x, %x, %at;
-  add.u64 %y, %y, %at;
-  ld.global.u32 %v, [%x];
-  add.u32 %v, %v, %increment;
-  st.global.u32 [%y], %v;
-END:
-  ret;
-}
-)";
-  artifact.variants = {kernel};
-  return artifact;
-}
-
-detail::Argument vectorAt(DevicePointer address, int64_t size) {
-  detail::Argument argument;
-  argument.tensor = true;
-  argument.element = Element::i32;
-  argument.data = reinterpret_cast<void *>(address);
-  argument.sizes = {size};
-  argument.strides = {1};
-  return argument;
-}
 
 TEST(Threads, SixteenOnTwoGpus) {
   setenv("PENSTOCK_EMU_DEVICE", "h100,h100", 1);

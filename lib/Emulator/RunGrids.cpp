@@ -1,0 +1,228 @@
+//===- RunGrids.cpp - Grids that run at the same time ---------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Programmatic dependent launch: a grid starts when all blocks of the previous one have
+// executed griddepcontrol.launch_dependents or have ended, and griddepcontrol.wait waits
+// for the end of the previous grid. Only this wait orders accesses of the two, so that a
+// missing one is a finding in every timing that executes both accesses.
+//
+//===----------------------------------------------------------------------===//
+#include "Emulator/ExecCall.h"
+#include "Emulator/HappensBefore.h"
+#include "Emulator/Names.h"
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+namespace penstock::emu {
+namespace {
+
+/// Turns that a grid has before its predecessor in the eager timing. It may poll what the
+/// predecessor writes.
+constexpr unsigned turnsAhead = 256;
+
+/// Clusters that do not talk to each other: each host thread takes the next.
+void runParallel(Grid &grid) {
+  unsigned threads = grid.options.threads ? grid.options.threads
+                                          : std::max(1u, std::thread::hardware_concurrency());
+  threads = std::min(threads, grid.numClusters);
+  std::atomic<uint32_t> next{0};
+  auto work = [&] {
+    while (!grid.abort.load(std::memory_order_relaxed)) {
+      uint32_t index = next.fetch_add(1);
+      if (index >= grid.numClusters)
+        return;
+      Cluster cluster;
+      cluster.grid = &grid;
+      cluster.index = index;
+      cluster.start();
+      cluster.run(false);
+    }
+  };
+  std::vector<std::thread> pool;
+  for (unsigned i = 1; i < threads; ++i)
+    pool.emplace_back(work);
+  work();
+  for (std::thread &thread : pool)
+    thread.join();
+}
+
+/// A grid whose clusters take turns. As many are resident as the device has room for.
+class Turns {
+public:
+  explicit Turns(Grid &grid) : grid(grid) {
+    room = std::max(1u, grid.device->numSms / grid.ctasPerCluster);
+    // Launch control is only of use if some clusters have to wait.
+    if (grid.program->usesLaunchControl)
+      room = std::min(room, std::max(1u, grid.numClusters / 3));
+  }
+
+  Grid &grid;
+
+  /// Gives each cluster a turn, and starts as many as there is room for. False if nothing
+  /// could be done.
+  bool run() {
+    start();
+    bool worked = false;
+    for (size_t i = 0; i < resident.size();) {
+      uint64_t before = resident[i]->instructions + resident[i]->progress;
+      resident[i]->run(true);
+      worked |= resident[i]->instructions + resident[i]->progress != before;
+      if (resident[i]->finished)
+        resident.erase(resident.begin() + int64_t(i));
+      else
+        ++i;
+    }
+    if (resident.empty() && allStarted() && !grid.abort)
+      end();
+    return worked;
+  }
+
+  /// Something has happened in another grid: threads that wait are asked again.
+  void wake() {
+    for (auto &cluster : resident)
+      ++cluster->progress;
+  }
+
+private:
+  bool allStarted() {
+    std::lock_guard<std::mutex> lock(grid.launchMutex);
+    return grid.nextCluster >= grid.numClusters;
+  }
+
+  void start() {
+    while (resident.size() < room) {
+      auto cluster = std::make_unique<Cluster>();
+      {
+        std::lock_guard<std::mutex> lock(grid.launchMutex);
+        if (grid.nextCluster >= grid.numClusters)
+          return;
+        cluster->index = grid.nextCluster++;
+      }
+      cluster->grid = &grid;
+      cluster->start();
+      resident.push_back(std::move(cluster));
+    }
+  }
+
+  void end() {
+    grid.ended = true;
+    grid.endView.seen.setAgent(grid.endAgent(), 1);
+    // It cannot have ended before a grid that one of its threads waited for.
+    if (grid.previous && grid.waited)
+      grid.endView.join(grid.previous->endView);
+  }
+
+  uint32_t room;
+  std::vector<std::unique_ptr<Cluster>> resident;
+};
+
+/// Grids, and clusters that may wait for each other, take turns on this thread.
+class Together {
+public:
+  explicit Together(GlobalState &state) {
+    for (Grid *grid : state.grids)
+      all.emplace_back(*grid);
+    random.seed(all[0].grid.options.seed);
+  }
+
+  void run() {
+    // A starved warp gets its turn when no cluster has anything else to do.
+    bool starving = all[0].grid.options.starvedWarp >= 0;
+    bool onlyOthers = starving;
+    // A grid that does not wait may end before those that precede it.
+    while (std::ranges::any_of(all, [](const Turns &turns) { return !turns.grid.ended; })) {
+      bool worked = false;
+      for (Turns *turns : order()) {
+        turns->grid.onlyOthers = onlyOthers;
+        unsigned left = runsAhead(turns->grid) ? turnsAhead : 1;
+        while (left-- && !turns->grid.ended && turns->run())
+          worked = true;
+        if (turns->grid.abort)
+          return abort();
+        if (turns->grid.ended)
+          for (Turns &other : all)
+            other.wake();
+      }
+      onlyOthers = starving && worked;
+    }
+  }
+
+private:
+  static bool mayStart(const Grid &grid) {
+    return !grid.previous || grid.previous->triggered == grid.previous->numBlocks();
+  }
+
+  /// Which grids have a turn now. Eager: each runs ahead of those before it. Lazy: each
+  /// starts when the one before has ended.
+  std::vector<Turns *> order() {
+    std::vector<Turns *> list;
+    for (Turns &turns : all) {
+      const Grid &grid = turns.grid;
+      if (grid.ended || !mayStart(grid))
+        continue;
+      bool mustWait = grid.previous && !grid.previous->ended;
+      if (mustWait && grid.options.timing == Timing::Lazy)
+        continue;
+      if (mustWait && grid.options.timing == Timing::Random && random() % 2)
+        continue;
+      list.push_back(&turns);
+    }
+    std::reverse(list.begin(), list.end());
+    if (all[0].grid.options.timing == Timing::Random) {
+      std::shuffle(list.begin(), list.end(), random);
+      list.resize(1 + random() % list.size());
+    }
+    return list;
+  }
+
+  static bool runsAhead(const Grid &grid) {
+    return grid.options.timing == Timing::Eager && grid.previous && !grid.previous->ended;
+  }
+
+  void abort() {
+    for (Turns &turns : all)
+      turns.grid.abort = true;
+  }
+
+  std::deque<Turns> all;
+  std::mt19937_64 random;
+};
+
+} // namespace
+
+void runGrids(GlobalState &state) {
+  if (state.grids.size() == 1 && !state.grids[0]->program->crossCta)
+    runParallel(*state.grids[0]);
+  else
+    Together(state).run();
+}
+
+void trigger(Grid &grid, Cta &cta) {
+  if (!cta.triggered)
+    ++grid.triggered;
+  cta.triggered = true;
+}
+
+void runLaunchDependents(Exec &ex, const DInst &) {
+  trigger(ex.grid, ex.cta);
+  ex.yield = true;
+}
+
+void runWaitForPrevious(Exec &ex, const DInst &) {
+  Grid *previous = ex.grid.previous;
+  if (!previous)
+    return;
+  if (!previous->ended)
+    return ex.block("the end of kernel `" + demangled(previous->program->kernel->name) + "`");
+  ex.grid.waited = true;
+  if (ex.grid.checks())
+    acquire(ex, ex.mask, previous->endView);
+}
+
+} // namespace penstock::emu
