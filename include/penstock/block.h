@@ -394,6 +394,17 @@ public:
   }
 
   //===------------------------------------------------------------------===//
+  // Kernels that overlap (LaunchOptions::overlap_previous)
+  //===------------------------------------------------------------------===//
+
+  /// Waits for the end of the previous kernel of the stream and makes what it wrote
+  /// visible. Returns at once if the launch does not overlap it.
+  void wait_for_previous(Loc at = here()) { detail::waitForPrevious(within(at)); }
+  /// Lets the next kernel of the stream start, if its launch overlaps this one, as soon as
+  /// all blocks have called this or have ended.
+  void launch_dependents(Loc at = here()) { detail::launchDependents(within(at)); }
+
+  //===------------------------------------------------------------------===//
   // Explicit control of a GPU (hardware.h)
   //===------------------------------------------------------------------===//
 

@@ -119,6 +119,8 @@ PENSTOCK_EXPORT void gemm(const GemmArguments &, Loc);
 PENSTOCK_EXPORT void reduce(Kind, Ref source, int dim, Ref target, bool accumulate, Loc);
 PENSTOCK_EXPORT void assign(Ref target, Ref expression, Loc);
 PENSTOCK_EXPORT void wait(List<const std::string_view> names, int lag, Loc);
+PENSTOCK_EXPORT void waitForPrevious(Loc);
+PENSTOCK_EXPORT void launchDependents(Loc);
 PENSTOCK_EXPORT void print(std::string_view text, Refs operands, Loc);
 PENSTOCK_EXPORT void require(Ref condition, std::string_view message, Loc);
 

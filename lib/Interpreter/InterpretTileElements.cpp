@@ -136,6 +136,10 @@ static void execute(WaitOp op, Frame &frame) {
   frame.async.wait(op.getNames(), op.getLag(), frame.tagOf(op));
 }
 
+// The kernels of a stream run one after the other.
+static void execute(WaitForPreviousOp, Frame &) {}
+static void execute(LaunchDependentsOp, Frame &) {}
+
 static std::string format(Element element, Scalar value) {
   if (element == Element::i1)
     return value.integer ? "1" : "0";
@@ -200,7 +204,8 @@ static void execute(AssertOp op, Frame &frame) {
 
 void addTileElementModels(DialectRegistry &registry) {
   addModels<TileDialect, GridOp, DivModOp, BindOp, LoadOp, StoreOp, AtomicOp, ParallelOp,
-            StatementOp, WaitOp, PrintOp, AssertOp>(registry);
+            StatementOp, WaitOp, WaitForPreviousOp, LaunchDependentsOp, PrintOp, AssertOp>(
+      registry);
 }
 
 } // namespace penstock::interpreter

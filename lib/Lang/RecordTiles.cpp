@@ -493,6 +493,16 @@ void penstock::detail::wait(List<const std::string_view> names, int lag, Loc at)
                                  static_cast<uint64_t>(static_cast<int64_t>(lag)), mlir::Value()));
 }
 
+void penstock::detail::waitForPrevious(Loc at) {
+  if (Recorder *r = recorderFor(at))
+    r->verify(tile::WaitForPreviousOp::create(r->builder, r->locationOf(at)));
+}
+
+void penstock::detail::launchDependents(Loc at) {
+  if (Recorder *r = recorderFor(at))
+    r->verify(tile::LaunchDependentsOp::create(r->builder, r->locationOf(at)));
+}
+
 void penstock::detail::print(std::string_view text, Refs operands, Loc at) {
   Recorder *r = recorderFor(at);
   SmallVector<mlir::Value> values;

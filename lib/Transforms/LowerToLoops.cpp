@@ -452,6 +452,7 @@ struct LowerToLoops : penstock::impl::LowerToLoopsBase<LowerToLoops> {
             op.getResult().replaceAllUsesWith(op.getValue());
             op.erase();
           })
+          .Case<tile::WaitForPreviousOp, tile::LaunchDependentsOp>([](auto op) { op.erase(); })
           .Case<tile::StatementOp>([](auto op) {
             Block &body = op.getBody().front();
             body.getTerminator()->erase();

@@ -319,6 +319,11 @@ std::vector<Section> sections() {
          [](Names &k) { k.b.statement("one", [&] { k.b.store(k.counts.at(0), 1); }); }},
         {"`parallel`",
          [](Names &k) { k.b.parallel(64, [&](Index i) { k.b.atomic(Add, k.counts.at(i), 1); }); }},
+        {"`wait_for_previous`, `launch_dependents`",
+         [](Names &k) {
+           k.b.wait_for_previous();
+           k.b.launch_dependents();
+         }},
         {"`print`", [](Names &k) { k.b.print("{}", {k.n}); }},
         {"`require`", [](Names &k) { k.b.require(k.n <= 4096, "n is at most 4096"); }}}},
   };

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Random sequences of launches, copies, waits and captures. Accesses that conflict are
-// ordered by streams and events, so that every order that the driver chooses computes
-// what the sequence computes one call after the other. Without one of the waits, some
-// orders do not.
+// Random sequences of launches, copies, waits and captures. Some launches overlap the
+// previous kernel of their stream. Accesses that conflict are ordered by streams and
+// events, so that every order that the driver chooses computes what the sequence computes
+// one call after the other. Without one of the waits, some orders do not.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -22,6 +22,17 @@ using namespace penstock::test;
 namespace {
 
 constexpr int numStreams = 3, numBuffers = 4, elements = 8;
+
+/// Accumulate, for launches that overlap the previous kernel of their stream.
+struct Waiting {
+  static constexpr auto signature = Accumulate::signature;
+
+  void operator()(Block &b, In<i32, 1> x, Scalar<i32> factor, InOut<i32, 1> y) const {
+    b.launch_dependents();
+    b.wait_for_previous();
+    Accumulate()(b, x, factor, y);
+  }
+};
 
 /// How far each stream has come, as another one or the host knows it.
 struct Clock {
@@ -40,7 +51,7 @@ class Sequence {
 public:
   Sequence(uint64_t seed, bool dropWaits) : random(seed), dropWaits(dropWaits) {
     // Compiled and created once: sequences are short.
-    static auto compiled = compile(Accumulate{}, Target::sm_90a());
+    static auto compiled = compile(Waiting{}, Target::sm_90a());
     static std::vector<std::unique_ptr<Stream>> made;
     static std::vector<gpu::Memory<int32_t>> device;
     static std::unique_ptr<Event> made_event;
@@ -132,7 +143,8 @@ private:
     if (graph)
       EXPECT_EQ(call("cuStreamBeginCapture_v2", handle(stream), 0), 0);
     for (int times = graph ? 2 : 1; times-- > 0;) {
-      kernel->launch({.stream = handle(stream)}, view((*buffers)[size_t(x)], {elements}), factor,
+      kernel->launch({.stream = handle(stream), .overlap_previous = random() % 2 == 0},
+                     view((*buffers)[size_t(x)], {elements}), factor,
                      view((*buffers)[size_t(y)], {elements}));
       model[y] = int32_t(uint32_t(model[y]) + uint32_t(factor) * uint32_t(model[x]));
     }
@@ -186,7 +198,7 @@ private:
 
   std::mt19937_64 random;
   bool dropWaits;
-  Kernel<Accumulate> *kernel;
+  Kernel<Waiting> *kernel;
   std::vector<std::unique_ptr<Stream>> *streams;
   std::vector<gpu::Memory<int32_t>> *buffers;
   Event *event;

@@ -214,5 +214,19 @@ LogicalResult PrintOp::verify() {
   return success();
 }
 
+/// All threads of the scope execute it exactly once: a wait that some skip orders nothing.
+static LogicalResult verifyGridDependency(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent && !isa<func::FuncOp>(parent);
+       parent = parent->getParentOp())
+    if (parent->getName().getDialectNamespace() != "nv")
+      return fail(emitCoded(op, GridDependencyScope)
+                      << "`" << op->getName().stripDialect()
+                      << "` must be outside of loops, conditions and statements",
+                  "call it once, before the loop or condition");
+  return success();
+}
+LogicalResult WaitForPreviousOp::verify() { return verifyGridDependency(*this); }
+LogicalResult LaunchDependentsOp::verify() { return verifyGridDependency(*this); }
+
 #define GET_OP_CLASSES
 #include "Dialect/Tile/TileOps.cpp.inc"

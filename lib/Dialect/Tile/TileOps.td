@@ -569,4 +569,53 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$condition `,` $message attr-dict";
 }
 
+/// Programmatic dependent launch: GPUs run a kernel before the previous one has ended.
+class Tile_GridDependencyOp<string mnemonic>
+    : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_WaitForPreviousOp : Tile_GridDependencyOp<"wait_for_previous"> {
+  let summary = "waits for the previous kernel of the stream";
+  let description = [{
+    A kernel that is launched to overlap the previous kernel of its stream starts before
+    that one has ended. This operation waits until it has, and makes what it wrote visible.
+    Accesses to its tensors must follow. In all other launches it returns at once; on CPUs
+    and on GPUs before Hopper, which do not overlap kernels, it has no effect.
+
+    It is not part of loops or conditions. In a tile program all warps execute it, also
+    those of warp-specialized loops; in an explicit kernel the threads of its scope.
+
+    ```mlir
+    !x = memref<?xf32, strided<[1]>, #tile.space<global>>
+    !t = memref<128xf32, #tile.space<local>>
+    func.func @k(%x: !x) attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %t = tile.alloc "t" : !t
+      tile.wait_for_previous
+      tile.copy %x[%c0] to %t : !x to !t
+      return
+    }
+    ```
+  }];
+}
+
+def Tile_LaunchDependentsOp : Tile_GridDependencyOp<"launch_dependents"> {
+  let summary = "lets the next kernel of the stream start";
+  let description = [{
+    A kernel that is launched to overlap this one may start as soon as all blocks have
+    executed this operation or have ended. It makes no results visible: the next kernel
+    waits for the end of this one before it reads them. On CPUs and on GPUs before Hopper
+    it has no effect.
+
+    ```mlir
+    func.func @k() attributes {tile.kernel} {
+      tile.launch_dependents
+      return
+    }
+    ```
+  }];
+}
+
 #endif // PENSTOCK_TILE_OPS

@@ -138,7 +138,8 @@ private:
                                                       : WalkResult::advance();
           })
           .wasInterrupted();
-    if (isa<tile::AssertOp>(op))
+    // Every warp that accesses what the previous kernel wrote has to wait for it.
+    if (isa<tile::AssertOp, tile::WaitForPreviousOp>(op))
       return false;
     return !replication.isReplicable(op);
   }
@@ -179,6 +180,18 @@ private:
     }
   }
 
+  static bool accessesTensors(nv::WarpsOp region) {
+    return region
+        ->walk([](Operation *op) {
+          bool is = !isa<memref::DimOp>(op) && llvm::any_of(op->getOperands(), [](Value operand) {
+            auto type = dyn_cast<MemRefType>(operand.getType());
+            return type && tile::spaceOf(type) == tile::Space::Global;
+          });
+          return is ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
   /// Whether an operation of all warps may come before what the compute warps execute: other
   /// roles run at the same time anyway. Registers of accumulators should not outlive one
   /// region of the compute warps: where its threads meet others again, the assembler copies them,
@@ -186,6 +199,9 @@ private:
   bool canMoveBefore(nv::WarpsOp region, Operation *op) {
     if (isa<nv::WarpsOp, tile::AllocOp, nv::TensorAllocOp, nv::BarrierAllocOp>(op))
       return true;
+    // Waiting earlier only costs time, and none before accesses to tensors.
+    if (isa<tile::WaitForPreviousOp>(op))
+      return !accessesTensors(region);
     Value variable;
     if (auto load = dyn_cast<tile::LoadOp>(op); load && isVariable(load.getSource()))
       variable = load.getSource();

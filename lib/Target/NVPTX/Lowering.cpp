@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/Lowering.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Hardware/Architecture.h"
 #include "Target/NVPTX/Engines.h"
 #include "Transforms/Faults.h"
 #include "Transforms/KernelAbi.h"
@@ -251,6 +252,11 @@ LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
     ok = lowerReduce(reduce, by);
   } else if (auto gemm = dyn_cast<tile::GemmOp>(op)) {
     ok = lowerGemm(gemm, by);
+  } else if (isa<tile::WaitForPreviousOp, tile::LaunchDependentsOp>(op)) {
+    // Kernels do not overlap on older GPUs: there is nothing to wait for.
+    if (const hw::Architecture *known = hw::findArchitecture(architecture); known && known->tma)
+      ptx(isa<tile::WaitForPreviousOp>(op) ? "griddepcontrol.wait;"
+                                           : "griddepcontrol.launch_dependents;");
   } else if (auto print = dyn_cast<tile::PrintOp>(op)) {
     ok = lowerPrint(print, by);
   } else if (auto parallel = dyn_cast<tile::ParallelOp>(op)) {

@@ -144,3 +144,27 @@ func.func @misplaced() attributes {tile.kernel, tile.schedule = #tile.schedule<n
 
 // expected-error @+1 {{expected `num_stages`, `stage`, `order`, `async_stages`, `async_producers`, `async_producer_groups`, `resolved` or `inferred`}}
 #s = #tile.schedule<depth = 3>
+
+// -----
+
+func.func @waits(%n: index, %c: i1) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %k = %c0 to %n step %c1 {
+    // expected-error @+2 {{PS1770: `wait_for_previous` must be outside of loops, conditions and statements}}
+    // expected-note @+1 {{help: call it once, before the loop or condition}}
+    tile.wait_for_previous
+  }
+  return
+}
+
+// -----
+
+func.func @triggers(%c: i1) attributes {tile.kernel} {
+  scf.if %c {
+    // expected-error @+2 {{PS1770: `launch_dependents` must be outside of loops, conditions and statements}}
+    // expected-note @+1 {{help: call it once, before the loop or condition}}
+    tile.launch_dependents
+  }
+  return
+}

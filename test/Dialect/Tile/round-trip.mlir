@@ -68,6 +68,10 @@ func.func @everything(%A: !global {tile.access = "in", tile.name = "A"},
     // CHECK: tile.atomic add %{{.*}}, %{{.*}}[%{{.*}}]
     %old = tile.atomic add %one, %ids[%i] : i32, !ids -> i32
   }
+  // CHECK: tile.wait_for_previous
+  tile.wait_for_previous
+  // CHECK: tile.launch_dependents
+  tile.launch_dependents
   // CHECK: tile.print "v = {}" %{{.*}} : memref<128xf32, #tile.space<local>>
   tile.print "v = {}" %v : !vec
   %ok = arith.cmpi slt, %c0, %c1 : index
