@@ -51,6 +51,7 @@ template <class T> struct MatmulOf {
         .where([](const K &k) { return k.block_m < 256 || k.block_n < 256; })
         .classes("M:log2, N, K");
   }
+  static constexpr auto flops = "2*M*N*K"; // for `penstock bench`
 };
 using Matmul = MatmulOf<f16>;
 

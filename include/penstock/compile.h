@@ -96,6 +96,7 @@ struct ArgumentSpec {
 struct KernelSource {
   std::string name;
   std::string signature;
+  std::string flops; ///< of a run, from the sizes of the signature: "2*M*N*K"
   std::vector<ArgumentSpec> arguments;
   Callback<Block &, Refs> record;
   Loc at;
@@ -235,6 +236,13 @@ template <class K> std::string signatureOf(const K &) {
     return "";
 }
 
+template <class K> std::string flopsOf(const K &) {
+  if constexpr (requires { std::string(K::flops); })
+    return K::flops;
+  else
+    return "";
+}
+
 template <class K, class... A, size_t... I>
 void call(K &kernel, Block &block, Refs refs, std::tuple<A...> *, std::index_sequence<I...>) {
   kernel(block, A(refs[I])...);
@@ -245,6 +253,7 @@ KernelSource sourceOf(K kernel, std::string name, std::tuple<A...> *, Loc at) {
   KernelSource source;
   source.name = std::move(name);
   source.signature = signatureOf(kernel);
+  source.flops = flopsOf(kernel);
   source.arguments = {ArgumentTraits<A>::spec()...};
   source.at = at;
   source.record = [kernel](Block &block, Refs refs) mutable {

@@ -31,6 +31,9 @@ struct ArgumentDescription {
 struct KernelDescription {
   std::string name;
   std::string signature;
+  /// FLOPs of a run, a sum of products of numbers and sizes, as the kernel's static member
+  /// `flops` states them; empty without one.
+  std::string flops;
   SourceLocation location;
   /// Settable fields with their default values.
   std::vector<std::pair<std::string, std::string>> fields;

@@ -49,7 +49,9 @@ KernelDescription describe(const detail::Registration &registration) {
   std::shared_ptr<void> object(registration.make(), registration.destroy);
   KernelDescription to;
   to.name = registration.name;
-  to.signature = registration.source(object.get(), registration.name, registration.at).signature;
+  auto source = registration.source(object.get(), registration.name, registration.at);
+  to.signature = source.signature;
+  to.flops = source.flops;
   to.location = {registration.at.file, registration.at.line, 0};
   for (const detail::Field &field : registration.fields)
     to.fields.emplace_back(field.name, field.get(object.get()));

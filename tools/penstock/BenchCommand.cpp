@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "Compare.h"
+#include "Diagnostics/Codes.h"
 #include "GpuArguments.h"
 
 #include <algorithm>
@@ -56,6 +57,29 @@ std::optional<double> evaluate(const std::string &text, const Shape &shape) {
   return sum;
 }
 
+/// The FLOPs that the kernel itself states, a member `flops` of its struct; 0 if it states
+/// none. No value, with a diagnostic, if they cannot be evaluated.
+std::optional<double> statedFlops(BenchSession &session, const Shape &shape) {
+  if (session.isText())
+    return 0;
+  for (const KernelDescription &kernel : kernels_of_library(session.input)) {
+    if (kernel.name != session.kernel || kernel.flops.empty())
+      continue;
+    std::optional<double> value = evaluate(kernel.flops, shape);
+    if (value && *value >= 0)
+      return value;
+    Diagnostic d;
+    d.code = KernelFlops;
+    d.location = kernel.location;
+    d.message =
+        "kernel `" + kernel.name + "` states `" + kernel.flops +
+        "` FLOPs: expected a sum of products of numbers and sizes of --shape, as in 2*M*N*K";
+    session.diagnostics.push_back(std::move(d));
+    return std::nullopt;
+  }
+  return 0;
+}
+
 int bench(BenchSession &session, const cli::Command &command) {
   Shape shape = session.shapes.empty() ? Shape() : session.shapes[0];
   double flops = 0;
@@ -79,6 +103,12 @@ int bench(BenchSession &session, const cli::Command &command) {
   session.diagnostics = made.diagnostics;
   if (!session.diagnostics.empty())
     return session.finish(2);
+  if (session.operations.empty()) {
+    std::optional<double> stated = statedFlops(session, shape);
+    if (!stated)
+      return session.finish(1);
+    flops = *stated;
+  }
   std::vector<double> seconds;
   double bytes = 0;
   JsonObject json;
@@ -110,6 +140,8 @@ int bench(BenchSession &session, const cli::Command &command) {
         .json("milliseconds", formatted("%.6g", best * 1e3))
         .json("median_milliseconds", formatted("%.6g", median * 1e3))
         .number("runs", session.repeat);
+    if (flops > 0)
+      json.json("flops", formatted("%.17g", flops));
     // Rates of the emulator would say nothing about a GPU.
     if (!device->emulated()) {
       double bandwidth = device->peak_bandwidth(), peak = device->peak_flops();
@@ -157,11 +189,12 @@ void addBench(cli::Tool &tool) {
       .values("shape", "SIZE=NUMBER,..", "sizes of the signature, and scalars by name",
               shapeReader(session->shapes))
       .number("repeat", "number of timed runs", session->repeat, 1, 1000000)
-      .text("flops", "EXPRESSION", "operations of a run, for TFLOP/s; 2*M*N*K for a matmul",
+      .text("flops", "EXPRESSION",
+            "FLOPs of a run, if the kernel does not state them; 2*M*N*K for a matmul",
             session->operations)
       .flag("warm", "keeps tensors in the L2 cache between runs", session->warm)
       .flag("check", "compares the results with the interpreter's", session->check)
       .real("tolerance", "largest difference allowed, relative to 1 + value", session->tolerance, 0)
       .example("penstock bench libexample_kernels.so Matmul --shape M=4096,N=4096,K=4096 "
-               "--flops 2*M*N*K --check");
+               "--check");
 }
