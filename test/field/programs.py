@@ -99,6 +99,11 @@ def cutlass(name, source, arch, arguments, warps, **more):
                    more.pop("passed", "Disposition: Passed"), more.pop("checked", "device_kernel"), **more)
 
 
+def tutorial(name, source, arch, warps, *arguments, passed="Execution is successful", checked="gemm_device"):
+    return Program("cutlass", "CUTLASS tutorial " + name, "examples/cute/tutorial/" + source, arch, list(arguments), warps,
+                   passed, checked)
+
+
 def level(target, number, size, warps):
     arch, folder, define = {"h100": ("sm_90a", "educational_h100", "-DKITTENS_HOPPER"),
                             "b200": ("sm_100a", "educational_b200", "-DKITTENS_BLACKWELL")}[target]
@@ -127,6 +132,12 @@ KERNELS = [
             ["--m=256", "--n=256", "--k=1024"], 16),
     cutlass("88 attention", "88_hopper_fmha/88_hopper_fmha.cu", "sm_90a",
             ["--b=1", "--h=1", "--q=256", "--k=256", "--d=64", "--verify"], 12, passed=r"\[OK\]", minutes=15),
+    tutorial("tiled_copy", "tiled_copy.cu", "sm_90a", 8, passed="Success", checked="copy_kernel"),
+    tutorial("01", "blackwell/01_mma_sm100.cu", "sm_100a", 4, "256", "512", "128"),
+    tutorial("02", "blackwell/02_mma_tma_sm100.cu", "sm_100a", 4, "512", "1024", "128"),
+    tutorial("03", "blackwell/03_mma_tma_multicast_sm100.cu", "sm_100a", 64, "512", "1024", "128"),
+    tutorial("04", "blackwell/04_mma_tma_2sm_sm100.cu", "sm_100a", 64, "512", "1024", "128"),
+    tutorial("05", "blackwell/05_mma_tma_epi_sm100.cu", "sm_100a", 64, "512", "1024", "128"),
     Program("ThunderKittens", "ThunderKittens bf16 h100", "TkHopper.cu", "sm_90a", ["256", "512"], 12,
             kernel="kernels/gemm/bf16_h100/bf16_h100_gemm.cu", defines=["-DKITTENS_HOPPER"]),
     Program("ThunderKittens", "ThunderKittens bf16 b200", "TkBlackwell.cu", "sm_100a", ["512"], 24,
