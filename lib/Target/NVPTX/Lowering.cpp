@@ -254,7 +254,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
     ok = lowerGemm(gemm, by);
   } else if (isa<tile::WaitForPreviousOp, tile::LaunchDependentsOp>(op)) {
     // Kernels do not overlap on older GPUs: there is nothing to wait for.
-    if (const hw::Architecture *known = hw::findArchitecture(architecture); known && known->tma)
+    if (architecture.tma)
       ptx(isa<tile::WaitForPreviousOp>(op) ? "griddepcontrol.wait;"
                                            : "griddepcontrol.launch_dependents;");
   } else if (auto print = dyn_cast<tile::PrintOp>(op)) {
