@@ -31,7 +31,7 @@ bool hasErrors(const std::vector<Diagnostic> &diagnostics) {
   return false;
 }
 
-/// What rounding may change in a program that divides or calls elementary functions;
+/// The part of a result that rounding may change, if the program divides or calls functions;
 /// all others have equal results for exact data.
 Tolerance toleranceOf(const std::string &program,
                       const std::vector<detail::ArgumentSpec> &arguments) {

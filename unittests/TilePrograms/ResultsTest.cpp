@@ -363,8 +363,8 @@ TEST(TilePrograms, ProductsAroundASoftmax) {
       "Attention", {{{"M", 32}, {"N", 64}, {"D", 32}}, {{"M", 40}, {"N", 70}, {"D", 24}}}, 4e-3);
 }
 
-/// What is done for each element, of which a thread has many, takes as few instructions as the
-/// hardware has for it.
+/// A mask and a conversion for each element, of which a thread has many: both should take as few
+/// instructions as the hardware has for them.
 template <int Keys, int Dim> struct WeightsOf {
   static constexpr auto signature = "Q[M,D], K[N,D] -> O[M,D]";
   void operator()(Block &b, In<f16, 2> Q, In<f16, 2> K, Out<f16, 2> O) const {

@@ -32,9 +32,9 @@ int64_t allocatedColumns(mlir::MemRefType type);
 /// Whether wgmma takes a product.
 bool isWgmmaProduct(tile::GemmOp gemm, const hw::Architecture &architecture);
 
-/// Whether an operation may take an operand from registers.
+/// Returns whether an operation may take an operand from registers.
 bool takesRegisters(mlir::OpOperand &use);
-/// Whether threads copy what they hold.
+/// Returns whether threads copy what they hold.
 bool isCopyOfRegisters(tile::CopyOp copy);
 /// Moves a tile, and all views of it.
 void setSpace(mlir::Value tile, tile::Space space);

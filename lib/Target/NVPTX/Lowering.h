@@ -242,7 +242,7 @@ private:
   int64_t words(const RegisterTile &tile) const;
   Value readWord(RegisterTile &tile, int64_t word);
   void writeWord(RegisterTile &tile, int64_t word, Value value);
-  /// Whether two elements of a tile share a register of the hardware.
+  /// Returns whether two elements of a tile share a register of the hardware.
   static bool hasHalves(const RegisterTile &tile);
   void writeHalves(RegisterTile &tile, int64_t reg, Value low, Value high);
   Value packed(llvm::ArrayRef<Value> values);

@@ -76,7 +76,7 @@ private:
         products.push_back({gemm, written});
         continue;
       }
-      // What is copied from memory is better copied by an engine, which knows shared memory only.
+      // Memory is better copied by an engine, which knows shared memory only.
       auto copy = dyn_cast<tile::CopyOp>(user);
       if (!takesRegisters(use) || (copy && copy.getTarget() == tile && !isCopyOfRegisters(copy)))
         return std::nullopt;

@@ -21,14 +21,14 @@ namespace penstock::nvptx {
 /// Words of 32 bits that local tiles take, all threads together.
 int64_t localWords(mlir::func::FuncOp kernel);
 
-/// What a thread needs beside its tiles, for addresses and operands.
+/// Registers that a thread needs beside its tiles, for addresses and operands.
 inline constexpr int64_t otherRegisters = 36;
 
 /// Of a thread of two warpgroups beside a third one, at the start and after it has taken what
 /// the third one does not need.
 inline constexpr int64_t registersAtStart = 168, registersTaken = 240, registersLeft = 24;
 
-/// Whether two warpgroups that compute need more registers than they start with, beside a
+/// Returns whether two warpgroups that compute need more registers than they start with, beside a
 /// warpgroup of other roles.
 bool takesRegistersOfOthers(mlir::func::FuncOp kernel, int64_t warps);
 
