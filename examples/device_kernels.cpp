@@ -75,6 +75,15 @@ struct SmallHistogram : Histogram {
 struct FlashAttentionCausal : FlashAttention {
   FlashAttentionCausal() { causal = true; }
 };
+/// A row for each thread: on Blackwell, threads then store their weights to tensor memory.
+struct FlashAttentionWide : FlashAttention {
+  FlashAttentionWide() { block_m = 128; }
+  void operator()(Block &b, In<f16, 3> Q, In<f16, 3> K, In<f16, 3> V, Scalar<f32> scale,
+                  Out<f16, 3> O) const {
+    b.threads(128);
+    FlashAttention::operator()(b, Q, K, V, scale, O);
+  }
+};
 
 // The steps of the Hopper example, under names of their own.
 struct HopperMatmul : hopper::Matmul {};
@@ -196,6 +205,10 @@ PENSTOCK_KERNEL(FlashAttention, block_m, block_n, dim, stages);
 PENSTOCK_SHAPES(FlashAttention, EXAMPLES_ATTENTION_SHAPES);
 PENSTOCK_KERNEL(FlashAttentionCausal, block_m, block_n, dim, stages);
 PENSTOCK_SHAPES(FlashAttentionCausal, EXAMPLES_ATTENTION_SHAPES, EXAMPLES_CAUSAL_SHAPE);
+PENSTOCK_KERNEL(FlashAttentionWide, block_m, block_n, dim, stages);
+PENSTOCK_SHAPES(FlashAttentionWide, Shape{{"H", 2}, {"M", 200}, {"D", 64}, {"N", 330}},
+                Shape{{"H", 1}, {"M", 128}, {"D", 40}, {"N", 64}},
+                Shape{{"H", 1}, {"M", 8}, {"D", 64}, {"N", 0}});
 PENSTOCK_KERNEL(BlackwellAttention, block_m, block_n, dim, stages);
 PENSTOCK_REFERENCE(BlackwellAttention, attendAll, attentionTolerance);
 PENSTOCK_SHAPES(BlackwellAttention, EXAMPLES_ATTENTION_SHAPES);

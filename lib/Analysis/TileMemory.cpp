@@ -53,22 +53,65 @@ std::map<sched::Space, int64_t> roomOf(const hw::Architecture &architecture) {
           {sched::Space::Tensor, limits.tensorColumns}};
 }
 
+/// The last pipelined loop of a kernel that is entered once.
+scf::ForOp lastPipeline(func::FuncOp kernel) {
+  scf::ForOp last;
+  for (auto loop : kernel.getBody().front().getOps<scf::ForOp>())
+    if (loop->hasAttr(tile::TileDialect::scheduleAttr))
+      last = loop;
+  return last;
+}
+
+/// When shared tiles of a GPU are accessed: tiles that are accessed only after the last
+/// pipelined loop take memory of those of pipelined loops that are not accessed after it.
+struct Lifetime {
+  bool before = false; ///< that loop, or in it
+  bool after = false;
+};
+
+Lifetime lifetimeOf(tile::AllocOp tile, scf::ForOp last, const hw::Architecture &architecture) {
+  if (!last || architecture.limits.tileBytes ||
+      tile::spaceOf(cast<MemRefType>(tile.getResult().getType())) != tile::Space::Shared)
+    return {true, true};
+  Lifetime lifetime;
+  bool pipelined = false;
+  SmallVector<Operation *> users(tile->getUsers());
+  while (!users.empty()) {
+    Operation *user = users.pop_back_val();
+    if (isa<ViewLikeOpInterface>(user)) {
+      llvm::append_range(users, user->getUsers());
+      continue;
+    }
+    Operation *at = last->getBlock()->findAncestorOpInBlock(*user);
+    (at && last->isBeforeInBlock(at) ? lifetime.after : lifetime.before) = true;
+    pipelined |= at && at->hasAttr(tile::TileDialect::scheduleAttr);
+  }
+  lifetime.after |= lifetime.before && !pipelined;
+  return lifetime;
+}
+
 } // namespace
 
 std::vector<penstock::Diagnostic> penstock::checkTileMemory(func::FuncOp kernel,
                                                             const hw::Architecture &architecture) {
   std::vector<penstock::Diagnostic> found;
+  scf::ForOp last = lastPipeline(kernel);
   for (auto [space, room] : roomOf(architecture)) {
-    int64_t needed = 0;
+    int64_t needed = 0, before = 0, after = 0;
     std::pair<int64_t, tile::AllocOp> largest{-1, {}};
     kernel.walk([&](tile::AllocOp alloc) {
       Need need = needOf(alloc.getResult(), architecture);
       if (need.space != space)
         return;
-      needed += need.size;
+      Lifetime lifetime = lifetimeOf(alloc, last, architecture);
+      if (lifetime.before && lifetime.after)
+        needed += need.size;
+      else
+        (lifetime.after ? after : before) += need.size;
       if (need.size > largest.first)
         largest = {need.size, alloc};
     });
+    needed += std::max(before, after);
     if (!room || needed <= room)
       continue;
     penstock::Diagnostic d;
@@ -107,13 +150,16 @@ void penstock::assignCapacity(PipelineLoop &loop, const hw::Architecture &archit
     buffer.bytes = need.size;
   }
   auto kernel = loop.loop->getParentOfType<func::FuncOp>();
+  scf::ForOp last = lastPipeline(kernel);
   for (auto [space, room] : roomOf(architecture)) {
     if (!room)
       continue;
     kernel.walk([&](tile::AllocOp alloc) {
       Need need = needOf(alloc.getResult(), architecture);
       // What the loop touches it counts itself, with its versions.
-      if (need.space == space && !llvm::is_contained(loop.buffers, alloc.getResult()))
+      Lifetime lifetime = lifetimeOf(alloc, last, architecture);
+      bool shares = loop.loop->getParentOp() == kernel && lifetime.after && !lifetime.before;
+      if (need.space == space && !shares && !llvm::is_contained(loop.buffers, alloc.getResult()))
         room -= need.size;
     });
     // Whole KiB of a CPU's: nobody wants to read ten digits in a message.

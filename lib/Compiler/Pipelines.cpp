@@ -79,6 +79,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture
     passes.addNestedPass<func::FuncOp>(createAttachTarget({architecture.name, false}));
   }
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
+  passes.addNestedPass<func::FuncOp>(createPlanMemory());
   passes.addNestedPass<func::FuncOp>(createInsertSyncs());
   if (options.checkBarriers)
     passes.addNestedPass<func::FuncOp>(createCheckBarriers());

@@ -47,7 +47,7 @@ public:
     for (StatementId s = 0; go() && s < problem.statements.size(); ++s)
       checkDrain(s);
     for (const PlanRole &role : plan.roles)
-      for (size_t p = 0; go() && !reentered && p < role.points.size(); ++p)
+      for (size_t p = 0; go() && !problem.enteredOnce && !reentered && p < role.points.size(); ++p)
         checkArrival(role.points[p]);
     for (BarrierId b = 0; go() && b < plan.barriers.size(); ++b)
       checkPhases(b);
@@ -70,6 +70,7 @@ public:
     return *this;
   }
   bool keepsPhases(BarrierId b, std::string &what);
+  bool endsIn(unsigned role);
 
 private:
   void checkPair(const Pair &pair);
@@ -270,6 +271,36 @@ void Cover::checkDrain(StatementId s) {
     }
 }
 
+bool Cover::endsIn(unsigned role) {
+  auto isShared = [&](const Access &access) {
+    return problem.buffers[access.buffer].space == Space::Shared;
+  };
+  for (StatementId s = 0; s < problem.statements.size(); ++s) {
+    const std::vector<Access> &accesses = problem.statements[s].accesses;
+    const Issued &at = issued[s];
+    if (std::none_of(accesses.begin(), accesses.end(), isShared))
+      continue;
+    if (mechanismOf(problem.statements[s].executedBy).ends == Mechanism::AtIssue) {
+      if (at.role != role)
+        return false;
+      continue;
+    }
+    for (int64_t left = 0; left <= drainBound(plan); ++left)
+      for (unsigned t : threadsOf(plan.roles[at.role].points[at.point])) {
+        Thread from{at.role, t};
+        Search search = searchFrom(from, from, left, {&problem.statements[s].guard, nullptr}, true);
+        search.startAtEndOf(at.point, /*writes=*/true);
+        search.run();
+        bool known = false;
+        for (unsigned u = 0; u < threadsOfRole; ++u)
+          known |= search.reachedEnd({role, u});
+        if (!known)
+          return false;
+      }
+  }
+  return true;
+}
+
 /// An engine arrives some time after what it completes: who knows that a copy has ended, by its
 /// groups, does not know that the barrier has. An arrival that no thread awaits could come when
 /// the loop is entered again.
@@ -462,6 +493,13 @@ bool isCoveredIfReentered(const Plan &plan) {
     return false;
   LoopModel model(plan.bound);
   return Cover(plan, model, /*reentered=*/true).run(/*firstOnly=*/true).empty();
+}
+
+bool endsInRole(const Plan &plan, size_t role) {
+  if (plan.straight || !cover::malformedPoints(plan).empty())
+    return false;
+  LoopModel model(plan.bound);
+  return Cover(plan, model, /*reentered=*/false).endsIn(unsigned(role));
 }
 
 } // namespace penstock::sched

@@ -249,6 +249,10 @@ bool isCovered(const Plan &);
 /// token k - distance then counts tokens of earlier runs, too. Sound, not complete.
 bool isCoveredIfReentered(const Plan &);
 
+/// Whether a role knows, after its own part of the loop, that all accesses to shared memory
+/// have ended: each is its own, or a thread of it has waited for the end. Sound, not complete.
+bool endsInRole(const Plan &, size_t role);
+
 /// Largest number of iterations before the end for which the drain is checked.
 int64_t drainBound(const Plan &);
 

@@ -206,6 +206,8 @@ struct Problem {
   std::vector<GivenConflict> conflicts;
   /// What each space holds (bytes; columns for tensor memory); 0: no limit.
   std::array<int64_t, numSpaces> capacity = {};
+  /// The loop runs once: the last arrivals on its barriers need not be awaited.
+  bool enteredOnce = false;
 
   int64_t capacityOf(Space space) const { return capacity[size_t(space)]; }
   BufferId findBuffer(const std::string &name) const;

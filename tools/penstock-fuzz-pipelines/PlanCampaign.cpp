@@ -27,7 +27,8 @@ enum Counter : int {
   Changes,
   Noticed,
   Unnoticed,
-  Reentered
+  Reentered,
+  Ending
 };
 
 /// Of how many derived plans one has all of its points left out and changed.
@@ -84,6 +85,13 @@ std::string compare(const Plan &plan, Counters &counters) {
   differ(oracle.inFlight, verifier.inFlight, "in flight, but accepted: s", id);
   differ(verifier.phases, oracle.phases, "phases refused wrongly: ", id);
   differ(oracle.phases, verifier.phases, "phases accepted wrongly: ", id);
+  for (unsigned role = 0; role < plan.roles.size(); ++role) {
+    bool ends = endsInRole(plan, role);
+    counters[Ending] += ends;
+    for (auto [statement, by] : oracle.unknownTo)
+      if (ends && by == role)
+        out += "role " + id(role) + " does not know the end of s" + id(statement) + "; ";
+  }
   return out;
 }
 
@@ -162,9 +170,9 @@ int penstock::fuzz::runPlans(const CampaignOptions &options, bool print) {
   auto figure = [&](Counter counter) { return (unsigned long long)result.counters[counter]; };
   uint64_t unnoticed = figure(Unnoticed);
   std::printf("of all: covered=%llu legal=%llu derived=%llu not-derived=%llu noticed=%llu "
-              "reentered=%llu\n",
+              "reentered=%llu ending=%llu\n",
               figure(Covered), figure(Legal), figure(Derived), figure(NotDerived), figure(Noticed),
-              figure(Reentered));
+              figure(Reentered), figure(Ending));
   std::printf("plans=%llu requirements=%llu disagreements=%zu deletions=%llu unnoticed=%llu\n",
               (unsigned long long)result.cases, figure(Requirements),
               result.failures.size() - size_t(unnoticed), figure(Changes), figure(Unnoticed));

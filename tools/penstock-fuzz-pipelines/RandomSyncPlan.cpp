@@ -175,6 +175,7 @@ BoundLoop Generator::loop() {
   BoundLoop result;
   Problem &p = result.problem;
   p.name = "random";
+  p.enteredOnce = chance(50);
   addBuffers(p);
   for (size_t s = 0, count = size_t(pick(2, 6)); s < count; ++s)
     addStatement(p, s);

@@ -432,7 +432,9 @@ void Instances::checkEnds() {
   // What engines arrive with counts as much as what they access.
   for (const PlanRole &role : plan.roles)
     for (const PlanPoint &point : role.points)
-      for (int64_t k = 0; point.kind == Kind::Commit && point.barrier != none && k < n; ++k)
+      for (int64_t k = 0;
+           !plan.bound.enteredOnce && point.kind == Kind::Commit && point.barrier != none && k < n;
+           ++k)
         for (unsigned t = 0; t < threadsOf(point); ++t) {
           const auto &seen = walked(ends.at(point, k, t), true, false);
           if (std::none_of(exits.begin(), exits.end(), [&](size_t exit) { return seen[exit]; }))
@@ -452,6 +454,11 @@ void Instances::checkEnds() {
             const auto &seen = conditional ? own : walked(start, access.write, false);
             if (std::none_of(exits.begin(), exits.end(), [&](size_t exit) { return seen[exit]; }))
               faults.inFlight.insert(point.at);
+            for (unsigned by = 0; by < plan.roles.size(); ++by)
+              if (plan.bound.buffers[access.buffer].space == Space::Shared &&
+                  std::none_of(exits.begin(), exits.end(),
+                               [&](size_t exit) { return nodes[exit].role == by && seen[exit]; }))
+                faults.unknownTo.insert({point.at, by});
           }
 }
 

@@ -27,7 +27,10 @@ struct SyncFaults {
   std::set<std::tuple<unsigned, unsigned, unsigned>> conflicts;
   std::set<unsigned> inFlight; ///< statements that outlive the loop
   std::set<unsigned> phases;   ///< barriers whose phases can be confused
-  uint64_t requirements = 0;   ///< instances and threads that were compared
+  /// Statements that access shared memory, and roles of which no thread knows that they have
+  /// ended. No fault if all roles meet.
+  std::set<std::pair<unsigned, unsigned>> unknownTo;
+  uint64_t requirements = 0; ///< instances and threads that were compared
 
   bool any() const { return !conflicts.empty() || !inFlight.empty() || !phases.empty(); }
 };

@@ -120,6 +120,29 @@ struct Dequantized {
   }
 };
 
+/// Products of two kinds into one accumulator, which tcgen05 does not keep in order.
+struct TwoKinds {
+  static constexpr auto signature = "A[M,K], B[N,K], Af[M,K], Bf[N,K] -> C[M,N]";
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, In<f8e4m3, 2> Af, In<f8e4m3, 2> Bf,
+                  Out<f32, 2> C) const {
+    auto [bm, bn] = b.grid(ceil_div(A.size(0), 128), ceil_div(B.size(0), 64));
+    Index m0 = bm * 128, n0 = bn * 64;
+    auto As = b.shared<f16>(128, 64), Bs = b.shared<f16>(64, 64);
+    auto Afs = b.shared<f8e4m3>(128, 64), Bfs = b.shared<f8e4m3>(64, 64);
+    auto acc = b.local<f32>(128, 64);
+    b.fill(acc, 0);
+    for (Index k : b.pipelined(ceil_div(A.size(1), 64), {.num_stages = 2})) {
+      b.copy(A.at(m0, k * 64), As);
+      b.copy(B.at(n0, k * 64), Bs);
+      b.copy(Af.at(m0, k * 64), Afs);
+      b.copy(Bf.at(n0, k * 64), Bfs);
+      b.gemm(As, transposed(Bs), acc);
+      b.gemm(Afs, transposed(Bfs), acc);
+    }
+    b.copy(acc, C.at(m0, n0));
+  }
+};
+
 /// Attention; with a window, keys that are too far back, or ahead, are masked.
 template <int Rows, int Window> struct AttentionPipelined {
   static constexpr auto signature = "Q[M,D], K[N,D], V[N,D] -> O[M,D]";
@@ -230,6 +253,7 @@ PENSTOCK_KERNEL(MatmulBiasCopiesLast);
 PENSTOCK_KERNEL(MatmulBiasUneven);
 PENSTOCK_KERNEL(MatmulBiasWide);
 PENSTOCK_KERNEL(Dequantized);
+PENSTOCK_KERNEL(TwoKinds);
 PENSTOCK_KERNEL(Attention64);
 PENSTOCK_KERNEL(Attention128);
 PENSTOCK_KERNEL(AttentionWindow);
@@ -317,6 +341,19 @@ TEST(Pipelines, WeightsAreConvertedAhead) {
   }
   expectSameEverywhere("Dequantized", shapesOfK({64, 128, 320}, 5));
   expectSameEverywhere("Dequantized", shapesOfK({0}, 1));
+}
+
+TEST(Pipelines, ProductsOfTwoKindsAwaitEachOther) {
+  std::string text = planOf("TwoKinds", "sm_100a");
+  EXPECT_EQ(count(text, ": tcgen05.mma"), 2u) << text;
+  size_t first = text.find("issue gemm As"), second = text.find("issue gemm Afs");
+  ASSERT_TRUE(first < second && second != std::string::npos) << text;
+  // Each awaits the commit of the other one, of the same or of the last iteration.
+  size_t between = text.find("wait done gemm As", first);
+  EXPECT_LT(between, second) << text;
+  size_t before = text.find("wait done gemm Afs", text.find("role mma"));
+  EXPECT_LT(before, first) << text;
+  expectSameEverywhere("TwoKinds", shapesOfK({0, 64, 320, 72}));
 }
 
 TEST(Pipelines, Attention) {

@@ -51,6 +51,17 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.layout` is a distribution of a tile's shape";
   }
+  if (attribute.getName() == offsetAttr) {
+    auto offset = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (isa<tile::AllocOp>(op) && offset && offset.getType().isInteger(64) && offset.getInt() >= 0)
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.offset` is a number of bytes on a tile";
+  }
+  if (attribute.getName() == syncedAttr) {
+    if (isa<memref::DeallocOp>(op) && isa<UnitAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.synced` belongs on a deallocation";
+  }
   if (attribute.getName() == engineAttr) {
     if (isa<tile::CopyOp, tile::GemmOp>(op) && isa<StringAttr>(attribute.getValue()))
       return success();

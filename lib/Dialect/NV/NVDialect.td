@@ -53,6 +53,10 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral architectureAttr = "nv.architecture";
     /// On a local tile: how threads hold it (layout::Distribution as text).
     static constexpr ::llvm::StringLiteral layoutAttr = "nv.layout";
+    /// On a shared tile: its first byte in the block's shared memory.
+    static constexpr ::llvm::StringLiteral offsetAttr = "nv.offset";
+    /// On a deallocation: threads have met since the last access.
+    static constexpr ::llvm::StringLiteral syncedAttr = "nv.synced";
     /// On a tile.copy or tile.gemm: the engine that executes it (sched::engineName).
     static constexpr ::llvm::StringLiteral engineAttr = "nv.engine";
     /// On a statement of a pipelined loop, and on the `nv.warps` that execute it: the role

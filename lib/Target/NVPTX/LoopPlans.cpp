@@ -20,15 +20,24 @@ using sched::PlanPoint;
 
 namespace {
 
-/// The queue of the products into an accumulator.
-sched::QueueId queueInto(sched::Problem &problem, sched::BufferId accumulator, Engine engine) {
+/// The queue of the products into an accumulator. tcgen05 keeps those of one shape and kind in
+/// order, and kinds differ in the size of their operands.
+sched::QueueId queueInto(sched::Problem &problem, sched::BufferId accumulator, tile::GemmOp gemm,
+                         Engine engine) {
+  std::string name = "products into " + problem.buffers[accumulator].name;
+  hw::Queue products = hw::Queue::Wgmma;
+  if (engine == Engine::Tcgen05Mma) {
+    products = hw::Queue::Tensor;
+    auto sum = cast<MemRefType>(gemm.getAcc().getType());
+    auto factor = cast<MemRefType>(gemm.getA().getType());
+    name += " of " + std::to_string(sum.getDimSize(1)) + " columns, " +
+            std::to_string(factor.getElementTypeBitWidth()) + " bits";
+  }
   for (sched::QueueId queue = 0; queue < problem.queues.size(); ++queue)
-    if (llvm::is_contained(problem.queues[queue].orders, accumulator))
+    if (problem.queues[queue].name == name &&
+        llvm::is_contained(problem.queues[queue].orders, accumulator))
       return queue;
-  hw::Queue products = engine == Engine::Wgmma ? hw::Queue::Wgmma : hw::Queue::Tensor;
-  problem.queues.push_back({"products into " + problem.buffers[accumulator].name,
-                            hw::orderOf(products).products,
-                            {accumulator}});
+  problem.queues.push_back({name, hw::orderOf(products).products, {accumulator}});
   return sched::QueueId(problem.queues.size() - 1);
 }
 
@@ -78,6 +87,7 @@ sched::RoleSizes sizesOf(const sched::Problem &problem, const sched::RoleAssignm
 } // namespace
 
 void nvptx::bindEngines(PipelineLoop &loop) {
+  loop.problem.enteredOnce = isa<func::FuncOp>(loop.loop->getParentOp());
   for (size_t i = 0; i < loop.statements.size(); ++i) {
     sched::Statement &statement = loop.problem.statements[i];
     Operation *op = loop.statements[i].op;
@@ -99,7 +109,8 @@ void nvptx::bindEngines(PipelineLoop &loop) {
     if (gemm)
       for (size_t buffer = 0; buffer < loop.buffers.size(); ++buffer)
         if (loop.buffers[buffer] == tile::rootOf(gemm.getAcc()))
-          statement.queue = queueInto(loop.problem, sched::BufferId(buffer), statement.executedBy);
+          statement.queue =
+              queueInto(loop.problem, sched::BufferId(buffer), gemm, statement.executedBy);
   }
 }
 

@@ -25,6 +25,7 @@
 #include "Layout/Distribution.h"
 #include "Runtime/DeviceKernel.h"
 #include "Target/NVPTX/InlinePtx.h"
+#include "Target/NVPTX/SharedTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -47,13 +48,6 @@ struct View {
   SmallVector<Value> offsets; ///< i32, one for each dimension of the root
   SmallVector<unsigned> dims; ///< the root's dimension of each of the view's
   SmallVector<int64_t> shape;
-};
-
-/// Offset and layout of a tile in the block's shared memory.
-struct SharedAllocation {
-  int64_t offset = 0;
-  int64_t slotBytes = 0; ///< of the last two dimensions
-  layout::SharedTile layout;
 };
 
 /// How memory and registers hold elements: 8-bit floating-point numbers and truth values

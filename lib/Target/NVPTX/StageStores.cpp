@@ -17,6 +17,7 @@
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/SharedTiles.h"
 #include "mlir/IR/Verifier.h"
 
 namespace penstock {
@@ -34,10 +35,10 @@ MemRefType typeOf(Value memref) { return cast<MemRefType>(memref.getType()); }
 class Stager {
 public:
   Stager(func::FuncOp kernel, const hw::Architecture &architecture)
-      : kernel(kernel), room(architecture.limits.sharedBytesPerBlock), b(kernel.getContext()) {}
+      : kernel(kernel), limit(architecture.limits.sharedBytesPerBlock), b(kernel.getContext()) {}
 
   void run() {
-    room -= usedBytes();
+    findScratch();
     SmallVector<tile::CopyOp> copies;
     kernel.walk([&](tile::CopyOp copy) {
       if (canStage(copy))
@@ -48,22 +49,25 @@ public:
   }
 
 private:
-  /// Shared memory that the kernel takes without staged results, generously.
-  int64_t usedBytes() {
+  /// Finds the largest tile that may be exchanged through shared memory.
+  void findScratch() {
+    kernel.walk([&](tile::AllocOp alloc) {
+      auto type = typeOf(alloc.getResult());
+      if (tile::spaceOf(type) == tile::Space::Local && type.getRank() != 0 &&
+          mayBeExchanged(alloc.getResult()))
+        scratch = std::max(scratch, type.getNumElements() * type.getElementTypeBitWidth() / 8);
+    });
+  }
+
+  /// Shared memory that other tiles take while a result is stored, generously.
+  int64_t usedBytes(tile::CopyOp copy) {
     constexpr int64_t alignment = 1024; // of tiles that engines access
     int64_t bytes = alignment;
-    kernel.walk([&](Operation *op) {
-      if (auto alloc = dyn_cast<tile::AllocOp>(op)) {
-        auto type = typeOf(alloc.getResult());
-        int64_t size = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-        if (tile::spaceOf(type) == tile::Space::Shared)
-          bytes += llvm::alignTo(size, alignment);
-        else if (type.getRank() != 0 && mayBeExchanged(alloc.getResult()))
-          scratch = std::max(scratch, size);
-      } else if (auto barriers = dyn_cast<nv::BarrierAllocOp>(op)) {
-        bytes += 8 * int64_t(barriers.getCounts().size());
-      }
-    });
+    for (tile::AllocOp tile : nvptx::sharedTiles(kernel))
+      if (!nvptx::isFreedBefore(tile, copy))
+        bytes += llvm::alignTo(nvptx::allocationOf(tile).bytes(), alignment);
+    kernel.walk(
+        [&](nv::BarrierAllocOp barriers) { bytes += 8 * int64_t(barriers.getCounts().size()); });
     return bytes;
   }
 
@@ -138,9 +142,8 @@ private:
     auto slabType = tile::tileType({type.getDimSize(0), columns}, stored, tile::Space::Shared);
     int64_t bytes =
         llvm::alignTo(slabType.getNumElements() * stored.getIntOrFloatBitWidth() / 8, 1024);
-    if (bytes + (load ? 0 : scratch) > room || !isLegal(copy, slabType))
+    if (usedBytes(copy) + bytes + (load ? 0 : scratch) > limit || !isLegal(copy, slabType))
       return;
-    room -= bytes;
     loc = copy.getLoc();
     Value slab = allocate(slabType, tile::nameOf(copy.getSource()) + " staged");
     b.setInsertionPoint(copy);
@@ -244,7 +247,7 @@ private:
   }
 
   func::FuncOp kernel;
-  int64_t room;        ///< bytes of shared memory that are left
+  int64_t limit;       ///< bytes of shared memory of a block
   int64_t scratch = 0; ///< the largest tile that may be exchanged through shared memory
   OpBuilder b;
   Location loc = kernel.getLoc();

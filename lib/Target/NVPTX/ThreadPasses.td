@@ -71,6 +71,47 @@ def AssignLayouts : Pass<"nv-assign-layouts", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::penstock::nv::NVDialect"];
 }
 
+def PlanMemory : Pass<"nv-plan-memory", "::mlir::func::FuncOp"> {
+  let summary = "Place tiles in shared memory";
+  let description = [{
+    Writes `nv.offset` on each shared tile. Tiles lie side by side, but for those that are
+    used only after others have been deallocated, which `nv-write-plans` does with the tiles of
+    a loop: they take the same memory, and threads meet in between.
+
+    Example (`--nv-plan-memory`): `Y` takes the memory of `X`.
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<32x32xf32, #tile.space<shared>>
+    func.func @k(%x: !T, %y: !T) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %X = tile.alloc "X" : !s
+      %Y = tile.alloc "Y" : !s
+      tile.copy %x[%c0, %c0] to %X : !T to !s
+      tile.copy %X to %x[%c0, %c0] : !s to !T
+      memref.dealloc %X : !s
+      tile.copy %y[%c0, %c0] to %Y : !T to !s
+      tile.copy %Y to %y[%c0, %c0] : !s to !T
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    tile.alloc "X" {nv.offset = 0 : i64}
+    tile.alloc "Y" {nv.offset = 0 : i64}
+    ...
+    tile.copy %X to
+    nv.sync
+    tile.copy
+    ```
+
+    Tests: test/Target/NVPTX/plan-memory.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
+}
+
 def InsertSyncs : Pass<"nv-insert-syncs", "::mlir::func::FuncOp"> {
   let summary = "Insert barriers between conflicting accesses of a block's threads";
   let description = [{

@@ -20,25 +20,6 @@ using namespace penstock::nvptx;
 // Shared and tensor memory
 //===----------------------------------------------------------------------===//
 
-/// Whether an engine reads or writes the tile in its own layout.
-static bool isEngineUse(Operation *op, Value memref) {
-  SmallVector<nv::HardwareAccess> accesses;
-  if (auto hardware = dyn_cast<nv::HardwareOpInterface>(op))
-    hardware.getAccesses(accesses);
-  return isa<tile::GemmOp>(op) || llvm::any_of(accesses, [&](const nv::HardwareAccess &access) {
-           return access.memref == memref && access.engineLayout;
-         });
-}
-
-static bool usedByEngines(Value memref) {
-  return llvm::any_of(memref.getUsers(), [&](Operation *user) {
-    if (isEngineUse(user, memref))
-      return true;
-    return isa<memref::CastOp, memref::SubViewOp, memref::TransposeOp>(user) &&
-           usedByEngines(user->getResult(0));
-  });
-}
-
 LogicalResult Lowering::placeStorage() {
   if (failed(placeShared()))
     return failure();
@@ -83,44 +64,17 @@ LogicalResult Lowering::placeShared() {
     offset += bytes;
     return at;
   };
-  // The strictest alignment first: no gaps.
-  SmallVector<tile::AllocOp> tiles;
-  kernel.walk([&](tile::AllocOp op) {
-    auto type = cast<MemRefType>(op.getResult().getType());
-    if (tile::spaceOf(type) != tile::Space::Shared)
-      return;
-    SharedAllocation allocation;
-    int64_t rank = type.getRank();
-    allocation.layout.rows = rank > 1 ? type.getDimSize(rank - 2) : 1;
-    allocation.layout.cols = rank ? type.getDimSize(rank - 1) : 1;
-    allocation.layout.elementBits = int(storedAs(type.getElementType()).getIntOrFloatBitWidth());
-    allocation.layout.linear = true;
-    // Rows that are no multiples of 16 bytes: only threads copy them, to a plain tile.
-    auto layout = nv::sharedLayoutOf(type);
-    if (layout && usedByEngines(op.getResult()))
-      allocation.layout = *layout;
-    // Slots of a ring begin where the pattern of their swizzle does.
-    allocation.slotBytes = allocation.layout.bytes();
-    if (rank > 2)
-      allocation.slotBytes = int64_t(
-          llvm::alignTo(uint64_t(allocation.slotBytes), uint64_t(allocation.layout.alignment())));
+  SmallVector<tile::AllocOp> tiles = sharedTiles(kernel);
+  for (tile::AllocOp op : tiles) {
+    if (!op->hasAttr(nv::NVDialect::offsetAttr))
+      return tile::emitCoded(op, ToolUsage)
+             << tile::describe(op.getResult()) << " has no offset: run nv-plan-memory before";
+    SharedAllocation allocation = allocationOf(op);
     shared[op.getResult()] = allocation;
-    tiles.push_back(op);
-  });
-  SmallVector<tile::AllocOp> placed;
-  for (int64_t alignment : {1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1})
-    for (tile::AllocOp op : tiles)
-      if (shared[op.getResult()].layout.alignment() == alignment)
-        placed.push_back(op);
-  for (tile::AllocOp op : placed) {
-    auto type = cast<MemRefType>(op.getResult().getType());
-    SharedAllocation &allocation = shared[op.getResult()];
-    int64_t slots = 1;
-    for (int64_t dim = 0; dim + 2 < type.getRank(); ++dim)
-      slots *= type.getDimSize(dim);
-    allocation.offset = reserve(allocation.slotBytes * slots, allocation.layout.alignment());
-    nameStorage(op, StorageName::Shared, allocation.offset, allocation.slotBytes * slots,
-                type.getRank() > 2 ? allocation.slotBytes : 0);
+    offset = std::max(offset, allocation.end());
+    bool ring = cast<MemRefType>(op.getResult().getType()).getRank() > 2;
+    nameStorage(op, StorageName::Shared, allocation.offset, allocation.bytes(),
+                ring ? allocation.slotBytes : 0);
   }
   kernel.walk([&](nv::BarrierAllocOp op) {
     barrierOffsets[op.getResult()] = reserve(int64_t(op.getCounts().size()) * 8, 8);
@@ -141,12 +95,8 @@ LogicalResult Lowering::placeShared() {
                       << " bytes of shared memory; a block of " << architecture.name << " has "
                       << limit;
     for (tile::AllocOp op : tiles)
-      diagnostic.attachNote(op.getLoc())
-          << tile::describe(op.getResult()) << " takes "
-          << shared[op.getResult()].slotBytes *
-                 (cast<MemRefType>(op.getResult().getType()).getNumElements() /
-                  (shared[op.getResult()].layout.rows * shared[op.getResult()].layout.cols))
-          << " bytes";
+      diagnostic.attachNote(op.getLoc()) << tile::describe(op.getResult()) << " takes "
+                                         << shared[op.getResult()].bytes() << " bytes";
     tile::attachHelp(diagnostic) << "use fewer stages or smaller tiles";
     return diagnostic;
   }

@@ -96,8 +96,12 @@ public:
                                          arith::IndexCastOp::create(b, loc, b.getI32Type(), trips));
       tile::StoreOp::create(b, loc, next, tokenCount, ValueRange());
     }
-    if (!open && after && engines)
+    bool meets = !open && after && engines;
+    if (meets)
       nv::SyncOp::create(b, loc);
+    bool computes = plan.roles.size() == 1 || plan.roles.back().name == nvptx::computeRole;
+    if (!again && (meets || (computes && sched::endsInRole(plan, plan.roles.size() - 1))))
+      freeTiles(/*synced=*/meets);
     finish();
   }
 
@@ -123,6 +127,19 @@ private:
           byEngines.insert(access.buffer);
     return llvm::any_of(byEngines,
                         [&](sched::BufferId buffer) { return byThreads.count(buffer) != 0; });
+  }
+  /// Lets others take the memory of tiles that nothing accesses after the loop. \p synced: all
+  /// threads have met.
+  void freeTiles(bool synced) {
+    auto isAfter = [&](Operation *op) { return loop->isBeforeInBlock(op); };
+    for (auto [buffer, versions] : llvm::zip_equal(body.buffers, storage)) {
+      if (!buffer || !buffer.getDefiningOp<tile::AllocOp>() || isAccessed(buffer, isAfter) ||
+          tile::spaceOf(cast<MemRefType>(buffer.getType())) != tile::Space::Shared)
+        continue;
+      for (Value tile : versions.empty() ? ArrayRef(buffer) : ArrayRef<Value>(versions))
+        if (auto free = memref::DeallocOp::create(b, loc, tile); synced)
+          free->setAttr(nv::NVDialect::syncedAttr, b.getUnitAttr());
+    }
   }
   bool isAccessed(Value memref, llvm::function_ref<bool(Operation *)> where) {
     SmallVector<Operation *> users;
