@@ -62,10 +62,11 @@ def softmax(X, Y, M, N, BM: tl.constexpr, BN: tl.constexpr):
         x = tl.load(X + m * N + n, (m < M) & (n < N), float("-inf"))
         old, top = top, tl.maximum(top, tl.max(x, 1))
         total = total * tl.exp(old - top) + tl.sum(tl.exp(x - top[:, None]), 1)
+    total = 1 / total
     for n0 in tl.range(0, N, BN):
         n = (n0 + tl.arange(0, BN))[None, :]
         x = tl.load(X + m * N + n, (m < M) & (n < N), 0.0)
-        tl.store(Y + m * N + n, tl.exp(x - top[:, None]) / total[:, None], (m < M) & (n < N))
+        tl.store(Y + m * N + n, tl.exp(x - top[:, None]) * total[:, None], (m < M) & (n < N))
 
 
 @triton.jit

@@ -49,9 +49,12 @@ struct RowSoftmax {
       b.set(sum, sum * exp(old - top) + part);
     }
 
+    // One quotient for each row: a division by broadcast_rows(sum) below would take one for
+    // each element, several instructions that each round once.
+    b.set(sum, 1 / sum);
     for (Index n : b.range(ceil_div(N, block_n))) {
       b.copy(X.at(m0, n * block_n), x);
-      b.set(x, exp(x - broadcast_rows(top)) / broadcast_rows(sum));
+      b.set(x, exp(x - broadcast_rows(top)) * broadcast_rows(sum));
       b.copy(x, Y.at(m0, n * block_n)); // clipped at both edges
     }
   }

@@ -18,8 +18,8 @@ using namespace examples;
 // - the sum: each of T pieces may scale the sum so far by exp(old - top), with
 //   the error of an exponential and two roundings; a piece of block_n terms
 //   adds gamma(block_n); the terms are exponentials themselves.
-// - the quotient: one rounding.
-// Near zero, exp and the quotient err by a unit of the subnormal numbers each.
+// - the reciprocal of the sum and the product with it: a rounding each.
+// Near zero, exp and the product err by a unit of the subnormal numbers each.
 static std::vector<check::Expected> reference(const std::vector<f32> &x, int64_t M, int64_t N,
                                               int64_t blockN) {
   std::vector<check::Expected> want;
@@ -35,7 +35,7 @@ static std::vector<check::Expected> reference(const std::vector<f32> &x, int64_t
       sum += std::exp(row[j] - top);
     double range = std::isfinite(top) ? top - bottom : 0;
     double exponential = range + 2, pieces = double((N + blockN - 1) / blockN);
-    double units = exponential + (pieces * (exponential + 2) + double(blockN) + exponential) + 1;
+    double units = exponential + (pieces * (exponential + 2) + double(blockN) + exponential) + 2;
     for (int64_t j = 0; j < N; ++j) {
       double y = std::exp(row[j] - top) / sum;
       want.push_back({y, check::gamma(units) * y + 4 * check::Rounding<f32>::tiny});

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Dialect/Tile/TileDialect.h"
 #include "Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -26,6 +27,10 @@ struct AllowContraction : penstock::impl::AllowContractionBase<AllowContraction>
       op->setAttr(
           op.getFastMathAttrName(),
           arith::FastMathFlagsAttr::get(op->getContext(), flags | arith::FastMathFlags::contract));
+    });
+    getOperation()->walk([](tile::ReduceOp op) {
+      if (op.getKind() == tile::ReduceKind::Sum)
+        op->setAttr(tile::TileDialect::contractAttr, UnitAttr::get(op.getContext()));
     });
   }
 };

@@ -49,8 +49,8 @@ def NarrowIndexCasts : Pass<"tile-narrow-index-casts", "::mlir::func::FuncOp"> {
 def AllowContraction : Pass<"tile-allow-contraction", "::mlir::func::FuncOp"> {
   let summary = "Allow products to be fused with sums";
   let description = [{
-    Marks products, sums and differences of floating-point numbers so that the code
-    generator may compute `x * y + z` with one rounding. Added where the user compiles
+    Marks products, sums and differences of floating-point numbers, and the sums of
+    `tile.reduce`, so that the code generator may compute `x * y + z` with one rounding. Added where the user compiles
     with `{.contract = true}`; the interpreter never fuses.
 
     Example (`--tile-allow-contraction`):

@@ -99,6 +99,11 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
       return emitCoded(op, MisplacedAttribute) << "`" << name << "` must be a string";
     return success();
   }
+  if (name == contractAttr) {
+    if (isa<ReduceOp>(op) && isa<UnitAttr>(attr))
+      return success();
+    return emitCoded(op, MisplacedAttribute) << "`tile.contract` belongs on a `tile.reduce`";
+  }
   if (name == scheduleAttr) {
     if (!isa<scf::ForOp>(op) || !isa<ScheduleAttr>(attr))
       return emitCoded(op, MisplacedAttribute)

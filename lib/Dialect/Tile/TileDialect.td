@@ -51,6 +51,8 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral skewedForm = "skewed";
     static constexpr ::llvm::StringLiteral warpSpecializedForm = "warp_specialized";
     static constexpr ::llvm::StringLiteral unrollAttr = "tile.unroll";
+    /// On a sum: its terms may be fused with products.
+    static constexpr ::llvm::StringLiteral contractAttr = "tile.contract";
     static constexpr ::llvm::StringLiteral nameAttr = "tile.name";
     static constexpr ::llvm::StringLiteral accessAttr = "tile.access";
     static constexpr ::llvm::StringLiteral overlapsAttr = "tile.overlaps";

@@ -269,7 +269,8 @@ bool nvptx::isMultipleOf(Value value, int64_t factor) {
   Operation *op = value.getDefiningOp();
   if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op))
     return isMultipleOf(op->getOperand(0), factor) && isMultipleOf(op->getOperand(1), factor);
-  if (isa<arith::IndexCastOp, tile::BindOp>(op)) // a power of two divides what wraps, too
+  // A power of two divides what wraps, too.
+  if (isa<arith::IndexCastOp, arith::TruncIOp, arith::ExtSIOp, tile::BindOp>(op))
     return isMultipleOf(op->getOperand(0), factor);
   if (isa<arith::MulIOp>(op))
     for (unsigned i : {0u, 1u})

@@ -83,11 +83,12 @@ static TypedAttr neutral(OpBuilder &builder, tile::ReduceKind kind, Type type) {
   return builder.getIntegerAttr(type, APInt::getSignedMaxValue(bits));
 }
 
-Value Lowering::combine(tile::ReduceKind kind, Value a, Value b) {
+Value Lowering::combine(tile::ReduceKind kind, Value a, Value b, bool contract) {
   bool floating = isa<FloatType>(a.getType());
+  auto flags = contract ? arith::FastMathFlags::contract : arith::FastMathFlags::none;
   switch (kind) {
   case tile::ReduceKind::Sum:
-    return floating ? arith::AddFOp::create(builder, loc, a, b).getResult()
+    return floating ? arith::AddFOp::create(builder, loc, a, b, flags).getResult()
                     : arith::AddIOp::create(builder, loc, a, b).getResult();
   case tile::ReduceKind::Prod:
     return floating ? arith::MulFOp::create(builder, loc, a, b).getResult()
@@ -152,6 +153,7 @@ LogicalResult Lowering::lowerReduce(tile::ReduceOp op, const ExecutionScope &by)
   RegisterTile totals = makeRegisters(sliced, sum);
   Value none = arith::ConstantOp::create(builder, loc, neutral(builder, op.getKind(), sum));
   SmallVector<Value> total(static_cast<size_t>(results));
+  bool contract = op->hasAttr(tile::TileDialect::contractAttr);
   for (int64_t reg = 0; reg < layout.registers(); ++reg) {
     auto offset = layout.offsetOf(reg);
     Value held = holdsElement(layout, base, offset), value;
@@ -172,7 +174,7 @@ LogicalResult Lowering::lowerReduce(tile::ReduceOp op, const ExecutionScope &by)
     if (held)
       value = arith::SelectOp::create(builder, loc, held, value, none);
     Value &into = total[size_t(layout.sliceRegister(dim, reg))];
-    into = into ? combine(op.getKind(), into, value) : value;
+    into = into ? combine(op.getKind(), into, value, contract) : value;
   }
   for (Value &value : total)
     for (const ThreadSpan &span : lanes)

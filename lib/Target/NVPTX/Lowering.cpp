@@ -76,6 +76,10 @@ LogicalResult Lowering::run() {
   }
   base = LLVM::AddressOfOp::create(builder, loc, LLVM::LLVMPointerType::get(kernel.getContext(), 3),
                                    "penstock_shared");
+  for (BlockArgument argument : body.getArguments().slice(1, ownArguments))
+    if (auto bytes = kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber() - 1,
+                                                          nv::NVDialect::rowBytesAttr))
+      needRows(argument, unsigned(bytes.getInt()), /*whole=*/true);
   base32 = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base);
   thread = ptxValue(builder.getI32Type(), "mov.u32 $0, %tid.x;");
   if (failed(placeStorage()))

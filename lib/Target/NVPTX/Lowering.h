@@ -294,7 +294,7 @@ private:
 
   // LowerReduce.cpp
   LogicalResult lowerReduce(tile::ReduceOp op, const ExecutionScope &by);
-  Value combine(tile::ReduceKind kind, Value a, Value b);
+  Value combine(tile::ReduceKind kind, Value a, Value b, bool contract = false);
   /// The value of the lane at a distance, by exclusive or.
   Value shuffled(Value value, int64_t distance);
   void combineWarps(tile::ReduceKind kind, RegisterTile &totals, const layout::Distribution &layout,

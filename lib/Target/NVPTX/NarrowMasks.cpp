@@ -18,6 +18,8 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileDialect.h"
+#include "Layout/Distribution.h"
+#include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/InlinePtx.h"
 #include "Target/NVPTX/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -175,6 +177,105 @@ private:
     return false;
   }
 
+  /// How many neighbors along the last dimension a comparison cannot tell apart: registers of
+  /// one thread, where all that they are compared with is a multiple of that. Rows of tensors are
+  /// whole vectors then: launches with others take another kernel.
+  int64_t neighborsAlike(arith::CmpIPredicate predicate, const Sum &sum) {
+    using P = arith::CmpIPredicate;
+    auto tile = map.getTarget().getDefiningOp<tile::AllocOp>();
+    auto text = tile ? tile->getAttrOfType<StringAttr>(nv::NVDialect::layoutAttr) : StringAttr();
+    auto layout = text ? layout::parseDistribution(text.str()) : std::nullopt;
+    bool last = sum.factors.back() == 1 && !llvm::any_of(ArrayRef(sum.factors).drop_back(),
+                                                         [](int64_t factor) { return factor; });
+    auto kernel = map->getParentOfType<func::FuncOp>();
+    if (!layout || !last || (predicate != P::slt && predicate != P::sge) ||
+        !kernel->hasAttr(nv::NVDialect::alignedRowsAttr))
+      return 1;
+    int64_t alike = layout->run();
+    BlockArgument tensor;
+    for (auto [value, negative] : sum.others) {
+      if (BlockArgument argument = rowsOfSize(value)) {
+        tensor = argument;
+        int64_t bits = cast<MemRefType>(argument.getType()).getElementTypeBitWidth();
+        alike = std::min<int64_t>(alike, 128 / bits);
+        continue;
+      }
+      while (!nvptx::isMultipleOf(value, alike))
+        alike /= 2;
+    }
+    if (!tensor || alike == 1)
+      return 1;
+    int64_t bytes = alike * cast<MemRefType>(tensor.getType()).getElementTypeBitWidth() / 8;
+    kernel.setArgAttr(tensor.getArgNumber(), nv::NVDialect::rowBytesAttr,
+                      b.getI64IntegerAttr(bytes));
+    return alike;
+  }
+
+  /// The tensor whose rows have this size, if launches test them for vectors anyway.
+  static BlockArgument rowsOfSize(Value value) {
+    if (auto bind = value.getDefiningOp<tile::BindOp>())
+      value = bind->getOperand(0);
+    auto dim = value.getDefiningOp<memref::DimOp>();
+    auto tensor = dim ? dyn_cast<BlockArgument>(dim.getSource()) : BlockArgument();
+    auto index = dim ? dim.getConstantIndex() : std::nullopt;
+    if (!tensor || !index || *index + 1 != cast<MemRefType>(tensor.getType()).getRank())
+      return {};
+    int64_t vector = 128 / cast<MemRefType>(tensor.getType()).getElementTypeBitWidth();
+    bool copied = llvm::any_of(tensor.getUsers(), [&](Operation *user) {
+      auto copy = dyn_cast<tile::CopyOp>(user);
+      return copy && copy.readsTensor() && copy.getSource() == tensor &&
+             nvptx::isMultipleOf(copy.getSourceOffsets().back(), vector);
+    });
+    return copied ? tensor : BlockArgument();
+  }
+
+  /// Whether all that coordinates are compared with has 32 bits.
+  static bool fitsInI32(const Sum &sum) {
+    __int128 low = 0, high = 0;
+    for (auto [value, negative] : sum.others) {
+      Bounds bounds = *boundsOf(value);
+      low += negative ? bounds.low : -__int128(bounds.high);
+      high += negative ? bounds.high : -__int128(bounds.low);
+    }
+    return low >= INT32_MIN && high <= INT32_MAX;
+  }
+
+  /// The side without coordinates, of terms of 32 bits: their sums may wrap around, and come back.
+  Value narrowSide(const Sum &sum, Location loc) {
+    Value side = arith::ConstantIntOp::create(b, loc, 0, 32);
+    for (bool subtracted : {true, false})
+      for (auto [value, negative] : sum.others) {
+        if (negative != subtracted)
+          continue;
+        Value term = arith::IndexCastOp::create(b, loc, b.getI32Type(), hoisted(value));
+        side = negative ? b.createOrFold<arith::AddIOp>(loc, side, term)
+                        : b.createOrFold<arith::SubIOp>(loc, side, term);
+      }
+    return side;
+  }
+
+  /// The side without coordinates, as far as it matters: one step beyond the coordinates at
+  /// either end.
+  Value clampedSide(const Sum &sum, Bounds range, Location loc) {
+    Value other = arith::ConstantIndexOp::create(b, loc, 0);
+    for (bool subtracted : {true, false})
+      for (auto [value, negative] : sum.others)
+        if (negative && subtracted)
+          other = b.createOrFold<arith::AddIOp>(loc, other, hoisted(value));
+        else if (!negative && !subtracted)
+          other = b.createOrFold<arith::SubIOp>(loc, other, hoisted(value));
+    other = arith::MaxSIOp::create(b, loc, other,
+                                   arith::ConstantIndexOp::create(b, loc, range.low - 1));
+    other = arith::MinSIOp::create(b, loc, other,
+                                   arith::ConstantIndexOp::create(b, loc, range.high + 1));
+    other = arith::IndexCastOp::create(b, loc, b.getI32Type(), other);
+    // LLVM would see through the bounds, and compare 64 bits again.
+    return nvptx::InlinePtx(b, loc)
+        .output(b.getI32Type())
+        .input(other)
+        .emit("mov.b32 $0, $1;", nvptx::PtxEffects::None)[0];
+  }
+
   void narrow(arith::CmpIOp op) {
     Sum sum{SmallVector<int64_t>(shape.size(), 0), {}};
     if (!collect(op.getLhs(), false, sum) || !collect(op.getRhs(), true, sum))
@@ -190,24 +291,8 @@ private:
         !llvm::all_of(sum.others, [](const auto &term) { return boundsOf(term.first); }))
       return;
     Location loc = op.getLoc();
-    // The other side, as far as it matters: one step beyond the coordinates at either end.
-    Value other = arith::ConstantIndexOp::create(b, loc, 0);
-    for (bool subtracted : {true, false})
-      for (auto [value, negative] : sum.others)
-        if (negative && subtracted)
-          other = b.createOrFold<arith::AddIOp>(loc, other, hoisted(value));
-        else if (!negative && !subtracted)
-          other = b.createOrFold<arith::SubIOp>(loc, other, hoisted(value));
-    other = arith::MaxSIOp::create(b, loc, other,
-                                   arith::ConstantIndexOp::create(b, loc, range.low - 1));
-    other = arith::MinSIOp::create(b, loc, other,
-                                   arith::ConstantIndexOp::create(b, loc, range.high + 1));
-    other = arith::IndexCastOp::create(b, loc, b.getI32Type(), other);
-    // LLVM would see through the bounds, and compare 64 bits again.
-    other = nvptx::InlinePtx(b, loc)
-                .output(b.getI32Type())
-                .input(other)
-                .emit("mov.b32 $0, $1;", nvptx::PtxEffects::None)[0];
+    Value other = fitsInI32(sum) ? narrowSide(sum, loc) : clampedSide(sum, range, loc);
+    int64_t alike = neighborsAlike(op.getPredicate(), sum);
     OpBuilder inside(op);
     Value coordinates;
     for (auto [dim, factor] : llvm::enumerate(sum.factors)) {
@@ -215,6 +300,9 @@ private:
         continue;
       Value index = tile::ElementIndexOp::create(inside, loc, int64_t(dim));
       Value small = arith::IndexCastOp::create(inside, loc, inside.getI32Type(), index);
+      if (alike > 1)
+        small = arith::AndIOp::create(inside, loc, small,
+                                      arith::ConstantIntOp::create(inside, loc, -alike, 32));
       small = inside.createOrFold<arith::MulIOp>(
           loc, small, arith::ConstantIntOp::create(inside, loc, factor, 32));
       coordinates = coordinates ? arith::AddIOp::create(inside, loc, coordinates, small) : small;
@@ -275,6 +363,10 @@ struct NarrowMasks : penstock::impl::NarrowMasksBase<NarrowMasks> {
         narrowBox(op, load.getOffsetsMutable());
       if (auto store = dyn_cast<nv::TmaStoreOp>(op))
         narrowBox(op, store.getOffsetsMutable());
+      if (auto copy = dyn_cast<tile::CopyOp>(op)) {
+        narrowBox(op, copy.getSourceOffsetsMutable());
+        narrowBox(op, copy.getTargetOffsetsMutable());
+      }
     });
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });

@@ -281,9 +281,13 @@ def NarrowMasks : Pass<"nv-narrow-masks", "::mlir::func::FuncOp"> {
   let description = [{
     Indices have 64 bits, which GPUs compare with two instructions for each element. A
     comparison in a `tile.map` is rewritten so that one side has coordinates of the element
-    only, which are small, and the other side is computed once in front of the map and
-    limited to one step beyond the tile. A move hides the limits from LLVM, which would compare
-    64 bits again. Applies if bounds of all terms exclude that sums wrap around.
+    only, which are small, and the other side is computed once in front of the map: in 32 bits
+    if bounds show that these hold it, else limited to one step beyond the tile. A move hides the
+    limits from LLVM, which would compare 64 bits again. Applies if bounds of all terms exclude
+    that sums wrap around.
+
+    Where rows are whole vectors (`nv.aligned_rows`), neighbors in one vector of a row are inside
+    together: a thread compares the first of them.
 
     Example (`--nv-narrow-masks --canonicalize`): columns from `%n` on.
 
@@ -305,15 +309,12 @@ def NarrowMasks : Pass<"nv-narrow-masks", "::mlir::func::FuncOp"> {
 
     ```mlir
     ...
-      %0 = arith.maxsi %dim, %c-1 : index
-      %1 = arith.minsi %0, %c64 : index
-      %2 = arith.index_cast %1 : index to i32
-      %3 = llvm.inline_asm "mov.b32 $0, $1;", "=r,r" %2 : (i32) -> i32
+      %0 = arith.index_cast %dim : index to i32
       tile.map %arg1 dims [] {
-        %4 = tile.element_index 0
-        %5 = arith.index_cast %4 : index to i32
-        %6 = arith.cmpi slt, %5, %3 : i32
-        tile.yield %6 : i1
+        %1 = tile.element_index 0
+        %2 = arith.index_cast %1 : index to i32
+        %3 = arith.cmpi slt, %2, %0 : i32
+        tile.yield %3 : i1
       } : memref<64xi1, #tile.space<local>>
     ```
 

@@ -9,13 +9,13 @@
 // CHECK-DAG: %[[N:.*]] = memref.dim %arg0, %c1
 // CHECK: scf.for %[[K:.*]] =
 // CHECK: %[[N0:.*]] = arith.muli %[[K]], %c64
-// CHECK: %[[LEFT:.*]] = arith.subi %[[N]], %[[N0]]
-// CHECK: %[[LOW:.*]] = arith.maxsi %[[LEFT]], %c-1
-// CHECK: %[[HIGH:.*]] = arith.minsi %[[LOW]], %c64
-// CHECK: %[[NARROW:.*]] = arith.index_cast %[[HIGH]] : index to i32
-// CHECK: %[[SIZE:.*]] = llvm.inline_asm "mov.b32 $0, $1;", "=r,r" %[[NARROW]]
-// CHECK: arith.maxsi %{{.*}}, %c-64
-// CHECK: arith.minsi %{{.*}}, %c32
+// CHECK-DAG: %[[NARROW:.*]] = arith.index_cast %[[N0]] : index to i32
+// CHECK-DAG: %[[ALL:.*]] = arith.index_cast %[[N]] : index to i32
+// CHECK: %[[SIZE:.*]] = arith.subi %[[ALL]], %[[NARROW]] : i32
+// CHECK: %[[LOW:.*]] = arith.maxsi %{{.*}}, %c-64
+// CHECK: %[[HIGH:.*]] = arith.minsi %[[LOW]], %c32
+// CHECK: %[[CLAMPED:.*]] = arith.index_cast %[[HIGH]] : index to i32
+// CHECK: llvm.inline_asm "mov.b32 $0, $1;", "=r,r" %[[CLAMPED]]
 // CHECK: tile.map
 // CHECK: %[[J:.*]] = arith.index_cast %{{.*}} : index to i32
 // CHECK: arith.cmpi slt, %[[J]], %[[SIZE]] : i32
@@ -66,5 +66,69 @@ func.func @unbounded(%n: index) attributes {tile.kernel} {
     %3 = arith.andi %1, %2 : i1
     tile.yield %3 : i1
   } : memref<64xi1, #l>
+  return
+}
+
+// -----
+
+#g = #tile.space<global>
+#l = #tile.space<local>
+
+// Rows are whole vectors of 8, which lie in the registers of one thread: one comparison is enough
+// for all of them. Launches with other rows take another kernel.
+
+// CHECK-LABEL: func.func @vectors
+// CHECK-SAME: nv.row_bytes = 16 : i64
+// CHECK: tile.map
+// CHECK: %[[J:.*]] = arith.index_cast %{{.*}} : index to i32
+// CHECK: %[[FIRST:.*]] = arith.andi %[[J]], %c-8_i32 : i32
+// CHECK: arith.cmpi slt, %[[FIRST]], %{{.*}} : i32
+func.func @vectors(%x: memref<?x?xf16, strided<[?, 1]>, #g>, %n: i32) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %i = arith.index_cast %n : i32 to index
+  %n0 = arith.muli %i, %c64 : index
+  %S = tile.alloc "S" {nv.layout = "16x64 threads [8:1*8 16:0*1] registers [8:1*1]"} : memref<16x64xf16, #l>
+  %M = tile.alloc "M" {nv.layout = "16x64 threads [8:1*8 16:0*1] registers [8:1*1]"} : memref<16x64xi1, #l>
+  %N = memref.dim %x, %c1 : memref<?x?xf16, strided<[?, 1]>, #g>
+  tile.copy %x[%c0, %n0] to %S : memref<?x?xf16, strided<[?, 1]>, #g> to memref<16x64xf16, #l>
+  tile.map %M dims [] {
+    %j = tile.element_index 1
+    %col = arith.addi %j, %n0 : index
+    %0 = arith.cmpi slt, %col, %N : index
+    tile.yield %0 : i1
+  } : memref<16x64xi1, #l>
+  return
+}
+
+// -----
+
+#g = #tile.space<global>
+#l = #tile.space<local>
+
+// A tile that begins anywhere may end inside of a vector, and the number of rows is not a size of
+// vectors.
+
+// CHECK-LABEL: func.func @anywhere
+// CHECK-NOT: nv.row_bytes
+// CHECK-NOT: arith.andi
+func.func @anywhere(%x: memref<?x?xf16, strided<[?, 1]>, #g>, %n: i32) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n0 = arith.index_cast %n : i32 to index
+  %S = tile.alloc "S" {nv.layout = "16x64 threads [8:1*8 16:0*1] registers [8:1*1]"} : memref<16x64xf16, #l>
+  %K = tile.alloc "K" {nv.layout = "16x64 threads [8:1*8 16:0*1] registers [8:1*1]"} : memref<16x64xi1, #l>
+  %N = memref.dim %x, %c1 : memref<?x?xf16, strided<[?, 1]>, #g>
+  %M = memref.dim %x, %c0 : memref<?x?xf16, strided<[?, 1]>, #g>
+  tile.copy %x[%c0, %c0] to %S : memref<?x?xf16, strided<[?, 1]>, #g> to memref<16x64xf16, #l>
+  tile.map %K dims [] {
+    %j = tile.element_index 1
+    %col = arith.addi %j, %n0 : index
+    %0 = arith.cmpi slt, %col, %N : index
+    %1 = arith.cmpi slt, %j, %M : index
+    %2 = arith.ori %0, %1 : i1
+    tile.yield %2 : i1
+  } : memref<16x64xi1, #l>
   return
 }
