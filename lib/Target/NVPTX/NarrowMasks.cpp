@@ -193,15 +193,19 @@ private:
       return 1;
     int64_t alike = layout->run();
     BlockArgument tensor;
-    for (auto [value, negative] : sum.others) {
-      if (BlockArgument argument = rowsOfSize(value)) {
+    SmallVector<Value> terms(llvm::make_first_range(sum.others));
+    while (!terms.empty()) {
+      Value term = terms.pop_back_val();
+      if (BlockArgument argument = rowsOfSize(term)) {
         tensor = argument;
         int64_t bits = cast<MemRefType>(argument.getType()).getElementTypeBitWidth();
         alike = std::min<int64_t>(alike, 128 / bits);
-        continue;
+      } else if (Operation *op = term.getDefiningOp(); isa_and_nonnull<arith::AddIOp>(op)) {
+        llvm::append_range(terms, op->getOperands());
+      } else {
+        while (!nvptx::isMultipleOf(term, alike))
+          alike /= 2;
       }
-      while (!nvptx::isMultipleOf(value, alike))
-        alike /= 2;
     }
     if (!tensor || alike == 1)
       return 1;
