@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Compiler/Compiler.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Events.h"
 #include "Runtime/DeviceLaunch.h"
 #include "penstock/gpu.h"
 
@@ -17,6 +18,8 @@ penstock::detail::Executable::allDevices(std::vector<Diagnostic> &errors) {
     return devices;
   std::call_once(allMade, [&] {
     all = devices;
+    std::string kernel = info.name + ", for rows of odd sizes";
+    TimedEvent event(LogLevel::Info, "compile", kernel);
     std::vector<Diagnostic> found; // warnings came with the first kernel already
     if (auto rest = compileRest(found))
       all.push_back(std::move(rest));
