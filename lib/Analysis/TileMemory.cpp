@@ -18,7 +18,7 @@ using namespace penstock;
 
 namespace {
 
-/// What one version of a tile takes, in the unit of its space.
+/// Size of one version of a tile, in the unit of its space.
 struct Need {
   sched::Space space;
   int64_t size;
@@ -156,7 +156,7 @@ void penstock::assignCapacity(PipelineLoop &loop, const hw::Architecture &archit
       continue;
     kernel.walk([&](tile::AllocOp alloc) {
       Need need = needOf(alloc.getResult(), architecture);
-      // What the loop touches it counts itself, with its versions.
+      // The loop counts its own tiles, with their versions.
       Lifetime lifetime = lifetimeOf(alloc, last, architecture);
       bool shares = loop.loop->getParentOp() == kernel && lifetime.after && !lifetime.before;
       if (need.space == space && !shares && !llvm::is_contained(loop.buffers, alloc.getResult()))

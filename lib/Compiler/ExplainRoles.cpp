@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Compiler/ExplainRoles.h"
 #include "Analysis/KernelProtocol.h"
+#include "Compiler/ExplainMemory.h"
 #include "Compiler/Pipelines.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/NV/Operands.h"
@@ -16,7 +17,6 @@
 #include "Layout/Swizzle.h"
 #include "Target/NVPTX/MmaSync.h"
 #include "Target/NVPTX/Passes.h"
-#include "Target/NVPTX/SharedTiles.h"
 #include "Transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
@@ -88,27 +88,6 @@ std::string rings(func::FuncOp kernel) {
             (bytes ? " and " + std::to_string(bytes) + " bytes" : "") + " for each slot\n";
   });
   return text;
-}
-
-/// Bytes of shared memory that tiles take, and which of them share it.
-std::string sharedMemory(func::FuncOp kernel) {
-  SmallVector<tile::AllocOp> tiles = nvptx::sharedTiles(kernel);
-  int64_t bytes = 0;
-  std::string shared;
-  for (auto [i, tile] : llvm::enumerate(tiles)) {
-    nvptx::SharedAllocation at = nvptx::allocationOf(tile);
-    bytes = std::max(bytes, at.end());
-    std::string others;
-    for (tile::AllocOp other : ArrayRef(tiles).take_front(i))
-      if (nvptx::SharedAllocation of = nvptx::allocationOf(other);
-          at.offset < of.end() && of.offset < at.end())
-        others += (others.empty() ? "`" : ", `") + tile::nameOf(other.getResult()) + "`";
-    if (!others.empty())
-      shared += "; `" + tile::nameOf(tile.getResult()) + "` shares memory with " + others;
-  }
-  return tiles.empty()
-             ? ""
-             : "  tiles in shared memory: " + std::to_string(bytes) + " bytes" + shared + "\n";
 }
 
 /// What following the barriers shows. Findings are \p diagnostics, the ones that the
@@ -229,7 +208,7 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
            (reasons.empty() ? "" : ": " + reasons.front().message) + "\n";
   if (function->hasAttr(nv::NVDialect::inOrderAttr))
     return "on " + architecture.name + ": " + explainBlock(function) + rings(function) +
-           sharedMemory(function) + protocol(function, diagnostics) +
+           explainMemory(function) + protocol(function, diagnostics) +
            rasterization(function, architecture.limits.multiprocessors);
   std::string text = "on " + architecture.name + ": ";
   text +=

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Threads compare the first of several neighbors with the end of a row, where rows
-// are whole vectors. Random pieces of rows, ends, comparisons and sizes, of which some
-// are no multiples of a vector.
+// are whole vectors. Random pieces of rows, ends, comparisons and sizes; rows may end
+// inside of a vector.
 //
 //===----------------------------------------------------------------------===//
 #include "Programs.h"

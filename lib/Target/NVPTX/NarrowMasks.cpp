@@ -177,7 +177,7 @@ private:
     return false;
   }
 
-  /// How many neighbors along the last dimension a comparison cannot tell apart: registers of
+  /// The number of neighbors along the last dimension with the same result: registers of
   /// one thread, where all that they are compared with is a multiple of that. Rows of tensors are
   /// whole vectors then: launches with others take another kernel.
   int64_t neighborsAlike(arith::CmpIPredicate predicate, const Sum &sum) {

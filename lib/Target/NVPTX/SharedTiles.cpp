@@ -38,7 +38,7 @@ nvptx::SharedAllocation nvptx::allocationOf(tile::AllocOp tile) {
   allocation.layout.cols = rank ? type.getDimSize(rank - 1) : 1;
   allocation.layout.elementBits = int(storedAs(type.getElementType()).getIntOrFloatBitWidth());
   allocation.layout.linear = true;
-  // Rows that are no multiples of 16 bytes: only threads copy them, to a plain tile.
+  // Rows without a whole number of 16 bytes: only threads copy them, to a plain tile.
   auto layout = nv::sharedLayoutOf(type);
   if (layout && usedByEngines(tile.getResult()))
     allocation.layout = *layout;

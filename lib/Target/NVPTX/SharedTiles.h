@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Size and lifetime of shared tiles, for the passes that place them and that use
-// what is left.
+// Size and lifetime of shared tiles, for the passes that allocate them and that use
+// the rest.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TARGET_NVPTX_SHAREDTILES_H
