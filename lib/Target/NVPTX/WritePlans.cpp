@@ -284,7 +284,10 @@ private:
     releases = mustRelease();
     ending = true;
     emptyGroups.clear();
-    for (int64_t e = 0; e < lastStage - lastIssue; ++e)
+    // A plan closes groups in the steps of all stages, in which its other roles may be alone.
+    bool groups = llvm::any_of(role->points, isAboutGroups);
+    int64_t last = groups ? plan.numStages() - 1 : lastStage;
+    for (int64_t e = 0; e < last - lastIssue; ++e)
       writeStep(arith::AddIOp::create(b, loc, end, index(e)), depth + e,
                 [&](int64_t stage) { return Exists{true, false, stage <= lastIssue + e}; });
   }

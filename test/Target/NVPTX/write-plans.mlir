@@ -254,3 +254,32 @@ func.func @accessed_outside(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
   tile.copy %A to %R : memref<64x64xf16, #s> to memref<64x64xf16, #l>
   return
 }
+
+// -----
+
+// The second copy of an iteration follows the commit of the first. The loads have one stage, so
+// that no step of theirs follows the last copy: its group is closed before the end is awaited.
+
+// CHECK-LABEL: @last_group
+// CHECK: nv.warps 4, 4
+// CHECK: scf.for
+// CHECK: nv.cp_async
+// CHECK: nv.cp_async.commit_group
+// CHECK: nv.cp_async
+// CHECK: }
+// CHECK: nv.cp_async.commit_group
+// CHECK-NEXT: nv.cp_async.wait_group 0
+!T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+!s = memref<32x32xf32, #tile.space<shared>>
+func.func @last_group(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %X = tile.alloc "X" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %x[%c0, %k] to %X {nv.engine = "cp.async", nv.role = "load"} : !T to !s
+    tile.copy %x[%k, %c0] to %X async "copied" {nv.engine = "cp.async", nv.role = "load"} : !T to !s
+    tile.wait ["copied"]
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], resolved>}
+  tile.copy %X to %x[%c0, %c0] : !s to !T
+  return
+}
