@@ -10,6 +10,8 @@
 // launch/map-miss     what a tensor map costs that is not in the cache, beside encoding;
 //                     microseconds, and the limit
 // launch/allocations  calls of operator new by a launch; the limit is 0
+// launch/native       a launch of the same matmul on the CPU without blocks; microseconds,
+//                     and the limit
 //
 // The driver is a library whose calls return at once.
 //
@@ -66,7 +68,8 @@ f16 *memoryAt(uintptr_t address) { return reinterpret_cast<f16 *>(address); }
 } // namespace
 
 int main(int argc, char **argv) {
-  const char *names[] = {"launch/overhead", "launch/map-miss", "launch/allocations"};
+  const char *names[] = {"launch/overhead", "launch/map-miss", "launch/allocations",
+                         "launch/native"};
   bool any = false;
   for (const char *name : names)
     any |= bench::wanted(argc, argv, name);
@@ -129,5 +132,15 @@ int main(int argc, char **argv) {
       launch(0x7f0000000000);
     double each = double(allocations - before) / calls;
     bench::line(names[2], each, 0, each, "per launch (limit)");
+  }
+  if (bench::wanted(argc, argv, names[3])) {
+    auto native = compile(Matmul{}, Target::native());
+    std::vector<f16> b(64 * 64);
+    double launches = bench::bestAlone([&] {
+      for (int i = 0; i < calls; ++i)
+        native(view(b.data(), {0, 64}), view(b.data(), {64, 64}), view(b.data(), {0, 64}));
+    });
+    double each = launches / calls * 1e6;
+    bench::line(names[3], each, 0.25, each / 0.25, "us (limit)");
   }
 }

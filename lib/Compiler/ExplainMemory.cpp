@@ -16,6 +16,12 @@ using namespace penstock;
 
 namespace {
 
+/// "`acc`", or what it is if it has no name.
+std::string shortName(tile::AllocOp tile) {
+  std::string name = tile::nameOf(tile.getResult());
+  return name.empty() ? tile::describe(tile.getResult()) : "`" + name + "`";
+}
+
 std::string bytesOfTiles(func::FuncOp kernel) {
   SmallVector<tile::AllocOp> tiles = nvptx::sharedTiles(kernel);
   int64_t bytes = 0;
@@ -27,9 +33,9 @@ std::string bytesOfTiles(func::FuncOp kernel) {
     for (tile::AllocOp other : ArrayRef(tiles).take_front(i))
       if (nvptx::SharedAllocation of = nvptx::allocationOf(other);
           at.offset < of.end() && of.offset < at.end())
-        others += (others.empty() ? "`" : ", `") + tile::nameOf(other.getResult()) + "`";
+        others += (others.empty() ? "" : ", ") + shortName(other);
     if (!others.empty())
-      shared += "; `" + tile::nameOf(tile.getResult()) + "` shares memory with " + others;
+      shared += "; " + shortName(tile) + " shares memory with " + others;
   }
   if (tiles.empty())
     return "";

@@ -132,10 +132,13 @@ private:
   /// threads have met.
   void freeTiles(bool synced) {
     auto isAfter = [&](Operation *op) { return loop->isBeforeInBlock(op); };
-    for (auto [buffer, versions] : llvm::zip_equal(body.buffers, storage)) {
+    for (auto [i, buffer] : llvm::enumerate(body.buffers)) {
+      // The last version of a tile that is read after the loop is copied there.
       if (!buffer || !buffer.getDefiningOp<tile::AllocOp>() || isAccessed(buffer, isAfter) ||
+          !body.problem.buffers[i].readAfter.empty() ||
           tile::spaceOf(cast<MemRefType>(buffer.getType())) != tile::Space::Shared)
         continue;
+      ArrayRef<Value> versions = storage[i];
       for (Value tile : versions.empty() ? ArrayRef(buffer) : ArrayRef<Value>(versions))
         if (auto free = memref::DeallocOp::create(b, loc, tile); synced)
           free->setAttr(nv::NVDialect::syncedAttr, b.getUnitAttr());
