@@ -85,8 +85,38 @@ bool EquivalentMutants::tensorFenceIsBeside(const ptx::Instruction &instruction,
     auto fence = std::find_if(std::make_reverse_iterator(at), kernel.body.rend(), isFence);
     return fence != kernel.body.rend() && (*fence)->opcode == "tcgen05.fence::before_thread_sync";
   }
-  auto fence = std::find_if(at == kernel.body.end() ? at : at + 1, kernel.body.end(), isFence);
-  return fence != kernel.body.end() && (*fence)->opcode == "tcgen05.fence::after_thread_sync";
+  bool accesses = false;
+  const ptx::Instruction *fence = nextSync(instruction, accesses);
+  return fence && fence->opcode == "tcgen05.fence::after_thread_sync";
+}
+
+/// The next instruction that orders anything, where no condition leads elsewhere; null if there
+/// is none. \p accesses: whether memory is accessed before it.
+const ptx::Instruction *EquivalentMutants::nextSync(const ptx::Instruction &from,
+                                                    bool &accesses) const {
+  auto at = std::find_if(kernel.body.begin(), kernel.body.end(),
+                         [&](const auto &each) { return each.get() == &from; });
+  size_t next = size_t(at - kernel.body.begin()) + 1;
+  for (size_t steps = 0; next < kernel.body.size() && steps < kernel.body.size(); ++steps) {
+    const ptx::Instruction &instruction = *kernel.body[next];
+    std::string_view opcode = instruction.opcode;
+    if (syncKindOf(opcode))
+      return &instruction;
+    for (const char *access : {"ld.shared", "ld.global", "ld.local", "st.", "atom.", "red.", "cp.",
+                               "wgmma.mma", "tcgen05.", "ldmatrix", "stmatrix"})
+      accesses |= opcode.starts_with(access);
+    bool always = opcode.starts_with("bra") && !instruction.guarded;
+    next = always ? instruction.operands[0].index : next + 1;
+  }
+  return nullptr;
+}
+
+/// Whether a wait stands before another one that acquires, and nothing is accessed in between.
+bool EquivalentMutants::acquiringWaitFollows(const ptx::Instruction &instruction) const {
+  bool accesses = false;
+  const ptx::Instruction *next = nextSync(instruction, accesses);
+  std::string_view opcode = next ? std::string_view(next->opcode) : std::string_view();
+  return !accesses && opcode.starts_with("mbarrier.try_wait") && contains(opcode, ".acquire");
 }
 
 std::string EquivalentMutants::reasonFor(const ptx::Instruction &instruction, SyncKind kind,
@@ -109,5 +139,8 @@ std::string EquivalentMutants::reasonIfUnnoticed(const ptx::Instruction &instruc
       (change == Change::NotAcquired && tensorFenceIsBeside(instruction, /*before=*/false)))
     return "the fence beside it orders tcgen05 operations at a relaxed barrier, too, and in no "
            "run is anything else published";
+  if (change == Change::NotAcquired && acquiringWaitFollows(instruction))
+    return "the wait that follows acquires before anything is accessed; this one awaits that its "
+           "phase is complete, and in no run is anything else needed";
   return "";
 }

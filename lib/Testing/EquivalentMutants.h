@@ -28,6 +28,8 @@ public:
 private:
   bool barrierOfBlockFollows(const ptx::Instruction &instruction) const;
   bool tensorFenceIsBeside(const ptx::Instruction &instruction, bool before) const;
+  const ptx::Instruction *nextSync(const ptx::Instruction &from, bool &accesses) const;
+  bool acquiringWaitFollows(const ptx::Instruction &instruction) const;
 
   const ptx::Function &kernel;
   bool relaxed = false; ///< something synchronizes without releasing or acquiring
