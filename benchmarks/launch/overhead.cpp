@@ -10,7 +10,7 @@
 // launch/map-miss     what a tensor map costs that is not in the cache, beside encoding;
 //                     microseconds, and the limit
 // launch/allocations  calls of operator new by a launch; the limit is 0
-// launch/native       a launch of the same matmul on the CPU without blocks; microseconds,
+// launch/native       a launch on the CPU of one block that adds 16 numbers; microseconds,
 //                     and the limit
 //
 // The driver is a library whose calls return at once.
@@ -58,6 +58,19 @@ struct Matmul {
       b.gemm(As, transposed(Bs), acc);
     }
     b.copy(acc, C.at(bm * 128, bn * 128));
+  }
+};
+
+struct AddNumbers {
+  static constexpr auto signature = "A[N], B[N] -> C[N]";
+
+  void operator()(Block &b, In<f32, 1> A, In<f32, 1> B, Out<f32, 1> C) const {
+    Index n = b.grid(ceil_div(A.size(0), 16)) * 16;
+    auto x = b.local<f32>(16), y = b.local<f32>(16);
+    b.copy(A.at(n), x);
+    b.copy(B.at(n), y);
+    b.set(x, x + y);
+    b.copy(x, C.at(n));
   }
 };
 
@@ -134,11 +147,11 @@ int main(int argc, char **argv) {
     bench::line(names[2], each, 0, each, "per launch (limit)");
   }
   if (bench::wanted(argc, argv, names[3])) {
-    auto native = compile(Matmul{}, Target::native());
-    std::vector<f16> b(64 * 64);
+    auto native = compile(AddNumbers{}, Target::native());
+    std::vector<f32> a(16), b(16), c(16);
     double launches = bench::bestAlone([&] {
       for (int i = 0; i < calls; ++i)
-        native(view(b.data(), {0, 64}), view(b.data(), {64, 64}), view(b.data(), {0, 64}));
+        native(view(a, {16}), view(b, {16}), view(c, {16}));
     });
     double each = launches / calls * 1e6;
     bench::line(names[3], each, 0.25, each / 0.25, "us (limit)");

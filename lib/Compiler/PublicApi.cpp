@@ -80,11 +80,26 @@ static std::vector<Diagnostic> launchOnGpu(detail::Executable &kernel,
   return program ? cuda::launch(*program, arguments, options, at) : errors;
 }
 
+/// Whether native code can be launched without another check; if not, what follows reports why.
+static bool canRunNatively(const detail::Executable &kernel,
+                           std::span<const detail::Argument> arguments,
+                           const LaunchOptions &options) {
+  return !kernel.module && kernel.devices.empty() && !options.stream.given() &&
+         options.starved_warp < 0 &&
+         (options.completion == Completion::Eager || kernel.lateCompletion) &&
+         argumentsFit(kernel.info, arguments) &&
+         std::none_of(
+             arguments.begin(), arguments.end(),
+             [](const detail::Argument &argument) { return argument.onGpu; });
+}
+
 std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> arguments,
                                        const LaunchOptions &options, Loc at) {
-  // The path that has to be short: nothing is copied or allocated before it.
+  // The paths that have to be short: nothing is copied or allocated before them.
   if (kernel && !kernel->devices.empty() && !kernel->emulated && options.starved_warp < 0)
     return launchOnGpu(*kernel, {arguments.data(), arguments.size()}, options, at);
+  if (kernel && canRunNatively(*kernel, {arguments.data(), arguments.size()}, options))
+    return launchNative(kernel->info, kernel->entries, arguments, options);
   SourceLocation location{at.file, at.line, at.column};
   if (!kernel)
     return {neverCompiled(location)};
@@ -160,6 +175,7 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
     d.helps.push_back("compile with {.late_completion = true}, or for Target::interpreter()");
     return {d};
   }
+  // All that can be wrong with a native launch has been reported above.
   return launchNative(executable.info, executable.entries, arguments, options);
 }
 

@@ -19,6 +19,8 @@ namespace {
 /// Arguments in the order and form that generated code takes them.
 class Slots {
 public:
+  /// With room for \p tensors of the usual ranks, and what follows them.
+  explicit Slots(size_t tensors) { slots.reserve(tensors * 9 + 16); }
   void pointer(const void *value) { slots.push_back(reinterpret_cast<uint64_t>(value)); }
   void integer(int64_t value) { slots.push_back(static_cast<uint64_t>(value)); }
   /// A memref: allocated and aligned pointer, offset, sizes, strides.
@@ -62,7 +64,7 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
   BlockContext launchContext(state, 0);
   std::vector<int64_t> constants(info.launchConstants, 0);
   {
-    Slots slots;
+    Slots slots(arguments.size());
     slots.arguments(arguments);
     slots.array(constants.data(), static_cast<int64_t>(constants.size()));
     slots.pointer(&launchContext);
@@ -82,14 +84,14 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
   threads =
       static_cast<int>(std::min<uint64_t>(std::min(threads, 1024), std::max<uint64_t>(blocks, 1)));
   std::atomic<bool> outOfMemory{false};
-  parallelFor(blocks, threads, [&](uint64_t block, int) {
+  auto runBlock = [&](uint64_t block, int) {
     Scratch scratch(info.scratchBytes);
     if (!scratch.data()) {
       outOfMemory = true;
       return;
     }
     BlockContext context(state, block);
-    Slots slots;
+    Slots slots(arguments.size());
     slots.arguments(arguments);
     slots.integer(static_cast<int64_t>(block));
     slots.array(constants.data(), static_cast<int64_t>(constants.size()));
@@ -97,7 +99,9 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
     slots.pointer(&context);
     entries.block(slots.slots.data());
     context.finish();
-  });
+  };
+  if (blocks)
+    parallelFor(blocks, threads, runBlock);
   std::vector<Diagnostic> faults;
   if (outOfMemory)
     faults.push_back(problem(info, MemoryLimit,

@@ -120,6 +120,10 @@ void parallelFor(uint64_t count, int threads, const std::function<void(uint64_t,
   pool.run(count, threads > 0 ? threads : defaultThreads(), body);
 }
 
-int defaultThreads() { return std::max(1u, std::thread::hardware_concurrency()); }
+int defaultThreads() {
+  // The number costs a system call, several times what the rest of a launch does.
+  static const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+  return int(threads);
+}
 
 } // namespace penstock
