@@ -211,6 +211,42 @@ TEST_F(RemoteTest, HangingServerIsCutOff) {
   expectWarning(*store, "imeout");
 }
 
+// Stopped between two requests of one connection; connections are still accepted for it.
+TEST_F(RemoteTest, StoppedNginxIsCutOff) {
+  NEED_NGINX();
+  Nginx stopped;
+  auto writer = machine(stopped.url(), true);
+  writer->publish("key", "bytes");
+  writer->flush();
+  auto store = machine(stopped.url(), false, milliseconds(300));
+  EXPECT_FALSE(store->lookup("nothing"));
+  stopped.signal(SIGSTOP);
+  auto begin = Clock::now();
+  auto made = store->lookupOrMake("key", [] { return std::optional<std::string>("made"); });
+  EXPECT_LT(Clock::now() - begin, milliseconds(2300));
+  EXPECT_EQ(made.bytes, "made");
+  expectWarning(*store, "imeout");
+  stopped.signal(SIGCONT);
+  EXPECT_EQ(machine(stopped.url())->lookup("key"), "bytes");
+}
+
+TEST_F(RemoteTest, NginxVanishesBetweenRequests) {
+  NEED_NGINX();
+  Nginx vanishing;
+  auto writer = machine(vanishing.url(), true);
+  writer->publish("key", "bytes");
+  writer->flush();
+  auto store = machine(vanishing.url());
+  EXPECT_EQ(store->lookup("key"), "bytes");
+  vanishing.signal(SIGKILL);
+  auto made = store->lookupOrMake("other", [] { return std::optional<std::string>("made"); });
+  EXPECT_EQ(made.bytes, "made");
+  // The copy of its own directory.
+  EXPECT_EQ(store->lookup("key"), "bytes");
+  EXPECT_GE(store->statistics().remote_failures, 1u);
+  EXPECT_EQ(store->diagnostics().size(), 1u);
+}
+
 TEST_F(RemoteTest, ServerIsGone) {
   auto store = machine("http://127.0.0.1:" + std::to_string(freePort()) + "/cache", true);
   auto result = store->lookupOrMake("key", [] { return std::optional<std::string>("bytes"); });

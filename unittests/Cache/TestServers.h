@@ -123,10 +123,19 @@ public:
   }
   /// SIGTERM, so that the workers end as well.
   ~Nginx() {
-    std::ifstream file(folder.path() + "/pid");
-    if (pid_t pid = 0; file >> pid)
+    if (pid_t pid = master())
       ::kill(pid, SIGTERM);
     process->wait(std::chrono::seconds(20));
+  }
+
+  /// Sends a signal to all of its processes.
+  void signal(int number) const {
+    pid_t first = master();
+    std::ifstream children("/proc/" + std::to_string(first) + "/task/" + std::to_string(first) +
+                           "/children");
+    ::kill(first, number);
+    for (pid_t worker = 0; children >> worker;)
+      ::kill(worker, number);
   }
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port) + "/team"; }
@@ -139,6 +148,12 @@ public:
   }
 
 private:
+  /// 0 if it does not run.
+  pid_t master() const {
+    std::ifstream file(folder.path() + "/pid");
+    pid_t pid = 0;
+    return file >> pid ? pid : 0;
+  }
   static std::string program() {
     for (const char *path : {"/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"})
       if (::access(path, X_OK) == 0)
