@@ -56,7 +56,7 @@ std::unique_ptr<MLIRContext> makeContext() {
   DialectRegistry registry;
   registerDialects(registry);
   auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  context->loadAllAvailableDialects();
+  loadRecordedDialects(*context);
   // Notes are for users, who have not written the operation that upstream shows.
   context->printOpOnDiagnostic(false);
   return context;
@@ -64,7 +64,7 @@ std::unique_ptr<MLIRContext> makeContext() {
 
 } // namespace
 
-PooledContext::PooledContext() {
+PooledContext::PooledContext(Dialects dialects) {
   ContextPool &p = pool();
   {
     std::lock_guard lock(p.mutex);
@@ -72,10 +72,12 @@ PooledContext::PooledContext() {
       context = std::move(p.idle.back());
       p.idle.pop_back();
       ++p.uses[context.get()];
-      return;
     }
   }
-  context = makeContext();
+  if (!context)
+    context = makeContext();
+  if (dialects == Dialects::All)
+    loadAllDialects();
 }
 
 PooledContext::~PooledContext() {
@@ -391,6 +393,7 @@ penstock::detail::ExecutableRef
 penstock::compileProgram(PooledContext context, OwningOpRef<ModuleOp> module, StringRef kernel,
                          const BackendOptions &options,
                          std::vector<penstock::Diagnostic> &diagnostics) {
+  context.loadAllDialects();
   auto function = module->lookupSymbol<func::FuncOp>(kernel);
   penstock::detail::ExecutableRef executable = beginExecutable(*module, kernel, options);
   if (options.target.kind == Target::Kind::Interpreter) {

@@ -32,13 +32,17 @@ namespace penstock {
 /// are kept for reuse; each is used by one thread at a time.
 class PooledContext {
 public:
-  PooledContext();
+  /// Dialects that are loaded at least. Kernels that the cache has need no others than those
+  /// of recorded programs, and LLVM's takes as long to load as all of these.
+  enum class Dialects : uint8_t { Recorded, All };
+  explicit PooledContext(Dialects dialects = Dialects::All);
   ~PooledContext();
   PooledContext(PooledContext &&) = default;
   PooledContext &operator=(PooledContext &&) = default;
   mlir::MLIRContext *operator->() const { return context.get(); }
   mlir::MLIRContext *get() const { return context.get(); }
 
+  void loadAllDialects() { context->loadAllAvailableDialects(); }
 private:
   std::unique_ptr<mlir::MLIRContext> context;
 };

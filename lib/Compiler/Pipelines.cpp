@@ -180,3 +180,8 @@ void penstock::registerDialects(DialectRegistry &registry) {
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
+
+void penstock::loadRecordedDialects(MLIRContext &context) {
+  context.loadDialect<nv::NVDialect, tile::TileDialect, arith::ArithDialect, func::FuncDialect,
+                      math::MathDialect, memref::MemRefDialect, scf::SCFDialect>();
+}

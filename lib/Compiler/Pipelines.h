@@ -47,6 +47,8 @@ void registerPasses();
 /// The dialects of tile programs and of everything they are lowered to, with
 /// the models that passes and the interpreter need.
 void registerDialects(mlir::DialectRegistry &registry);
+/// Loads those of tile programs only.
+void loadRecordedDialects(mlir::MLIRContext &context);
 
 } // namespace penstock
 

@@ -18,7 +18,7 @@ using namespace penstock;
 detail::CompileResult detail::compile(const KernelSource &source, Target target,
                                       const CompileOptions &options) {
   CompileResult result;
-  PooledContext context;
+  PooledContext context(PooledContext::Dialects::Recorded);
   auto module = [&] {
     TimedEvent event(LogLevel::Debug, "record", source.name);
     return recordKernel(context.get(), source, options, result.diagnostics);
