@@ -86,6 +86,9 @@ public:
   std::string ptx() const;
   /// Only for GPU kernels: everything that a launch needs, as Kernel::artifact().
   std::string artifact() const;
+  /// Only for GPU kernels: assembles them into the cache that they were compiled with, so that
+  /// the first launch finds machine code. Returns errors (PS1607).
+  std::vector<Diagnostic> store_machine_code() const;
 
 private:
   detail::ExecutableRef executable;

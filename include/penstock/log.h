@@ -25,8 +25,10 @@ enum class LogLevel : uint8_t { Off, Warning, Info, Debug };
 
 struct Event {
   LogLevel level = LogLevel::Info;
-  const char *name = "";   ///< "compile", "record", "load", "cache hit", "cache miss", "warning"
-  std::string subject;     ///< the kernel, or the text of a warning
+  /// "record", "compile", "load", "assemble", "launch", "cache hit", "cache miss", "tune",
+  /// "examine", "compile candidate", "compare", "measure", "warning".
+  const char *name = "";
+  std::string subject;     ///< the kernel, the candidate, or the text of a warning
   double microseconds = 0; ///< duration; 0 for what has none
 };
 

@@ -132,3 +132,13 @@ std::array<uint8_t, 32> penstock::sha256(std::string_view bytes) {
     result[i] = uint8_t(state[i / 4] >> (24 - 8 * (i % 4)));
   return result;
 }
+
+std::string penstock::hexDigest(std::string_view bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (uint8_t byte : sha256(bytes)) {
+    text.push_back(digits[byte >> 4]);
+    text.push_back(digits[byte & 15]);
+  }
+  return text;
+}

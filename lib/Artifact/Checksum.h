@@ -9,12 +9,15 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace penstock {
 
 /// SHA-256 of FIPS 180-4.
 std::array<uint8_t, 32> sha256(std::string_view bytes);
+/// The same in lowercase hexadecimal.
+std::string hexDigest(std::string_view bytes);
 
 } // namespace penstock
 

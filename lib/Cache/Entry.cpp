@@ -5,21 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Cache/Entry.h"
-#include "Artifact/Checksum.h"
 #include "Artifact/Container.h"
 
 using namespace penstock;
 using namespace penstock::cache;
-
-std::string penstock::cache::hexDigest(std::string_view bytes) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (uint8_t byte : sha256(bytes)) {
-    text.push_back(digits[byte >> 4]);
-    text.push_back(digits[byte & 15]);
-  }
-  return text;
-}
 
 std::string penstock::cache::writeEntry(std::string_view keyText, std::string_view data) {
   return writeContainer({{"KEY", keyText}, {"DATA", data}});

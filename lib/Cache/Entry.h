@@ -12,15 +12,13 @@
 #ifndef PENSTOCK_CACHE_ENTRY_H
 #define PENSTOCK_CACHE_ENTRY_H
 
-#include <cstdint>
+#include "Artifact/Checksum.h"
+
 #include <optional>
-#include <string>
-#include <string_view>
 
 namespace penstock::cache {
 
-/// Lowercase hexadecimal SHA-256.
-std::string hexDigest(std::string_view bytes);
+using penstock::hexDigest;
 
 std::string writeEntry(std::string_view keyText, std::string_view data);
 

@@ -9,6 +9,7 @@
 #include "Cache/Entry.h"
 #include "Cache/Store.h"
 #include "Compiler/BuildIds.h"
+#include "Diagnostics/Counters.h"
 #include "Diagnostics/Events.h"
 
 using namespace penstock;
@@ -184,6 +185,23 @@ ExecutableRef load(const CachedKernel &kernel, ExecutableRef executable,
   return executable;
 }
 
+/// Compiles, counts it and emits an event.
+ExecutableRef compileCounted(PooledContext context, mlir::OwningOpRef<mlir::ModuleOp> module,
+                             llvm::StringRef kernel, const BackendOptions &options,
+                             std::vector<Diagnostic> &diagnostics) {
+  TimedEvent event(LogLevel::Info, "compile", kernel);
+  auto begin = std::chrono::steady_clock::now();
+  ExecutableRef result =
+      compileProgram(std::move(context), std::move(module), kernel, options, diagnostics);
+  auto taken = std::chrono::steady_clock::now() - begin;
+  count(counters().compiled);
+  count(counters().compileNanoseconds,
+        uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(taken).count()));
+  if (!result)
+    count(counters().failedCompiles);
+  return result;
+}
+
 /// Whether the result of these options is worth keeping, and depends on the key alone.
 bool isCacheable(const BackendOptions &options) {
   return options.target.kind != Target::Kind::Interpreter && !options.afterPass &&
@@ -218,8 +236,7 @@ ExecutableRef penstock::compileCached(KernelCache *cache, PooledContext context,
                                       llvm::StringRef kernel, const BackendOptions &options,
                                       std::vector<Diagnostic> &diagnostics) {
   auto compile = [&] {
-    TimedEvent event(LogLevel::Info, "compile", kernel);
-    return compileProgram(std::move(context), std::move(module), kernel, options, diagnostics);
+    return compileCounted(std::move(context), std::move(module), kernel, options, diagnostics);
   };
   if (!isCacheable(options))
     return compile();
@@ -240,8 +257,7 @@ ExecutableRef penstock::compileCached(KernelCache *cache, PooledContext context,
       std::vector<Diagnostic> said;
       compiled = true;
       logEvent(LogLevel::Debug, "cache miss", kernel);
-      TimedEvent event(LogLevel::Info, "compile", kernel);
-      result = compileProgram(std::move(context), std::move(module), kernel, options, said);
+      result = compileCounted(std::move(context), std::move(module), kernel, options, said);
       diagnostics.insert(diagnostics.end(), said.begin(), said.end());
       if (!result)
         return std::nullopt;

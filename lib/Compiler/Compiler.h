@@ -21,6 +21,7 @@
 #include "Target/X86/NativeCode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "penstock/cache.h"
 #include "penstock/inspect.h"
 
 #include <atomic>
@@ -132,12 +133,16 @@ public:
                                   std::vector<Diagnostic> &errors);
   bool emulated = false;
   std::vector<Cubin> cubins; ///< of the artifact that it was loaded from
+  /// Cache of machine code; no value: that of the process.
+  std::optional<KernelCache> cache;
   /// The kernel on GPUs, made by the first launch; null, with errors, if it cannot be compiled.
   cuda::Program *gpuFor(std::span<const Argument> arguments, std::vector<Diagnostic> &errors);
   cuda::Program &gpu();
   /// Variants as data: all of them, or some.
   Artifact artifact(std::vector<Diagnostic> &errors);
   Artifact artifactOf(const std::vector<std::shared_ptr<EmulatedKernel>> &variants) const;
+  /// Assemblers with the cache.
+  cuda::LoadPolicy loadPolicy() const;
   // ... or a program for the interpreter, which runs one launch at a time.
   std::unique_ptr<PooledContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Cache/Store.h"
 #include "Compiler/Compiler.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Events.h"
@@ -55,9 +56,38 @@ Artifact penstock::detail::Executable::artifact(std::vector<Diagnostic> &errors)
   return artifactOf(allDevices(errors));
 }
 
+cuda::LoadPolicy penstock::detail::Executable::loadPolicy() const {
+  cuda::LoadPolicy policy = cuda::installedAssemblers();
+  if (const auto &store = (cache ? *cache : KernelCache::process()).store())
+    policy.cache = [store](const std::string &key, const auto &make) {
+      return store->lookupOrMake(key, make).bytes;
+    };
+  return policy;
+}
+
+std::vector<Diagnostic> AnyKernel::store_machine_code() const {
+  std::vector<Diagnostic> errors;
+  if (!executable || executable->devices.empty())
+    return errors;
+  cuda::LoadPolicy policy = executable->loadPolicy();
+  for (const auto &device : executable->allDevices(errors)) {
+    cuda::MachineCode made =
+        cuda::assemble(policy, device->kernel.ptx, device->kernel.architecture);
+    if (made.source != cuda::CodeSource::None)
+      continue;
+    Diagnostic d;
+    d.code = HardwareAssembler;
+    d.message = "`" + executable->info.name + "` has no machine code: " + made.reason;
+    d.helps.push_back("put ptxas on the search path, or name it in PENSTOCK_PTXAS");
+    errors.push_back(std::move(d));
+  }
+  return errors;
+}
+
 cuda::Program &penstock::detail::Executable::gpu() {
-  std::call_once(gpuMade,
-                 [&] { gpuProgram = std::make_unique<cuda::Program>(artifactOf(devices)); });
+  std::call_once(gpuMade, [&] {
+    gpuProgram = std::make_unique<cuda::Program>(artifactOf(devices), loadPolicy());
+  });
   return *gpuProgram;
 }
 
@@ -68,8 +98,9 @@ cuda::Program *penstock::detail::Executable::gpuFor(std::span<const Argument> ar
   const auto &variants = allDevices(errors);
   if (!errors.empty())
     return nullptr;
-  std::call_once(allGpuMade,
-                 [&] { allGpuProgram = std::make_unique<cuda::Program>(artifactOf(variants)); });
+  std::call_once(allGpuMade, [&] {
+    allGpuProgram = std::make_unique<cuda::Program>(artifactOf(variants), loadPolicy());
+  });
   return allGpuProgram.get();
 }
 

@@ -7,6 +7,7 @@
 #include "Compiler/CachedCompile.h"
 #include "Cuda/Launch.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Counters.h"
 #include "Diagnostics/Events.h"
 #include "Interpreter/Interpreter.h"
 #include "penstock/gpu.h"
@@ -34,6 +35,8 @@ detail::CompileResult detail::compile(const KernelSource &source, Target target,
   backend.fixedSizes = {options.fix.begin(), options.fix.end()};
   result.executable = compileCached(options.cache, std::move(context), std::move(module),
                                     source.name, backend, result.diagnostics);
+  if (result.executable && options.cache)
+    result.executable->cache = *options.cache;
   return result;
 }
 
@@ -93,17 +96,11 @@ static bool canRunNatively(const detail::Executable &kernel,
              [](const detail::Argument &argument) { return argument.onGpu; });
 }
 
-std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> arguments,
-                                       const LaunchOptions &options, Loc at) {
-  // The paths that have to be short: nothing is copied or allocated before them.
-  if (kernel && !kernel->devices.empty() && !kernel->emulated && options.starved_warp < 0)
-    return launchOnGpu(*kernel, {arguments.data(), arguments.size()}, options, at);
-  if (kernel && canRunNatively(*kernel, {arguments.data(), arguments.size()}, options))
-    return launchNative(kernel->info, kernel->entries, arguments, options);
-  SourceLocation location{at.file, at.line, at.column};
-  if (!kernel)
-    return {neverCompiled(location)};
-  Executable &executable = *kernel;
+/// Launches on the host: native code, the emulator or the interpreter.
+static std::vector<Diagnostic> launchOnHost(detail::Executable &executable,
+                                            detail::List<const detail::Argument> arguments,
+                                            const LaunchOptions &options,
+                                            const SourceLocation &location) {
   if (options.stream.given()) {
     Diagnostic d;
     d.code = LaunchTarget;
@@ -177,6 +174,26 @@ std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> 
   }
   // All that can be wrong with a native launch has been reported above.
   return launchNative(executable.info, executable.entries, arguments, options);
+}
+
+std::vector<Diagnostic> detail::launch(Executable *kernel, List<const Argument> arguments,
+                                       const LaunchOptions &options, Loc at) {
+  if (!kernel)
+    return {neverCompiled({at.file, at.line, at.column})};
+  // The paths that have to be short: nothing is copied or allocated before them.
+  TimedEvent event(LogLevel::Debug, "launch", kernel->info.name);
+  bool isGpu = !kernel->devices.empty() && !kernel->emulated && options.starved_warp < 0;
+  ProcessCounters &all = counters();
+  count(isGpu ? all.gpuLaunches : kernel->code ? all.nativeLaunches : all.emulatedLaunches);
+  std::span<const Argument> given = {arguments.data(), arguments.size()};
+  std::vector<Diagnostic> errors =
+      isGpu ? launchOnGpu(*kernel, given, options, at)
+      : canRunNatively(*kernel, given, options)
+          ? launchNative(kernel->info, kernel->entries, arguments, options)
+          : launchOnHost(*kernel, arguments, options, {at.file, at.line, at.column});
+  if (!errors.empty())
+    count(all.failedLaunches);
+  return errors;
 }
 
 std::string detail::text(Executable *kernel, Form form) {

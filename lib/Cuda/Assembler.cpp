@@ -6,13 +6,17 @@
 //===----------------------------------------------------------------------===//
 #include "Cuda/Assembler.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <map>
+#include <mutex>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 using namespace penstock::cuda;
 
@@ -88,6 +92,43 @@ std::string penstock::cuda::findPtxas() {
   return isProgram("/usr/local/cuda/bin/ptxas") ? "/usr/local/cuda/bin/ptxas" : "";
 }
 
+/// Runs a program with its output in a file. An error text if it cannot be started or fails.
+static std::string runInto(const TemporaryFile &output, std::vector<std::string> words) {
+  std::vector<char *> pointers;
+  for (std::string &word : words)
+    pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output.descriptor, 1);
+  posix_spawn_file_actions_adddup2(&actions, output.descriptor, 2);
+  pid_t child = 0;
+  int failed = posix_spawn(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed)
+    return "`" + words[0] + "` cannot be run: " + strerror(failed);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "" : "`" + words[0] + "` failed";
+}
+
+std::string penstock::cuda::ptxasVersion(const std::string &ptxas) {
+  static std::mutex mutex;
+  static auto *versions = new std::map<std::string, std::string>;
+  std::lock_guard lock(mutex);
+  auto [known, added] = versions->try_emplace(ptxas);
+  TemporaryFile report;
+  if (added && report.descriptor >= 0 && runInto(report, {ptxas, "--version"}).empty()) {
+    known->second = report.read();
+    while (known->second.ends_with('\n'))
+      known->second.pop_back();
+    std::replace(known->second.begin(), known->second.end(), '\n', ' ');
+  }
+  return known->second;
+}
+
 Assembly penstock::cuda::runPtxas(const std::string &ptxas, const std::string &ptx,
                                   const std::string &architecture) {
   Assembly run;
@@ -96,29 +137,13 @@ Assembly penstock::cuda::runPtxas(const std::string &ptxas, const std::string &p
     run.report = std::string("no temporary file can be written: ") + strerror(errno);
     return run;
   }
-  std::string arch = "-arch=" + architecture;
-  const char *words[] = {ptxas.c_str(), arch.c_str(),      "-v",   source.path.c_str(),
-                         "-o",          code.path.c_str(), nullptr};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, report.descriptor, 1);
-  posix_spawn_file_actions_adddup2(&actions, report.descriptor, 2);
-  pid_t child = 0;
-  int failed = posix_spawn(&child, ptxas.c_str(), &actions, nullptr,
-                           const_cast<char *const *>(words), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed) {
-    run.report = "`" + ptxas + "` cannot be run: " + strerror(failed);
-    return run;
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  std::string failed =
+      runInto(report, {ptxas, "-arch=" + architecture, "-v", source.path, "-o", code.path});
   run.report = report.read();
-  run.ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  if (run.ok)
+  if (run.report.empty())
+    run.report = failed;
+  if (failed.empty())
     run.cubin = code.read();
-  run.ok &= !run.cubin.empty();
+  run.ok = !run.cubin.empty();
   return run;
 }

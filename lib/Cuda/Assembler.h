@@ -20,6 +20,10 @@ std::string findPtxas();
 /// which users choose the driver's compiler.
 std::string findNvJitLink();
 
+/// Version and build of \p ptxas in one line; empty if it cannot be run. Each path is asked
+/// once.
+std::string ptxasVersion(const std::string &ptxas);
+
 struct Assembly {
   bool ok = false;
   std::string cubin;

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Cuda/Program.h"
-#include "Cuda/Assembler.h"
 #include "Cuda/Errors.h"
 #include "Cuda/Faults.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Counters.h"
+#include "Diagnostics/Events.h"
 
 #include <cstdio>
-#include <cstdlib>
 
 using namespace penstock;
 using namespace penstock::cuda;
@@ -30,27 +30,6 @@ Registry &registry() {
 }
 
 } // namespace
-
-const char *penstock::cuda::nameOf(CodeSource source) {
-  switch (source) {
-  case CodeSource::None:
-    return "not loaded";
-  case CodeSource::Artifact:
-    return "machine code of the artifact";
-  case CodeSource::Ptxas:
-    return "assembled by ptxas";
-  case CodeSource::NvJitLink:
-    return "assembled by libnvJitLink";
-  case CodeSource::Driver:
-    return "compiled by the driver";
-  }
-  return "";
-}
-
-LoadPolicy penstock::cuda::installedAssemblers() {
-  const char *stated = getenv("PENSTOCK_PTXAS");
-  return {findPtxas(), false, findNvJitLink(), !(stated && !*stated)};
-}
 
 Program::Program(Artifact artifact) : Program(std::move(artifact), installedAssemblers()) {}
 
@@ -102,10 +81,15 @@ std::string Program::sourceReason(size_t variant) const {
 
 int Program::loadLibrary(const DriverApi &api, Loaded &to, const std::string &code,
                          CodeSource source) {
+  TimedEvent event(LogLevel::Debug, "load", content.info.name);
   int result =
       api.libraryLoadData(&to.library, code.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0);
-  if (result == Success)
+  if (result == Success) {
     to.source = source;
+    count(counters().gpuLoads);
+    if (source != CodeSource::Artifact && source != CodeSource::Cache)
+      count(counters().assembled);
+  }
   return result;
 }
 
@@ -126,27 +110,20 @@ int Program::load(const DriverApi &api, size_t variant, const DeviceInfo &device
   if (result == Success || kernel.ptx.empty())
     return result;
   bool assembles = !device.emulated || policy.assembleForEmulator;
-  auto tryCode = [&](const Assembly &made, CodeSource source, const std::string &name) {
-    if (!made.ok) {
-      to.reason = name + " failed: " + made.report;
-      return false;
+  if (assembles) {
+    MachineCode made = [&] {
+      TimedEvent event(LogLevel::Info, "assemble", content.info.name);
+      return assemble(policy, kernel.ptx, device.architecture());
+    }();
+    if (made.source != CodeSource::None) {
+      result = loadLibrary(api, to, made.cubin, made.source);
+      if (result == Success)
+        return result;
+      made.reason = "the driver refused the code of " + made.assembler + " with error " +
+                    std::to_string(result);
     }
-    result = loadLibrary(api, to, made.cubin, source);
-    if (result != Success)
-      to.reason =
-          "the driver refused the code of " + name + " with error " + std::to_string(result);
-    return result == Success;
-  };
-  if (assembles && !policy.ptxas.empty()) {
-    if (tryCode(runPtxas(policy.ptxas, kernel.ptx, device.architecture()), CodeSource::Ptxas,
-                "ptxas"))
-      return result;
-  } else if (assembles && !policy.nvJitLink.empty()) {
-    if (tryCode(runNvJitLink(policy.nvJitLink, kernel.ptx, device.architecture()),
-                CodeSource::NvJitLink, "libnvJitLink"))
-      return result;
-  } else if (policy.ptxas.empty() && policy.nvJitLink.empty() && to.reason.empty()) {
-    to.reason = "ptxas is not installed";
+    if (to.reason.empty() || !made.assembler.empty())
+      to.reason = std::move(made.reason);
   }
   if (policy.announceDriver && !device.emulated)
     announceDriver(to.reason);

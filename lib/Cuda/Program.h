@@ -14,6 +14,7 @@
 
 #include "Artifact/Artifact.h"
 #include "Cuda/Devices.h"
+#include "Cuda/MachineCode.h"
 
 #include <array>
 #include <atomic>
@@ -21,29 +22,6 @@
 #include <mutex>
 
 namespace penstock::cuda {
-
-/// Where the machine code of a variant comes from.
-enum class CodeSource : uint8_t {
-  None,      ///< it is not loaded
-  Artifact,  ///< a cubin of the artifact
-  Ptxas,     ///< assembled now
-  NvJitLink, ///< the same, by CUDA's library
-  Driver     ///< compiled from PTX by the driver
-};
-const char *nameOf(CodeSource source);
-
-struct LoadPolicy {
-  /// Path of ptxas; empty: it is not used.
-  std::string ptxas;
-  /// Emulated GPUs run PTX only; assembling for them is a waste, except in tests.
-  bool assembleForEmulator = false;
-  /// Path of libnvJitLink, for machines without ptxas; empty: it is not used.
-  std::string nvJitLink = {};
-  /// Whether a line on standard error says, once in a process, that the driver compiles PTX.
-  bool announceDriver = false;
-};
-/// The assemblers that are installed. The driver compiles silently only if the user chose it.
-LoadPolicy installedAssemblers();
 
 class Program {
 public:

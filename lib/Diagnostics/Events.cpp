@@ -48,7 +48,10 @@ struct Sinks {
     if (process != ::getpid())
       return;
     FILE *file = std::fopen(traceFile.c_str(), "w");
-    std::string text = "{\"traceEvents\":[" + trace + "]}\n";
+    std::string text = "{\"traceEvents\":[" + trace + "]";
+    if (dropped)
+      text += ",\"dropped\":" + std::to_string(dropped);
+    text += "}\n";
     bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
     if ((file && std::fclose(file) != 0) || !written)
       std::fprintf(stderr, "penstock: warning %s: the trace cannot be written to `%s`\n",
@@ -60,6 +63,9 @@ struct Sinks {
   LogLevel printed = LogLevel::Off, called = LogLevel::Off;
   std::shared_ptr<Callback<const Event &>> callback;
   std::string traceFile, trace;
+  uint64_t dropped = 0;
+  /// A service that launches for hours must not run out of memory.
+  static constexpr size_t maxTraceBytes = size_t(256) << 20;
   pid_t process = ::getpid();
   Clock::time_point start = Clock::now();
 };
@@ -88,7 +94,9 @@ void emit(LogLevel level, const char *name, std::string_view subject, Clock::tim
     if (level <= all.printed)
       std::fprintf(stderr, timed ? "penstock: %s %s %.3f ms\n" : "penstock: %s %s\n", name,
                    event.subject.c_str(), event.microseconds / 1e3);
-    if (!all.traceFile.empty()) {
+    if (all.trace.size() > Sinks::maxTraceBytes) {
+      ++all.dropped;
+    } else if (!all.traceFile.empty()) {
       JsonObject json;
       json.text("name", name)
           .text("cat", "penstock")

@@ -10,6 +10,7 @@
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Json.h"
 #include "Session.h"
+#include "penstock/assemble.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -259,7 +260,8 @@ int warm(WarmSession &session) {
     return session.finish(1);
   if (session.targets.empty())
     session.targets = {"native"};
-  uint64_t kernels = 0;
+  uint64_t kernels = 0, assembled = 0;
+  std::vector<AnyKernel> forGpus;
   for (const KernelDescription &kernel : registered_kernels())
     for (const std::string &target : session.targets) {
       InspectOptions options;
@@ -268,23 +270,36 @@ int warm(WarmSession &session) {
       if (!needs.empty() && needs != target)
         continue;
       options.target = target == "native" ? Target::native() : *find_gpu(target);
-      if (compile_registered(kernel.name, options, session.diagnostics))
-        ++kernels;
+      AnyKernel compiled = compile_registered(kernel.name, options, session.diagnostics);
+      kernels += bool(compiled);
+      if (compiled && target != "native")
+        forGpus.push_back(std::move(compiled));
     }
   KernelCache &cache = KernelCache::process();
+  CacheStatistics s = cache.statistics();
+  // Without an assembler, those of the machines that launch them do it.
+  bool assembles = !find_assembler().empty();
+  for (const AnyKernel &kernel : forGpus) {
+    auto errors = assembles ? kernel.store_machine_code() : std::vector<Diagnostic>();
+    assembled += assembles && errors.empty();
+    session.diagnostics.insert(session.diagnostics.end(), errors.begin(), errors.end());
+  }
   cache.flush();
   for (const Diagnostic &d : cache.diagnostics())
     session.diagnostics.push_back(d);
-  CacheStatistics s = cache.statistics();
-  session.result(plural(kernels, "kernel", "kernels") + ": " + std::to_string(s.hits) +
+  std::string text = plural(kernels, "kernel", "kernels") + ": " + std::to_string(s.hits) +
                      " cached, " + std::to_string(s.misses) + " compiled, " +
-                     std::to_string(s.stored) + " stored\n",
-                 JsonObject()
-                     .number("kernels", kernels)
-                     .number("cached", s.hits)
-                     .number("compiled", s.misses)
-                     .number("stored", s.stored)
-                     .str());
+                     std::to_string(s.stored) + " stored";
+  if (!forGpus.empty())
+    text += assembles ? ", " + std::to_string(assembled) + " assembled"
+                      : "; without machine code, because ptxas is not installed";
+  session.result(text + "\n", JsonObject()
+                                  .number("kernels", kernels)
+                                  .number("cached", s.hits)
+                                  .number("compiled", s.misses)
+                                  .number("stored", s.stored)
+                                  .number("assembled", assembled)
+                                  .str());
   return session.finish(0);
 }
 
