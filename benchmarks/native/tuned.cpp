@@ -8,11 +8,17 @@
 // Tunes the README's matmul natively and compares it, in interleaved rounds, with tiles
 // chosen by hand (tune/hand) and with the default (tune/default, ten shapes that were
 // fixed before anything was measured; tune/default-mean is their geometric mean). Ratios
-// are the median over 15 rounds of their time divided by ours.
+// are the median over 15 rounds of their time divided by ours. A round counts if a probe
+// between all runs and the scheduler show that nobody else used the cores; after
+// PENSTOCK_BENCH_GATED_SECONDS (60) without 15 such rounds, all of them count and the line
+// says so.
 //
 //===----------------------------------------------------------------------===//
 #include "Measure.h"
 #include "ReadmeMatmul.h"
+#include "TileProbe.h"
+#include "Tuning/SchedulingDelay.h"
+
 #include <filesystem>
 #include <penstock/penstock.h>
 #include <penstock/tune.h>
@@ -41,7 +47,12 @@ constexpr Size handSize = {1024, 1024, 1024};
 constexpr Size others[] = {{256, 256, 256},  {512, 512, 512},  {768, 768, 768},   {1024, 1024, 256},
                            {2048, 512, 512}, {512, 2048, 512}, {128, 2048, 1024}, {2048, 128, 1024},
                            {64, 1024, 1024}, {1536, 384, 768}};
-constexpr int rounds = 15;
+constexpr size_t rounds = 15;
+
+/// Seconds of both kernels.
+struct Round {
+  double ours = 0, theirs = 0;
+};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -77,22 +88,40 @@ double compare(const std::string &name, Size size, const Matmul &other, KernelCa
         run();
     });
   };
-  std::vector<double> ratios, times, theirTimes;
-  for (int round = 0; round < rounds; ++round) {
-    double first = 0, second = 0;
-    if (round % 2) {
-      first = timeOf(runOurs);
-      second = timeOf(runTheirs);
-    } else {
-      second = timeOf(runTheirs);
-      first = timeOf(runOurs);
+  // Rounds beside which the cores were shared with others do not count, if there are enough
+  // without.
+  double begin = bench::now(CLOCK_MONOTONIC);
+  double limit = bench::setting("PENSTOCK_BENCH_GATED_SECONDS", 60);
+  auto isQuiet = [] {
+    return !bench::hasTiles() || bench::probeTiles(bench::threads()) < bench::fastProbe;
+  };
+  std::vector<Round> all, quiet;
+  while (quiet.size() < rounds &&
+         (all.size() < rounds || bench::now(CLOCK_MONOTONIC) - begin < limit)) {
+    Round round;
+    bool gated = isQuiet();
+    for (bool isOurs : {all.size() % 2 == 1, all.size() % 2 == 0}) {
+      double delay = tuning::schedulingDelay();
+      double seconds = isOurs ? timeOf(runOurs) : timeOf(runTheirs);
+      gated &= tuning::schedulingDelay() - delay < 0.05 * seconds;
+      (isOurs ? round.ours : round.theirs) = seconds;
+      gated &= isQuiet();
     }
-    times.push_back(1e3 * first / repeats);
-    theirTimes.push_back(1e3 * second / repeats);
-    ratios.push_back(second / first);
+    all.push_back(round);
+    if (gated)
+      quiet.push_back(round);
   }
-  bench::line(name, median(times), median(theirTimes), median(ratios), "ms");
-  std::fprintf(stderr, "  %s\n", report.candidates[size_t(report.best)].point().c_str());
+  bool gated = quiet.size() >= rounds;
+  std::vector<double> ratios, times, theirTimes;
+  for (const Round &round : gated ? quiet : all) {
+    times.push_back(1e3 * round.ours / repeats);
+    theirTimes.push_back(1e3 * round.theirs / repeats);
+    ratios.push_back(round.theirs / round.ours);
+  }
+  bench::line(name, median(times), median(theirTimes), median(ratios),
+              gated ? "ms" : "ms, NOT gated: the machine was busy");
+  std::fprintf(stderr, "  %s; %zu of %zu rounds were quiet\n",
+               report.candidates[size_t(report.best)].point().c_str(), quiet.size(), all.size());
   return median(ratios);
 }
 

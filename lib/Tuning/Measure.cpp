@@ -5,10 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Tuning/Measure.h"
+#include "Diagnostics/Counters.h"
+#include "Diagnostics/Events.h"
 #include "Runtime/ThreadPool.h"
 #include "Testing/TestData.h"
 #include "Tuning/Prune.h"
 #include "Tuning/Samples.h"
+#include "Tuning/SchedulingDelay.h"
 #include "penstock/gpu.h"
 
 #include <algorithm>
@@ -28,6 +31,8 @@ double since(Clock::time_point begin) {
 
 /// A probe this much slower than the fastest one shows that somebody else uses the core.
 constexpr double disturbedProbe = 1.25;
+/// A sample whose threads waited for cores for more than this part of it is disturbed.
+constexpr double disturbedDelay = 0.1;
 /// A sample takes at least this long, or timers and wake-ups decide.
 constexpr double shortestSample = 5e-4;
 /// After this number of rounds, candidates this much slower than the best are not timed again.
@@ -74,6 +79,8 @@ public:
     });
     return *std::max_element(seconds.begin(), seconds.end());
   }
+
+  double delay() override { return schedulingDelay(); }
 
 private:
   MadeArguments arguments, initial;
@@ -142,6 +149,7 @@ public:
   }
 
   double probe() override { return 0; }
+  double delay() override { return 0; }
 
 private:
   void upload() {
@@ -177,9 +185,11 @@ namespace {
 /// A candidate with what its samples were taken beside.
 struct Timed {
   Runnable *of = nullptr;
+  std::string subject; ///< in events
   int repeats = 1;
-  std::vector<double> probes; ///< the slower one beside each sample
-  size_t before = 0;          ///< samples of earlier measurements
+  /// The slower one beside each sample; infinite if its threads had to wait.
+  std::vector<double> probes;
+  size_t before = 0; ///< samples of earlier measurements
   bool active = true;
 };
 
@@ -189,7 +199,11 @@ public:
          std::vector<Diagnostic> &diagnostics)
       : machine(machine), options(options), diagnostics(diagnostics), begin(Clock::now()) {
     for (Runnable &each : candidates)
-      timed.push_back({&each, 1, {}, each.candidate->samples.size()});
+      timed.push_back({&each,
+                       options.kernel + " " + each.candidate->point(),
+                       1,
+                       {},
+                       each.candidate->samples.size()});
   }
 
   void run(const std::function<bool(int)> &after) {
@@ -205,11 +219,16 @@ public:
       mark();
       dropOut(round + 1);
       if (!after(round + 1))
-        return;
+        break;
     }
+    for (const Timed &each : timed)
+      count(counters().tuneDisturbed,
+            uint64_t(std::ranges::count_if(each.probes,
+                                           [&](double probe) { return isDisturbed(probe); })));
   }
 
 private:
+  bool isDisturbed(double probe) const { return probe > disturbedProbe * fastestProbe; }
   bool isOver() const { return options.seconds > 0 && since(begin) > options.seconds; }
 
   void fail(Timed &each, std::vector<Diagnostic> wrong) {
@@ -232,12 +251,19 @@ private:
     if (isOver() && !each.probes.empty())
       return;
     std::vector<Diagnostic> wrong;
-    double probe = machine.probe();
-    auto seconds = machine.time(each.of->kernel, each.repeats, wrong);
+    double probe = machine.probe(), delay = machine.delay();
+    auto seconds = [&] {
+      TimedEvent event(LogLevel::Debug, "measure", each.subject);
+      return machine.time(each.of->kernel, each.repeats, wrong);
+    }();
     if (!seconds)
       return fail(each, std::move(wrong));
+    delay = machine.delay() - delay;
     probe = std::max(probe, machine.probe());
     fastestProbe = std::min(fastestProbe, probe);
+    if (delay > disturbedDelay * *seconds * each.repeats)
+      probe = INFINITY;
+    count(counters().tuneSamples);
     each.of->candidate->samples.push_back(*seconds);
     each.probes.push_back(probe);
   }
@@ -248,7 +274,7 @@ private:
       TuneCandidate &to = *each.of->candidate;
       to.disturbed.resize(to.samples.size());
       for (size_t i = 0; i < each.probes.size(); ++i)
-        to.disturbed[each.before + i] = each.probes[i] > disturbedProbe * fastestProbe;
+        to.disturbed[each.before + i] = isDisturbed(each.probes[i]);
       summarize(to);
     }
   }
@@ -276,9 +302,8 @@ private:
     if (round < options.rounds)
       return true;
     for (const Timed &each : timed) {
-      long good = std::count_if(each.probes.begin(), each.probes.end(), [&](double probe) {
-        return probe <= disturbedProbe * fastestProbe;
-      });
+      long good = std::count_if(each.probes.begin(), each.probes.end(),
+                                [&](double probe) { return !isDisturbed(probe); });
       if (each.active && good < options.rounds)
         return true;
     }

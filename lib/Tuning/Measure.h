@@ -29,6 +29,8 @@ public:
   /// Seconds of a fixed piece of work: its time shows the state of the machine. 0: no
   /// such thing is needed.
   virtual double probe() = 0;
+  /// Seconds so far for which threads of this process had to wait for a core.
+  virtual double delay() = 0;
 };
 
 /// This CPU, with all of its threads.
@@ -46,11 +48,13 @@ struct Runnable {
 struct RoundOptions {
   int rounds = 15;
   double seconds = 0; ///< 0: no limit
+  std::string kernel; ///< in events
 };
 
 /// Times all candidates in interleaved rounds: each round starts with another one. Slow
-/// candidates drop out. Samples beside a slow probe are kept and marked, and replaced by
-/// more. \p after is told after each round and returns false to end.
+/// candidates drop out. Samples beside a slow probe, or whose threads had to wait for a
+/// core, are kept and marked, and replaced by more. \p after is told after each round and returns
+/// false to end.
 void measureRounds(Machine &machine, std::vector<Runnable> &candidates, const RoundOptions &options,
                    std::vector<Diagnostic> &diagnostics,
                    const std::function<bool(int round)> &after);

@@ -9,6 +9,7 @@
 #include "Compiler/Compiler.h"
 #include "Compiler/ExplainRoles.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Counters.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
 #include "Target/NVPTX/Passes.h"
@@ -27,6 +28,7 @@ void tuning::removeBy(TuneCandidate &candidate, const char *stage, unsigned code
   candidate.removed_by = stage;
   candidate.code = code;
   candidate.reason = std::move(reason);
+  count(counters().tuneRemoved);
 }
 
 namespace {

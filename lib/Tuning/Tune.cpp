@@ -8,6 +8,8 @@
 #include "Compiler/Compiler.h"
 #include "Compiler/Registry.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Counters.h"
+#include "Diagnostics/Events.h"
 #include "Runtime/ThreadPool.h"
 #include "Testing/References.h"
 #include "Testing/Shapes.h"
@@ -41,6 +43,9 @@ public:
   }
 
   void run() {
+    std::string subject = kernel.name + " " + report.shape;
+    TimedEvent event(LogLevel::Info, "tune", subject);
+    count(counters().tunedShapes);
     if (!prepare())
       return;
     report.candidates.resize(points.size());
@@ -126,6 +131,10 @@ private:
     }
   }
 
+  std::string subjectOf(const TuneCandidate &candidate) const {
+    return kernel.name + " " + candidate.point();
+  }
+
   bool inShard(const std::string &point) const {
     return penstock::inShard(kernel.name + " " + report.shape_class + " " + point, options.shard,
                              options.shards);
@@ -187,7 +196,12 @@ private:
           return;
         candidate = report.candidates[i];
       }
-      examine(on, i, candidate);
+      {
+        std::string subject = subjectOf(candidate);
+        TimedEvent event(LogLevel::Debug, "examine", subject);
+        count(counters().tuneExamined);
+        examine(on, i, candidate);
+      }
       if (report.times == TimeSource::Predicted && candidate.removed_by.empty() &&
           candidate.predicted > 0) {
         candidate.samples = {candidate.predicted};
@@ -272,6 +286,7 @@ private:
                       "with --set and --check tells");
     d.facts = {{"point", candidate.point()}, {"shape", report.shape}};
     removeBy(candidate, stageResult, d.code, d.message);
+    count(counters().tuneWrong);
     report.diagnostics.push_back(std::move(d));
   }
 
@@ -287,6 +302,8 @@ private:
       }
       std::vector<Diagnostic> wrong;
       TuneCandidate &candidate = report.candidates[wanted[i]];
+      std::string subject = subjectOf(candidate);
+      TimedEvent event(LogLevel::Debug, "compile candidate", subject);
       runnable[i] = {&candidate, compile(wanted[i], wrong)};
       if (!runnable[i].kernel)
         removeBy(candidate, stageCompile, wrong.empty() ? 0 : wrong.front().code,
@@ -316,6 +333,8 @@ private:
     for (size_t i = 0; i < runnable.size() && !report.cancelled; ++i) {
       MadeArguments results;
       TuneCandidate &candidate = *runnable[i].candidate;
+      std::string subject = subjectOf(candidate);
+      TimedEvent event(LogLevel::Debug, "compare", subject);
       auto wrong = machine->run(runnable[i].kernel, results);
       if (!wrong.empty()) {
         removeBy(candidate, stageResult, wrong.front().code, wrong.front().message);
@@ -328,7 +347,7 @@ private:
                   [](const Runnable &each) { return !each.candidate->removed_by.empty(); });
     if (report.cancelled)
       return;
-    RoundOptions rounds{options.rounds, options.seconds};
+    RoundOptions rounds{options.rounds, options.seconds, kernel.name};
     measureRounds(*machine, runnable, rounds, report.diagnostics, [&](int round) {
       announce("measure", size_t(round), size_t(options.rounds), ranking(report.candidates, 5));
       return !report.cancelled;

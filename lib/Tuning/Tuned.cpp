@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Compiler/Compiler.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Counters.h"
 #include "Diagnostics/ReadFile.h"
 #include "Dialect/Tile/Signature.h"
 #include "Tuning/Records.h"
@@ -64,6 +65,7 @@ public:
     auto [at, isNew] = byClass.try_emplace(*shapeClass);
     if (isNew) {
       auto [choice, point] = chooseLocked(sizes);
+      countChoice(choice.from);
       for (const Diagnostic &d : choice.diagnostics)
         if (d.severity == Severity::Error)
           at->second.diagnostics.push_back(d);
@@ -87,6 +89,22 @@ public:
   }
 
 private:
+  static void countChoice(TunedFrom from) {
+    ProcessCounters &all = counters();
+    switch (from) {
+    case TunedFrom::Default:
+      return count(all.chosenDefault);
+    case TunedFrom::Model:
+      return count(all.chosenFromModel);
+    case TunedFrom::NearestRecord:
+      return count(all.chosenFromNearest);
+    case TunedFrom::Record:
+      return count(all.chosenFromRecord);
+    case TunedFrom::Table:
+      return count(all.chosenFromTable);
+    }
+  }
+
   /// Points often serve several classes.
   CompileResult compiled(size_t point) {
     auto [at, isNew] = byPoint.try_emplace(point);
