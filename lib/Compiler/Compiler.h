@@ -42,8 +42,8 @@ public:
   PooledContext &operator=(PooledContext &&) = default;
   mlir::MLIRContext *operator->() const { return context.get(); }
   mlir::MLIRContext *get() const { return context.get(); }
-
   void loadAllDialects() { context->loadAllAvailableDialects(); }
+
 private:
   std::unique_ptr<mlir::MLIRContext> context;
 };
