@@ -9,7 +9,7 @@
 // chosen by hand (tune/hand) and with the default (tune/default, ten shapes that were
 // fixed before anything was measured; tune/default-mean is their geometric mean). Ratios
 // are the median over 15 rounds of their time divided by ours. A round counts if a probe
-// between all runs and the scheduler show that nobody else used the cores; after
+// between all runs and the scheduler show that no other process used the cores; after
 // PENSTOCK_BENCH_GATED_SECONDS (60) without 15 such rounds, all of them count and the line
 // says so.
 //

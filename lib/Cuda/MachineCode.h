@@ -14,7 +14,7 @@
 
 namespace penstock::cuda {
 
-/// Where the machine code of a variant comes from.
+/// Source of the machine code of a variant.
 enum class CodeSource : uint8_t {
   None,      ///< it is not loaded
   Artifact,  ///< a cubin of the artifact
