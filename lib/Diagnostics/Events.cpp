@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <unistd.h>
+#include <vector>
 
 using namespace penstock;
 using Clock = std::chrono::steady_clock;
@@ -48,10 +49,11 @@ struct Sinks {
     if (process != ::getpid())
       return;
     FILE *file = std::fopen(traceFile.c_str(), "w");
-    std::string text = "{\"traceEvents\":[" + trace + "]";
+    JsonObject all;
+    all.json("traceEvents", jsonLines(trace));
     if (dropped)
-      text += ",\"dropped\":" + std::to_string(dropped);
-    text += "}\n";
+      all.number("dropped", int64_t(dropped));
+    std::string text = all.str() + "\n";
     bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
     if ((file && std::fclose(file) != 0) || !written)
       std::fprintf(stderr, "penstock: warning %s: the trace cannot be written to `%s`\n",
@@ -62,7 +64,9 @@ struct Sinks {
   std::atomic<LogLevel> enabled{LogLevel::Off};
   LogLevel printed = LogLevel::Off, called = LogLevel::Off;
   std::shared_ptr<Callback<const Event &>> callback;
-  std::string traceFile, trace;
+  std::string traceFile;
+  std::vector<std::string> trace; // an event each, as JSON
+  size_t traceBytes = 0;
   uint64_t dropped = 0;
   /// A service that launches for hours must not run out of memory.
   static constexpr size_t maxTraceBytes = size_t(256) << 20;
@@ -94,7 +98,7 @@ void emit(LogLevel level, const char *name, std::string_view subject, Clock::tim
     if (level <= all.printed)
       std::fprintf(stderr, timed ? "penstock: %s %s %.3f ms\n" : "penstock: %s %s\n", name,
                    event.subject.c_str(), event.microseconds / 1e3);
-    if (all.trace.size() > Sinks::maxTraceBytes) {
+    if (all.traceBytes > Sinks::maxTraceBytes) {
       ++all.dropped;
     } else if (!all.traceFile.empty()) {
       JsonObject json;
@@ -107,7 +111,8 @@ void emit(LogLevel level, const char *name, std::string_view subject, Clock::tim
       json.number("pid", int64_t(::getpid()))
           .number("tid", int64_t(::gettid()))
           .json("args", JsonObject().text("subject", event.subject).str());
-      all.trace += (all.trace.empty() ? "\n" : ",\n") + json.str();
+      all.trace.push_back(json.str());
+      all.traceBytes += all.trace.back().size();
     }
   }
   // Without the lock: it may compile.

@@ -74,4 +74,11 @@ JsonObject &JsonObject::json(const std::string &name, const std::string &value) 
   return *this;
 }
 
+std::string jsonLines(const std::vector<std::string> &elements) {
+  std::string lines;
+  for (const std::string &element : elements)
+    lines += (lines.empty() ? "\n" : ",\n") + element;
+  return "[" + lines + (lines.empty() ? "]" : "\n]");
+}
+
 } // namespace penstock

@@ -9,6 +9,7 @@
 
 #include <concepts>
 #include <string>
+#include <vector>
 
 namespace penstock {
 
@@ -46,6 +47,10 @@ template <class Range, class Fn> std::string jsonArray(const Range &range, Fn to
     elements += (elements.empty() ? "" : ",") + toJson(element);
   return "[" + elements + "]";
 }
+
+/// A JSON array of \p elements, which are JSON already, with one line for each:
+/// for files that are compared line by line.
+std::string jsonLines(const std::vector<std::string> &elements);
 
 } // namespace penstock
 

@@ -20,8 +20,8 @@ const char *colors[] = {"thread_state_running", "rail_animation",  "thread_state
 } // namespace
 
 std::string toTrace(const Timeline &timeline) {
-  std::string events;
-  auto event = [&](const std::string &text) { events += (events.empty() ? "\n" : ",\n") + text; };
+  std::vector<std::string> events;
+  auto event = [&](std::string text) { events.push_back(std::move(text)); };
   auto named = [](const std::string &name) { return JsonObject().text("name", name).str(); };
   event(JsonObject()
             .text("ph", "M")
@@ -94,7 +94,7 @@ std::string toTrace(const Timeline &timeline) {
   return JsonObject()
              .text("displayTimeUnit", "ns")
              .json("otherData", JsonObject().text("unit", "cycles").str())
-             .json("traceEvents", "[" + events + "\n]")
+             .json("traceEvents", jsonLines(events))
              .str() +
          "\n";
 }

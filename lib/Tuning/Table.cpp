@@ -29,24 +29,22 @@ void Table::set(TableEntry entry) {
 }
 
 std::string tuning::writeTable(const Table &table) {
-  // One line for each entry, so that differences can be read.
-  std::string text = "{\"format\": 1,\n \"tuned\": [";
-  for (size_t i = 0; i < table.entries.size(); ++i) {
-    const TableEntry &entry = table.entries[i];
+  std::vector<std::string> entries;
+  for (const TableEntry &entry : table.entries) {
     std::string fields = jsonArray(entry.fields, [](const auto &field) {
       return jsonString(field.first + "=" + field.second);
     });
-    text += (i ? ",\n  " : "\n  ") + JsonObject()
-                                         .text("kernel", entry.kernel)
-                                         .text("target", entry.target)
-                                         .text("class", entry.shapeClass)
-                                         .json("fields", fields)
-                                         .number("seconds", entry.seconds)
-                                         .text("times", entry.times)
-                                         .text("machine", entry.machine)
-                                         .str();
+    entries.push_back(JsonObject()
+                          .text("kernel", entry.kernel)
+                          .text("target", entry.target)
+                          .text("class", entry.shapeClass)
+                          .json("fields", fields)
+                          .number("seconds", entry.seconds)
+                          .text("times", entry.times)
+                          .text("machine", entry.machine)
+                          .str());
   }
-  return text + "\n]}\n";
+  return JsonObject().number("format", 1).json("tuned", jsonLines(entries)).str() + "\n";
 }
 
 std::optional<Table> tuning::readTable(const std::string &text, const std::string &file,

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/Json.h"
 #include "Progress.h"
 #include "Session.h"
 #include "Shard.h"
@@ -135,7 +136,6 @@ int tune(TuneCall &call, const cli::Command &command) {
   int code = 0;
   size_t pictures = 0;
   std::vector<TuneReport> reports;
-  std::string json;
   for (const Job &job : jobsOf(kernels, call.shapes, call.shard)) {
     if (interrupted)
       break;
@@ -143,9 +143,7 @@ int tune(TuneCall &call, const cli::Command &command) {
     options.shards = job.shard.count;
     TuneReport report = tune_registered(job.kernel, target, job.shape, options);
     display.clear();
-    if (call.format == "json")
-      json += (json.empty() ? "" : ",") + to_json(report);
-    else
+    if (call.format != "json")
       put(to_text(report));
     if (!call.picture.empty() && !report.candidates.empty() &&
         !write(call, numbered(call.picture, pictures++), to_svg(report)))
@@ -164,7 +162,10 @@ int tune(TuneCall &call, const cli::Command &command) {
     call.diagnostics.insert(call.diagnostics.end(), problems.begin(), problems.end());
   }
   if (call.format == "json")
-    put("{\"reports\":[" + json + "]}\n");
+    put(JsonObject()
+            .json("reports", jsonArray(reports, [](const TuneReport &r) { return to_json(r); }))
+            .str() +
+        "\n");
   return finish(call, code);
 }
 

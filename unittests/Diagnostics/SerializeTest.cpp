@@ -269,6 +269,12 @@ TEST(JsonString, RandomBytes) {
 // Whole documents
 //===----------------------------------------------------------------------===//
 
+TEST(JsonLines, OneLineForEachElement) {
+  EXPECT_EQ(jsonLines({}), "[]");
+  EXPECT_EQ(jsonLines({"1"}), "[\n1\n]");
+  EXPECT_EQ(jsonLines({"1", "{\"a\":2}"}), "[\n1,\n{\"a\":2}\n]");
+}
+
 TEST(ToJson, AllFields) {
   std::vector<Diagnostic> all = {full(), Diagnostic()};
   Json json = parsed(toJson(all));

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
+#include "Diagnostics/Json.h"
 #include "Diagnostics/Render.h"
 #include "selftest/Builder.h"
 
@@ -178,6 +179,7 @@ int runSelftest(const SelftestOptions &options) {
   addTcgen05Kernels(kernels);
   unsigned count = 0, twins = 0, caught = 0, misclassified = 0, alarms = 0, onlyStarving = 0;
   std::map<std::string, unsigned> families;
+  std::vector<std::string> listed;
   for (const Kernel &kernel : kernels) {
     if (!dump.empty()) {
       if (kernel.name == dump)
@@ -189,9 +191,11 @@ int runSelftest(const SelftestOptions &options) {
     ++count;
     ++families[kernel.family];
     if (list && json)
-      printf("%s{\"family\":\"%s\",\"name\":\"%s\",\"twins\":%zu}",
-             count > 1 ? "," : "{\"kernels\":[", kernel.family.c_str(), kernel.name.c_str(),
-             kernel.twins.size());
+      listed.push_back(JsonObject()
+                           .text("family", kernel.family)
+                           .text("name", kernel.name)
+                           .number("twins", kernel.twins.size())
+                           .str());
     else if (list)
       printf("%s\t%s\t%zu twins\n", kernel.family.c_str(), kernel.name.c_str(),
              kernel.twins.size());
@@ -248,13 +252,19 @@ int runSelftest(const SelftestOptions &options) {
     return cli::usageExit;
   }
   if (list && json) {
-    puts(count ? "]}" : "{\"kernels\":[]}");
+    puts(JsonObject().json("kernels", jsonLines(listed)).str().c_str());
     return 0;
   }
   if (json) {
-    printf("{\"timings\":%u,\"kernels\":%u,\"twins\":%u,\"caught\":%u,\"misclassified\":%u,"
-           "\"false_alarms\":%u}\n",
-           timings, count, twins, caught, misclassified, alarms);
+    puts(JsonObject()
+             .number("timings", timings)
+             .number("kernels", count)
+             .number("twins", twins)
+             .number("caught", caught)
+             .number("misclassified", misclassified)
+             .number("false_alarms", alarms)
+             .str()
+             .c_str());
     return alarms || caught != twins;
   }
   for (auto &[family, n] : families)
