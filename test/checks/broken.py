@@ -119,19 +119,18 @@ def tidy(tree, compiler):
 
 
 def examples(tree, tool):
-    text = (ROOT / "docs/reference/passes.md").read_text()
-    # The checker asks for ten sections at least.
-    start = text.index("### `-nv-attach-target`")
-    sections = re.findall(r"^### `-[\w-]+`\n.*?(?=^##|\Z)", text[start:], re.S | re.M)[:10]
     page = tree / "passes.md"
-    page.write_text("".join(sections))
+    shutil.copy(ROOT / "docs/reference/passes.md", page)
     check = [sys.executable, ROOT / "test/docs/td_examples.py", tool, page]
-    expect("the examples as they are", 0, "10 checked, 0 failures", check, tree)
+    expect("the examples as they are", 0, " checked, 0 failures", check, tree)
     output = '{nv.architecture = "sm_89", tile.kernel}'
     with Broken(page, output, output.replace("sm_89", "sm_90a")):
         expect("another output", 1, "nv-attach-target: gives", check, tree)
     with Broken(page, "Example (`--nv-attach-target=", "Example of (`--nv-attach-target="):
         expect("a pass without an example", 1, "nv-attach-target: has no example", check, tree)
+    section = re.search(r"^### `-nv-attach-target`\n.*?(?=^##)", page.read_text(), re.S | re.M)[0]
+    with Broken(page, section, ""):
+        expect("a pass that the page lacks", 1, "`nv-attach-target` is missing", check, tree)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@
 In that table of docs/architecture.md, each answer "`name` in [path](link)" names
 a file that exists and contains the name; in the table below it, each `path` of
 the second column exists (a `*` matches at least one file).
+
+The diagrams of "From C++ to machine code" name every pass of docs/reference/passes.md
+but those that print analyses. A pass has a file that is named like its class.
 """
 import glob
 import os
@@ -42,7 +45,17 @@ asked = re.findall(r"Where is PS(\d+) issued\? \| `(\w+)`", section)
 for number, name in asked:
     if not re.search(rf"PENSTOCK_CODE\({name},\s*{number},", codes):
         fail(f"PS{number} is not called {name}")
-if len(answers) < 4 or len(paths) < 5 or not asked:
+reference = open(os.path.join(root, "docs/reference/passes.md"), encoding="utf-8").read()
+passes = re.findall(r"^### `-([\w-]+)`", reference[:reference.index("## That print analyses")], re.M)
+diagrams = page[page.index("## From C++ to machine code"):page.index("\n## Levels of IR")]
+for name in passes:
+    if not re.search(rf"^ +\|  {name} ", diagrams, re.M):
+        fail(f"no diagram names {name}")
+for path in glob.glob(os.path.join(root, "lib/**/*.td"), recursive=True):
+    for name in re.findall(r"^def (\w+) : Pass<", open(path, encoding="utf-8").read(), re.M):
+        if not os.path.exists(os.path.join(os.path.dirname(path), name + ".cpp")):
+            fail(f"the pass {name} has no file {name}.cpp")
+if len(answers) < 4 or len(paths) < 5 or not asked or len(passes) < 20:
     fail("the tables were not understood")
-print(f"{len(answers)} answers, {len(paths)} paths, {failures} failures")
+print(f"{len(answers)} answers, {len(paths)} paths, {len(passes)} passes, {failures} failures")
 sys.exit(failures != 0)

@@ -2,7 +2,7 @@
 """Runs the examples of passes and operations that the reference pages show.
 
 They come from the descriptions in the .td files. Every pass and every operation
-must have one.
+must have one, and every pass of ours that penstock-opt lists must be on the page.
 
   passes.md    "Example (`OPTIONS`): ..", an ```mlir block, the word "becomes" and a
                second one: penstock-opt OPTIONS turns the first into the second,
@@ -19,6 +19,7 @@ import subprocess
 import sys
 
 BLOCK = r"```mlir\n(.*?)```"
+OURS = ("expand-narrow-", "nv-", "penstock-", "tile-")  # prefixes of our passes
 PASS = re.compile(rf"Example \(`([^`]*)`\):(?:(?!```).)*?{BLOCK}\n\n(becomes|reports)\n\n```(?:mlir|text)\n(.*?)```", re.S)
 
 
@@ -71,6 +72,16 @@ def check_pass(tool, name, body):
     return problems
 
 
+def check_listed(tool, documented):
+    """Passes of ours that penstock-opt has and the page does not."""
+    listing = subprocess.run([tool, "--list-passes"], check=True, capture_output=True, text=True).stdout
+    passes = re.findall(r"^  --([\w-]+)", listing.split("Pass Pipelines:")[0], re.M)
+    ours = [name for name in passes if name.startswith(OURS)]
+    problems = [] if set(documented) <= set(ours) else [f"not listed: {set(documented) - set(ours)}"]
+    return problems + [f"`{name}` is missing: docs/generate.py updates the page"
+                       for name in ours if name not in documented]
+
+
 def check_operation(tool, name, body):
     blocks = re.findall(BLOCK, body, re.S)
     if not blocks:
@@ -107,9 +118,13 @@ def main():
     if page.endswith("passes.md"):
         sections = re.findall(r"^### `-([\w-]+)`\n(.*?)(?=^##|\Z)", text, re.S | re.M)
         found = [(name, check_pass(tool, name, body)) for name, body in sections]
+        found.append(("penstock-opt --list-passes", check_listed(tool, [name for name, _ in sections])))
     else:
         sections = re.findall(r"^### `(\w+\.[\w.]+)` \(.*?\)\n(.*?)(?=^##|\Z)", text, re.S | re.M)
         found = [(name, check_operation(tool, name, body)) for name, body in sections]
+        headings = re.findall(r"^### (`\w+\..*)", text, re.M)
+        if len(headings) != len(sections):
+            found.append(("operations", [f"{len(headings)} headings, {len(sections)} were understood"]))
         start = text.find("\n## Attributes")
         problems, checked = check_attributes(tool, text[start:] if start >= 0 else "")
         found.append(("attributes", problems))
