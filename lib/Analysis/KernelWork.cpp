@@ -237,7 +237,7 @@ private:
     work.stages = slots;
     needs.registers = std::min(mostRegisters, otherRegisters + held);
     if (requested) // the pool is divided anew: what was launched with counts
-      needs.registers = std::min<int64_t>(needs.registers, 65536 / needs.threads);
+      needs.registers = std::min(needs.registers, chip.registers / needs.threads);
     if (held + loopRegisters > mostRegisters)
       work.kernel.spillCycles =
           steps * (2 * 4 * 128 * accumulators / chip.spillRate.value + spillWait);

@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CudaShim/Driver.h"
-#include "Hardware/Architecture.h"
 
 #include <algorithm>
 #include <charconv>
@@ -162,7 +161,9 @@ void Driver::addDevices(const std::string &names, int count) {
 
 void penstock::shim::Device::setBlackwell(bool is) {
   isBlackwell = is;
-  gpu.numSms = unsigned(hw::findArchitecture(is ? "sm_100a" : "sm_90a")->limits.multiprocessors);
+  const hw::Limits &limits = chip().architecture->limits;
+  gpu.numSms = unsigned(limits.multiprocessors);
+  gpu.maxShared = uint32_t(limits.sharedBytesPerBlock);
 }
 
 penstock::shim::Device *Driver::deviceOf(uint64_t address) const {

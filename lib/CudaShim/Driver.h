@@ -18,6 +18,7 @@
 #include "CudaShim/FatBinary.h"
 #include "Emulator/Launch.h"
 #include "Emulator/Tier.h"
+#include "Hardware/Chip.h"
 
 #include <chrono>
 #include <deque>
@@ -123,6 +124,9 @@ struct Library {
   std::map<std::string, std::unique_ptr<Kernel>> kernels;
 };
 
+/// Dynamic shared memory of a function whose limit was not raised, on every GPU.
+inline constexpr int defaultDynamicShared = 48 << 10;
+
 struct Device {
   int ordinal = 0;
   bool isBlackwell = false;
@@ -131,6 +135,7 @@ struct Device {
   int primaryUsers = 0;
 
   unsigned arch() const { return isBlackwell ? 100 : 90; }
+  const hw::Chip &chip() const { return *hw::findChip(isBlackwell ? "B200" : "H100"); }
   void setBlackwell(bool is);
 };
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "CudaShim/Driver.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -21,9 +22,11 @@ penstock::shim::Device *deviceAt(int ordinal) {
 }
 
 int attributeOf(const penstock::shim::Device &device, int attribute) {
+  const hw::Chip &chip = device.chip();
+  const hw::Limits &limits = chip.architecture->limits;
   switch (attribute) {
   case MaxThreadsPerBlock:
-    return 1024;
+    return int(limits.threadsPerBlock);
   case 2: // extents of a block
   case 3:
     return 1024;
@@ -35,14 +38,15 @@ int attributeOf(const penstock::shim::Device &device, int attribute) {
   case 7:
     return 65535;
   case MaxSharedPerBlock:
-    return 49152;
+    return defaultDynamicShared;
   case WarpSize:
     return 32;
   case MaxRegistersPerBlock:
+    return int(limits.registersPerBlock);
   case MaxRegistersPerMultiprocessor:
-    return 65536;
+    return int(chip.registers);
   case ClockRate: // kHz
-    return device.isBlackwell ? 1965000 : 1980000;
+    return int(std::lround(chip.boost.value * 1e6));
   case MultiprocessorCount:
     return int(device.gpu.numSms);
   case MemoryClockRate:
@@ -68,11 +72,11 @@ int attributeOf(const penstock::shim::Device &device, int attribute) {
   case ComputeCapabilityMinor:
     return int(device.arch() % 10);
   case MaxSharedPerMultiprocessor:
-    return 233472;
+    return int(chip.sharedBytes);
   case MaxSharedPerBlockOptin:
     return int(device.gpu.maxShared);
   case MaxBlocksPerMultiprocessor:
-    return 32;
+    return int(chip.maxBlocks);
   case 111: // shared memory of the system
     return 1024;
   default:
@@ -125,8 +129,7 @@ PENSTOCK_DRIVER_ENTRY cuDeviceGetName(char *name, int size, int ordinal) {
     return call.result;
   if (!device || size < 1)
     return device ? InvalidValue : InvalidDevice;
-  snprintf(name, size_t(size), "Penstock emulator of an NVIDIA %s",
-           device->isBlackwell ? "B200" : "H100");
+  snprintf(name, size_t(size), "Penstock emulator of an NVIDIA %s", device->chip().name.c_str());
   return Success;
 }
 

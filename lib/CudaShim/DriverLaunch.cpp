@@ -19,7 +19,7 @@ using namespace penstock::shim;
 
 namespace {
 
-/// What a GPU would report for a kernel that could not run to its end.
+/// Returns the error of a GPU for a kernel that could not run to its end.
 int resultOf(const std::vector<Diagnostic> &findings) {
   for (const Diagnostic &finding : findings)
     switch (finding.code) {
@@ -146,8 +146,9 @@ int Driver::launch(Kernel &kernel, const LaunchConfig &config, void **parameters
       return InvalidValue;
   }
   auto set = kernel.maxDynamicShared.find(device.ordinal);
-  int mostShared = set == kernel.maxDynamicShared.end() ? 49152 : set->second;
-  if (uint64_t(config.block[0]) * config.block[1] * config.block[2] > 1024 ||
+  int mostShared = set == kernel.maxDynamicShared.end() ? defaultDynamicShared : set->second;
+  if (uint64_t(config.block[0]) * config.block[1] * config.block[2] >
+          uint64_t(device.chip().architecture->limits.threadsPerBlock) ||
       config.sharedBytes > unsigned(mostShared))
     return InvalidValue;
   to.dynamicShared = config.sharedBytes;

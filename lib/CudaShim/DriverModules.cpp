@@ -107,7 +107,7 @@ int addLibrary(void **handle, const void *image, penstock::shim::Device *device)
   auto library = std::make_unique<Library>();
   if (int result = d.loadImage(image, *library))
     return result;
-  // What cannot run anywhere is refused now, the rest when it is used.
+  // Refuses images that no device can run; others are refused when they are used.
   bool fits = false;
   std::shared_ptr<emu::LoadedModule> module;
   for (const auto &each : d.devices)
@@ -206,7 +206,7 @@ int getAttribute(int *value, Kernel *kernel, int attribute, int ordinal) {
   penstock::shim::Device &device = *d.devices[size_t(ordinal)];
   switch (attribute) {
   case FunctionMaxThreads:
-    *value = 1024;
+    *value = int(device.chip().architecture->limits.threadsPerBlock);
     return Success;
   case FunctionRegisters: // registers are not allocated
     *value = 64;
@@ -217,7 +217,7 @@ int getAttribute(int *value, Kernel *kernel, int attribute, int ordinal) {
     return Success;
   case FunctionMaxDynamicShared: {
     auto set = kernel->maxDynamicShared.find(ordinal);
-    *value = set == kernel->maxDynamicShared.end() ? 49152 : set->second;
+    *value = set == kernel->maxDynamicShared.end() ? defaultDynamicShared : set->second;
     return Success;
   }
   default:

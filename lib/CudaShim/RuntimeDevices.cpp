@@ -79,10 +79,11 @@ EXPORT int cudaGetDeviceProperties(Properties *p, int device) {
       return result;
     cuDeviceTotalMem_v2(&p->totalGlobal, device);
     p->sharedPerBlock = size_t(attribute(MaxSharedPerBlock, device));
-    p->registersPerBlock = p->registersPerMultiprocessor = attribute(MaxRegistersPerBlock, device);
+    p->registersPerBlock = attribute(MaxRegistersPerBlock, device);
+    p->registersPerMultiprocessor = attribute(MaxRegistersPerMultiprocessor, device);
     p->warpSize = 32;
     p->memoryPitch = 0x7fffffff;
-    p->maxThreadsPerBlock = 1024;
+    p->maxThreadsPerBlock = attribute(MaxThreadsPerBlock, device);
     p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
     p->maxThreadsDim[2] = 64;
     p->maxGridSize[0] = 0x7fffffff;

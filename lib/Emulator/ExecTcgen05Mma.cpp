@@ -1,4 +1,4 @@
-//===- ExecTcgen05Mma.cpp - tcgen05.mma, cp and commit --------------------===//
+//===- ExecTcgen05Mma.cpp - tcgen05.mma and commit ------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

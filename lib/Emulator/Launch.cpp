@@ -194,9 +194,9 @@ std::shared_ptr<LoadedModule> Device::load(const std::string &text, const std::s
   return result.module ? load(result.module, diagnostics) : nullptr;
 }
 
-/// SMs of the GPU that PTX for \p target runs on: "sm_90" and "sm_90a" are the same. PTX for
+/// Limits of the GPU that PTX for \p target runs on: "sm_90" and "sm_90a" are the same. PTX for
 /// unlisted GPUs runs on the first of the table.
-static unsigned numSmsOf(const std::string &target) {
+static const hw::Limits &limitsOf(const std::string &target) {
   auto number = [](const std::string &name) {
     return name.substr(0, name.find_last_of("0123456789") + 1);
   };
@@ -204,13 +204,21 @@ static unsigned numSmsOf(const std::string &target) {
   auto found = std::find_if(all.begin(), all.end(), [&](const hw::Architecture &gpu) {
     return gpu.limits.multiprocessors && number(gpu.name) == number(target);
   });
-  return unsigned((found == all.end() ? all.front() : *found).limits.multiprocessors);
+  return (found == all.end() ? all.front() : *found).limits;
+}
+
+/// Makes \p device the GPU that \p module is compiled for, as far as that is still open.
+static void chooseLimits(Device &device, const ptx::Module &module) {
+  const hw::Limits &limits = limitsOf(module.target);
+  if (!device.numSms)
+    device.numSms = unsigned(limits.multiprocessors);
+  if (!device.maxShared)
+    device.maxShared = uint32_t(limits.sharedBytesPerBlock);
 }
 
 std::shared_ptr<LoadedModule> Device::load(std::shared_ptr<const ptx::Module> module,
                                            std::vector<Diagnostic> &diagnostics) {
-  if (!numSms)
-    numSms = numSmsOf(module->target);
+  chooseLimits(*this, *module);
   auto loaded = std::make_shared<LoadedModule>();
   loaded->module = module;
   for (const ptx::Variable &variable : module->variables) {
@@ -268,6 +276,8 @@ std::vector<Report> Device::launchOverlapping(const std::vector<Launch> &launche
   std::vector<Report> reports(launches.size());
   std::vector<Decoded> decoded;
   for (const Launch &each : launches) {
+    // Modules that need no memory of their own may come from another device.
+    chooseLimits(*this, *each.module->module);
     std::lock_guard<std::mutex> lock(each.module->mutex);
     std::shared_ptr<const Program> &slot = each.module->programs[each.kernel];
     if (!slot)

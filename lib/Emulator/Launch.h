@@ -166,10 +166,10 @@ struct Launch {
 class Device {
 public:
   DeviceMemory memory;
-  /// 0 until a module is loaded, which then decides by its target.
+  // Both are 0 until a module is loaded, whose target then decides.
   unsigned numSms = 0;
   /// Bytes of shared memory a block may have, beside the reserved part.
-  uint32_t maxShared = 232448;
+  uint32_t maxShared = 0;
 
   /// Allocates and initializes the module's variables.
   std::shared_ptr<LoadedModule> load(std::shared_ptr<const ptx::Module> module,

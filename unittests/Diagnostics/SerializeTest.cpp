@@ -171,7 +171,7 @@ Json parsed(const std::string &text) {
   return json ? *json : Json();
 }
 
-/// What remains of a text when bytes that are not UTF-8 are replaced one by one.
+/// Replaces bytes that are not UTF-8 one by one.
 std::string repaired(const std::string &text) {
   std::string result;
   for (size_t i = 0; i < text.size();) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What kernels rely on beside the words of the ISA: instructions that several threads execute as
-// one, and what comes too late on hardware without being late in every run.
+// Behavior that kernels rely on beside the words of the ISA: instructions that several threads
+// execute as one, and what comes too late on hardware without being late in every run.
 //
 //===----------------------------------------------------------------------===//
 #include "Emulator/Tier.h"
@@ -55,6 +55,26 @@ TEST(Machine, CountsOfMultiprocessorsComeFromTheTable) {
     if (gpu.limits.multiprocessors)
       EXPECT_EQ(countOn(gpu.name), gpu.limits.multiprocessors) << gpu.name;
   EXPECT_EQ(countOn("sm_100"), countOn("sm_100a"));
+}
+
+TEST(Machine, SharedMemoryOfABlockIsThatOfTheTarget) {
+  // CUDA programming guide, technical specifications per compute capability.
+  const std::pair<const char *, uint32_t> most[] = {{"sm_80", 163},  {"sm_86", 99},
+                                                    {"sm_90a", 227}, {"sm_100a", 227},
+                                                    {"sm_100", 227}, {"sm_120a", 99}};
+  for (auto [target, kilobytes] : most) {
+    TestKernel kernel(TestKernel::wrap("ret;", 0, "", target));
+    LaunchConfig config;
+    config.grid = config.block = {1, 1, 1};
+    config.dynamicShared = kilobytes << 10;
+    EXPECT_CLEAN(kernel.run(config)) << target;
+    config.dynamicShared += 16;
+    Report report = kernel.run(config);
+    ASSERT_EQ(report.findings.size(), 1u) << target;
+    EXPECT_NE(report.findings[0].message.find("it may have " + std::to_string(kilobytes << 10)),
+              std::string::npos)
+        << text(report);
+  }
 }
 
 /// A product over a tile of zeros, and then \p rest.
@@ -229,7 +249,7 @@ TEST(Machine, APhaseThatMayPassUnseenIsReportedInAnyTiming) {
   ASSERT_EQ(report.findings.size(), 1u) << text(report);
   EXPECT_EQ(report.findings[0].code, unsigned(EmuMissedPhase));
   EXPECT_TRUE(report.completed);
-  // Where it is late, it hangs.
+  // If it is late, it hangs.
   EXPECT_FINDING(waitForAPhase("1", "", 1), EmuDeadlock);
   for (int starved : {0, 1})
     EXPECT_CLEAN(waitForAPhase("2", "mbarrier.arrive.shared.b64 _, [bar];", starved));

@@ -16,6 +16,7 @@
 #include "Dialect/Tile/DiagnosticBridge.h"
 #include "Target/NVPTX/ConfineThreads.h"
 #include "Target/NVPTX/Engines.h"
+#include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/Passes.h"
 
 namespace penstock {
@@ -113,8 +114,7 @@ struct AssignRoles : penstock::impl::AssignRolesBase<AssignRoles> {
       return;
     nvptx::Replication replication(kernel);
     // mbarrier.try_wait came with TMA.
-    auto name = kernel->getAttrOfType<StringAttr>(nv::NVDialect::architectureAttr);
-    const hw::Architecture *architecture = name ? hw::findArchitecture(name.str()) : nullptr;
+    const hw::Architecture *architecture = nvptx::architectureOf(kernel);
     bool waits = !architecture || architecture->tma;
     WalkResult found = kernel.walk([&](scf::ForOp loop) {
       if (!loop->hasAttr(tile::TileDialect::scheduleAttr))

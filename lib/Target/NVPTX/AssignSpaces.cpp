@@ -15,6 +15,7 @@
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Engines.h"
+#include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/MmaSync.h"
 #include "Target/NVPTX/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -129,8 +130,7 @@ struct AssignSpaces : penstock::impl::AssignSpacesBase<AssignSpaces> {
   void runOnOperation() override {
     if (!getOperation()->hasAttr(nv::NVDialect::inOrderAttr))
       return;
-    auto name = getOperation()->getAttrOfType<StringAttr>(nv::NVDialect::architectureAttr);
-    moveToMemory(getOperation(), name ? hw::findArchitecture(name.str()) : nullptr);
+    moveToMemory(getOperation(), nvptx::architectureOf(getOperation()));
   }
 };
 

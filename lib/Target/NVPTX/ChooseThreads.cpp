@@ -12,6 +12,7 @@
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Architecture.h"
+#include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/MmaSync.h"
 #include "Target/NVPTX/Passes.h"
 #include "Target/NVPTX/RegisterNeeds.h"
@@ -29,10 +30,11 @@ namespace {
 /// Registers of a thread that tiles can have. A thread has at most 255 registers, 128 in a
 /// block of 512. Tiles are copied where code meets, so that more than a part of them spills.
 /// Two warpgroups of wgmma keep their accumulators in place.
-int64_t registersOf(int64_t warps, bool inPlace) {
-  constexpr int64_t all = 65536, most = 144, mostInPlace = 176;
+int64_t registersOf(int64_t warps, bool inPlace, const hw::Architecture &architecture) {
+  constexpr int64_t most = 144, mostInPlace = 176;
   return std::min(inPlace ? mostInPlace : most,
-                  all / (warps * nv::warpSize) - nvptx::otherRegisters);
+                  architecture.limits.registersPerBlock / (warps * nv::warpSize) -
+                      nvptx::otherRegisters);
 }
 
 /// Whether warpgroups share the rows of all products, 64 for each instruction.
@@ -49,12 +51,12 @@ bool divideProducts(func::FuncOp kernel, int64_t warps) {
 }
 
 /// The fewest warps whose registers hold the tiles.
-int64_t warpsFor(func::FuncOp kernel, bool warpgroupProducts) {
+int64_t warpsFor(func::FuncOp kernel, const hw::Architecture &architecture) {
   int64_t words = nvptx::localWords(kernel);
   auto fits = [&](int64_t warps, bool inPlace = false) {
-    return words <= warps * nv::warpSize * registersOf(warps, inPlace);
+    return words <= warps * nv::warpSize * registersOf(warps, inPlace, architecture);
   };
-  if (warpgroupProducts)
+  if (architecture.family == hw::Architecture::Family::Hopper)
     // Two warpgroups take turns where each gets 64 rows.
     for (int64_t warps : {8, 4, 12, 16, 20})
       if (fits(warps, warps == 8) && divideProducts(kernel, warps))
@@ -72,11 +74,15 @@ struct ChooseThreads : penstock::impl::ChooseThreadsBase<ChooseThreads> {
     func::FuncOp kernel = getOperation();
     if (!kernel->hasAttr(tile::TileDialect::kernelAttr) || nv::firstExplicit(kernel))
       return;
+    const hw::Architecture *found = hw::findArchitecture(architecture);
+    if (!found) {
+      kernel.emitError() << "unknown architecture " << architecture;
+      return signalPassFailure();
+    }
     if (!kernel->hasAttr(nv::NVDialect::threadsAttr))
       kernel->setAttr(
           nv::NVDialect::threadsAttr,
-          Builder(&getContext())
-              .getI64IntegerAttr(warpsFor(kernel, architecture == "sm_90a") * nv::warpSize));
+          Builder(&getContext()).getI64IntegerAttr(warpsFor(kernel, *found) * nv::warpSize));
     kernel->setAttr(nv::NVDialect::inOrderAttr, UnitAttr::get(&getContext()));
   }
 };
@@ -94,8 +100,7 @@ int64_t nvptx::localWords(func::FuncOp kernel) {
 }
 
 bool nvptx::takesRegistersOfOthers(func::FuncOp kernel, int64_t warps) {
-  auto name = kernel->getAttrOfType<StringAttr>(nv::NVDialect::architectureAttr);
-  const hw::Architecture *architecture = name ? hw::findArchitecture(name.str()) : nullptr;
+  const hw::Architecture *architecture = architectureOf(kernel);
   return architecture && architecture->family == hw::Architecture::Family::Hopper &&
          warps == 2 * nv::warpgroupWarps &&
          localWords(kernel) > warps * nv::warpSize * (registersAtStart - otherRegisters);

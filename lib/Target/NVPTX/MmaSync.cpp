@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/MmaSync.h"
-#include "Dialect/NV/NVDialect.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "Target/NVPTX/KernelArchitecture.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -38,10 +37,9 @@ std::optional<nvptx::MmaShape> nvptx::mmaShapeOf(tile::GemmOp op) {
   if (!(integers ? acc.getElementType().isInteger(32) : acc.getElementType().isF32()))
     return std::nullopt;
   auto kernel = op->getParentOfType<func::FuncOp>();
-  auto architecture =
-      kernel ? kernel->getAttrOfType<StringAttr>(nv::NVDialect::architectureAttr) : StringAttr();
+  const hw::Architecture *architecture = kernel ? nvptx::architectureOf(kernel) : nullptr;
   if (bits == 8 && !integers && architecture &&
-      (architecture.getValue() == "sm_80" || architecture.getValue() == "sm_86"))
+      (architecture->name == "sm_80" || architecture->name == "sm_86"))
     return std::nullopt; // f8 from Ada on
   // Both 16-bit formats are multiplied with themselves only.
   if (bits == 16 && StringRef(left) != right)

@@ -10,6 +10,7 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Queues.h"
 #include "Target/NVPTX/Engines.h"
+#include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/LoopPlans.h"
 
 using namespace mlir;
@@ -60,8 +61,7 @@ OutsideUse outsideUse(const PipelineLoop &loop) {
 /// read while the other one is filled.
 int64_t versionsOf(Value accumulator) {
   auto kernel = accumulator.getDefiningOp()->getParentOfType<func::FuncOp>();
-  auto name = kernel->getAttrOfType<StringAttr>(nv::NVDialect::architectureAttr);
-  const hw::Architecture *architecture = name ? hw::findArchitecture(name.str()) : nullptr;
+  const hw::Architecture *architecture = nvptx::architectureOf(kernel);
   if (!architecture)
     return 1;
   auto type = cast<MemRefType>(accumulator.getType());

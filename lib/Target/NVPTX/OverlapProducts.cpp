@@ -16,6 +16,7 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Scheduling/Verify.h"
 #include "Target/NVPTX/Engines.h"
+#include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/Passes.h"
 #include "Target/NVPTX/ScheduleEntries.h"
 
@@ -161,8 +162,7 @@ private:
 struct OverlapProducts : penstock::impl::OverlapProductsBase<OverlapProducts> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    auto name = kernel->getAttrOfType<StringAttr>(nv::NVDialect::architectureAttr);
-    const hw::Architecture *architecture = name ? hw::findArchitecture(name.str()) : nullptr;
+    const hw::Architecture *architecture = nvptx::architectureOf(kernel);
     if (kernel->hasAttr(nv::NVDialect::inOrderAttr) && architecture &&
         architecture->limits.tensorColumns > 0)
       Overlapper(kernel, *architecture).run();

@@ -17,6 +17,7 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Architecture.h"
 #include "Target/NVPTX/Engines.h"
+#include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/Passes.h"
 #include "Target/NVPTX/ScheduleEntries.h"
 #include "llvm/ADT/MapVector.h"
@@ -155,8 +156,7 @@ private:
 
 struct PlaceOperands : penstock::impl::PlaceOperandsBase<PlaceOperands> {
   void runOnOperation() override {
-    auto name = getOperation()->getAttrOfType<StringAttr>(nv::NVDialect::architectureAttr);
-    const hw::Architecture *architecture = name ? hw::findArchitecture(name.str()) : nullptr;
+    const hw::Architecture *architecture = nvptx::architectureOf(getOperation());
     if (architecture && getOperation()->hasAttr(nv::NVDialect::inOrderAttr))
       Placer(getOperation(), *architecture).run();
   }
