@@ -16,6 +16,7 @@
 #include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/Passes.h"
 #include "Target/NVPTX/SharedTiles.h"
 #include "mlir/IR/Verifier.h"
@@ -260,8 +261,7 @@ struct StageStores : penstock::impl::StageStoresBase<StageStores> {
     if (!kernel->hasAttr(nv::NVDialect::inOrderAttr) ||
         !kernel->hasAttr(nv::NVDialect::alignedRowsAttr))
       return;
-    auto name = kernel->getAttrOfType<StringAttr>(nv::NVDialect::architectureAttr);
-    const hw::Architecture *architecture = name ? hw::findArchitecture(name.str()) : nullptr;
+    const hw::Architecture *architecture = nvptx::architectureOf(kernel);
     if (architecture && architecture->tma)
       Stager(kernel, *architecture).run();
   }
