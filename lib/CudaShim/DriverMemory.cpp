@@ -253,7 +253,7 @@ int pointerAttribute(void *to, int attribute, DevicePointer pointer) {
   if (!device && !pinned)
     return InvalidValue;
   auto set = [&](auto value) {
-    memcpy(to, &value, sizeof value);
+    memcpy(to, &value, sizeof(decltype(value)));
     return int(Success);
   };
   uint64_t base = pointer, size = 0;

@@ -52,8 +52,8 @@ public:
   Value number(uint32_t value) { return constant(i32(), value); }
   Value cast(Type type, Value value) { return arith::BitcastOp::create(b, loc, type, value); }
   Value widen(Type type, Value value) { return arith::ExtUIOp::create(b, loc, type, value); }
-  Value And(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
-  Value Or(Value x, Value y) { return arith::OrIOp::create(b, loc, x, y); }
+  Value both(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
+  Value either(Value x, Value y) { return arith::OrIOp::create(b, loc, x, y); }
   Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
   Value sub(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
   Value shl(Value x, Value y) { return arith::ShLIOp::create(b, loc, x, y); }
@@ -86,7 +86,7 @@ struct ExtendF8 : OpRewritePattern<arith::ExtFOp> {
       Value half = bits.shl(raw, bits.constant(bits.i16(), 8));
       result = extend(bits.cast(bits.f16(), half));
     } else {
-      Value magnitude = bits.And(raw, bits.constant(bits.i16(), 0x7f));
+      Value magnitude = bits.both(raw, bits.constant(bits.i16(), 0x7f));
       Value half = bits.shl(magnitude, bits.constant(bits.i16(), 7));
       Value scaled =
           arith::MulFOp::create(rewriter, op.getLoc(), extend(bits.cast(bits.f16(), half)),
@@ -95,8 +95,8 @@ struct ExtendF8 : OpRewritePattern<arith::ExtFOp> {
           bits.compare(arith::CmpIPredicate::eq, magnitude, bits.constant(bits.i16(), 0x7f));
       Value word = bits.select(isNaN, bits.number(0x7fc00000), bits.cast(bits.i32(), scaled));
       Value sign =
-          bits.shl(bits.And(bits.widen(bits.i32(), raw), bits.number(0x80)), bits.number(24));
-      result = bits.cast(bits.f32(), bits.Or(word, sign));
+          bits.shl(bits.both(bits.widen(bits.i32(), raw), bits.number(0x80)), bits.number(24));
+      result = bits.cast(bits.f32(), bits.either(word, sign));
     }
     convertFromF32(op, result, rewriter);
     return success();
@@ -138,8 +138,8 @@ struct TruncateToF8 : OpRewritePattern<arith::TruncFOp> {
     uint32_t nan = e5m2 ? 0x7e : 0x7f;
 
     Value word = bits.cast(bits.i32(), in);
-    Value magnitude = bits.And(word, bits.number(0x7fffffff));
-    Value odd = bits.And(bits.shr(magnitude, bits.number(shift)), bits.number(1));
+    Value magnitude = bits.both(word, bits.number(0x7fffffff));
+    Value odd = bits.both(bits.shr(magnitude, bits.number(shift)), bits.number(1));
     Value rounded = bits.add(bits.add(magnitude, bits.number((1u << (shift - 1)) - 1)), odd);
     Value normal =
         bits.sub(bits.shr(rounded, bits.number(shift)), bits.number((127 - bias) << mantissa));
@@ -153,8 +153,8 @@ struct TruncateToF8 : OpRewritePattern<arith::TruncFOp> {
                          result);
     result = bits.select(bits.compare(P::ugt, magnitude, bits.number(0x7f800000)), bits.number(nan),
                          result);
-    Value sign = bits.And(bits.shr(word, bits.number(24)), bits.number(0x80));
-    Value byte = arith::TruncIOp::create(rewriter, loc, bits.i8(), bits.Or(result, sign));
+    Value sign = bits.both(bits.shr(word, bits.number(24)), bits.number(0x80));
+    Value byte = arith::TruncIOp::create(rewriter, loc, bits.i8(), bits.either(result, sign));
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
     return success();
   }

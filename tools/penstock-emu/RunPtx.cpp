@@ -18,6 +18,7 @@
 #include <fstream>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace penstock::emu {
 namespace {
@@ -104,7 +105,7 @@ int runPtx(RunPtxOptions &o, const cli::Command &command) {
       continue;
     }
     if (report.findings.empty())
-      report.findings = std::move(found);
+      report.findings = std::exchange(found, {});
     for (const Diagnostic &finding : report.findings)
       exitCode |= tierOf(finding) >= limit;
     exitCode |= !report.completed;

@@ -333,7 +333,7 @@ void Generator::annotate() {
       random.chance(25)) {
     program.plan = sourceOrder(loop.size());
     for (int i = 0; i < 4; ++i)
-      program.plan->order[size_t(twoUses + i)] = twoUses + (i + 2) % 4;
+      program.plan->order[size_t(twoUses) + size_t(i)] = twoUses + (i + 2) % 4;
   }
   if (random.chance(12))
     stateVersions(loop);

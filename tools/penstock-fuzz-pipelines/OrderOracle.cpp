@@ -135,7 +135,9 @@ private:
         }
     return first;
   }
-  std::optional<Moment> awaitedAt(int i, bool write) const { return done[size_t(2 * i + write)]; }
+  std::optional<Moment> awaitedAt(int i, bool write) const {
+    return done[2 * size_t(i) + size_t(write)];
+  }
   Moment over(int i, bool write) const { return awaitedAt(i, write).value_or(issue(i, 0)); }
 
   bool inQueue(int i) const {

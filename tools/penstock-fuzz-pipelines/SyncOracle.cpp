@@ -27,7 +27,7 @@ bool hasGroups(Engine e) {
 
 /// Fences that a path has passed. The one of the later thread is looked for at the
 /// end of the path.
-enum Bits { ProxyBit = 1, RegisterBit = 2, BeforeBit = 4, bitSets = 8 };
+enum Bits { ProxyBit = 1, RegisterBit = 2, BeforeBit = 4, BitSets = 8 };
 
 class Instances {
 public:
@@ -326,7 +326,7 @@ const std::vector<unsigned char> &Instances::walked(size_t from, bool ofWrites, 
 }
 
 bool hasSet(unsigned char seen, unsigned bits) {
-  for (unsigned set = 0; set < bitSets; ++set)
+  for (unsigned set = 0; set < BitSets; ++set)
     if ((seen >> set & 1) && (set & bits) == bits)
       return true;
   return false;

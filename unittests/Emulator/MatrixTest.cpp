@@ -67,7 +67,8 @@ ret;)";
     for (int n = 0; n < 8; ++n) {
       float sum = 1;
       for (int k = 0; k < 16; ++k)
-        sum += halfToFloat(a[size_t(m * 16 + k)]) * halfToFloat(b[size_t(n * 16 + k)]);
+        sum +=
+            halfToFloat(a[size_t(m) * 16 + size_t(k)]) * halfToFloat(b[size_t(n) * 16 + size_t(k)]);
       EXPECT_EQ(got[size_t(m * 8 + n)], sum) << m << " " << n;
     }
 }

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
 #include "Harness.h"
-#include "llvm/ADT/APFloat.h"
 
 #include <cmath>
 #include <functional>
@@ -14,7 +13,6 @@
 
 using namespace penstock;
 using namespace penstock::test;
-using llvm::APFloat;
 
 namespace {
 

@@ -38,9 +38,9 @@ TEST(KernelNames, Lambdas) {
   EXPECT_EQ(kernelNameOf(""), "lambda");
 }
 
-template <class T, int rows> struct Copied {
+template <class T, int Rows> struct Copied {
   void operator()(Block &b, In<T, 1> x, Out<T, 1> y) const {
-    auto tile = b.local<T>(rows);
+    auto tile = b.local<T>(Rows);
     b.copy(x.at(0), tile);
     b.copy(tile, y.at(0));
   }

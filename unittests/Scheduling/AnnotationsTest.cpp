@@ -117,14 +117,14 @@ TEST(Annotations, RawMarks) {
   ASSERT_TRUE(loop.schedule) << render(loop.diagnostics);
   EXPECT_TRUE(loop.problem.statements[0].async);
   EXPECT_EQ(loop.problem.statements[0].group, 0);
-  for (Numbers bad : {Numbers{0, 1}, Numbers{2, 0}, Numbers{-1, 0}}) {
+  for (const Numbers &bad : {Numbers{0, 1}, Numbers{2, 0}, Numbers{-1, 0}}) {
     a.asyncProducers = bad;
     EXPECT_THAT(codes(resolve(p, a)), ElementsAre(AsyncAnnotation));
   }
   a.asyncProducers = Numbers{1};
   EXPECT_THAT(codes(resolve(p, a)), ElementsAre(ScheduleLength));
   a.asyncProducers = Numbers{1, 0};
-  for (Numbers bad : {Numbers{0, 0}, Numbers{-2, -1}}) {
+  for (const Numbers &bad : {Numbers{0, 0}, Numbers{-2, -1}}) {
     a.asyncProducerGroups = bad;
     EXPECT_THAT(codes(resolve(p, a)), ElementsAre(AsyncAnnotation));
   }

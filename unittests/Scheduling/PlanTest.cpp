@@ -100,7 +100,7 @@ TEST(Plan, SkewedAmpereMatmul) {
                                               "[0] issue copyB\n"
                                               "[0] commit cp.async\n"
                                               "[2] issue gemm\n");
-  EXPECT_TRUE(plan.barriers.size() == 0 && plan.roles[0].drain.empty());
+  EXPECT_TRUE(plan.barriers.empty() && plan.roles[0].drain.empty());
 }
 
 /// The leader alone issues copies and products: no thread meets another.

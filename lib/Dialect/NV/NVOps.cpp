@@ -17,7 +17,6 @@
 using namespace mlir;
 using namespace penstock;
 using namespace penstock::nv;
-using tile::describe;
 using tile::emitCoded;
 
 #define GET_OP_CLASSES

@@ -262,13 +262,13 @@ struct Remainder : OpRewritePattern<arith::RemFOp> {
   }
 };
 
-template <class Op, Value (*expand)(Formula &, Value)> struct Expand : OpRewritePattern<Op> {
+template <class Op, Value (*Formulated)(Formula &, Value)> struct Expand : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     if (!op.getType().isF64())
       return failure();
     Formula formula{rewriter, op.getLoc()};
-    rewriter.replaceOp(op, expand(formula, op.getOperand()));
+    rewriter.replaceOp(op, Formulated(formula, op.getOperand()));
     return success();
   }
 };

@@ -27,7 +27,6 @@ namespace penstock {
 
 using namespace mlir;
 using namespace penstock;
-using sched::Engine;
 
 namespace {
 

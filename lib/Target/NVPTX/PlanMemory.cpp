@@ -48,7 +48,7 @@ bool anyAccess(tile::AllocOp tile, llvm::function_ref<bool(const nv::HardwareAcc
   nvptx::usersOf(tile.getResult(), users);
   return llvm::any_of(users, [&](Operation *user) {
     auto hardware = dyn_cast<nv::HardwareOpInterface>(user);
-    if (!hardware)
+    if (!hardware || isa<nv::AsyncCopyOp>(user)) // threads also write by cp.async
       return !isa<memref::DeallocOp>(user) && isSuch(nullptr);
     SmallVector<nv::HardwareAccess> accesses;
     hardware.getAccesses(accesses);

@@ -89,13 +89,13 @@ struct Formula {
   }
 };
 
-template <class Op, Value (Formula::*expand)(Value)> struct Expand : OpRewritePattern<Op> {
+template <class Op, Value (Formula::*Formulated)(Value)> struct Expand : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     if (!op.getType().isF32())
       return failure();
     Formula formula{rewriter, op.getLoc()};
-    rewriter.replaceOp(op, (formula.*expand)(op.getOperand()));
+    rewriter.replaceOp(op, (formula.*Formulated)(op.getOperand()));
     return success();
   }
 };
