@@ -92,6 +92,8 @@ void nvptx::bindEngines(PipelineLoop &loop) {
     sched::Statement &statement = loop.problem.statements[i];
     Operation *op = loop.statements[i].op;
     statement.executedBy = nvptx::engineOf(op);
+    // Products in queues of the language may be those of threads here, which no queue orders.
+    statement.queue = sched::none;
     bool ends = sched::mechanismOf(statement.executedBy).ends == Mechanism::AtIssue;
     auto gemm = dyn_cast<tile::GemmOp>(op);
     if (ends || (!gemm && !isa<tile::CopyOp>(op)))

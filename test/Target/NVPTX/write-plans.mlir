@@ -283,3 +283,32 @@ func.func @last_group(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, n
   tile.copy %X to %x[%c0, %c0] : !s to !T
   return
 }
+
+// -----
+
+// Threads execute both products, in no queue: they meet before the second one writes rows that the
+// first one wrote.
+
+// CHECK-LABEL: @products_of_threads
+// CHECK: scf.for
+// CHECK: tile.gemm
+// CHECK: nv.sync
+// CHECK: tile.gemm
+!s = memref<4x4xf32, #tile.space<shared>>
+!c = memref<8x4xf32, #tile.space<shared>>
+func.func @products_of_threads(%n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %A = tile.alloc "A" : !s
+  %B = tile.alloc "B" : !s
+  %C = tile.alloc "C" : !c
+  %first = memref.subview %C[0, 0] [4, 4] [1, 1] : !c to memref<4x4xf32, strided<[4, 1]>, #tile.space<shared>>
+  %second = memref.subview %C[2, 0] [4, 4] [1, 1] : !c to memref<4x4xf32, strided<[4, 1], offset: 8>, #tile.space<shared>>
+  scf.for %k = %c0 to %n step %c1 {
+    tile.gemm %A, %B into %first async "one" : !s, !s, memref<4x4xf32, strided<[4, 1]>, #tile.space<shared>>
+    tile.wait ["one"]
+    tile.gemm %A, %B into %second async "two" : !s, !s, memref<4x4xf32, strided<[4, 1], offset: 8>, #tile.space<shared>>
+    tile.wait ["two"]
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 0, 0], order = [0, 1, 2, 3], resolved>}
+  return
+}
