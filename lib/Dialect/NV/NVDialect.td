@@ -71,7 +71,7 @@ def NV_Dialect : Dialect {
     /// On a kernel: rows of tensors that are accessed by vectors are whole vectors. Its launch
     /// checks that, and takes another kernel where it is not so.
     static constexpr ::llvm::StringLiteral alignedRowsAttr = "nv.aligned_rows";
-    /// On a tensor of a kernel: rows are multiples of so many bytes. Checked like aligned rows.
+    /// On a tensor of a kernel: the number of bytes that divides its rows. Launches check it.
     static constexpr ::llvm::StringLiteral rowBytesAttr = "nv.row_bytes";
     /// On a module: what launching its kernel needs (Target/NVPTX/LaunchAttribute.h).
     static constexpr ::llvm::StringLiteral launchAttr = "nv.launch";

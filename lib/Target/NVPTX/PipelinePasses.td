@@ -65,7 +65,8 @@ def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
     engines, verified, and written out: buffers get their slots, copies and products stay
     in flight across iterations, and each point of the plan becomes an `nv` operation.
     The loop becomes a prologue and a main loop, in which statements of the last stage run
-    unconditionally. The text of the plan is kept on the main loop (`nv.plan`). Products
+    unconditionally. The text of the plan is kept on the main loop (`nv.plan`). Tiles that
+    nothing accesses after a loop are deallocated there. Products
     outside of pipelined loops are written with a wait.
 
     Roles of a loop inside of a loop over tiles do not meet between two of its runs if that
@@ -122,8 +123,8 @@ def StageStores : Pass<"nv-stage-stores", "::mlir::func::FuncOp"> {
   let summary = "Store results of the tensor core through shared memory, by TMA";
   let description = [{
     A copy of a product's accumulator to a tensor becomes a copy to a shared tile and a store by
-    TMA, where launches guarantee rows that TMA takes and the shared tile fits beside all
-    others. An accumulator in tensor memory that is only stored is read and stored by columns,
+    TMA, where launches guarantee rows that TMA takes and the shared tile fits beside those
+    that are still in use. An accumulator in tensor memory that is only stored is read and stored by columns,
     so that few registers hold it. Runs after `nv-execute-in-order`.
 
     Example (`--nv-stage-stores`):
