@@ -29,7 +29,7 @@ struct Statistics {
   uint64_t emulated_launches = 0; ///< on the emulator, or interpreted
   uint64_t failed_launches = 0;   ///< of all, those that returned errors
   uint64_t gpu_loads = 0;         ///< kernels that were loaded on GPUs
-  uint64_t assembled = 0;         ///< of them, those that an assembler or the driver translated
+  uint64_t assembled = 0;         ///< variants that an assembler or the driver translated
   uint64_t tuned_shapes = 0;      ///< calls of tune
   uint64_t tune_examined = 0;     ///< candidates that were checked and predicted
   uint64_t tune_removed = 0;      ///< candidates that a stage removed

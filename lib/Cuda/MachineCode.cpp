@@ -7,6 +7,7 @@
 #include "Cuda/MachineCode.h"
 #include "Artifact/Checksum.h"
 #include "Cuda/Assembler.h"
+#include "Diagnostics/Counters.h"
 
 #include <cstdlib>
 
@@ -59,6 +60,7 @@ MachineCode penstock::cuda::assemble(const LoadPolicy &policy, const std::string
       return std::nullopt;
     }
     result.source = byPtxas ? CodeSource::Ptxas : CodeSource::NvJitLink;
+    count(counters().assembled);
     return std::move(made.cubin);
   };
   // libnvJitLink states two numbers, which several builds share.

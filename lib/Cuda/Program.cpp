@@ -87,7 +87,7 @@ int Program::loadLibrary(const DriverApi &api, Loaded &to, const std::string &co
   if (result == Success) {
     to.source = source;
     count(counters().gpuLoads);
-    if (source != CodeSource::Artifact && source != CodeSource::Cache)
+    if (source == CodeSource::Driver)
       count(counters().assembled);
   }
   return result;

@@ -36,11 +36,18 @@ void tuning::summarize(TuneCandidate &candidate) {
 }
 
 int tuning::fastest(const std::vector<TuneCandidate> &candidates) {
-  int best = -1;
-  for (size_t i = 0; i < candidates.size(); ++i)
-    if (candidates[i].removed_by.empty() && candidates[i].seconds > 0 &&
-        (best < 0 || candidates[i].seconds < candidates[size_t(best)].seconds))
+  int best = -1, standard = -1;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (!candidates[i].removed_by.empty() || candidates[i].seconds <= 0)
+      continue;
+    if (best < 0 || candidates[i].seconds < candidates[size_t(best)].seconds)
       best = int(i);
+    if (candidates[i].is_default)
+      standard = int(i);
+  }
+  if (standard >= 0 &&
+      candidates[size_t(best)].seconds > (1 - leastGain) * candidates[size_t(standard)].seconds)
+    return standard;
   return best;
 }
 

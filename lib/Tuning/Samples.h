@@ -17,7 +17,12 @@ inline constexpr size_t fewSamples = 3;
 /// Sets median and spread from the samples: from the undisturbed ones if there are enough.
 void summarize(TuneCandidate &candidate);
 
-/// Index of the fastest candidate that has been timed; of equals, the first. -1: none.
+/// A point that saves less than this part of the default's time does not replace it: the same
+/// kernel differs by as much from one allocation of its tensors to the next.
+inline constexpr double leastGain = 0.02;
+
+/// Index of the candidate to use: the default, or the fastest one that has been timed if that
+/// is faster by at least leastGain; of equals, the first. -1: none has been timed.
 int fastest(const std::vector<TuneCandidate> &candidates);
 
 /// At most \p most of the fastest, best first.

@@ -11,6 +11,7 @@
 #include "Diagnostics/Json.h"
 #include "Session.h"
 #include "penstock/assemble.h"
+#include "penstock/statistics.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -260,7 +261,7 @@ int warm(WarmSession &session) {
     return session.finish(1);
   if (session.targets.empty())
     session.targets = {"native"};
-  uint64_t kernels = 0, assembled = 0;
+  uint64_t kernels = 0;
   std::vector<AnyKernel> forGpus;
   for (const KernelDescription &kernel : registered_kernels())
     for (const std::string &target : session.targets) {
@@ -276,15 +277,16 @@ int warm(WarmSession &session) {
         forGpus.push_back(std::move(compiled));
     }
   KernelCache &cache = KernelCache::process();
+  cache.flush();
   CacheStatistics s = cache.statistics();
   // Without an assembler, those of the machines that launch them do it.
   bool assembles = !find_assembler().empty();
   for (const AnyKernel &kernel : forGpus) {
     auto errors = assembles ? kernel.store_machine_code() : std::vector<Diagnostic>();
-    assembled += assembles && errors.empty();
     session.diagnostics.insert(session.diagnostics.end(), errors.begin(), errors.end());
   }
   cache.flush();
+  uint64_t assembled = statistics().assembled;
   for (const Diagnostic &d : cache.diagnostics())
     session.diagnostics.push_back(d);
   std::string text = plural(kernels, "kernel", "kernels") + ": " + std::to_string(s.hits) +

@@ -106,6 +106,21 @@ TEST(TuningRecords, DisturbedSamplesCountOnlyIfThereAreNoOthers) {
   EXPECT_EQ(candidate.seconds, 3); // of all
 }
 
+TEST(TuningRecords, DefaultIsReplacedOnlyForAGain) {
+  std::vector<TuneCandidate> candidates(3);
+  candidates[1].is_default = true;
+  candidates[0].seconds = 0.99, candidates[1].seconds = 1, candidates[2].seconds = 2;
+  EXPECT_EQ(fastest(candidates), 1);
+  candidates[0].seconds = 0.97;
+  EXPECT_EQ(fastest(candidates), 0);
+  // A default that was removed or never timed is no choice.
+  candidates[0].seconds = 0.99;
+  candidates[1].removed_by = "result";
+  EXPECT_EQ(fastest(candidates), 0);
+  candidates[1] = {};
+  EXPECT_EQ(fastest(candidates), 0);
+}
+
 TEST(TuningRecords, StoreHoldsTheUnionOfTwoRuns) {
   TemporaryCache folder;
   auto kernel = detail::tunableOf(Scale{}, "Scale", here());
