@@ -262,8 +262,23 @@ PENSTOCK_EXPORT std::string to_sarif(const CheckReport &report);
 // Pictures
 //===----------------------------------------------------------------------===//
 
-/// Timeline of one run on the emulator, in instructions.
+/// Times of one block's run on the emulator, in cycles of a GPU by the timing model. The
+/// block has an SM to itself.
+struct RunTimes {
+  std::string chip;
+  double cycles = 0; ///< of the whole run
+  /// Shares of a part of the SM in the middle half of the products, or of the whole run if
+  /// there are no products: the busiest quarter for issue slots and units.
+  double tensor = 0, exponentials = 0, shared = 0, issue = 0, tma = 0;
+  /// The largest of tensor, exponentials and shared: 1 is the roofline.
+  PENSTOCK_EXPORT double roofline() const;
+};
+/// One line for people.
+PENSTOCK_EXPORT std::string to_text(const RunTimes &times);
+
+/// Timeline of one run on the emulator, in cycles.
 struct RunPicture {
+  RunTimes times;
   std::string svg;   ///< a Gantt chart: warps, copies, the tensor core
   std::string trace; ///< the same for Perfetto
   std::vector<Diagnostic> diagnostics;

@@ -33,14 +33,17 @@ bool resolveSignal(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, 
 /// The same for the mbarrier of one of the blocks that a multicast signals.
 bool checkMulticast(Exec &ex, unsigned lane, const Signal &signal);
 
+/// A copy of bytes that lie one after another.
+AsyncWork plainCopy(AsyncWork::Engine engine, uint64_t bytes);
+
 /// Queues \p copy and then the completion of \p bytes at the signal.
 void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal, uint32_t bytes,
-                      std::function<void()> copy);
+                      std::function<void()> copy, AsyncWork size);
 
 /// Queues a store that is tracked by the lane's bulk groups: \p read fetches
 /// the source, \p write stores it, each in its own time.
 void enqueueGrouped(Exec &ex, unsigned lane, uint32_t op, std::function<void()> read,
-                    std::function<void()> write);
+                    std::function<void()> write, AsyncWork size);
 
 } // namespace penstock::emu
 

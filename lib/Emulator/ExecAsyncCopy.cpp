@@ -71,15 +71,18 @@ void copyAsync(Exec &ex, const DInst &inst) {
   if (ex.cluster.stopped || pieces.empty())
     return;
   Warp *warp = &ex.warp;
-  ex.cluster.enqueue(ex.warp.copyChain, "cp.async", ex.pc,
-                     [pieces = std::move(pieces), warp, size] {
-                       for (const Piece &piece : pieces) {
-                         if (piece.bytes)
-                           memcpy(piece.to, piece.from, piece.bytes);
-                         memset(piece.to + piece.bytes, 0, size - piece.bytes);
-                         warp->copies[piece.lane].running.erase(piece.number);
-                       }
-                     });
+  AsyncWork work = plainCopy(AsyncWork::Engine::ThreadLoad, size * pieces.size());
+  ex.cluster.enqueue(
+      ex.warp.copyChain, "cp.async", ex.pc,
+      [pieces = std::move(pieces), warp, size] {
+        for (const Piece &piece : pieces) {
+          if (piece.bytes)
+            memcpy(piece.to, piece.from, piece.bytes);
+          memset(piece.to + piece.bytes, 0, size - piece.bytes);
+          warp->copies[piece.lane].running.erase(piece.number);
+        }
+      },
+      work);
 }
 
 void commit(Exec &ex, const DInst &) {

@@ -71,8 +71,17 @@ bool checkMulticast(Exec &ex, unsigned lane, const Signal &signal) {
   return true;
 }
 
+AsyncWork plainCopy(AsyncWork::Engine engine, uint64_t bytes) {
+  AsyncWork work;
+  work.engine = engine;
+  work.bytes = bytes;
+  work.rows = (bytes + 127) / 128;
+  return work;
+}
+
 void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal, uint32_t bytes,
-                      std::function<void()> copy) {
+                      std::function<void()> copy, AsyncWork size) {
+  size.barrier = uint64_t(signal.cta->rank + 1) << 32 | signal.offset;
   Grid *grid = &ex.grid;
   Cluster *cluster = &ex.cluster;
   ExecutionPoint point = ex.point();
@@ -81,7 +90,8 @@ void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal
   if (ex.grid.checks())
     observed = ex.view(lane).observed;
   ex.cluster.enqueue(
-      0, "a copy of " + std::to_string(bytes) + " bytes", ex.pc, [=, copy = std::move(copy)] {
+      0, "a copy of " + std::to_string(bytes) + " bytes", ex.pc,
+      [=, copy = std::move(copy)] {
         copy();
         auto found = signal.cta->mbarriers.find(signal.offset);
         if (found == signal.cta->mbarriers.end() || !found->second.live) {
@@ -98,24 +108,31 @@ void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal
           found->second.current.observed.join(observed);
         }
         completeTx({*grid, *cluster, point, signal.offset}, found->second, bytes);
-      });
+      },
+      size);
 }
 
 void enqueueGrouped(Exec &ex, unsigned lane, uint32_t op, std::function<void()> read,
-                    std::function<void()> write) {
+                    std::function<void()> write, AsyncWork size) {
   CopyGroups &groups = bulkGroups(ex, lane);
   uint32_t number = joinGroup(ex, groups, op);
   CopyGroups *tracked = &groups; // nodes of the map do not move
   uint64_t chain = ex.cluster.newAgent();
-  ex.cluster.enqueue(chain, "the reading half of a bulk store", ex.pc, [=, read = std::move(read)] {
-    read();
-    tracked->reading.erase(number);
-  });
-  ex.cluster.enqueue(chain, "the writing half of a bulk store", ex.pc,
-                     [=, write = std::move(write)] {
-                       write();
-                       tracked->running.erase(number);
-                     });
+  ex.cluster.enqueue(
+      chain, "the reading half of a bulk store", ex.pc,
+      [=, read = std::move(read)] {
+        read();
+        tracked->reading.erase(number);
+      },
+      size);
+  size.engine = AsyncWork::Engine::StoreEnd;
+  ex.cluster.enqueue(
+      chain, "the writing half of a bulk store", ex.pc,
+      [=, write = std::move(write)] {
+        write();
+        tracked->running.erase(number);
+      },
+      size);
 }
 
 namespace {
@@ -216,7 +233,8 @@ void bulkCopy(Exec &ex, const DInst &inst) {
               uint64_t now = applyAtomic(atomicOp, type, old, value, 0);
               memcpy(to.bytes + i, &now, size);
             }
-          });
+          },
+          plainCopy(AsyncWork::Engine::Store, bytes));
       return;
     }
     uint32_t mask = 1u << to.cta->rank;
@@ -252,22 +270,27 @@ void bulkCopy(Exec &ex, const DInst &inst) {
           checkEngine(ex, lane, op, from, bytes, false);
         checkEngine(ex, lane, op, target, bytes, true);
       }
+      AsyncWork work = plainCopy(AsyncWork::Engine::Load, bytes);
+      work.repeated = !first;
       first = false;
       const uint8_t *source = from.bytes;
       uint8_t *dest = target.bytes;
-      enqueueSignalled(ex, lane, op, there, uint32_t(bytes), [=] {
-        if (!reduces) {
-          memmove(dest, source, bytes);
-          return;
-        }
-        for (uint64_t i = 0; i + size <= bytes; i += size) {
-          uint64_t old = 0, value = 0;
-          memcpy(&old, dest + i, size);
-          memcpy(&value, source + i, size);
-          uint64_t now = applyAtomic(atomicOp, type, old, value, 0);
-          memcpy(dest + i, &now, size);
-        }
-      });
+      enqueueSignalled(
+          ex, lane, op, there, uint32_t(bytes),
+          [=] {
+            if (!reduces) {
+              memmove(dest, source, bytes);
+              return;
+            }
+            for (uint64_t i = 0; i + size <= bytes; i += size) {
+              uint64_t old = 0, value = 0;
+              memcpy(&old, dest + i, size);
+              memcpy(&value, source + i, size);
+              uint64_t now = applyAtomic(atomicOp, type, old, value, 0);
+              memcpy(dest + i, &now, size);
+            }
+          },
+          work);
     }
   });
 }
@@ -427,17 +450,20 @@ void storeAsync(Exec &ex, const DInst &inst) {
       values.push_back(ex.value(inst.ops[2 + i], lane));
     AtomicOp atomicOp = AtomicOp(inst.imm[1]);
     ptx::Type type = inst.type;
-    enqueueSignalled(ex, lane, op, signal, size * count, [=, values = std::move(values)] {
-      for (unsigned i = 0; i < count; ++i) {
-        uint64_t value = values[i];
-        if (reduces) {
-          uint64_t old = 0;
-          memcpy(&old, to.bytes, size);
-          value = applyAtomic(atomicOp, type, old, value, 0);
-        }
-        memcpy(to.bytes + i * size, &value, size);
-      }
-    });
+    enqueueSignalled(
+        ex, lane, op, signal, size * count,
+        [=, values = std::move(values)] {
+          for (unsigned i = 0; i < count; ++i) {
+            uint64_t value = values[i];
+            if (reduces) {
+              uint64_t old = 0;
+              memcpy(&old, to.bytes, size);
+              value = applyAtomic(atomicOp, type, old, value, 0);
+            }
+            memcpy(to.bytes + i * size, &value, size);
+          }
+        },
+        plainCopy(AsyncWork::Engine::Load, size * count));
   });
 }
 

@@ -81,22 +81,25 @@ void tryCancel(Exec &ex, const DInst &inst) {
         checkEngine(ex, lane, op, target, 16, true);
       }
       uint8_t *bytes = target.bytes;
-      enqueueSignalled(ex, lane, op, there, 16, [=] {
-        if (!*decided) {
-          *decided = true;
-          std::lock_guard<std::mutex> lock(grid->launchMutex);
-          if (grid->nextCluster < grid->numClusters) {
-            uint32_t at = grid->nextCluster++;
-            response->valid = 1;
-            for (size_t d = 0; d < 3; ++d) {
-              uint32_t across = grid->config.grid[d] / grid->clusterDim[d];
-              response->id[d] = at % across * grid->clusterDim[d];
-              at /= across;
+      enqueueSignalled(
+          ex, lane, op, there, 16,
+          [=] {
+            if (!*decided) {
+              *decided = true;
+              std::lock_guard<std::mutex> lock(grid->launchMutex);
+              if (grid->nextCluster < grid->numClusters) {
+                uint32_t at = grid->nextCluster++;
+                response->valid = 1;
+                for (size_t d = 0; d < 3; ++d) {
+                  uint32_t across = grid->config.grid[d] / grid->clusterDim[d];
+                  response->id[d] = at % across * grid->clusterDim[d];
+                  at /= across;
+                }
+              }
             }
-          }
-        }
-        memcpy(bytes, response.get(), 16);
-      });
+            memcpy(bytes, response.get(), 16);
+          },
+          plainCopy(AsyncWork::Engine::Load, 16));
     }
   });
 }

@@ -215,6 +215,7 @@ void wait(Exec &ex, const DInst &inst) {
                         " without it: the phase has passed twice");
         if (complete) {
           done |= 1u << lane;
+          ex.cluster.observePhase(ex.warp, barrier);
           // The phase before the first is over from the start: nobody arrives in it.
           if (barrier.phase)
             tellBarrier(ex.grid, barrier, BarrierEvent::Observe, barrier.phase - 1, ex.pc);

@@ -455,7 +455,9 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     ++pipe.issued;
     if (ex.grid.checks())
       check(ex, lane, *mma);
-    ex.cluster.enqueue(pipe.agent, "tcgen05.mma", ex.pc, [mma] { execute(*mma); });
+    AsyncWork work = productWork(mma->m / mma->blocks, mma->n, mma->k);
+    work.blocks = mma->blocks;
+    ex.cluster.enqueue(pipe.agent, "tcgen05.mma", ex.pc, [mma] { execute(*mma); }, work);
   });
 }
 

@@ -44,6 +44,13 @@ struct Plan {
   std::vector<Row> rows; ///< only those with bytes inside
   bool whole = false;    ///< nothing lies outside
 
+  AsyncWork work(AsyncWork::Engine engine) const {
+    AsyncWork work = plainCopy(engine, boxBytes);
+    if (rowBytes)
+      work.rows = uint64_t(boxBytes / rowBytes) * ((rowBytes + 127) / 128);
+    return work;
+  }
+
   /// Calls fn(address in shared memory, offset in the row's bytes, bytes) for the
   /// parts of \p row that stay together in a box at \p start.
   template <class Fn> void forParts(uint32_t start, const Row &row, Fn &&fn) const {
@@ -290,26 +297,31 @@ void tensorLoad(Exec &ex, const DInst &inst) {
         target.cta = &cta;
         checkEngine(ex, lane, op, target, plan->boxBytes, true);
       }
+      AsyncWork work = plan->work(AsyncWork::Engine::Load);
+      work.repeated = !first;
       first = false;
       uint8_t *shared = cta.shared.data();
       uint32_t start = uint32_t(to.offset);
       // Padded types count their payload only.
       uint32_t payload = paddedPayload(plan->map);
       uint32_t counted = payload ? plan->boxBytes / 16 * payload : plan->boxBytes;
-      enqueueSignalled(ex, lane, op, there, counted, [=] {
-        if (!plan->whole) {
-          uint64_t fill = plan->map.fill ? nanPattern(plan->map.dataType) : 0;
-          for (uint32_t i = 0; i < plan->boxBytes; i += 8)
-            memcpy(shared + start + i, &fill, std::min<uint32_t>(8, plan->boxBytes - i));
-        }
-        for (size_t i = 0; i < plan->rows.size(); ++i) {
-          const Row &row = plan->rows[i];
-          const uint8_t *from = (*refs)[i].bytes;
-          plan->forParts(start, row, [&](uint32_t address, uint32_t done, uint32_t n) {
-            memcpy(shared + address, from + done, n);
-          });
-        }
-      });
+      enqueueSignalled(
+          ex, lane, op, there, counted,
+          [=] {
+            if (!plan->whole) {
+              uint64_t fill = plan->map.fill ? nanPattern(plan->map.dataType) : 0;
+              for (uint32_t i = 0; i < plan->boxBytes; i += 8)
+                memcpy(shared + start + i, &fill, std::min<uint32_t>(8, plan->boxBytes - i));
+            }
+            for (size_t i = 0; i < plan->rows.size(); ++i) {
+              const Row &row = plan->rows[i];
+              const uint8_t *from = (*refs)[i].bytes;
+              plan->forParts(start, row, [&](uint32_t address, uint32_t done, uint32_t n) {
+                memcpy(shared + address, from + done, n);
+              });
+            }
+          },
+          work);
     }
   });
 }
@@ -407,7 +419,8 @@ void tensorStore(Exec &ex, const DInst &inst) {
               memcpy(to + b, &now, size);
             }
           }
-        });
+        },
+        plan->work(AsyncWork::Engine::Store));
   });
 }
 

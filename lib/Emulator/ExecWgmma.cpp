@@ -196,7 +196,8 @@ void checkRegisters(Exec &ex, const DInst &inst, unsigned count, const Wgmma &op
 }
 
 /// One warp has issued instruction \p number of its warpgroup; the last one starts it.
-void issuePart(Exec &ex, const DInst &inst, uint32_t number, std::function<void()> part) {
+void issuePart(Exec &ex, const DInst &inst, uint32_t number, std::function<void()> part,
+               const AsyncWork &work) {
   Warpgroup &group = warpgroupOf(ex);
   Warpgroup::Open &open = group.open[number];
   std::array<uint64_t, 2> descriptors = {inst.flags & RegisterA ? 0 : ex.value(inst.ops[0], 0),
@@ -229,10 +230,11 @@ void issuePart(Exec &ex, const DInst &inst, uint32_t number, std::function<void(
     }
   auto parts = std::move(open.parts);
   group.open.erase(number);
-  ex.cluster.enqueue(group.agent, "wgmma", ex.pc, [parts = std::move(parts)] {
+  auto run = [parts = std::move(parts)] {
     for (const auto &each : parts)
       each();
-  });
+  };
+  ex.cluster.enqueue(group.agent, "wgmma", ex.pc, run, work);
 }
 
 /// ops: A descriptor (or none), B descriptor, scale-d, (none), D registers, A
@@ -328,7 +330,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
       readQuarter(op->piecesA);
     readQuarter(op->piecesB);
   }
-  issuePart(ex, inst, op->number, [op] { execute(*op); });
+  issuePart(ex, inst, op->number, [op] { execute(*op); }, productWork(64, op->n, op->k));
 }
 
 bool elementOf(ptx::Type t, Element &element) {

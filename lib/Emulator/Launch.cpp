@@ -72,6 +72,10 @@ bool prepare(Grid &grid, Report &report) {
     block /= config.grid[d];
     stride *= config.grid[d] / grid.clusterDim[d];
   }
+  if (grid.options.timing == Timing::Paced)
+    for (const DInst &inst : grid.program->code)
+      grid.instructionTimes.push_back(inst.source ? grid.options.pace->times(*inst.source)
+                                                  : InstructionTimes());
   grid.threadsPerCta = uint32_t(threads);
   grid.warpsPerCta = uint32_t((threads + 31) / 32);
   if (grid.options.starvedWarp >= int64_t(grid.warpsPerCta) * grid.ctasPerCluster)

@@ -15,6 +15,7 @@
 
 #include "Diagnostics/Diagnostic.h"
 #include "Emulator/Memory.h"
+#include "Emulator/Pace.h"
 #include "Emulator/Program.h"
 
 #include <array>
@@ -29,7 +30,7 @@ enum class Timing : uint8_t {
   Lazy,     ///< only when no thread can run any more
   Random,   ///< drawn from the seed, as is the order of warps
   Targeted, ///< one operation as late as possible, all others eagerly
-  Paced     ///< when its latency is over, on a clock of instructions
+  Paced     ///< when a GPU would, on a clock of cycles
 };
 
 /// From when to when something was under way, on the clock of Timing::Paced.
@@ -44,6 +45,8 @@ struct TraceEvent {
   std::string what;
   uint32_t ptxLine = 0, sourceLine = 0;
   uint64_t start = 0, end = 0;
+  uint64_t busyUntil = 0; ///< Operation: when its engine takes the next one
+  AsyncWork::Engine engine = AsyncWork::Engine::None;
 };
 
 /// What threads and engines do with an mbarrier, for tools that judge arrivals.
@@ -81,11 +84,13 @@ struct LaunchOptions {
   std::function<void(const std::string &)> print; ///< output of printf
   /// Receives what happens to mbarriers, from several host threads.
   std::function<void(const BarrierEvent &)> onBarrier;
-  /// Paced: how long an operation takes, by its description.
-  std::function<uint64_t(const std::string &what)> latency;
+  /// Paced: how long everything takes; must not be null then.
+  const Pace *pace = nullptr;
   /// Paced: receives what the cluster of block `traceBlock` does.
   std::function<void(const TraceEvent &)> onTrace;
   uint32_t traceBlock = 0; ///< of the grid, x first
+  /// Paced: receives, for each of its SMs, what that cluster occupied.
+  std::function<void(const PacedTotals &)> onTotals;
 };
 
 /// A name for a piece of memory or for a barrier, for messages. Whoever compiled the

@@ -19,6 +19,7 @@
 #include "Emulator/Findings.h"
 #include "Emulator/GlobalUse.h"
 #include "Emulator/Launch.h"
+#include "Emulator/PacedSm.h"
 #include "Emulator/Program.h"
 #include "Emulator/Shadow.h"
 
@@ -71,7 +72,7 @@ struct Split {
   uint32_t pollPc = 0;
   /// Timing::Paced: where and since when it waits.
   uint32_t waitPc = noPc;
-  uint64_t waitSince = 0;
+  double waitSince = 0;
 };
 
 struct Mbarrier {
@@ -80,6 +81,7 @@ struct Mbarrier {
   int64_t pending = 0;
   int64_t tx = 0;
   uint64_t phase = 0;
+  double completedAt = 0; ///< Timing::Paced: the last phase
   uint64_t agent = 0;
   View current;  ///< released by arrivals of the open phase
   View previous; ///< of the phase that completed last
@@ -124,8 +126,9 @@ struct Event {
   uint32_t pc = 0;
   std::function<void()> run;
   // Timing::Paced.
-  uint64_t issued = 0, due = 0;
-  const Warp *issuer = nullptr;
+  AsyncWork::Engine engine = AsyncWork::Engine::None;
+  double issued = 0, busyUntil = 0, due = 0;
+  Warp *issuer = nullptr;
 };
 
 struct LaneState {
@@ -197,7 +200,10 @@ struct Warp {
   std::unique_ptr<View> exitView;
   std::shared_ptr<BarrierRound> clusterRound;
   uint32_t clusterArrivedLanes = 0;
-  uint64_t clock = 0; ///< Timing::Paced
+  // Timing::Paced.
+  double clock = 0;
+  std::unordered_map<uint32_t, double> loadedAt; ///< by row: when a load arrives
+  double tensorAt = 0;                           ///< when loads of tensor memory have arrived
 };
 
 /// Four warps that multiply together.
@@ -249,6 +255,7 @@ struct Cta {
   std::vector<uint32_t> openOps; ///< to be seen complete before the exit
   /// Tensor maps that a fence of this block has acquired, and which edit of it.
   std::unordered_map<uint64_t, uint64_t> acquiredMaps;
+  std::unique_ptr<PacedSm> paced; ///< Timing::Paced
 };
 
 /// What a synchronizing variable hands from releases to acquires. A release of
@@ -286,8 +293,8 @@ struct Cluster {
   bool stopped = false; ///< after a fatal finding
   uint32_t liveWarps = 0;
   // Timing::Paced.
-  uint64_t now = 0;
-  const Warp *running = nullptr;
+  double now = 0;
+  Warp *running = nullptr;
 
   /// What the instructions were worth: 32 steps of work count as one more.
   uint64_t spent() const { return instructions + effort / 32; }
@@ -301,14 +308,20 @@ struct Cluster {
   void start();
   /// Runs until all is done or, with \p slice, for a while.
   void run(bool slice);
-  void enqueue(uint64_t chain, std::string what, uint32_t pc, std::function<void()> work);
+  void enqueue(uint64_t chain, std::string what, uint32_t pc, std::function<void()> work,
+               const AsyncWork &size = {});
+  /// Timing::Paced: a wait finds the last phase over.
+  void observePhase(Warp &warp, const Mbarrier &barrier) const;
 
 private:
   bool step();
   /// Whether a thread waits for the end of the previous grid.
   bool awaitsGrid() const;
   bool stepPaced();
-  void pace(Event &event);
+  void pace(Event &event, const AsyncWork &work);
+  double earliest(const Warp &warp, const Split &split) const;
+  void charge(Warp &warp, uint32_t pc, double start);
+  void reportTotals() const;
   bool runEvent(size_t index);
   bool runSplit(Warp &warp, size_t split, unsigned quantum);
   void reportDeadlock();
@@ -341,6 +354,7 @@ struct Grid {
   uint32_t ctasPerCluster = 1;
   uint32_t numClusters = 1;
   uint32_t tracedCluster = 0;
+  std::vector<InstructionTimes> instructionTimes; ///< Timing::Paced, by pc
   uint32_t threadsPerCta = 1, warpsPerCta = 1;
   uint32_t sharedBytes = 0;
   uint32_t dynamicBase = 0; ///< where dynamic shared memory begins

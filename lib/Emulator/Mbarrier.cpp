@@ -47,6 +47,7 @@ void completeIfDue(const MbarrierUse &use, Mbarrier &barrier) {
   if (barrier.pending != 0 || barrier.tx != 0)
     return;
   ++barrier.phase;
+  barrier.completedAt = use.cluster.now;
   barrier.pending = barrier.expected;
   if (use.grid.checks()) {
     checkObservers(use, barrier);

@@ -5,21 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For pictures of what overlaps: every warp has a clock that each of its
-// instructions advances by one, an operation completes its latency after it was
-// issued, and what comes first on these clocks happens first. Warps share nothing
-// that would slow them down, so the times say what waits for what, not how long a
-// GPU takes.
+// Each block has an SM to itself. A warp issues in order, into the slots of its
+// quarter of the SM; instructions occupy units, asynchronous operations engines, and
+// whoever finds them taken waits. Registers that a load writes, barriers and groups
+// delay those that need them. What comes first on the clock happens first.
 //
 //===----------------------------------------------------------------------===//
 #include "Emulator/Machine.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace penstock::emu {
 namespace {
 
-TraceEvent traceOf(const Grid &grid, TraceEvent::Kind kind, const Warp &warp, uint32_t pc) {
+TraceEvent traceOf(const Grid &grid, TraceEvent::Kind kind, const Warp &warp, uint32_t pc,
+                   double start, double end) {
   TraceEvent event;
   event.kind = kind;
   event.block = warp.cta->rank;
@@ -28,6 +29,8 @@ TraceEvent traceOf(const Grid &grid, TraceEvent::Kind kind, const Warp &warp, ui
     event.ptxLine = inst->line;
     event.sourceLine = inst->loc.line;
   }
+  event.start = uint64_t(std::llround(start));
+  event.end = uint64_t(std::llround(end));
   return event;
 }
 
@@ -42,44 +45,167 @@ bool isIdle(const Split &split, uint64_t progress) {
 
 } // namespace
 
-void Cluster::pace(Event &event) {
-  uint64_t latency = grid->options.latency ? grid->options.latency(event.what) : 0;
+PacedTotals PacedSm::totals(double cycles) const {
+  PacedTotals totals;
+  totals.cycles = cycles;
+  for (uint32_t quarter = 0; quarter < quarters; ++quarter) {
+    totals.issue = std::max(totals.issue, issue[quarter].used);
+    for (unsigned unit = 0; unit < unsigned(Unit::Count); ++unit)
+      totals.units[unit] = std::max(totals.units[unit], units[quarter][unit].used);
+  }
+  totals.tensor = tensor.used;
+  totals.tma = tma.used;
+  return totals;
+}
+
+void Cluster::reportTotals() const {
+  for (const auto &cta : ctas)
+    grid->options.onTotals(cta->paced->totals(now));
+}
+
+void Cluster::observePhase(Warp &warp, const Mbarrier &barrier) const {
+  // The phase before the first is over from the start.
+  if (grid->options.timing == Timing::Paced && barrier.phase)
+    warp.clock = std::max(warp.clock, barrier.completedAt + grid->options.pace->barrierCycles);
+}
+
+void Cluster::pace(Event &event, const AsyncWork &work) {
+  using Engine = AsyncWork::Engine;
+  const Pace &pace = *grid->options.pace;
+  AsyncTimes times = pace.times(work);
+  PacedSm &sm = *running->cta->paced;
+  double start = now;
+  event.engine = work.engine;
   event.issuer = running;
-  event.issued = now;
-  event.due = now + latency;
-  // Operations of one chain follow each other, but a thread's copies are under way
-  // together and only complete in order.
-  bool together = event.what == "cp.async";
+  switch (work.engine) {
+  case Engine::None:
+  case Engine::ThreadLoad: // the instruction has occupied the path to memory
+  case Engine::StoreEnd:
+    event.due = event.busyUntil = start + times.latency;
+    break;
+  case Engine::Load:
+    if (!work.repeated)
+      sm.lastLoad = sm.tma.take(start, times.busy);
+    start = sm.lastLoad;
+    running->clock = std::max(running->clock, now + (work.repeated ? 0 : pace.copyIssue));
+    event.busyUntil = start + times.busy;
+    // Copies to one barrier are one load: their bytes arrive behind one latency.
+    event.due = std::max(start + times.latency, sm.arrivals[work.barrier]) + times.transfer;
+    sm.arrivals[work.barrier] = event.due;
+    break;
+  case Engine::Store:
+    start = sm.tma.take(start, times.busy);
+    event.busyUntil = start + times.busy;
+    event.due = start + times.latency;
+    break;
+  case Engine::Product: {
+    PacedSm *peer = work.blocks == 2 ? ctas[running->cta->rank ^ 1]->paced.get() : nullptr;
+    if (peer)
+      start = std::max(start, peer->tensor.free);
+    start = sm.tensor.take(start, times.busy);
+    if (peer)
+      peer->tensor.take(start, times.busy);
+    event.busyUntil = start + times.busy;
+    event.due = event.busyUntil + times.latency;
+    // Issue blocks while more products are under way than the queue holds.
+    std::deque<double> &queued = sm.products[event.chain];
+    while (!queued.empty() && queued.front() <= now)
+      queued.pop_front();
+    queued.push_back(start);
+    running->clock = std::max(running->clock, now + pace.productIssue);
+    if (double(queued.size()) > pace.productQueue)
+      running->clock =
+          std::max(running->clock, queued[queued.size() - 1 - size_t(pace.productQueue)]);
+    break;
+  }
+  }
+  event.issued = start;
+  // Operations of one chain end in order, and a commit begins behind what it commits.
   for (const auto &other : events)
     if (event.chain && other->chain == event.chain) {
-      if (!together)
-        event.issued = std::max(event.issued, other->due);
-      event.due = std::max(event.due, other->due + (together ? 0 : latency));
+      double behind = work.engine == Engine::StoreEnd ? times.latency : 0;
+      event.due = std::max(event.due, other->due + behind);
+      if (work.engine == Engine::None)
+        event.issued = std::max(event.issued, other->busyUntil);
     }
+}
+
+/// When the next instruction of a split can be issued.
+double Cluster::earliest(const Warp &warp, const Split &split) const {
+  PacedSm &sm = *warp.cta->paced;
+  double start = std::max(warp.clock, sm.issue[warp.index % PacedSm::quarters].free);
+  if (split.pc >= grid->instructionTimes.size())
+    return start;
+  const InstructionTimes &times = grid->instructionTimes[split.pc];
+  if (times.unit != Unit::None)
+    start = std::max(start, sm.unit(warp.index, times.unit).free);
+  if (times.blocking && times.tensorMemory)
+    start = std::max(start, warp.tensorAt);
+  if (!warp.loadedAt.empty()) {
+    const DInst &inst = grid->program->code[split.pc];
+    for (unsigned i = 0; i < inst.numOps; ++i)
+      if (inst.ops[i].kind == Opnd::Kind::Row)
+        if (auto found = warp.loadedAt.find(inst.ops[i].at); found != warp.loadedAt.end())
+          start = std::max(start, found->second);
+  }
+  return start;
+}
+
+/// An instruction was issued at \p start, and has been executed.
+void Cluster::charge(Warp &warp, uint32_t pc, double start) {
+  if (pc >= grid->instructionTimes.size())
+    return;
+  const InstructionTimes &times = grid->instructionTimes[pc];
+  PacedSm &sm = *warp.cta->paced;
+  sm.issue[warp.index % PacedSm::quarters].take(start, times.issue);
+  double next = start + times.issue / grid->options.pace->warpIssue;
+  if (times.unit != Unit::None)
+    sm.unit(warp.index, times.unit).take(start, times.busy);
+  if (times.blocking)
+    next = std::max(next, start + times.latency);
+  else if (times.tensorMemory)
+    warp.tensorAt = std::max(warp.tensorAt, start + times.latency);
+  else if (times.latency > 0) {
+    // The operands of loads are an address, and the registers that they write.
+    const DInst &inst = grid->program->code[pc];
+    std::erase_if(warp.loadedAt, [&](const auto &entry) { return entry.second <= start; });
+    for (unsigned i = 1; i < inst.numOps; ++i)
+      if (inst.ops[i].kind == Opnd::Kind::Row)
+        warp.loadedAt[inst.ops[i].at] = start + times.latency;
+  }
+  warp.clock = std::max(warp.clock, next);
 }
 
 bool Cluster::stepPaced() {
   Warp *warp = nullptr;
   size_t chosen = 0;
+  double start = 0;
   for (auto &cta : ctas)
     for (auto &candidate : cta->warps)
-      for (size_t s = 0; s < candidate->splits.size(); ++s)
-        if (!isIdle(candidate->splits[s], progress) && (!warp || candidate->clock < warp->clock)) {
+      for (size_t s = 0; s < candidate->splits.size(); ++s) {
+        const Split &split = candidate->splits[s];
+        if (isIdle(split, progress))
+          continue;
+        double at = earliest(*candidate, split);
+        if (!warp || at < start) {
           warp = candidate.get();
           chosen = s;
+          start = at;
         }
+      }
   auto first = std::min_element(events.begin(), events.end(),
                                 [](auto &a, auto &b) { return a->due < b->due; });
   bool traced = index == grid->tracedCluster && grid->options.onTrace;
-  if (first != events.end() && (!warp || (*first)->due <= warp->clock)) {
+  if (first != events.end() && (!warp || (*first)->due <= start)) {
     const Event &event = **first;
     now = std::max(now, event.due);
     running = event.issuer;
     if (traced && event.issuer) {
-      TraceEvent trace = traceOf(*grid, TraceEvent::Operation, *event.issuer, event.pc);
+      TraceEvent trace =
+          traceOf(*grid, TraceEvent::Operation, *event.issuer, event.pc, event.issued, event.due);
       trace.what = event.what;
-      trace.start = event.issued;
-      trace.end = event.due;
+      trace.engine = event.engine;
+      trace.busyUntil = uint64_t(std::llround(event.busyUntil));
       grid->options.onTrace(trace);
     }
     return runEvent(size_t(first - events.begin()));
@@ -88,17 +214,20 @@ bool Cluster::stepPaced() {
     return false;
   uint32_t pc = warp->splits[chosen].pc;
   bool waited = warp->splits[chosen].waitPc == pc;
-  uint64_t since = warp->splits[chosen].waitSince;
+  double since = warp->splits[chosen].waitSince;
   // Who waited goes on at the time of what it waited for.
   if (waited || warp->splits[chosen].polls)
-    warp->clock = std::max(warp->clock, now);
-  now = std::max(now, warp->clock);
+    start = std::max(start, now);
+  now = std::max(now, start);
+  warp->clock = start;
   running = warp;
   size_t splits = warp->splits.size();
   runSplit(*warp, chosen, 1);
-  ++warp->clock;
-  if (warp->splits.size() != splits)
-    return true; // lanes parted, met or left
+  bool parted = warp->splits.size() != splits; // lanes parted, met or left
+  if (parted || !warp->splits[chosen].blocked)
+    charge(*warp, pc, start);
+  if (parted)
+    return true;
   Split &split = warp->splits[chosen];
   if (split.blocked && !waited) {
     split.waitPc = pc;
@@ -108,10 +237,8 @@ bool Cluster::stepPaced() {
     return true;
   split.waitPc = noPc;
   if (traced) {
-    TraceEvent trace = traceOf(*grid, TraceEvent::Wait, *warp, pc);
+    TraceEvent trace = traceOf(*grid, TraceEvent::Wait, *warp, pc, since, now);
     trace.what = split.waitsFor;
-    trace.start = since;
-    trace.end = now;
     grid->options.onTrace(trace);
   }
   return true;

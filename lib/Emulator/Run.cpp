@@ -82,7 +82,8 @@ void Exec::fatal(unsigned code, std::string message) {
   yield = true;
 }
 
-void Cluster::enqueue(uint64_t chain, std::string what, uint32_t pc, std::function<void()> work) {
+void Cluster::enqueue(uint64_t chain, std::string what, uint32_t pc, std::function<void()> work,
+                      const AsyncWork &size) {
   uint64_t ordinal = nextOrdinal++;
   Timing timing = grid->options.timing;
   bool now =
@@ -106,7 +107,7 @@ void Cluster::enqueue(uint64_t chain, std::string what, uint32_t pc, std::functi
   event->pc = pc;
   event->run = std::move(work);
   if (timing == Timing::Paced)
-    pace(*event);
+    pace(*event, size);
   events.push_back(std::move(event));
 }
 
@@ -146,6 +147,8 @@ void Cluster::start() {
       cta->shadow.resize(grid->sharedBytes);
     cta->mbarrierAt.assign(grid->sharedBytes / 8 + 1, 0);
     cta->liveThreads = grid->threadsPerCta;
+    if (grid->options.timing == Timing::Paced)
+      cta->paced = std::make_unique<PacedSm>();
     for (uint32_t w = 0; w < grid->warpsPerCta; ++w) {
       auto warp = std::make_unique<Warp>();
       warp->cta = cta.get();
@@ -337,6 +340,8 @@ void Cluster::finish() {
   if (finished)
     return;
   finished = true;
+  if (index == grid->tracedCluster && grid->options.onTotals)
+    reportTotals();
   if (stopped || !grid->checks())
     return;
   for (auto &cta : ctas)

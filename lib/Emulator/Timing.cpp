@@ -83,7 +83,7 @@ std::string timingName(const LaunchOptions &options, uint32_t warpsPerBlock) {
     name = "timing that delays operation " + std::to_string(options.target);
     break;
   case Timing::Paced:
-    return "timing by latencies";
+    return "timing of a GPU";
   }
   if (options.starvedWarp < 0)
     return name;

@@ -47,6 +47,16 @@ Chip common() {
   c.exponentials = around(16, 0, By::Vendor, "CUDA programming guide, arithmetic throughput");
   c.lanes = around(128, 0, By::Vendor, "CUDA programming guide, arithmetic throughput");
   c.warpIssue = {0.8, 0.65, 0.95, By::Assumed, "dependent instructions leave slots empty"};
+  c.rates.integers = around(64, 0, By::Vendor, "CUDA programming guide, arithmetic throughput");
+  c.rates.shuffles = around(32, 0, By::Vendor, "CUDA programming guide, arithmetic throughput");
+  c.rates.sharedRate = around(128, 0, By::Vendor, "CUDA programming guide: 32 banks of 4 bytes");
+  c.rates.sharedLatency = around(28.6, 0.05, By::Microbenchmark, "cuda_study: H100; 28 on B300");
+  c.rates.globalLatency =
+      around(260 / 1.98, 0.15, By::Microbenchmark, "cuda_study: L2 of H100; 300 cycles on B300");
+  c.rates.tensorRate =
+      around(55, 0.04, By::Microbenchmark, "QuickRunCUDA, 06_tensor_cores: 32x32b.x16 on B300");
+  c.rates.tensorLatency = {30, 15, 60, By::Assumed, "like shared memory; no published figure"};
+  c.rates.meet = around(30, 0.3, By::Microbenchmark, "QuickRunCUDA: 22 + 2 per warp on B300");
   c.barrier = around(61, 0.15, By::Simulator,
                      "FlashGPU-Sim: arrive visible after 29, poll 32; 54 measured on B300");
   c.blockStart = around(1200, 0.3, By::Simulator, "FlashGPU-Sim, configuration of B200");

@@ -39,6 +39,18 @@ struct Measured {
 
 std::string_view describe(Measured::By);
 
+/// Times of instructions of warps, for runs of the exact PTX. Rates are those of one SM.
+struct InstructionRates {
+  Measured integers;      ///< per cycle: integers, comparisons, minima, conversions
+  Measured shuffles;      ///< per cycle
+  Measured sharedRate;    ///< bytes/cycle
+  Measured sharedLatency; ///< cycles of a load
+  Measured globalLatency; ///< ns of a load by threads, L2 hit
+  Measured tensorRate;    ///< bytes/cycle from tensor memory to one warp
+  Measured tensorLatency; ///< cycles of a load from tensor memory, without its bytes
+  Measured meet;          ///< cycles of bar.sync
+};
+
 /// A chip. Times of the memory system are nanoseconds, since it has a clock of its own;
 /// times within an SM are cycles.
 struct Chip {
@@ -86,6 +98,7 @@ struct Chip {
   Measured exponentials; ///< per cycle
   Measured lanes;        ///< f32 operations per cycle
   Measured warpIssue;    ///< share of issue slots that dependent code reaches
+  InstructionRates rates;
 
   // Fixed costs.
   Measured barrier;     ///< cycles from an arrival until a waiting thread goes on

@@ -14,7 +14,9 @@
 #include "Diagnostics/Codes.h"
 #include "Draw/Svg.h"
 #include "Draw/Trace.h"
+#include "Testing/ChipPace.h"
 #include "Testing/KernelUnderTest.h"
+#include "Testing/RunTimes.h"
 
 #include <algorithm>
 #include <map>
@@ -25,18 +27,6 @@
 using namespace penstock;
 
 namespace {
-
-/// Latencies of the order of a GPU's, in instructions: a product of 16 columns, a
-/// copy from memory. Their proportion decides what a picture shows.
-uint64_t latencyOf(const std::string &what) {
-  if (what.starts_with("tcgen05.mma") || what == "wgmma")
-    return 64;
-  if (what.find("copy") != std::string::npos || what.starts_with("cp.async"))
-    return 600;
-  if (what.find("bulk store") != std::string::npos)
-    return 200;
-  return 10; // arrivals and commits
-}
 
 bool isProduct(const emu::TraceEvent &e) {
   return e.what.starts_with("tcgen05.mma") || e.what == "wgmma";
@@ -55,13 +45,17 @@ using Work = draw::Slice;
 class Picture {
 public:
   explicit Picture(std::vector<emu::TraceEvent> traced) : events(std::move(traced)) {
+    // A commit ends a tile, and the next one may start in the same cycle.
     auto order = [](const emu::TraceEvent &e) {
-      return std::tie(e.start, e.end, e.ptxLine, e.warp);
+      return std::tuple(e.start, e.what != "tcgen05.commit", e.end, e.ptxLine, e.warp);
     };
     std::sort(events.begin(), events.end(),
               [&](const auto &a, const auto &b) { return order(a) < order(b); });
-    for (const emu::TraceEvent &e : events)
+    for (emu::TraceEvent &e : events) {
       blocks = std::max(blocks, e.block + 1);
+      if (isProduct(e)) // its result comes later, beside the next product
+        e.end = e.busyUntil;
+    }
   }
 
   draw::Timeline timeline() {
@@ -188,8 +182,8 @@ private:
   }
 
   /// Copies that start this soon after each other are for the same tile.
-  static constexpr uint64_t issuedTogether = 64;
-  /// Instructions between the products of one tile.
+  static constexpr uint64_t issuedTogether = 320;
+  /// Cycles between the products of one tile.
   static constexpr uint64_t issueGap = 16;
 
   std::vector<emu::TraceEvent> events;
@@ -214,9 +208,13 @@ RunPicture penstock::draw_run(const std::string &kernel, Target target, const Sh
   emu::LaunchOptions options;
   options.timing = emu::Timing::Paced;
   options.threads = 1;
-  options.latency = latencyOf;
+  const hw::Chip &chip = chipForRuns(on.variant->kernel.architecture);
+  ChipPace pace(chip);
+  options.pace = &pace;
   options.traceBlock = block;
   options.onTrace = [&](const emu::TraceEvent &event) { events.push_back(event); };
+  std::vector<emu::PacedTotals> totals; // of each SM
+  options.onTotals = [&](const emu::PacedTotals &all) { totals.push_back(all); };
   Run run = runCase(*tested, *on.variant, on, options);
   picture.diagnostics = run.report.findings;
   if (run.report.completed && block >= run.report.stats.blocks) {
@@ -227,14 +225,15 @@ RunPicture penstock::draw_run(const std::string &kernel, Target target, const Sh
     picture.diagnostics.push_back(std::move(d));
     return picture;
   }
+  picture.times = runTimes(events, totals);
+  picture.times.chip = chip.name;
   draw::Timeline timeline = Picture(std::move(events)).timeline();
   timeline.title = kernel + " on the emulator, " + textOf(shape);
   bool oneBlock = timeline.rows.empty() || timeline.rows[0].note.empty();
   timeline.subtitle =
       (block == 0 ? std::string(oneBlock ? "the first block" : "the first cluster")
                   : (oneBlock ? "block " : "the cluster of block ") + std::to_string(block)) +
-      "; time in instructions of a warp; hatched: a warp waits, with "
-      "the line at which it does";
+      "; cycles of " + chip.name + "; hatched: a warp waits, with the line at which it does";
   picture.svg = draw::toSvg(timeline);
   picture.trace = draw::toTrace(timeline);
   return picture;

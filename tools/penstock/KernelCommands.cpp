@@ -169,10 +169,18 @@ int traceRun(TraceSession &session, const std::string &chosen) {
   if (picture.svg.empty() || !session.write(session.output + ".svg", picture.svg) ||
       !session.write(session.output + ".json", picture.trace))
     return session.finish(1);
-  session.result(chosen + session.output + ".svg, " + session.output + ".json\n",
+  session.result(chosen + to_text(picture.times) + "\n" + session.output + ".svg, " +
+                     session.output + ".json\n",
                  picturesJson(session, {JsonObject()
                                             .text("svg", session.output + ".svg")
-                                            .text("trace", session.output + ".json")}));
+                                            .text("trace", session.output + ".json")
+                                            .text("chip", picture.times.chip)
+                                            .number("cycles", picture.times.cycles)
+                                            .number("tensor", picture.times.tensor)
+                                            .number("exponentials", picture.times.exponentials)
+                                            .number("shared", picture.times.shared)
+                                            .number("issue", picture.times.issue)
+                                            .number("tma", picture.times.tma)}));
   return session.finish(0);
 }
 

@@ -30,6 +30,12 @@ DONE: ret;)",
                           0);
 }
 
+/// One cycle for everything.
+struct SimplePace : Pace {
+  InstructionTimes times(const ptx::Instruction &) const override { return {}; }
+  AsyncTimes times(const AsyncWork &) const override { return {}; }
+};
+
 /// The blocks whose trace shows the wait.
 std::set<uint32_t> seenFrom(const LaunchConfig &config, unsigned x, unsigned y) {
   std::set<uint32_t> seen;
@@ -37,6 +43,8 @@ std::set<uint32_t> seenFrom(const LaunchConfig &config, unsigned x, unsigned y) 
     TestKernel kernel(waitsIn(x, y));
     LaunchOptions options;
     options.timing = Timing::Paced;
+    SimplePace pace;
+    options.pace = &pace;
     options.threads = 1;
     options.traceBlock = block;
     options.onTrace = [&](const TraceEvent &) { seen.insert(block); };

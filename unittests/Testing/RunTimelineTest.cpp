@@ -63,7 +63,7 @@ TEST(RunTimeline, AnyBlockCanBeDrawn) {
   EXPECT_TRUE(second.diagnostics.empty()) << to_text(second.diagnostics);
   // Both blocks do the same.
   EXPECT_EQ(slicesOf(second.svg).size(), slicesOf(first.svg).size());
-  EXPECT_NE(second.svg.find("block 1; time"), std::string::npos);
+  EXPECT_NE(second.svg.find("block 1; cycles"), std::string::npos);
   RunPicture none = draw_run("CopyToDraw", Target::sm_90a(), shape, {}, 2);
   ASSERT_FALSE(none.diagnostics.empty());
   EXPECT_EQ(none.diagnostics.back().message, "there is no block 2; the launch has 2");

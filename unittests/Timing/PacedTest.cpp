@@ -1,0 +1,92 @@
+//===- PacedTest.cpp - Runs of the exact PTX on the clock -----------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The emulator executes PTX on a clock of cycles. In the steady part of a matmul it
+// must find the interval of the event model, whose input is a description by hand and
+// which is held to published measurements (SingleSmTest.cpp): that tests the emitted
+// waits, the emulator's engines and the model at once.
+//
+//===----------------------------------------------------------------------===//
+#include "Timing/Machine.h"
+#include "Timing/Matmul.h"
+#include "gtest/gtest.h"
+#include <penstock/check.h>
+
+using namespace penstock;
+
+namespace {
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+using Form = timing::Matmul::Form;
+
+RunTimes timesOf(const std::string &kernel, Target target, const Shape &shape,
+                 const Fields &set = {}) {
+  RunPicture picture = draw_run(kernel, target, shape, set);
+  EXPECT_TRUE(picture.diagnostics.empty()) << to_text(picture.diagnostics);
+  return picture.times;
+}
+
+/// The busy share of the tensor core on one SM, described by hand.
+double byHand(const char *name, int64_t tileN, int64_t stages, int64_t consumers = 1,
+              int64_t lag = 0, int64_t pair = 1) {
+  const hw::Chip &chip = *hw::findChip(name);
+  timing::Matmul m;
+  m.m = m.n = m.k = 8192;
+  m.tileN = tileN;
+  m.stages = stages;
+  m.form = Form::Specialized;
+  m.consumers = consumers;
+  m.lag = lag;
+  m.pair = pair;
+  timing::Conditions at;
+  at.ghz = chip.ghz();
+  timing::Kernel kernel = timing::matmul(m, chip);
+  double busy = 0;
+  for (const timing::Op &op : kernel.loop.ops)
+    if (op.engine == timing::Engine::Tensor)
+      busy += timing::timesOf(op, chip, at).busy;
+  return busy / steadyState(kernel.loop, chip, at).interval;
+}
+
+constexpr double tolerance = 0.05;
+/// Two warpgroups issue: the description by hand has no loop control.
+constexpr double hopperTolerance = 0.06;
+
+TEST(Paced, RingOnBlackwell) {
+  Shape shape = {{"M", 128}, {"N", 256}, {"K", 4096}};
+  for (int64_t stages : {2, 3, 4})
+    for (int64_t tileN : {64, 128, 256}) {
+      SCOPED_TRACE(std::to_string(stages) + " stages, " + std::to_string(tileN) + " columns");
+      RunTimes run =
+          timesOf("MatmulV3", Target::sm_100a(), shape,
+                  {{"stages", std::to_string(stages)}, {"block_n", std::to_string(tileN)}});
+      EXPECT_NEAR(run.tensor / byHand("B200", tileN, stages), 1, tolerance) << run.tensor;
+      EXPECT_EQ(run.chip, "B200");
+    }
+}
+
+TEST(Paced, PairsOfBlocks) {
+  for (int64_t stages : {3, 5}) {
+    SCOPED_TRACE(stages);
+    RunTimes run = timesOf("MatmulV6", Target::sm_100a(), {{"M", 256}, {"N", 512}, {"K", 4096}},
+                           {{"stages", std::to_string(stages)}});
+    EXPECT_NEAR(run.tensor / byHand("B200", 256, stages, 1, 0, 2), 1, tolerance) << run.tensor;
+  }
+}
+
+TEST(Paced, RingOnHopper) {
+  for (int64_t lag : {0, 1})
+    for (int64_t stages : {2, 4}) {
+      SCOPED_TRACE(std::to_string(lag) + " in flight, " + std::to_string(stages) + " stages");
+      RunTimes run =
+          timesOf("HopperSteps", Target::sm_90a(), {{"M", 128}, {"N", 128}, {"K", 4096}},
+                  {{"in_flight", std::to_string(lag)}, {"stages", std::to_string(stages)}});
+      EXPECT_NEAR(run.tensor / byHand("H100", 128, stages, 2, lag), 1, hopperTolerance) << run.tensor;
+    }
+}
+
+} // namespace
