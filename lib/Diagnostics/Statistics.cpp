@@ -66,7 +66,8 @@ std::string penstock::to_prometheus(const Statistics &s) {
   value("{target=\"emulated\"}", s.emulated_launches);
   counter("failed_launches", "Launches that returned errors.", s.failed_launches);
   counter("gpu_loads", "Kernels that were loaded on GPUs.", s.gpu_loads);
-  counter("assembled", "Kernels that an assembler or the driver translated to machine code.", s.assembled);
+  counter("assembled", "Kernels that an assembler or the driver translated to machine code.",
+          s.assembled);
   counter("tune_shapes", "Tuned pairs of a kernel and a shape.", s.tuned_shapes);
   counter("tune_examined", "Candidates that were checked and predicted.", s.tune_examined);
   counter("tune_removed", "Candidates that a stage removed.", s.tune_removed);

@@ -13,10 +13,21 @@
 //===----------------------------------------------------------------------===//
 #include "Timing/Machine.h"
 #include "Timing/Matmul.h"
+#include "flash_attention/kernel.h"
+#include "persistent_matmul/kernel.h"
 #include "gtest/gtest.h"
 #include <penstock/check.h>
 
 using namespace penstock;
+
+namespace kernels {
+
+struct PacedPersistent : examples::PersistentMatmul {};
+struct PacedAttention : examples::FlashAttention {};
+PENSTOCK_KERNEL(PacedPersistent, blocks, block_m, block_n, stages);
+PENSTOCK_KERNEL(PacedAttention, block_m, block_n, dim);
+
+} // namespace kernels
 
 namespace {
 
@@ -85,8 +96,42 @@ TEST(Paced, RingOnHopper) {
       RunTimes run =
           timesOf("HopperSteps", Target::sm_90a(), {{"M", 128}, {"N", 128}, {"K", 4096}},
                   {{"in_flight", std::to_string(lag)}, {"stages", std::to_string(stages)}});
-      EXPECT_NEAR(run.tensor / byHand("H100", 128, stages, 2, lag), 1, hopperTolerance) << run.tensor;
+      EXPECT_NEAR(run.tensor / byHand("H100", 128, stages, 2, lag), 1, hopperTolerance)
+          << run.tensor;
     }
+}
+
+// Four tiles for each block: what is stored of one lies under the products of the next.
+TEST(Paced, PersistentTileProgramKeepsTheTensorCoreBusy) {
+  Shape shape = {{"M", 512}, {"N", 512}, {"K", 2048}};
+  for (Target target : {Target::sm_90a(), Target::sm_100a()}) {
+    RunTimes run = timesOf("PacedPersistent", target, shape,
+                           {{"blocks", "2"}, {"block_n", "256"}, {"stages", "4"}});
+    EXPECT_GE(run.tensor, 0.95) << to_text(run);
+    EXPECT_LE(run.tensor, 1) << to_text(run);
+    EXPECT_EQ(run.exponentials, 0);
+  }
+}
+
+TEST(Paced, MoreSlotsAreNotSlower) {
+  double last = 1e9;
+  for (int stages : {1, 2, 3, 4}) {
+    RunTimes run = timesOf("MatmulV3", Target::sm_100a(), {{"M", 128}, {"N", 128}, {"K", 1024}},
+                           {{"stages", std::to_string(stages)}});
+    EXPECT_LE(run.cycles, 1.01 * last) << stages;
+    last = run.cycles;
+  }
+}
+
+// 64 x 64 scores for 4 exponentials in a cycle and quarter of the SM: they take 256 cycles of
+// 16 tiles of keys, and a few more for the running maximum.
+TEST(Paced, ExponentialsAreCounted) {
+  RunTimes run =
+      timesOf("PacedAttention", Target::sm_90a(), {{"H", 1}, {"M", 64}, {"N", 1024}, {"D", 64}});
+  double perTile = 64.0 * 64 / 16;
+  double cycles = run.cycles * run.exponentials;
+  EXPECT_GE(cycles, 16 * perTile);
+  EXPECT_LE(cycles, 1.6 * 16 * perTile);
 }
 
 } // namespace
