@@ -32,6 +32,25 @@ int64_t tickStep(int64_t end, int64_t count) {
         step *= 10;
 }
 
+struct WaitStyle {
+  Slice::Cause cause;
+  const char *pattern, *fill, *hatch, *line;
+  const char *text; ///< in the legend
+};
+constexpr WaitStyle waitStyles[] = {
+    {Slice::Cause::Unknown, "hatch", "#f4f5f7", "#c3cbd4", "#9aa5b1", "warps wait"},
+    {Slice::Cause::Copy, "hatch-copy", "#eef5fc", "#a9cbee", "#6f9fd0", "wait for copies"},
+    {Slice::Cause::Product, "hatch-product", "#fdf3e7", "#efc48d", "#cf9a52", "for products"},
+    {Slice::Cause::Store, "hatch-store", "#eef8ef", "#a8d5ac", "#6faf76", "for stores"},
+    {Slice::Cause::Warps, "hatch-warps", "#f4f5f7", "#c3cbd4", "#9aa5b1", "for other warps"},
+};
+const WaitStyle &styleOf(Slice::Cause cause) {
+  for (const WaitStyle &style : waitStyles)
+    if (style.cause == cause)
+      return style;
+  return waitStyles[0];
+}
+
 class Chart : SvgWriter {
 public:
   Chart(const Timeline &timeline, const SvgOptions &options)
@@ -66,6 +85,8 @@ private:
     return marginLeft + double(t) * (width - marginLeft - marginRight) / double(end);
   }
   void placeFlights(unsigned row);
+  std::string hatches() const;
+  bool hasWait(Slice::Cause cause) const;
   void header();
   void rows();
   void axis();
@@ -99,6 +120,25 @@ void Chart::placeFlights(unsigned row) {
   lanes[row] = int(free.size());
 }
 
+/// Patterns for the causes that occur.
+std::string Chart::hatches() const {
+  std::string patterns;
+  for (const WaitStyle &style : waitStyles)
+    if (hasWait(style.cause))
+      patterns += "<pattern id=\"" + std::string(style.pattern) +
+                  "\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+                  "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"" +
+                  style.fill + "\"/><line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"" +
+                  style.hatch + "\" stroke-width=\"2\"/></pattern>";
+  return patterns;
+}
+
+bool Chart::hasWait(Slice::Cause cause) const {
+  return std::any_of(timeline.slices.begin(), timeline.slices.end(), [&](const Slice &s) {
+    return s.kind == Slice::Kind::Wait && s.cause == cause;
+  });
+}
+
 void Chart::header() {
   begin(width, height,
         ".title{font-size:16px;font-weight:600;fill:#1c2733}\n"
@@ -113,11 +153,7 @@ void Chart::header() {
         ".mark{stroke:#c0392b;stroke-width:1.5}\n"
         ".marked{font-size:11px;font-weight:600;fill:#c0392b;text-anchor:"
         "middle}\n",
-        "<pattern id=\"hatch\" width=\"6\" height=\"6\" "
-        "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
-        "<rect width=\"6\" height=\"6\" fill=\"#f4f5f7\"/><line x1=\"0\" "
-        "y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"#c3cbd4\" "
-        "stroke-width=\"2\"/></pattern>");
+        hatches());
   text(16, 24, "title", timeline.title);
   if (!timeline.subtitle.empty())
     text(16, 42, "sub", timeline.subtitle);
@@ -175,8 +211,9 @@ void Chart::slice(size_t index) {
     tall = flightHeight;
     stroke = "none";
   } else if (s.kind == Slice::Kind::Wait) {
-    fill = "url(#hatch)";
-    stroke = "#9aa5b1";
+    const WaitStyle &style = styleOf(s.cause);
+    fill = "url(#" + std::string(style.pattern) + ")";
+    stroke = style.line;
     y += 4;
     tall -= 8;
   }
@@ -235,11 +272,10 @@ void Chart::legend() {
   double y = bottom + axisHeight + 6;
   double at = marginLeft;
   int64_t iterations = 0;
-  bool flight = false, wait = false;
+  bool flight = false;
   for (const Slice &s : timeline.slices) {
     iterations = std::max(iterations, s.iteration + 1);
     flight |= s.kind == Slice::Kind::Flight;
-    wait |= s.kind == Slice::Kind::Wait;
   }
   text(at, y + 11, "note", "iteration");
   at += 58;
@@ -258,11 +294,14 @@ void Chart::legend() {
     text(at + 32, y + 11, "note", "in flight");
     at += 96;
   }
-  if (wait) {
+  for (const WaitStyle &style : waitStyles) {
+    if (!hasWait(style.cause))
+      continue;
     out += "<rect x=\"" + number(at) + "\" y=\"" + number(y) +
-           "\" width=\"26\" height=\"14\" rx=\"2.5\" fill=\"url(#hatch)\" "
-           "stroke=\"#9aa5b1\"/>\n";
-    text(at + 32, y + 11, "note", "warps wait");
+           "\" width=\"26\" height=\"14\" rx=\"2.5\" fill=\"url(#" + style.pattern +
+           ")\" stroke=\"" + style.line + "\"/>\n";
+    text(at + 32, y + 11, "note", style.text);
+    at += 50 + 5.6 * double(std::string_view(style.text).size());
   }
 }
 

@@ -128,16 +128,19 @@ void arriveOnCopies(Exec &ex, const DInst &inst) {
                  Observed observed;
                  if (ex.grid.checks())
                    observed = ex.view(lane).observed;
-                 ex.cluster.enqueue(ex.warp.copyChain, "arrival of cp.async", ex.pc, [=] {
-                   Mbarrier &target = use.owner->mbarriers[use.offset];
-                   if (!target.live)
-                     return;
-                   if (use.grid.checks() && count)
-                     target.current.seen.setAgent(agent, count);
-                   if (use.grid.checks())
-                     target.current.observed.join(observed);
-                   arriveOn(use, target, 1);
-                 });
+                 ex.cluster.enqueue(
+                     ex.warp.copyChain, "arrival of cp.async", ex.pc,
+                     [=] {
+                       Mbarrier &target = use.owner->mbarriers[use.offset];
+                       if (!target.live)
+                         return;
+                       if (use.grid.checks() && count)
+                         target.current.seen.setAgent(agent, count);
+                       if (use.grid.checks())
+                         target.current.observed.join(observed);
+                       arriveOn(use, target, 1);
+                     },
+                     signalBehind(AsyncWork::Engine::ThreadLoad));
                });
 }
 

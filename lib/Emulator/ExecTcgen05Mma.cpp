@@ -565,28 +565,31 @@ void commit(Exec &ex, const DInst &inst) {
     std::shared_ptr<View> known;
     if (ex.grid.checks())
       known = std::make_shared<View>(ex.view(lane));
-    ex.cluster.enqueue(pipe.agent, "tcgen05.commit", ex.pc, [=] {
-      for (uint32_t rank = 0; rank < cluster->ctas.size(); ++rank) {
-        if (!(mask >> rank & 1))
-          continue;
-        auto found = cluster->ctas[rank]->mbarriers.find(offset);
-        if (found == cluster->ctas[rank]->mbarriers.end() || !found->second.live) {
-          Finding finding;
-          finding.code = EmuMbarrierMisuse;
-          finding.point = point;
-          finding.message = "a commit arrives on mbarrier " + sharedName(*grid, offset) +
-                            " of a block where it is not live";
-          grid->findings.add(std::move(finding));
-          continue;
-        }
-        if (known) {
-          found->second.current.join(*known);
-          if (count)
-            found->second.current.seen.setAgent(agent, count);
-        }
-        arriveOn({*grid, *cluster, point, offset}, found->second, 1);
-      }
-    });
+    ex.cluster.enqueue(
+        pipe.agent, "tcgen05.commit", ex.pc,
+        [=] {
+          for (uint32_t rank = 0; rank < cluster->ctas.size(); ++rank) {
+            if (!(mask >> rank & 1))
+              continue;
+            auto found = cluster->ctas[rank]->mbarriers.find(offset);
+            if (found == cluster->ctas[rank]->mbarriers.end() || !found->second.live) {
+              Finding finding;
+              finding.code = EmuMbarrierMisuse;
+              finding.point = point;
+              finding.message = "a commit arrives on mbarrier " + sharedName(*grid, offset) +
+                                " of a block where it is not live";
+              grid->findings.add(std::move(finding));
+              continue;
+            }
+            if (known) {
+              found->second.current.join(*known);
+              if (count)
+                found->second.current.seen.setAgent(agent, count);
+            }
+            arriveOn({*grid, *cluster, point, offset}, found->second, 1);
+          }
+        },
+        signalBehind(AsyncWork::Engine::Product));
   });
 }
 

@@ -46,6 +46,7 @@ struct TraceEvent {
   uint32_t ptxLine = 0, sourceLine = 0;
   uint64_t start = 0, end = 0;
   uint64_t busyUntil = 0; ///< Operation: when its engine takes the next one
+  /// Of the operation, or of the one that ended the wait; None: another warp did.
   AsyncWork::Engine engine = AsyncWork::Engine::None;
 };
 

@@ -126,7 +126,7 @@ struct Event {
   uint32_t pc = 0;
   std::function<void()> run;
   // Timing::Paced.
-  AsyncWork::Engine engine = AsyncWork::Engine::None;
+  AsyncWork::Engine engine = AsyncWork::Engine::None, follows = engine;
   double issued = 0, busyUntil = 0, due = 0;
   Warp *issuer = nullptr;
 };
@@ -295,6 +295,7 @@ struct Cluster {
   // Timing::Paced.
   double now = 0;
   Warp *running = nullptr;
+  AsyncWork::Engine lastProgressBy = AsyncWork::Engine::None; ///< None: a warp
 
   /// What the instructions were worth: 32 steps of work count as one more.
   uint64_t spent() const { return instructions + effort / 32; }

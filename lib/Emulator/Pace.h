@@ -31,6 +31,7 @@ struct AsyncWork {
     Product     ///< of the tensor core
   };
   Engine engine = Engine::None;
+  Engine follows = Engine::None; ///< None: whose operations an arrival or commit follows
   // Copies.
   uint64_t bytes = 0;
   uint64_t rows = 0;     ///< of a box, of at most 128 bytes
@@ -41,6 +42,13 @@ struct AsyncWork {
   uint32_t elementBytes = 0;
   uint32_t blocks = 1; ///< 2: of a pair
 };
+
+/// An arrival or commit behind operations of an engine.
+inline AsyncWork signalBehind(AsyncWork::Engine engine) {
+  AsyncWork work;
+  work.follows = engine;
+  return work;
+}
 
 /// A product of one instruction. Its operands have 32 bytes along k, in all types but f4.
 inline AsyncWork productWork(uint32_t m, uint32_t n, uint32_t k) {

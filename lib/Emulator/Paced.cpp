@@ -76,6 +76,7 @@ void Cluster::pace(Event &event, const AsyncWork &work) {
   PacedSm &sm = *running->cta->paced;
   double start = now;
   event.engine = work.engine;
+  event.follows = work.follows;
   event.issuer = running;
   switch (work.engine) {
   case Engine::None:
@@ -208,6 +209,7 @@ bool Cluster::stepPaced() {
       trace.busyUntil = uint64_t(std::llround(event.busyUntil));
       grid->options.onTrace(trace);
     }
+    lastProgressBy = event.engine == AsyncWork::Engine::None ? event.follows : event.engine;
     return runEvent(size_t(first - events.begin()));
   }
   if (!warp)
@@ -222,7 +224,11 @@ bool Cluster::stepPaced() {
   warp->clock = start;
   running = warp;
   size_t splits = warp->splits.size();
+  uint64_t before = progress;
+  AsyncWork::Engine endedBy = lastProgressBy;
   runSplit(*warp, chosen, 1);
+  if (progress != before)
+    lastProgressBy = AsyncWork::Engine::None;
   bool parted = warp->splits.size() != splits; // lanes parted, met or left
   if (parted || !warp->splits[chosen].blocked)
     charge(*warp, pc, start);
@@ -239,6 +245,7 @@ bool Cluster::stepPaced() {
   if (traced) {
     TraceEvent trace = traceOf(*grid, TraceEvent::Wait, *warp, pc, since, now);
     trace.what = split.waitsFor;
+    trace.engine = endedBy;
     grid->options.onTrace(trace);
   }
   return true;

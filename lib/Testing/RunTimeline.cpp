@@ -100,7 +100,7 @@ private:
     for (const emu::TraceEvent &e : events)
       if (e.block == block && e.kind == emu::TraceEvent::Wait)
         add(Work::Kind::Wait, rowOf[e.warp], "wait", 0, e,
-            "line " + std::to_string(e.sourceLine ? e.sourceLine : e.ptxLine));
+            "line " + std::to_string(e.sourceLine ? e.sourceLine : e.ptxLine), causeOf(e));
   }
 
   struct Tile {
@@ -175,10 +175,27 @@ private:
   }
 
   void add(Work::Kind kind, unsigned at, const std::string &name, int64_t number,
-           const emu::TraceEvent &e, std::string detail) {
+           const emu::TraceEvent &e, std::string detail, Work::Cause cause = Work::Cause::Unknown) {
     if (e.end > e.start)
       result.slices.push_back(
-          {kind, at, name, number, int64_t(e.start), int64_t(e.end), std::move(detail)});
+          {kind, at, name, number, int64_t(e.start), int64_t(e.end), std::move(detail), cause});
+  }
+
+  static Work::Cause causeOf(const emu::TraceEvent &wait) {
+    using Engine = emu::AsyncWork::Engine;
+    switch (wait.engine) {
+    case Engine::None:
+      return Work::Cause::Warps;
+    case Engine::Load:
+    case Engine::ThreadLoad:
+      return Work::Cause::Copy;
+    case Engine::Store:
+    case Engine::StoreEnd:
+      return Work::Cause::Store;
+    case Engine::Product:
+      return Work::Cause::Product;
+    }
+    return Work::Cause::Unknown;
   }
 
   /// Copies that start this soon after each other are for the same tile.

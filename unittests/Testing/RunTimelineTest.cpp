@@ -52,6 +52,10 @@ TEST(RunTimeline, AWaitEndsWhenWhatItWaitsForIsThere) {
   for (const Drawn &wait : waits)
     waited |= wait.start >= loads[0].start && wait.end == loads[0].end;
   EXPECT_TRUE(waited) << picture.svg;
+  // And the wait has the color of what ended it.
+  EXPECT_NE(picture.svg.find("fill=\"url(#hatch-copy)\""), std::string::npos);
+  EXPECT_NE(picture.svg.find(">wait for copies</text>"), std::string::npos);
+  EXPECT_EQ(picture.svg.find("hatch-product"), std::string::npos);
   EXPECT_GE(stores[0].start, loads[0].end);
   EXPECT_NE(picture.trace.find("\"load"), std::string::npos);
 }
