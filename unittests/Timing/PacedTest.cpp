@@ -11,12 +11,16 @@
 // waits, the emulator's engines and the model at once.
 //
 //===----------------------------------------------------------------------===//
+#include "Hardware/Chip.h"
+#include "Testing/ChipPace.h"
+#include "Testing/KernelUnderTest.h"
 #include "Timing/Machine.h"
 #include "Timing/Matmul.h"
 #include "flash_attention/kernel.h"
 #include "persistent_matmul/kernel.h"
 #include "gtest/gtest.h"
 #include <penstock/check.h>
+#include <random>
 
 using namespace penstock;
 
@@ -132,6 +136,40 @@ TEST(Paced, ExponentialsAreCounted) {
   double cycles = run.cycles * run.exponentials;
   EXPECT_GE(cycles, 16 * perTile);
   EXPECT_LE(cycles, 1.6 * 16 * perTile);
+}
+
+/// Runs a kernel on the clock and eagerly, on the same data.
+void expectSameResults(const std::string &kernel, Target target, const Shape &shape) {
+  std::vector<Diagnostic> diagnostics;
+  auto tested = compileRegistered(kernel, target, {}, diagnostics);
+  ASSERT_TRUE(tested && diagnostics.empty()) << kernel << ": " << to_text(diagnostics);
+  Case on = prepareCase(*tested, shape, Data::Exact, 1);
+  ASSERT_TRUE(on.variant && on.problems.empty()) << to_text(on.problems);
+  ChipPace pace(chipForRuns(on.variant->kernel.architecture));
+  emu::LaunchOptions eager, paced;
+  paced.timing = emu::Timing::Paced;
+  paced.pace = &pace;
+  Run expected = runCase(*tested, *on.variant, on, eager);
+  Run run = runCase(*tested, *on.variant, on, paced);
+  EXPECT_TRUE(run.completed()) << kernel << ": " << to_text(run.report.findings);
+  EXPECT_EQ(run.after.memory, expected.after.memory) << kernel;
+}
+
+// The clock is a timing like the others: it may not change what a kernel computes, whatever
+// trip counts and edges its shape has.
+TEST(Paced, ResultsAreThoseOfOtherTimings) {
+  std::mt19937 random(20);
+  auto draw = [&](int64_t most) { return int64_t(random() % uint64_t(most)) + 1; };
+  for (int i = 0; i < 4; ++i) {
+    Shape matmul = {{"M", 8 * draw(40)}, {"N", 8 * draw(40)}, {"K", 8 * draw(48)}};
+    for (const char *kernel : {"MatmulV1", "MatmulV3", "MatmulV5", "MatmulV6", "TileMatmul"})
+      expectSameResults(kernel, Target::sm_100a(), matmul);
+    for (const char *kernel : {"HopperSteps", "TileMatmul", "PacedPersistent"})
+      expectSameResults(kernel, Target::sm_90a(), matmul);
+    Shape attention = {{"H", draw(2)}, {"M", draw(100)}, {"N", draw(300)}, {"D", 8 * draw(8)}};
+    for (Target target : {Target::sm_90a(), Target::sm_100a(), Target::sm_80()})
+      expectSameResults("PacedAttention", target, attention);
+  }
 }
 
 } // namespace
