@@ -134,6 +134,21 @@ PENSTOCK_EMU_API penstock_emu_report *penstock_emu_run(penstock_emu_device *devi
                                                        const char *kernel,
                                                        const penstock_emu_launch *launch);
 
+typedef struct {
+  size_t size; ///< of this structure
+  uint32_t mutants, detected, survivors, unexecuted;
+  uint32_t lines, executed_lines; ///< of the PTX, with an instruction
+} penstock_emu_mutants;
+
+/// Removes the synchronizing instructions of a kernel one by one and runs each mutant in several
+/// timings on the same memory, which is as before afterwards. The report has those that no timing
+/// tells from the kernel, and those that are never executed. The timing, the host's threads and the
+/// limit of instructions in \p launch are not used.
+PENSTOCK_EMU_API penstock_emu_report *
+penstock_emu_mutate(penstock_emu_device *device, penstock_emu_module *module, const char *kernel,
+                    const penstock_emu_launch *launch, uint32_t timings,
+                    penstock_emu_mutants *mutants);
+
 //===----------------------------------------------------------------------===//
 // Reports
 //===----------------------------------------------------------------------===//

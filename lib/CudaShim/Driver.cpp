@@ -44,6 +44,17 @@ std::vector<std::string> split(const std::string &text, char at) {
   return parts;
 }
 
+void readRegex(const char *name, std::optional<std::regex> &to) {
+  std::string text = setting(name);
+  if (text.empty())
+    return;
+  try {
+    to.emplace(text, std::regex::extended);
+  } catch (const std::regex_error &) {
+    fprintf(stderr, "penstock-emu: %s: `%s` is not a regular expression\n", name, text.c_str());
+  }
+}
+
 } // namespace
 
 Driver::Driver() { readSettings(); }
@@ -101,14 +112,8 @@ void Driver::readSettings() {
     format = f;
   options.print = [](const std::string &text) { fputs(text.c_str(), stdout); };
   failOn = emu::tierFromName(setting("PENSTOCK_EMU_FAIL_ON"));
-  if (std::string kernels = setting("PENSTOCK_EMU_KERNELS"); !kernels.empty()) {
-    try {
-      checkedKernels.emplace(kernels, std::regex::extended);
-    } catch (const std::regex_error &) {
-      fprintf(stderr, "penstock-emu: PENSTOCK_EMU_KERNELS: `%s` is not a regular expression\n",
-              kernels.c_str());
-    }
-  }
+  readRegex("PENSTOCK_EMU_KERNELS", checkedKernels);
+  readRegex("PENSTOCK_EMU_MUTATE", mutatedKernels);
   version = numberIn(setting("PENSTOCK_EMU_DRIVER"), version);
   random.seed(numberIn<uint64_t>(setting("PENSTOCK_EMU_SEED"), 1));
   if (std::string fail = setting("PENSTOCK_EMU_FAIL"); !fail.empty())

@@ -176,6 +176,9 @@ public:
   unsigned launches = 0, findings = 0;
   /// PENSTOCK_EMU_KERNELS: which kernels are checked.
   std::optional<std::regex> checkedKernels;
+  /// PENSTOCK_EMU_MUTATE: kernels whose mutants are run, and those whose mutants have been.
+  std::optional<std::regex> mutatedKernels;
+  std::set<std::string> mutated;
   /// PENSTOCK_EMU_FAIL_ON: the tier of findings that fails the program, and whether one did.
   std::optional<emu::Tier> failOn;
   bool failed = false;
@@ -234,6 +237,8 @@ private:
   int runKernels(const std::vector<std::shared_ptr<const KernelLaunch>> &kernels);
   emu::LaunchOptions optionsFor(const std::string &kernel) const;
   int printFindings(const emu::Report &report, const std::string &kernel);
+  void print(const char *what, const std::string &kernel, const std::vector<Diagnostic> &all) const;
+  void runMutants(const KernelLaunch &launch);
 };
 
 Driver &driver();

@@ -8,6 +8,7 @@
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Render.h"
 #include "Diagnostics/Serialize.h"
+#include "Emulator/Mutants.h"
 #include "Emulator/Names.h"
 
 #include <algorithm>
@@ -65,12 +66,17 @@ int packedParameters(const ptx::Function &kernel, void **parameters, void **extr
   return Success;
 }
 
+/// Whether the name of a kernel, mangled or not, contains a match.
+bool matches(const std::string &kernel, const std::regex &expression) {
+  return std::regex_search(kernel, expression) ||
+         std::regex_search(emu::demangled(kernel), expression);
+}
+
 } // namespace
 
 emu::LaunchOptions Driver::optionsFor(const std::string &kernel) const {
   emu::LaunchOptions used = options;
-  if (checkedKernels && !std::regex_search(kernel, *checkedKernels) &&
-      !std::regex_search(emu::demangled(kernel), *checkedKernels)) {
+  if (checkedKernels && !matches(kernel, *checkedKernels)) {
     // The timing is for the kernels that are checked; others may have fewer warps.
     used.checks = false;
     used.timing = emu::Timing::Eager;
@@ -79,9 +85,22 @@ emu::LaunchOptions Driver::optionsFor(const std::string &kernel) const {
   return used;
 }
 
+/// Runs the mutants of a kernel once, on the memory of its first launch.
+void Driver::runMutants(const KernelLaunch &launch) {
+  if (!mutatedKernels || !matches(launch.name, *mutatedKernels) ||
+      !mutated.insert(launch.name).second)
+    return;
+  emu::MutantReport report =
+      emu::runMutants(launch.device->gpu, *launch.module, launch.name, launch.config);
+  print("mutants of", launch.name, report.findings);
+  if (report.ran)
+    fprintf(stderr, "penstock-emu: %s\n", report.summary().c_str());
+}
+
 int Driver::runKernels(const std::vector<std::shared_ptr<const KernelLaunch>> &kernels) {
   std::vector<emu::Launch> all;
   for (const auto &each : kernels) {
+    runMutants(*each);
     all.push_back({each->module.get(), each->name, each->config, optionsFor(each->name)});
     const auto &[x, y, z] = each->config.grid;
     planted += std::chrono::nanoseconds(
@@ -100,6 +119,15 @@ int Driver::runKernels(const std::vector<std::shared_ptr<const KernelLaunch>> &k
   return result;
 }
 
+void Driver::print(const char *what, const std::string &kernel,
+                   const std::vector<Diagnostic> &all) const {
+  std::string text = format == "json"    ? toJson(all) + "\n"
+                     : format == "sarif" ? toSarif(all, "penstock-emu") + "\n"
+                                         : render(all);
+  fprintf(stderr, "penstock-emu: %s kernel %s\n%s", what, emu::demangled(kernel).c_str(),
+          text.c_str());
+}
+
 /// Returns the result of the kernel.
 int Driver::printFindings(const emu::Report &report, const std::string &kernel) {
   if (report.findings.empty())
@@ -107,11 +135,7 @@ int Driver::printFindings(const emu::Report &report, const std::string &kernel) 
   findings += unsigned(report.findings.size());
   for (const Diagnostic &finding : report.findings)
     failed |= failOn && emu::tierOf(finding) >= *failOn;
-  std::string text = format == "json"    ? toJson(report.findings) + "\n"
-                     : format == "sarif" ? toSarif(report.findings, "penstock-emu") + "\n"
-                                         : render(report.findings);
-  fprintf(stderr, "penstock-emu: findings in kernel %s\n%s", emu::demangled(kernel).c_str(),
-          text.c_str());
+  print("findings in", kernel, report.findings);
   // A kernel that ran to its end has results; what was found is on stderr.
   return report.completed ? int(Success) : resultOf(report.findings);
 }

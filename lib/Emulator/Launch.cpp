@@ -125,6 +125,17 @@ void addGrid(GlobalState &state, Grid &grid) {
   state.ops.resize(grid.firstCluster + grid.numClusters);
 }
 
+LineCoverage coverageOf(const Grid &grid) {
+  std::set<uint32_t> lines, reached;
+  for (size_t pc = 0; pc < grid.reached.size(); ++pc)
+    if (const ptx::Instruction *inst = grid.program->code[pc].source) {
+      lines.insert(inst->line);
+      if (grid.reached[pc])
+        reached.insert(inst->line);
+    }
+  return {{lines.begin(), lines.end()}, {reached.begin(), reached.end()}};
+}
+
 void fillReport(Grid &grid, Report &report) {
   report.sites = grid.findings.takeSites();
   report.findings = grid.findings.take(timingName(grid.options, grid.warpsPerCta));
@@ -134,6 +145,7 @@ void fillReport(Grid &grid, Report &report) {
   for (uint32_t i = 0; i < grid.numClusters; ++i)
     report.stats.asyncOps += grid.state->ops[grid.firstCluster + i].size();
   report.stats.blocks = grid.numBlocks();
+  report.executed = coverageOf(grid);
 }
 
 /// Runs launches. False if they have to be run once more, with records of all accesses to more
@@ -159,6 +171,8 @@ bool runOnce(Device &device, const std::vector<Decoded> &launches,
     grid.findings.program = grid.program;
     grid.findings.blocks = grid.numBlocks();
     addGrid(state, grid);
+    if (options.coverage)
+      grid.reached = std::vector<std::atomic<bool>>(grid.program->code.size());
     checks |= options.checks;
     // Listeners would see two runs.
     listens |= options.onBarrier || options.onTrace;

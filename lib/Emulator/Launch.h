@@ -83,6 +83,8 @@ struct LaunchOptions {
   /// a register wait by itself, and kernels of others rely on it.
   bool waitBeforeUse = false;
   std::function<void(const std::string &)> print; ///< output of printf
+  /// Fills Report::executed.
+  bool coverage = false;
   /// Receives what happens to mbarriers, from several host threads.
   std::function<void(const BarrierEvent &)> onBarrier;
   /// Paced: how long everything takes; must not be null then.
@@ -132,12 +134,18 @@ struct FindingSite {
   uint32_t line = 0, otherLine = 0;
 };
 
+/// Lines of the PTX that have instructions, of the kernel and of what it calls.
+struct LineCoverage {
+  std::vector<uint32_t> lines, reached; ///< in order; `reached` by a thread whose guard holds
+};
+
 struct Report {
   /// Those of one code and one pair of source lines are one, in the order of lines.
   std::vector<Diagnostic> findings;
   /// The same, instruction by instruction.
   std::vector<FindingSite> sites;
   LaunchStats stats;
+  LineCoverage executed; ///< if LaunchOptions::coverage asks for it
   /// All blocks ran to their end, whatever was found on the way.
   bool completed = false;
   bool ok() const {

@@ -371,6 +371,8 @@ struct Grid {
   /// Clusters take turns and a warp is starved: leave it out for now.
   bool onlyOthers = false;
   Findings findings;
+  /// By pc: whether it has been executed. Empty without LaunchOptions::coverage.
+  std::vector<std::atomic<bool>> reached;
   std::atomic<uint64_t> instructions{0}, spent{0};
   std::atomic<bool> abort{false};
   // Cluster launch control: clusters not started yet, in order.

@@ -175,6 +175,7 @@ void Cluster::start() {
 bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
   const DInst *code = grid->program->code.data();
   uint32_t size = uint32_t(grid->program->code.size());
+  std::atomic<bool> *reached = grid->reached.empty() ? nullptr : grid->reached.data();
   Exec ex{*grid, *this, *warp.cta, warp, splitIndex, 0, 0, nullptr, true, false};
   warp.splits[splitIndex].blocked = false;
   // A starved warp yields as soon as others may be able to go on.
@@ -202,6 +203,8 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
         continue;
       }
     }
+    if (reached)
+      reached[split.pc].store(true, std::memory_order_relaxed);
     if (inst.usesClock)
       refreshClock(*grid, warp, instructions);
     if (inst.checkRegisters)

@@ -9,6 +9,7 @@
 #include "Diagnostics/Serialize.h"
 #include "Diagnostics/SourceText.h"
 #include "Emulator/Launch.h"
+#include "Emulator/Mutants.h"
 #include "Emulator/TensorMap.h"
 #include "Emulator/Tier.h"
 #include "EmulatorApi/Html.h"
@@ -97,6 +98,22 @@ std::vector<uint64_t> parameterOffsets(const ptx::Function &kernel) {
   return offsets;
 }
 
+LaunchConfig configOf(const penstock_emu_launch &launch) {
+  LaunchConfig config;
+  for (size_t d = 0; d < 3; ++d) {
+    config.grid[d] = launch.grid[d];
+    config.block[d] = launch.block[d];
+    config.cluster[d] = launch.cluster[d];
+  }
+  config.dynamicShared = launch.dynamic_shared;
+  const auto *parameters = static_cast<const uint8_t *>(launch.parameters);
+  config.params.assign(parameters, parameters + launch.parameter_bytes);
+  return config;
+}
+
+const char *const missingParameters = "the parameters are missing";
+const char *const missingObjects = "the device, the module and the launch must not be null";
+
 void runLaunch(penstock_emu_device &device, penstock_emu_module &module, const char *kernel,
                const penstock_emu_launch &launch, penstock_emu_report &out) {
   out.modules.push_back(module.loaded->module);
@@ -108,16 +125,7 @@ void runLaunch(penstock_emu_device &device, penstock_emu_module &module, const c
     return refuse("`" + std::string(launch.timing) +
                   "` is not a timing: eager, lazy, random:SEED, delay:N or starve:WARP");
   if (launch.parameter_bytes && !launch.parameters)
-    return refuse("the parameters are missing");
-  LaunchConfig config;
-  for (size_t d = 0; d < 3; ++d) {
-    config.grid[d] = launch.grid[d];
-    config.block[d] = launch.block[d];
-    config.cluster[d] = launch.cluster[d];
-  }
-  config.dynamicShared = launch.dynamic_shared;
-  const auto *parameters = static_cast<const uint8_t *>(launch.parameters);
-  config.params.assign(parameters, parameters + launch.parameter_bytes);
+    return refuse(missingParameters);
   options.checks = !launch.unchecked;
   options.threads = launch.threads;
   if (launch.max_instructions)
@@ -127,7 +135,8 @@ void runLaunch(penstock_emu_device &device, penstock_emu_module &module, const c
     if (out.output.size() < most)
       out.output += text;
   };
-  out.report = device.device.launch(*module.loaded, kernel ? kernel : "", config, options);
+  out.report =
+      device.device.launch(*module.loaded, kernel ? kernel : "", configOf(launch), options);
 }
 
 } // namespace
@@ -262,10 +271,40 @@ penstock_emu_report *penstock_emu_run(penstock_emu_device *device, penstock_emu_
   return guarded((penstock_emu_report *)nullptr, [&] {
     auto out = std::make_unique<penstock_emu_report>();
     if (!device || !module || !launch)
-      out->report.findings.push_back(
-          badInput("the device, the module and the launch must not be null"));
+      out->report.findings.push_back(badInput(missingObjects));
     else
       runLaunch(*device, *module, kernel, fromCaller(launch), *out);
+    return out.release();
+  });
+}
+
+penstock_emu_report *penstock_emu_mutate(penstock_emu_device *device, penstock_emu_module *module,
+                                         const char *kernel, const penstock_emu_launch *launch,
+                                         uint32_t timings, penstock_emu_mutants *mutants) {
+  return guarded((penstock_emu_report *)nullptr, [&] {
+    auto out = std::make_unique<penstock_emu_report>();
+    std::vector<Diagnostic> &findings = out->report.findings;
+    penstock_emu_launch given{};
+    if (launch)
+      given = fromCaller(launch);
+    if (!device || !module || !launch) {
+      findings.push_back(badInput(missingObjects));
+    } else if (given.parameter_bytes && !given.parameters) {
+      findings.push_back(badInput(missingParameters));
+    } else if (!kernelOf(module, kernel)) {
+      findings.push_back(badInput("the module does not have this kernel"));
+    } else {
+      out->modules.push_back(module->loaded->module);
+      MutantReport found =
+          runMutants(device->device, *module->loaded, kernel, configOf(given), timings);
+      findings = std::move(found.findings);
+      out->report.completed = found.ran;
+      if (mutants)
+        toCaller(penstock_emu_mutants{sizeof(penstock_emu_mutants), found.mutants, found.detected(),
+                                      found.survivors, found.unexecuted, found.lines,
+                                      found.executedLines},
+                 mutants);
+    }
     return out.release();
   });
 }

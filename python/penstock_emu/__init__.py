@@ -12,9 +12,9 @@ pass the PTX that their compilers write.
 """
 
 from ._library import EmulatorError, version
-from .device import Buffer, Device, Module, Output, TensorMap, check, timing_list
-from .report import TIERS, Finding, FindingsError, Note, Report
+from .device import Buffer, Device, Module, Output, TensorMap, check, mutate, timing_list
+from .report import TIERS, Finding, FindingsError, MutantReport, Note, Report
 
 __version__ = version()
-__all__ = ["Buffer", "Device", "EmulatorError", "Finding", "FindingsError", "Module", "Note", "Output", "Report", "TIERS",
-           "TensorMap", "check", "timing_list", "version"]
+__all__ = ["Buffer", "Device", "EmulatorError", "Finding", "FindingsError", "Module", "MutantReport", "Note", "Output",
+           "Report", "TIERS", "TensorMap", "check", "mutate", "timing_list", "version"]

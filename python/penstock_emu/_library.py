@@ -33,6 +33,12 @@ class LaunchFields(ctypes.Structure):
                 ("unchecked", ctypes.c_uint32), ("threads", ctypes.c_uint32), ("max_instructions", ctypes.c_uint64)]
 
 
+class MutantFields(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t)] + [(name, ctypes.c_uint32) for name in
+                                              ("mutants", "detected", "survivors", "unexecuted", "lines",
+                                               "executed_lines")]
+
+
 class StatsFields(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("instructions", ctypes.c_uint64), ("operations", ctypes.c_uint64),
                 ("blocks", ctypes.c_uint64), ("seconds", ctypes.c_double)]
@@ -56,6 +62,7 @@ SIGNATURES = {
     "kernel_info": (INT, POINTER, TEXT, ctypes.POINTER(KernelFields)),
     "parameter": (INT, POINTER, TEXT, U32, ctypes.POINTER(U32), ctypes.POINTER(U32)),
     "run": (POINTER, POINTER, POINTER, TEXT, ctypes.POINTER(LaunchFields)),
+    "mutate": (POINTER, POINTER, POINTER, TEXT, ctypes.POINTER(LaunchFields), U32, ctypes.POINTER(MutantFields)),
     "report_destroy": (None, POINTER),
     "report_completed": (INT, POINTER),
     "report_count": (ctypes.c_size_t, POINTER, INT),

@@ -13,6 +13,7 @@ arrays, and tensor maps are TensorMap.
 
 from ._library import EmulatorError
 from .device import check as check_ptx
+from .device import mutate as mutate_ptx
 
 
 def ptx_of(compiled):
@@ -27,3 +28,8 @@ def check(compiled, grid, block, args, shared=0, cluster=None, kernel=None, timi
     """Runs a kernel in several timings and returns the findings. Arrays have the results afterwards."""
     return check_ptx(ptx_of(compiled).rstrip("\0"), kernel, grid, block, args, shared, cluster, timings, threads,
                      name="cute.ptx", max_instructions=max_instructions)
+
+
+def mutate(compiled, grid, block, args, shared=0, cluster=None, kernel=None, timings=4):
+    """Runs the mutants of a kernel; arguments are those of `check`."""
+    return mutate_ptx(ptx_of(compiled).rstrip("\0"), kernel, grid, block, args, shared, cluster, timings, name="cute.ptx")

@@ -8,8 +8,8 @@ import struct
 
 import numpy
 
-from ._library import EmulatorError, KernelFields, LaunchFields, TensorMapFields, library, sized
-from .report import Report
+from ._library import EmulatorError, KernelFields, LaunchFields, MutantFields, TensorMapFields, library, sized
+from .report import MutantReport, Report
 
 
 class Buffer:
@@ -136,9 +136,8 @@ class Module:
             found.append((offset.value, size.value))
         return found, info
 
-    def launch(self, kernel, grid, block, args, shared=0, cluster=None, timing="eager", checks=True, threads=0,
-               max_instructions=0, names=None):
-        """Runs a kernel. Arrays are pointers to their copies; what the kernel writes is copied back."""
+    def prepare(self, kernel, grid, block, args, shared=0, cluster=None, names=None):
+        """Copies arguments to the device; returns the launch, and arrays with their buffers."""
         parameters, info = self.parameters(kernel)
         if len(args) != len(parameters):
             raise EmulatorError(f"{kernel} has {len(parameters)} parameters and got {len(args)} arguments")
@@ -161,20 +160,42 @@ class Module:
         launch = sized(LaunchFields)
         launch.grid[:], launch.block[:] = triple(grid), triple(block)
         launch.cluster[:] = triple(cluster) if cluster else (0, 0, 0)
-        launch.dynamic_shared, launch.unchecked, launch.threads = shared, not checks, threads
-        launch.max_instructions = max_instructions
-        launch.timing = timing.encode()
+        launch.dynamic_shared = shared
         raw = (ctypes.c_uint8 * max(1, len(packed))).from_buffer_copy(packed or b"\0")
         launch.parameters, launch.parameter_bytes = ctypes.addressof(raw), len(packed)
+        launch.storage = raw  # lives as long as the launch
+        return launch, list(uploads.values())
+
+    def launch(self, kernel, grid, block, args, shared=0, cluster=None, timing="eager", checks=True, threads=0,
+               max_instructions=0, names=None):
+        """Runs a kernel. Arrays are pointers to their copies; what the kernel writes is copied back."""
+        launch, uploads = self.prepare(kernel, grid, block, args, shared, cluster, names)
+        launch.unchecked, launch.threads = not checks, threads
+        launch.max_instructions = max_instructions
+        launch.timing = timing.encode()
         handle = library().run(self.device.handle, self.handle, kernel.encode(), ctypes.byref(launch))
         if not handle:
             raise EmulatorError("no memory for the launch")
         report = Report(handle)
-        for array, buffer in uploads.values():
+        for array, buffer in uploads:
             if array.flags.writeable:
                 array[...] = buffer.read(array.shape, array.dtype)
             library().free(self.device.handle, buffer.address)
         return report
+
+
+    def mutate(self, kernel, grid, block, args, shared=0, cluster=None, timings=4, names=None):
+        """Runs the kernel without each of its synchronizing instructions. The report has the mutants that are not
+        detected, and synchronization that is never executed. Arrays are not changed."""
+        launch, uploads = self.prepare(kernel, grid, block, args, shared, cluster, names)
+        counts = sized(MutantFields)
+        handle = library().mutate(self.device.handle, self.handle, kernel.encode(), ctypes.byref(launch), timings,
+                                  ctypes.byref(counts))
+        if not handle:
+            raise EmulatorError("no memory for the launch")
+        for _, buffer in uploads:
+            library().free(self.device.handle, buffer.address)
+        return MutantReport(handle, counts)
 
 
 def bytes_of(value, size, address):
@@ -248,3 +269,9 @@ def check(ptx, kernel=None, grid=1, block=None, args=(), shared=0, cluster=None,
         else:
             merged.merge(report)
     return merged
+
+
+def mutate(ptx, kernel=None, grid=1, block=None, args=(), shared=0, cluster=None, timings=4, name="module.ptx", names=None):
+    """Runs a kernel without each of its synchronizing instructions; returns a MutantReport."""
+    module = Device().load(ptx, name)
+    return module.mutate(kernel or module.kernels[0], grid, block, args, shared, cluster, timings, names)

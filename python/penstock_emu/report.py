@@ -99,3 +99,16 @@ class Report:
         if any(self.count(each) for each in TIERS[TIERS.index(tier):]):
             raise FindingsError(self, "\n" + self.render())
         return self
+
+
+class MutantReport(Report):
+    """Mutants that no timing tells from the kernel (PS2202), and synchronization that is never executed (PS1774).
+
+    `mutants`, `detected`, `survivors` and `unexecuted` are counts of instructions, `executed_lines` of `lines` of the PTX
+    have been executed.
+    """
+
+    def __init__(self, handle, counts):
+        super().__init__(handle)
+        for name, _ in counts._fields_[1:]:
+            setattr(self, name, getattr(counts, name))

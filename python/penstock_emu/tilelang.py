@@ -19,6 +19,7 @@ from tilelang import tvm
 from ._library import EmulatorError
 from .device import TensorMap
 from .device import check as check_ptx
+from .device import mutate as mutate_ptx
 
 # The name of the module in newer versions of TVM.
 tir = tvm.tirx if hasattr(tvm, "tirx") else tvm.tir
@@ -113,12 +114,8 @@ def compile_kernel(function, arch="sm_90a", pass_configs=None):
     return Compiled(ptx_of(artifact.kernel_source, arch), name, parameters, *sizes, shared)
 
 
-def check(kernel, args, arch="sm_90a", timings=4, threads=0, max_instructions=0):
-    """Runs a kernel in several timings and returns the findings.
-
-    `kernel` is a function of T.prim_func, or what compile_kernel returned. `args` maps names of its tensors to numpy
-    arrays. Arrays have the results afterwards.
-    """
+def launch_of(kernel, args, arch):
+    """The PTX of a kernel with the arguments of a launch."""
     if not isinstance(kernel, Compiled):
         kernel = compile_kernel(kernel, arch)
     values, names = [], []
@@ -129,5 +126,20 @@ def check(kernel, args, arch="sm_90a", timings=4, threads=0, max_instructions=0)
         value = args[name]
         values.append(parameter.of(getattr(value, "array", value)) if isinstance(parameter, Map) else value)
         names.append(name)
-    return check_ptx(kernel.ptx, kernel.name, kernel.grid, kernel.block, values, kernel.shared, None, timings, threads,
-                     name=kernel.name + ".ptx", names=names, max_instructions=max_instructions)
+    return dict(ptx=kernel.ptx, kernel=kernel.name, grid=kernel.grid, block=kernel.block, args=values,
+                shared=kernel.shared, name=kernel.name + ".ptx", names=names)
+
+
+def check(kernel, args, arch="sm_90a", timings=4, threads=0, max_instructions=0):
+    """Runs a kernel in several timings and returns the findings.
+
+    `kernel` is a function of T.prim_func, or what compile_kernel returned. `args` maps names of its tensors to numpy
+    arrays. Arrays have the results afterwards.
+    """
+    return check_ptx(**launch_of(kernel, args, arch), timings=timings, threads=threads,
+                     max_instructions=max_instructions)
+
+
+def mutate(kernel, args, arch="sm_90a", timings=4):
+    """Runs the mutants of a kernel; arguments are those of `check`."""
+    return mutate_ptx(**launch_of(kernel, args, arch), timings=timings)

@@ -17,6 +17,7 @@ from triton.compiler import ASTSource
 
 from .device import Output, TensorMap
 from .device import check as check_ptx
+from .device import mutate as mutate_ptx
 
 POINTERS = {"float16": "*fp16", "bfloat16": "*bf16", "float32": "*fp32", "float64": "*fp64", "int8": "*i8",
             "int16": "*i16", "int32": "*i32", "int64": "*i64", "uint8": "*u8", "uint16": "*u16", "uint32": "*u32",
@@ -76,13 +77,8 @@ def compile_kernel(kernel, args, capability=90, num_warps=4, num_stages=3, **opt
                           options=dict(num_warps=num_warps, num_stages=num_stages, **options))
 
 
-def check(kernel, grid, args, capability=90, num_warps=4, num_stages=3, timings=4, threads=0, max_instructions=0,
-          **options):
-    """Compiles a kernel, runs it in several timings and returns the findings.
-
-    `args` maps names of parameters to numpy arrays, numbers and Descriptors. Arrays have the results afterwards.
-    `capability` is 90 for Hopper or 100 for Blackwell.
-    """
+def launch_of(kernel, grid, args, capability=90, num_warps=4, num_stages=3, **options):
+    """Compiles a kernel; returns its PTX with the arguments of a launch."""
     compiled = compile_kernel(kernel, args, capability, num_warps, num_stages, **options)
     meta = compiled.metadata
     values, names = [], []
@@ -101,6 +97,21 @@ def check(kernel, grid, args, capability=90, num_warps=4, num_stages=3, timings=
         values.append(Output(numpy.empty(max(bytes, 128), numpy.uint8)))
         names.append(what)
     cluster = tuple(getattr(meta, "cluster_dims", None) or ()) or (getattr(meta, "num_ctas", 1) or 1, 1, 1)
-    return check_ptx(compiled.asm["ptx"], meta.name, grid, None, values, meta.shared,
-                     cluster if any(size > 1 for size in cluster) else None, timings, threads,
-                     name=meta.name + ".ptx", names=names, max_instructions=max_instructions)
+    return dict(ptx=compiled.asm["ptx"], kernel=meta.name, grid=grid, args=values, shared=meta.shared,
+                cluster=cluster if any(size > 1 for size in cluster) else None, name=meta.name + ".ptx", names=names)
+
+
+def check(kernel, grid, args, capability=90, num_warps=4, num_stages=3, timings=4, threads=0, max_instructions=0,
+          **options):
+    """Compiles a kernel, runs it in several timings and returns the findings.
+
+    `args` maps names of parameters to numpy arrays, numbers and Descriptors. Arrays have the results afterwards.
+    `capability` is 90 for Hopper or 100 for Blackwell.
+    """
+    return check_ptx(**launch_of(kernel, grid, args, capability, num_warps, num_stages, **options), timings=timings,
+                     threads=threads, max_instructions=max_instructions)
+
+
+def mutate(kernel, grid, args, capability=90, num_warps=4, num_stages=3, timings=4, **options):
+    """Compiles a kernel and runs its mutants; arguments are those of `check`."""
+    return mutate_ptx(**launch_of(kernel, grid, args, capability, num_warps, num_stages, **options), timings=timings)

@@ -22,7 +22,8 @@ namespace penstock::emu {
 namespace {
 
 struct RunOptions {
-  std::string device, format, timing, kernels, failOn; ///< empty: as the environment says
+  // Empty: as the environment says.
+  std::string device, format, timing, kernels, mutated, failOn;
   bool noChecks = false;
   std::vector<std::string> program;
 };
@@ -40,6 +41,17 @@ std::filesystem::path shimFolder() {
   return {};
 }
 
+/// Returns what is wrong, or "".
+std::string parseRegex(const std::string &text, std::string &to) {
+  try {
+    std::regex compiled(text, std::regex::extended);
+  } catch (const std::regex_error &) {
+    return "expected a regular expression";
+  }
+  to = text;
+  return "";
+}
+
 int run(const RunOptions &options) {
   if (options.noChecks)
     setenv("PENSTOCK_EMU_CHECKS", "0", 1);
@@ -51,6 +63,7 @@ int run(const RunOptions &options) {
   set("PENSTOCK_EMU_FORMAT", options.format);
   set("PENSTOCK_EMU_TIMING", options.timing);
   set("PENSTOCK_EMU_KERNELS", options.kernels);
+  set("PENSTOCK_EMU_MUTATE", options.mutated);
   set("PENSTOCK_EMU_FAIL_ON", options.failOn);
   std::filesystem::path shim = shimFolder();
   if (shim.empty()) {
@@ -82,15 +95,11 @@ void addRun(cli::Tool &tool) {
       .flag("no-checks", "disables the race checker", options->noChecks)
       .values("kernel", "REGEX",
               "checks kernels whose name, mangled or not, contains a match; others run unchecked",
-              [options](const std::string &text) -> std::string {
-                try {
-                  std::regex compiled(text, std::regex::extended);
-                } catch (const std::regex_error &) {
-                  return "expected a regular expression";
-                }
-                options->kernels = text;
-                return "";
-              })
+              [options](const std::string &text) { return parseRegex(text, options->kernels); })
+      .values("mutate", "REGEX",
+              "before the first launch of a kernel that matches, runs its mutants and lists those "
+              "that are not detected",
+              [options](const std::string &text) { return parseRegex(text, options->mutated); })
       .choice("fail-on", tierNames,
               "exits with 1 on findings of this tier or a more serious one; without it the exit "
               "code is the program's",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Options of `penstock-emu run` on two_kernels.cu: options.py PENSTOCK_EMU PROGRAM"""
+"""Options of `penstock-emu run` on several_kernels.cu: options.py PENSTOCK_EMU PROGRAM"""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ code, text = run()
 expect(code == 0, text)
 expect("findings in kernel void app::reverse<float>(float*)" in text, text)
 expect("PS2101" in text and "data race on tile+" in text, text)
-expect("2 launches on H100, 1 findings" in text, text)
+expect("3 launches on H100, 1 findings" in text, text)
 
 # A tier decides about the exit code.
 for tier in ("wrong", "undefined", "note"):
@@ -41,3 +41,9 @@ code, text = run("--kernel", "reverse", "--timing", "starve:1", "--fail-on", "wr
 expect(code == 1 and "1 findings" in text and "PS2115" not in text, text)
 code, text = run("--kernel", "fill", "--fail-on", "note")
 expect(code == 0 and "0 findings" in text, text)
+
+# Mutants of a kernel, before its first launch: `reverse` has no synchronization.
+code, text = run("--mutate", "reverse", "--kernel", "none")
+expect(code == 0 and "mutants of kernel void app::reverse<float>" in text and "0 mutants: 0 detected" in text, text)
+code, text = run("--mutate", "exchange", "--kernel", "none")
+expect("mutants of kernel exchange" in text and "1 mutant: 1 detected, 0 survivors" in text, text)

@@ -56,6 +56,17 @@ def test_reports_are_saved(tmp_path):
     assert '"2.1.0"' in (tmp_path / "report.sarif").read_text()
 
 
+def test_mutants():
+    x, y = numpy.arange(128, dtype=numpy.float32), numpy.zeros(128, numpy.float32)
+    report = penstock_emu.mutate(REVERSE.replace("BARRIER", "bar.sync 0; bar.sync 1;"), "reverse", 1, 128,
+                                 [x, penstock_emu.Output(y), 2.0])
+    # Either barrier is enough.
+    assert (report.mutants, report.detected, report.survivors, report.unexecuted) == (2, 0, 2, 0)
+    assert [f.code for f in report.findings] == ["PS2202", "PS2202"]
+    assert report.executed_lines == report.lines
+    assert not y.any()
+
+
 def test_wrong_calls():
     with pytest.raises(penstock_emu.EmulatorError, match="has no kernel absent; it has reverse"):
         penstock_emu.check(REVERSE.replace("BARRIER", ""), "absent")
