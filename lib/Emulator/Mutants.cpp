@@ -77,6 +77,17 @@ struct Outcome {
   bool completed = false;
 };
 
+/// Warps of a cluster that are starved one after the other; of large ones, the first.
+uint32_t warpsOf(const LoadedModule &module, const std::string &kernel,
+                 const LaunchConfig &config) {
+  const ptx::Function *entry = module.module->function(kernel);
+  uint64_t warps = (uint64_t(config.block[0]) * config.block[1] * config.block[2] + 31) / 32;
+  for (size_t d = 0; d < 3; ++d)
+    warps *= std::max(1u, entry && entry->requiredCluster[0] ? entry->requiredCluster[d]
+                                                             : config.cluster[d]);
+  return uint32_t(std::min<uint64_t>(warps, 16));
+}
+
 /// A synchronizing instruction, and the function that has it.
 struct Candidate {
   const ptx::Function *function;
@@ -88,7 +99,7 @@ public:
   MutantRuns(Device &device, const LoadedModule &module, const std::string &kernel,
              const LaunchConfig &config, unsigned timings)
       : device(device), original(module), kernel(kernel), config(config),
-        tried{std::max(1u, timings), 0, 2}, before(device.memory) {}
+        tried{std::max(1u, timings), warpsOf(module, kernel, config), 2}, before(device.memory) {}
 
   MutantReport run() {
     MutantReport report;
@@ -123,6 +134,7 @@ private:
   /// Runs the unchanged kernel, and notes what mutants are compared with.
   bool runOriginal(MutantReport &report) {
     std::set<uint32_t> all;
+    uint64_t most = 0;
     for (uint64_t i = 0; i < tried.size(); ++i) {
       LaunchOptions options = tried[i];
       options.coverage = true;
@@ -134,13 +146,13 @@ private:
       }
       all.insert(ran.executed.lines.begin(), ran.executed.lines.end());
       executed.insert(ran.executed.reached.begin(), ran.executed.reached.end());
-      budget = std::max(budget, ran.stats.spent);
+      most = std::max(most, ran.stats.spent);
       compareResults &= expected[i].results == expected[0].results;
     }
     report.lines = unsigned(all.size());
     report.executedLines = unsigned(executed.size());
     // A mutant may wait in vain or loop.
-    budget = 4 * budget + (1 << 20);
+    budget = 4 * most + (1 << 20);
     return true;
   }
 
@@ -298,7 +310,7 @@ private:
   Snapshot before;
   std::vector<Outcome> expected;
   std::set<uint32_t> executed;
-  uint64_t budget = 0;
+  uint64_t budget = 0; ///< of mutants; 0: there are none yet
   /// Off if results depend on the timing, as sums by atomics do.
   bool compareResults = true;
   std::vector<Candidate> survivors;
@@ -312,8 +324,7 @@ std::string MutantReport::summary() const {
   };
   return count(mutants, "mutant") + ": " + std::to_string(detected()) + " detected, " +
          count(survivors, "survivor") + ", " + std::to_string(unexecuted) + " never executed; " +
-         std::to_string(lines ? uint64_t(executedLines) * 100 / lines : 0) + " % of " +
-         count(lines, "line") + " executed";
+         std::to_string(executedLines) + " of " + count(lines, "line") + " executed";
 }
 
 MutantReport runMutants(Device &device, const LoadedModule &module, const std::string &kernel,

@@ -28,11 +28,12 @@ struct MutantReport {
   unsigned lines = 0, executedLines = 0; ///< of the PTX, with an instruction
 
   unsigned detected() const { return mutants - survivors - unexecuted; }
-  /// "12 mutants: 10 detected, 1 survivor, 1 never executed; 96 % of 340 lines executed".
+  /// "12 mutants: 10 detected, 1 survivor, 1 never executed; 330 of 340 lines executed".
   std::string summary() const;
 };
 
-/// Runs the mutants of a launch, each in \p timings timings. The memory of \p device is as before
+/// Runs the mutants of a launch, each in \p timings timings and with each warp starved once, until
+/// one of them tells it from the kernel. The memory of \p device is as before
 /// afterwards.
 MutantReport runMutants(Device &device, const LoadedModule &module, const std::string &kernel,
                         const LaunchConfig &config, unsigned timings = 4);

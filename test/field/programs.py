@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+from mutants import Mutants
 from table import Result
 
 HOSTS = pathlib.Path(__file__).resolve().parent / "hosts"
@@ -26,14 +27,16 @@ FLAGS = {
     "flash-attention": ["-std=c++17", "-O3", "--use_fast_math", "-I{sources}/flash-attention/hopper",
                         "-I{sources}/cutlass/include"],
 }
+COUNTS = re.compile(r"penstock-emu: (\d+) mutants?: (\d+) detected, (\d+) survivors?, (\d+) never executed; "
+                    r"(\d+) of (\d+) lines executed")
 RUN_TIME = re.compile(r"([0-9.]+) s in kernels")
 
 
-def found_in(text):
+def found_in(text, what="findings in"):
     """Findings in the output of `penstock-emu run --format json`."""
     found = []
     decoder = json.JSONDecoder()
-    for part in text.split("penstock-emu: findings in kernel ")[1:]:
+    for part in text.split(f"penstock-emu: {what} kernel ")[1:]:
         start = part.find("\n") + 1
         found += decoder.raw_decode(part[start:].lstrip())[0]["diagnostics"]
     return found
@@ -75,6 +78,20 @@ class Program:
     def run(self, options, timings):
         binary = self.binary(options)
         return [] if options.build_only else [self.run_once(options, binary, timing) for timing in timings]
+
+    def mutants(self, options):
+        """Mutants of the first kernel that is checked, at its first launch. The rest runs unchecked."""
+        command = [options.build / "bin/penstock-emu", "run", "--kernel", "^$", "--mutate", self.checked, "--format", "json",
+                   self.binary(options), *self.arguments]
+        start = time.monotonic()
+        ran = subprocess.run(["timeout", str(options.timeout * 20), *command], capture_output=True, text=True,
+                             errors="replace")
+        seconds = time.monotonic() - start
+        if (counts := COUNTS.search(ran.stderr)) is None:
+            return Mutants(self.name, {}, problem=f"exit code {ran.returncode}: {ran.stderr[-300:]}")
+        names = ("mutants", "detected", "survivors", "unexecuted", "executed_lines", "lines")
+        return Mutants(self.name, dict(zip(names, map(int, counts.groups()))), found_in(ran.stderr, "mutants of"),
+                       seconds)
 
     def run_once(self, options, binary, timing):
         command = [options.build / "bin/penstock-emu", "run", "--timing", timing, "--kernel", self.checked,

@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import time
 
+from mutants import Mutants
 from table import Result
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -24,20 +25,34 @@ class PythonKernel:
     def name(self):
         return f"{self.project} {self.case}"
 
-    def run(self, options, timings):
-        if options.build_only:
-            return []
+    def start(self, options, words, timeout):
+        """Runs the case; returns the process and the results that it printed."""
         variables = dict(os.environ, PYTHONPATH=str(HERE.parents[1] / "python"),
                          PENSTOCK_EMU_LIBRARY=str(options.build / "lib/libpenstock_emu.so"),
                          FIELD_WORK=str(options.work), FIELD_SOURCES=str(options.sources))
         command = [options.python, HERE / "dsl" / (self.project.lower().replace(" ", "_") + "_kernels.py"), self.case]
+        ran = subprocess.run([*command, *words], env=variables, capture_output=True, text=True, timeout=timeout)
+        return ran, [json.loads(line[7:]) for line in ran.stdout.splitlines() if line.startswith("result ")]
+
+    def mutants(self, options):
         start = time.monotonic()
         try:
-            ran = subprocess.run([*command, *timings], env=variables, capture_output=True, text=True,
-                                 timeout=options.timeout * len(timings))
+            ran, results = self.start(options, ["mutants"], options.timeout * 20)
+        except subprocess.TimeoutExpired:
+            return Mutants(self.name, {}, problem="no end within the time limit")
+        if ran.returncode or not results:
+            return Mutants(self.name, {}, problem=f"exit code {ran.returncode}: {ran.stderr[-300:]}")
+        return Mutants(self.name, seconds=time.monotonic() - start, **results[0])
+
+    def run(self, options, timings):
+        if options.build_only:
+            return []
+        start = time.monotonic()
+        try:
+            ran, results = self.start(options, timings, options.timeout * len(timings))
         except subprocess.TimeoutExpired:
             return [Result("all", False, seconds=time.monotonic() - start, problem="no end within the time limit")]
-        results = [Result(**json.loads(line[7:])) for line in ran.stdout.splitlines() if line.startswith("result ")]
+        results = [Result(**result) for result in results]
         if ran.returncode or len(results) != len(timings):
             results.append(Result("all", False, problem=f"exit code {ran.returncode}: {ran.stderr[-600:]}"))
         return results

@@ -60,8 +60,11 @@ void addMutate(cli::Tool &tool) {
                    "are not missed, and those that are never executed.",
                    [o](const cli::Command &command) { return mutate(*o, command); }),
       o->launch)
-      .number("timings", "timings of each mutant: eager, lazy, then random ones", o->timings, 1,
-              1000)
+      .number(
+          "timings",
+          "timings of each mutant: eager, lazy, then random ones; in addition each warp is starved "
+          "once",
+          o->timings, 1, 1000)
       .format(o->format, {"text", "json", "sarif", "html"})
       .example("penstock-emu mutate kernel.ptx gemm --grid 2 --block 128 --arg buffer=4096:zero");
 }

@@ -109,6 +109,34 @@ DONE: ret;)",
   EXPECT_EQ(report.detected(), 3u);
 }
 
+TEST(Mutants, TimingsMayDifferInLength) {
+  // The first warp polls a flag that the second one sets after long work: how often, depends on
+  // the timing. The first barrier keeps a late warp from clearing the flag, the others are
+  // redundant.
+  TestKernel kernel(TestKernel::wrap(R"(.reg .b32 %r<4>; .reg .b64 %x<3>; .reg .pred %p<4>;
+.shared .align 4 .b32 flag;
+ld.param.u64 %x0, [p0]; mov.u32 %r0, %tid.x;
+st.relaxed.cta.shared.u32 [flag], 0;
+bar.sync 0;
+setp.lt.u32 %p1, %r0, 32; @%p1 bra POLL;
+mov.u32 %r2, 0;
+WORK: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 3000; @%p2 bra WORK;
+st.release.cta.shared.u32 [flag], 1;
+bra DONE;
+POLL: ld.acquire.cta.shared.u32 %r1, [flag]; setp.eq.u32 %p3, %r1, 0; @%p3 bra POLL;
+DONE:
+bar.sync 0;
+bar.sync 0;
+mad.wide.u32 %x1, %r0, 4, %x0; st.global.u32 [%x1], %r0;
+ret;)",
+                                     1));
+  kernel.emptyBuffer(256);
+  MutantReport report = runMutants(kernel.device, *kernel.module, "k", twoWarps(kernel), 6);
+  ASSERT_TRUE(report.ran);
+  EXPECT_EQ(report.mutants, 3u);
+  EXPECT_EQ(report.survivors, 2u) << render(report.findings);
+}
+
 TEST(Mutants, LaunchesThatCannotRunSayWhy) {
   TestKernel kernel(TestKernel::wrap(exchange, 1));
   MutantReport report = runMutants(kernel.device, *kernel.module, "k", twoWarps(kernel));

@@ -16,7 +16,9 @@ from cutlass.cute.runtime import make_fake_compact_tensor, make_fake_stream
 
 import common
 from penstock_emu import Output, TensorMap
-from penstock_emu.cute import check
+from penstock_emu.cute import check, mutate
+
+check = common.runner(check, mutate)
 
 KEEP = f"--keep-ptx --dump-dir={os.environ['FIELD_WORK']}"
 EXAMPLE = "cutlass/examples/python/CuTeDSL/cute/hopper/kernel/dense_gemm/dense_gemm.py"

@@ -7,7 +7,9 @@ import tilelang.language as T
 
 import common
 from penstock_emu import Output
-from penstock_emu.tilelang import check, compile_kernel
+from penstock_emu.tilelang import check, compile_kernel, mutate
+
+check = common.runner(check, mutate)
 
 
 def gemm(M=256, N=256, K=512, BM=128, BN=128, BK=64):

@@ -8,7 +8,9 @@ import triton.language as tl
 
 import common
 from penstock_emu import Output
-from penstock_emu.triton import Descriptor, check
+from penstock_emu.triton import Descriptor, check, mutate
+
+check = common.runner(check, mutate)
 
 
 @triton.jit
