@@ -176,6 +176,37 @@ std::string Findings::sideText(const Group &group, size_t which) const {
          (engine && which ? " asynchronously" : "");
 }
 
+/// A line for each step: mark, who, instruction, PTX line, source line; separated by tabs. The mark
+/// is `access`, `step`, `completes` or `left out`.
+std::string Findings::timelineText(const Finding &finding) const {
+  std::string text;
+  for (const TimelineStep &step : finding.timeline) {
+    if (!text.empty())
+      text += "\n";
+    if (step.kind == TimelineStep::Left) {
+      text += "left out\t\t" + std::to_string(step.times) + " steps\t\t";
+      continue;
+    }
+    uint32_t inCluster = step.warp - finding.firstWarp;
+    std::string who = step.kind == TimelineStep::Completed
+                          ? "engine"
+                          : "warp " + std::to_string(inCluster % warpsPerBlock);
+    if (step.kind == TimelineStep::Executed && inCluster >= warpsPerBlock)
+      who += " of block " + std::to_string(inCluster / warpsPerBlock) + " of the cluster";
+    const ptx::Instruction *inst = instruction(*program, step.pc);
+    SourceLocation source = bestLocation(*program, step.pc);
+    text +=
+        (step.kind == TimelineStep::Completed ? "completes"
+         : step.access                        ? "access"
+                                              : "step") +
+        ("\t" + who) + "\t" + (inst ? inst->opcode : "") +
+        (step.times > 1 ? ", " + std::to_string(step.times) + " times" : "") + "\t" +
+        std::to_string(inst ? inst->line : 0) + "\t" +
+        (inst && hasSource(*program, *inst) ? source.file + ":" + std::to_string(source.line) : "");
+  }
+  return text;
+}
+
 Diagnostic Findings::describe(const Group &group, const std::string &timing) const {
   const Finding &finding = group.finding;
   Diagnostic d;
@@ -235,6 +266,8 @@ Diagnostic Findings::describe(const Group &group, const std::string &timing) con
   fact("blocks", std::to_string(group.blocks.size()));
   fact("timing", timing);
   fact("occurrences", std::to_string(group.count));
+  if (!finding.timeline.empty())
+    fact("timeline", timelineText(finding));
   return d;
 }
 

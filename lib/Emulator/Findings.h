@@ -17,6 +17,7 @@
 #include "Diagnostics/Diagnostic.h"
 #include "Emulator/Names.h"
 #include "Emulator/Tier.h"
+#include "Emulator/Timeline.h"
 
 #include <array>
 #include <cstdint>
@@ -65,6 +66,8 @@ struct Finding {
   std::vector<std::pair<ExecutionPoint, std::string>> others;
   bool saysWho = false;
   std::string reason; ///< why the points are unordered, what to do
+  std::vector<TimelineStep> timeline;
+  uint32_t firstWarp = 0; ///< of the cluster, for `timeline`
 };
 
 class Findings {
@@ -84,6 +87,7 @@ public:
   size_t limit = 50;
   const Program *program = nullptr;
   uint64_t blocks = 1; ///< of the launch
+  uint32_t warpsPerBlock = 1;
 
 private:
   /// A line of a source file, or of the PTX where there is none.
@@ -117,6 +121,7 @@ private:
   void foldEarlyReads();
   Diagnostic describe(const Group &group, const std::string &timing) const;
   std::string sideText(const Group &group, size_t which) const;
+  std::string timelineText(const Finding &finding) const;
 
   mutable std::mutex mutex;
   std::map<Key, Group> groups;

@@ -109,6 +109,20 @@ ExecutionPoint pointOf(const Grid &grid, uint32_t gid, uint32_t lane, uint32_t p
   return point;
 }
 
+/// Steps from an earlier access of this cluster to that of ex's warp.
+std::vector<TimelineStep> timelineSince(const Exec &ex, const AccessRecord &record,
+                                        const AsyncOp *op) {
+  const Timeline *timeline = ex.cluster.timeline.get();
+  if (!timeline || record.cluster != ex.cluster.number)
+    return {};
+  std::optional<uint64_t> first =
+      op ? op->step : timeline->find(record.agent, record.pc, record.count);
+  if (!first)
+    return {};
+  return timeline->between(*first, op ? op->warp : record.agent,
+                           {TimelineStep::Executed, true, ex.warp.gid, ex.pc});
+}
+
 void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
                     bool write, Ordered how, MemoryPart memory) {
   bool byEngine = record.flags & AccessRecord::Engine;
@@ -136,6 +150,8 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
   // A loop may run into the same conflict millions of times.
   if (ex.grid.findings.count(finding))
     return;
+  finding.timeline = timelineSince(ex, record, op);
+  finding.firstWarp = ex.cluster.firstWarp;
   if (acrossGrids) {
     finding.message = "kernel `" + demangled(ex.grid.program->kernel->name) +
                       "` overlaps kernel `" + demangled(otherGrid.program->kernel->name) + "` on ";
@@ -475,6 +491,7 @@ uint32_t newOp(Exec &ex, unsigned lane, const char *what) {
   op.pc = ex.pc;
   op.warp = ex.warp.gid;
   op.lane = uint8_t(lane);
+  op.step = ex.cluster.timeline ? ex.cluster.timeline->last() : 0;
   ops.push_back(op);
   return uint32_t(ops.size() - 1);
 }

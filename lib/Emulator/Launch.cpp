@@ -170,6 +170,7 @@ bool runOnce(Device &device, const std::vector<Decoded> &launches,
     }
     grid.findings.program = grid.program;
     grid.findings.blocks = grid.numBlocks();
+    grid.findings.warpsPerBlock = grid.warpsPerCta;
     addGrid(state, grid);
     if (options.coverage)
       grid.reached = std::vector<std::atomic<bool>>(grid.program->code.size());

@@ -83,6 +83,8 @@ struct LaunchOptions {
   /// a register wait by itself, and kernels of others rely on it.
   bool waitBeforeUse = false;
   std::function<void(const std::string &)> print; ///< output of printf
+  /// Findings of conflicts have the synchronization between the two accesses (the fact `timeline`).
+  bool timeline = false;
   /// Fills Report::executed.
   bool coverage = false;
   /// Receives what happens to mbarriers, from several host threads.

@@ -22,6 +22,7 @@
 #include "Emulator/PacedSm.h"
 #include "Emulator/Program.h"
 #include "Emulator/Shadow.h"
+#include "Emulator/Timeline.h"
 
 #include <atomic>
 #include <functional>
@@ -116,6 +117,7 @@ struct AsyncOp {
   uint64_t pipe = 0;
   uint32_t pipeCount = 0;
   bool generic = false; ///< works through the generic proxy (cp.async)
+  uint64_t step = 0;    ///< of the cluster's timeline: its issue
 };
 
 /// A piece of asynchronous work that waits for its time.
@@ -287,8 +289,9 @@ struct Cluster {
   uint64_t effort = 0;
   uint64_t counted = 0, charged = 0; ///< of both, added to the grid's
   uint64_t lastProgress = 0, stalledSince = 0;
-  bool held = false; ///< Grid::onlyOthers let nothing happen in the last step
-  size_t cursor = 0; ///< round robin over warps
+  bool held = false;                  ///< Grid::onlyOthers let nothing happen in the last step
+  size_t cursor = 0;                  ///< round robin over warps
+  std::unique_ptr<Timeline> timeline; ///< null without LaunchOptions::timeline
   bool finished = false;
   bool stopped = false; ///< after a fatal finding
   uint32_t liveWarps = 0;

@@ -97,6 +97,8 @@ void Cluster::enqueue(uint64_t chain, std::string what, uint32_t pc, std::functi
     runEvent(0);
   if (now) {
     work();
+    if (timeline)
+      timeline->completed(pc);
     ++progress;
     return;
   }
@@ -115,6 +117,8 @@ bool Cluster::runEvent(size_t index) {
   std::unique_ptr<Event> event = std::move(events[index]);
   events.erase(events.begin() + int64_t(index));
   event->run();
+  if (timeline)
+    timeline->completed(event->pc);
   ++progress;
   return true;
 }
@@ -127,6 +131,8 @@ void Cluster::start() {
   numWarps = grid->ctasPerCluster * grid->warpsPerCta;
   firstWarp = grid->firstWarp + index * numWarps;
   ops = &grid->state->ops[number];
+  if (grid->options.timeline)
+    timeline = std::make_unique<Timeline>(program);
   uint32_t across[3], at = index, origin[3];
   for (int d = 0; d < 3; ++d) {
     across[d] = grid->config.grid[d] / grid->clusterDim[d];
@@ -211,9 +217,13 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
       checkBusyRegisters(ex, inst);
     ex.advance = true;
     ex.yield = false;
+    if (timeline)
+      timeline->executes(warp.gid, ex.pc, warp.count);
     inst.run(ex, inst);
     if (ex.advance)
       ++warp.splits[splitIndex].pc;
+    else if (timeline)
+      timeline->blocked(ex.pc);
     if (ex.yield || (yields && progress != before))
       return true;
   }

@@ -128,6 +128,7 @@ void runLaunch(penstock_emu_device &device, penstock_emu_module &module, const c
     return refuse(missingParameters);
   options.checks = !launch.unchecked;
   options.threads = launch.threads;
+  options.timeline = true; // the format is chosen later
   if (launch.max_instructions)
     options.maxInstructions = launch.max_instructions;
   options.print = [&out](const std::string &text) {

@@ -9,6 +9,7 @@
 #include "Emulator/Tier.h"
 
 #include <algorithm>
+#include <array>
 
 namespace penstock::emu {
 namespace {
@@ -26,6 +27,8 @@ table { border-collapse: collapse } td, th { border: 1px solid #d0d7de; padding:
 pre { background: #f6f8fa; overflow-x: auto; padding: .5em; margin: .3em 0; font-size: 13px }
 pre b { background: #ffe8a3; font-weight: normal; display: inline-block; min-width: 100% }
 .tier { text-transform: uppercase; font-size: .75em; letter-spacing: .05em; color: #57606a }
+.timeline td { border-width: 0 1px; padding: .1em .7em; font-size: 13px } .timeline .access { background: #ffe8a3 }
+.timeline .completes { color: #57606a } .timeline span { color: #57606a; font-size: .87em }
 .facts { color: #57606a; font-size: .87em }
 )";
 
@@ -49,6 +52,16 @@ std::string escaped(std::string_view text) {
       out += c;
     }
   return out;
+}
+
+std::vector<std::string> split(const std::string &text, char at) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(at, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
 }
 
 class Page {
@@ -83,9 +96,12 @@ public:
     out += "</div>\n";
     for (const std::string &help : d.helps)
       out += "<p><strong>help:</strong> " + escaped(help) + "</p>\n";
+    for (const auto &[key, value] : d.facts)
+      if (key == "timeline")
+        timeline(value);
     out += "<p class=\"facts\">";
     for (const auto &[key, value] : d.facts)
-      if (key != "tier")
+      if (key != "tier" && key != "timeline")
         out += escaped(key) + ": " + escaped(value) + "<br>";
     out += "</p>\n</section>\n";
   }
@@ -96,6 +112,40 @@ public:
   }
 
 private:
+  /// Steps between the two accesses, one column for each warp and one for engines. The lines of the
+  /// fact have a mark, a name, an instruction, a line of the PTX and one of the source.
+  void timeline(const std::string &steps) {
+    std::vector<std::array<std::string, 5>> rows;
+    std::vector<std::string> columns;
+    for (const std::string &row : split(steps, '\n')) {
+      std::vector<std::string> cells = split(row, '\t');
+      cells.resize(5);
+      rows.push_back({cells[0], cells[1], cells[2], cells[3], cells[4]});
+      if (!cells[1].empty() && std::find(columns.begin(), columns.end(), cells[1]) == columns.end())
+        columns.push_back(cells[1]);
+    }
+    out += "<details open><summary>from the first access to the second</summary>\n"
+           "<table class=\"timeline\"><tr>";
+    for (const std::string &name : columns)
+      out += "<th>" + escaped(name) + "</th>";
+    out += "</tr>\n";
+    for (const auto &[mark, who, what, ptxLine, source] : rows) {
+      out += "<tr>";
+      if (who.empty())
+        out += "<td colspan=\"" + std::to_string(columns.size()) + "\">" + escaped(what) +
+               " left out</td>";
+      else
+        for (const std::string &name : columns)
+          out += name != who
+                     ? "<td></td>"
+                     : "<td class=\"" + mark + "\"><code>" + escaped(what) + "</code>" +
+                           (mark == "completes" ? " completes" : "") + " <span>line " + ptxLine +
+                           (source.empty() ? "" : ", " + escaped(source)) + "</span></td>";
+      out += "</tr>\n";
+    }
+    out += "</table></details>\n";
+  }
+
   std::optional<std::string> line(const std::string &file, uint32_t number) const {
     return sourceLine ? sourceLine(file, number) : readSourceLine(file, number);
   }

@@ -14,7 +14,8 @@
 namespace penstock::emu {
 
 /// Renders findings as one self-contained HTML page. Both locations of a conflict are side by
-/// side, each with its lines of the source and of the PTX. \p sourceLine reads the lines; empty:
+/// side, each with its lines of the source and of the PTX, and the steps between them are below, if
+/// the launch recorded a timeline. \p sourceLine reads the lines; empty:
 /// from disk.
 std::string toHtml(std::span<const Diagnostic> findings, const SourceLineFn &sourceLine = {});
 

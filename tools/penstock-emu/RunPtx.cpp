@@ -62,6 +62,7 @@ int runPtx(RunPtxOptions &o, const cli::Command &command) {
   std::set<std::tuple<unsigned, std::string>> known;
   std::vector<Diagnostic> all; ///< of all timings, for one document
   options.checks = !noChecks;
+  options.timeline = format == "html";
   for (const auto &dump : dumps)
     if (dump.first >= buffers.size())
       return command.usageError("`--dump " + std::to_string(dump.first) + "=..`: there " +
