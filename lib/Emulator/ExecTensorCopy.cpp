@@ -567,7 +567,8 @@ void copyMap(Exec &ex, const DInst &inst) {
       !resolve(ex, lane, Space::Shared, ex.address(inst.ops[1], lane), tensorMapBytes, 128, from))
     return;
   if (ex.grid.checks()) {
-    checkAccess(ex, lane, from, tensorMapBytes, Read);
+    // Any lane may read any part: edits by one lane have to be ordered before all of them.
+    forLanes(ex.mask, [&](unsigned each) { checkAccess(ex, each, from, tensorMapBytes, Read); });
     checkAccess(ex, lane, to, tensorMapBytes, Write);
     // The warp copies together: afterwards each of its lanes may use the map.
     View copied = ex.cluster.newView();

@@ -85,7 +85,7 @@ uint32_t warpsOf(const LoadedModule &module, const std::string &kernel,
   for (size_t d = 0; d < 3; ++d)
     warps *= std::max(1u, entry && entry->requiredCluster[0] ? entry->requiredCluster[d]
                                                              : config.cluster[d]);
-  return uint32_t(std::min<uint64_t>(warps, 16));
+  return uint32_t(std::min<uint64_t>(warps, 8));
 }
 
 /// A synchronizing instruction, and the function that has it.

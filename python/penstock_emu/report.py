@@ -82,7 +82,7 @@ class Report:
             facts = each.get("facts") or {}
             tier = facts.get("tier") or ("wrong" if each["severity"] == "error" else "note")
             found.append(Finding(each["code"], tier, each["message"], at.get("file", ""), at.get("line", 0),
-                                 notes, each.get("helps") or [], facts))
+                                 notes, each["help"], facts))
         return found
 
     @property

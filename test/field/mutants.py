@@ -29,5 +29,5 @@ class Mutants:
         for finding in self.findings:
             at = finding.get("place") or {}
             lines.append(f"{finding['code']} {at.get('file', '').rsplit('/', 1)[-1]}:{at.get('line', '')}: "
-                         f"{finding['message']}; {' '.join(finding.get('helps') or [])}")
+                         f"{finding['message']}; {' '.join(finding['help'])}")
         return "\n".join(lines) + "\n"

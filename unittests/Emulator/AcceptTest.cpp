@@ -121,9 +121,9 @@ TEST(Accept, StrideZeroRepeatsTheTensor) {
   EXPECT_EQ(checkTensorMap(map), "");
 }
 
-TEST(Accept, TensorMapsMadeOfZeros) {
-  // 8 x 4 words of p0, as a map in shared memory that is copied to p1 and loaded through.
-  std::string body = prologue + std::string(R"(
+/// 8 x 4 words of p0, as a map in shared memory that is copied to p1 and loaded through.
+std::string mapOfZeros() {
+  return prologue + std::string(R"(
 .shared .align 128 .b8 map[128]; .shared .align 128 .b8 tile[128]; .shared .align 8 .b64 bar;
 ld.param.u64 %x2, [p1]; ld.param.u64 %x3, [p2]; mad.wide.u32 %x4, %t, 4, %x3;
 mov.u32 %r0, map; mad.lo.u32 %r1, %t, 4, %r0; mov.u32 %r2, 0; st.shared.u32 [%r1], %r2;
@@ -154,7 +154,10 @@ cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes
 WAIT: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra WAIT;
 mov.u32 %r3, tile; mad.lo.u32 %r3, %t, 4, %r3; ld.shared.u32 %r4, [%r3];
 st.global.u32 [%x4], %r4; ret;)");
-  TestKernel kernel(TestKernel::wrap(body, 3));
+}
+
+TEST(Accept, TensorMapsMadeOfZeros) {
+  TestKernel kernel(TestKernel::wrap(mapOfZeros(), 3));
   std::vector<uint32_t> content(32);
   for (uint32_t i = 0; i < 32; ++i)
     content[i] = 100 + i;
@@ -163,6 +166,19 @@ st.global.u32 [%x4], %r4; ret;)");
   uint64_t out = kernel.emptyBuffer(128);
   EXPECT_CLEAN(kernel.run(1, 32));
   EXPECT_EQ(kernel.read<uint32_t>(out, 32), content);
+}
+
+TEST(Accept, ACopiedMapIsEditedBeforeAllLanesCopyIt) {
+  // `.sync.aligned` makes the lanes of the warp meet; it does not order their memory.
+  std::string body = mapOfZeros();
+  std::string barrier = "MADE: bar.warp.sync -1;";
+  body.replace(body.find(barrier), barrier.size(), "MADE:");
+  TestKernel kernel(TestKernel::wrap(body, 3));
+  kernel.buffer(std::vector<uint32_t>(32));
+  kernel.emptyBuffer(128);
+  kernel.emptyBuffer(128);
+  Report report = kernel.run(1, 32);
+  EXPECT_TRUE(report.has(EmuDataRace)) << text(report);
 }
 
 } // namespace

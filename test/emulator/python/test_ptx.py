@@ -44,6 +44,7 @@ def test_results_come_back():
 def test_a_missing_barrier_is_one_finding():
     report, _, _ = run("")
     assert [(f.code, f.tier) for f in report.findings] == [("PS2101", "wrong")]
+    assert report.findings[0].helps[0].startswith("nothing orders them")
     with pytest.raises(penstock_emu.FindingsError, match="data race on tile"):
         report.raise_on("wrong")
 
