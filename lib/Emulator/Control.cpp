@@ -10,6 +10,7 @@
 #include "Emulator/ExecCall.h"
 #include "Emulator/HappensBefore.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 
@@ -96,6 +97,17 @@ void runCheckIndex(Exec &ex, const DInst &inst) {
     if (index >= inst.imm[0] && !ex.cluster.stopped)
       ex.fatal(EmuIllegalOperand, "the index " + std::to_string(index) + " of a branch with " +
                                       std::to_string(inst.imm[0]) + " targets");
+  });
+}
+
+void runCheckCallee(Exec &ex, const DInst &inst) {
+  const std::vector<uint64_t> &known = ex.grid.program->callTables[inst.imm[0]];
+  forLanes(ex.mask, [&](unsigned lane) {
+    uint64_t address = ex.value(inst.ops[0], lane);
+    if (std::find(known.begin(), known.end(), address) == known.end() && !ex.cluster.stopped)
+      ex.fatal(EmuIllegalOperand,
+               "an indirect call of address " + std::to_string(address) +
+                   ": expected a function with these parameters, which may not call itself");
   });
 }
 

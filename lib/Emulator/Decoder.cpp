@@ -87,6 +87,32 @@ bool Decoder::layoutKernel() {
   return layoutShared();
 }
 
+/// Functions whose address is taken, in the order of the text.
+static std::vector<const ptx::Function *> addressedFunctions(const ptx::Module &module) {
+  std::set<std::string> names;
+  for (const auto &function : module.functions)
+    for (const auto &inst : function->body)
+      if (inst->form->name != "call")
+        for (const ptx::Operand &operand : inst->operands)
+          if (operand.kind == Kind::Function)
+            names.insert(operand.name);
+  for (const ptx::Variable &variable : module.variables)
+    for (const auto &relocation : variable.relocations)
+      names.insert(relocation.function);
+  std::vector<const ptx::Function *> list;
+  for (const auto &function : module.functions)
+    if (!function->isDeclaration && !function->isEntry && names.count(function->name))
+      list.push_back(function.get());
+  return list;
+}
+
+uint64_t functionAddress(const ptx::Module &module, std::string_view name) {
+  for (size_t i = 0; i < module.functions.size(); ++i)
+    if (!module.functions[i]->isDeclaration && module.functions[i]->name == name)
+      return functionWindow + 16 * (i + 1);
+  return 0;
+}
+
 /// A kernel and what it calls. The variables of other kernels are none of its own.
 static std::vector<const ptx::Function *> calledFunctions(const ptx::Module &module,
                                                           const ptx::Function &kernel) {
@@ -94,10 +120,14 @@ static std::vector<const ptx::Function *> calledFunctions(const ptx::Module &mod
   std::set<const ptx::Function *> known = {&kernel};
   for (size_t i = 0; i < list.size(); ++i)
     for (const auto &inst : list[i]->body)
-      if (inst->form->name == "call" && !inst->operands.empty())
-        if (const ptx::Function *callee = module.function(inst->operands[0].name);
-            callee && known.insert(callee).second)
-          list.push_back(callee);
+      if (inst->form->name == "call" && !inst->operands.empty()) {
+        std::vector<const ptx::Function *> callees = {module.function(inst->operands[0].name)};
+        if (inst->callees != ptx::Instruction::noCallees)
+          callees = addressedFunctions(module);
+        for (const ptx::Function *callee : callees)
+          if (callee && known.insert(callee).second)
+            list.push_back(callee);
+      }
   return list;
 }
 
@@ -341,16 +371,87 @@ bool Decoder::emitIndexedBranch(const ptx::Instruction &inst,
   return true;
 }
 
+/// Whether arguments and results of a call have the sizes of a function's.
+bool Decoder::fits(const ptx::Instruction &call, const ptx::Function &callee) const {
+  if (callee.numParams != call.arguments.size() || callee.numResults != call.results.size())
+    return false;
+  auto same = [&](const ptx::Operand &local, uint32_t index) {
+    return local.kind == Kind::Variable && !local.isGlobal &&
+           function->variables[local.index].size == callee.variables[index].size;
+  };
+  for (size_t i = 0; i < call.arguments.size(); ++i)
+    if (!same(call.arguments[i], uint32_t(i)))
+      return false;
+  for (size_t i = 0; i < call.results.size(); ++i)
+    if (!same(call.results[i], uint32_t(callee.numParams + i)))
+      return false;
+  return true;
+}
+
+/// A branch to each function that the register may name, inlined one after the other.
+bool Decoder::emitIndirectCall(const ptx::Instruction &inst, unsigned depth) {
+  Opnd address;
+  if (!source(inst, inst.operands[0], 64, address))
+    return false;
+  const std::vector<std::string> &listed = function->callTargets[inst.callees];
+  std::vector<const ptx::Function *> callees;
+  for (const ptx::Function *callee : addressedFunctions(*program.module))
+    if ((listed.empty() || std::count(listed.begin(), listed.end(), callee->name)) &&
+        fits(inst, *callee) && !std::count(callStack.begin(), callStack.end(), callee))
+      callees.push_back(callee);
+  DInst check;
+  check.source = &inst;
+  check.run = runCheckCallee;
+  check.imm[0] = program.callTables.size();
+  setOperands(check, {address});
+  program.code.push_back(check);
+  std::vector<uint64_t> &known = program.callTables.emplace_back();
+  std::vector<uint32_t> branches, ends;
+  for (const ptx::Function *callee : callees) {
+    known.push_back(functionAddress(*program.module, callee->name));
+    DInst branch;
+    branch.source = &inst;
+    branch.run = runBranchIfIndex;
+    branch.imm[0] = known.back();
+    setOperands(branch, {address});
+    branches.push_back(uint32_t(program.code.size()));
+    program.code.push_back(branch);
+  }
+  auto jump = [&] {
+    DInst out;
+    out.source = &inst;
+    out.run = runBranch;
+    ends.push_back(uint32_t(program.code.size()));
+    program.code.push_back(out);
+  };
+  jump(); // not reached: an address without a function was reported before
+  for (size_t i = 0; i < callees.size(); ++i) {
+    program.code[branches[i]].target = uint32_t(program.code.size());
+    if (!emitInlined(inst, *callees[i], depth))
+      return false;
+    jump();
+  }
+  for (uint32_t at : ends)
+    program.code[at].target = uint32_t(program.code.size());
+  return true;
+}
+
 bool Decoder::emitCall(const ptx::Instruction &inst, unsigned depth) {
+  if (inst.callees != ptx::Instruction::noCallees)
+    return emitIndirectCall(inst, depth);
   const std::string &name = inst.operands[0].name;
   const ptx::Function *callee = program.module->function(name);
-  if (!callee)
-    return emitExternal(inst, name);
+  return callee ? emitInlined(inst, *callee, depth) : emitExternal(inst, name);
+}
+
+bool Decoder::emitInlined(const ptx::Instruction &inst, const ptx::Function &called,
+                          unsigned depth) {
+  const ptx::Function *callee = &called;
   if (depth >= maxCallDepth ||
       std::find(callStack.begin(), callStack.end(), callee) != callStack.end())
     return fail(inst, "recursive calls are not supported");
   if (callee->numParams != inst.arguments.size() || callee->numResults != inst.results.size())
-    return fail(inst, "the call does not fit the declaration of `" + name + "`");
+    return fail(inst, "the call does not fit the declaration of `" + callee->name + "`");
   FunctionFrame &mine = frame(*function);
   FunctionFrame &theirs = frame(*callee);
   auto copy = [&](const ptx::Operand &local, uint32_t index, bool in) {

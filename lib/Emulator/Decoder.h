@@ -93,6 +93,9 @@ private:
   FunctionFrame &frame(const ptx::Function &function);
   bool emitFunction(const ptx::Function &function, unsigned depth);
   bool emitCall(const ptx::Instruction &inst, unsigned depth);
+  bool emitIndirectCall(const ptx::Instruction &inst, unsigned depth);
+  bool emitInlined(const ptx::Instruction &inst, const ptx::Function &called, unsigned depth);
+  bool fits(const ptx::Instruction &call, const ptx::Function &callee) const;
   bool emitIndexedBranch(const ptx::Instruction &inst,
                          std::vector<std::pair<uint32_t, uint32_t>> &branches);
   bool emitExternal(const ptx::Instruction &inst, const std::string &name);

@@ -17,6 +17,8 @@ void runBranch(Exec &, const DInst &);
 void runBranchIfIndex(Exec &, const DInst &);
 /// Operand 0 of brx.idx is below imm[0].
 void runCheckIndex(Exec &, const DInst &);
+/// Of an indirect call: the address is one of Program::callTables[imm[0]].
+void runCheckCallee(Exec &, const DInst &);
 void runExit(Exec &, const DInst &);
 /// Copies imm[2] bytes of local memory from imm[1] to imm[0].
 void runCopyLocal(Exec &, const DInst &);

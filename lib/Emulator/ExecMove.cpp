@@ -115,9 +115,14 @@ bool decodeMov(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     d.setOperands(out, std::move(ops));
     return true;
   }
-  if (from.kind == Kind::Function)
-    return d.fail(inst, "addresses of functions are not supported");
-  if (!d.source(inst, from, bits, ops[1]))
+  ptx::Operand address;
+  if (from.kind == Kind::Function) {
+    address.kind = Kind::Immediate;
+    address.value = functionAddress(*d.program.module, from.name);
+    if (!address.value)
+      return d.fail(inst, "function `" + from.name + "` has no body");
+  }
+  if (!d.source(inst, address.value ? address : from, bits, ops[1]))
     return false;
   if (ops[0].kind == Opnd::Kind::Pred || ops[1].kind == Opnd::Kind::Pred)
     return d.fail(inst, "a predicate where a value is needed");

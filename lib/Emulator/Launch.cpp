@@ -260,7 +260,9 @@ std::shared_ptr<LoadedModule> Device::load(std::shared_ptr<const ptx::Module> mo
     std::vector<uint8_t> bytes(variable.size);
     std::copy(variable.init.begin(), variable.init.end(), bytes.begin());
     for (const auto &relocation : variable.relocations) {
-      uint64_t value = loaded->globals[relocation.variable] + uint64_t(relocation.addend);
+      uint64_t value = relocation.function.empty()
+                           ? loaded->globals[relocation.variable] + uint64_t(relocation.addend)
+                           : functionAddress(*module, relocation.function);
       if (relocation.at + 8 <= bytes.size())
         memcpy(bytes.data() + relocation.at, &value, 8);
     }

@@ -26,6 +26,8 @@ namespace penstock::emu {
 inline constexpr uint64_t sharedWindow = uint64_t(1) << 60;
 inline constexpr uint64_t localWindow = uint64_t(2) << 60;
 inline constexpr uint64_t paramWindow = uint64_t(3) << 60;
+/// Addresses of functions, which are not memory.
+inline constexpr uint64_t functionWindow = uint64_t(4) << 60;
 inline constexpr uint64_t windowMask = uint64_t(0xf) << 60;
 
 /// A shared address carries the rank of its CTA in the cluster from this bit.

@@ -106,9 +106,14 @@ struct Program {
   bool usesLaunchControl = false;
   std::vector<uint32_t> wgmmaRows;  ///< registers that wgmma uses
   std::vector<uint32_t> loadedRows; ///< registers that tcgen05.ld fills
+  /// Addresses that indirect calls may have.
+  std::deque<std::vector<uint64_t>> callTables;
   /// Some synchronization is relaxed: only then tcgen05.fence has an effect.
   bool relaxedSync = false;
 };
+
+/// The address of a function with a body, in a window of its own; 0 if there is none.
+uint64_t functionAddress(const ptx::Module &module, std::string_view name);
 
 /// Decodes kernel \p kernel of \p module. \p globals are the device addresses
 /// of the module's variables. Null with \p diagnostics filled on failure.

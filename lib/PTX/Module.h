@@ -73,6 +73,7 @@ struct Variable {
     uint64_t at;
     uint32_t variable;
     int64_t addend;
+    std::string function = {}; ///< not empty: the address of this function instead
   };
   std::vector<Relocation> relocations;
   uint32_t line = 0;
@@ -100,6 +101,9 @@ struct Instruction {
   // Calls only.
   std::vector<Operand> results;
   std::vector<Operand> arguments;
+  uint32_t callees = noCallees; ///< of an indirect call: a list of Function::callTargets
+
+  static constexpr uint32_t noCallees = ~0u;
 
   bool has(std::string_view modifier) const {
     for (std::string_view m : modifiers)
@@ -132,6 +136,8 @@ struct Function {
   std::vector<std::unique_ptr<Instruction>> body;
   /// Lists of `.branchtargets`, as indices of instructions.
   std::vector<std::vector<uint32_t>> branchTargets;
+  /// Lists of `.calltargets`; those of a `.callprototype` are empty: all functions that fit.
+  std::vector<std::vector<std::string>> callTargets;
   std::array<uint32_t, 3> maxThreads = {0, 0, 0};
   std::array<uint32_t, 3> requiredThreads = {0, 0, 0};
   std::array<uint32_t, 3> requiredCluster = {0, 0, 0};

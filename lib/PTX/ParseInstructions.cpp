@@ -173,8 +173,7 @@ bool Parser::statement(Function &function) {
           return branchTargets(function, name);
         if (token.kind == Token::Kind::Directive &&
             (token.text == ".calltargets" || token.text == ".callprototype"))
-          return error(PtxDirective,
-                       "directive `" + std::string(token.text) + "` is not supported");
+          return callTargets(function, name);
         return declare(name, {Name::Kind::Label, uint32_t(function.body.size())});
       }
     }
@@ -278,6 +277,31 @@ bool Parser::branchTargets(Function &function, const std::string &name) {
   return expect(';');
 }
 
+/// `name: .calltargets f, g;` or `name: .callprototype (.param .b32 _) _ (.param .b64 _);` from the
+/// directive on. Arguments of calls are checked against the function that is called.
+bool Parser::callTargets(Function &function, const std::string &name) {
+  bool listed = token.text == ".calltargets";
+  advance();
+  if (!declare(name, {Name::Kind::Callees, uint32_t(function.callTargets.size())}))
+    return false;
+  std::vector<std::string> &targets = function.callTargets.emplace_back();
+  if (!listed) {
+    while (!is(';') && token.kind != Token::Kind::End)
+      advance();
+    return expect(';');
+  }
+  do {
+    if (targets.size() >= maxTargets)
+      return error(PtxTooLarge, "a call with more than 4096 targets");
+    auto found = globals.find(std::string(token.text));
+    if (found == globals.end() || found->second.kind != Name::Kind::Function)
+      return error(PtxUnknownName, "`" + std::string(token.text) + "` is not a function");
+    if (!word(targets.emplace_back()))
+      return false;
+  } while (accept(','));
+  return expect(';');
+}
+
 bool Parser::callOperands(Function &function, Instruction &inst) {
   if (is('(')) {
     advance();
@@ -287,19 +311,30 @@ bool Parser::callOperands(Function &function, Instruction &inst) {
   Operand callee;
   if (!nameOperand(function, callee))
     return false;
-  if (callee.kind != Operand::Kind::Function)
-    return error(PtxUnsupported, "indirect calls are not supported");
+  if (callee.kind != Operand::Kind::Function && callee.kind != Operand::Kind::Register)
+    return error(PtxOperands, "only functions and registers can be called");
+  bool indirect = callee.kind == Operand::Kind::Register;
   inst.operands.push_back(std::move(callee));
+  bool named = false; // the list of an indirect call without arguments
   if (accept(',')) {
-    if (!expect('('))
+    named = indirect && !is('(');
+    if (!named && !expect('('))
       return false;
-    if (!is(')') && !operandList(function, inst.arguments, ')'))
+    if (!named && !is(')') && !operandList(function, inst.arguments, ')'))
       return false;
-    if (!expect(')'))
+    if (!named && !expect(')'))
       return false;
-    if (is(','))
-      return error(PtxUnsupported, "indirect calls are not supported");
   }
+  if (!indirect)
+    return true;
+  if (!named && !accept(','))
+    return error(PtxSyntax, "an indirect call needs a `.callprototype` or `.calltargets`");
+  const Name *list = lookup(std::string(token.text));
+  if (!list || list->kind != Name::Kind::Callees)
+    return error(PtxUnknownName,
+                 "`" + std::string(token.text) + "` is not a prototype or a list of targets");
+  inst.callees = list->index;
+  advance();
   return true;
 }
 
@@ -451,6 +486,7 @@ bool Parser::nameOperand(Function &function, Operand &result) {
       return true;
     case Name::Kind::Label:
     case Name::Kind::Targets:
+    case Name::Kind::Callees:
       return error(PtxOperands, "label `" + name + "` is not a value");
     }
   }

@@ -357,9 +357,11 @@ bool Parser::initializer(Variable &variable, uint64_t &at, uint64_t unit, unsign
     if (accept('+') && !integer(addend))
       return false;
     auto found = globals.find(name);
-    if (found == globals.end() || found->second.kind != Name::Kind::Global)
-      return error(PtxUnknownName, "`" + name + "` is not a variable");
-    variable.relocations.push_back({at, found->second.index, int64_t(addend)});
+    bool isFunction = found != globals.end() && found->second.kind == Name::Kind::Function;
+    if (!isFunction && (found == globals.end() || found->second.kind != Name::Kind::Global))
+      return error(PtxUnknownName, "`" + name + "` is neither a variable nor a function");
+    variable.relocations.push_back(
+        {at, found->second.index, int64_t(addend), isFunction ? name : ""});
   } else if (token.kind == Token::Kind::Float) {
     value = token.value;
     if (unit == 4 && token.isDouble) {

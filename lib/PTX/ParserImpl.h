@@ -36,7 +36,7 @@ public:
 
 private:
   struct Name {
-    enum class Kind : uint8_t { Register, Local, Global, Function, Label, Targets };
+    enum class Kind : uint8_t { Register, Local, Global, Function, Label, Targets, Callees };
     Kind kind;
     uint32_t index;
   };
@@ -92,6 +92,7 @@ private:
   bool instruction(Function &function, const Token &first);
   bool labelOperand(Instruction &inst, Name::Kind kind, std::optional<LabelUse> &use);
   bool branchTargets(Function &function, const std::string &name);
+  bool callTargets(Function &function, const std::string &name);
   bool callOperands(Function &function, Instruction &inst);
   bool operandList(Function &function, std::vector<Operand> &operands, char close);
   bool operand(Function &function, Operand &operand, unsigned depth);

@@ -62,6 +62,7 @@ KERNELS = [PythonKernel("Triton", f"{case} sm_{target}", warps)
            for case, warps in (("matmul_pointers", 8), ("matmul_descriptors", 4), ("matmul_persistent", 4),
                                ("attention", 8), ("softmax", 4), ("two_uses", 4), ("carried", 4))
            for target in (90, 100)]
+KERNELS += [PythonKernel("Triton", "matmul_specialized sm_100", 8)]
 KERNELS += [PythonKernel("TileLang", case, warps) for case, warps in (("gemm", 8), ("softmax", 4))]
 KERNELS += [PythonKernel("CuTe DSL", "reverse", 4)]
 # The example of CUTLASS is in its checkout.

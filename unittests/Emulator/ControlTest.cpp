@@ -145,4 +145,57 @@ TEST(Control, SharedVariablesOfOtherKernelsTakeNoRoom) {
   EXPECT_CLEAN(kernel.run(1, 1));
 }
 
+/// Two functions of one signature and one of another, and a kernel that calls what a register
+/// holds.
+std::string called(const std::string &choose, const std::string &list) {
+  std::string head = ".func (.param .b32 r) twice(.param .b32 a) { .reg .b32 %v;\n"
+                     "ld.param.u32 %v, [a]; shl.b32 %v, %v, 1; st.param.b32 [r], %v; ret; }\n"
+                     ".func (.param .b32 r) next(.param .b32 a) { .reg .b32 %v;\n"
+                     "ld.param.u32 %v, [a]; add.u32 %v, %v, 1; st.param.b32 [r], %v; ret; }\n"
+                     ".func nothing() { ret; }\n"
+                     ".global .u64 table[2] = {twice, next};\n";
+  return TestKernel::wrap(std::string(prologue) + R"(
+.reg .b64 %fn<3>; .reg .b32 %v;
+mov.u64 %fn1, nothing;
+)" + choose + "\n{ .param .b32 x; .param .b32 y; st.param.b32 [x], %t;\n" +
+                              list + R"(
+call (y), %fn0, (x), list;
+ld.param.b32 %v, [y]; }
+mad.wide.u32 %x1, %t, 4, %x0; st.global.u32 [%x1], %v; ret;)",
+                          1, head);
+}
+
+TEST(Control, IndirectCallsDiverge) {
+  // Through a prototype or a list; from a constant or from memory.
+  for (const char *list : {"list: .callprototype (.param .b32 _) _ (.param .b32 _);",
+                           "list: .calltargets next, twice;"})
+    for (const char *choose :
+         {"mov.u64 %fn0, twice; and.b32 %r0, %t, 1; setp.eq.u32 %p0, %r0, 1; @%p0 mov.u64 %fn0, "
+          "next;",
+          "and.b32 %r0, %t, 1; mov.u64 %fn2, table; mad.wide.u32 %fn2, %r0, 8, %fn2;\n"
+          "ld.global.u64 %fn0, [%fn2];"}) {
+      TestKernel kernel(called(choose, list));
+      uint64_t out = kernel.emptyBuffer(128);
+      EXPECT_CLEAN(kernel.run(1, 32));
+      std::vector<uint32_t> got = kernel.read<uint32_t>(out, 32);
+      for (uint32_t t = 0; t < 32; ++t)
+        EXPECT_EQ(got[t], t & 1 ? t + 1 : 2 * t);
+    }
+}
+
+TEST(Control, IndirectCallsOfOtherAddressesAreReported) {
+  // A function with other parameters, and one that the list does not have.
+  for (auto [choose, list] :
+       {std::pair("mov.u64 %fn0, nothing;",
+                  "list: .callprototype (.param .b32 _) _ (.param .b32 _);"),
+        std::pair("mov.u64 %fn0, 4096;", "list: .callprototype (.param .b32 _) _ (.param .b32 _);"),
+        std::pair("mov.u64 %fn0, next;", "list: .calltargets twice;")}) {
+    TestKernel kernel(called(choose, list));
+    kernel.emptyBuffer(128);
+    Report report = kernel.run(1, 32);
+    EXPECT_TRUE(report.has(EmuIllegalOperand)) << text(report);
+    EXPECT_FALSE(report.completed);
+  }
+}
+
 } // namespace

@@ -64,4 +64,5 @@ def cases(name):
     return {"gemm": run_gemm, "softmax": run_softmax}[name]
 
 
-common.main(cases)
+if __name__ == "__main__":
+    common.main(cases)

@@ -52,6 +52,16 @@ def matmul_persistent(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: 
 
 
 @triton.jit
+def matmul_specialized(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    row = tl.program_id(0) * BM
+    column = tl.program_id(1) * BN
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in tl.range(0, K, BK, num_stages=3, warp_specialize=True):
+        acc = tl.dot(a.load([row, k]), b.load([k, column]), acc)
+    c.store([row, column], acc.to(tl.float16))
+
+
+@triton.jit
 def attention(q, k, v, o, LENGTH, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr):
     row = tl.program_id(0) * BM
     queries = q.load([row, 0])
@@ -126,7 +136,8 @@ def cases(name):
                 report = check(matmul_pointers, (2, 2), dict(a=a, b=b, c=Output(c), N=N, K=K, **blocks), target,
                                num_warps=8, timings=timing)
             else:
-                report = check(matmul_descriptors, (2, 2),
+                function = matmul_specialized if kernel == "matmul_specialized" else matmul_descriptors
+                report = check(function, (2, 2),
                                dict(a=Descriptor(a, [128, 64]), b=Descriptor(b, [64, 128]), c=Descriptor(c, [128, 128]),
                                     K=K, **blocks), target, timings=timing)
         return report, common.matches(c, expected)
@@ -166,4 +177,5 @@ def cases(name):
             "carried": run_carried}.get(kernel, product)
 
 
-common.main(cases)
+if __name__ == "__main__":
+    common.main(cases)

@@ -1,0 +1,20 @@
+# Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tools of the wheel: penstock-emu and penstock-nvcc."""
+
+import os
+import pathlib
+import sys
+
+
+def start(name):
+    path = pathlib.Path(__file__).resolve().parent / "bin" / name
+    os.execv(path, [str(path), *sys.argv[1:]])
+
+
+def emulator():
+    start("penstock-emu")
+
+
+def nvcc():
+    start("penstock-nvcc")
