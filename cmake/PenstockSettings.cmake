@@ -26,6 +26,10 @@ set(CMAKE_C_FLAGS_RELWITHASSERTS "-O2 -gline-tables-only")
 if(PENSTOCK_STATIC_LLVM)
   # So that the linker can drop functions that nothing uses.
   add_compile_options(-ffunction-sections -fdata-sections)
+  # Packages are equal byte for byte wherever they are built: no path of the machine is in them.
+  # The last option that matches applies.
+  add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/="
+                      "-ffile-prefix-map=${CMAKE_BINARY_DIR}/=build/")
 endif()
 
 option(PENSTOCK_WERROR "Treat warnings as errors" OFF)

@@ -29,7 +29,7 @@ extern "C" {
 
 /// Version of this interface. It grows when functions are added, or fields at the end of
 /// structs that begin with their size; nothing is removed.
-#define PENSTOCK_C_VERSION 1
+#define PENSTOCK_C_VERSION 2
 
 /// PENSTOCK_C_VERSION of the library.
 PENSTOCK_C_EXPORT uint32_t penstock_c_version(void);
@@ -213,6 +213,9 @@ typedef struct penstock_launch_options {
   /// Receives output of `print`, on the thread that launches; null: standard output.
   void (*print)(const char *text, size_t size, void *context);
   void *print_context;
+  /// GPUs, since version 2: the kernel may start before the previous kernel of the stream has
+  /// ended. It must call `wait_for_previous` before it accesses what that kernel writes.
+  int32_t overlap_previous;
 } penstock_launch_options;
 
 /// Runs the kernel; \p options may be null.

@@ -227,6 +227,7 @@ penstock_status penstock_launch(const penstock_kernel *kernel, const penstock_ar
     launch.threads = given.threads;
     if (given.has_stream)
       launch.stream = gpu::Stream(given.stream);
+    launch.overlap_previous = given.overlap_previous != 0;
     if (given.print)
       launch.print = [&given](std::string_view text) {
         given.print(text.data(), text.size(), given.print_context);

@@ -128,18 +128,19 @@ PENSTOCK_C_EXPORT int __tvm_ffi_penstock_launch(void *, const Value *values, int
   });
 }
 
-/// launch_with(kernel, threads, stream or None, arguments ...)
+/// launch_with(kernel, threads, stream or None, overlap_previous, arguments ...)
 PENSTOCK_C_EXPORT int __tvm_ffi_penstock_launch_with(void *, const Value *values, int32_t count,
                                                      Value *result) {
   return answer(result, [&](capi::Diagnostics &found) {
-    const penstock_kernel *kernel = kernelOf(values, count, 3, found);
+    const penstock_kernel *kernel = kernelOf(values, count, 4, found);
     if (!kernel)
       return;
     LaunchOptions options;
     options.threads = int(values[1].integer);
     if (values[2].type == Int)
       options.stream = gpu::Stream(reinterpret_cast<void *>(values[2].integer));
-    launch(values + 3, count - 3, options, *kernel, found);
+    options.overlap_previous = values[3].integer != 0;
+    launch(values + 4, count - 4, options, *kernel, found);
   });
 }
 

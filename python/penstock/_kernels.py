@@ -26,9 +26,9 @@ class Parameter(NamedTuple):
 class CompiledKernel:
     """A kernel for one target. Call it with one tensor or number per parameter."""
 
-    __slots__ = ("_handle", "_launch", "_raise", "name", "parameters", "target", "warnings")
+    __slots__ = ("_handle", "_launch", "_raise", "name", "options", "parameters", "target", "warnings")
 
-    def __init__(self, handle: int, name: str, target: str, warnings: list[Diagnostic]):
+    def __init__(self, handle: int, name: str, target: str, warnings: list[Diagnostic], options: str = ""):
         from . import _call
 
         self._handle = handle
@@ -36,6 +36,7 @@ class CompiledKernel:
         self._raise = _call.raise_error
         self.name = name
         self.target = target
+        self.options = options  #: sizes, flags and fields as text
         self.warnings = warnings
         self.parameters = tuple(_parameters(handle))
 
@@ -48,13 +49,15 @@ class CompiledKernel:
         if failed:
             self._raise(failed)
 
-    def launch(self, *arguments: Any, threads: int = 0, stream: int | None = None, **named: Any) -> None:
-        """Runs the kernel on `threads` threads of the CPU (0: all), or on a stream (a CUstream)."""
+    def launch(self, *arguments: Any, threads: int = 0, stream: int | None = None, overlap_previous: bool = False,
+               **named: Any) -> None:
+        """Runs the kernel on `threads` threads of the CPU (0: all), or on a stream (a CUstream).
+        With `overlap_previous` it may start before the previous kernel of the stream has ended."""
         from . import _call
 
         if named:
             arguments = self._ordered(arguments, named)
-        failed = _call.launch_with(self._handle, threads, stream, *arguments)
+        failed = _call.launch_with(self._handle, threads, stream, overlap_previous, *arguments)
         if failed:
             self._raise(failed)
 
@@ -134,7 +137,8 @@ class Kernel:
         options = compile_options(target, fields, fix or {}, flags)
         handle = c_void_p()
         found = check(lib.penstock_compile, self.library._handle, self.name.encode(), byref(options), byref(handle))
-        return CompiledKernel(handle.value, self.name, target, found)
+        chosen = f"{sorted((fix or {}).items())} {flags} {sorted(fields.items())}"
+        return CompiledKernel(handle.value, self.name, target, found, chosen)
 
     def explain(self, target: str = "sm_90a", **fields: Any) -> str:
         """The schedule of the kernel's pipelined loops."""

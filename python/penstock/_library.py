@@ -15,7 +15,7 @@ from typing import Mapping
 from ._errors import Diagnostic, Error, from_json
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
-C_VERSION = 1
+C_VERSION = 2
 
 
 class Setting(ctypes.Structure):

@@ -219,6 +219,14 @@ static void test_gpu(const penstock_library *library) {
   for (i = 0; i < N && c[i] == 3 * (float)i; ++i)
     ;
   CHECK(i == N);
+  /* It never waits for the previous kernel. */
+  launch.overlap_previous = 1;
+  i = penstock_launch(loaded, arguments, 3, &launch, &found);
+  expect((penstock_status)i, found, 1771, "overlap_previous");
+  /* Programs of version 1 have a shorter struct. */
+  launch.size = offsetof(penstock_launch_options, overlap_previous);
+  CHECK(penstock_launch(loaded, arguments, 3, &launch, NULL) == PENSTOCK_OK);
+  CHECK(penstock_synchronize(NULL, NULL) == PENSTOCK_OK);
   CHECK(penstock_gpu_allocate(99, 16, &tensors[0].data, &found) == PENSTOCK_FAILED);
   penstock_diagnostics_free(found);
   penstock_kernel_free(kernel);

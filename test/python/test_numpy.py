@@ -113,6 +113,18 @@ class Numpy(unittest.TestCase):
             self.scale.compile()(x, 1.0, y)  # compiled for the host
 
     @unittest.skipUnless(penstock.gpu.count(), "no driver")
+    def test_overlap(self):
+        waits = penstock.inline(SCALE.replace("b.copy(x.at(first), t);", "b.wait_for_previous();\n    b.copy(x.at(first), t);"))
+        kernel = waits["Scale"].compile("gpu")
+        x, y, z = penstock.gpu.array(self.x), penstock.gpu.empty(self.x.shape), penstock.gpu.empty(self.x.shape)
+        kernel(x, 2.0, y)
+        kernel.launch(y, 3.0, z, overlap_previous=True)
+        np.testing.assert_array_equal(z.numpy(), 6 * self.x)
+        with self.assertRaises(penstock.Error) as raised:
+            self.scale.compile("gpu").launch(x, 2.0, y, overlap_previous=True)
+        self.assertEqual(raised.exception.diagnostics[0].code, "PS1771")
+
+    @unittest.skipUnless(penstock.gpu.count(), "no driver")
     def test_stream_of_the_framework(self):
         import ctypes
 
