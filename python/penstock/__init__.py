@@ -12,7 +12,7 @@ text form (``penstock.parse``). ``penstock.kernels`` has some that models need.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._errors import Diagnostic, Error, Note
 from ._kernels import CompiledKernel, Kernel, Library, Parameter, load, load_artifact, parse
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     # Imported when they are used: torch and JAX take seconds.
     if name in ("gpu", "jax", "kernels", "torch"):
         return importlib.import_module("." + name, __name__)

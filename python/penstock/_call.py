@@ -15,6 +15,7 @@ from ._library import lib, take_diagnostics
 
 def _function(name: str) -> tvm_ffi.Function:
     address = ctypes.cast(getattr(lib, "__tvm_ffi_penstock_" + name), ctypes.c_void_p).value
+    assert address
     return tvm_ffi.Function.__from_extern_c__(address, keep_alive_object=lib)
 
 

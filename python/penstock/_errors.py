@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Note(NamedTuple):
@@ -39,10 +39,10 @@ class Error(Exception):
         self.diagnostics = diagnostics
 
 
-def from_json(found: list[dict]) -> list[Diagnostic]:
+def from_json(found: list[dict[str, Any]]) -> list[Diagnostic]:
     """Diagnostics from the JSON of penstock_diagnostics_json."""
 
-    def location(d: dict) -> tuple[str, int]:
+    def location(d: dict[str, Any]) -> tuple[str, int]:
         at = d.get("place") or {}
         return at.get("file", ""), at.get("line", 0)
 

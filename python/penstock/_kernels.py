@@ -28,7 +28,7 @@ class CompiledKernel:
 
     __slots__ = ("_handle", "_launch", "_raise", "name", "options", "parameters", "target", "warnings")
 
-    def __init__(self, handle: int, name: str, target: str, warnings: list[Diagnostic], options: str = ""):
+    def __init__(self, handle: int | None, name: str, target: str, warnings: list[Diagnostic], options: str = ""):
         from . import _call
 
         self._handle = handle
@@ -61,7 +61,7 @@ class CompiledKernel:
         if failed:
             self._raise(failed)
 
-    def _ordered(self, arguments: tuple, named: dict) -> tuple:
+    def _ordered(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         names = [p.name for p in self.parameters]
         rest = names[len(arguments):]
         unknown = [name for name in named if name not in rest]
@@ -102,12 +102,12 @@ class CompiledKernel:
     def __repr__(self) -> str:
         return f"<penstock kernel {self.name} for {self.target}>"
 
-    def __del__(self):
+    def __del__(self) -> None:
         if lib is not None and getattr(self, "_handle", None):
             lib.penstock_kernel_free(self._handle)
 
 
-def _parameters(handle: int) -> Iterator[Parameter]:
+def _parameters(handle: int | None) -> Iterator[Parameter]:
     for i in range(lib.penstock_parameter_count(handle)):
         p = lib.penstock_kernel_parameter(handle, i)
         sizes = tuple(p.sizes[d].decode() for d in range(p.rank)) if p.sizes else ()
@@ -151,13 +151,15 @@ class Kernel:
         return _reports.Picture(_reports.make(self, kind, target, fields, sizes))
 
     def check(self, target: str = "sm_90a", sizes: Mapping[str, float] | None = None, timings: int = 20,
-              **fields: Any) -> dict:
+              **fields: Any) -> dict[str, Any]:
         """Runs the kernel on the emulator over shapes and timings; raises penstock.Error for findings."""
-        return json.loads(_reports.make(self, "check", target, fields, sizes, timings))
+        found: dict[str, Any] = json.loads(_reports.make(self, "check", target, fields, sizes, timings))
+        return found
 
-    def tune(self, target: str = "native", sizes: Mapping[str, float] | None = None) -> dict:
+    def tune(self, target: str = "native", sizes: Mapping[str, float] | None = None) -> dict[str, Any]:
         """Tunes the kernel's space for sizes; winners are stored in the cache."""
-        return json.loads(_reports.make(self, "tune", target, {}, sizes))
+        found: dict[str, Any] = json.loads(_reports.make(self, "tune", target, {}, sizes))
+        return found
 
     def __repr__(self) -> str:
         return f"<penstock kernel {self.name}: {self.signature}>"
@@ -166,7 +168,7 @@ class Kernel:
 class Library(Mapping[str, Kernel]):
     """Kernels by name."""
 
-    def __init__(self, handle: int):
+    def __init__(self, handle: int | None):
         self._handle = handle
         self._kernels = {d["name"]: Kernel(self, d) for d in json.loads(lib.penstock_library_json(handle))}
 
@@ -186,12 +188,12 @@ class Library(Mapping[str, Kernel]):
     def __len__(self) -> int:
         return len(self._kernels)
 
-    def __del__(self):
+    def __del__(self) -> None:
         if lib is not None and getattr(self, "_handle", None):
             lib.penstock_library_free(self._handle)
 
 
-def load(path: str | os.PathLike) -> Library:
+def load(path: str | os.PathLike[str]) -> Library:
     """Loads a shared library whose kernels PENSTOCK_KERNEL registers, or a tile program (.mlir)."""
     name = os.fspath(path)
     if name.endswith(".mlir"):

@@ -10,7 +10,7 @@ import ctypes
 import json
 import os
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_void_p
-from typing import Mapping
+from typing import Any, Callable, Mapping
 
 from ._errors import Diagnostic, Error, from_json
 
@@ -99,7 +99,8 @@ lib = _open()
 
 def version() -> str:
     """Version of libpenstock.so."""
-    return lib.penstock_version().decode()
+    text: bytes = lib.penstock_version()
+    return text.decode()
 
 
 def take_diagnostics(handle: int | None) -> tuple[str, list[Diagnostic]]:
@@ -112,7 +113,7 @@ def take_diagnostics(handle: int | None) -> tuple[str, list[Diagnostic]]:
     return text, from_json(found)
 
 
-def check(function, *arguments) -> list[Diagnostic]:
+def check(function: Callable[..., int], *arguments: Any) -> list[Diagnostic]:
     """Calls a function with diagnostics as its last parameter; returns warnings, raises errors."""
     handle = c_void_p()
     failed = function(*arguments, byref(handle))
@@ -122,7 +123,7 @@ def check(function, *arguments) -> list[Diagnostic]:
     return found
 
 
-def settings(values: Mapping[str, object]):
+def settings(values: Mapping[str, object]) -> tuple[ctypes.Array[Setting], int]:
     """An array of penstock_setting, and its length."""
     array = (Setting * len(values))()
     for entry, (name, value) in zip(array, values.items()):

@@ -40,8 +40,9 @@ def make(kernel: "Kernel", kind: str, target: str, fields: Mapping[str, Any],
     return made
 
 
-def cache_statistics() -> dict:
+def cache_statistics() -> dict[str, Any]:
     """Counts of this process's cache of compiled kernels, and its directory."""
     text = c_void_p()
     check(lib.penstock_make_report, None, None, _KINDS["cache"], None, byref(text))
-    return json.loads(take_text(text.value))
+    found: dict[str, Any] = json.loads(take_text(text.value))
+    return found

@@ -51,8 +51,8 @@ class Plan:
                          "they are: " + ", ".join(names))
         return dict(zip(names, arguments))
 
-    def shape(self, result: Parameter, given: Mapping[str, Any]) -> list:
-        def extent(size: str):
+    def shape(self, result: Parameter, given: Mapping[str, Any]) -> list[Any]:
+        def extent(size: str) -> Any:
             if size.isdigit():
                 return int(size)
             if size in self._known:
@@ -62,7 +62,7 @@ class Plan:
 
         return [extent(s) for s in result.sizes]
 
-    def arguments(self, given: Mapping[str, Any], made: Sequence[Any]) -> list:
+    def arguments(self, given: Mapping[str, Any], made: Sequence[Any]) -> list[Any]:
         """Arguments of the kernel, in the order of its parameters."""
         all = {**given, **dict(zip((p.name for p in self.results), made))}
         return [all[p.name] for p in self.parameters]

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from ctypes import byref, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 from typing import Any, Sequence
 
@@ -41,16 +42,16 @@ _valid.restype, _valid.argtypes = ctypes.c_int, [c_void_p, ctypes.c_char_p]
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.restype, _pointer.argtypes = c_void_p, [c_void_p, ctypes.c_char_p]
 
-_exported: dict[int, tuple] = {}  # what capsules refer to, until their deleters run
+_exported: dict[int, tuple[Any, ...]] = {}  # what capsules refer to, until their deleters run
 
 
 @_Deleter
-def _delete(managed):
+def _delete(managed: Any) -> None:
     _exported.pop(ctypes.addressof(managed.contents), None)
 
 
 @_CapsuleDestructor
-def _destroy(capsule):
+def _destroy(capsule: Any) -> None:
     if _valid(capsule, b"dltensor"):  # the tensor was not taken
         _exported.pop(_pointer(capsule, b"dltensor"), None)
 
@@ -71,9 +72,9 @@ class Array:
 
     @property
     def nbytes(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+        return math.prod(self.shape) * int(self.dtype.itemsize)
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> np.ndarray[Any, np.dtype[Any]]:
         """Waits for kernels on the default stream, and copies to the host. Raises faults of kernels."""
         synchronize()
         result = np.empty(self.shape, self.dtype)
@@ -90,7 +91,7 @@ class Array:
     def __dlpack_device__(self) -> tuple[int, int]:
         return _CUDA, self.gpu
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
         managed = _Managed()
         shape = (c_int64 * max(1, len(self.shape)))(*self.shape)
         managed.tensor = _Tensor(self._memory, _CUDA, self.gpu, len(self.shape), _CODES[self.dtype.kind],
@@ -103,7 +104,7 @@ class Array:
     def __repr__(self) -> str:
         return f"<penstock.gpu array {self.shape} {self.dtype} on GPU {self.gpu}>"
 
-    def __del__(self):
+    def __del__(self) -> None:
         if lib is not None and getattr(self, "_memory", None):
             lib.penstock_gpu_release(self.gpu, self._memory)
 
@@ -120,7 +121,7 @@ def empty(shape: Sequence[int], dtype: Any = np.float32, gpu: int = 0) -> Array:
 
 def count() -> int:
     """Number of GPUs; 0 without a driver."""
-    return lib.penstock_gpu_count()
+    return int(lib.penstock_gpu_count())
 
 
 def synchronize(stream: int = 0) -> None:

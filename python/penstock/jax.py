@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import numbers
 from typing import Any, Callable
 
 import jax
@@ -48,7 +47,7 @@ def _key(kernel: CompiledKernel, plan: Plan) -> str:
     return f"{kernel.name}:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 
-def wrap(kernel: CompiledKernel) -> Callable:
+def wrap(kernel: CompiledKernel) -> Callable[..., Any]:
     """A function of what the kernel reads, in the order of its parameters, and of the sizes that only
     its results have. It returns what the kernel writes."""
     plan = Plan(kernel)
@@ -61,7 +60,7 @@ def wrap(kernel: CompiledKernel) -> Callable:
         _bind(key.encode(), kernel._handle, mask)
         _bound[key] = kernel
 
-    def call(*values: Any):
+    def call(*values: Any) -> Any:
         given = plan.named(values)
         attributes: dict[str, Any] = {"kernel": key}
         arrays = []
@@ -71,9 +70,10 @@ def wrap(kernel: CompiledKernel) -> Callable:
             value = given[p.name]
             if p.tensor:
                 arrays.append(jax.numpy.asarray(value))
-            elif isinstance(value, (numbers.Number, np.generic)):
-                real = p.element[0] in "fb"
-                attributes[f"p{i}"] = np.float64(value) if real else np.int64(value)
+            elif isinstance(value, (bool, int, float, np.generic)):
+                # Fractions of integers are left to the launch, which refuses them.
+                real = p.element[0] in "fb" or isinstance(value, (float, np.floating))
+                attributes[f"p{i}"] = np.float64(float(value)) if real else np.int64(int(value))
             else:  # computed by the program; on a GPU it is refused, because the host would have to wait for it
                 arrays.append(jax.numpy.asarray(value, "float32" if p.element[0] in "fb" else "int32"))
             given[p.name] = arrays[-1] if f"p{i}" not in attributes else value

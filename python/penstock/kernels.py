@@ -35,7 +35,7 @@ class Function:
         self._operator: Any = None
 
     @property
-    def operator(self):
+    def operator(self) -> Any:
         """The operator of torch."""
         if self._operator is None:
             from . import torch
@@ -43,7 +43,7 @@ class Function:
             self._operator = torch.register(f"penstock::{self.name}", self.kernel)
         return self._operator
 
-    def __call__(self, *arguments: Any):
+    def __call__(self, *arguments: Any) -> Any:
         torch = sys.modules.get("torch")
         if torch is not None and any(isinstance(a, torch.Tensor) for a in arguments):
             return self.operator.op(*arguments)

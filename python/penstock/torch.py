@@ -67,10 +67,10 @@ class Operator:
         return [torch.empty(self.plan.shape(p, given), dtype=_DTYPES[p.element], device=device)
                 for p in self.plan.results]
 
-    def _fake(self, *arguments: Any):
+    def _fake(self, *arguments: Any) -> Any:
         return answer(self._allocate(self.plan.named(arguments)))
 
-    def _run(self, *arguments: Any):
+    def _run(self, *arguments: Any) -> Any:
         given = self.plan.named(arguments)
         device = next((a.device.type for a in arguments if isinstance(a, torch.Tensor)), "cpu")
         made = self._allocate(given)
@@ -79,11 +79,11 @@ class Operator:
             *(_passable(a, p.written) if p.tensor else a for p, a in zip(self.plan.parameters, passed)))
         return answer(made)
 
-    def set_backward(self, backward: Callable, setup_context: Callable | None = None) -> None:
+    def set_backward(self, backward: Callable[..., Any], setup_context: Callable[..., Any] | None = None) -> None:
         """Gradients, as torch.library.register_autograd takes them."""
         torch.library.register_autograd(self.name, backward, setup_context=setup_context, lib=self._library)
 
-    def __call__(self, *arguments: Any):
+    def __call__(self, *arguments: Any) -> Any:
         return self.op(*arguments)
 
 

@@ -55,9 +55,9 @@ class Jax(unittest.TestCase):
         top_k = penstock.jax.wrap(kernels.library["TopK"].compile())
         x = jax.random.uniform(jax.random.key(2), (4, 50))
         values, indices = jax.jit(top_k, static_argnums=1)(x, 7)
-        expected, places = jax.lax.top_k(x, 7)
+        expected, columns = jax.lax.top_k(x, 7)
         np.testing.assert_array_equal(values, expected)
-        np.testing.assert_array_equal(indices, places)
+        np.testing.assert_array_equal(indices, columns)
 
     def test_eight_bits(self):
         linear = penstock.jax.wrap(kernels.library["Fp8Linear"].compile())

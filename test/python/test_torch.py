@@ -6,12 +6,9 @@ import torch
 
 import penstock
 from penstock import kernels
+from transformer_block import Block, half
 
 torch.manual_seed(1)
-
-
-def half(*shape):
-    return torch.rand(shape).mul(2).sub(1).half()
 
 
 def eighth(*shape):
@@ -35,40 +32,6 @@ def samples():
     yield kernels.cross_entropy, (torch.rand(5, 50), torch.randint(0, 50, (5,), dtype=torch.int32))
 
 
-class Block(torch.nn.Module):
-    """A transformer block; `ours` selects the kernels."""
-
-    def __init__(self, width=128, heads=2, ours=True):
-        super().__init__()
-        self.heads, self.ours = heads, ours
-        self.first, self.second = (torch.nn.Parameter(half(width) + 1) for _ in range(2))
-        self.qkv = torch.nn.Parameter(half(3 * width, width) / width**0.5)
-        self.out = torch.nn.Parameter(half(width, width) / width**0.5)
-        self.up = torch.nn.Parameter(half(4 * width, width) / width**0.5)
-        self.down = torch.nn.Parameter(half(width, 2 * width) / width**0.5)
-
-    def norm(self, x, weight):
-        if self.ours:
-            return torch.ops.penstock.rms_norm(x, weight, 1e-5)
-        return torch.nn.functional.rms_norm(x.float(), (x.shape[-1],), weight.float(), 1e-5).half()
-
-    def forward(self, x):
-        q, k, v = (self.norm(x, self.first) @ self.qkv.T).view(x.shape[0], 3, self.heads, -1).permute(1, 2, 0, 3)
-        scale = q.shape[-1] ** -0.5
-        if self.ours:
-            mixed = torch.ops.penstock.attention_forward(q, k, v, scale)
-        else:
-            mixed = torch.nn.functional.scaled_dot_product_attention(
-                q.float()[None], k.float()[None], v.float()[None], is_causal=True, scale=scale)[0].half()
-        x = x + mixed.transpose(0, 1).reshape(x.shape) @ self.out.T
-        gate, up = (self.norm(x, self.second) @ self.up.T).chunk(2, -1)
-        if self.ours:
-            hidden = torch.ops.penstock.swiglu(gate, up)
-        else:
-            hidden = (torch.nn.functional.silu(gate.float()) * up.float()).half()
-        return x + hidden @ self.down.T
-
-
 class Torch(unittest.TestCase):
     def test_opcheck(self):
         tested = set()
@@ -84,14 +47,15 @@ class Torch(unittest.TestCase):
         theirs = Block(ours=False)
         theirs.load_state_dict(ours.state_dict())
         x = half(50, 128)
-        compiled = torch.compile(ours, fullgraph=True, backend="aot_eager")
+        compiled = torch.compile(ours, fullgraph=True)
         with torch.no_grad():
             result, expected = compiled(x), theirs(x)
         torch.testing.assert_close(result, expected, rtol=1e-2, atol=1e-2)
         self.assertEqual(torch._dynamo.explain(ours)(x).graph_break_count, 0)
         with torch.no_grad():
             exported = torch.export.export(ours, (x,)).module()
-            torch.testing.assert_close(exported(x), result, rtol=0, atol=0)
+            # The compiled block is fused, and rounds otherwise; the exported one is not.
+            torch.testing.assert_close(exported(x), ours(x), rtol=0, atol=0)
 
     def test_gradients(self):
         operator = penstock.torch.register("penstock_test::swiglu", kernels.library["SwiGlu"])
