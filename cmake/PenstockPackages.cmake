@@ -1,29 +1,83 @@
-# Debian packages: library, development files, tools, emulator.
+# Debian packages: library, development files, tools, emulator. `packaging/build-debs` writes
+# them; `packaging/check-debs` runs lintian and uses them in a chroot.
 set(soname "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
+set(version "${PROJECT_VERSION}-1")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_PACKAGE_CONTACT "Penstock developers <penstock@example.org>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 set(CPACK_COMPONENTS_ALL library dev tools emulator)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_SOURCE penstock)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${CMAKE_BINARY_DIR}/lib" "${CMAKE_BINARY_DIR}/lib/cuda-shim")
 set(CPACK_STRIP_FILES ON)
+# Directories of packages have the mode that Debian's policy demands, for any umask.
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+  OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME "libpenstock${soname}")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
-set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Library that compiles and launches tile kernels")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "compiler for tile-level kernels, shared library
+Penstock compiles kernels over tiles to code for CPUs and for GPUs with
+tensor cores, in the process that launches them.
+.
+This package has the shared library; LLVM is part of it.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libpenstock-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libpenstock${soname} (= ${PROJECT_VERSION})")
-set(CPACK_COMPONENT_DEV_DESCRIPTION "Headers, CMake and pkg-config files of Penstock")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libpenstock${soname} (= ${version})")
+set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "penstock-emu (= ${version})") # has the library of penstock_emu.h
+set(CPACK_COMPONENT_DEV_DESCRIPTION "compiler for tile-level kernels, development files
+Penstock compiles kernels over tiles to code for CPUs and for GPUs with
+tensor cores, in the process that launches them.
+.
+This package has headers and the files for CMake and pkg-config.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME penstock-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libpenstock${soname} (= ${PROJECT_VERSION})")
-set(CPACK_COMPONENT_TOOLS_DESCRIPTION "The penstock tool: prints, checks, tunes and runs kernels")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libpenstock${soname} (= ${version})")
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "compiler for tile-level kernels, command line
+Penstock compiles kernels over tiles to code for CPUs and for GPUs with
+tensor cores, in the process that launches them.
+.
+This package has the tool that prints, checks, tunes and runs kernels.")
 set(CPACK_DEBIAN_EMULATOR_PACKAGE_NAME penstock-emu)
 set(CPACK_DEBIAN_EMULATOR_PACKAGE_SECTION devel)
-set(CPACK_COMPONENT_EMULATOR_DESCRIPTION "PTX emulator with a race checker")
+set(CPACK_DEBIAN_EMULATOR_PACKAGE_DEPENDS "python3:any")
+set(CPACK_COMPONENT_EMULATOR_DESCRIPTION "PTX emulator with a race checker
+Runs kernels and CUDA programs without a GPU and reports data races, missing
+fences, deadlocks and invalid accesses.
+.
+This package has the tool, a library for C, and an emulated CUDA driver.")
+
+# Each package has a copyright file and a changelog. Compressed files have no time of their own.
+function(penstock_compress from to)
+  execute_process(COMMAND gzip -9nc "${from}" OUTPUT_FILE "${to}" COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+set(packaging "${PROJECT_SOURCE_DIR}/packaging")
+set(compressed "${CMAKE_BINARY_DIR}/packaging")
+file(MAKE_DIRECTORY "${compressed}")
+penstock_compress("${packaging}/debian/changelog" "${compressed}/changelog.Debian.gz")
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+  string(TOUPPER ${component} upper)
+  set(package "${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
+  install(FILES "${packaging}/debian/copyright" "${compressed}/changelog.Debian.gz"
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
+  if(EXISTS "${packaging}/debian/${package}.lintian-overrides")
+    install(FILES "${packaging}/debian/${package}.lintian-overrides"
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides COMPONENT ${component} RENAME ${package})
+  endif()
+endforeach()
+foreach(page penstock:tools penstock-emu:emulator penstock-nvcc:emulator)
+  string(REPLACE ":" ";" page ${page})
+  list(GET page 0 name)
+  list(GET page 1 component)
+  penstock_compress("${packaging}/man/${name}.1" "${compressed}/${name}.1.gz")
+  install(FILES "${compressed}/${name}.1.gz" DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${component})
+endforeach()
 include(CPack)

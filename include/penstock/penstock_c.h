@@ -281,6 +281,13 @@ PENSTOCK_C_EXPORT penstock_status penstock_make_report(const penstock_library *l
                                                        char **text,
                                                        penstock_diagnostics **diagnostics);
 
+/// Draws a layout in CuTe's notation as SVG, which the caller frees; since version 2.
+/// `Sw<3,4,3> o smem_ptr[16b] o (8,64):(64,1)` is drawn by bank of shared memory, `(4,8):(8,1)`
+/// by offset. With \p rows, a layout (thread, register) -> row + rows * column is drawn by
+/// thread.
+PENSTOCK_C_EXPORT penstock_status penstock_draw_layout(const char *layout, int64_t rows, char **svg,
+                                                       penstock_diagnostics **diagnostics);
+
 #ifdef __cplusplus
 }
 #endif

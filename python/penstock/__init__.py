@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ._errors import Diagnostic, Error, Note
 from ._kernels import CompiledKernel, Kernel, Library, Parameter, load, load_artifact, parse
 from ._library import version
-from ._reports import Picture, cache_statistics
+from ._reports import Layout, Picture, cache_statistics
 
 if TYPE_CHECKING:
     from . import gpu, jax, kernels, torch
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "CompiledKernel", "Diagnostic", "Error", "Kernel", "Library", "Note", "Parameter", "Picture",
+    "CompiledKernel", "Diagnostic", "Error", "Kernel", "Layout", "Library", "Note", "Parameter", "Picture",
     "cache_statistics", "gpu", "inline", "jax", "kernels", "load", "load_artifact", "parse", "torch",
     "version",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
 from typing import Any, Callable, Mapping
 
 from ._errors import Diagnostic, Error, from_json
@@ -67,6 +67,7 @@ _FUNCTIONS = {
     "penstock_gpu_release": (None, [c_int32, c_void_p]),
     "penstock_gpu_upload": (c_int, [c_int32, c_void_p, c_void_p, c_size_t, POINTER(c_void_p)]),
     "penstock_gpu_download": (c_int, [c_int32, c_void_p, c_void_p, c_size_t, POINTER(c_void_p)]),
+    "penstock_draw_layout": (c_int, [c_char_p, c_int64, POINTER(c_void_p), POINTER(c_void_p)]),
     "penstock_make_report": (
         c_int, [c_void_p, c_char_p, c_int, POINTER(ReportOptions), POINTER(c_void_p), POINTER(c_void_p)]),
 }
@@ -85,12 +86,12 @@ def _open() -> ctypes.CDLL:
         opened = ctypes.CDLL(path())
     except OSError as error:
         raise ImportError(f"libpenstock.so cannot be loaded: {error}; set PENSTOCK_LIBRARY to its path") from error
-    for name, (result, arguments) in _FUNCTIONS.items():
-        function = getattr(opened, name)
-        function.restype, function.argtypes = result, arguments
     found = opened.penstock_c_version()
     if found < C_VERSION:
         raise ImportError(f"{path()} has version {found} of the C interface; this package needs {C_VERSION}")
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(opened, name)
+        function.restype, function.argtypes = result, arguments
     return opened
 
 

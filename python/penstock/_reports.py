@@ -26,6 +26,29 @@ class Picture(str):
             file.write(self)
 
 
+class Layout:
+    """A layout in CuTe's notation, which notebooks draw.
+
+    ``Layout("(4,8):(8,1)")`` shows offsets, ``Layout("Sw<3,4,3> o smem_ptr[16b] o (8,64):(64,1)")``
+    banks of shared memory. With ``rows``, a layout (thread, register) -> row + rows * column shows
+    the thread and the register that hold each element.
+    """
+
+    def __init__(self, text: str, rows: int = 0):
+        self.text, self.rows = text, rows
+
+    def picture(self) -> Picture:
+        svg = c_void_p()
+        check(lib.penstock_draw_layout, self.text.encode(), self.rows, byref(svg))
+        return Picture(take_text(svg.value).decode())
+
+    def _repr_svg_(self) -> str:
+        return self.picture()
+
+    def __repr__(self) -> str:
+        return f"Layout({self.text!r}" + (f", rows={self.rows})" if self.rows else ")")
+
+
 def make(kernel: "Kernel", kind: str, target: str, fields: Mapping[str, Any],
          sizes: Mapping[str, float] | None = None, timings: int = 0) -> str:
     named, count = settings(sizes or {})

@@ -48,6 +48,21 @@ class Plain(unittest.TestCase):
         self.assertTrue(picture._repr_svg_().startswith("<svg"))
         self.assertIn("Matmul", repr(matmul))
 
+    def test_layouts_are_pictures(self):
+        # The thread and the register of row 9, column 10 of an accumulator of wgmma: the PTX ISA puts it into
+        # d[6] of thread 5 (row 5 / 4 + 8, column 2 * (5 % 4) + 8).
+        accumulator = penstock.Layout("((4,8,4),(2,2,4)):((128,1,16),(64,8,512))", rows=64)
+        self.assertIn("row 9, column 10: thread 5 register 6", accumulator._repr_svg_())
+        # Piece 1 of row 3 is where piece 1 ^ 3 = 2 would be: byte 3 * 128 + 2 * 16, bank 8.
+        swizzled = penstock.Layout("Sw<3,4,3> o smem_ptr[16b] o (8,64):(64,1)").picture()
+        self.assertIn("row 3, column 8: byte 416, bank 8", swizzled)
+        self.assertIn("row 2, column 5: 42", penstock.Layout("(4,8):(1,8)").picture())
+        for wrong, part in (("(4,8", "at byte"), ("(4096,4096):(1,4096)", "at most 65536")):
+            with self.assertRaises(penstock.Error) as raised:
+                penstock.Layout(wrong).picture()
+            self.assertEqual(raised.exception.diagnostics[0].code, "PS1765")
+            self.assertIn(part, str(raised.exception))
+
     def test_explain(self):
         self.assertIn("sm_100a", penstock.load(KERNELS)["MatmulBiasGelu"].explain("sm_100a"))
 

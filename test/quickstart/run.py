@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Does what the README's quick start says, in a directory of its own: takes the
-files and commands from the README itself, so that it cannot go stale."""
+files and commands from the README itself, so that it cannot go stale.
+
+    run.py README INSTALL WORK [COMPILER ..]"""
 import os
 import re
 import subprocess
@@ -45,7 +47,7 @@ if "largest difference from the interpreter" not in run.stdout:
 environment = dict(os.environ, PKG_CONFIG_PATH=os.path.join(install, "lib", "pkgconfig"))
 flags = subprocess.run(["pkg-config", "--cflags", "--libs", "penstock"], env=environment, check=True,
                        capture_output=True, text=True).stdout.split()
-for compiler in ("g++-12", "clang++-22"):
+for compiler in sys.argv[4:] or ("g++-12", "clang++-22"):
     program = os.path.join(work, "quickstart-" + compiler)
     subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "main.cpp", "-o", program, *flags],
                    cwd=work, check=True)
