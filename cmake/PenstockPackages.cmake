@@ -6,7 +6,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_PACKAGE_CONTACT "Penstock developers <penstock@example.org>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # the first line of each description
 set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 set(CPACK_COMPONENTS_ALL library dev tools emulator)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -23,7 +23,6 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME "libpenstock${soname}")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "compiler for tile-level kernels, shared library
 Penstock compiles kernels over tiles to code for CPUs and for GPUs with
 tensor cores, in the process that launches them.
@@ -55,6 +54,17 @@ fences, deadlocks and invalid accesses.
 .
 This package has the tool, a library for C, and an emulated CUDA driver.")
 
+# Libraries in the loader's path. CPack would also offer the emulated driver to other packages.
+function(penstock_loaded_library component name)
+  string(TOUPPER ${component} upper)
+  set(control "${CMAKE_BINARY_DIR}/packaging/${component}")
+  file(WRITE "${control}/shlibs" "${name} ${soname} ${CPACK_DEBIAN_${upper}_PACKAGE_NAME} (>= ${version})\n")
+  file(WRITE "${control}/triggers" "activate-noawait ldconfig\n")
+  set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA "${control}/shlibs;${control}/triggers" PARENT_SCOPE)
+endfunction()
+penstock_loaded_library(library libpenstock)
+penstock_loaded_library(emulator libpenstock_emu)
+
 # Each package has a copyright file and a changelog. Compressed files have no time of their own.
 function(penstock_compress from to)
   execute_process(COMMAND gzip -9nc "${from}" OUTPUT_FILE "${to}" COMMAND_ERROR_IS_FATAL ANY)
@@ -68,10 +78,8 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   set(package "${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
   install(FILES "${packaging}/debian/copyright" "${compressed}/changelog.Debian.gz"
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
-  if(EXISTS "${packaging}/debian/${package}.lintian-overrides")
-    install(FILES "${packaging}/debian/${package}.lintian-overrides"
-      DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides COMPONENT ${component} RENAME ${package})
-  endif()
+  install(FILES "${packaging}/debian/${package}.lintian-overrides"
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides COMPONENT ${component} RENAME ${package})
 endforeach()
 foreach(page penstock:tools penstock-emu:emulator penstock-nvcc:emulator)
   string(REPLACE ":" ";" page ${page})
