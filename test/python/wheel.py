@@ -71,7 +71,7 @@ def inspect(wheels):
         shown = run(python, "-m", "auditwheel", "show", wheel, env={**environment, "PATH": f"{venv}/bin:{os.environ['PATH']}"},
                     capture_output=True).stdout
         print(shown)
-        found = re.search(r'consistent with the following\s+platform tag:\s+"manylinux_(\d+)_(\d+)_x86_64"', shown)
+        found = re.search(r'consistent\s+with\s+the\s+following\s+platform\s+tag:\s+"manylinux_(\d+)_(\d+)_x86_64"', shown)
         assert found, f"auditwheel finds no tag of manylinux for {wheel.name}"
         assert tuple(map(int, found.groups())) <= tag, f"{wheel.name} has another tag than auditwheel finds"
 
