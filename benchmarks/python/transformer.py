@@ -5,10 +5,12 @@
 
 Both are compiled by torch.compile without graph breaks; only RMSNorm, attention and SwiGLU differ.
 Fails if the results differ by more than 1e-2, absolute or relative. Prints the best and the median
-of interleaved runs. Run it in an environment with penstock and torch.
+of interleaved runs. Run it in an environment with penstock and torch. On a machine that others use,
+PENSTOCK_BENCH_CPU_TIME=1 OMP_NUM_THREADS=1 taskset -c 0 counts the time of one processor.
 """
 
 import argparse
+import os
 import pathlib
 import statistics
 import sys
@@ -44,15 +46,16 @@ for name, block in blocks.items():
     parts[f"attention, {name}"] = lambda f=torch.compile(block.attend, fullgraph=True): f(q, k, v)
     parts[f"SwiGLU, {name}"] = lambda f=torch.compile(block.activate, fullgraph=True): f(gate, up)
 
+clock = time.process_time if os.environ.get("PENSTOCK_BENCH_CPU_TIME") else time.perf_counter
 times = {name: [] for name in parts}
 with torch.no_grad():
     for name in ("block", "RMSNorm", "attention", "SwiGLU"):  # also compiles
         torch.testing.assert_close(parts[f"{name}, ours"](), parts[f"{name}, torch"](), rtol=1e-2, atol=1e-2)
     for _ in range(options.runs):
         for name, function in parts.items():
-            started = time.perf_counter()
+            started = clock()
             function()
-            times[name].append((time.perf_counter() - started) * 1e3)
+            times[name].append((clock() - started) * 1e3)
 
 print(f"{options.tokens} tokens, width {options.width}, {torch.get_num_threads()} threads, torch {torch.__version__}")
 for name in ("block", "RMSNorm", "attention", "SwiGLU"):
