@@ -66,7 +66,7 @@ int packedParameters(const ptx::Function &kernel, void **parameters, void **extr
   return Success;
 }
 
-/// Whether the name of a kernel, mangled or not, contains a match.
+/// Returns true if the name of a kernel, mangled or not, contains a match.
 bool matches(const std::string &kernel, const std::regex &expression) {
   return std::regex_search(kernel, expression) ||
          std::regex_search(emu::demangled(kernel), expression);

@@ -38,7 +38,7 @@ struct Slice {
   int64_t end = 0;
   /// What it waits for, which slot it uses, ...
   std::string detail;
-  /// What ends a wait, by which it is colored.
+  /// The end of a wait, by which it is colored.
   enum class Cause : uint8_t { Unknown, Copy, Product, Store, Warps };
   Cause cause = Cause::Unknown;
   friend bool operator==(const Slice &, const Slice &) = default;

@@ -371,7 +371,7 @@ bool Decoder::emitIndexedBranch(const ptx::Instruction &inst,
   return true;
 }
 
-/// Whether arguments and results of a call have the sizes of a function's.
+/// Returns true if arguments and results of a call have the sizes of a function's.
 bool Decoder::fits(const ptx::Instruction &call, const ptx::Function &callee) const {
   if (callee.numParams != call.arguments.size() || callee.numResults != call.results.size())
     return false;

@@ -15,7 +15,7 @@
 namespace penstock::emu {
 namespace {
 
-/// Whether removing an instruction can only remove order, not data.
+/// Returns true if removing an instruction can only remove order, not data.
 bool synchronizes(const ptx::Instruction &inst) {
   static constexpr std::string_view prefixes[] = {"bar.",
                                                   "barrier.",
@@ -233,7 +233,7 @@ private:
     return text;
   }
 
-  /// Whether a timing tells the kernel without these instructions from the original.
+  /// Returns true if a timing tells the kernel without these instructions from the original.
   bool detected(const std::vector<Candidate> &removed) {
     ptx::ParseResult parsed = ptx::parse(without(removed), original.module->name);
     if (!parsed.module)

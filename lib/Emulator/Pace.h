@@ -80,7 +80,7 @@ enum class Unit : uint8_t {
   Global,  ///< one for all warps: the path to global memory
   Count
 };
-/// Whether each quarter has its own.
+/// Units of which each quarter has its own.
 inline bool isQuartered(Unit unit) { return unit != Unit::Shared && unit != Unit::Global; }
 
 /// In cycles.

@@ -131,7 +131,7 @@ void Cluster::pace(Event &event, const AsyncWork &work) {
     }
 }
 
-/// When the next instruction of a split can be issued.
+/// Returns the time at which the next instruction of a split can be issued.
 double Cluster::earliest(const Warp &warp, const Split &split) const {
   PacedSm &sm = *warp.cta->paced;
   double start = std::max(warp.clock, sm.issue[warp.index % PacedSm::quarters].free);

@@ -1,4 +1,4 @@
-//===- PacedSm.h - What of an SM is taken, on a clock -----------*- C++ -*-===//
+//===- PacedSm.h - Occupied parts of an SM, on a clock ----------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,9 +34,9 @@ struct PacedSm {
   PacedResource units[quarters][unsigned(Unit::Count)];
   PacedResource tensor, tma;
   double lastLoad = 0; ///< start of the last load, for its other receivers
-  /// When products start that were issued last, by chain: a thread or a warpgroup.
+  /// Starts of the products that were issued last, by chain: a thread or a warpgroup.
   std::unordered_map<uint64_t, std::deque<double>> products;
-  /// When what is under way to an mbarrier has arrived.
+  /// Times at which copies to an mbarrier have arrived.
   std::unordered_map<uint64_t, double> arrivals;
 
   PacedResource &unit(uint32_t warp, Unit which) {

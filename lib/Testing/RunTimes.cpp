@@ -1,4 +1,4 @@
-//===- RunTimes.cpp - How busy an SM was in a run -------------------------===//
+//===- RunTimes.cpp - Shares of an SM that a run occupied -----------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- RunTimes.h - How busy an SM was in a run -----------------*- C++ -*-===//
+//===- RunTimes.h - Shares of an SM that a run occupied ---------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
