@@ -22,7 +22,8 @@ RunTimes penstock::runTimes(const std::vector<emu::TraceEvent> &events,
   std::vector<double> starts;
   double busy = 0;
   for (const emu::TraceEvent &event : events)
-    if (event.engine == emu::AsyncWork::Engine::Product && event.block == 0) {
+    if (event.kind == emu::TraceEvent::Operation &&
+        event.engine == emu::AsyncWork::Engine::Product && event.block == 0) {
       starts.push_back(double(event.start));
       busy += double(event.busyUntil - event.start);
     }
