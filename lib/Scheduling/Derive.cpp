@@ -84,6 +84,7 @@ private:
   void serveWithinRole();
   void serveJoins(unsigned role);
   void serveOtherRoles(int64_t trailing);
+  const Need *firstWaitFor(StatementId first) const;
   BarrierId arrivalBarrier(StatementId first, bool fenced, bool tensor, bool writes,
                            int64_t trailing);
   BarrierId commitBarrier(StatementId first);
@@ -343,6 +344,21 @@ void Deriver::serveJoins(unsigned role) {
   }
 }
 
+/// The conflict for which the threads of a product first wait until it has ended, if they do so
+/// in every iteration.
+const Need *Deriver::firstWaitFor(StatementId first) const {
+  const Need *known = nullptr;
+  auto at = [&](const Need &need) {
+    return std::pair(schedule.stage[need.second] + need.distance, indexOf[need.second]);
+  };
+  for (const Need &need : needs)
+    if (need.first == first && roleOf(need.second) == roleOf(first) && !crosses(need) &&
+        statement(first).executedBy == Engine::Wgmma && statement(need.second).guard.empty() &&
+        (!known || at(need) < at(*known)))
+      known = &need;
+  return known;
+}
+
 /// A barrier on which the threads of \p first arrive when it has ended, at the latest
 /// \p trailing iterations after it was issued.
 BarrierId Deriver::arrivalBarrier(StatementId first, bool fenced, bool tensor, bool writes,
@@ -350,12 +366,21 @@ BarrierId Deriver::arrivalBarrier(StatementId first, bool fenced, bool tensor, b
   unsigned role = roleOf(first);
   size_t issue = commitAfter[first];
   int64_t stage = schedule.stage[first] + trailing;
-  Need end{first, first, trailing, writes};
-  placeWaitGroup(end, issue + 1, Slot::TrailingWait, stage, stage);
+  const Need *known = fenced || tensor ? nullptr : firstWaitFor(first);
+  if (known && std::pair(schedule.stage[known->second] + known->distance, indexOf[known->second]) >
+                   std::pair(stage, issue))
+    known = nullptr;
+  if (known) {
+    stage = schedule.stage[known->second] + known->distance;
+    issue = indexOf[known->second];
+  } else {
+    Need end{first, first, trailing, writes};
+    placeWaitGroup(end, ++issue, Slot::TrailingWait, stage, stage);
+  }
   if (fenced)
-    placeFence(role, issue + 1, Slot::TrailingFence, first, stage, FenceKind::Proxy);
+    placeFence(role, issue, Slot::TrailingFence, first, stage, FenceKind::Proxy);
   if (tensor)
-    placeFence(role, issue + 1, Slot::TrailingFence, first, stage, FenceKind::TensorBefore);
+    placeFence(role, issue, Slot::TrailingFence, first, stage, FenceKind::TensorBefore);
   auto [found, fresh] = arrivals.try_emplace(first, BarrierId(plan.barriers.size()));
   if (!fresh)
     return found->second;
@@ -364,7 +389,7 @@ BarrierId Deriver::arrivalBarrier(StatementId first, bool fenced, bool tensor, b
   arrive.leader = mechanism(first).leader;
   arrive.count = arrive.leader ? 1 : 32 * (role < sizes.warps.size() ? sizes.warps[role] : 1);
   plan.barriers.push_back({"after " + statement(first).name, 1, arrive.count, 0});
-  insertPoint(role, issue + 1, Slot::Arrive, arrive);
+  insertPoint(role, issue, known ? Slot::Release : Slot::Arrive, arrive);
   return found->second;
 }
 

@@ -19,6 +19,7 @@ namespace penstock::sched {
 /// Positions of points around an issue, in program order.
 enum class Slot {
   WaitGroup,
+  Release, ///< an arrival for what the wait has shown
   WaitBarrier,
   FenceBefore, ///< of earlier accesses, before threads meet
   Join,

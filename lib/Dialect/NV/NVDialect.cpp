@@ -73,6 +73,11 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.planned` is a number on an operation on tiles";
   }
+  if (attribute.getName() == beforeWaitAttr) {
+    if (isa<tile::ReduceOp>(op) && isa<UnitAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.before_wait` belongs on a reduction";
+  }
   if (attribute.getName() == startsAttr) {
     if (isa<tile::GemmOp>(op) && isa<UnitAttr>(attribute.getValue()))
       return success();

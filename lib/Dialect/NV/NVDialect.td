@@ -66,6 +66,8 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral startsAttr = "nv.starts";
     /// On a statement of a pipelined loop: the number of the loop, whose plan orders it.
     static constexpr ::llvm::StringLiteral plannedAttr = "nv.planned";
+    /// On a reduction: it ends before the wait that follows, under a product in flight.
+    static constexpr ::llvm::StringLiteral beforeWaitAttr = "nv.before_wait";
     /// On the main loop of a pipeline: its plan (sched::printPlan).
     static constexpr ::llvm::StringLiteral planAttr = "nv.plan";
     /// On a kernel: rows of tensors that are accessed by vectors are whole vectors. Its launch

@@ -182,8 +182,12 @@ def OverlapProducts : Pass<"nv-overlap-products", "::mlir::func::FuncOp"> {
     Statements that were grouped become statements of their own, so that each waits for what
     it needs.
 
-    Only schedules that the compiler inferred change, and only if tensor memory and shared
-    memory have room.
+    By wgmma a second accumulator would take registers that threads do not have. There the last
+    product, which adds what threads computed for it, runs one iteration later: it multiplies
+    while threads compute its next left operand, in a tile of its own.
+
+    Only schedules that the compiler inferred change, and only if registers, tensor memory and
+    shared memory have room.
 
     Example (`--nv-overlap-products`): the first product moves from the stage of the reduction to
     the one before. The second product is by tcgen05, too.

@@ -180,6 +180,8 @@ LogicalResult Lowering::lowerReduce(tile::ReduceOp op, const ExecutionScope &by)
     for (const ThreadSpan &span : lanes)
       for (int64_t distance = 1; distance < span.extent; distance *= 2)
         value = combine(op.getKind(), value, shuffled(value, distance * span.weight));
+  if (op->hasAttr(nv::NVDialect::beforeWaitAttr))
+    computeNow(total);
   for (int64_t reg = 0; reg < results; ++reg)
     writeRegister(totals, reg, toStored(total[size_t(reg)]));
   SmallVector<Value> resultBase = baseOf(sliced, by);
@@ -214,6 +216,24 @@ LogicalResult Lowering::lowerReduce(tile::ReduceOp op, const ExecutionScope &by)
     }
   }
   return success();
+}
+
+/// Keeps the assembler from moving what the values need behind this point. An event of the
+/// performance monitor, which changes nothing, would be triggered by one value among 2^32.
+void Lowering::computeNow(ArrayRef<Value> values) {
+  InlinePtx ptx = inlinePtx();
+  std::string text = "{ .reg .pred odd; ";
+  int64_t count = 0;
+  for (Value value : values) {
+    if (value.getType().getIntOrFloatBitWidth() != 32)
+      continue;
+    ptx.input(value);
+    bool first = count == 0;
+    text += (first ? "setp.eq.b32 odd, $" : "setp.eq.or.b32 odd, $") + std::to_string(count++) +
+            (first ? ", 0x7fedcba9; " : ", 0x7fedcba9, odd; ");
+  }
+  if (count)
+    ptx.emit(text + "@odd pmevent 0; }", PtxEffects::Ordered);
 }
 
 /// Each warp along the dimension leaves its totals in shared memory; all threads

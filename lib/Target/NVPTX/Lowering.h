@@ -297,6 +297,7 @@ private:
   Value combine(tile::ReduceKind kind, Value a, Value b, bool contract = false);
   /// The value of the lane at a distance, by exclusive or.
   Value shuffled(Value value, int64_t distance);
+  void computeNow(llvm::ArrayRef<Value> values);
   void combineWarps(tile::ReduceKind kind, RegisterTile &totals, const layout::Distribution &layout,
                     int64_t dim, const ExecutionScope &by);
 

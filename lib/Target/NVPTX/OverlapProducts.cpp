@@ -6,8 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // In attention, softmax needs the first product of an iteration, and the second product
-// needs softmax. In source order the tensor core is idle while threads compute. If the
-// first product runs one iteration ahead, it multiplies under the softmax before.
+// needs softmax. In source order the tensor core is idle while threads compute.
+//
+// By tcgen05 the first product runs one iteration ahead: it multiplies under the softmax
+// before. By wgmma, whose accumulators are registers, two versions of the scores would not
+// fit. There the second product trails by an iteration and multiplies under the softmax
+// that follows; only its left operand, half as large as the scores, is kept that long.
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/TileMemory.h"
@@ -18,6 +22,7 @@
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/RegisterNeeds.h"
 #include "Target/NVPTX/ScheduleEntries.h"
 
 namespace penstock {
@@ -27,6 +32,7 @@ namespace penstock {
 
 using namespace mlir;
 using namespace penstock;
+using sched::Engine;
 
 namespace {
 
@@ -44,17 +50,23 @@ public:
       : kernel(kernel), architecture(architecture) {}
 
   void run() {
+    bool tensor = architecture.limits.tensorColumns > 0;
+    Engine engine = tensor ? Engine::Tcgen05Mma : Engine::Wgmma;
     SmallVector<scf::ForOp> loops;
     kernel.walk([&](scf::ForOp loop) {
-      int64_t products = llvm::count_if(loop.getBody()->getOperations(), [](Operation &op) {
-        return nvptx::multipliesByTcgen05(&op);
+      int64_t products = llvm::count_if(loop.getBody()->getOperations(), [&](Operation &op) {
+        return isa<tile::GemmOp>(op) && nvptx::engineOf(&op) == engine;
       });
       if (isInferred(loop) && products > 1)
         loops.push_back(loop);
     });
-    for (scf::ForOp loop : loops)
-      if (tile::GemmOp product = firstProduct(loop))
-        overlap(loop, product);
+    for (scf::ForOp loop : loops) {
+      tile::GemmOp first = firstProduct(loop, engine);
+      if (first && tensor)
+        runAhead(loop, first);
+      else if (tile::GemmOp last = first ? lastProduct(loop, engine) : tile::GemmOp())
+        trail(loop, first, last);
+    }
   }
 
 private:
@@ -72,11 +84,11 @@ private:
     return writers;
   }
 
-  /// Copies of the loop that bring the operands of a product; nothing if other statements
-  /// write them, too.
-  static std::optional<SmallVector<Operation *>> copiesFor(scf::ForOp loop, tile::GemmOp product) {
+  /// Copies of the loop that bring operands of a product; nothing if other statements write
+  /// them, too.
+  static std::optional<SmallVector<Operation *>> copiesFor(scf::ForOp loop, ValueRange operands) {
     SmallVector<Operation *> copies;
-    for (Value operand : {product.getA(), product.getB()})
+    for (Value operand : operands)
       for (Operation *writer : writersOf(loop, operand)) {
         auto copy = dyn_cast<tile::CopyOp>(writer);
         if (!copy || !copy.readsTensor() || copy->getParentOp() != loop)
@@ -87,12 +99,31 @@ private:
   }
 
   /// A product that needs nothing but copies.
-  static tile::GemmOp firstProduct(scf::ForOp loop) {
+  static tile::GemmOp firstProduct(scf::ForOp loop, Engine engine) {
     for (Operation &op : *loop.getBody()) {
       auto product = dyn_cast<tile::GemmOp>(op);
-      if (product && nvptx::multipliesByTcgen05(product) && product.getOverwrite() &&
-          copiesFor(loop, product))
+      if (product && nvptx::engineOf(product) == engine && product.getOverwrite() &&
+          copiesFor(loop, {product.getA(), product.getB()}))
         return product;
+    }
+    return {};
+  }
+
+  /// A product that adds to its accumulator, of a tile in registers that threads compute for it
+  /// alone, and of copies.
+  static tile::GemmOp lastProduct(scf::ForOp loop, Engine engine) {
+    for (Operation &op : llvm::reverse(*loop.getBody())) {
+      auto product = dyn_cast<tile::GemmOp>(op);
+      if (!product || nvptx::engineOf(product) != engine)
+        continue;
+      auto left = product.getA().getDefiningOp<tile::AllocOp>();
+      bool own =
+          left && tile::spaceOf(left.getType()) == tile::Space::Local &&
+          llvm::all_of(left->getUsers(), [&](Operation *user) {
+            return loop->isProperAncestor(user) && (user == product || !isa<tile::GemmOp>(user));
+          });
+      return own && !product.getOverwrite() && copiesFor(loop, product.getB()) ? product
+                                                                               : tile::GemmOp();
     }
     return {};
   }
@@ -110,21 +141,76 @@ private:
     return columns <= architecture.limits.tensorColumns;
   }
 
-  void overlap(scf::ForOp loop, tile::GemmOp product) {
+  /// Returns whether the registers of the threads that compute hold all local tiles.
+  bool hasRegisters() {
+    int64_t threads = nv::scopeOf(kernel.getBody().front().getTerminator()).warps * nv::warpSize;
+    int64_t warpgroup = nv::warpgroupWarps * nv::warpSize;
+    int64_t registers = architecture.limits.registersPerBlock / (threads + warpgroup);
+    if (threads == 2 * warpgroup)
+      registers = nvptx::registersTaken;
+    constexpr int64_t mostOfThread = 255;
+    return nvptx::localWords(kernel) <=
+           threads * (std::min(registers, mostOfThread) - nvptx::otherRegisters);
+  }
+
+  void runAhead(scf::ForOp loop, tile::GemmOp product) {
     if (!hasRoom(product.getAcc()))
       return;
-    Attribute before = loop->getAttr(tile::TileDialect::scheduleAttr);
     nvptx::ScheduleEntries entries(kernel);
-    SmallVector<Operation *> ahead = *copiesFor(loop, product);
+    SmallVector<Operation *> ahead = *copiesFor(loop, {product.getA(), product.getB()});
     ahead.push_back(product);
     for (const PipelineStatement &statement : analyzeLoop(loop).statements)
       entries.at(loop, statement.op).stage += !llvm::is_contained(ahead, statement.op);
+    if (tryEntries(loop, entries))
+      divideStatements(loop);
+  }
+
+  void trail(scf::ForOp loop, tile::GemmOp first, tile::GemmOp last) {
+    if (!hasRegisters())
+      return;
+    nvptx::ScheduleEntries entries(kernel);
+    double order = entries.at(loop, first).order;
+    SmallVector<Operation *> trailing = *copiesFor(loop, last.getB());
+    trailing.push_back(last);
+    for (Operation *op : trailing) {
+      ++entries.at(loop, op).stage;
+      entries.at(loop, op).order = order + (op == last ? 0.25 : 0.5);
+    }
+    if (!tryEntries(loop, entries))
+      return;
+    divideStatements(loop);
+    keepLeft(loop, last);
+  }
+
+  /// Threads compute the left operand of a product that trails in a tile of its own: the
+  /// product reads the one of the iteration before until they have.
+  void keepLeft(scf::ForOp loop, tile::GemmOp product) {
+    nvptx::ScheduleEntries entries(kernel);
+    auto left = product.getA().getDefiningOp<tile::AllocOp>();
+    OpBuilder b(left);
+    auto next = cast<tile::AllocOp>(b.clone(*left));
+    left.getResult().replaceUsesWithIf(next.getResult(),
+                                       [&](OpOperand &use) { return use.getOwner() != product; });
+    b.setInsertionPoint(product);
+    auto copy = tile::CopyOp::create(b, product.getLoc(), next, ValueRange{}, left, ValueRange{},
+                                     Value(), Value(), DenseI64ArrayAttr(), StringAttr());
+    double last = 0;
+    for (const PipelineStatement &statement : analyzeLoop(loop).statements)
+      last = std::max(last, entries.at(loop, statement.op).order);
+    int64_t stage = entries.at(loop, product).stage - 1;
+    entries.at(loop, copy) = {stage, last + 1};
+    entries.write();
+  }
+
+  /// Writes entries if the schedule of a loop is legal with them.
+  bool tryEntries(scf::ForOp loop, nvptx::ScheduleEntries &entries) {
+    Attribute before = loop->getAttr(tile::TileDialect::scheduleAttr);
     entries.write();
     if (!isLegal(loop)) {
       loop->setAttr(tile::TileDialect::scheduleAttr, before);
-      return;
+      return false;
     }
-    divideStatements(loop);
+    return true;
   }
 
   bool isLegal(scf::ForOp loop) {
@@ -162,8 +248,7 @@ struct OverlapProducts : penstock::impl::OverlapProductsBase<OverlapProducts> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     const hw::Architecture *architecture = nvptx::architectureOf(kernel);
-    if (kernel->hasAttr(nv::NVDialect::inOrderAttr) && architecture &&
-        architecture->limits.tensorColumns > 0)
+    if (kernel->hasAttr(nv::NVDialect::inOrderAttr) && architecture)
       Overlapper(kernel, *architecture).run();
   }
 };

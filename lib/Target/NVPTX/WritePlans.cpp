@@ -14,7 +14,8 @@
 // statements of the role's last stage exist in every step; those of earlier stages,
 // mostly copies, are under a condition. So each statement is written at most twice for
 // every stage that it is ahead, whatever the number of iterations. Points that trail
-// the last statement, releases of what it has read, follow in an epilogue.
+// the last statement, releases of what it has read, follow in an epilogue. Products that
+// threads issue one stage early have no condition: the last step is written apart.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
@@ -24,6 +25,7 @@
 #include "Scheduling/Plan.h"
 #include "Target/NVPTX/ConfineThreads.h"
 #include "Target/NVPTX/Engines.h"
+#include "Target/NVPTX/GroupCounts.h"
 #include "Target/NVPTX/IssueProducts.h"
 #include "Target/NVPTX/LoopPlans.h"
 #include "Target/NVPTX/OpenRings.h"
@@ -161,7 +163,6 @@ private:
     role = &each;
     loc = loop.getLoc();
     releases = true;
-    ending = false;
     firstStage = plan.numStages();
     lastIssue = 0;
     lastStage = 0;
@@ -186,11 +187,6 @@ private:
     if (accumulators)
       accumulators->writeBefore(each, b);
     writeSteps();
-    // The reader of the accumulator awaits all products, so that nothing is in flight in the end.
-    bool awaited = accumulators && accumulators->isFilledBy(each);
-    for (const PlanPoint &point : role->drain)
-      if (!awaited || point.kind != PlanPoint::WaitBarrier)
-        writeDrain(point);
     if (accumulators)
       accumulators->writeAfter(each, b);
   }
@@ -243,57 +239,111 @@ private:
     for (size_t i = 0; i < storage.size(); ++i)
       if (!storage[i].empty() && !isRing(i))
         repeated = std::lcm(repeated, versions[i]);
+    bool peels = depth == 1 && repeated == 1 && multipliesEarly();
+    OpBuilder::InsertionGuard guard(b);
+    if (peels)
+      openIf(compare(arith::CmpIPredicate::sgt, trips, index(0)));
+    writePrologue(depth, repeated, peels);
+    Value end = peels ? trips : b.createOrFold<arith::AddIOp>(loc, trips, index(depth));
+    writeMainLoop(depth, repeated, end, peels);
+    writeEpilogue(depth, end, peels);
+    // The reader of the accumulator awaits all products, so that nothing is in flight in the end.
+    bool awaited = accumulators && accumulators->isFilledBy(*role);
+    for (const PlanPoint &point : role->drain)
+      if (!awaited || point.kind != PlanPoint::WaitBarrier)
+        writeDrain(point);
+  }
+
+  /// Returns whether threads issue products before the role's last stage. The assembler keeps these
+  /// in flight only if no branch lies around them, so that the last steps are written apart.
+  bool multipliesEarly() const {
+    return llvm::any_of(role->points, [&](const PlanPoint &point) {
+      return point.kind == PlanPoint::Issue && point.stage < lastIssue &&
+             plan.bound.statements[point.at].executedBy == Engine::Wgmma;
+    });
+  }
+
+  void writePrologue(int64_t depth, int64_t repeated, bool peels) {
+    closed = [this](int64_t) { return allStages(); };
     if (depth > mostUnrolledSteps && repeated == 1) {
       auto steps = scf::ForOp::create(b, loc, index(0), index(depth), index(1));
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(steps.getBody());
       writeStep(steps.getInductionVar(), depth,
                 [&](int64_t stage) { return Exists{true, true, stage > lastIssue}; });
-    } else {
-      for (int64_t t = 0; t < depth; ++t)
-        writeStep(index(t), t,
-                  [&](int64_t stage) { return Exists{false, true, stage > firstStage + t}; });
+      return;
     }
-    Value end = b.createOrFold<arith::AddIOp>(loc, trips, index(depth));
+    for (int64_t t = 0; t < depth; ++t) {
+      if (peels)
+        closed = [this, t](int64_t back) {
+          return nvptx::ClosedStages{firstStage, firstStage + t - back};
+        };
+      writeStep(index(t), t,
+                [&](int64_t stage) { return Exists{false, !peels, stage > firstStage + t}; });
+    }
+  }
+
+  void writeMainLoop(int64_t depth, int64_t repeated, Value end, bool peels) {
     SmallVector<Value> carried = tokens.start(b, loc);
     llvm::append_range(carried, reentered() ? slots.start(b, loc) : SmallVector<Value>());
     auto steps = scf::ForOp::create(b, loc, index(depth), end, index(repeated), carried);
     if (role == &plan.roles.back()) // once for all roles
       steps->setAttr(nv::NVDialect::planAttr, b.getStringAttr(describePlan()));
-    {
+    closed = [this, depth, peels](int64_t back) {
+      // The step before may be one of the prologue.
+      return peels && back ? nvptx::ClosedStages{firstStage, firstStage + depth - back}
+                           : allStages();
+    };
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(steps.getBody());
+    size_t ofTokens = tokens.size();
+    tokens.enter(steps.getRegionIterArgs().take_front(ofTokens));
+    slots.enter(steps.getRegionIterArgs().drop_front(ofTokens));
+    for (int64_t u = 0; u < repeated; ++u) {
+      Value t = steps.getInductionVar();
       OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(steps.getBody());
-      size_t ofTokens = tokens.size();
-      tokens.enter(steps.getRegionIterArgs().take_front(ofTokens));
-      slots.enter(steps.getRegionIterArgs().drop_front(ofTokens));
-      for (int64_t u = 0; u < repeated; ++u) {
-        Value t = steps.getInductionVar();
-        OpBuilder::InsertionGuard guard(b);
-        if (u) {
-          t = arith::AddIOp::create(b, loc, t, index(u));
-          openIf(compare(arith::CmpIPredicate::slt, t, end));
-        }
-        aheadOf[t] = depth + u;
-        writeStep(t, depth + u,
-                  [&](int64_t stage) { return Exists{stage > lastIssue, stage < lastIssue}; });
+      if (u) {
+        t = arith::AddIOp::create(b, loc, t, index(u));
+        openIf(compare(arith::CmpIPredicate::slt, t, end));
       }
-      if (!carried.empty()) {
-        SmallVector<Value> next = tokens.next(b, loc, repeated);
-        llvm::append_range(next, slots.next(b, loc, repeated));
-        scf::YieldOp::create(b, loc, next);
-      }
-      aheadOf.clear();
+      aheadOf[t] = depth + u;
+      writeStep(t, depth + u, [&](int64_t stage) {
+        return Exists{stage > lastIssue, !peels && stage < lastIssue};
+      });
     }
-    releases = mustRelease();
-    ending = true;
-    emptyGroups.clear();
+    if (!carried.empty()) {
+      SmallVector<Value> next = tokens.next(b, loc, repeated);
+      llvm::append_range(next, slots.next(b, loc, repeated));
+      scf::YieldOp::create(b, loc, next);
+    }
+    aheadOf.clear();
+  }
+
+  /// Writes the rest after the main loop: the last statements, if these were peeled, and points
+  /// that trail the last statement.
+  void writeEpilogue(int64_t depth, Value end, bool peels) {
+    int64_t peeled = peels ? depth : 0;
+    closed = [this, depth, peeled](int64_t back) {
+      // The main loop may have had no steps.
+      return peeled ? nvptx::ClosedStages{firstStage, firstStage + depth - 1 - back} : allStages();
+    };
     // A plan closes groups in the steps of all stages, in which its other roles may be alone.
     bool groups = llvm::any_of(role->points, isAboutGroups);
     int64_t last = groups ? plan.numStages() - 1 : lastStage;
-    for (int64_t e = 0; e < last - lastIssue; ++e)
-      writeStep(arith::AddIOp::create(b, loc, end, index(e)), depth + e,
-                [&](int64_t stage) { return Exists{true, false, stage <= lastIssue + e}; });
+    for (int64_t e = 0; e < peeled + last - lastIssue; ++e) {
+      releases = e < peeled || mustRelease();
+      closed = [this, e, peeled, before = closed](int64_t back) {
+        return back ? before(back - 1)
+                    : nvptx::ClosedStages{firstStage + e + 1, e < peeled ? lastIssue : -1};
+      };
+      writeStep(b.createOrFold<arith::AddIOp>(loc, end, index(e)), depth + e, [&](int64_t stage) {
+        bool never = stage <= (peeled ? firstStage : lastIssue) + e;
+        return Exists{stage > lastIssue, false, never};
+      });
+    }
   }
+
+  nvptx::ClosedStages allStages() const { return {0, plan.numStages()}; }
 
   std::string describePlan() const {
     std::string text = sched::printPlan(plan);
@@ -335,14 +385,13 @@ private:
       // touches their accumulators.
       if (isAboutGroups(points[i])) {
         bool begun = firstStage + number >= firstStageOf(points[i].engine);
-        if (points[i].kind == PlanPoint::Commit && begun && ending &&
-            !closesGroup(points[i].engine))
-          ++emptyGroups[points[i].engine];
-        else if (points[i].kind == PlanPoint::Commit && begun)
-          writer.closeGroup(loc, points[i].engine);
-        else if (points[i].kind == PlanPoint::WaitGroup && begun &&
-                 !existsAt(points[i].stage).never)
-          waitGroup(points[i]);
+        if (points[i].kind == PlanPoint::Commit && begun) {
+          if (nvptx::closesGroup(plan, *role, i, closed))
+            writer.closeGroup(loc, points[i].engine);
+        } else if (points[i].kind == PlanPoint::WaitGroup && begun &&
+                   !existsAt(points[i].stage).never) {
+          waitGroup(points[i], i);
+        }
         ++i;
         continue;
       }
@@ -394,19 +443,6 @@ private:
     return first;
   }
 
-  /// Whether a commit after the main loop is the first of an engine whose last statement of a
-  /// step follows its last commit.
-  bool closesGroup(Engine engine) {
-    bool open = false;
-    for (const PlanPoint &point : role->points)
-      if (point.kind == PlanPoint::Commit && point.engine == engine)
-        open = false;
-      else if (point.kind == PlanPoint::Issue &&
-               plan.bound.statements[point.at].executedBy == engine)
-        open = true;
-    return open && !emptyGroups.contains(engine) && emptyGroups.try_emplace(engine, 0).second;
-  }
-
   static bool isAboutGroups(const PlanPoint &point) {
     bool commit = point.kind == PlanPoint::Commit && point.barrier == sched::none;
     return commit || (point.kind == PlanPoint::WaitGroup && !point.leader && !point.guarded);
@@ -428,7 +464,7 @@ private:
     case PlanPoint::Issue:
       return writeInstance(point.at, k);
     case PlanPoint::WaitGroup:
-      return waitGroup(point);
+      return waitGroup(point, size_t(&point - role->points.data()));
     case PlanPoint::WaitBarrier:
       return waitBarrier(point, awaited(point, k));
     case PlanPoint::Expect: {
@@ -472,7 +508,7 @@ private:
     OpBuilder::InsertionGuard guard(b);
     switch (point.kind) {
     case PlanPoint::WaitGroup:
-      return waitGroup(point);
+      return waitGroup(point, role->points.size());
     case PlanPoint::WaitBarrier: {
       Value token = before(trips, point.distance + 1);
       openIf(compare(arith::CmpIPredicate::sge, token, index(0)));
@@ -486,11 +522,10 @@ private:
     }
   }
 
-  void waitGroup(const PlanPoint &point) {
-    int64_t pending = point.pending;
-    if (ending) // the assembler does not count groups without products
-      pending = std::max<int64_t>(0, pending - emptyGroups[point.engine]);
-    writer.waitGroup(loc, point, pending);
+  /// \p at is the point's number among those of a step, or the number of these.
+  void waitGroup(const PlanPoint &point, size_t at) {
+    writer.waitGroup(loc, point,
+                     nvptx::countGroups(plan, *role, point.engine, point.pending, at, closed));
   }
 
   /// A warp waits as one: only then does the assembler compute addresses once for all threads.
@@ -608,8 +643,27 @@ private:
     // Groups of operations need order inside.
     if (isa<tile::CopyOp, tile::FillOp, tile::MapOp, tile::ReduceOp, tile::GemmOp>(copy))
       copy->setAttr(nv::NVDialect::plannedAttr, b.getI64IntegerAttr(number));
+    if (isa<tile::ReduceOp>(copy) && endsBeforeWait(i))
+      copy->setAttr(nv::NVDialect::beforeWaitAttr, b.getUnitAttr());
     if (nvptx::isTensorCore(engine))
       nvptx::writeIssue(b, copy, engine, compare(arith::CmpIPredicate::eq, k, index(0)));
+  }
+
+  /// Returns whether a reduction is the last one before threads wait for a product. The assembler
+  /// moves what no instruction needs sooner after the wait: then nothing overlaps.
+  bool endsBeforeWait(size_t statement) const {
+    auto after = llvm::find_if(role->points, [&](const PlanPoint &point) {
+      return point.kind == PlanPoint::Issue && point.at == statement;
+    });
+    for (const PlanPoint &point : llvm::make_range(std::next(after), role->points.end())) {
+      if (point.kind == PlanPoint::WaitGroup && point.engine == Engine::Wgmma)
+        return true;
+      if (point.kind == PlanPoint::Issue &&
+          (plan.bound.statements[point.at].executedBy == Engine::Wgmma ||
+           isa<tile::ReduceOp>(body.statements[point.at].op)))
+        return false;
+    }
+    return false;
   }
 
   const sched::Plan &plan;
@@ -622,8 +676,7 @@ private:
   int64_t lastIssue = 0;                 ///< the last stage of its statements
   int64_t lastStage = 0;                 ///< the last stage of its points
   bool releases = true;                  ///< whether arrivals are awaited
-  bool ending = false;                   ///< after the main loop: nothing is issued
-  std::map<Engine, int64_t> emptyGroups; ///< that the plan counts there
+  nvptx::ClosedBefore closed;            ///< what the steps so far have closed
   std::vector<Value> barriers;
   llvm::DenseMap<unsigned, sched::BarrierId> signals; ///< by statement: what its copy completes
   Value tokenCount;                  ///< variable that counts tokens, if the loop is entered again
@@ -695,7 +748,7 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
   static void passRegisters(func::FuncOp kernel) {
     SmallVector<nv::WarpsOp> regions(kernel.getBody().front().getOps<nv::WarpsOp>());
     auto hasLoop = [](nv::WarpsOp region) {
-      return !region.getBody().front().getOps<scf::ForOp>().empty();
+      return region.walk([](scf::ForOp) { return WalkResult::interrupt(); }).wasInterrupted();
     };
     llvm::erase_if(regions, [&](nv::WarpsOp region) { return !hasLoop(region); });
     if (regions.size() != 2)
