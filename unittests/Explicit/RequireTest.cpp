@@ -137,6 +137,27 @@ TEST(Require, ComesBeforeDivisions) {
   EXPECT_EQ(float(c[7]), 3);
 }
 
+/// The launch computes with numbers of 64 bits: those of 32 have no more digits than that.
+TEST(Require, DividesUnsigned) {
+  auto kernel = [](Block &b, Scalar<unsigned> mask, Out<i32, 1> C) {
+    b.require(mask / 16u == 0x0fffffffu, "quotient");
+    b.require(mask % 16u == 1u, "remainder");
+    b.require((mask >> 28u) == 15u, "digits");
+    b.threads(32);
+    auto at = b.grid(C.size(0));
+    b.elect_one([&] { b.store(C.at(at), cast<i32>(mask)); });
+  };
+  auto compiled = try_compile(kernel, Target::sm_90a().emulated());
+  ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+  std::vector<i32> c(1);
+  auto launch = [&](unsigned mask) {
+    return compiled.kernel.try_launch({}, mask, view(c, {1})).size();
+  };
+  EXPECT_EQ(launch(0xfffffff1u), 0u);
+  EXPECT_EQ(launch(0xfffffff2u), 1u);
+  EXPECT_EQ(launch(0x7ffffff1u), 2u);
+}
+
 /// Conditions that the arguments do not decide are checked by the blocks that reach them.
 TEST(Require, IsCheckedByBlocks) {
   Through kernel{[](Block &b, Size, Size K) {

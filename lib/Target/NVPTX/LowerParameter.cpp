@@ -103,6 +103,12 @@ LogicalResult Lowering::readLaunch() {
       steps[value] = stepOf(bind.getValue());
     } else if (auto kind = stepKind(&op)) {
       unsigned a = stepOf(op.getOperand(0)), b = stepOf(op.getOperand(1));
+      // Steps hold narrow numbers with their sign, which these would take for digits.
+      int64_t width = widthOf(op.getOperand(0).getType());
+      if (isa<arith::DivUIOp, arith::RemUIOp, arith::ShRUIOp>(op) && width < 64) {
+        a = push({LaunchStep::ZeroExtend, a, 0, 0, width});
+        b = push({LaunchStep::ZeroExtend, b, 0, 0, width});
+      }
       steps[value] = narrowed(push({*kind, a, b}), value.getType());
     } else {
       return tile::emitCoded(&op, NotLaunchConstant)
