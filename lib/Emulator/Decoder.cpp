@@ -47,6 +47,7 @@ const DecodeTable &decodeTable() {
     addWgmma(t);
     addTcgen05Memory(t);
     addTcgen05Copy(t);
+    addTcgen05Commit(t);
     addTcgen05Mma(t);
     addMatrix(t);
     addCluster(t);

@@ -44,6 +44,7 @@ void addTensorCopy(DecodeTable &);
 void addWgmma(DecodeTable &);
 void addTcgen05Memory(DecodeTable &);
 void addTcgen05Copy(DecodeTable &);
+void addTcgen05Commit(DecodeTable &);
 void addTcgen05Mma(DecodeTable &);
 void addMatrix(DecodeTable &);
 void addCluster(DecodeTable &);

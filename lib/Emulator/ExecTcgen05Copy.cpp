@@ -124,20 +124,15 @@ void copyAsync(Exec &ex, const DInst &inst) {
       record.pipeCount = record.count[0] = pipe.issued;
       for (Cta *cta : copy->ctas) {
         cta->openOps.push_back(op);
-        MemRef ref;
-        ref.space = ptx::Space::Shared;
-        ref.cta = cta;
-        for (uint32_t offset : copy->offsets) {
-          ref.offset = offset;
-          checkEngine(ex, lane, op, ref, 16, false);
-        }
+        std::vector<ByteRange> pieces;
+        for (uint32_t offset : copy->offsets)
+          pieces.push_back({offset, 16});
+        checkEngine(ex, lane, op, *cta, pieces, false);
         uint32_t groups = 0; // of 16 lanes
         for (unsigned i = 0; i < copy->rows; ++i)
           for (unsigned to : lanesOf(*copy, i))
             groups |= 1u << (to / 16);
-        for (unsigned g = 0; g < 8; ++g)
-          for (unsigned c = 0; c < columns && groups >> g & 1; ++c)
-            checkTensor(ex, lane, op, *cta, g, copy->column + c, true);
+        checkTensor(ex, lane, op, *cta, groups, copy->column, columns, true);
       }
     }
     ex.cluster.enqueue(pipe.agent, "tcgen05.cp", ex.pc, [copy] {

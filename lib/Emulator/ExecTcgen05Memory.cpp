@@ -177,9 +177,7 @@ void release(Exec &ex, const DInst &inst) {
     uint32_t op = newOp(ex, lane, "tcgen05.dealloc");
     opAt(ex, op).agent[0] = tensorPipe(ex, lane).agent;
     opAt(ex, op).count[0] = 0;
-    for (unsigned l = 0; l < 8; ++l)
-      for (unsigned c = first * 32; c < first * 32 + columns; ++c)
-        checkTensor(ex, lane, op, ex.cta, l, c, true);
+    checkTensor(ex, lane, op, ex.cta, 0xff, first * 32, columns, true);
     for (unsigned l = 0; l < 8; ++l)
       for (unsigned c = first * 32; c < first * 32 + columns; ++c)
         tensor.shadow.forget(l * tensorColumns + c);
@@ -309,13 +307,10 @@ void transfer(Exec &ex, const DInst &inst) {
       opAt(ex, op).readAgent = ex.warp.tmemUseAgent;
       opAt(ex, op).readCount = count;
     }
-    unsigned groups = half ? 1 : 2;
-    for (unsigned g = 0; g < groups; ++g)
-      for (unsigned c = 0; c < columns; ++c) {
-        checkTensor(ex, first, op, ex.cta, lane0 / 16 + g, column0 + c, isStore);
-        if (shape == Shape::L16x32x2)
-          checkTensor(ex, first, op, ex.cta, lane0 / 16 + g, column0 + halfOffset + c, isStore);
-      }
+    uint32_t groups = (half ? 1u : 3u) << lane0 / 16;
+    checkTensor(ex, first, op, ex.cta, groups, column0, columns, isStore);
+    if (shape == Shape::L16x32x2)
+      checkTensor(ex, first, op, ex.cta, groups, column0 + halfOffset, columns, isStore);
   }
   unsigned registers = registersOf(shape) * repeat;
   bool remember = !isStore && ex.grid.checks();

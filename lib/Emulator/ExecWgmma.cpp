@@ -15,6 +15,7 @@
 #include "Emulator/HappensBefore.h"
 #include "Emulator/Lanes.h"
 #include "Emulator/MatrixOperand.h"
+#include "Emulator/MatrixProduct.h"
 
 namespace penstock::emu {
 namespace {
@@ -23,25 +24,6 @@ using ptx::Space;
 
 enum Flag : uint8_t { RegisterA = 1, HalfD = 2, IntegerD = 4, Saturate = 8 };
 
-struct Wgmma {
-  Warp *warp = nullptr;
-  unsigned n = 0, k = 0;
-  MatrixShape shapeA, shapeB;
-  std::vector<uint32_t> piecesA, piecesB;
-  unsigned perLineA = 0, perLineB = 0;
-  bool halfD = false, integerD = false, saturate = false, accumulate = false;
-  float scaleA = 1, scaleB = 1;
-  const Opnd *registersD = nullptr;
-  const Opnd *registersA = nullptr; ///< four, or null
-  uint32_t number = 0;
-};
-
-/// Row and column of element \p i of thread \p t in a warp's 16 x N part.
-void fragmentD(unsigned t, unsigned i, unsigned &row, unsigned &col) {
-  row = t / 4 + 8 * (i / 2 % 2);
-  col = 2 * (t % 4) + i % 2 + 8 * (i / 4);
-}
-
 /// A from registers: element \p e of register \p r of thread \p t.
 void fragmentA(unsigned bytes, unsigned t, unsigned r, unsigned e, unsigned &row, unsigned &k) {
   row = t / 4 + 8 * (r % 2);
@@ -49,69 +31,102 @@ void fragmentA(unsigned bytes, unsigned t, unsigned r, unsigned e, unsigned &row
   k = perWord * (t % 4) + e + 4 * perWord * (r / 2);
 }
 
-void execute(const Wgmma &op) {
-  Warp &warp = *op.warp;
-  unsigned n = op.n, k = op.k;
-  std::vector<float> a(16 * k), b(size_t(n) * k), d(16 * size_t(n));
-  const uint8_t *shared = warp.cta->shared.data();
-  auto row32 = [&](const Opnd &reg) {
-    return reinterpret_cast<uint32_t *>(warp.rows.data() + reg.at);
-  };
-  if (op.registersA) {
-    unsigned bytes = elementBytes(op.shapeA.element);
-    for (unsigned r = 0; r < 4; ++r)
-      for (unsigned t = 0; t < 32; ++t)
-        for (unsigned e = 0; e < 4 / bytes; ++e) {
-          unsigned row, kk;
-          fragmentA(bytes, t, r, e, row, kk);
-          uint32_t word = row32(op.registersA[r])[t];
-          a[row * k + kk] = decodeElement(word >> (8 * bytes * e), op.shapeA.element);
-        }
-  } else {
-    std::vector<float> whole(64 * size_t(k));
-    readOperand(shared, op.shapeA, op.piecesA, op.perLineA, whole.data());
-    memcpy(a.data(), whole.data() + warp.index % 4 * 16 * size_t(k), a.size() * 4);
+} // namespace
+
+/// The part of one warp.
+struct Wgmma {
+  Warp *warp = nullptr;
+  unsigned n = 0, k = 0;
+  MatrixShape shapeA, shapeB;
+  std::shared_ptr<const MatrixTile> tileA, tileB;
+  bool halfD = false, integerD = false, saturate = false, accumulate = false;
+  float scaleA = 1, scaleB = 1;
+  const Opnd *registersD = nullptr;
+  const Opnd *registersA = nullptr; ///< four, or null
+  uint32_t number = 0;
+
+  uint32_t *lanes(const Opnd &reg) const {
+    return reinterpret_cast<uint32_t *>(warp->rows.data() + reg.at);
   }
-  readOperand(shared, op.shapeB, op.piecesB, op.perLineB, b.data());
-  if (op.scaleA != 1)
-    for (float &x : a)
-      x = -x;
-  if (op.scaleB != 1)
-    for (float &x : b)
-      x = -x;
-  unsigned elements = n / 2; // per thread
-  auto each = [&](auto &&fn) {
+};
+
+namespace {
+
+/// A of \p op's warp from its registers.
+void readRegisterA(const Wgmma &op, float *a) {
+  unsigned bytes = elementBytes(op.shapeA.element);
+  for (unsigned r = 0; r < 4; ++r)
     for (unsigned t = 0; t < 32; ++t)
-      for (unsigned i = 0; i < elements; ++i) {
-        unsigned row, col;
-        fragmentD(t, i, row, col);
-        fn(t, i, d[row * n + col]);
+      for (unsigned e = 0; e < 4 / bytes; ++e) {
+        unsigned row, k;
+        fragmentA(bytes, t, r, e, row, k);
+        uint32_t word = op.lanes(op.registersA[r])[t];
+        a[row * op.k + k] = decodeElement(word >> (8 * bytes * e), op.shapeA.element);
       }
-  };
-  if (op.accumulate && !op.integerD)
-    each([&](unsigned t, unsigned i, float &value) {
-      value = op.halfD ? halfToFloat(uint16_t(row32(op.registersD[i / 2])[t] >> (16 * (i % 2))))
-                       : std::bit_cast<float>(row32(op.registersD[i])[t]);
-    });
-  multiply(a.data(), b.data(), d.data(), 16, n, k, op.accumulate && !op.integerD);
-  each([&](unsigned t, unsigned i, float &value) {
-    if (op.halfD) {
-      uint32_t &word = row32(op.registersD[i / 2])[t];
-      unsigned shift = 16 * (i % 2);
-      word = (word & ~(0xffffu << shift)) | uint32_t(floatToHalf(value)) << shift;
-      return;
-    }
-    uint32_t &word = row32(op.registersD[i])[t];
-    if (op.integerD) {
-      int64_t sum = int64_t(value) + (op.accumulate ? int64_t(int32_t(word)) : 0);
+}
+
+/// D of \p op's warp, from its 16 rows of A and all of B.
+void multiplyRows(const Wgmma &op, const float *a, const float *b) {
+  bool floats = !op.halfD && !op.integerD;
+  static thread_local std::vector<float> values;
+  std::array<float *, 128> d;
+  values.resize(floats ? 0 : size_t(op.n) * 16);
+  auto word = [&](unsigned i) { return op.lanes(op.registersD[op.halfD ? i / 2 : i]); };
+  for (unsigned i = 0; i < op.n / 2; ++i)
+    d[i] = floats ? reinterpret_cast<float *>(word(i)) : &values[size_t(i) * 32];
+  if (op.accumulate && op.halfD)
+    for (unsigned i = 0; i < op.n / 2; ++i)
+      for (unsigned t = 0; t < 32; ++t)
+        d[i][t] = halfToFloat(uint16_t(word(i)[t] >> (16 * (i % 2))));
+  multiplyFragments(a, b, d.data(), op.n, op.k, op.accumulate && !op.integerD);
+  for (unsigned i = 0; i < op.n / 2 && !floats; ++i)
+    for (unsigned t = 0; t < 32; ++t) {
+      uint32_t &to = word(i)[t];
+      if (op.halfD) {
+        unsigned shift = 16 * (i % 2);
+        to = (to & ~(0xffffu << shift)) | uint32_t(floatToHalf(d[i][t])) << shift;
+        continue;
+      }
+      int64_t sum = int64_t(d[i][t]) + (op.accumulate ? int64_t(int32_t(to)) : 0);
       if (op.saturate)
         sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-      word = uint32_t(sum);
-    } else {
-      word = std::bit_cast<uint32_t>(value);
+      to = uint32_t(sum);
     }
-  });
-  warp.wgmma.running.erase(op.number);
+}
+
+/// Multiplies for all warps of a warpgroup. They read the same operands, unless the kernel is
+/// wrong.
+void execute(const std::vector<std::shared_ptr<const Wgmma>> &parts) {
+  static thread_local std::vector<float> a, b;
+  const MatrixTile *tileA = nullptr, *tileB = nullptr;
+  for (const auto &part : parts) {
+    const Wgmma &op = *part;
+    const uint8_t *shared = op.warp->cta->shared.data();
+    if (op.registersA || op.tileA.get() != tileA) {
+      a.resize(64 * size_t(op.k));
+      if (op.registersA)
+        readRegisterA(op, a.data());
+      else
+        op.tileA->readRows(shared, a.data());
+      tileA = op.tileA.get();
+      if (op.scaleA != 1)
+        for (float &x : a)
+          x = -x;
+    }
+    const float *rows = a.data();
+    if (!op.registersA)
+      rows += op.warp->index % 4 * 16 * size_t(op.k);
+    if (op.tileB.get() != tileB) {
+      tileB = op.tileB.get();
+      b.resize(size_t(op.n) * op.k);
+      tileB->readColumns(shared, b.data(), op.n);
+      if (op.scaleB != 1)
+        for (float &x : b)
+          x = -x;
+    }
+    multiplyRows(op, rows, b.data());
+    op.warp->wgmma.running.erase(op.number);
+  }
 }
 
 Warpgroup &warpgroupOf(Exec &ex) {
@@ -195,10 +210,11 @@ void checkRegisters(Exec &ex, const DInst &inst, unsigned count, const Wgmma &op
     ex.warp.busyRows[first[i].at] = {op.number, ex.pc};
 }
 
-/// One warp has issued instruction \p number of its warpgroup; the last one starts it.
-void issuePart(Exec &ex, const DInst &inst, uint32_t number, std::function<void()> part,
+/// One warp has issued its part of an instruction; the last one starts it.
+void issuePart(Exec &ex, const DInst &inst, std::shared_ptr<const Wgmma> part,
                const AsyncWork &work) {
   Warpgroup &group = warpgroupOf(ex);
+  uint32_t number = part->number;
   Warpgroup::Open &open = group.open[number];
   std::array<uint64_t, 2> descriptors = {inst.flags & RegisterA ? 0 : ex.value(inst.ops[0], 0),
                                          ex.value(inst.ops[1], 0)};
@@ -230,11 +246,8 @@ void issuePart(Exec &ex, const DInst &inst, uint32_t number, std::function<void(
     }
   auto parts = std::move(open.parts);
   group.open.erase(number);
-  auto run = [parts = std::move(parts)] {
-    for (const auto &each : parts)
-      each();
-  };
-  ex.cluster.enqueue(group.agent, "wgmma", ex.pc, run, work);
+  ex.cluster.enqueue(
+      group.agent, "wgmma", ex.pc, [parts = std::move(parts)] { execute(parts); }, work);
 }
 
 /// ops: A descriptor (or none), B descriptor, scale-d, (none), D registers, A
@@ -270,30 +283,25 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     count += 4;
   }
   op->accumulate = ex.pred(inst.ops[2]) & 1;
-  auto bad = [&](const char *which, const std::string &problem) {
-    ex.fatal(EmuIllegalDescriptor, std::string("operand ") + which + ": " + problem);
+  auto find = [&](const char *which, const Opnd &operand, const MatrixShape &shape) {
+    auto tile = matrixTile(ex.cta, decodeWgmmaDescriptor, ex.value(operand, 0), shape);
+    if (!tile->problem.empty()) {
+      ex.fatal(EmuIllegalDescriptor, std::string("operand ") + which + ": " + tile->problem);
+      tile = nullptr;
+    } else if (tile->first < sharedReserved || tile->end > ex.cta.shared.size()) {
+      ex.fatal(
+          EmuOutOfBounds,
+          "a matrix descriptor reaches " +
+              sharedName(ex.grid, tile->first < sharedReserved ? tile->first : tile->end - 16) +
+              ", outside of the block's shared memory");
+      tile = nullptr;
+    }
+    return tile;
   };
-  MatrixDescriptor a, b;
-  std::string problem;
-  if (!op->registersA) {
-    problem = decodeWgmmaDescriptor(ex.value(inst.ops[0], 0), a);
-    if (problem.empty())
-      problem = operandPieces(a, op->shapeA, op->piecesA, op->perLineA);
-    if (!problem.empty())
-      return bad("A", problem);
-  }
-  problem = decodeWgmmaDescriptor(ex.value(inst.ops[1], 0), b);
-  if (problem.empty())
-    problem = operandPieces(b, op->shapeB, op->piecesB, op->perLineB);
-  if (!problem.empty())
-    return bad("B", problem);
-  for (auto *pieces : {&op->piecesA, &op->piecesB})
-    for (uint32_t offset : *pieces)
-      if (offset < sharedReserved || offset + 16 > ex.cta.shared.size()) {
-        ex.fatal(EmuOutOfBounds, "a matrix descriptor reaches " + sharedName(ex.grid, offset) +
-                                     ", outside of the block's shared memory");
-        return;
-      }
+  if (!op->registersA && !(op->tileA = find("A", inst.ops[0], op->shapeA)))
+    return;
+  if (!(op->tileB = find("B", inst.ops[1], op->shapeB)))
+    return;
   ex.cluster.effort += 16 * uint64_t(op->n) * op->k / 256;
   if (ex.grid.checks())
     noteCollective(ex);
@@ -307,30 +315,13 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     opAt(ex, record).count[0] = op->number;
     opAt(ex, record).pipe = groups.agent;
     ex.cta.openOps.push_back(record);
-    MemRef ref;
-    ref.space = Space::Shared;
-    ref.cta = &ex.cta;
-    auto readAll = [&](const std::vector<uint32_t> &pieces, size_t from, size_t to) {
-      for (size_t i = from; i < to;) {
-        size_t j = i + 1;
-        while (j < to && pieces[j] == pieces[i] + 16 * uint32_t(j - i))
-          ++j;
-        ref.offset = pieces[i];
-        checkEngine(ex, 0, record, ref, 16 * (j - i), false);
-        i = j;
-      }
-    };
     // The warps read together: each one enters a quarter, and all of them every byte. A of
     // K-major is divided by rows.
-    size_t quarter = ex.warp.index % 4;
-    auto readQuarter = [&](const std::vector<uint32_t> &pieces) {
-      readAll(pieces, pieces.size() * quarter / 4, pieces.size() * (quarter + 1) / 4);
-    };
-    if (!op->registersA)
-      readQuarter(op->piecesA);
-    readQuarter(op->piecesB);
+    for (const MatrixTile *tile : {op->tileA.get(), op->tileB.get()})
+      if (tile)
+        checkEngine(ex, 0, record, ex.cta, tile->quarters[ex.warp.index % 4], false);
   }
-  issuePart(ex, inst, op->number, [op] { execute(*op); }, productWork(64, op->n, op->k));
+  issuePart(ex, inst, op, productWork(64, op->n, op->k));
 }
 
 bool elementOf(ptx::Type t, Element &element) {

@@ -231,10 +231,27 @@ PagedShadow *trackedShadow(Exec &ex, Allocation &allocation, bool mayWrite) {
   return &use->shadow();
 }
 
+/// Earlier accesses that were found to be ordered before the current one: tiles are written and
+/// read by few operations, so most cells of a tile have the same records.
+class KnownRecords {
+public:
+  bool has(const AccessRecord &record) const {
+    return std::any_of(known.begin(), known.end(), [&](const AccessRecord &k) {
+      return k.agent == record.agent && k.cluster == record.cluster && k.lanes == record.lanes &&
+             k.count == record.count && k.flags == record.flags;
+    });
+  }
+  void add(const AccessRecord &record) { known[next++ % known.size()] = record; }
+
+private:
+  std::array<AccessRecord, 4> known; ///< without lanes: none
+  size_t next = 0;
+};
+
 /// Enters an access to shared or global memory, by a thread or by \p engine, an
 /// operation that it issues: 16 bytes after the other.
 void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord access,
-                 const MemRef &ref, uint64_t size, const uint8_t *value = nullptr) {
+                 const MemRef &ref, uint64_t size, const uint8_t *value, KnownRecords &known) {
   if (ref.space != ptx::Space::Shared && ref.space != ptx::Space::Global)
     return;
   bool write = access.isWrite();
@@ -255,9 +272,13 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
     if (common & AccessRecord::Engine && record.agent == access.agent &&
         record.cluster == access.cluster)
       return; // one operation does not race with itself
-    Ordered how = ordered(ex, lane, engine, record, engine && !engine->generic);
-    if (how == Ordered::Yes)
+    if (known.has(record))
       return;
+    Ordered how = ordered(ex, lane, engine, record, engine && !engine->generic);
+    if (how == Ordered::Yes) {
+      known.add(record);
+      return;
+    }
     // Threads that compute the same element twice store it twice, by one instruction.
     if (value && record.isWrite() && record.pc == access.pc && ex.grid.has(record.cluster) &&
         storesSame(value - ref.offset, ref.bytes - ref.offset, at & ~uint64_t(15),
@@ -299,6 +320,17 @@ void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord ac
     }
     at = stop;
   }
+}
+
+AccessRecord engineAccess(Exec &ex, uint32_t op, bool write) {
+  AccessRecord access;
+  access.agent = op;
+  access.cluster = ex.cluster.number;
+  access.lanes = 1;
+  access.pc = ex.pc;
+  access.flags = uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine |
+                         (opAt(ex, op).generic ? 0 : AccessRecord::AsyncProxy));
+  return access;
 }
 
 } // namespace
@@ -481,7 +513,8 @@ void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, Acce
   access.pc = ex.pc;
   access.flags =
       uint8_t((kind & 1 ? AccessRecord::Write : 0) | (kind & 2 ? AccessRecord::Strong : 0));
-  enterAccess(ex, lane, nullptr, access, ref, size, value);
+  KnownRecords known;
+  enterAccess(ex, lane, nullptr, access, ref, size, value, known);
 }
 
 uint32_t newOp(Exec &ex, unsigned lane, const char *what) {
@@ -500,15 +533,22 @@ AsyncOp &opAt(Exec &ex, uint32_t op) { return (*ex.cluster.ops)[op]; }
 
 void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
                  bool write) {
+  KnownRecords known;
+  enterAccess(ex, lane, &opAt(ex, op), engineAccess(ex, op, write), ref, size, nullptr, known);
+}
+
+void checkEngine(Exec &ex, unsigned lane, uint32_t op, Cta &cta,
+                 const std::vector<ByteRange> &parts, bool write) {
   const AsyncOp &engine = opAt(ex, op);
-  AccessRecord access;
-  access.agent = op;
-  access.cluster = ex.cluster.number;
-  access.lanes = 1;
-  access.pc = ex.pc;
-  access.flags = uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine |
-                         (engine.generic ? 0 : AccessRecord::AsyncProxy));
-  enterAccess(ex, lane, &engine, access, ref, size);
+  AccessRecord access = engineAccess(ex, op, write);
+  KnownRecords known;
+  MemRef ref;
+  ref.space = ptx::Space::Shared;
+  ref.cta = &cta;
+  for (const ByteRange &part : parts) {
+    ref.offset = part.offset;
+    enterAccess(ex, lane, &engine, access, ref, part.bytes, nullptr, known);
+  }
 }
 
 void noteReduction(Exec &ex, const MemRef &ref) {
@@ -516,25 +556,29 @@ void noteReduction(Exec &ex, const MemRef &ref) {
     trackedShadow(ex, *ref.allocation, true);
 }
 
-void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, unsigned lane16, unsigned column,
-                 bool write) {
+void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, uint32_t groups, unsigned column,
+                 unsigned columns, bool write) {
   const AsyncOp &engine = opAt(ex, op);
-  AccessRecord access;
-  access.agent = op;
-  access.cluster = ex.cluster.number;
-  access.lanes = 1;
-  access.pc = ex.pc;
+  AccessRecord access = engineAccess(ex, op, write);
   access.bytes = 1;
-  access.flags = uint8_t((write ? AccessRecord::Write : 0) | AccessRecord::Engine);
-  size_t cell = size_t(lane16) * 512 + column;
-  if (!write && !cta.tensor->shadow.writtenBytes(cell))
-    reportUninitialized(ex, &engine, tensorPart(ex.grid, column));
-  ex.cluster.effort += cta.tensor->shadow.access(cell, access, [&](const AccessRecord &record) {
-    if (record.agent == op && record.cluster == ex.cluster.number)
-      return;
-    Ordered how = ordered(ex, lane, &engine, record, false);
-    if (how != Ordered::Yes)
-      reportConflict(ex, lane, &engine, record, write, how, tensorPart(ex.grid, column));
+  access.flags &= uint8_t(~AccessRecord::AsyncProxy);
+  KnownRecords known;
+  Shadow &shadow = cta.tensor->shadow;
+  forLanes(groups, [&](unsigned group) {
+    for (unsigned c = column; c < column + columns; ++c) {
+      size_t cell = size_t(group) * 512 + c;
+      if (!write && !shadow.writtenBytes(cell))
+        reportUninitialized(ex, &engine, tensorPart(ex.grid, c));
+      ex.cluster.effort += shadow.access(cell, access, [&](const AccessRecord &record) {
+        if ((record.agent == op && record.cluster == ex.cluster.number) || known.has(record))
+          return;
+        Ordered how = ordered(ex, lane, &engine, record, false);
+        if (how == Ordered::Yes)
+          known.add(record);
+        else
+          reportConflict(ex, lane, &engine, record, write, how, tensorPart(ex.grid, c));
+      });
+    }
   });
 }
 

@@ -29,6 +29,11 @@ struct MemRef {
   uint8_t *bytes = nullptr;
 };
 
+/// Bytes of shared memory that follow each other.
+struct ByteRange {
+  uint32_t offset, bytes;
+};
+
 /// Finds the memory behind an address of \p space (Generic: by its window) and
 /// checks bounds and alignment; reports and returns false if it is bad.
 bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, unsigned size,
@@ -63,11 +68,15 @@ void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, Acce
 /// An access of operation \p op, issued by \p lane of ex's warp.
 void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
                  bool write);
+/// The same for several parts of the shared memory of \p cta.
+void checkEngine(Exec &ex, unsigned lane, uint32_t op, Cta &cta,
+                 const std::vector<ByteRange> &parts, bool write);
 /// Notes that a reduction, which is not checked, will change memory.
 void noteReduction(Exec &ex, const MemRef &ref);
-/// The same for cells of tensor memory: \p lane16 counts groups of 16 lanes.
-void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, unsigned lane16, unsigned column,
-                 bool write);
+/// An access of operation \p op to \p columns of tensor memory. \p groups: mask of groups of 16
+/// lanes.
+void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, uint32_t groups, unsigned column,
+                 unsigned columns, bool write);
 
 /// Enters an operation and returns its index.
 uint32_t newOp(Exec &ex, unsigned lane, const char *what);

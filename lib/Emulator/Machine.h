@@ -35,6 +35,8 @@ struct Cta;
 struct Warp;
 struct Cluster;
 struct Grid;
+class MatrixTiles;
+struct Wgmma;
 
 /// One use of a named or cluster barrier, shared by those who wait for it.
 struct BarrierRound {
@@ -216,7 +218,7 @@ struct Warpgroup {
     uint32_t pc = 0;
     uint32_t warps = 0; ///< mask of those that have
     std::array<uint64_t, 2> descriptors = {0, 0};
-    std::vector<std::function<void()>> parts;
+    std::vector<std::shared_ptr<const Wgmma>> parts; ///< one of each
   };
   std::map<uint32_t, Open> open;
   Observed observed; ///< before the last instruction that all have issued
@@ -252,6 +254,7 @@ struct Cta {
   };
   std::unordered_map<uint32_t, Pipe> tensorPipes; ///< by thread
   std::map<uint32_t, Warpgroup> warpgroups;       ///< by index
+  std::shared_ptr<MatrixTiles> matrixTiles;       ///< made on demand
   uint32_t liveThreads = 0;
   bool triggered = false;        ///< it lets dependent grids start
   std::vector<uint32_t> openOps; ///< to be seen complete before the exit

@@ -7,6 +7,9 @@
 #include "Emulator/MatrixOperand.h"
 #include "Emulator/Float.h"
 #include "Emulator/TensorMap.h"
+#include "Emulator/Wide.h"
+
+#include <algorithm>
 
 namespace penstock::emu {
 namespace {
@@ -141,29 +144,11 @@ float decodeElement(uint32_t bits, Element element) {
   return 0;
 }
 
+namespace {
+
+/// One 16-byte piece as elements, for types without a faster way.
 void decodePiece(const uint8_t *bytes, Element element, float *out) {
   switch (element) {
-  case Element::F16: {
-    uint16_t h[8];
-    memcpy(h, bytes, 16);
-    for (int i = 0; i < 8; ++i)
-      out[i] = halfToFloat(h[i]);
-    return;
-  }
-  case Element::BF16: {
-    uint16_t h[8];
-    memcpy(h, bytes, 16);
-    for (int i = 0; i < 8; ++i)
-      out[i] = bf16ToFloat(h[i]);
-    return;
-  }
-  case Element::TF32: {
-    uint32_t w[4];
-    memcpy(w, bytes, 16);
-    for (int i = 0; i < 4; ++i)
-      out[i] = truncateToTf32(w[i]);
-    return;
-  }
   case Element::E2M1: // 16 nibbles, then padding
     for (int i = 0; i < 16; ++i)
       out[i] = decodeFloat(bytes[i / 2] >> (4 * (i % 2)) & 0xf, formatE2M1);
@@ -187,51 +172,118 @@ void decodePiece(const uint8_t *bytes, Element element, float *out) {
   }
 }
 
-void readOperand(const uint8_t *shared, const MatrixShape &shape,
-                 const std::vector<uint32_t> &pieces, unsigned perLine, float *out) {
-  unsigned perPiece = elementsPerPiece(shape.element);
-  if (!shape.mnMajor) {
-    for (unsigned r = 0; r < shape.rows; ++r)
-      for (unsigned c = 0; c < perLine; ++c)
-        decodePiece(shared + pieces[r * perLine + c], shape.element,
-                    out + r * shape.k + c * perPiece);
-    return;
+PENSTOCK_WIDE
+void decodeHalves(const uint8_t *bytes, size_t count, float *out) {
+  for (size_t i = 0; i < count; ++i) {
+    uint16_t h;
+    memcpy(&h, bytes + 2 * i, 2);
+    // halfToFloat without branches: the product moves the exponent, also that of subnormals.
+    uint32_t magnitude = h & 0x7fff;
+    uint32_t finite = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude << 13) * 0x1p112f);
+    uint32_t special = 0x7f800000 | magnitude << 13;
+    out[i] =
+        std::bit_cast<float>(uint32_t(h & 0x8000) << 16 | (magnitude >= 0x7c00 ? special : finite));
   }
-  float values[16];
-  for (unsigned k = 0; k < shape.k; ++k)
-    for (unsigned u = 0; u < perLine; ++u) {
-      decodePiece(shared + pieces[k * perLine + u], shape.element, values);
-      for (unsigned i = 0; i < perPiece; ++i)
-        out[(u * perPiece + i) * shape.k + k] = values[i];
-    }
 }
 
-#if defined(__x86_64__) && defined(__clang__)
-#define PENSTOCK_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define PENSTOCK_WIDE
-#endif
+/// Elements of \p pieces one after the other.
+void decodePieces(const uint8_t *shared, const std::vector<uint32_t> &pieces, Element element,
+                  float *out) {
+  if (element == Element::F16) {
+    static thread_local std::vector<uint8_t> packed;
+    packed.resize(pieces.size() * 16);
+    for (size_t i = 0; i < pieces.size(); ++i)
+      memcpy(&packed[i * 16], shared + pieces[i], 16);
+    decodeHalves(packed.data(), pieces.size() * 8, out);
+    return;
+  }
+  if (element == Element::BF16 || element == Element::TF32) {
+    unsigned bytes = elementBytes(element);
+    for (uint32_t piece : pieces)
+      for (unsigned i = 0; i < 16; i += bytes) {
+        uint32_t bits = 0;
+        memcpy(&bits, shared + piece + i, bytes);
+        *out++ = decodeElement(bits, element);
+      }
+    return;
+  }
+  unsigned perPiece = elementsPerPiece(element);
+  for (uint32_t piece : pieces) {
+    decodePiece(shared + piece, element, out);
+    out += perPiece;
+  }
+}
 
-PENSTOCK_WIDE
-void multiply(const float *a, const float *b, float *d, unsigned m, unsigned n, unsigned k,
-              bool accumulate) {
-  // b transposed, so that the inner loop runs along n.
-  float columns[96 * 256];
-  for (unsigned j = 0; j < n; ++j)
-    for (unsigned i = 0; i < k; ++i)
-      columns[i * n + j] = b[j * k + i];
-  for (unsigned row = 0; row < m; ++row) {
-    float *out = d + row * n;
-    if (!accumulate)
-      for (unsigned j = 0; j < n; ++j)
-        out[j] = 0;
-    for (unsigned i = 0; i < k; ++i) {
-      float x = a[row * k + i];
-      const float *line = columns + i * n;
-      for (unsigned j = 0; j < n; ++j)
-        out[j] += x * line[j];
+} // namespace
+
+void MatrixTile::readRows(const uint8_t *shared, float *out) const {
+  if (!shape.mnMajor)
+    return decodePieces(shared, pieces, shape.element, out);
+  static thread_local std::vector<float> lines;
+  lines.resize(size_t(shape.rows) * shape.k);
+  decodePieces(shared, pieces, shape.element, lines.data());
+  for (unsigned k = 0; k < shape.k; ++k)
+    for (unsigned row = 0; row < shape.rows; ++row)
+      out[row * shape.k + k] = lines[k * shape.rows + row];
+}
+
+void MatrixTile::readColumns(const uint8_t *shared, float *out, unsigned stride) const {
+  static thread_local std::vector<float> lines;
+  lines.resize(size_t(shape.rows) * shape.k);
+  decodePieces(shared, pieces, shape.element, lines.data());
+  if (shape.mnMajor) {
+    for (unsigned k = 0; k < shape.k; ++k)
+      memcpy(out + size_t(k) * stride, &lines[size_t(k) * shape.rows], shape.rows * 4);
+    return;
+  }
+  // Whole lines of the cache are read and written: eight values of k at a time.
+  for (unsigned k = 0; k < shape.k; k += 8)
+    for (unsigned row = 0; row < shape.rows; ++row)
+      for (unsigned i = k; i < k + 8; ++i)
+        out[size_t(i) * stride + row] = lines[row * shape.k + i];
+}
+
+std::shared_ptr<const MatrixTile> MatrixTiles::find(Decode decode, uint64_t bits,
+                                                    const MatrixShape &shape) {
+  uint64_t key = shape.rows | uint64_t(shape.k) << 16 | uint64_t(shape.mnMajor) << 32 |
+                 uint64_t(shape.element) << 40;
+  constexpr size_t enough = 1024; // tiles that a kernel uses again are fewer
+  if (tiles.size() > enough)
+    tiles.clear();
+  std::shared_ptr<const MatrixTile> &found = tiles[{bits, key}];
+  if (found)
+    return found;
+  auto tile = std::make_shared<MatrixTile>();
+  tile->shape = shape;
+  MatrixDescriptor descriptor;
+  tile->problem = decode(bits, descriptor);
+  tile->swizzle = descriptor.swizzle;
+  if (tile->problem.empty())
+    tile->problem = operandPieces(descriptor, shape, tile->pieces, tile->perLine);
+  const std::vector<uint32_t> &pieces = tile->pieces;
+  for (size_t quarter = 0; quarter < 4; ++quarter) {
+    auto begin = pieces.begin() + ptrdiff_t(pieces.size() * quarter / 4);
+    std::vector<uint32_t> sorted(begin,
+                                 pieces.begin() + ptrdiff_t(pieces.size() * (quarter + 1) / 4));
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<ByteRange> &runs = tile->quarters[quarter];
+    for (uint32_t offset : sorted) {
+      tile->first = std::min(tile->first, offset);
+      tile->end = std::max(tile->end, offset + 16);
+      if (!runs.empty() && runs.back().offset + runs.back().bytes == offset)
+        runs.back().bytes += 16;
+      else if (runs.empty() || runs.back().offset + runs.back().bytes < offset)
+        runs.push_back({offset, 16});
     }
   }
+  return found = tile;
+}
+
+std::shared_ptr<const MatrixTile> matrixTile(Cta &cta, MatrixTiles::Decode decode, uint64_t bits,
+                                             const MatrixShape &shape) {
+  if (!cta.matrixTiles)
+    cta.matrixTiles = std::make_shared<MatrixTiles>();
+  return cta.matrixTiles->find(decode, bits, shape);
 }
 
 } // namespace penstock::emu

@@ -13,7 +13,7 @@
 #ifndef PENSTOCK_EMULATOR_MATRIXOPERAND_H
 #define PENSTOCK_EMULATOR_MATRIXOPERAND_H
 
-#include "Emulator/Machine.h"
+#include "Emulator/HappensBefore.h"
 
 namespace penstock::emu {
 
@@ -61,19 +61,39 @@ struct MatrixShape {
 std::string operandPieces(const MatrixDescriptor &descriptor, const MatrixShape &shape,
                           std::vector<uint32_t> &pieces, unsigned &perLine);
 
-/// Element values as \p out[row * k + i].
-void readOperand(const uint8_t *shared, const MatrixShape &shape,
-                 const std::vector<uint32_t> &pieces, unsigned perLine, float *out);
+/// A tile of shared memory that a descriptor names.
+struct MatrixTile {
+  std::string problem; ///< why it cannot be read; empty if it can
+  MatrixShape shape;
+  uint32_t swizzle = 0;
+  std::vector<uint32_t> pieces; ///< as of operandPieces
+  unsigned perLine = 0;
+  uint32_t first = ~0u, end = 0; ///< all pieces are in [first, end)
+  /// Bytes of each quarter of the lines.
+  std::vector<ByteRange> quarters[4];
 
-/// One 16-byte piece as elements.
-void decodePiece(const uint8_t *bytes, Element element, float *out);
+  /// Element values as \p out[row * k + i].
+  void readRows(const uint8_t *shared, float *out) const;
+  /// The same as \p out[i * stride + row].
+  void readColumns(const uint8_t *shared, float *out, unsigned stride) const;
+};
+
+/// The tiles of a block by descriptor and shape. A loop names the same ones in each iteration.
+class MatrixTiles {
+public:
+  using Decode = std::string (*)(uint64_t bits, MatrixDescriptor &out);
+  std::shared_ptr<const MatrixTile> find(Decode decode, uint64_t bits, const MatrixShape &shape);
+
+private:
+  std::map<std::pair<uint64_t, uint64_t>, std::shared_ptr<const MatrixTile>> tiles;
+};
+
+/// The tile that \p bits name in \p cta.
+std::shared_ptr<const MatrixTile> matrixTile(Cta &cta, MatrixTiles::Decode decode, uint64_t bits,
+                                             const MatrixShape &shape);
+
 /// One element from a 32-bit container (registers, tensor memory).
 float decodeElement(uint32_t bits, Element element);
-
-/// d[m][n] = sum over k of a[m][k] * b[n][k], plus d if \p accumulate.
-/// \p a is M x K, \p b is N x K, \p d M x N, all dense.
-void multiply(const float *a, const float *b, float *d, unsigned m, unsigned n, unsigned k,
-              bool accumulate);
 
 } // namespace penstock::emu
 

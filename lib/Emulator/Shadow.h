@@ -70,6 +70,13 @@ public:
         // A later write takes over; a later read by the same agent too.
         if (access.isWrite()) {
           record.bytes &= uint16_t(~access.bytes);
+          if (!record.bytes && !record.next && link == &heads[cell]) {
+            // The only one: the new record takes its room.
+            record = access;
+            record.next = 0;
+            written[cell] |= access.bytes;
+            return records;
+          }
           if (!record.bytes) {
             *link = record.next;
             record.next = freeList;

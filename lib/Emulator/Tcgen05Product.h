@@ -1,0 +1,73 @@
+//===- Tcgen05Product.h - Products of tcgen05.mma -------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_EMULATOR_TCGEN05PRODUCT_H
+#define PENSTOCK_EMULATOR_TCGEN05PRODUCT_H
+
+#include "Emulator/MatrixOperand.h"
+
+namespace penstock::emu {
+
+enum class Tcgen05Kind : uint8_t { F16, TF32, F8F6F4, I8, MXF8, MXF4 };
+
+/// A multiplication, ready to happen.
+struct Tcgen05Product {
+  Tcgen05Kind kind = Tcgen05Kind::F16;
+  unsigned m = 0, n = 0, k = 0; ///< totals of all blocks
+  unsigned blocks = 1;
+  Cta *ctas[2] = {nullptr, nullptr};
+  MatrixShape shapeA, shapeB; ///< per block
+  std::shared_ptr<const MatrixTile> tileA, tileB;
+  bool tensorA = false;
+  uint32_t addressA = 0;
+  uint32_t addressD = 0;
+  bool halfD = false, integerD = false, saturate = false;
+  bool accumulate = false;
+  unsigned scaleD = 0;
+  bool negateA = false, negateB = false;
+  uint32_t disabled[8] = {};
+  // Block scales: one byte per row and block of k, in tensor memory.
+  unsigned scaleBlock = 0; ///< elements of k per scale; 0: none
+  bool scaleE8 = false;    ///< UE8M0, else UE4M3
+  unsigned scaleIdA = 0, scaleIdB = 0;
+  uint32_t scaleA = 0, scaleB = 0; ///< columns
+
+  unsigned rowsPerBlock() const { return m / blocks; }
+  /// Pairs with 64 rows each: the right half of N lies in the upper lanes.
+  bool halved() const { return blocks == 2 && rowsPerBlock() == 64; }
+  /// Lane and column of element (row, n) in one block's accumulator.
+  void placeD(unsigned row, unsigned col, unsigned &lane, unsigned &column) const {
+    unsigned rows = rowsPerBlock();
+    if (rows == 128) {
+      lane = row;
+      column = col;
+    } else if (blocks == 1) { // 64 rows in the lower halves of the quarters
+      lane = row % 16 + 32 * (row / 16) + (addressD >> 16 & 16);
+      column = col;
+    } else {
+      lane = row + 64 * (col / (n / 2));
+      column = col % (n / 2);
+    }
+  }
+  unsigned columnsD() const { return halved() ? n / 2 : n; }
+  /// Columns of tensor memory that hold the scales of A and of B.
+  unsigned scaleColumnsA() const { return (rowsPerBlock() + 31) / 32; }
+  unsigned scaleColumnsB() const { return (columnsD() + 31) / 32; }
+  /// Columns of A in tensor memory.
+  unsigned columnsA() const {
+    return k * (shapeA.element == Element::E2M1Packed ? 1 : 2 * elementBytes(shapeA.element)) / 8;
+  }
+};
+
+/// Reads the 32-bit instruction descriptor; a text if it is not legal.
+std::string decodeInstructionDescriptor(uint32_t bits, Tcgen05Product &product);
+
+/// Multiplies.
+void execute(const Tcgen05Product &product);
+
+} // namespace penstock::emu
+
+#endif // PENSTOCK_EMULATOR_TCGEN05PRODUCT_H
