@@ -44,6 +44,7 @@ const DecodeTable &decodeTable() {
     addAsyncCopy(t);
     addBulkCopy(t);
     addTensorCopy(t);
+    addTensorMap(t);
     addWgmma(t);
     addTcgen05Memory(t);
     addTcgen05Copy(t);

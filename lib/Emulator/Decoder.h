@@ -41,6 +41,7 @@ void addMbarrier(DecodeTable &);
 void addAsyncCopy(DecodeTable &);
 void addBulkCopy(DecodeTable &);
 void addTensorCopy(DecodeTable &);
+void addTensorMap(DecodeTable &);
 void addWgmma(DecodeTable &);
 void addTcgen05Memory(DecodeTable &);
 void addTcgen05Copy(DecodeTable &);

@@ -24,8 +24,28 @@ struct Packed {
   uint8_t elementStrides[5];
   uint8_t pad;
   uint64_t strides[4];
+  uint16_t pixels;
+  int16_t lower[3], upper[3];
 };
 static_assert(sizeof(Packed) <= tensorMapBytes);
+
+/// The bounding box of an im2col map.
+std::string checkPixels(const TensorMap &map) {
+  if (map.rank < 3)
+    return "im2col tensors have at least 3 dimensions";
+  if (map.pixels > 1024)
+    return "the pixels of a column must be 1 to 1024";
+  int32_t limit = map.rank == 3 ? 1 << 15 : map.rank == 4 ? 1 << 7 : 1 << 4;
+  for (uint32_t d = 0; d + 2 < map.rank; ++d) {
+    for (int32_t corner : {map.lower[d], map.upper[d]})
+      if (corner < -limit || corner >= limit)
+        return "the corners of a box of this rank must be " + std::to_string(-limit) + " to " +
+               std::to_string(limit - 1);
+    if (map.lastPixel(d) < map.lower[d])
+      return "the bounding box is empty in dimension " + std::to_string(d + 1);
+  }
+  return "";
+}
 
 enum : uint32_t { U4Align8 = 13, U4Align16 = 14, U6Align16 = 15 };
 
@@ -61,7 +81,7 @@ std::string checkTensorMap(const TensorMap &map) {
     std::string at = " of dimension " + std::to_string(d);
     if (map.dims[d] < 1 || map.dims[d] > (uint64_t(1) << 32))
       return "the size" + at + " must be 1 to 2^32";
-    if (map.box[d] < 1 || map.box[d] > 256)
+    if ((!map.pixels || d == 0) && (map.box[d] < 1 || map.box[d] > 256))
       return "the box" + at + " must be 1 to 256";
     if (map.elementStrides[d] < 1 || map.elementStrides[d] > 8)
       return "the element stride" + at + " must be 1 to 8";
@@ -72,6 +92,9 @@ std::string checkTensorMap(const TensorMap &map) {
         return "the stride" + at + " must be below 2^40";
     }
   }
+  if (map.pixels)
+    if (std::string problem = checkPixels(map); !problem.empty())
+      return problem;
   if (padded) {
     if (map.dims[0] % 128)
       return "the innermost size of this type must be a multiple of 128";
@@ -110,6 +133,11 @@ void encodeTensorMap(const TensorMap &map, uint8_t *bytes) {
   packed.l2Promotion = uint8_t(map.l2Promotion);
   packed.fill = uint8_t(map.fill);
   packed.base = map.base;
+  packed.pixels = uint16_t(map.pixels);
+  for (int d = 0; d < 3; ++d) {
+    packed.lower[d] = int16_t(map.lower[d]);
+    packed.upper[d] = int16_t(map.upper[d]);
+  }
   for (int d = 0; d < 5; ++d) {
     packed.dims[d] = uint32_t(map.dims[d] - 1);
     packed.box[d] = uint16_t(map.box[d] - 1);
@@ -133,6 +161,11 @@ bool decodeTensorMap(const uint8_t *bytes, TensorMap &map) {
   map.l2Promotion = packed.l2Promotion;
   map.fill = packed.fill;
   map.base = packed.base;
+  map.pixels = packed.pixels;
+  for (int d = 0; d < 3; ++d) {
+    map.lower[d] = packed.lower[d];
+    map.upper[d] = packed.upper[d];
+  }
   for (int d = 0; d < 5; ++d) {
     map.dims[d] = uint64_t(packed.dims[d]) + 1;
     map.box[d] = uint32_t(packed.box[d]) + 1;

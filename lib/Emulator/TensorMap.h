@@ -7,7 +7,8 @@
 //
 // A tensor map is 128 opaque bytes. Nobody outside of the driver and the
 // hardware knows their layout, so the emulator uses its own; programs only pass
-// them on. The rules for making one are those of cuTensorMapEncodeTiled.
+// them on. The rules for making one are those of cuTensorMapEncodeTiled and
+// cuTensorMapEncodeIm2col.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_EMULATOR_TENSORMAP_H
@@ -31,6 +32,12 @@ struct TensorMap {
   uint32_t swizzle = 0; ///< 0 none, 1 32B, 2 64B, 3 128B, 4-6 other atoms
   uint32_t l2Promotion = 0;
   uint32_t fill = 0; ///< 1: NaN
+  // im2col: pixels are elements of N, D, H and W; box[0] is the channels of each.
+  uint32_t pixels = 0;                  ///< of a column; 0: the map is tiled
+  int32_t lower[3] = {}, upper[3] = {}; ///< corners of the bounding box: W, H, D
+
+  /// The last coordinate of the bounding box in dimension \p d of W, H, D.
+  int64_t lastPixel(unsigned d) const { return int64_t(dims[d + 1]) - 1 + upper[d]; }
 };
 
 inline constexpr unsigned tensorMapBytes = 128;
@@ -38,7 +45,7 @@ inline constexpr unsigned tensorMapBytes = 128;
 /// Bits of an element in global memory; 0 for an unknown type.
 unsigned tensorElementBits(uint32_t dataType);
 
-/// The rules of cuTensorMapEncodeTiled: an empty text, or which is broken.
+/// The rules of the driver: an empty text, or which is broken.
 std::string checkTensorMap(const TensorMap &map);
 
 void encodeTensorMap(const TensorMap &map, uint8_t *bytes);
