@@ -33,10 +33,9 @@ void check(Exec &ex, unsigned lane, const Tcgen05Product &mma) {
       if (tile)
         for (const std::vector<ByteRange> &part : tile->quarters)
           checkEngine(ex, lane, op, cta, part, false);
-    unsigned rows = mma.rowsPerBlock();
     // 64 rows of one block are in every other group of 16 lanes.
     auto groups = [&](uint32_t address) {
-      return rows == 64 && mma.blocks == 1 ? 0x55u << (address >> 20 & 1) : 0xffu;
+      return mma.sparseLanes() ? 0x55u << (address >> 20 & 1) : 0xffu;
     };
     if (mma.scaleBlock) {
       checkTensor(ex, lane, op, cta, 0xff, mma.scaleA & 0xffff, mma.scaleColumnsA(), false);
@@ -59,8 +58,9 @@ void check(Exec &ex, unsigned lane, const Tcgen05Product &mma) {
 }
 
 /// ops: d, a, b, idesc, enable-d, then the words of the lane mask or the two
-/// addresses of the scales. mode: Kind; flags: 1 A in tensor memory, 2
-/// cta_group::2. imm[0]: scale of d, imm[1]: elements per block scale.
+/// addresses of the scales; of tcgen05.mma.ws the zero-column mask descriptor, if
+/// any. mode: Kind; flags: 1 A in tensor memory, 2 cta_group::2, 4 tcgen05.mma.ws.
+/// imm[0]: scale of d, imm[1]: elements per block scale.
 void multiplyAsync(Exec &ex, const DInst &inst) {
   forLanes(ex.mask, [&](unsigned lane) {
     if (ex.cluster.stopped)
@@ -69,6 +69,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     mma->kind = Tcgen05Kind(inst.mode);
     mma->blocks = inst.flags & 2 ? 2 : 1;
     mma->tensorA = inst.flags & 1;
+    mma->stationary = inst.flags & 4;
     if (mma->blocks == 2) {
       uint32_t even = ex.cta.rank & ~1u;
       if (even + 1 >= ex.cluster.ctas.size()) {
@@ -93,6 +94,8 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
       mma->tileA = tileOf("A", inst.ops[1], mma->shapeA);
     else if (problem.empty() && mma->shapeA.mnMajor)
       problem = "A in tensor memory is K-major";
+    else if (problem.empty() && mma->stationary && mma->m != 128)
+      problem = "A of fewer than 128 rows in tensor memory is not supported for tcgen05.mma.ws";
     if (problem.empty())
       mma->tileB = tileOf("B", inst.ops[2], mma->shapeB);
     for (const MatrixTile *tile : {mma->tileA.get(), mma->tileB.get()}) {
@@ -115,7 +118,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
       }
     mma->addressD = uint32_t(ex.address(inst.ops[0], lane));
     unsigned lane0 = mma->addressD >> 16;
-    if (lane0 && !(lane0 == 16 && mma->m == 64 && mma->blocks == 1)) {
+    if (lane0 && !(lane0 == 16 && mma->sparseLanes())) {
       ex.fatal(EmuTensorMemoryMisuse, "the accumulator starts at lane " + std::to_string(lane0));
       return;
     }
@@ -125,7 +128,17 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
       mma->scaleA = uint32_t(ex.address(inst.ops[5], lane));
       mma->scaleB = uint32_t(ex.address(inst.ops[6], lane));
     }
-    for (unsigned i = 0; i + 5 < inst.numOps && i < 8 && !mma->scaleBlock; ++i)
+    if (mma->stationary && inst.numOps > 5) {
+      mma->zeroColumns = ex.value(inst.ops[5], lane);
+      if (mma->zeroColumns >> 56 & 0x3f || mma->zeroColumns >> 36 & 7) {
+        ex.fatal(EmuIllegalDescriptor,
+                 mma->zeroColumns >> 36 & 7
+                     ? "reserved bits of the zero-column mask descriptor are set"
+                     : "a shift of columns by the zero-column mask descriptor is not supported");
+        return;
+      }
+    }
+    for (unsigned i = 0; i + 5 < inst.numOps && i < 8 && !mma->scaleBlock && !mma->stationary; ++i)
       mma->disabled[i] = uint32_t(ex.value(inst.ops[5 + i], lane));
     if (mma->tensorA)
       mma->addressA = uint32_t(ex.address(inst.ops[1], lane));
@@ -206,7 +219,11 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   }
   if (at >= in.size() || !d.predicate(inst, in[at], ops[4]))
     return false;
-  if (++at < in.size() && (!Decoder::immediate(in[at], out.imm[0]) || out.imm[0] > 15))
+  if (inst.form->name == "tcgen05.mma.ws") {
+    out.flags |= 4;
+    if (++at < in.size() && !d.source(inst, in[at], 64, ops.emplace_back()))
+      return false;
+  } else if (++at < in.size() && (!Decoder::immediate(in[at], out.imm[0]) || out.imm[0] > 15))
     return d.fail(inst, "the scale of the accumulator must be 0 to 15");
   d.setOperands(out, std::move(ops));
   out.run = multiplyAsync;
@@ -215,6 +232,8 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 
 } // namespace
 
-void addTcgen05Mma(DecodeTable &table) { table["tcgen05.mma"] = decodeMma; }
+void addTcgen05Mma(DecodeTable &table) {
+  table["tcgen05.mma"] = table["tcgen05.mma.ws"] = decodeMma;
+}
 
 } // namespace penstock::emu

@@ -17,12 +17,14 @@
 #include "Emulator/MatrixOperand.h"
 #include "Emulator/MatrixProduct.h"
 
+#include <algorithm>
+
 namespace penstock::emu {
 namespace {
 
 using ptx::Space;
 
-enum Flag : uint8_t { RegisterA = 1, HalfD = 2, IntegerD = 4, Saturate = 8 };
+enum Flag : uint8_t { RegisterA = 1, HalfD = 2, IntegerD = 4, Saturate = 8, Sparse = 16 };
 
 /// A from registers: element \p e of register \p r of thread \p t.
 void fragmentA(unsigned bytes, unsigned t, unsigned r, unsigned e, unsigned &row, unsigned &k) {
@@ -44,6 +46,10 @@ struct Wgmma {
   const Opnd *registersD = nullptr;
   const Opnd *registersA = nullptr; ///< four, or null
   uint32_t number = 0;
+  /// wgmma.mma_async.sp: positions of the elements of A, by lane.
+  bool sparse = false;
+  unsigned selector = 0;
+  std::array<uint32_t, 32> metadata = {};
 
   uint32_t *lanes(const Opnd &reg) const {
     return reinterpret_cast<uint32_t *>(warp->rows.data() + reg.at);
@@ -61,8 +67,43 @@ void readRegisterA(const Wgmma &op, float *a) {
         unsigned row, k;
         fragmentA(bytes, t, r, e, row, k);
         uint32_t word = op.lanes(op.registersA[r])[t];
-        a[row * op.k + k] = decodeElement(word >> (8 * bytes * e), op.shapeA.element);
+        a[row * op.shapeA.k + k] = decodeElement(word >> (8 * bytes * e), op.shapeA.element);
       }
+}
+
+/// The four bits of metadata for a chunk of 4 elements of A (tf32: of 2) in a row of the warp.
+unsigned metadataOf(const Wgmma &op, unsigned row, unsigned chunk) {
+  if (elementBytes(op.shapeA.element) == 1) // all lanes give some
+    return op.metadata[row % 8 * 4 + chunk / 8 * 2 + row / 8] >> (chunk % 8 * 4) & 0xf;
+  return op.metadata[row % 8 * 4 + op.selector * 2 + chunk / 4] >> (row / 8 * 16 + chunk % 4 * 4) &
+         0xf;
+}
+
+unsigned chunkSize(const Wgmma &op) { return op.shapeA.element == Element::TF32 ? 2 : 4; }
+
+/// The ISA leaves the effect of some metadata undefined.
+bool isMeaningful(const Wgmma &op, unsigned bits) {
+  if (op.shapeA.element == Element::TF32)
+    return bits == 0b0100 || bits == 0b1110;
+  return (bits & 3) != bits >> 2;
+}
+
+/// 16 rows of A with zeros, \p out, from those without, \p packed.
+void expandRows(const Wgmma &op, const float *packed, float *out) {
+  std::fill(out, out + size_t(16) * op.k, 0.0f);
+  unsigned size = chunkSize(op);
+  for (unsigned row = 0; row < 16; ++row)
+    for (unsigned chunk = 0; chunk < op.k / size; ++chunk) {
+      unsigned bits = metadataOf(op, row, chunk);
+      float *to = out + size_t(row) * op.k + chunk * size;
+      const float *from = packed + size_t(row) * op.shapeA.k + chunk * size / 2;
+      if (size == 2) {
+        to[bits >> 1 & 1] = *from;
+      } else {
+        to[bits & 3] = from[0];
+        to[bits >> 2] = from[1];
+      }
+    }
 }
 
 /// D of \p op's warp, from its 16 rows of A and all of B.
@@ -97,13 +138,13 @@ void multiplyRows(const Wgmma &op, const float *a, const float *b) {
 /// Multiplies for all warps of a warpgroup. They read the same operands, unless the kernel is
 /// wrong.
 void execute(const std::vector<std::shared_ptr<const Wgmma>> &parts) {
-  static thread_local std::vector<float> a, b;
+  static thread_local std::vector<float> a, b, expanded;
   const MatrixTile *tileA = nullptr, *tileB = nullptr;
   for (const auto &part : parts) {
     const Wgmma &op = *part;
     const uint8_t *shared = op.warp->cta->shared.data();
     if (op.registersA || op.tileA.get() != tileA) {
-      a.resize(64 * size_t(op.k));
+      a.resize(64 * size_t(op.shapeA.k));
       if (op.registersA)
         readRegisterA(op, a.data());
       else
@@ -115,7 +156,12 @@ void execute(const std::vector<std::shared_ptr<const Wgmma>> &parts) {
     }
     const float *rows = a.data();
     if (!op.registersA)
-      rows += op.warp->index % 4 * 16 * size_t(op.k);
+      rows += op.warp->index % 4 * 16 * size_t(op.shapeA.k);
+    if (op.sparse) {
+      expanded.resize(size_t(16) * op.k);
+      expandRows(op, rows, expanded.data());
+      rows = expanded.data();
+    }
     if (op.tileB.get() != tileB) {
       tileB = op.tileB.get();
       b.resize(size_t(op.n) * op.k);
@@ -250,9 +296,9 @@ void issuePart(Exec &ex, const DInst &inst, std::shared_ptr<const Wgmma> part,
       group.agent, "wgmma", ex.pc, [parts = std::move(parts)] { execute(parts); }, work);
 }
 
-/// ops: A descriptor (or none), B descriptor, scale-d, (none), D registers, A
+/// ops: A descriptor (or none), B descriptor, scale-d, metadata (or none), D registers, A
 /// registers. imm[0]: n | k << 16 | A type << 32 | B type << 40; imm[1]: bits
-/// for the signs and majors.
+/// for the signs and majors, then the sparsity selector.
 void multiplyAsync(Exec &ex, const DInst &inst) {
   if (!requireAligned(ex))
     return;
@@ -268,7 +314,10 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
   op->warp = &ex.warp;
   op->n = inst.imm[0] & 0xffff;
   op->k = inst.imm[0] >> 16 & 0xffff;
-  op->shapeA = {64, op->k, bool(inst.imm[1] & 4), Element(inst.imm[0] >> 32 & 0xff)};
+  op->sparse = inst.flags & Sparse;
+  op->selector = unsigned(inst.imm[1] >> 4);
+  op->shapeA = {64, op->sparse ? op->k / 2 : op->k, bool(inst.imm[1] & 4),
+                Element(inst.imm[0] >> 32 & 0xff)};
   op->shapeB = {op->n, op->k, bool(inst.imm[1] & 8), Element(inst.imm[0] >> 40 & 0xff)};
   op->halfD = inst.flags & HalfD;
   op->integerD = inst.flags & IntegerD;
@@ -302,6 +351,20 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     return;
   if (!(op->tileB = find("B", inst.ops[1], op->shapeB)))
     return;
+  if (op->sparse) {
+    for (unsigned lane = 0; lane < 32; ++lane)
+      op->metadata[lane] = uint32_t(ex.value(inst.ops[3], lane));
+    bool meaningful = true;
+    for (unsigned row = 0; row < 16; ++row)
+      for (unsigned chunk = 0; chunk < op->k / chunkSize(*op); ++chunk)
+        meaningful &= isMeaningful(*op, metadataOf(*op, row, chunk));
+    if (ex.grid.checks() && !meaningful)
+      ex.report(EmuIllegalOperand,
+                op->shapeA.element == Element::TF32
+                    ? "the metadata of sparse tf32 must be 0b0100 or 0b1110 for each pair"
+                    : "the metadata names the same position of a chunk twice",
+                Tier::Undefined);
+  }
   ex.cluster.effort += 16 * uint64_t(op->n) * op->k / 256;
   if (ex.grid.checks())
     noteCollective(ex);
@@ -375,8 +438,20 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   bool registerA = in[1].kind == ptx::Operand::Kind::Vector;
   if (!registerA && !d.source(inst, in[1], 64, ops[0]))
     return false;
-  if (!d.source(inst, in[2], 64, ops[1]) || !d.predicate(inst, in[3], ops[2]))
+  bool sparse = inst.form->name == "wgmma.mma_async.sp";
+  size_t next = sparse ? 5 : 3;
+  if (!d.source(inst, in[2], 64, ops[1]) || !d.predicate(inst, in[next], ops[2]))
     return false;
+  if (sparse) {
+    out.flags |= Sparse;
+    uint64_t selector;
+    if (!d.source(inst, in[3], 32, ops[3]) || !Decoder::immediate(in[4], selector))
+      return d.fail(inst, "the sparsity selector must be a constant");
+    if (selector > (elementBytes(a) == 1 ? 0 : 1))
+      return d.fail(inst, elementBytes(a) == 1 ? "the sparsity selector of 8-bit types must be 0"
+                                               : "the sparsity selector must be 0 or 1");
+    out.imm[1] = selector << 4;
+  }
   auto add = [&](const ptx::Operand &element) {
     Opnd op;
     if (!d.destination(inst, element, op))
@@ -400,7 +475,7 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   }
   // Signs of A and B, then the majors of the 16-bit types.
   std::vector<int64_t> immediates;
-  for (size_t i = 4; i < in.size(); ++i) {
+  for (size_t i = next + 1; i < in.size(); ++i) {
     uint64_t value;
     if (!Decoder::immediate(in[i], value))
       return d.fail(inst, "a constant is needed");
@@ -411,7 +486,7 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     for (size_t i = 0; i < 2; ++i)
       if (at(i) != 1 && at(i) != -1)
         return d.fail(inst, "the scale of an operand must be 1 or -1");
-    out.imm[1] = (at(0) < 0 ? 1u : 0) | (at(1) < 0 ? 2u : 0);
+    out.imm[1] |= (at(0) < 0 ? 1u : 0) | (at(1) < 0 ? 2u : 0);
     bool has16 = a == Element::F16 || a == Element::BF16;
     if (immediates.size() > 2 && has16) {
       // With A in registers only B's major is given.
@@ -439,7 +514,7 @@ bool decodeWait(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 } // namespace
 
 void addWgmma(DecodeTable &table) {
-  table["wgmma.mma_async"] = decodeMma;
+  table["wgmma.mma_async"] = table["wgmma.mma_async.sp"] = decodeMma;
   table["wgmma.fence"] = decodeTo<fence>;
   table["wgmma.commit_group"] = decodeTo<commit>;
   table["wgmma.wait_group"] = decodeWait;

@@ -67,13 +67,18 @@ std::string decodeInstruction(uint32_t bits, Tcgen05Product &mma) {
   mma.halfD = dFormat == 0;
   mma.integerD = integers;
   bool small = mma.m == 64, middle = mma.m == 128, large = mma.m == 256;
-  if (mma.blocks == 1 ? !small && !middle : !middle && !large)
+  if (mma.stationary) {
+    if (mma.m != 32 && !small && !middle)
+      return "M of " + std::to_string(mma.m) + " is not legal for tcgen05.mma.ws";
+    if (mma.n != 64 && mma.n != 128 && mma.n != 256)
+      return "N of " + std::to_string(mma.n) + " is not legal for tcgen05.mma.ws";
+  } else if (mma.blocks == 1 ? !small && !middle : !middle && !large)
     return "M of " + std::to_string(mma.m) +
            " is not legal for cta_group::" + std::to_string(mma.blocks);
   unsigned step = mma.blocks == 1 ? 8 : 16;
   if (integers && mma.n > 32)
     step = mma.blocks == 1 ? 16 : 32;
-  if (mma.n < step || mma.n > 256 || mma.n % step)
+  if (!mma.stationary && (mma.n < step || mma.n > 256 || mma.n % step))
     return "N of " + std::to_string(mma.n) + " is not legal";
   auto narrow = [](Element e) { return e >= Element::E2M3 && e <= Element::E2M1; };
   if ((mma.shapeA.mnMajor && narrow(mma.shapeA.element)) ||
@@ -212,6 +217,18 @@ std::string decodeInstructionDescriptor(uint32_t bits, Tcgen05Product &product) 
                             : decodeInstruction(bits, product);
 }
 
+bool isZeroColumn(const Tcgen05Product &mma, unsigned col) {
+  uint64_t bits = mma.zeroColumns;
+  if (!(bits >> 39 & 1))
+    return false;
+  unsigned perPart = mma.n * mma.m / 128, part = col / perPart;
+  // The table of the ISA exchanges the two spans; its examples and their names do not.
+  unsigned zeros = unsigned(bits >> 40 & 0xff) + 1, used = unsigned(bits >> 48 & 0xff) + 1;
+  bool zerosFirst = bits >> (32 + part) & 1;
+  unsigned at = (col % perPart + unsigned(bits >> (8 * part) & 0xff)) % (zeros + used);
+  return zerosFirst ? at < zeros : at >= used;
+}
+
 void execute(const Tcgen05Product &mma) {
   unsigned rows = mma.rowsPerBlock(), n = mma.n, k = mma.k;
   static thread_local std::vector<float> a, b, scaledB;
@@ -222,6 +239,9 @@ void execute(const Tcgen05Product &mma) {
   if (mma.negateB)
     for (float &x : b)
       x = -x;
+  for (unsigned col = 0; col < n && mma.zeroColumns; ++col)
+    for (unsigned i = 0; i < k && isZeroColumn(mma, col); ++i)
+      b[size_t(i) * n + col] = 0;
   bool masked = std::any_of(std::begin(mma.disabled), std::end(mma.disabled),
                             [](uint32_t word) { return word != 0; });
   bool inPlace = rows == 128 && !mma.halfD && !mma.integerD && !masked && !mma.scaleD;

@@ -29,6 +29,8 @@ struct Tcgen05Product {
   unsigned scaleD = 0;
   bool negateA = false, negateB = false;
   uint32_t disabled[8] = {};
+  bool stationary = false;  ///< tcgen05.mma.ws
+  uint64_t zeroColumns = 0; ///< its mask descriptor
   // Block scales: one byte per row and block of k, in tensor memory.
   unsigned scaleBlock = 0; ///< elements of k per scale; 0: none
   bool scaleE8 = false;    ///< UE8M0, else UE4M3
@@ -44,6 +46,10 @@ struct Tcgen05Product {
     if (rows == 128) {
       lane = row;
       column = col;
+    } else if (stationary) { // parts of N lie above each other
+      unsigned part = n * rows / 128;
+      lane = row + rows * (col / part);
+      column = col % part;
     } else if (blocks == 1) { // 64 rows in the lower halves of the quarters
       lane = row % 16 + 32 * (row / 16) + (addressD >> 16 & 16);
       column = col;
@@ -52,7 +58,9 @@ struct Tcgen05Product {
       column = col % (n / 2);
     }
   }
-  unsigned columnsD() const { return halved() ? n / 2 : n; }
+  unsigned columnsD() const { return stationary ? n * m / 128 : halved() ? n / 2 : n; }
+  /// Whether rows are in every other group of 16 lanes.
+  bool sparseLanes() const { return m == 64 && blocks == 1 && !stationary; }
   /// Columns of tensor memory that hold the scales of A and of B.
   unsigned scaleColumnsA() const { return (rowsPerBlock() + 31) / 32; }
   unsigned scaleColumnsB() const { return (columnsD() + 31) / 32; }
@@ -64,6 +72,9 @@ struct Tcgen05Product {
 
 /// Reads the 32-bit instruction descriptor; a text if it is not legal.
 std::string decodeInstructionDescriptor(uint32_t bits, Tcgen05Product &product);
+
+/// Whether tcgen05.mma.ws takes column \p col of B as zero.
+bool isZeroColumn(const Tcgen05Product &product, unsigned col);
 
 /// Multiplies.
 void execute(const Tcgen05Product &product);

@@ -47,6 +47,25 @@ constexpr NamedSet namedSets[] = {
     {"$xnum", ".x1|.x2|.x4|.x8|.x16|.x32|.x64|.x128"},
     {"$collector", ".collector::a::fill|.collector::a::use|.collector::a::lastuse|"
                    ".collector::a::discard"},
+    {"$collectorb", ".collector::b0::fill|.collector::b0::use|.collector::b0::lastuse|"
+                    ".collector::b0::discard|.collector::b1::fill|.collector::b1::use|"
+                    ".collector::b1::lastuse|.collector::b1::discard|.collector::b2::fill|"
+                    ".collector::b2::use|.collector::b2::lastuse|.collector::b2::discard|"
+                    ".collector::b3::fill|.collector::b3::use|.collector::b3::lastuse|"
+                    ".collector::b3::discard"},
+};
+
+/// Instructions that are left out on purpose.
+struct Refusal {
+  std::string_view prefix;
+  const char *reason;
+};
+
+constexpr Refusal refusals[] = {
+    {"multimem.", "it accesses memory of several GPUs through a multicast object, and the "
+                  "emulated driver has none"},
+    {"tcgen05.mma.sp", "the ISA gives the layout of its metadata by figures only"},
+    {"tcgen05.mma.ws.sp", "the ISA gives the layout of its metadata by figures only"},
 };
 
 /// m64n8k16 to m64n256k16 for one k.
@@ -71,7 +90,7 @@ std::vector<std::string> split(const std::string &text, char at) {
 }
 
 std::string expand(std::string word) {
-  for (unsigned k : {8u, 16u, 32u})
+  for (unsigned k : {8u, 16u, 32u, 64u})
     if (word == "$wgshape" + std::to_string(k))
       return wgmmaShapes(k);
   std::string out;
@@ -233,7 +252,8 @@ bool kindFits(const OperandSpec &spec, const Operand &operand, const Function &f
 /// Address only stands for a plain source where the row says so (`a` of
 /// tcgen05.mma, which takes a descriptor or a tensor-memory address).
 bool addressAllowed(const InstructionForm &form, const OperandSpec &spec) {
-  return spec.kind == 'm' || spec.kind == 't' || form.name == "tcgen05.mma";
+  return spec.kind == 'm' || spec.kind == 't' || form.name == "tcgen05.mma" ||
+         form.name == "tcgen05.mma.ws";
 }
 
 bool matchOperands(const InstructionForm &form, const Instruction &inst, const Function &function,
@@ -381,6 +401,9 @@ bool matchInstruction(Instruction &inst, const Function &function, const Module 
         failure.message += " " + choice;
     }
   }
+  for (const Refusal &refusal : refusals)
+    if (!tooNew && inst.opcode.compare(0, refusal.prefix.size(), refusal.prefix) == 0)
+      failure.message += std::string(": ") + refusal.reason;
   return false;
 }
 
