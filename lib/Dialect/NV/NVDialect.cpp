@@ -78,6 +78,11 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.before_wait` belongs on a reduction";
   }
+  if (attribute.getName() == coordinatesAttr) {
+    if (isa<arith::CmpIOp>(op) && isa<DenseI64ArrayAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.coordinates` is a list of numbers on a comparison";
+  }
   if (attribute.getName() == startsAttr) {
     if (isa<tile::GemmOp>(op) && isa<UnitAttr>(attribute.getValue()))
       return success();

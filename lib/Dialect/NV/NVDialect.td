@@ -68,6 +68,9 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral plannedAttr = "nv.planned";
     /// On a reduction: it ends before the wait that follows, under a product in flight.
     static constexpr ::llvm::StringLiteral beforeWaitAttr = "nv.before_wait";
+    /// On a comparison in a map: its left side is a sum of coordinates with these factors, one
+    /// for each dimension, and the number of neighbors with the same result.
+    static constexpr ::llvm::StringLiteral coordinatesAttr = "nv.coordinates";
     /// On the main loop of a pipeline: its plan (sched::printPlan).
     static constexpr ::llvm::StringLiteral planAttr = "nv.plan";
     /// On a kernel: rows of tensors that are accessed by vectors are whole vectors. Its launch

@@ -128,6 +128,24 @@ void Lowering::writeHalves(RegisterTile &tile, int64_t reg, Value low, Value hig
   writeWord(tile, reg / 2, word);
 }
 
+/// Compares coordinates of an element with a value. The thread's own part moves to the side
+/// of the value, where all elements share it, so that each is compared with a constant:
+/// sums for each element would be registers that a loop keeps.
+Value Lowering::compareCoordinates(arith::CmpIOp op, Value with, ArrayRef<Value> base,
+                                   ArrayRef<int64_t> offset) {
+  ArrayRef<int64_t> factors =
+      op->getAttrOfType<DenseI64ArrayAttr>(nv::NVDialect::coordinatesAttr).asArrayRef();
+  int64_t alike = factors.back(), own = 0;
+  Value shared = i32(0);
+  for (auto [dim, factor] : llvm::enumerate(factors.drop_back())) {
+    own += factor * (offset[dim] & -alike);
+    if (factor)
+      shared = add(shared, mul(base[dim], factor));
+  }
+  with = LLVM::SSubSat::create(builder, loc, with, shared);
+  return arith::CmpIOp::create(builder, loc, op.getPredicate(), i32(own), with);
+}
+
 /// Computes the body of \p op for one element.
 FailureOr<Value> Lowering::mapElement(tile::MapOp op, const Distribution &layout, int64_t reg,
                                       ArrayRef<Value> base, ArrayRef<int64_t> offset) {
@@ -169,6 +187,11 @@ FailureOr<Value> Lowering::mapElement(tile::MapOp op, const Distribution &layout
       SmallVector<Value> indices = llvm::map_to_vector(
           load.getIndices(), [&](Value index) { return mapping.lookupOrDefault(index); });
       mapping.map(load.getResult(), loadElement(load.getSource(), indices));
+    } else if (auto compare = dyn_cast<arith::CmpIOp>(inner);
+               compare && compare->hasAttr(nv::NVDialect::coordinatesAttr)) {
+      mapping.map(
+          compare.getResult(),
+          compareCoordinates(compare, mapping.lookupOrDefault(compare.getRhs()), base, offset));
     } else if (auto bind = dyn_cast<tile::BindOp>(inner)) {
       mapping.map(bind.getResult(), mapping.lookupOrDefault(bind.getValue()));
     } else if (auto dim = dyn_cast<memref::DimOp>(inner)) {

@@ -271,6 +271,8 @@ private:
   layout::Distribution workLayoutOf(Operation *op, const ExecutionScope &by);
   LogicalResult lowerFill(tile::FillOp op, const ExecutionScope &by);
   LogicalResult lowerMap(tile::MapOp op, const ExecutionScope &by);
+  Value compareCoordinates(mlir::arith::CmpIOp op, Value with, llvm::ArrayRef<Value> base,
+                           llvm::ArrayRef<int64_t> offset);
   mlir::FailureOr<Value> mapElement(tile::MapOp op, const layout::Distribution &layout, int64_t reg,
                                     llvm::ArrayRef<Value> base, llvm::ArrayRef<int64_t> offset);
   LogicalResult lowerCopy(tile::CopyOp op, const ExecutionScope &by);

@@ -311,8 +311,11 @@ private:
           loc, small, arith::ConstantIntOp::create(inside, loc, factor, 32));
       coordinates = coordinates ? arith::AddIOp::create(inside, loc, coordinates, small) : small;
     }
-    op.replaceAllUsesWith(
-        arith::CmpIOp::create(inside, loc, op.getPredicate(), coordinates, other).getResult());
+    auto narrowed = arith::CmpIOp::create(inside, loc, op.getPredicate(), coordinates, other);
+    SmallVector<int64_t> described(sum.factors);
+    described.push_back(alike);
+    narrowed->setAttr(nv::NVDialect::coordinatesAttr, inside.getDenseI64ArrayAttr(described));
+    op.replaceAllUsesWith(narrowed.getResult());
     op.erase();
   }
 

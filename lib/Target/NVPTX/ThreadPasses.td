@@ -287,7 +287,8 @@ def NarrowMasks : Pass<"nv-narrow-masks", "::mlir::func::FuncOp"> {
     that sums wrap around.
 
     Where rows are whole vectors (`nv.aligned_rows`), neighbors in one vector of a row are inside
-    together: a thread compares the first of them.
+    together: a thread compares the first of them. `nv.coordinates` tells the lowering what the
+    side with coordinates is, so that it compares each element with a constant.
 
     Example (`--nv-narrow-masks --canonicalize`): columns from `%n` on.
 
@@ -313,7 +314,7 @@ def NarrowMasks : Pass<"nv-narrow-masks", "::mlir::func::FuncOp"> {
       tile.map %arg1 dims [] {
         %1 = tile.element_index 0
         %2 = arith.index_cast %1 : index to i32
-        %3 = arith.cmpi slt, %2, %0 : i32
+        %3 = arith.cmpi slt, %2, %0 {nv.coordinates = array<i64: 1, 1>} : i32
         tile.yield %3 : i1
       } : memref<64xi1, #tile.space<local>>
     ```

@@ -18,8 +18,8 @@
 // CHECK: llvm.inline_asm "mov.b32 $0, $1;", "=r,r" %[[CLAMPED]]
 // CHECK: tile.map
 // CHECK: %[[J:.*]] = arith.index_cast %{{.*}} : index to i32
-// CHECK: arith.cmpi slt, %[[J]], %[[SIZE]] : i32
-// CHECK: arith.cmpi sge, %{{.*}}, %{{.*}} : i32
+// CHECK: arith.cmpi slt, %[[J]], %[[SIZE]] {nv.coordinates = array<i64: 0, 1, 1>} : i32
+// CHECK: arith.cmpi sge, %{{.*}}, %{{.*}} {nv.coordinates = array<i64: 1, -1, 1>} : i32
 // CHECK-NOT: : index
 // CHECK: tile.yield
 func.func @causal(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %m0: i32) attributes {tile.kernel} {
@@ -82,7 +82,7 @@ func.func @unbounded(%n: index) attributes {tile.kernel} {
 // CHECK: tile.map
 // CHECK: %[[J:.*]] = arith.index_cast %{{.*}} : index to i32
 // CHECK: %[[FIRST:.*]] = arith.andi %[[J]], %c-8_i32 : i32
-// CHECK: arith.cmpi slt, %[[FIRST]], %{{.*}} : i32
+// CHECK: arith.cmpi slt, %[[FIRST]], %{{.*}} {nv.coordinates = array<i64: 0, 1, 8>} : i32
 func.func @vectors(%x: memref<?x?xf16, strided<[?, 1]>, #g>, %n: i32) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
