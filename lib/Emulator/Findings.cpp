@@ -103,8 +103,9 @@ bool Findings::count(const Finding &finding) {
     return inst ? inst->line : 0;
   };
   if (sites.size() < maxSites)
-    sites.insert({finding.code, ptxLine(*program, finding.point.pc),
-                  finding.other ? ptxLine(*otherOf(finding), finding.other->pc) : 0});
+    sites[{finding.code, ptxLine(*program, finding.point.pc),
+           finding.other ? ptxLine(*otherOf(finding), finding.other->pc) : 0}]
+        .emplace(finding.point.warp, (finding.other ? *finding.other : finding.point).warp);
   Key key = keyOf(finding);
   auto it = groups.find(key);
   if (it == groups.end())
@@ -285,8 +286,8 @@ std::vector<Diagnostic> Findings::take(const std::string &timing) {
 std::vector<FindingSite> Findings::takeSites() {
   std::lock_guard<std::mutex> lock(mutex);
   std::vector<FindingSite> list;
-  for (const auto &[code, line, other] : sites)
-    list.push_back({code, line, other});
+  for (auto &[site, warps] : sites)
+    list.push_back({site[0], site[1], site[2], std::move(warps)});
   sites.clear();
   return list;
 }

@@ -125,7 +125,8 @@ private:
 
   mutable std::mutex mutex;
   std::map<Key, Group> groups;
-  std::set<std::array<uint32_t, 3>> sites; ///< code and PTX lines
+  /// Warps of both accesses by code and PTX lines.
+  std::map<std::array<uint32_t, 3>, std::set<std::pair<uint32_t, uint32_t>>> sites;
 };
 
 } // namespace penstock::emu

@@ -21,6 +21,7 @@
 #include <array>
 #include <functional>
 #include <mutex>
+#include <set>
 
 namespace penstock::emu {
 
@@ -134,6 +135,8 @@ struct LaunchStats {
 struct FindingSite {
   unsigned code = 0;
   uint32_t line = 0, otherLine = 0;
+  /// Of both accesses; a finding of one access has its warp twice.
+  std::set<std::pair<uint32_t, uint32_t>> warps;
 };
 
 /// Lines of the PTX that have instructions, of the kernel and of what it calls.

@@ -73,7 +73,9 @@ private:
 
 struct Outcome {
   std::set<std::array<uint32_t, 3>> findings; ///< codes and PTX lines
-  std::vector<std::vector<uint8_t>> results;  ///< contents of memory
+  /// Codes, PTX lines and warps, the lower line first.
+  std::set<std::array<uint32_t, 5>> conflicts;
+  std::vector<std::vector<uint8_t>> results; ///< contents of memory
   bool completed = false;
 };
 
@@ -144,6 +146,7 @@ private:
         report.findings = std::move(ran.findings);
         return false;
       }
+      conflicts.insert(expected[i].conflicts.begin(), expected[i].conflicts.end());
       all.insert(ran.executed.lines.begin(), ran.executed.lines.end());
       executed.insert(ran.executed.reached.begin(), ran.executed.reached.end());
       most = std::max(most, ran.stats.spent);
@@ -171,8 +174,16 @@ private:
       options.maxInstructions = budget;
     report = device.launch(*module, kernel, config, options);
     Outcome outcome;
-    for (const FindingSite &site : report.sites)
+    for (const FindingSite &site : report.sites) {
       outcome.findings.insert({site.code, site.line, site.otherLine});
+      for (auto [warp, other] : site.warps) {
+        std::pair first(site.line, warp), second(site.otherLine, other);
+        if (second < first)
+          std::swap(first, second);
+        outcome.conflicts.insert(
+            {site.code, first.first, second.first, first.second, second.second});
+      }
+    }
     for (const Diagnostic &d : report.findings) // those without an instruction
       outcome.findings.insert({d.code, d.location.line, 0});
     outcome.results = before.now();
@@ -242,7 +253,11 @@ private:
     for (uint64_t i = 0; i < tried.size(); ++i) {
       Report report;
       Outcome found = runOnce(mutant, tried[i], report);
-      if (found.findings != expected[i].findings || found.completed != expected[i].completed ||
+      // The original may have the same race between other warps. Which of them appear depends on
+      // the timing.
+      if (!std::includes(conflicts.begin(), conflicts.end(), found.conflicts.begin(),
+                         found.conflicts.end()) ||
+          found.findings != expected[i].findings || found.completed != expected[i].completed ||
           (compareResults && found.results != expected[i].results))
         return true;
     }
@@ -309,6 +324,7 @@ private:
   TimingSequence tried;
   Snapshot before;
   std::vector<Outcome> expected;
+  std::set<std::array<uint32_t, 5>> conflicts; ///< of the original in all timings
   std::set<uint32_t> executed;
   uint64_t budget = 0; ///< of mutants; 0: there are none yet
   /// Off if results depend on the timing, as sums by atomics do.

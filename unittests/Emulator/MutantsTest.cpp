@@ -81,6 +81,31 @@ TEST(Mutants, SurvivorsAndUnexecutedInstructionsAreListed) {
   EXPECT_EQ(kernel.read<uint32_t>(out, 64), ones);
 }
 
+/// Warps 1 and 2 read by one instruction what warp 0 writes. Only warp 2 waits for it, so the
+/// kernel has a race, and without the barrier the same race with one more warp.
+TEST(Mutants, ARaceOfOtherWarpsHidesNone) {
+  TestKernel kernel(TestKernel::wrap(R"(.reg .b32 %r<8>; .reg .b64 %x<3>; .reg .pred %p<3>;
+.shared .align 4 .b8 tile[128];
+ld.param.u64 %x0, [p0]; mov.u32 %r0, %tid.x; shr.u32 %r1, %r0, 5; and.b32 %r2, %r0, 31;
+mov.u32 %r3, tile; mad.lo.u32 %r3, %r2, 4, %r3;
+setp.eq.u32 %p0, %r1, 0; setp.eq.u32 %p1, %r1, 1;
+@%p0 st.shared.u32 [%r3], %r0;
+@%p1 bra READ;
+bar.sync 1, 64;
+@%p0 bra DONE;
+READ: ld.shared.u32 %r4, [%r3];
+mad.wide.u32 %x1, %r0, 4, %x0; st.global.u32 [%x1], %r4;
+DONE: ret;)",
+                                     1));
+  kernel.emptyBuffer(96 * 4);
+  LaunchConfig config = twoWarps(kernel);
+  config.block = {96, 1, 1};
+  MutantReport report = runMutants(kernel.device, *kernel.module, "k", config);
+  ASSERT_TRUE(report.ran);
+  EXPECT_EQ(report.mutants, 1u);
+  EXPECT_EQ(report.detected(), 1u);
+}
+
 TEST(Mutants, GuardedWaitsKeepTheirGuard) {
   // The second warp publishes a word by an mbarrier; every lane of the first one awaits it.
   TestKernel kernel(TestKernel::wrap(R"(.reg .b32 %r<4>; .reg .b64 %x<3>; .reg .pred %p<4>;
