@@ -44,11 +44,19 @@ enum class Completion : uint8_t {
   Random  ///< at a random time in between, chosen by the seed
 };
 
+/// Runs tasks on threads of the caller's choice: calls the function with every number below
+/// the first argument, on any threads and in any order, and returns when all calls have
+/// returned. Tasks do not wait for each other: the calling thread may run all of them.
+using Executor = Callback<int, const Callback<int> &>;
+
 struct LaunchOptions {
   Completion completion = Completion::Eager;
   uint64_t seed = 0;
-  /// Number of CPU threads; 0: all hardware threads.
+  /// Number of CPU threads; 0: all that the process may use.
   int threads = 0;
+  /// CPU only: runs blocks on a pool of the user, in `threads` tasks that share them. Default:
+  /// threads of our own.
+  Executor executor = {};
   /// Receives output of `print`; empty: standard output.
   Callback<std::string_view> print = {};
   /// Emulator only: warp of each cluster, counted through its blocks, that runs only when

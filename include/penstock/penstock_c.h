@@ -29,7 +29,7 @@ extern "C" {
 
 /// Version of this interface. It grows when functions are added, or fields at the end of
 /// structs that begin with their size; nothing is removed.
-#define PENSTOCK_C_VERSION 2
+#define PENSTOCK_C_VERSION 3
 
 /// PENSTOCK_C_VERSION of the library.
 PENSTOCK_C_EXPORT uint32_t penstock_c_version(void);
@@ -216,6 +216,12 @@ typedef struct penstock_launch_options {
   /// GPUs, since version 2: the kernel may start before the previous kernel of the stream has
   /// ended. It must call `wait_for_previous` before it accesses what that kernel writes.
   int32_t overlap_previous;
+  /// CPUs, since version 3: runs blocks on threads of the caller. Calls task(i, argument) for each
+  /// i below \p tasks, on any threads and in any order, and returns when all calls have returned.
+  /// Tasks do not wait for each other. Null: threads of the library.
+  void (*executor)(int32_t tasks, void (*task)(int32_t i, void *argument), void *argument,
+                   void *context);
+  void *executor_context;
 } penstock_launch_options;
 
 /// Runs the kernel; \p options may be null.

@@ -232,6 +232,13 @@ penstock_status penstock_launch(const penstock_kernel *kernel, const penstock_ar
       launch.print = [&given](std::string_view text) {
         given.print(text.data(), text.size(), given.print_context);
       };
+    if (given.executor)
+      launch.executor = [&given](int tasks, const Callback<int> &task) {
+        given.executor(
+            tasks,
+            [](int32_t i, void *argument) { (*static_cast<const Callback<int> *>(argument))(i); },
+            const_cast<Callback<int> *>(&task), given.executor_context);
+      };
     found = capi::launch(*kernel, arguments, count, launch);
   });
 }

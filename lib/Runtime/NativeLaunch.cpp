@@ -100,7 +100,9 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
     entries.block(slots.slots.data());
     context.finish();
   };
-  if (blocks)
+  if (blocks && options.executor)
+    parallelFor(blocks, threads, options.executor, runBlock);
+  else if (blocks)
     parallelFor(blocks, threads, runBlock);
   std::vector<Diagnostic> faults;
   if (outOfMemory)

@@ -13,6 +13,9 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+#ifdef __linux__
+#include <sched.h>
+#endif
 
 namespace penstock {
 namespace {
@@ -63,17 +66,20 @@ public:
       total = count;
       next.store(0, std::memory_order_relaxed);
       allowed = wanted;
-      running.store(wanted, std::memory_order_relaxed);
       published.store(++generation, std::memory_order_release);
     }
     wake.notify_all();
     work(0);
+    {
+      // A helper that has not begun by now, e.g. because its processor is busy, is not waited for.
+      std::lock_guard lock(mutex);
+      allowed = 0;
+    }
     auto finished = [&] { return running.load(std::memory_order_acquire) == 0; };
-    bool soon = spin(finished);
-    std::unique_lock lock(mutex);
-    if (!soon)
+    if (!spin(finished)) {
+      std::unique_lock lock(mutex);
       done.wait(lock, finished);
-    job = nullptr;
+    }
   }
 
 private:
@@ -91,12 +97,12 @@ private:
       if (stop)
         return;
       seen = generation;
+      running.fetch_add(1, std::memory_order_relaxed);
       lock.unlock();
       work(worker);
-      if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        lock.lock(); // so that the wait does not begin between its check and this call
+      lock.lock(); // so that the wait does not begin between its check and this call
+      if (running.fetch_sub(1, std::memory_order_acq_rel) == 1)
         done.notify_one();
-      }
     }
   }
 
@@ -108,8 +114,8 @@ private:
   uint64_t total = 0, generation = 0;
   std::atomic<uint64_t> published{0}; ///< the generation, for helpers that poll
   std::atomic<uint64_t> next{0};
-  std::atomic<int> running{0};
-  int allowed = 0;
+  std::atomic<int> running{0}; ///< helpers that have begun and not ended
+  int allowed = 0;             ///< number of helpers that may begin
   bool stop = false;
 };
 
@@ -120,10 +126,34 @@ void parallelFor(uint64_t count, int threads, const std::function<void(uint64_t,
   pool.run(count, threads > 0 ? threads : defaultThreads(), body);
 }
 
+void parallelFor(uint64_t count, int threads, const Executor &executor,
+                 const std::function<void(uint64_t, int)> &body) {
+  std::atomic<uint64_t> next{0};
+  auto work = [&](int worker) {
+    for (uint64_t item; (item = next.fetch_add(1, std::memory_order_relaxed)) < count;)
+      body(item, worker);
+  };
+  int tasks = static_cast<int>(std::min<uint64_t>(threads > 0 ? threads : defaultThreads(), count));
+  if (tasks > 1)
+    executor(tasks, work);
+  work(0);
+}
+
 int defaultThreads() {
   // The number costs a system call, several times what the rest of a launch does.
-  static const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
-  return int(threads);
+  static const int threads = allowedProcessors();
+  return threads;
+}
+
+int allowedProcessors() {
+#ifdef __linux__
+  // Threads beyond these would only take turns with the others. The set is too small for machines
+  // with more than 1024 processors, where the call fails.
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return std::max(1, CPU_COUNT(&set));
+#endif
+  return int(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 } // namespace penstock

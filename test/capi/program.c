@@ -146,6 +146,37 @@ static void test_refusals(penstock_library *library, penstock_kernel *add) {
   penstock_diagnostics_free(found);
 }
 
+/* Runs tasks in order, on this thread, and counts them. */
+static void in_order(int32_t tasks, void (*task)(int32_t i, void *argument), void *argument,
+                     void *context) {
+  int32_t i;
+  for (i = 0; i < tasks; ++i, ++*(int32_t *)context)
+    task(i, argument);
+}
+
+static void test_executor(const penstock_kernel *add) {
+  static const int64_t shape[] = {N};
+  penstock_tensor tensors[3] = {vector(a, shape), vector(b, shape), vector(c, shape)};
+  penstock_argument arguments[3];
+  penstock_launch_options launch;
+  int32_t tasks = 0;
+  int i;
+  for (i = 0; i < 3; ++i)
+    arguments[i] = of_tensor(&tensors[i]);
+  for (i = 0; i < N; ++i)
+    b[i] = 3 * (a[i] = (float)i);
+  memset(&launch, 0, sizeof launch);
+  launch.size = sizeof launch;
+  launch.threads = 2;
+  launch.executor = in_order;
+  launch.executor_context = &tasks;
+  CHECK(penstock_launch(add, arguments, 3, &launch, NULL) == PENSTOCK_OK);
+  for (i = 0; i < N && c[i] == 4 * (float)i; ++i)
+    ;
+  CHECK(i == N);
+  CHECK(tasks == 2);
+}
+
 /* A scalar of each kind. */
 static void test_text(const char *text) {
   static const int64_t shape[] = {N};
@@ -299,6 +330,7 @@ int main(int argc, char **argv) {
   CHECK(parameter.rank == 1 && parameter.written && !strcmp(parameter.sizes[0], "N"));
   CHECK(penstock_kernel_parameter(add, 3).name == NULL);
   run_add(add);
+  test_executor(add);
   /* The same program as text. */
   form = penstock_kernel_form(add, PENSTOCK_TILE_PROGRAM, &size);
   CHECK(size == strlen(form));

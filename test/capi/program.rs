@@ -83,7 +83,7 @@ fn main() {
     let n = 3000usize;
     let mut data: Vec<Vec<f32>> = (0..3).map(|k| (0..n).map(|i| (i * (k + 1)) as f32).collect()).collect();
     unsafe {
-        assert_eq!(penstock_c_version(), 2);
+        assert_eq!(penstock_c_version(), 3);
         assert_eq!(penstock_open(path.as_ptr(), &mut library, &mut found), 0);
         assert_eq!(penstock_compile(library, name.as_ptr(), std::ptr::null(), &mut kernel, &mut found), 0);
         let shape = [n as i64];

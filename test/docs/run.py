@@ -21,6 +21,7 @@ import sys
 PROLOGUE = """#include <penstock/penstock.h>
 #include <penstock/tune.h>
 #include <cstdio>
+#include <thread>
 using namespace penstock;
 
 struct Softmax {

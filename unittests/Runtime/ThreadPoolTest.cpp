@@ -8,7 +8,10 @@
 #include "gtest/gtest.h"
 
 #include <atomic>
+#include <chrono>
+#include <ctime>
 #include <memory>
+#include <sched.h>
 #include <set>
 #include <thread>
 #include <vector>
@@ -101,6 +104,38 @@ TEST(ThreadPool, NestedCalls) {
     });
   });
   EXPECT_EQ(inner, 80);
+}
+
+// Helpers poll for 50 us and then sleep: 8 that went on would take all of the time that passes.
+TEST(ThreadPool, HelpersSleepBetweenCalls) {
+  auto processTime = [] {
+    timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+  };
+  checkRun(1000, 9);
+  double before = processTime();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  double spent = processTime() - before;
+  RecordProperty("microseconds", int(1e6 * spent));
+  EXPECT_LT(spent, 0.05);
+}
+
+TEST(ThreadPool, AffinityBoundsThreads) {
+  int all = allowedProcessors();
+  EXPECT_GE(all, 1);
+  std::thread([] {
+    cpu_set_t given, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof given, &given), 0);
+    int first = 0;
+    while (!CPU_ISSET(first, &given))
+      ++first;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(allowedProcessors(), 1);
+  }).join();
+  EXPECT_EQ(allowedProcessors(), all);
 }
 
 } // namespace
