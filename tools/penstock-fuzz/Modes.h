@@ -17,6 +17,7 @@ int runMutations(const BatchOptions &options);
 int runTexts(const BatchOptions &options, const std::string &corpus);
 int runCalls(const BatchOptions &options);
 int runDivided(const BatchOptions &options);
+int runProducts(const BatchOptions &options);
 
 } // namespace penstock::fuzz
 

@@ -28,14 +28,16 @@ int main(int argc, char **argv) {
   auto &command = tool.options([&](const penstock::cli::Command &self) {
     if (modes.size() != 1)
       return self.usageError(
-          "expected one of --programs, --device, --mutate, --text, --api and --divided");
+          "expected one of --programs, --device, --mutate, --text, --api, --divided and "
+          "--products");
     options.progress = modes[0];
-    return modes[0] == "programs" ? runPrograms(options)
-           : modes[0] == "device" ? runDevice(options)
-           : modes[0] == "mutate" ? runMutations(options)
-           : modes[0] == "text"   ? runTexts(options, corpus)
-           : modes[0] == "api"    ? runCalls(options)
-                                  : runDivided(options);
+    return modes[0] == "programs"  ? runPrograms(options)
+           : modes[0] == "device"  ? runDevice(options)
+           : modes[0] == "mutate"  ? runMutations(options)
+           : modes[0] == "text"    ? runTexts(options, corpus)
+           : modes[0] == "api"     ? runCalls(options)
+           : modes[0] == "divided" ? runDivided(options)
+                                   : runProducts(options);
   });
   auto mode = [&](const char *name, const char *help) {
     command.count(name, help, options.count, [&modes, name] { modes.push_back(name); });
@@ -46,6 +48,8 @@ int main(int argc, char **argv) {
   mode("text", "the same for programs as text");
   mode("api", "records random sequences of calls, wrong ones among them");
   mode("divided", "compares warp-specialized matmuls on the emulator and natively");
+  mode("products", "compares products of bf16 and i8 natively, at all levels of CPUs, and on the "
+                   "interpreter");
   command.text("corpus", "DIR", "with --text: adds the .mlir files below DIR", corpus,
                penstock::cli::Complete::Files);
   command.number("seed", "the first case; a report names the seed of its case", options.seed);

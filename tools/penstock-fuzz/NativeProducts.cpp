@@ -1,0 +1,227 @@
+//===- NativeProducts.cpp - Products of bf16 and i8 on CPUs ---------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Random matmuls whose operands native code packs, reads in tensors or finds packed, at a random
+// level of instructions. Elements are small integers, or any of i8, so that all sums are exact:
+// results equal those of the interpreter bit by bit. Tensors have NaNs between their rows.
+//
+//===----------------------------------------------------------------------===//
+#include "Modes.h"
+#include "Random.h"
+#include "penstock/cache.h"
+#include "penstock/penstock.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+using namespace penstock;
+using namespace penstock::fuzz;
+
+namespace {
+
+enum Counter : int { Refused, Built, Launched, WithPacked, WithUnsigned, OnTiles };
+
+/// Operands E, sums S.
+template <class E, class S> struct Products {
+  uint64_t seed = 0;
+
+  enum class Form { Plain, Transposed, Packed };
+
+  Form form() const {
+    return Random(seed).of({Form::Plain, Form::Transposed, Form::Packed, Form::Packed});
+  }
+  static int64_t extent(Random &random) {
+    return random.chance(50) ? random.of({16, 32, 48, 64, 128}) : random.between(1, 80);
+  }
+
+  void operator()(Block &b, In<E, 2> A, In<E, 2> At, In<E, 2> B, In<E, 2> Bt, In<E, 4> P,
+                  InOut<S, 2> C, Out<S, 2> D) const {
+    Random random(derive(seed, 1));
+    constexpr int64_t group = Packed<E>::group;
+    Form form = this->form();
+    int64_t m = extent(random), n = extent(random), k = extent(random);
+    if (form == Form::Packed) {
+      n = (n + 15) / 16 * 16;
+      k = (k + group - 1) / group * group;
+    }
+    bool turnedA = random.chance(20), turnedAcc = random.chance(10), second = random.chance(15);
+    bool toOut = random.chance(70), startsFromC = random.chance(20);
+    GemmOptions options;
+    options.unsigned_a = std::is_same_v<E, i8> && random.chance(40);
+    options.accumulate = !random.chance(15);
+
+    auto [bm, bn] = b.grid(ceil_div(C.size(0), m), ceil_div(C.size(1), n));
+    // Offsets that leave the tensors at either end. Tiles of different blocks do not overlap.
+    Index m0 = bm * m + (random.chance(15) ? random.between(-5, 5) : 0);
+    Index n0 = bn * n + (form != Form::Packed && random.chance(15) ? random.between(-5, 5) : 0);
+    auto As = turnedA ? b.shared<E>(k, m) : b.shared<E>(m, k);
+    auto Bs = form == Form::Transposed ? b.shared<E>(n, k) : b.shared<E>(k, n);
+    auto Ps = packed_tile<E>(b, std::max(k, group), (n + 15) / 16 * 16);
+    auto memory = turnedAcc ? b.local<S>(n, m) : b.local<S>(m, n);
+    auto acc = turnedAcc ? transposed(memory) : memory;
+    auto other = b.local<S>(m, n);
+    if (startsFromC)
+      b.copy(C.at(m0, n0), acc);
+    else
+      b.fill(acc, random.chance(70) ? 0 : 3);
+    if (second)
+      b.fill(other, 0);
+
+    bool adds = random.chance(12), reloads = random.chance(12), skips = random.chance(10);
+    double edge = random.chance(15) ? 1 : 0;
+    auto step = [&](const Index &i) {
+      Index k0 = i * k;
+      auto load = [&] {
+        b.copy(turnedA ? At.at(k0, m0) : A.at(m0, k0), As, {.fill = edge});
+        if (form == Form::Packed)
+          b.copy(P.at(bn * (n / 16), i * (k / group), 0, 0), Ps);
+        else
+          b.copy(form == Form::Transposed ? B.at(n0, k0) : Bt.at(k0, n0), Bs);
+      };
+      auto multiply = [&](const Tile<S, 2> &sums, const GemmOptions &how) {
+        auto a = turnedA ? transposed(As) : As;
+        if (form == Form::Packed)
+          b.gemm(a, Ps, sums, how);
+        else
+          b.gemm(a, form == Form::Transposed ? transposed(Bs) : Bs, sums, how);
+      };
+      load();
+      if (adds)
+        b.set(As, As + E(1));
+      if (skips)
+        b.when(i % 3 != 1, [&] { multiply(acc, options); });
+      else
+        multiply(acc, options);
+      if (reloads)
+        load();
+      if (second)
+        multiply(other, {.unsigned_a = options.unsigned_a});
+    };
+    Index depth = ceil_div(A.size(1), k);
+    switch (random.below(4)) {
+    case 0:
+      step(Index(0));
+      break;
+    case 1:
+      for (Index i : b.pipelined(depth, {.num_stages = int(random.between(1, 3))}))
+        step(i);
+      break;
+    default:
+      for (Index i : b.range(depth))
+        step(i);
+    }
+    if (random.chance(20))
+      b.set(acc, acc + S(1));
+    if (second)
+      b.set(acc, acc + other);
+    if (toOut)
+      b.copy(acc, D.at(m0, n0));
+    else
+      b.copy(acc, C.at(m0, n0));
+  }
+};
+
+/// A matrix whose rows have something between them.
+template <class T> struct Matrix {
+  Matrix(Random &random, int64_t rows, int64_t columns, T between, bool full)
+      : rows(rows), columns(columns), stride(columns + random.of({0, 0, 3, 16})),
+        values(size_t(rows * stride + 1), between) {
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        values[size_t(i * stride + j)] =
+            T(full ? int(random.between(-128, 127)) : int(random.between(-6, 6)));
+  }
+  auto view() { return penstock::view(values.data(), {rows, columns}, {stride, 1}); }
+  auto view() const { return penstock::view(values.data(), {rows, columns}, {stride, 1}); }
+
+  int64_t rows, columns, stride;
+  std::vector<T> values;
+};
+
+template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counters) {
+  Random random(derive(seed, 1));
+  Products<E, S> kernel{derive(seed, 2)};
+  auto reference = try_compile(kernel, Target::interpreter(), {.cache = &KernelCache::none()});
+  if (!reference) {
+    ++counters[Refused];
+    return {true, to_text(reference.diagnostics).substr(0, 2000)};
+  }
+  std::string program = reference.kernel.tile_program();
+  Cpu level = random.of({Cpu::Amx, Cpu::Amx, Cpu::Avx512, Cpu::Avx2});
+  CompileOptions options{
+      .contract = random.chance(20), .cpu = level, .cache = &KernelCache::none()};
+  auto native = try_compile(kernel, Target::native(), options);
+  if (!native && native.diagnostics.front().code == 1760) { // the host has no such level
+    level = options.cpu = Cpu::Host;
+    native = try_compile(kernel, Target::native(), options);
+  }
+  if (!native)
+    return {true, "natively it is refused: " + to_text(native.diagnostics) + "\n" + program};
+  ++counters[Built];
+  counters[OnTiles] += level == Cpu::Amx;
+  counters[WithPacked] += kernel.form() == Products<E, S>::Form::Packed;
+  counters[WithUnsigned] += program.find("unsigned_a") != std::string::npos;
+  for (int run = 0; run < 2; ++run) {
+    int64_t grain = random.chance(50) ? 16 : 1;
+    int64_t m = random.between(1, 130 / grain) * grain, n = random.between(1, 130 / grain) * grain,
+            k = random.between(0, 160 / grain) * grain;
+    constexpr bool full = std::is_same_v<E, i8>;
+    E between = full ? E(77) : E(std::numeric_limits<float>::quiet_NaN());
+    Matrix<E> a(random, m, k, between, full), at(random, k, m, between, full),
+        b(random, n, k, between, full), bt(random, k, n, between, full);
+    Packed<E> packed = random.chance(50) ? pack(std::as_const(bt).view())
+                                         : pack(std::as_const(b).view(), {.transposed = true});
+    Matrix<S> c(random, m, n, S(5), false), d(random, m, n, S(6), false);
+    Matrix<S> c2 = c, d2 = d;
+    LaunchOptions launch{.threads = int(random.between(1, 3))};
+    if (random.chance(20))
+      launch.executor = [](int tasks, const Callback<int> &task) {
+        for (int i = tasks; i-- > 0;)
+          task(i);
+      };
+    auto run_on = [&](const auto &built, Matrix<S> &inout, Matrix<S> &out) {
+      return built.try_launch(launch, a.view(), at.view(), b.view(), bt.view(), packed.view(),
+                              inout.view(), out.view());
+    };
+    auto expected = run_on(reference.kernel, c, d), found = run_on(native.kernel, c2, d2);
+    std::string sizes = "M=" + std::to_string(m) + ", N=" + std::to_string(n) +
+                        ", K=" + std::to_string(k) + ", level " + std::to_string(int(level)) + ": ";
+    if (!expected.empty() || !found.empty())
+      return {true, sizes + "interpreter: " + to_text(expected) + "\nnative: " + to_text(found) +
+                        "\n" + program};
+    ++counters[Launched];
+    for (auto [one, two] : {std::pair(&c, &c2), std::pair(&d, &d2)})
+      for (size_t i = 0; i < one->values.size(); ++i)
+        if (std::memcmp(&one->values[i], &two->values[i], sizeof(S)) != 0)
+          return {true, sizes + "element " + std::to_string(i) + " is " +
+                            std::to_string(one->values[i]) + " and natively " +
+                            std::to_string(two->values[i]) + "\n" + program};
+  }
+  return {};
+}
+
+CaseResult multiplyOne(uint64_t seed, Counters &counters) {
+  return seed % 2 ? multiply<bf16, f32>(seed, counters) : multiply<i8, i32>(seed, counters);
+}
+
+} // namespace
+
+int penstock::fuzz::runProducts(const BatchOptions &options) {
+  BatchResult result = runBatches(options, multiplyOne);
+  for (const FailedCase &failed : result.failures)
+    std::printf("%s with --products 1 --seed %llu: %s\n", nameOf(failed.failure),
+                static_cast<unsigned long long>(failed.seed), failed.message.c_str());
+  Counters &c = result.counters;
+  auto count = [&](Counter which) { return static_cast<unsigned long long>(c[which]); };
+  std::printf("programs=%llu compiled=%llu launches=%llu packed=%llu unsigned=%llu amx=%llu "
+              "mismatches=%zu\n",
+              static_cast<unsigned long long>(result.cases), count(Built), count(Launched),
+              count(WithPacked), count(WithUnsigned), count(OnTiles), result.failures.size());
+  return result.failures.empty() ? 0 : 1;
+}
