@@ -120,14 +120,15 @@ PENSTOCK_EXPORT std::string architecture_of_text(const std::string &text, const 
 
 /// Explains the pipelined loops of a kernel for an architecture ("sm_90a", "sm_100a",
 /// "x86"): schedule, multi-buffering, what bounds the interval, cost and gain of a
-/// deeper pipeline.
+/// deeper pipeline. For "x86" also its products in native code, at a level of instructions: block
+/// of sums in registers, packing, cache blocking, what bounds the loop.
 PENSTOCK_EXPORT std::string explain_registered(const std::string &kernel,
                                                const std::string &architecture,
                                                const InspectOptions &options,
                                                std::vector<Diagnostic> &diagnostics);
 PENSTOCK_EXPORT std::string explain_text(const std::string &text, const std::string &file,
                                          const std::string &kernel, const std::string &architecture,
-                                         std::vector<Diagnostic> &diagnostics);
+                                         std::vector<Diagnostic> &diagnostics, Cpu cpu = Cpu::Host);
 
 /// Engine of a product, or of a copy from a tensor, in a kernel for a GPU.
 struct EngineUse {

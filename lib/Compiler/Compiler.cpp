@@ -213,6 +213,22 @@ KernelInfo penstock::infoOf(func::FuncOp kernel) {
 // Back ends
 //===----------------------------------------------------------------------===//
 
+std::optional<NativeCpu> penstock::nativeCpuFor(Cpu level, StringRef kernel,
+                                                const SourceLocation &location,
+                                                std::vector<penstock::Diagnostic> &diagnostics) {
+  std::string why;
+  std::optional<NativeCpu> cpu = findNativeCpu(level, why);
+  if (!cpu) {
+    penstock::Diagnostic d;
+    d.code = CpuLevel;
+    d.location = location;
+    d.message = "`" + kernel.str() + "` cannot be compiled for the given instruction set: " + why;
+    d.helps.push_back("leave .cpu (--cpu) out: the best one that the host has is then used");
+    diagnostics.push_back(std::move(d));
+  }
+  return cpu;
+}
+
 namespace {
 
 class Backend {
@@ -228,17 +244,10 @@ public:
   }
 
   bool native(penstock::detail::Executable &executable, ModuleOp module, StringRef kernel) {
-    std::string why;
-    std::optional<NativeCpu> cpu = findNativeCpu(options.cpu, why);
-    if (!cpu) {
-      penstock::Diagnostic d;
-      d.code = CpuLevel;
-      d.location = executable.info.location;
-      d.message = "`" + kernel.str() + "` cannot be compiled for the given instruction set: " + why;
-      d.helps.push_back("leave .cpu (--cpu) out: the best one that the host has is then used");
-      diagnostics.push_back(std::move(d));
+    std::optional<NativeCpu> cpu =
+        nativeCpuFor(options.cpu, kernel, executable.info.location, diagnostics);
+    if (!cpu)
       return false;
-    }
     PassManager passes(module->getName());
     buildNativeLoopPipeline(passes, {options.lateCompletion, *cpu, options.contract});
     buildNativeLLVMPipeline(passes);

@@ -72,6 +72,11 @@ struct BackendOptions {
 /// The architecture of a GPU target.
 const hw::Architecture &architectureOf(Target target);
 
+/// Returns the instructions of a level on this machine. No value, with an error, if it has not.
+std::optional<NativeCpu> nativeCpuFor(Cpu level, llvm::StringRef kernel,
+                                      const SourceLocation &location,
+                                      std::vector<Diagnostic> &diagnostics);
+
 /// Reads a tile program from text: bounded nesting, only our language.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(mlir::MLIRContext *context, llvm::StringRef text,
                                                llvm::StringRef fileName,

@@ -9,6 +9,7 @@
 #include "Analysis/TileMemory.h"
 #include "Compiler/Compiler.h"
 #include "Compiler/ExplainEngines.h"
+#include "Compiler/ExplainProducts.h"
 #include "Compiler/ExplainRoles.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/NV/NVDialect.h"
@@ -84,15 +85,17 @@ std::string locationText(const PipelineLoop &loop) {
 }
 
 std::string explainModule(mlir::ModuleOp module, const std::string &kernel,
-                          const hw::Architecture &architecture,
+                          const hw::Architecture &architecture, Cpu cpu,
                           std::vector<Diagnostic> &diagnostics) {
   std::string text;
   for (const Planned &entry : plan(module, kernel, architecture, diagnostics))
     text += sched::renderExplanation(sched::explain(entry.plan.problem, *entry.plan.schedule));
-  if (architecture.family != hw::Architecture::Family::X86 && diagnostics.empty())
-    text += explainRoles(module, kernel, architecture, diagnostics);
+  bool native = architecture.family == hw::Architecture::Family::X86;
+  if (diagnostics.empty())
+    text += native ? explainProducts(module, kernel, architecture, cpu, diagnostics)
+                   : explainRoles(module, kernel, architecture, diagnostics);
   if (text.empty() && diagnostics.empty())
-    text = "`" + kernel + "` has no pipelined loop\n";
+    text = "`" + kernel + "` has no pipelined loop" + (native ? " and no product\n" : "\n");
   return text;
 }
 
@@ -174,7 +177,7 @@ std::string penstock::explain_registered(const std::string &kernel, const std::s
                                          std::vector<Diagnostic> &diagnostics) {
   return withRegistered<std::string>(kernel, options, diagnostics, [&](mlir::ModuleOp module) {
     const hw::Architecture *found = findOrReport(architecture, diagnostics);
-    return found ? explainModule(module, kernel, *found, diagnostics) : "";
+    return found ? explainModule(module, kernel, *found, options.compile.cpu, diagnostics) : "";
   });
 }
 
@@ -191,10 +194,10 @@ std::vector<EngineUse> penstock::engines_of_registered(const std::string &kernel
 
 std::string penstock::explain_text(const std::string &text, const std::string &file,
                                    const std::string &kernel, const std::string &architecture,
-                                   std::vector<Diagnostic> &diagnostics) {
+                                   std::vector<Diagnostic> &diagnostics, Cpu cpu) {
   return withText<std::string>(text, file, kernel, diagnostics, [&](mlir::ModuleOp module) {
     const hw::Architecture *found = findOrReport(architecture, diagnostics);
-    return found ? explainModule(module, kernel, *found, diagnostics) : "";
+    return found ? explainModule(module, kernel, *found, cpu, diagnostics) : "";
   });
 }
 

@@ -37,8 +37,10 @@ void penstock::buildNativeLoopPipeline(OpPassManager &passes,
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch());
   passes.addPass(createOutlineAsync({options.lateCompletion}));
-  passes.addNestedPass<func::FuncOp>(createLowerGemm(
-      {options.cpu.vectorBits, options.cpu.tiles, options.cpu.dotBf16, options.cpu.dotI8}));
+  passes.addNestedPass<func::FuncOp>(
+      createLowerGemm({options.cpu.vectorBits, options.cpu.tiles, options.cpu.dotBf16,
+                       options.cpu.dotI8, options.report}));
+  passes.addNestedPass<func::FuncOp>(createFuseElements());
   passes.addPass(createLowerToLoops());
   passes.addPass(createGuardFaults());
   passes.addNestedPass<func::FuncOp>(createPlaceTiles());

@@ -18,6 +18,7 @@ struct NativePipelineOptions {
   bool lateCompletion = false;
   NativeCpu cpu;         ///< vector width and instructions for products
   bool contract = false; ///< products may be fused with sums
+  bool report = false;   ///< describes lowered products in an attribute
 };
 
 struct DevicePipelineOptions {

@@ -17,6 +17,22 @@ namespace penstock {
 llvm::SmallVector<int64_t> stridesOf(mlir::Value memref);
 mlir::Type elementTypeOf(mlir::Value memref);
 
+/// How a product was lowered, for `penstock explain`. Where a dimension is not a multiple of the
+/// block, these are the numbers of blocks from which nothing is cut off.
+struct GemmReport {
+  llvm::StringRef instruction;                         ///< that multiplies
+  int64_t rows = 0, columns = 0;                       ///< of the block of sums that registers hold
+  int64_t products = 0, leftLoads = 0, rightLoads = 0; ///< instructions of a step along K
+  int64_t leftBytes = 0, rightBytes = 0;               ///< of operands as they are read
+  int64_t stripBytes = 0;      ///< of the columns of B that all rows use one after the other
+  llvm::StringRef left, right; ///< how operands are read
+  bool startsAsZero = false;   ///< no sum is loaded by the first iteration
+  bool endsInTensor = false;   ///< no sum is stored before the last iteration
+
+  /// As attribute `penstock.products` of a function, with \p gemm's shape and location.
+  mlir::DictionaryAttr toAttribute(tile::GemmOp gemm) const;
+};
+
 /// Builds loops in place of one product.
 class GemmBuilder {
 public:
@@ -42,6 +58,7 @@ protected:
   mlir::Value allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element);
 
   tile::GemmOp gemm;
+  GemmReport report;
   mlir::OpBuilder b;
   mlir::Location loc;
 };
@@ -49,9 +66,9 @@ protected:
 /// Whether products of these types have lowerings to instructions that add up groups.
 bool isGrouped(tile::GemmOp gemm);
 /// Lowers a grouped product to AVX-512 BF16 or VNNI.
-void lowerGemmToDots(tile::GemmOp gemm);
+GemmReport lowerGemmToDots(tile::GemmOp gemm);
 /// Lowers a grouped product to AMX.
-void lowerGemmToTiles(tile::GemmOp gemm);
+GemmReport lowerGemmToTiles(tile::GemmOp gemm);
 
 } // namespace penstock
 

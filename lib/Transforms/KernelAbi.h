@@ -33,6 +33,9 @@ constexpr llvm::StringLiteral packAttr = "penstock.pack";
 /// On a division whose divisor cannot be zero in a block that runs.
 constexpr llvm::StringLiteral safeAttr = "penstock.safe";
 
+/// On a function, with the option `report` of tile-lower-gemm: how its products were lowered.
+constexpr llvm::StringLiteral productsAttr = "penstock.products";
+
 // Functions of the runtime that generated code calls; all take the context
 // first.
 constexpr llvm::StringLiteral faultFn = "penstock_fault";

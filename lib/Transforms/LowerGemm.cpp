@@ -25,30 +25,50 @@ public:
       : GemmBuilder(gemm), lanes(lanes), compute(elementTypeOf(gemm.getAcc())),
         tf32(gemm.getPrecision() == tile::Precision::TF32) {}
 
-  void run() {
+  GemmReport run() {
     auto shape = cast<MemRefType>(gemm.getAcc().getType()).getShape();
     int64_t m = shape[0], n = shape[1];
     Value a = gemm.getA(), bt = gemm.getB(), acc = gemm.getAcc();
-    if (elementTypeOf(a) != compute || tf32)
+    report.left = report.right = "read in its tile";
+    if (elementTypeOf(a) != compute || tf32) {
       a = pack(a, gemm.getUnsignedA());
-    if (gemm.isPacked())
+      report.left = "converted";
+    }
+    if (gemm.isPacked()) {
       bt = unpack(bt);
-    else if (elementTypeOf(bt) != compute || tf32 || stridesOf(bt).back() != 1)
+      report.right = "packed by the caller, unpacked and converted";
+    } else if (elementTypeOf(bt) != compute || tf32 || stridesOf(bt).back() != 1) {
+      report.right = stridesOf(bt).back() == 1              ? "converted"
+                     : elementTypeOf(bt) != compute || tf32 ? "converted and transposed"
+                                                            : "transposed";
       bt = pack(bt);
+    }
     // Four vectors wide leaves room for six rows in 32 registers.
     int64_t wide = std::min<int64_t>(4, std::max<int64_t>(1, n / lanes));
     int64_t rows = wide >= 3 ? 6 : wide == 2 ? 12 : 16;
     if (m % rows && m % 4 == 0 && m % 6)
       rows = wide >= 3 ? 4 : 8; // no remainder beats a few more registers
     rows = std::min(rows, m);
-    int64_t step = wide * lanes;
+    int64_t step = wide * lanes, k = cast<MemRefType>(a.getType()).getDimSize(1);
+    int64_t bytes = compute.getIntOrFloatBitWidth() / 8;
+    report.instruction = compute.isF64()           ? "vfmadd231pd"
+                         : isa<FloatType>(compute) ? "vfmadd231ps"
+                                                   : "vpmulld";
+    report.rows = rows;
+    report.columns = std::min(n, step);
+    report.leftLoads = rows;
+    report.rightLoads = wide * bytes / 4; // vectors of f64 take two registers
+    report.products = rows * report.rightLoads;
+    report.leftBytes = m * k * bytes;
+    report.rightBytes = n * k * bytes;
+    report.stripBytes = report.columns * k * bytes;
     int64_t wideEnd = n / lanes ? n / step * step : 0;
     blocks(0, wideEnd, step, SmallVector<int64_t>(wide, lanes), m, rows, a, bt, acc);
     int64_t vectorEnd = wideEnd + (n - wideEnd) / lanes * lanes;
     blocks(wideEnd, vectorEnd, lanes, {lanes}, m, rows, a, bt, acc);
     if (vectorEnd < n)
       blocks(vectorEnd, n, n - vectorEnd, {n - vectorEnd}, m, rows, a, bt, acc);
-    gemm.erase();
+    return report;
   }
 
 private:
@@ -242,6 +262,32 @@ private:
   bool tf32;
 };
 
+} // namespace
+
+DictionaryAttr GemmReport::toAttribute(tile::GemmOp gemm) const {
+  Builder b(gemm.getContext());
+  auto shape = cast<MemRefType>(gemm.getAcc().getType()).getShape();
+  int64_t k = cast<MemRefType>(gemm.getA().getType()).getDimSize(1);
+  auto number = [&](StringRef name, int64_t value) {
+    return b.getNamedAttr(name, b.getI64IntegerAttr(value));
+  };
+  auto text = [&](StringRef name, StringRef value) {
+    return b.getNamedAttr(name, b.getStringAttr(value));
+  };
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("location", LocationAttr(gemm.getLoc())),
+       b.getNamedAttr("element", TypeAttr::get(elementTypeOf(gemm.getA()))), number("m", shape[0]),
+       number("n", shape[1]), number("k", k), text("instruction", instruction),
+       number("rows", rows), number("columns", columns), number("products", products),
+       number("left_loads", leftLoads), number("right_loads", rightLoads),
+       number("left_bytes", leftBytes), number("right_bytes", rightBytes),
+       number("strip_bytes", stripBytes), text("left", left), text("right", right),
+       b.getNamedAttr("starts_as_zero", b.getBoolAttr(startsAsZero)),
+       b.getNamedAttr("ends_in_tensor", b.getBoolAttr(endsInTensor))});
+}
+
+namespace {
+
 /// Gives a product an accumulator whose rows are contiguous.
 void normalizeAccumulator(tile::GemmOp gemm) {
   Value view = gemm.getAcc();
@@ -271,15 +317,24 @@ struct LowerGemm : penstock::impl::LowerGemmBase<LowerGemm> {
   void runOnOperation() override {
     SmallVector<tile::GemmOp> gemms;
     getOperation().walk([&](tile::GemmOp gemm) { gemms.push_back(gemm); });
+    SmallVector<Attribute> reports;
     for (tile::GemmOp gemm : gemms) {
       normalizeAccumulator(gemm);
-      if (isGrouped(gemm) && tiles)
-        lowerGemmToTiles(gemm);
-      else if (isGrouped(gemm) && (elementTypeOf(gemm.getA()).isBF16() ? dotBf16 : dotI8))
-        lowerGemmToDots(gemm);
-      else
-        VectorLowering(gemm, std::max<int64_t>(4, vectorBits / 32)).run();
+      GemmReport lowered = lower(gemm);
+      if (report)
+        reports.push_back(lowered.toAttribute(gemm));
+      gemm.erase();
     }
+    if (report)
+      getOperation()->setAttr(abi::productsAttr, ArrayAttr::get(&getContext(), reports));
+  }
+
+  GemmReport lower(tile::GemmOp gemm) {
+    if (isGrouped(gemm) && tiles)
+      return lowerGemmToTiles(gemm);
+    if (isGrouped(gemm) && (elementTypeOf(gemm.getA()).isBF16() ? dotBf16 : dotI8))
+      return lowerGemmToDots(gemm);
+    return VectorLowering(gemm, std::max<int64_t>(4, vectorBits / 32)).run();
   }
 };
 

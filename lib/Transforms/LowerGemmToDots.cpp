@@ -28,17 +28,24 @@ public:
         words(VectorType::get(panelColumns, b.getI32Type())),
         sumType(VectorType::get(panelColumns, elementTypeOf(gemm.getAcc()))) {}
 
-  void run() {
+  GemmReport run() {
     if (isInt && !gemm.getUnsignedA())
       sumOffsets();
     // 32 registers: four panels leave room for six rows.
     int64_t wide = std::min<int64_t>(4, panels);
     int64_t rows = std::min<int64_t>(wide >= 3 ? 6 : wide == 2 ? 12 : 16, m);
     int64_t whole = n / panelColumns / wide * wide;
+    report.instruction = isInt ? "vpdpbusd" : "vdpbf16ps";
+    report.rows = rows;
+    report.columns = wide * panelColumns;
+    report.products = rows * wide;
+    report.leftLoads = rows;
+    report.rightLoads = wide;
+    report.stripBytes = wide * groups * panelRowBytes;
     loop(0, whole, wide, [&](Value panel) { column(panel, wide, rows, /*cut=*/false); });
     if (whole < panels)
       column(index(whole), panels - whole, rows, n % panelColumns != 0);
-    gemm.erase();
+    return report;
   }
 
 private:
@@ -136,4 +143,4 @@ private:
 
 } // namespace
 
-void penstock::lowerGemmToDots(tile::GemmOp gemm) { DotLowering(gemm).run(); }
+GemmReport penstock::lowerGemmToDots(tile::GemmOp gemm) { return DotLowering(gemm).run(); }

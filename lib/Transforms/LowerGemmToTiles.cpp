@@ -116,15 +116,25 @@ public:
   explicit TileLowering(tile::GemmOp gemm)
       : PackedOperands(gemm, /*depth=*/tileRows, /*tiles=*/true, /*flipSigns=*/false) {}
 
-  void run(const Surroundings &around) {
+  GemmReport run(const Surroundings &around) {
+    SmallVector<Blocks, 2> ofRows = blocksOf(m), ofColumns = blocksOf(n);
+    report.instruction = multiply().substr(StringRef("llvm.x86.").size());
+    report.leftLoads = int64_t(ofRows.front().tiles.size());
+    report.rightLoads = int64_t(ofColumns.front().tiles.size());
+    report.rows = std::min(m, report.leftLoads * tileRows);
+    report.columns = std::min(n, report.rightLoads * panelColumns);
+    report.products = report.leftLoads * report.rightLoads;
+    report.stripBytes = report.rightLoads * groups * panelRowBytes;
+    report.startsAsZero = around.fill || gemm.getOverwrite();
+    report.endsInTensor = bool(around.store);
     if (around.fill)
       startWithZero(around);
     target = acc;
     if (around.store)
       endInTensor(around);
     Value configuration = allocate({64}, b.getI8Type());
-    for (const Blocks &columns : blocksOf(n))
-      for (const Blocks &rows : blocksOf(m)) {
+    for (const Blocks &columns : ofColumns)
+      for (const Blocks &rows : ofRows) {
         configure(configuration, rows.tiles, columns.tiles);
         // B's panels change slowest.
         loop(columns.begin, columns.end, columns.step, [&](Value j) {
@@ -133,7 +143,7 @@ public:
         });
       }
     intrinsic("llvm.x86.tilerelease", {});
-    gemm.erase();
+    return report;
   }
 
 private:
@@ -292,8 +302,8 @@ private:
 
 } // namespace
 
-void penstock::lowerGemmToTiles(tile::GemmOp gemm) {
+GemmReport penstock::lowerGemmToTiles(tile::GemmOp gemm) {
   // While the product is the only use of its accumulator in the loop.
   Surroundings around = surroundingsOf(gemm);
-  TileLowering(gemm).run(around);
+  return TileLowering(gemm).run(around);
 }

@@ -4,12 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Dialect/Tile/TileDialect.h"
-#include "Dialect/Tile/TileTypes.h"
 #include "Transforms/KernelAbi.h"
-#include "Transforms/Passes.h"
+#include "Transforms/LoopBuilder.h"
 #include "Transforms/RuntimeCalls.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace penstock {
@@ -21,63 +18,6 @@ using namespace mlir;
 using namespace penstock;
 
 namespace {
-
-MemRefType typeOf(Value memref) { return cast<MemRefType>(memref.getType()); }
-
-/// Builds loops in place of one operation.
-class LoopBuilder {
-public:
-  explicit LoopBuilder(Operation *op) : b(op), loc(op->getLoc()) {}
-
-  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
-
-  /// A nest of loops, the last dimension innermost.
-  template <typename Body> void nest(ArrayRef<Value> begins, ArrayRef<Value> ends, Body body) {
-    SmallVector<Value> indices;
-    OpBuilder::InsertionGuard guard(b);
-    for (auto [begin, end] : llvm::zip(begins, ends)) {
-      auto loop = scf::ForOp::create(b, loc, begin, end, index(1));
-      b.setInsertionPointToStart(loop.getBody());
-      indices.push_back(loop.getInductionVar());
-    }
-    body(indices);
-  }
-  template <typename Body> void nest(ArrayRef<int64_t> extents, Body body) {
-    SmallVector<Value> begins, ends;
-    for (int64_t extent : extents) {
-      begins.push_back(index(0));
-      ends.push_back(index(extent));
-    }
-    nest(begins, ends, body);
-  }
-
-  Value load(Value memref, ValueRange indices) {
-    return memref::LoadOp::create(b, loc, memref, indices);
-  }
-  void store(Value value, Value memref, ValueRange indices) {
-    memref::StoreOp::create(b, loc, value, memref, indices);
-  }
-
-  /// Float to float, as copies and reductions convert.
-  Value convert(Value value, Type to) {
-    Type from = value.getType();
-    if (from == to)
-      return value;
-    unsigned fromWidth = from.getIntOrFloatBitWidth(), toWidth = to.getIntOrFloatBitWidth();
-    if (fromWidth == toWidth)
-      return convert(convert(value, b.getF32Type()), to);
-    if (fromWidth < toWidth)
-      return arith::ExtFOp::create(b, loc, to, value);
-    return arith::TruncFOp::create(b, loc, to, value);
-  }
-
-  Value zero(Type type) {
-    return arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
-  }
-
-  OpBuilder b;
-  Location loc;
-};
 
 //===----------------------------------------------------------------------===//
 // Copies
@@ -120,57 +60,18 @@ private:
   /// The part of the tile that exists in the tensor is a box; where it is the
   /// whole tile, loops have constant length.
   void withTensor() {
-    Value tensor = op.readsTensor() ? op.getSource() : op.getTarget();
-    offsets = op.readsTensor() ? op.getSourceOffsets() : op.getTargetOffsets();
-    dims = op.getTensorDims();
     ArrayRef<int64_t> shape = op.getTileShape();
-    Value inside;
-    auto require = [&](arith::CmpIPredicate predicate, Value x, Value y) {
-      Value ok = arith::CmpIOp::create(b, loc, predicate, x, y);
-      inside = inside ? Value(arith::AndIOp::create(b, loc, inside, ok)) : ok;
-    };
-    SmallVector<Value> begins, ends;
-    Value exists;
-    for (int64_t dim = 0, rank = typeOf(tensor).getRank(); dim < rank; ++dim) {
-      Value size = memref::DimOp::create(b, loc, tensor, dim);
-      Value offset = offsets[dim];
-      auto run = llvm::find(dims, dim);
-      if (run == dims.end()) {
-        Value ok = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, offset, size);
-        exists = exists ? Value(arith::AndIOp::create(b, loc, exists, ok)) : ok;
-        continue;
-      }
-      Value extent = index(shape[run - dims.begin()]);
-      Value left = arith::SubIOp::create(b, loc, size, offset);
-      require(arith::CmpIPredicate::sge, offset, index(0));
-      require(arith::CmpIPredicate::sge, left, extent);
-      Value before = arith::SubIOp::create(b, loc, index(0), offset);
-      begins.push_back(clamp(before, extent));
-      ends.push_back(clamp(left, extent));
-    }
-    if (exists) {
-      inside = inside ? Value(arith::AndIOp::create(b, loc, inside, exists)) : exists;
-      for (Value &end : ends)
-        end = arith::SelectOp::create(b, loc, exists, end, index(0));
-    }
-    if (!inside) { // a tile without dimensions
-      inside = arith::ConstantIntOp::create(b, loc, 1, 1);
-    }
-    auto branch = scf::IfOp::create(b, loc, TypeRange(), inside, true, true);
+    Box box = boxOf(op);
+    auto branch = scf::IfOp::create(b, loc, TypeRange(), box.inside, true, true);
     inBranch(branch.thenBlock(), [&] { nest(shape, [&](ValueRange at) { element(at); }); });
     inBranch(branch.elseBlock(), [&] {
       if (op.readsTensor()) {
         Value fill = op.getFill() ? op.getFill() : zero(elementOf(op.getTarget()));
         nest(shape, [&](ValueRange at) { store(fill, op.getTarget(), at); });
       }
-      if (!begins.empty())
-        nest(begins, ends, [&](ValueRange at) { element(at); });
+      if (!box.begins.empty())
+        nest(box.begins, box.ends, [&](ValueRange at) { element(at); });
     });
-  }
-
-  Value clamp(Value value, Value limit) {
-    value = arith::MaxSIOp::create(b, loc, value, index(0));
-    return arith::MinSIOp::create(b, loc, value, limit);
   }
 
   template <typename Body> void inBranch(Block *block, Body body) {
@@ -184,9 +85,7 @@ private:
 
   /// Copies the element at index \p at of the tile.
   void element(ValueRange at) {
-    SmallVector<Value> position(offsets);
-    for (auto [dim, i] : llvm::zip(dims, at))
-      position[dim] = arith::AddIOp::create(b, loc, offsets[dim], i);
+    SmallVector<Value> position = inTensor(op, at);
     ValueRange from = op.readsTensor() ? ValueRange(position) : at;
     ValueRange to = op.writesTensor() ? ValueRange(position) : at;
     Value value = load(op.getSource(), from);
@@ -194,8 +93,6 @@ private:
   }
 
   tile::CopyOp op;
-  SmallVector<Value> offsets;
-  SmallVector<int64_t> dims;
 };
 
 //===----------------------------------------------------------------------===//
@@ -214,7 +111,7 @@ public:
     if (dim == last) {
       // One running value for each element of the target.
       nest(kept, [&](ValueRange at) {
-        Value start = op.getAccumulate() ? load(op.getTarget(), at) : neutral();
+        Value start = op.getAccumulate() ? load(op.getTarget(), at) : neutral(op);
         auto loop = scf::ForOp::create(b, loc, index(0), index(source.getDimSize(dim)), index(1),
                                        ValueRange{start});
         {
@@ -223,7 +120,7 @@ public:
           SmallVector<Value> from(at);
           from.push_back(loop.getInductionVar());
           Value value = convert(load(op.getSource(), from), type);
-          scf::YieldOp::create(b, loc, combine(loop.getRegionIterArg(0), value));
+          scf::YieldOp::create(b, loc, combine(op, loop.getRegionIterArg(0), value));
         }
         store(loop.getResult(0), op.getTarget(), at);
       });
@@ -231,7 +128,7 @@ public:
       // All elements of the target at once, so that the inner loop is
       // contiguous.
       if (!op.getAccumulate()) {
-        Value start = neutral();
+        Value start = neutral(op);
         nest(kept, [&](ValueRange at) { store(start, op.getTarget(), at); });
       }
       SmallVector<int64_t> extents = {source.getDimSize(dim)};
@@ -240,57 +137,13 @@ public:
         SmallVector<Value> to(at.drop_front()), from(at.drop_front());
         from.insert(from.begin() + dim, at.front());
         Value value = convert(load(op.getSource(), from), type);
-        store(combine(load(op.getTarget(), to), value), op.getTarget(), to);
+        store(combine(op, load(op.getTarget(), to), value), op.getTarget(), to);
       });
     }
     op.erase();
   }
 
 private:
-  Value neutral() {
-    bool floating = isa<FloatType>(type);
-    auto kind = [&] {
-      switch (op.getKind()) {
-      case tile::ReduceKind::Sum:
-        return floating ? arith::AtomicRMWKind::addf : arith::AtomicRMWKind::addi;
-      case tile::ReduceKind::Prod:
-        return floating ? arith::AtomicRMWKind::mulf : arith::AtomicRMWKind::muli;
-      case tile::ReduceKind::Max:
-        return floating ? arith::AtomicRMWKind::maximumf : arith::AtomicRMWKind::maxs;
-      case tile::ReduceKind::Min:
-        break;
-      }
-      return floating ? arith::AtomicRMWKind::minimumf : arith::AtomicRMWKind::mins;
-    }();
-    // Where there are no infinities, the largest number is as good.
-    auto format = dyn_cast<FloatType>(type);
-    bool finite = format && !llvm::APFloat::semanticsHasInf(format.getFloatSemantics());
-    return arith::getIdentityValue(kind, type, b, loc, finite);
-  }
-
-  Value combine(Value x, Value y) {
-    bool floating = isa<FloatType>(type);
-    switch (op.getKind()) {
-    case tile::ReduceKind::Sum:
-      if (floating)
-        return arith::AddFOp::create(b, loc, x, y, arith::FastMathFlags::reassoc);
-      return arith::AddIOp::create(b, loc, x, y);
-    case tile::ReduceKind::Prod:
-      if (floating)
-        return arith::MulFOp::create(b, loc, x, y, arith::FastMathFlags::reassoc);
-      return arith::MulIOp::create(b, loc, x, y);
-    case tile::ReduceKind::Max:
-      if (floating)
-        return arith::MaximumFOp::create(b, loc, x, y);
-      return arith::MaxSIOp::create(b, loc, x, y);
-    case tile::ReduceKind::Min:
-      break;
-    }
-    if (floating)
-      return arith::MinimumFOp::create(b, loc, x, y);
-    return arith::MinSIOp::create(b, loc, x, y);
-  }
-
   tile::ReduceOp op;
   Type type;
 };
@@ -362,15 +215,6 @@ private:
   static bool staysInInnermostLoop(tile::MapOp op, ArrayRef<int64_t> dims) {
     int64_t last = typeOf(op.getTarget()).getRank() - 1;
     return last >= 0 && !llvm::is_contained(dims, last);
-  }
-
-  void cloneBody(Block &body, IRMapping &mapping, ValueRange at) {
-    for (Operation &op : body.without_terminator()) {
-      if (auto element = dyn_cast<tile::ElementIndexOp>(op))
-        mapping.map(element.getResult(), at[element.getDim()]);
-      else
-        b.clone(op, mapping);
-    }
   }
 
   /// Text goes to the runtime eight characters at a time: no global data, and

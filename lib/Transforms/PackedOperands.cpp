@@ -53,6 +53,8 @@ PackedOperands::PackedOperands(tile::GemmOp gemm, int64_t depth, bool tiles, boo
   panels = llvm::divideCeil(n, panelColumns);
   packLeft(tiles, flipSigns);
   packRight();
+  report.leftBytes = m * groups * groupBytes;
+  report.rightBytes = panels * groups * panelRowBytes;
   acc = addressOf(gemm.getAcc(), 0);
 }
 
@@ -240,11 +242,14 @@ void PackedOperands::packLeft(bool tiles, bool flipSigns) {
     Address rows = addressOf(packed, 0);
     left = {rows.pointer, index(tileRowBytes)};
     leftBlock = rows.stride;
+    report.left = "packed in tiles of 16 rows x 64 bytes, from its tensor where it is within it";
     return;
   }
   if (stridesOf(a).back() == 1 && k == groups * inGroup && !flip) {
     left = addressOf(a, 0);
+    report.left = "read in its tile";
   } else {
+    report.left = flip ? "packed in rows, 128 added to each element" : "packed in rows";
     Value packed = allocate({m, groups * groupBytes}, b.getI8Type());
     callPack(abi::packRowsFn, locate(a), m, k, packed, {groups * groupBytes, flip ? 0x80 : 0});
     left = addressOf(packed, 0);
@@ -258,8 +263,12 @@ void PackedOperands::packRight() {
     Value packed = allocate({panels, groups * panelRowBytes}, b.getI8Type());
     callPack(abi::packPanelsFn, locate(source), k, n, packed, {groups});
     right = addressOf(packed, 0);
+    report.right = "packed in panels of 16 columns";
     return;
   }
+  report.right = copyBefore(gemm, source)
+                     ? "packed by the caller, read in its tensor where it is within it"
+                     : "packed by the caller, read in its tile";
   Operand operand = locate(source, [&](ValueRange strides) -> Value {
     auto is = [&](Value stride, int64_t value) -> Value {
       return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, stride, index(value));
@@ -270,6 +279,7 @@ void PackedOperands::packRight() {
   right = {toPointer(operand.address), product(operand.strides[0], index(elementBytes))};
   if (k == groups * inGroup)
     return;
+  report.right = "packed by the caller, and copied to pad K";
   // Panels of their own, because the padding must be zero: a NaN there would count.
   Value packed = allocate({panels, groups * panelRowBytes}, b.getI8Type());
   Value to = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, packed);

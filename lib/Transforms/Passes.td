@@ -409,10 +409,65 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
            "width of the target's vector registers">,
     Option<"tiles", "tiles", "bool", "false", "the target has AMX for bf16 and i8">,
     Option<"dotBf16", "dot-bf16", "bool", "false", "the target has AVX-512 BF16">,
-    Option<"dotI8", "dot-i8", "bool", "false", "the target has AVX-512 VNNI">];
+    Option<"dotI8", "dot-i8", "bool", "false", "the target has AVX-512 VNNI">,
+    Option<"report", "report", "bool", "false",
+           "describe lowered products in the attribute `penstock.products`">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect",
                            "::mlir::LLVM::LLVMDialect"];
+}
+
+def FuseElements : Pass<"tile-fuse-elements", "::mlir::func::FuncOp"> {
+  let summary = "Lower sequences of operations on elements to one loop each";
+  let description = [{
+    Copies, fills, maps and reductions along the last dimension that follow each other, have
+    one shape, and meet in elements of equal index only become one loop: an element goes from
+    one to the next in a register. It is not stored if every user of its tile sets it first.
+    Copies are within their tensors in this loop. At an edge the operations are kept, for
+    `tile-lower-to-loops`.
+
+    Example (`--tile-fuse-elements --canonicalize`): `%t` stays in registers.
+
+    ```mlir
+    !t = memref<4x8xf32, #tile.space<local>>
+    !v = memref<4xf32, #tile.space<local>>
+    func.func @k(%x: f32, %sum: f32) attributes {tile.kernel} {
+      %t = tile.alloc "t" : !t
+      %v = tile.alloc "v" : !v
+      tile.fill %t, %x : !t, f32
+      tile.reduce sum %t along 1 into %v accumulate : !t, !v
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !t = memref<4x8xf32, #tile.space<local>>
+    !v = memref<4xf32, #tile.space<local>>
+    func.func @k(%x: f32, %sum: f32) attributes {tile.kernel} {
+      %c8 = arith.constant 8 : index
+      %c1 = arith.constant 1 : index
+      %c4 = arith.constant 4 : index
+      %c0 = arith.constant 0 : index
+      %t = tile.alloc "t" : !t
+      %v = tile.alloc "v" : !v
+      scf.for %i = %c0 to %c4 step %c1 {
+        %0 = memref.load %v[%i] : !v
+        %1 = scf.for %j = %c0 to %c8 step %c1 iter_args(%s = %0) -> (f32) {
+          %2 = arith.addf %s, %x fastmath<reassoc> : f32
+          scf.yield %2 : f32
+        }
+        memref.store %1, %v[%i] : !v
+      }
+      return
+    }
+    ```
+
+    Tests: test/Transforms/fuse-elements.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def LowerToLoops : Pass<"tile-lower-to-loops", "::mlir::ModuleOp"> {

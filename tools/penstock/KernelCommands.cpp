@@ -131,10 +131,11 @@ int explain(ExplainSession &session, const cli::Command &command) {
   if (!session.shapes.empty())
     return explainRun(session, chosen);
   std::string architecture = architectureOf(session);
-  std::string text = session.isText() ? explain_text(session.text, session.input, session.kernel,
-                                                     architecture, session.diagnostics)
-                                      : explain_registered(session.kernel, architecture,
-                                                           session.options, session.diagnostics);
+  std::string text =
+      session.isText()
+          ? explain_text(session.text, session.input, session.kernel, architecture,
+                         session.diagnostics, session.options.compile.cpu)
+          : explain_registered(session.kernel, architecture, session.options, session.diagnostics);
   if (!text.empty())
     session.result(chosen + text, JsonObject()
                                       .text("kernel", session.kernel)
@@ -247,11 +248,12 @@ void addExplain(cli::Tool &tool) {
   auto session = std::make_shared<ExplainSession>();
   cli::Command &command = tool.command(
       "explain",
-      "Explains the schedule of each pipelined loop of a kernel, or with --shape its predicted run "
-      "time on H100 (sm_90a) or B200 (sm_100a).",
+      "Explains the schedule of each pipelined loop of a kernel, with --target native how it "
+      "multiplies, or with --shape its predicted run time on H100 (sm_90a) or B200 (sm_100a).",
       [session](const cli::Command &self) { return explain(*session, self); });
   session->declareKernel(command);
   declareHardware(command, *session);
+  session->declareCpu(command);
   command.values("shape", "SIZE=NUMBER,..", "predicts the run time for these sizes",
                  shapeReader(session->shapes));
   command.output("FILE", "with --shape: SVG of what is lost from the peak to the predicted rate",

@@ -93,11 +93,10 @@ void Session::declareCompile(cli::Command &command, std::vector<std::string> &ke
 void Session::declareTarget(cli::Command &command) {
   target = "native";
   options.reproducer = "penstock-reproducer.mlir";
-  command
-      .choice("target", withGpus({"native", "interpreter"}),
-              "compilation target; GPUs are emulated", target)
-      .choice("cpu", {"host", "amx", "avx512", "avx2"}, "instruction set of native code", cpu)
-      .flag("contract", "allows products to be fused with sums", options.compile.contract)
+  command.choice("target", withGpus({"native", "interpreter"}),
+                 "compilation target; GPUs are emulated", target);
+  declareCpu(command);
+  command.flag("contract", "allows products to be fused with sums", options.compile.contract)
       .flag("late-completion", "lets asynchronous operations complete late",
             options.compile.late_completion)
       .text("print-ir-after", "PASS|all", "prints the program after a pass, to standard error",
@@ -105,6 +104,10 @@ void Session::declareTarget(cli::Command &command) {
       .flag("time-passes", "prints how long each pass took, to standard error", options.timing)
       .text("reproducer", "FILE", "file to write if a pass of the compiler fails",
             options.reproducer, cli::Complete::Files);
+}
+
+void Session::declareCpu(cli::Command &command) {
+  command.choice("cpu", {"host", "amx", "avx512", "avx2"}, "instruction set of native code", cpu);
 }
 
 bool Session::isText() const { return input == "-" || input.ends_with(".mlir"); }

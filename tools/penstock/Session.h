@@ -45,6 +45,9 @@ struct Session {
   /// The same for several kernels, whose names go to \p kernels.
   void declareCompile(penstock::cli::Command &command, std::vector<std::string> &kernels);
 
+  /// `--cpu`.
+  void declareCpu(penstock::cli::Command &command);
+
   bool isText() const;
   bool isJson() const { return format == "json"; }
   /// Loads the input and fills the options; false, with diagnostics, on failure.

@@ -1,0 +1,148 @@
+//===- ExplainProducts.cpp - How native code multiplies -------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Compiler/ExplainProducts.h"
+#include "Compiler/Pipelines.h"
+#include "Compiler/RunPasses.h"
+#include "Dialect/Tile/Locations.h"
+#include "Transforms/KernelAbi.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+/// Cycles of an instruction and of the loads of its operands from L1, in a loop of nothing else.
+/// Tiles: Intel's optimization manual; the others: measured on Emerald Rapids, 512 bits.
+struct Cycles {
+  double product, load;
+};
+
+Cycles cyclesOf(StringRef instruction) {
+  return llvm::StringSwitch<Cycles>(instruction)
+      .StartsWith("tdp", {16, 8})
+      .Case("vdpbf16ps", {2, 0.5})
+      .Case("vpmulld", {1, 0.5})
+      .Default({0.5, 0.5});
+}
+
+/// What one core reads from L2, and from beyond it, in a cycle.
+constexpr double l2BytesPerCycle = 48, memoryBytesPerCycle = 8;
+
+class Product {
+public:
+  Product(DictionaryAttr report, const hw::Limits &limits) : report(report), limits(limits) {}
+
+  std::string describe() {
+    StringRef instruction = text("instruction");
+    SourceLocation at = tile::sourceLocationOf(report.getAs<LocationAttr>("location"));
+    std::string type;
+    llvm::raw_string_ostream(type) << report.getAs<TypeAttr>("element").getValue();
+    std::string result =
+        llvm::formatv("product {0}:{1}: {2} x {3} x {4}, {5}, by {6}\n",
+                      StringRef(at.file).substr(at.file.find_last_of('/') + 1), at.line,
+                      number("m"), number("n"), number("k"), type, instruction);
+    auto line = [&](StringRef name, const Twine &what) {
+      result += llvm::formatv("  {0,-10} {1}\n", name, what.str());
+    };
+    line("registers", Twine(number("rows")) + " x " + Twine(number("columns")) + " sums in " +
+                          Twine(number("products")) + (isTiles() ? " tiles" : " vectors") +
+                          ", over all of K");
+    line("A", text("left"));
+    line("B", text("right"));
+    if (flag("starts_as_zero") || flag("ends_in_tensor"))
+      line("sums", Twine(flag("starts_as_zero") ? "start as zero in registers" : "") +
+                       (flag("starts_as_zero") && flag("ends_in_tensor") ? "; " : "") +
+                       (flag("ends_in_tensor")
+                            ? "the last iteration stores them in the tensor where it is whole"
+                            : ""));
+    int64_t strip = number("strip_bytes"), both = number("left_bytes") + number("right_bytes");
+    line("L1",
+         Twine(number("columns")) + " columns of B, " + size(strip) +
+             ", used by all rows of A one after the other: " + fits(strip, limits.l1Bytes, "L1"));
+    line("L2", "both operands, " + size(both) + ": " + fits(both, limits.l2Bytes, "L2"));
+    line("bound", bound());
+    return result;
+  }
+
+private:
+  int64_t number(StringRef name) { return report.getAs<IntegerAttr>(name).getInt(); }
+  StringRef text(StringRef name) { return report.getAs<StringAttr>(name).getValue(); }
+  bool flag(StringRef name) { return report.getAs<BoolAttr>(name).getValue(); }
+  bool isTiles() { return text("instruction").starts_with("tdp"); }
+
+  static std::string size(int64_t bytes) {
+    if (bytes < 1024)
+      return std::to_string(bytes) + " bytes";
+    return llvm::formatv("{0} KB", (bytes + 512) / 1024);
+  }
+  static std::string fits(int64_t bytes, int64_t limit, StringRef cache) {
+    return llvm::formatv("{0} {1} of {2}", bytes <= limit ? "within" : "more than the", size(limit),
+                         cache);
+  }
+
+  /// Compares what a step of the loop over K keeps busy: the unit that multiplies, loads from L1,
+  /// and what comes from the outer caches.
+  std::string bound() {
+    Cycles cycles = cyclesOf(text("instruction"));
+    int64_t products = number("products"), loads = number("left_loads") + number("right_loads");
+    double multiply = cycles.product * double(products), load = cycles.load * double(loads);
+    std::string step =
+        llvm::formatv("a step has {0} products, {1:f1} cycles, and {2} loads, {3:f1}", products,
+                      multiply, loads, load);
+    // With one block of rows, no byte of B is used again.
+    if (number("rows") == number("m")) {
+      double steps = double(number("strip_bytes")) / rightBytesOfStep();
+      double perStep = double(number("strip_bytes")) / steps / memoryBytesPerCycle;
+      if (perStep > std::max(multiply, load))
+        return llvm::formatv("memory, where B comes from beyond L2: {0}, and {1} of B, {2:f0}",
+                             step, size(rightBytesOfStep()), perStep);
+    }
+    if (load > multiply)
+      return "loads from L1: " + step;
+    double outer = double(leftBytesOfStep()) / l2BytesPerCycle;
+    if (outer > multiply)
+      return llvm::formatv("L2: {0}, and {1} of A from L2, {2:f1}", step, size(leftBytesOfStep()),
+                           outer);
+    return "multiplication: " + step;
+  }
+
+  int64_t leftBytesOfStep() { return isTiles() ? number("left_loads") * 1024 : number("rows") * 4; }
+  int64_t rightBytesOfStep() { return number("right_loads") * (isTiles() ? 1024 : 64); }
+
+  DictionaryAttr report;
+  const hw::Limits &limits;
+};
+
+} // namespace
+
+std::string penstock::explainProducts(ModuleOp module, const std::string &kernel,
+                                      const hw::Architecture &architecture, Cpu cpu,
+                                      std::vector<penstock::Diagnostic> &diagnostics) {
+  SourceLocation location = tile::sourceLocationOf(module.lookupSymbol(kernel)->getLoc());
+  auto found = nativeCpuFor(cpu, kernel, location, diagnostics);
+  if (!found)
+    return "";
+  OwningOpRef<ModuleOp> copy(module.clone());
+  for (auto function : llvm::make_early_inc_range(copy->getOps<func::FuncOp>()))
+    if (function.getName() != kernel)
+      function.erase();
+  PassManager passes(copy->getContext());
+  NativePipelineOptions options;
+  options.cpu = *found;
+  options.report = true;
+  buildNativeLoopPipeline(passes, options);
+  if (!runPasses(passes, *copy, {}, diagnostics))
+    return "";
+  std::string text;
+  for (auto function : copy->getOps<func::FuncOp>())
+    if (auto reports = function->getAttrOfType<ArrayAttr>(abi::productsAttr))
+      for (auto report : reports.getAsRange<DictionaryAttr>())
+        text += Product(report, architecture.limits).describe();
+  return text;
+}

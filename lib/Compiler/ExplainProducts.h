@@ -1,0 +1,25 @@
+//===- ExplainProducts.h - How native code multiplies -----------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_COMPILER_EXPLAINPRODUCTS_H
+#define PENSTOCK_COMPILER_EXPLAINPRODUCTS_H
+
+#include "Diagnostics/Diagnostic.h"
+#include "Hardware/Architecture.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "penstock/compile.h"
+
+namespace penstock {
+
+/// Describes each product of a kernel in native code: instructions, block of sums in registers,
+/// packing, cache blocking, and what bounds the loop. Empty if there is none.
+std::string explainProducts(mlir::ModuleOp module, const std::string &kernel,
+                            const hw::Architecture &architecture, Cpu cpu,
+                            std::vector<Diagnostic> &diagnostics);
+
+} // namespace penstock
+
+#endif // PENSTOCK_COMPILER_EXPLAINPRODUCTS_H

@@ -1,0 +1,353 @@
+//===- FuseElements.cpp - One loop for several operations on elements -----===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A group is a sequence of copies, fills, maps and reductions along the last dimension, all over
+// one shape. Each element goes through all of them before the next one does, which is allowed if
+// they meet in elements of equal index only. Copies are entirely within their tensors in the
+// fused loop; where one is not, the operations run one after the other, as they do without this
+// pass.
+//
+//===----------------------------------------------------------------------===//
+#include "Transforms/LoopBuilder.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace penstock {
+#define GEN_PASS_DEF_FUSEELEMENTS
+#include "Transforms/Passes.h.inc"
+} // namespace penstock
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+bool isTile(Value value) { return bool(value.getDefiningOp<tile::AllocOp>()); }
+
+/// Whether a tensor overlaps no other one of its kernel.
+bool isAlone(Value tensor) {
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
+  return function && function->hasAttr(tile::TileDialect::kernelAttr) &&
+         !function.getArgAttr(argument.getArgNumber(), tile::TileDialect::overlapsAttr);
+}
+
+bool isIdentity(ArrayRef<int64_t> dims, int64_t rank) {
+  return int64_t(dims.size()) == rank && llvm::equal(dims, llvm::seq<int64_t>(0, rank));
+}
+
+/// What a member of a group accesses. Tiles are whole allocations.
+struct Member {
+  Operation *op = nullptr;
+  ArrayRef<int64_t> shape;
+  SmallVector<Value, 4> reads = {};     ///< the element with the same index
+  SmallVector<Value, 4> broadcast = {}; ///< another one
+  Value writes = {}, reduces = {};      ///< tiles
+  Value tensorRead = {}, tensorWritten = {};
+};
+
+std::optional<Member> memberOf(tile::CopyOp copy) {
+  if (copy.getAsyncAttr() || copy.getInstance() || (copy.readsTensor() && copy.writesTensor()))
+    return std::nullopt;
+  Member member{copy, copy.getTileShape()};
+  if (copy.readsTensor())
+    member.tensorRead = copy.getSource();
+  else
+    member.reads.push_back(copy.getSource());
+  if (copy.writesTensor())
+    member.tensorWritten = copy.getTarget();
+  else
+    member.writes = copy.getTarget();
+  return member;
+}
+
+std::optional<Member> memberOf(tile::MapOp map) {
+  // Twice in the program, and faults have one number each: only what cannot fail.
+  if (!llvm::all_of(map.getBody().front().without_terminator(), [](Operation &op) {
+        return !op.getNumRegions() && (isa<tile::ElementIndexOp>(op) || isPure(&op));
+      }))
+    return std::nullopt;
+  Member member{map, typeOf(map.getTarget()).getShape()};
+  member.writes = map.getTarget();
+  for (auto [i, input] : llvm::enumerate(map.getInputs()))
+    (isIdentity(map.getInputDims(unsigned(i)), int64_t(member.shape.size())) ? member.reads
+                                                                             : member.broadcast)
+        .push_back(input);
+  return member;
+}
+
+std::optional<Member> memberOf(tile::ReduceOp reduce) {
+  MemRefType type = typeOf(reduce.getSource());
+  if (int64_t(reduce.getDim()) != type.getRank() - 1)
+    return std::nullopt;
+  Member member{reduce, type.getShape()};
+  member.reads.push_back(reduce.getSource());
+  member.reduces = reduce.getTarget();
+  return member;
+}
+
+std::optional<Member> memberOf(Operation *op) {
+  auto member =
+      llvm::TypeSwitch<Operation *, std::optional<Member>>(op)
+          .Case<tile::CopyOp, tile::MapOp, tile::ReduceOp>([](auto op) { return memberOf(op); })
+          .Case<tile::FillOp>([](tile::FillOp fill) {
+            Member member{fill, typeOf(fill.getTarget()).getShape()};
+            member.writes = fill.getTarget();
+            return std::optional(member);
+          })
+          .Default(std::optional<Member>());
+  if (!member || member->shape.empty())
+    return std::nullopt;
+  auto known = [](Value tile) { return !tile || isTile(tile); };
+  auto alone = [](Value tensor) { return !tensor || isAlone(tensor); };
+  bool ok = llvm::all_of(member->reads, known) && llvm::all_of(member->broadcast, known) &&
+            known(member->writes) && known(member->reduces) && alone(member->tensorRead) &&
+            alone(member->tensorWritten) && !llvm::is_contained(member->broadcast, member->writes);
+  return ok ? member : std::nullopt;
+}
+
+class Group {
+public:
+  /// Adds a member if each element may go through it before the next one is begun.
+  bool add(const Member &member) {
+    if (!members.empty() && (member.shape != members.front().shape || !allows(member)))
+      return false;
+    for (Value tile : member.reads) {
+      forwards |= written.contains(tile);
+      read.insert(tile);
+    }
+    for (Value tile : member.broadcast)
+      broadcast.insert(tile);
+    if (member.writes)
+      written.insert(member.writes);
+    if (member.reduces)
+      reduced.insert(member.reduces);
+    if (member.tensorRead)
+      tensorsRead.insert(member.tensorRead);
+    if (member.tensorWritten)
+      tensorsWritten.insert(member.tensorWritten);
+    members.push_back(member);
+    return true;
+  }
+
+  /// Whether an operation between members may run before all of them.
+  bool isIndependent(const Member &member) const {
+    auto set = [&](Value tile) { return written.contains(tile) || reduced.contains(tile); };
+    auto used = [&](Value tile) {
+      return tile && (set(tile) || read.contains(tile) || broadcast.contains(tile));
+    };
+    return llvm::none_of(member.reads, set) && llvm::none_of(member.broadcast, set) &&
+           !used(member.writes) && !used(member.reduces) && !conflicts(member);
+  }
+
+  /// Whether it sets a tile before it reads it.
+  bool defines(Value tile) const {
+    for (const Member &member : members) {
+      if (llvm::is_contained(member.reads, tile) || llvm::is_contained(member.broadcast, tile) ||
+          member.reduces == tile)
+        return false;
+      if (member.writes == tile)
+        return true;
+    }
+    return false;
+  }
+
+  SmallVector<Member> members;
+  llvm::SmallSetVector<Value, 4> written;
+  bool forwards = false; ///< a member reads what another one writes
+
+private:
+  bool allows(const Member &member) const {
+    // What sets a tile anew begins another group, which may then keep the tile in registers.
+    if (written.contains(member.writes) && !llvm::is_contained(member.reads, member.writes))
+      return false;
+    auto readsTooEarly = [&](Value tile) { return reduced.contains(tile); };
+    auto readsOthers = [&](Value tile) { return written.contains(tile) || reduced.contains(tile); };
+    if (llvm::any_of(member.reads, readsTooEarly) || llvm::any_of(member.broadcast, readsOthers))
+      return false;
+    if (member.writes && (broadcast.contains(member.writes) || reduced.contains(member.writes)))
+      return false;
+    if (Value tile = member.reduces; tile && (read.contains(tile) || broadcast.contains(tile) ||
+                                              written.contains(tile) || reduced.contains(tile)))
+      return false;
+    return !conflicts(member);
+  }
+
+  bool conflicts(const Member &member) const {
+    return (member.tensorRead && tensorsWritten.contains(member.tensorRead)) ||
+           (member.tensorWritten && (tensorsRead.contains(member.tensorWritten) ||
+                                     tensorsWritten.contains(member.tensorWritten)));
+  }
+
+  llvm::SmallSetVector<Value, 4> read, broadcast, reduced, tensorsRead, tensorsWritten;
+};
+
+class FusedLoops : LoopBuilder {
+public:
+  /// In place of the last member: all that others need is computed before.
+  explicit FusedLoops(const Group &group) : LoopBuilder(group.members.back().op), group(group) {}
+
+  /// Values of tiles in \p unused stay in registers.
+  void run(const llvm::SmallDenseSet<Value> &unused) {
+    Value inside;
+    for (const Member &member : group.members)
+      if (member.tensorRead || member.tensorWritten) {
+        Value ok = boxOf(cast<tile::CopyOp>(member.op)).inside;
+        inside = inside ? Value(arith::AndIOp::create(b, loc, inside, ok)) : ok;
+      }
+    if (!inside) {
+      write(unused);
+      for (const Member &member : llvm::reverse(group.members))
+        member.op->erase();
+      return;
+    }
+    auto branch = scf::IfOp::create(b, loc, inside, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    write(unused);
+    for (const Member &member : group.members)
+      member.op->moveBefore(branch.elseBlock()->getTerminator());
+  }
+
+private:
+  void write(const llvm::SmallDenseSet<Value> &unused) {
+    ArrayRef<int64_t> shape = group.members.front().shape;
+    nest(shape.drop_back(), [&](ValueRange row) {
+      SmallVector<tile::ReduceOp> reductions;
+      SmallVector<Value> starts;
+      for (const Member &member : group.members)
+        if (auto reduce = dyn_cast<tile::ReduceOp>(member.op)) {
+          reductions.push_back(reduce);
+          starts.push_back(reduce.getAccumulate() ? load(reduce.getTarget(), row)
+                                                  : neutral(reduce));
+        }
+      auto loop = scf::ForOp::create(b, loc, index(0), index(shape.back()), index(1), starts);
+      {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(loop.getBody());
+        SmallVector<Value> at(row), sums(loop.getRegionIterArgs());
+        at.push_back(loop.getInductionVar());
+        elements.clear();
+        unsigned next = 0;
+        for (const Member &member : group.members)
+          execute(member.op, at, loop, sums, next);
+        for (auto [tile, value] : elements)
+          if (group.written.contains(tile) && !unused.contains(tile))
+            store(value, tile, at);
+        if (!sums.empty())
+          scf::YieldOp::create(b, loc, sums);
+      }
+      for (auto [i, reduce] : llvm::enumerate(reductions))
+        store(loop.getResult(unsigned(i)), reduce.getTarget(), row);
+    });
+  }
+
+  void execute(Operation *op, ValueRange at, scf::ForOp loop, MutableArrayRef<Value> sums,
+               unsigned &next) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<tile::FillOp>([&](auto fill) { elements[fill.getTarget()] = fill.getValue(); })
+        .Case<tile::CopyOp>([&](auto copy) {
+          Value value = copy.readsTensor() ? load(copy.getSource(), inTensor(copy, at))
+                                           : element(copy.getSource(), at);
+          value = convert(value, typeOf(copy.getTarget()).getElementType());
+          if (copy.writesTensor())
+            store(value, copy.getTarget(), inTensor(copy, at));
+          else
+            elements[copy.getTarget()] = value;
+        })
+        .Case<tile::ReduceOp>([&](auto reduce) {
+          Value value =
+              convert(element(reduce.getSource(), at), typeOf(reduce.getTarget()).getElementType());
+          sums[next] = combine(reduce, sums[next], value);
+          ++next;
+        })
+        .Case<tile::MapOp>([&](auto map) { evaluate(map, at, loop); });
+  }
+
+  void evaluate(tile::MapOp map, ValueRange at, scf::ForOp loop) {
+    IRMapping mapping;
+    Block &body = map.getBody().front();
+    for (auto [i, input] : llvm::enumerate(map.getInputs())) {
+      SmallVector<int64_t> dims = map.getInputDims(unsigned(i));
+      if (isIdentity(dims, int64_t(at.size()))) {
+        mapping.map(body.getArgument(unsigned(i)), element(input, at));
+        continue;
+      }
+      SmallVector<Value> from;
+      for (int64_t dim : dims)
+        from.push_back(at[dim]);
+      OpBuilder::InsertionGuard guard(b);
+      if (!llvm::is_contained(dims, int64_t(at.size()) - 1))
+        b.setInsertionPoint(loop);
+      mapping.map(body.getArgument(unsigned(i)), load(input, from));
+    }
+    cloneBody(body, mapping, at);
+    elements[map.getTarget()] =
+        mapping.lookupOrDefault(cast<tile::YieldOp>(body.getTerminator()).getValue());
+  }
+
+  Value element(Value tile, ValueRange at) {
+    Value &value = elements[tile];
+    if (!value)
+      value = load(tile, at);
+    return value;
+  }
+
+  const Group &group;
+  llvm::MapVector<Value, Value> elements; ///< of tiles, at the current index
+};
+
+struct FuseElements : penstock::impl::FuseElementsBase<FuseElements> {
+  void runOnOperation() override {
+    std::vector<Group> groups;
+    getOperation().walk([&](Block *block) {
+      if (isa<func::FuncOp, scf::ForOp, scf::IfOp, scf::WhileOp, tile::StatementOp>(
+              block->getParentOp()))
+        find(*block, groups);
+    });
+    // Tiles that all their users, in groups, set before they read them.
+    llvm::SmallDenseSet<Value> unused;
+    llvm::DenseMap<Operation *, const Group *> groupOf;
+    for (const Group &group : groups)
+      for (const Member &member : group.members)
+        groupOf[member.op] = &group;
+    for (const Group &group : groups)
+      for (Value tile : group.written)
+        if (llvm::all_of(tile.getUsers(), [&](Operation *user) {
+              const Group *its = groupOf.lookup(user);
+              return its && its->defines(tile);
+            }))
+          unused.insert(tile);
+    for (const Group &group : groups)
+      FusedLoops(group).run(unused);
+  }
+
+  static void find(Block &block, std::vector<Group> &groups) {
+    Group group;
+    auto end = [&] {
+      if (group.forwards)
+        groups.push_back(std::move(group));
+      group = {};
+    };
+    for (Operation &op : block) {
+      if (auto member = memberOf(&op)) {
+        if (!group.members.empty() && member->shape != group.members.front().shape &&
+            group.isIndependent(*member))
+          continue;
+        if (!group.add(*member)) {
+          end();
+          group.add(*member);
+        }
+      } else if (!isa<tile::AllocOp>(op) && (op.getNumRegions() || !isMemoryEffectFree(&op))) {
+        end();
+      }
+    }
+    end();
+  }
+};
+
+} // namespace
