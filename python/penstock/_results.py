@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Mapping, Sequence
+from typing import Any, Sequence
 
 from ._errors import refuse
-from ._kernels import CompiledKernel, Parameter
+from ._kernels import CompiledKernel
 
 
 class Plan:
@@ -28,44 +28,38 @@ class Plan:
         self.parameters = parameters
         self.results = [p for p in parameters if p.written and p.name not in read and p.name not in mutates]
         self.inputs = [p for p in parameters if p not in self.results]
-        self._known: dict[str, tuple[str, int]] = {}
-        for p in self.inputs:
+        known: dict[str, tuple[int, int]] = {}  # argument and dimension that have a size
+        for i, p in enumerate(self.inputs):
             for d, size in enumerate(p.sizes):
-                self._known.setdefault(size, (p.name, d))
+                known.setdefault(size, (i, d))
         self.sizes: list[str] = []  # that are arguments
         for p in self.results:
             if not p.sizes:
                 raise refuse("PS1768", f"`{kernel.name}` has no signature that gives the shape of `{p.name}`",
                              f"pass it as an argument: mutates=(\"{p.name}\",)")
-            self.sizes += [s for s in p.sizes if not s.isdigit() and s not in self._known and s not in self.sizes]
+            self.sizes += [s for s in p.sizes if not s.isdigit() and s not in known and s not in self.sizes]
+        self.names = [p.name for p in self.inputs] + self.sizes  #: of all arguments
+        # Calls take microseconds: everything is looked up here.
+        self._extents = [[int(s) if s.isdigit() else known.get(s) or (self.names.index(s), -1) for s in p.sizes]
+                         for p in self.results]
+        where = {p.name: i for i, p in enumerate(self.inputs)}
+        where.update({p.name: len(self.names) + i for i, p in enumerate(self.results)})
+        self._order = [where[p.name] for p in parameters]
 
-    @property
-    def names(self) -> list[str]:
-        """Names of all arguments."""
-        return [p.name for p in self.inputs] + self.sizes
+    def check(self, arguments: Sequence[Any]) -> None:
+        if len(arguments) != len(self.names):
+            raise refuse("PS1768", f"`{self.name}` takes {len(self.names)} arguments, not {len(arguments)}",
+                         "they are: " + ", ".join(self.names))
 
-    def named(self, arguments: Sequence[Any]) -> dict[str, Any]:
-        names = self.names
-        if len(arguments) != len(names):
-            raise refuse("PS1768", f"`{self.name}` takes {len(names)} arguments, not {len(arguments)}",
-                         "they are: " + ", ".join(names))
-        return dict(zip(names, arguments))
+    def shapes(self, arguments: Sequence[Any]) -> list[list[Any]]:
+        """Shapes of the results."""
+        return [[e if isinstance(e, int) else arguments[e[0]] if e[1] < 0 else arguments[e[0]].shape[e[1]]
+                 for e in extents] for extents in self._extents]
 
-    def shape(self, result: Parameter, given: Mapping[str, Any]) -> list[Any]:
-        def extent(size: str) -> Any:
-            if size.isdigit():
-                return int(size)
-            if size in self._known:
-                name, d = self._known[size]
-                return given[name].shape[d]
-            return given[size]
-
-        return [extent(s) for s in result.sizes]
-
-    def arguments(self, given: Mapping[str, Any], made: Sequence[Any]) -> list[Any]:
+    def ordered(self, arguments: Sequence[Any], made: Sequence[Any]) -> list[Any]:
         """Arguments of the kernel, in the order of its parameters."""
-        all = {**given, **dict(zip((p.name for p in self.results), made))}
-        return [all[p.name] for p in self.parameters]
+        all = [*arguments, *made]
+        return [all[i] for i in self._order]
 
 
 def answer(made: Sequence[Any]) -> Any:

@@ -61,7 +61,8 @@ def wrap(kernel: CompiledKernel) -> Callable[..., Any]:
         _bound[key] = kernel
 
     def call(*values: Any) -> Any:
-        given = plan.named(values)
+        plan.check(values)
+        given = dict(zip(plan.names, values))
         attributes: dict[str, Any] = {"kernel": key}
         arrays = []
         for i, p in enumerate(plan.parameters):
@@ -77,7 +78,8 @@ def wrap(kernel: CompiledKernel) -> Callable[..., Any]:
             else:  # computed by the program; on a GPU it is refused, because the host would have to wait for it
                 arrays.append(jax.numpy.asarray(value, "float32" if p.element[0] in "fb" else "int32"))
             given[p.name] = arrays[-1] if f"p{i}" not in attributes else value
-        shapes = tuple(jax.ShapeDtypeStruct(tuple(plan.shape(p, given)), _DTYPES[p.element]) for p in plan.results)
+        shapes = tuple(jax.ShapeDtypeStruct(tuple(shape), _DTYPES[p.element])
+                       for p, shape in zip(plan.results, plan.shapes(list(given.values()))))
         return answer(jax.ffi.ffi_call("penstock_launch", shapes, vmap_method="sequential")(*arrays, **attributes))
 
     return call

@@ -51,9 +51,9 @@ class Function:
             compiled = self.kernel.compile(self.target)
             self._compiled[self.target] = compiled, Plan(compiled)
         compiled, plan = self._compiled[self.target]
-        given = plan.named(arguments)
-        made = [np.empty(plan.shape(p, given), NUMPY_TYPES[p.element]) for p in plan.results]
-        compiled(*plan.arguments(given, made))
+        plan.check(arguments)
+        made = [np.empty(shape, NUMPY_TYPES[p.element]) for p, shape in zip(plan.results, plan.shapes(arguments))]
+        compiled(*plan.ordered(arguments, made))
         return answer(made)
 
 

@@ -32,6 +32,8 @@ class Operator:
         self._fields = dict(fields)
         self._compiled: dict[str, CompiledKernel] = {}
         self.plan = Plan(self._for_device("cpu"), mutates)
+        self._dtypes = [_DTYPES[p.element] for p in self.plan.results]
+        self._tensors = [(i, p.written) for i, p in enumerate(self.plan.parameters) if p.tensor]
         namespace, _, operator = name.partition("::")
         if namespace not in _libraries:
             _libraries[namespace] = torch.library.Library(namespace, "FRAGMENT")
@@ -62,21 +64,22 @@ class Operator:
             self._compiled[device] = self._source.compile("native" if device == "cpu" else "gpu", **self._fields)
         return self._compiled[device]
 
-    def _allocate(self, given: Mapping[str, Any]) -> list[torch.Tensor]:
-        device = next((a.device for a in given.values() if isinstance(a, torch.Tensor)), "cpu")
-        return [torch.empty(self.plan.shape(p, given), dtype=_DTYPES[p.element], device=device)
-                for p in self.plan.results]
+    def _allocate(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
+        self.plan.check(arguments)
+        device = next((a.device for a in arguments if isinstance(a, torch.Tensor)), "cpu")
+        return [torch.empty(shape, dtype=dtype, device=device)
+                for dtype, shape in zip(self._dtypes, self.plan.shapes(arguments))]
 
     def _fake(self, *arguments: Any) -> Any:
-        return answer(self._allocate(self.plan.named(arguments)))
+        return answer(self._allocate(arguments))
 
     def _run(self, *arguments: Any) -> Any:
-        given = self.plan.named(arguments)
+        made = self._allocate(arguments)
         device = next((a.device.type for a in arguments if isinstance(a, torch.Tensor)), "cpu")
-        made = self._allocate(given)
-        passed = self.plan.arguments(given, made)
-        self._for_device(device)(
-            *(_passable(a, p.written) if p.tensor else a for p, a in zip(self.plan.parameters, passed)))
+        passed = self.plan.ordered(arguments, made)
+        for i, written in self._tensors:
+            passed[i] = _passable(passed[i], written)
+        self._for_device(device)(*passed)
         return answer(made)
 
     def set_backward(self, backward: Callable[..., Any], setup_context: Callable[..., Any] | None = None) -> None:
@@ -89,7 +92,8 @@ class Operator:
 
 def _passable(tensor: torch.Tensor, written: bool) -> torch.Tensor:
     """Rows of a kernel's tensors are contiguous, and DLPack of torch has no 8-bit floats."""
-    tensor = tensor.detach()
+    if tensor.requires_grad:
+        tensor = tensor.detach()
     if not written and tensor.dim() and tensor.stride(-1) != 1:
         tensor = tensor.contiguous()
     return tensor.view(torch.uint8) if tensor.dtype in _BYTES else tensor
