@@ -31,7 +31,7 @@ Cycles cyclesOf(StringRef instruction) {
       .Default({0.5, 0.5});
 }
 
-/// What one core reads from L2, and from beyond it, in a cycle.
+/// Bytes that one core reads from L2, and from beyond it, in a cycle.
 constexpr double l2BytesPerCycle = 48, memoryBytesPerCycle = 8;
 
 class Product {

@@ -41,7 +41,7 @@ bool isIdentity(ArrayRef<int64_t> dims, int64_t rank) {
   return int64_t(dims.size()) == rank && llvm::equal(dims, llvm::seq<int64_t>(0, rank));
 }
 
-/// What a member of a group accesses. Tiles are whole allocations.
+/// Accesses of a member of a group. Tiles are whole allocations.
 struct Member {
   Operation *op = nullptr;
   ArrayRef<int64_t> shape;
@@ -163,7 +163,7 @@ public:
 
 private:
   bool allows(const Member &member) const {
-    // What sets a tile anew begins another group, which may then keep the tile in registers.
+    // A statement that sets a tile anew begins another group, which may then keep the tile in registers.
     if (written.contains(member.writes) && !llvm::is_contained(member.reads, member.writes))
       return false;
     auto readsTooEarly = [&](Value tile) { return reduced.contains(tile); };

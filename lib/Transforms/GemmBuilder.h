@@ -17,7 +17,7 @@ namespace penstock {
 llvm::SmallVector<int64_t> stridesOf(mlir::Value memref);
 mlir::Type elementTypeOf(mlir::Value memref);
 
-/// How a product was lowered, for `penstock explain`. Where a dimension is not a multiple of the
+/// The lowering of a product, for `penstock explain`. Where a dimension is not a multiple of the
 /// block, these are the numbers of blocks from which nothing is cut off.
 struct GemmReport {
   llvm::StringRef instruction;                         ///< that multiplies

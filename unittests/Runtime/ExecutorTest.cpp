@@ -68,7 +68,7 @@ bool launches(int times, const LaunchOptions &options) {
   return true;
 }
 
-/// A pool as users have them. Whoever waits for tasks runs tasks.
+/// A pool as users have them: a thread that waits for tasks runs tasks.
 class UserPool {
 public:
   explicit UserPool(int count) {
