@@ -163,7 +163,8 @@ public:
 
 private:
   bool allows(const Member &member) const {
-    // A statement that sets a tile anew begins another group, which may then keep the tile in registers.
+    // A statement that sets a tile anew begins another group, which may then keep the tile in
+    // registers.
     if (written.contains(member.writes) && !llvm::is_contained(member.reads, member.writes))
       return false;
     auto readsTooEarly = [&](Value tile) { return reduced.contains(tile); };
