@@ -443,14 +443,12 @@ def FuseElements : Pass<"tile-fuse-elements", "::mlir::func::FuncOp"> {
     becomes
 
     ```mlir
-    !t = memref<4x8xf32, #tile.space<local>>
     !v = memref<4xf32, #tile.space<local>>
     func.func @k(%x: f32, %sum: f32) attributes {tile.kernel} {
       %c8 = arith.constant 8 : index
       %c1 = arith.constant 1 : index
       %c4 = arith.constant 4 : index
       %c0 = arith.constant 0 : index
-      %t = tile.alloc "t" : !t
       %v = tile.alloc "v" : !v
       scf.for %i = %c0 to %c4 step %c1 {
         %0 = memref.load %v[%i] : !v
