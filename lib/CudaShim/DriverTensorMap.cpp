@@ -7,10 +7,40 @@
 #include "CudaShim/Driver.h"
 #include "Emulator/TensorMap.h"
 
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
 
 using namespace penstock::emu;
+
+/// The fields that maps of both kinds have.
+static TensorMap tensorMap(int dataType, uint32_t rank, void *address, const uint64_t *dims,
+                           const uint64_t *strides, const uint32_t *elementStrides, int interleave,
+                           int swizzle, int promotion, int fill) {
+  TensorMap map;
+  map.dataType = uint32_t(dataType);
+  map.rank = rank;
+  map.base = reinterpret_cast<uint64_t>(address);
+  std::copy_n(dims, rank, map.dims);
+  std::copy_n(elementStrides, rank, map.elementStrides);
+  std::copy_n(strides, rank - 1, map.strides + 1);
+  map.interleave = uint32_t(interleave);
+  map.swizzle = uint32_t(swizzle);
+  map.l2Promotion = uint32_t(promotion);
+  map.fill = uint32_t(fill);
+  return map;
+}
+
+/// Writes a map, or says why it is none: \p problem, if there is one, or a rule of the driver.
+static int encode(const char *function, std::string problem, const TensorMap &map, void *out) {
+  if (problem.empty())
+    problem = checkTensorMap(map);
+  if (!problem.empty()) {
+    fprintf(stderr, "penstock-emu: %s: %s\n", function, problem.c_str());
+    return 1; // CUDA_ERROR_INVALID_VALUE
+  }
+  encodeTensorMap(map, static_cast<uint8_t *>(out));
+  return 0;
+}
 
 PENSTOCK_DRIVER_ENTRY cuTensorMapEncodeTiled(void *out, int dataType, uint32_t rank, void *address,
                                              const uint64_t *dims, const uint64_t *strides,
@@ -26,28 +56,11 @@ PENSTOCK_DRIVER_ENTRY cuTensorMapEncodeTiled(void *out, int dataType, uint32_t r
   else if (rank < 1 || rank > 5 || !dims || !box || !elementStrides || (rank > 1 && !strides))
     problem = "the rank must be 1 to 5";
   if (problem.empty()) {
-    map.dataType = uint32_t(dataType);
-    map.rank = rank;
-    map.base = reinterpret_cast<uint64_t>(address);
-    for (uint32_t d = 0; d < rank; ++d) {
-      map.dims[d] = dims[d];
-      map.box[d] = box[d];
-      map.elementStrides[d] = elementStrides[d];
-      if (d)
-        map.strides[d] = strides[d - 1];
-    }
-    map.interleave = uint32_t(interleave);
-    map.swizzle = uint32_t(swizzle);
-    map.l2Promotion = uint32_t(promotion);
-    map.fill = uint32_t(fill);
-    problem = checkTensorMap(map);
+    map = tensorMap(dataType, rank, address, dims, strides, elementStrides, interleave, swizzle,
+                    promotion, fill);
+    std::copy_n(box, rank, map.box);
   }
-  if (!problem.empty()) {
-    fprintf(stderr, "penstock-emu: cuTensorMapEncodeTiled: %s\n", problem.c_str());
-    return 1; // CUDA_ERROR_INVALID_VALUE
-  }
-  encodeTensorMap(map, static_cast<uint8_t *>(out));
-  return 0;
+  return encode("cuTensorMapEncodeTiled", problem, map, out);
 }
 
 PENSTOCK_DRIVER_ENTRY cuTensorMapEncodeIm2col(void *out, int dataType, uint32_t rank, void *address,
@@ -68,31 +81,12 @@ PENSTOCK_DRIVER_ENTRY cuTensorMapEncodeIm2col(void *out, int dataType, uint32_t 
   else if (!pixels)
     problem = "the pixels of a column must be 1 to 1024";
   if (problem.empty()) {
-    map.dataType = uint32_t(dataType);
-    map.rank = rank;
-    map.base = reinterpret_cast<uint64_t>(address);
+    map = tensorMap(dataType, rank, address, dims, strides, elementStrides, interleave, swizzle,
+                    promotion, fill);
     map.box[0] = channels;
     map.pixels = pixels;
-    for (uint32_t d = 0; d < rank; ++d) {
-      map.dims[d] = dims[d];
-      map.elementStrides[d] = elementStrides[d];
-      if (d)
-        map.strides[d] = strides[d - 1];
-      if (d + 2 < rank) {
-        map.lower[d] = lower[d];
-        map.upper[d] = upper[d];
-      }
-    }
-    map.interleave = uint32_t(interleave);
-    map.swizzle = uint32_t(swizzle);
-    map.l2Promotion = uint32_t(promotion);
-    map.fill = uint32_t(fill);
-    problem = checkTensorMap(map);
+    std::copy_n(lower, rank - 2, map.lower);
+    std::copy_n(upper, rank - 2, map.upper);
   }
-  if (!problem.empty()) {
-    fprintf(stderr, "penstock-emu: cuTensorMapEncodeIm2col: %s\n", problem.c_str());
-    return 1; // CUDA_ERROR_INVALID_VALUE
-  }
-  encodeTensorMap(map, static_cast<uint8_t *>(out));
-  return 0;
+  return encode("cuTensorMapEncodeIm2col", problem, map, out);
 }
