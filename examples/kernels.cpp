@@ -32,7 +32,7 @@ PENSTOCK_KERNEL(MatmulBiasGelu, block_m, block_n, block_k, stages, group);
 PENSTOCK_KERNEL(PersistentMatmul, blocks, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(GroupedMatmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(Gather, block_m, block_n);
-PENSTOCK_KERNEL(FlashAttention, block_m, block_n, dim, stages, causal);
+PENSTOCK_KERNEL(FlashAttention, block_m, block_n, dim, stages, causal, slack);
 PENSTOCK_KERNEL(Histogram, block, bins);
 PENSTOCK_KERNEL(Transpose, block_m, block_n);
 

@@ -23,6 +23,9 @@ struct FlashAttention {
   // `dim` is the size of a head; smaller heads work too, filled up with zeros.
   int block_m = 64, block_n = 64, dim = 64, stages = 2;
   bool causal = false;
+  // Sums stay relative to a smaller score until the largest one exceeds it by this power of two:
+  // tiles without such a score are summed without scaling. 0: each new one counts.
+  int slack = 0;
   static constexpr auto signature = "Q[H,M,D], K[H,N,D], V[H,N,D], scale -> O[H,M,D]";
 
   // scale is log2(e) / sqrt(D): the kernel uses powers of two, which are
@@ -70,9 +73,11 @@ struct FlashAttention {
         b.set(S, where(seen, S, -infinity));
         b.copy(top, old);
         b.reduce(Max, S, 1, top, {.accumulate = true});
+        if (slack)
+          b.set(top, where((top - old) * scale > float(slack), top, old));
         // What was summed so far was relative to the old largest score.
         b.set(scale_old, exp2((old - top) * scale));
-        b.set(P, exp2((S - broadcast_rows(top)) * scale)); // rounds to f16
+        b.set(P, exp2(S * scale - broadcast_rows(top) * scale)); // rounds to f16
         // The sum is of the rounded weights, so that they add up to one.
         b.reduce(Sum, P, 1, part);
         b.set(sum, sum * scale_old + part);

@@ -283,10 +283,12 @@ struct RunPicture {
   std::string trace; ///< the same for Perfetto
   std::vector<Diagnostic> diagnostics;
 };
-/// Draws the timeline of the first block or pair of a registered kernel's launch.
+/// Draws the timeline of the first block or pair of a registered kernel's launch. \p contract: as
+/// CompileOptions::contract.
 PENSTOCK_EXPORT RunPicture
 draw_run(const std::string &kernel, Target target, const Shape &shape,
-         const std::vector<std::pair<std::string, std::string>> &set = {}, uint32_t block = 0);
+         const std::vector<std::pair<std::string, std::string>> &set = {}, uint32_t block = 0,
+         bool contract = false);
 
 //===----------------------------------------------------------------------===//
 // mutate

@@ -74,6 +74,12 @@ void KernelTrace::findWarpRoles() {
     cuts.insert(op.getFirst());
     cuts.insert(op.getFirst() + op.getCount());
   });
+  // Warpgroups that ask for their number may differ in what they wait for.
+  kernel.walk([&](nv::WarpgroupOp op) {
+    nv::ThreadScope scope = nv::scopeOf(op);
+    for (int64_t warp = 0; warp < scope.warps; warp += nv::warpgroupWarps)
+      cuts.insert(scope.firstWarp + warp);
+  });
   for (int64_t rank = 0; rank < ranks; ++rank)
     for (auto cut = cuts.begin(); *cut < warps; ++cut)
       warpRoles.push_back({*cut, *std::next(cut) - *cut, rank});
@@ -208,6 +214,10 @@ bool KernelTrace::run(Operation *op) {
     return runWhile(loop);
   if (auto condition = dyn_cast<scf::IfOp>(op))
     return runIf(condition);
+  if (auto group = dyn_cast<nv::WarpgroupOp>(op)) {
+    scalars.set(group->getResult(0), groupOf(op));
+    return true;
+  }
   if (auto rank = dyn_cast<nv::ClusterRankOp>(op)) {
     scalars.set(rank->getResult(0), warpRole.rank);
     return true;
@@ -367,6 +377,10 @@ bool KernelTrace::runIf(scf::IfOp op) {
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
+
+int64_t KernelTrace::groupOf(Operation *op) const {
+  return (warpRole.firstWarp - nv::scopeOf(op).firstWarp) / nv::warpgroupWarps;
+}
 
 bool KernelTrace::leads(Operation *op) const {
   return nv::scopeOf(op).firstWarp == warpRole.firstWarp;

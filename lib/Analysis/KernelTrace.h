@@ -152,6 +152,9 @@ private:
   void assign(mlir::ValueRange to, llvm::ArrayRef<std::optional<int64_t>> values);
   llvm::SmallVector<std::optional<int64_t>> valuesOf(mlir::ValueRange values) const;
 
+  /// The number of this warp role's first warpgroup in the scope of an operation.
+  int64_t groupOf(mlir::Operation *op) const;
+  std::optional<int64_t> partOf(mlir::Operation *op, mlir::MemRefType type) const;
   /// Whether this warp role has the thread that acts for the scope.
   bool leads(mlir::Operation *op) const;
   sched::ProtocolStep &step(sched::ProtocolStep::Kind kind, mlir::Operation *op);

@@ -56,7 +56,8 @@ public:
           cost.scopeWarps = warps;
         })
         .Case([&](nv::TensorMmaOp mma) {
-          product(mma.getA(), mma.getB(), mma.getAcc(), nv::isPaired(op));
+          product(mma.getA(), mma.getB(), mma.getAcc(), nv::isPaired(op),
+                  mma.getPart() ? nv::tensorParts(cast<MemRefType>(mma.getAcc().getType())) : 1);
         })
         .Case([&](nv::TmaStoreOp store) {
           // Reading the source takes 130 cycles and 52 per kilobyte, half of it beside the
@@ -99,12 +100,13 @@ private:
       cost.receivers = nv::clusterSize(op);
   }
 
-  void product(Value a, Value b, Value acc, bool pair) {
+  /// One of \p parts of the rows.
+  void product(Value a, Value b, Value acc, bool pair, int64_t parts = 1) {
     nv::Product p = nv::productOf(a, b, acc, pair);
     int64_t bytes =
         std::max<int64_t>(1, cast<MemRefType>(a.getType()).getElementTypeBitWidth() / 8);
     int64_t blocks = pair ? 2 : 1;
-    hw::Products all = chip.architecture->products(p.m / blocks, p.n, p.k, bytes, blocks);
+    hw::Products all = chip.architecture->products(p.m / blocks / parts, p.n, p.k, bytes, blocks);
     cost.work.engine = Engine::Tensor;
     cost.work.products = double(all.count);
     cost.work.productCycles = all.interval();

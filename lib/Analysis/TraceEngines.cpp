@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/KernelTrace.h"
+#include "Dialect/NV/Operands.h"
+#include "Dialect/Tile/TileTypes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -85,6 +87,18 @@ std::pair<int64_t, int64_t> KernelTrace::blocksOf(nv::HardwareOpInterface op) co
   return {warpRole.rank, warpRole.rank + 1};
 }
 
+/// The part of the rows of a tensor tile that an operation accesses, if it accesses one of several.
+std::optional<int64_t> KernelTrace::partOf(Operation *op, MemRefType type) const {
+  int64_t parts = nv::tensorParts(type);
+  if (tile::spaceOf(type) != tile::Space::Tensor || parts == 1)
+    return std::nullopt;
+  if (auto mma = dyn_cast<nv::TensorMmaOp>(op))
+    return mma.getPartAttr() ? std::optional(mma.getPartAttr().getInt()) : std::nullopt;
+  if (isa<nv::TensorLoadOp, nv::TensorStoreOp>(op) && warpRole.warps == nv::warpgroupWarps)
+    return groupOf(op) % parts;
+  return std::nullopt;
+}
+
 void KernelTrace::accessAll(sched::ProtocolStep &to, nv::HardwareOpInterface op,
                             ArrayRef<nv::HardwareAccess> accesses, int64_t rank) {
   int64_t scope = op.getIssuer() == nv::Issuer::OneThread ? -1 : scopeOf(op);
@@ -98,6 +112,12 @@ void KernelTrace::accessAll(sched::ProtocolStep &to, nv::HardwareOpInterface op,
       access(to, one.memref, false, rank, scope);
     if (one.writes)
       access(to, one.memref, true, rank, scope);
+    auto part = partOf(op, cast<MemRefType>(one.memref.getType()));
+    size_t made = part ? size_t(reads) + size_t(one.writes) : 0;
+    for (sched::ProtocolAccess &access : llvm::MutableArrayRef(to.accesses).take_back(made)) {
+      access.box.begin[0] += *part * nv::tensorLanes;
+      access.box.end[0] = access.box.begin[0] + nv::tensorLanes;
+    }
   }
 }
 

@@ -87,6 +87,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture
     passes.addNestedPass<func::FuncOp>(createCheckBarriers());
   passes.addNestedPass<func::FuncOp>(createAdvanceSlots());
   passes.addNestedPass<func::FuncOp>(createNarrowMasks());
+  passes.addNestedPass<func::FuncOp>(createSkipIdentities());
   passes.addNestedPass<func::FuncOp>(createNarrowIndexCasts());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch({/*requirements=*/true}));

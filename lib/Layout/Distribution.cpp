@@ -214,14 +214,16 @@ Distribution mmaAccumulator(int64_t rows, int64_t cols, int64_t warps, int64_t w
 }
 
 Distribution tensorMemoryAccumulator(int64_t rows, int64_t cols, int64_t warpgroups) {
-  assert(warpgroups > 0 && cols % warpgroups == 0);
+  assert(warpgroups > 0 && cols * std::max<int64_t>(1, rows / 128) % warpgroups == 0);
   constexpr int64_t quarters = 4; // of the lanes, one for each warp of a warpgroup
   if (rows == 64)
     return mmaAccumulator(rows, cols, quarters * warpgroups, quarters);
+  constexpr int64_t lanes = 128;
+  int64_t parts = rows / lanes, sharing = warpgroups / parts; // the columns of a part
   Distribution result;
-  result.shape = {128, cols};
-  result.threadDigits = {{128, 0, 1}, {warpgroups, 1, cols / warpgroups}};
-  result.registerDigits = {{cols / warpgroups, 1, 1}};
+  result.shape = {rows, cols};
+  result.threadDigits = {{lanes, 0, 1}, {parts, 0, lanes}, {sharing, 1, cols / sharing}};
+  result.registerDigits = {{cols / sharing, 1, 1}};
   std::erase_if(result.threadDigits, [](const Digit &digit) { return digit.extent == 1; });
   std::erase_if(result.registerDigits, [](const Digit &digit) { return digit.extent == 1; });
   return result;

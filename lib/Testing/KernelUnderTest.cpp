@@ -73,7 +73,7 @@ bool sameArguments(const std::vector<detail::ArgumentSpec> &a,
 
 std::optional<KernelUnderTest>
 penstock::compileKernelUnderTest(const detail::KernelSource &source, Target target,
-                                 std::vector<Diagnostic> &diagnostics) {
+                                 std::vector<Diagnostic> &diagnostics, bool contract) {
   SourceLocation location{source.at.file, source.at.line, 0};
   if (target.kind == Target::Kind::Native || target.kind == Target::Kind::Interpreter) {
     diagnostics.push_back(
@@ -81,7 +81,7 @@ penstock::compileKernelUnderTest(const detail::KernelSource &source, Target targ
     return std::nullopt;
   }
   // The emulator checks barriers itself.
-  auto compiled = detail::compile(source, target.emulated(), {.check_barriers = false});
+  auto compiled = detail::compile(source, target.emulated(), {.check_barriers = false, .contract = contract});
   diagnostics.insert(diagnostics.end(), compiled.diagnostics.begin(), compiled.diagnostics.end());
   if (!compiled.executable)
     return std::nullopt;
@@ -122,13 +122,13 @@ penstock::compileKernelUnderTest(const detail::KernelSource &source, Target targ
 std::optional<KernelUnderTest>
 penstock::compileRegistered(const std::string &kernel, Target target,
                             const std::vector<std::pair<std::string, std::string>> &set,
-                            std::vector<Diagnostic> &diagnostics) {
+                            std::vector<Diagnostic> &diagnostics, bool contract) {
   InspectOptions options;
   options.set = set;
   auto source = kernelSource(kernel, options, diagnostics);
   if (!source)
     return std::nullopt;
-  auto tested = compileKernelUnderTest(*source, target, diagnostics);
+  auto tested = compileKernelUnderTest(*source, target, diagnostics, contract);
   if (!tested)
     return std::nullopt;
   for (const KernelDescription &description : registered_kernels())

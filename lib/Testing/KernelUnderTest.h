@@ -34,12 +34,13 @@ struct KernelUnderTest {
 /// Compiles a kernel and its reference; no value, with the reasons, on failure.
 std::optional<KernelUnderTest> compileKernelUnderTest(const detail::KernelSource &source,
                                                       Target target,
-                                                      std::vector<Diagnostic> &diagnostics);
+                                                      std::vector<Diagnostic> &diagnostics,
+                                                      bool contract = false);
 /// The same for a registered kernel, whose fields help to choose shapes.
 std::optional<KernelUnderTest>
 compileRegistered(const std::string &kernel, Target target,
                   const std::vector<std::pair<std::string, std::string>> &set,
-                  std::vector<Diagnostic> &diagnostics);
+                  std::vector<Diagnostic> &diagnostics, bool contract = false);
 
 struct Case {
   Shape shape;

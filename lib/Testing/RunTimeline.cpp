@@ -212,9 +212,9 @@ private:
 
 RunPicture penstock::draw_run(const std::string &kernel, Target target, const Shape &shape,
                               const std::vector<std::pair<std::string, std::string>> &set,
-                              uint32_t block) {
+                              uint32_t block, bool contract) {
   RunPicture picture;
-  auto tested = compileRegistered(kernel, target, set, picture.diagnostics);
+  auto tested = compileRegistered(kernel, target, set, picture.diagnostics, contract);
   if (!tested)
     return picture;
   Case on = prepareCase(*tested, shape, Data::Exact, 1);

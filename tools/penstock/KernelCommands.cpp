@@ -162,9 +162,10 @@ struct TraceSession : Session {
 };
 
 int traceRun(TraceSession &session, const std::string &chosen) {
-  RunPicture picture = draw_run(session.kernel, find_gpu(session.target).value_or(Target::sm_90a()),
-                                session.shapes[0], session.options.set,
-                                uint32_t(std::max<int64_t>(session.block, 0)));
+  RunPicture picture =
+      draw_run(session.kernel, find_gpu(session.target).value_or(Target::sm_90a()),
+               session.shapes[0], session.options.set,
+               uint32_t(std::max<int64_t>(session.block, 0)), session.options.compile.contract);
   session.diagnostics.insert(session.diagnostics.end(), picture.diagnostics.begin(),
                              picture.diagnostics.end());
   if (picture.svg.empty() || !session.write(session.output + ".svg", picture.svg) ||
@@ -272,7 +273,9 @@ void addTrace(cli::Tool &tool) {
   declareHardware(command, *session);
   command.number("iterations", "number of iterations to draw", session->iterations, 1, 1000)
       .values("shape", "SIZE=NUMBER,..", "draws a run on the emulator with these sizes",
-              shapeReader(session->shapes));
+              shapeReader(session->shapes))
+      .flag("contract", "with --shape: allows products to be fused with sums",
+            session->options.compile.contract);
   command
       .values("block", "NUMBER", "with --shape: which block, counted from 0, x first (0)",
               [session](const std::string &text) -> std::string {

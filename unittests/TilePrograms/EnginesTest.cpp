@@ -100,7 +100,7 @@ std::string bestEngine(const EngineUse &use, bool hopper) {
     return "any";
   if (hopper)
     return acc.rows % 64 == 0 && acc.columns <= 256 ? "wgmma" : "mma.sync";
-  bool rows = acc.rows == 64 || acc.rows == 128;
+  bool rows = acc.rows == 64 || acc.rows == 128 || acc.rows == 256;
   return rows && acc.columns % 16 == 0 && acc.columns <= 256 ? "tcgen05.mma" : "mma.sync";
 }
 

@@ -184,7 +184,9 @@ template <int Rows, int Window> struct AttentionPipelined {
 };
 using Attention64 = AttentionPipelined<64, 0>;
 using Attention128 = AttentionPipelined<128, 0>;
+using Attention256 = AttentionPipelined<256, 0>;
 using AttentionWindow = AttentionPipelined<64, 96>;
+using AttentionWindow256 = AttentionPipelined<256, 96>;
 
 /// A pipelined loop that is entered again for each strip of rows, with a copy that
 /// some iterations leave out.
@@ -256,7 +258,9 @@ PENSTOCK_KERNEL(Dequantized);
 PENSTOCK_KERNEL(TwoKinds);
 PENSTOCK_KERNEL(Attention64);
 PENSTOCK_KERNEL(Attention128);
+PENSTOCK_KERNEL(Attention256);
 PENSTOCK_KERNEL(AttentionWindow);
+PENSTOCK_KERNEL(AttentionWindow256);
 PENSTOCK_KERNEL(Strips);
 PENSTOCK_KERNEL(FewRows);
 PENSTOCK_KERNEL(OddBoxes);
@@ -369,6 +373,27 @@ TEST(Pipelines, Attention) {
                          {{{"M", 64}, {"N", 64}, {"D", 64}},
                           {{"M", 70}, {"N", 200}, {"D", 64}},
                           {{"M", 130}, {"N", 300}, {"D", 40}}},
+                         4e-3);
+}
+
+/// Each warpgroup waits for its own rows, and copies of both parts are released after the last.
+TEST(Pipelines, WarpgroupsComputePartsOfAttention) {
+  std::string text = planOf("Attention256", "sm_100a");
+  for (const char *part : {"part 0", "part 1"}) {
+    std::string of(part);
+    size_t role = text.find("role compute " + of);
+    ASSERT_NE(role, std::string::npos) << text;
+    EXPECT_LT(text.find("wait done gemm Qs, Ks -> S " + of, role), text.find("issue set S", role));
+    EXPECT_EQ(count(text, "barrier after copy P -> P " + of + " slots 1 arrivals 128"), 1u) << text;
+  }
+  size_t load = text.find("role load");
+  EXPECT_NE(text.find("wait done gemm Qs, Ks -> S part 1", load), std::string::npos) << text;
+  for (const char *name : {"Attention256", "AttentionWindow256"})
+    expectSameEverywhere(name,
+                         {{{"M", 64}, {"N", 0}, {"D", 64}},
+                          {{"M", 64}, {"N", 64}, {"D", 64}},
+                          {{"M", 300}, {"N", 200}, {"D", 64}},
+                          {{"M", 257}, {"N", 333}, {"D", 40}}},
                          4e-3);
 }
 

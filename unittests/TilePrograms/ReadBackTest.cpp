@@ -53,11 +53,16 @@ std::string instructionOf(const std::string &point) {
 }
 
 /// The synchronization in one step of each role of each pipelined loop, as `explain` prints
-/// its plan.
+/// its plan. Warpgroups that compute parts share the code of the first.
 std::vector<Counts> plansOf(const std::string &explained) {
   std::vector<Counts> plans;
   std::smatch point;
+  bool again = false;
   for (const std::string &line : linesOf(explained)) {
+    if (std::regex_search(line, std::regex("^ *role ")))
+      again = std::regex_search(line, std::regex("^ *role compute part [1-9]"));
+    if (again)
+      continue;
     if (std::regex_search(line, std::regex("^ *role ")))
       plans.emplace_back();
     else if (std::regex_search(line, point, std::regex("\\[\\d+\\] (.*)$")) && !plans.empty())

@@ -62,6 +62,9 @@ def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma", "OneThread"> {
     `accumulate` is true. `a` is a shared or a TMEM tile, `b` a shared one. Completes
     when a later commit of the same scope arrives on its barrier.
 
+    256 rows are multiplied in two parts of 128, whose columns in TMEM lie side by side.
+    `part` multiplies one of them alone.
+
     ```mlir
     !s = memref<128x64xf16, #tile.space<shared>>
     !b = memref<64x64xf16, #tile.space<shared>>
@@ -78,9 +81,14 @@ def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma", "OneThread"> {
     }
     ```
   }];
-  let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$acc, I1:$accumulate);
+  let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$acc, I1:$accumulate,
+                       OptionalAttr<I64Attr>:$part);
+  let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$acc,
+                                 "::mlir::Value":$accumulate), [{
+    build($_builder, $_state, a, b, acc, accumulate, /*part=*/::mlir::IntegerAttr());
+  }]>];
   let assemblyFormat = [{
-    $a `,` $b `into` $acc `accumulate` $accumulate attr-dict
+    $a `,` $b `into` $acc `accumulate` $accumulate (`part` $part^)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc)
   }];
   let hasVerifier = 1;

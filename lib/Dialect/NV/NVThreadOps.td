@@ -111,6 +111,30 @@ def NV_WarpSyncOp : NV_EffectOp<"warp.sync", "Warps"> {
   let assemblyFormat = "attr-dict";
 }
 
+def NV_WarpDiffersOp : NV_EffectOp<"warp.differs", "Warps"> {
+  let availability = "Sm80AndLater";
+  let summary = "whether a warp holds an element that differs from a value";
+  let description = [{
+    Of a tile in registers: those elements that the threads of the warp hold. All of them get the
+    same answer. NaN differs from everything.
+
+    ```mlir
+    !t = memref<128xf32, #tile.space<local>>
+    func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
+      %t = tile.alloc "t" : !t
+      %one = arith.constant 1.0 : f32
+      tile.fill %t, %one : !t, f32
+      %any = nv.warp.differs %t from 1.0 : !t
+      tile.print "{}" %any : i1
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$tile, F32Attr:$value);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$tile `from` $value attr-dict `:` type($tile)";
+}
+
 class NV_RegistersOp<string mnemonic> : NV_EffectOp<mnemonic, "Warpgroups"> {
   let arguments = (ins I64Attr:$count);
   let assemblyFormat = "$count attr-dict";
@@ -152,6 +176,21 @@ def NV_RegistersReleaseOp : NV_RegistersOp<"registers.release"> {
     }
     ```
   }];
+}
+
+def NV_WarpgroupOp : NV_Op<"warpgroup", "EachThread", [Pure]> {
+  let summary = "number of the thread's warpgroup among those of its scope";
+  let description = [{
+    ```mlir
+    func.func @k() attributes {tile.kernel, nv.threads = 256 : i64} {
+      %part = nv.warpgroup
+      tile.print "{}" %part : index
+      return
+    }
+    ```
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
 }
 
 def NV_ClusterRankOp : NV_Op<"cluster.rank", "EachThread", [Pure]> {

@@ -27,6 +27,12 @@ std::optional<layout::SharedTile> sharedLayoutOf(mlir::MemRefType type);
 /// Whether a view exchanges the dimensions of its tile: twice is not at all.
 bool isTransposed(mlir::Value memref);
 
+/// Tensor memory has 128 lanes. A tile with more rows lies there in parts, side by side.
+inline constexpr int64_t tensorLanes = 128;
+inline int64_t tensorParts(mlir::MemRefType type) {
+  return std::max<int64_t>(1, type.getDimSize(0) / tensorLanes);
+}
+
 struct Product {
   std::string error; ///< what is wrong; empty if the rest is set
   int64_t m = 0, n = 0, k = 0;

@@ -31,10 +31,10 @@ static LogicalResult verifyLeftOperand(Operation *op, Value a, bool blackwell) {
                     << " lies in registers and has elements of " << bits << " bits",
                 "16-bit elements lie in registers as the tensor core wants them; pass others "
                 "through shared memory");
-  if (blackwell && (isPaired(op) || typeOf(a).getDimSize(0) != 128))
+  if (blackwell && (isPaired(op) || typeOf(a).getDimSize(0) % tensorLanes))
     return fail(emitCoded(op, HardwareShape)
                     << "the left operand " << describe(a) << " lies in tensor memory",
-                "it has 128 rows there, and belongs to a block that multiplies alone");
+                "it has 128 or 256 rows there, and belongs to a block that multiplies alone");
   return success();
 }
 
@@ -60,6 +60,8 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
   if (!product.error.empty())
     return fail(emitCoded(op, HardwareShape) << product.error);
   int64_t rows = product.m;
+  if (blackwell && !pair && rows == 2 * tensorLanes)
+    rows = tensorLanes; // of each part
   int64_t groups = blackwell ? 1 : scopeOf(op).warps / warpgroupWarps;
   if (!blackwell && groups && rows % (64 * groups))
     return fail(emitCoded(op, HardwareShape)
@@ -96,14 +98,15 @@ LogicalResult TensorAllocOp::verify() {
     return fail(emitCoded(*this, HardwareShape)
                 << "tensor memory holds tiles with rows and columns");
   int64_t rows = type.getDimSize(0), bits = type.getElementTypeBitWidth();
-  bool accumulator = bits == 32 && (rows == 64 || rows == 128);
-  bool operand = bits == 16 && rows == 128 && type.getDimSize(1) % 2 == 0;
+  bool whole = rows == tensorLanes || rows == 2 * tensorLanes;
+  bool accumulator = bits == 32 && (rows == 64 || whole);
+  bool operand = bits == 16 && whole && type.getDimSize(1) % 2 == 0;
   if (!accumulator && !operand)
-    return fail(emitCoded(*this, HardwareShape)
-                    << describe(getResult()) << " does not fit tensor memory",
-                "accumulators have 64 or 128 rows of 32-bit elements, left operands 128 rows of "
-                "16- or 32-bit ones");
-  int64_t columns = type.getDimSize(1) * bits / 32;
+    return fail(
+        emitCoded(*this, HardwareShape) << describe(getResult()) << " does not fit tensor memory",
+        "accumulators have 64, 128 or 256 rows of 32-bit elements, left operands 128 or 256 "
+        "rows of 16- or 32-bit ones");
+  int64_t columns = tensorParts(type) * type.getDimSize(1) * bits / 32;
   if (columns > 512)
     return fail(emitCoded(*this, HardwareMemory) << describe(getResult()) << " has " << columns
                                                  << " columns; tensor memory has 512");
@@ -146,6 +149,10 @@ LogicalResult TensorMmaOp::verify() {
                 << "the accumulator " << describe(getAcc()) << " has no 32-bit elements");
   if (tile::spaceOf(typeOf(getA())) == tile::Space::Tensor && failed(verifyCells(*this, getA())))
     return failure();
+  if (IntegerAttr part = getPartAttr();
+      part && (part.getInt() < 0 || part.getInt() >= tensorParts(typeOf(getAcc()))))
+    return fail(emitCoded(*this, HardwareShape)
+                << describe(getAcc()) << " has no part " << part.getInt() << " of 128 rows");
   return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Tensor, true);
 }
 
@@ -174,13 +181,14 @@ static LogicalResult verifyLanes(Operation *op, Value cells, Value registers) {
   int64_t elements = 32 / typeOf(cells).getElementTypeBitWidth(); // of a column
   // Of 64 rows, a warp reaches 16, and its threads hold pairs of columns eight at a time.
   bool few = typeOf(cells).getDimSize(0) == 64 && elements == 1;
-  if ((typeOf(cells).getDimSize(0) != 128 && !few) || (groups & (groups - 1)) ||
-      typeOf(cells).getDimSize(1) % (groups * (few ? 8 : elements)))
+  int64_t parts = tensorParts(typeOf(cells));
+  if ((typeOf(cells).getDimSize(0) != parts * tensorLanes && !few) || (groups & (groups - 1)) ||
+      groups < parts || typeOf(cells).getDimSize(1) % (groups / parts * (few ? 8 : elements)))
     return fail(emitCoded(op, HardwareShape)
                     << "`" << op->getName().stripDialect() << "` of " << describe(cells) << " by "
                     << scopeOf(op).warps << " warps",
-                "4 warps reach the rows of a tile, 128 or 64; 8 or 16 share the columns, of 64 "
-                "rows eight at a time");
+                "4 warps reach the rows of a tile, 128 or 64, and 8 warps 256 rows; more share the "
+                "columns, of 64 rows eight at a time");
   return success();
 }
 

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
+#include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Architecture.h"
 #include "Target/NVPTX/KernelArchitecture.h"
@@ -50,6 +51,28 @@ bool divideProducts(func::FuncOp kernel, int64_t warps) {
   return any && divide;
 }
 
+/// Whether tensor memory holds each accumulator in two parts, and the registers of a warpgroup hold
+/// a part. Accumulators lie in registers one at a time, while threads compute with them.
+bool haveParts(func::FuncOp kernel) {
+  llvm::SmallSetVector<Value, 4> accumulators;
+  bool parts = true;
+  kernel.walk([&](tile::GemmOp gemm) {
+    auto type = cast<MemRefType>(gemm.getAcc().getType());
+    parts &= nvptx::mmaShapeOf(gemm) && type.getDimSize(0) == 2 * nv::tensorLanes;
+    accumulators.insert(gemm.getAcc());
+  });
+  int64_t largest = 0, all = 0;
+  for (Value acc : accumulators) {
+    int64_t words = cast<MemRefType>(acc.getType()).getNumElements();
+    largest = std::max(largest, words);
+    all += words;
+  }
+  int64_t threads = 2 * nv::warpgroupWarps * nv::warpSize;
+  return parts && largest &&
+         nvptx::localWords(kernel) - all + largest <=
+             threads * (nvptx::registersTaken - nvptx::otherRegisters);
+}
+
 /// The fewest warps whose registers hold the tiles.
 int64_t warpsFor(func::FuncOp kernel, const hw::Architecture &architecture) {
   int64_t words = nvptx::localWords(kernel);
@@ -61,6 +84,8 @@ int64_t warpsFor(func::FuncOp kernel, const hw::Architecture &architecture) {
     for (int64_t warps : {8, 4, 12, 16, 20})
       if (fits(warps, warps == 8) && divideProducts(kernel, warps))
         return warps;
+  if (architecture.limits.tensorColumns && haveParts(kernel))
+    return 2 * nv::warpgroupWarps;
   for (int64_t warps : {4, 8})
     if (fits(warps))
       return warps;

@@ -178,7 +178,8 @@ def OverlapProducts : Pass<"nv-overlap-products", "::mlir::func::FuncOp"> {
   let description = [{
     In a pipelined loop with several products by tcgen05, a product that needs nothing but
     copies runs one iteration ahead of everything else, like the scores of attention: the
-    tensor core then multiplies while threads compute. Its accumulator gets a second version.
+    tensor core then multiplies while threads compute. Its accumulator gets a second version, or
+    where tensor memory has no room for that, the product waits until threads have loaded the one.
     Statements that were grouped become statements of their own, so that each waits for what
     it needs.
 

@@ -18,7 +18,8 @@ using namespace mlir;
 using namespace penstock;
 using sched::Engine;
 
-void nvptx::writeIssue(OpBuilder &b, Operation *op, Engine engine, Value isFirst) {
+void nvptx::writeIssue(OpBuilder &b, Operation *op, Engine engine, Value isFirst,
+                       std::optional<int64_t> part) {
   Location loc = op->getLoc();
   Operation *issue;
   if (auto copy = dyn_cast<tile::CopyOp>(op)) {
@@ -36,7 +37,8 @@ void nvptx::writeIssue(OpBuilder &b, Operation *op, Engine engine, Value isFirst
     if (engine == Engine::Wgmma)
       issue = nv::WgmmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
     else
-      issue = nv::TensorMmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
+      issue = nv::TensorMmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more,
+                                      part ? b.getI64IntegerAttr(*part) : IntegerAttr());
   }
   if (Attribute loop = op->getAttr(nv::NVDialect::plannedAttr))
     issue->setAttr(nv::NVDialect::plannedAttr, loop);

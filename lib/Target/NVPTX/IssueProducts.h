@@ -10,14 +10,17 @@
 #include "Dialect/Tile/TileDialect.h"
 #include "Scheduling/Problem.h"
 
+#include <optional>
+
 namespace penstock::nvptx {
 
 /// Whether operations of an engine are also written outside of pipelined loops.
 bool isTensorCore(sched::Engine engine);
 
-/// Replaces a product, or a copy of an accumulator, by the operation that issues it.
+/// Replaces a product, or a copy of an accumulator, by the operation that issues it. \p part: only
+/// that part of the product's rows.
 void writeIssue(mlir::OpBuilder &b, mlir::Operation *op, sched::Engine engine,
-                mlir::Value isFirst = {});
+                mlir::Value isFirst = {}, std::optional<int64_t> part = {});
 
 /// Writes all products and copies of accumulators that are left in a kernel, so that each is
 /// complete before the next statement, and frees tensor memory at its end.

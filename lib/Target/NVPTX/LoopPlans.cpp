@@ -126,19 +126,43 @@ bool nvptx::needsWarps(const PipelineLoop &loop) {
   return others && (compute || several);
 }
 
-sched::Plan nvptx::planOf(const ScheduledLoop &loop, int64_t warps, bool own, bool whole) {
-  sched::RoleAssignment roles = rolesOf(loop.body);
-  if (roles.names.size() > 1) {
-    sched::Plan plan = sched::derive(loop.body.problem, loop.schedule, roles,
-                                     sizesOf(loop.body.problem, roles, warps, own, whole));
-    if (plan.diagnostics.empty())
-      return plan;
-  }
-  return sched::derive(loop.body.problem, loop.schedule, {}, {{0}, {warps}});
+nvptx::LoopPlan::LoopPlan(sched::Plan plan) : plan(std::move(plan)) {
+  auto number = [](std::vector<Origin> &origins, size_t count) {
+    for (unsigned i = 0; i < count; ++i)
+      origins.push_back({i, std::nullopt});
+  };
+  number(statements, this->plan.bound.statements.size());
+  number(buffers, this->plan.bound.buffers.size());
+  number(barriers, this->plan.barriers.size());
 }
 
-void nvptx::leaveOut(sched::Plan &plan, size_t number) {
-  for (sched::PlanRole &role : plan.roles)
+std::vector<int64_t> nvptx::LoopPlan::slots() const {
+  std::vector<int64_t> slots;
+  for (auto [origin, count] : llvm::zip_equal(buffers, plan.slots))
+    if (origin.part.value_or(0) == 0)
+      slots.push_back(count);
+  return slots;
+}
+
+bool nvptx::LoopPlan::isCompute(const sched::PlanRole &role) const {
+  return plan.roles.size() == 1 || StringRef(role.name).starts_with(computeRole);
+}
+
+nvptx::LoopPlan nvptx::planOf(const ScheduledLoop &loop, int64_t warps, bool own, bool whole) {
+  sched::RoleAssignment roles = rolesOf(loop.body);
+  if (roles.names.size() > 1) {
+    sched::RoleSizes sizes = sizesOf(loop.body.problem, roles, warps, own, whole);
+    if (std::optional<LoopPlan> parts = planInParts(loop, roles, sizes))
+      return *parts;
+    sched::Plan plan = sched::derive(loop.body.problem, loop.schedule, roles, sizes);
+    if (plan.diagnostics.empty())
+      return LoopPlan(plan);
+  }
+  return LoopPlan(sched::derive(loop.body.problem, loop.schedule, {}, {{0}, {warps}}));
+}
+
+void nvptx::leaveOut(LoopPlan &plan, size_t number) {
+  for (sched::PlanRole &role : plan.plan.roles)
     for (std::vector<PlanPoint> *points : {&role.points, &role.drain}) {
       if (number < points->size()) {
         if ((*points)[number].kind != PlanPoint::Issue)

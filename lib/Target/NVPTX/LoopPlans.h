@@ -14,6 +14,8 @@
 #include "Scheduling/Plan.h"
 #include "Transforms/PipelineWriter.h"
 
+#include <optional>
+
 namespace penstock::nvptx {
 
 /// The role of all statements that no other role issues.
@@ -26,12 +28,40 @@ void bindEngines(PipelineLoop &loop);
 /// it, too, or one warp is not enough for a role.
 bool needsWarps(const PipelineLoop &loop);
 
+/// A plan, whose numbers may differ from those of the loop: in parts of rows, a statement is one
+/// for each part.
+struct LoopPlan {
+  sched::Plan plan;
+  /// Warpgroups that compute parts of their own. Their roles are the last ones of the plan.
+  int64_t parts = 1;
+  /// By statement, buffer and barrier of the plan: the first of its parts, by the loop's number for
+  /// statements and buffers; and its part, if it is one.
+  struct Origin {
+    unsigned number = 0;
+    std::optional<int64_t> part;
+  };
+  std::vector<Origin> statements, buffers, barriers;
+
+  /// A plan in the loop's own numbers.
+  explicit LoopPlan(sched::Plan plan);
+  LoopPlan() = default;
+
+  /// Slots of the loop's buffers.
+  std::vector<int64_t> slots() const;
+  bool isCompute(const sched::PlanRole &role) const;
+};
+
 /// The plan of a loop that \p warps compute. Other roles are warps after these, \p own, or the
 /// first of them. Where its roles cannot be synchronized, one group of warps executes the loop.
-sched::Plan planOf(const ScheduledLoop &loop, int64_t warps, bool own, bool whole);
+LoopPlan planOf(const ScheduledLoop &loop, int64_t warps, bool own, bool whole);
+
+/// The plan of a loop in which tcgen05 multiplies rows in parts for warpgroups of their own, each
+/// of which goes on when its part is ready; nothing if they share more than copies bring.
+std::optional<LoopPlan> planInParts(const ScheduledLoop &loop, const sched::RoleAssignment &roles,
+                                    const sched::RoleSizes &sizes);
 
 /// For tests: leaves out a point, unless that is a statement.
-void leaveOut(sched::Plan &plan, size_t number);
+void leaveOut(LoopPlan &plan, size_t number);
 
 } // namespace penstock::nvptx
 

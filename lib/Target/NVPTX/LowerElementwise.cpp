@@ -14,7 +14,6 @@
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/Lowering.h"
 #include "Target/NVPTX/TileLayouts.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -93,6 +92,8 @@ LogicalResult Lowering::lowerMap(tile::MapOp op, const ExecutionScope &by) {
     });
   };
   // Registers cannot be addressed, so that only work on memory becomes a loop.
+  if (target && computesPairs(op, layout, base))
+    return lowerMapByPairs(op, *target, layout, base);
   if (inRegisters)
     for (int64_t reg = 0; reg < layout.registers(); reg += run)
       compute(reg, base, layout.offsetOf(reg), &layout);
@@ -126,84 +127,6 @@ void Lowering::writeHalves(RegisterTile &tile, int64_t reg, Value low, Value hig
                                            : "cvt.rn.bf16x2.f32 $0, $1, $2;",
                          PtxEffects::None)[0];
   writeWord(tile, reg / 2, word);
-}
-
-/// Compares coordinates of an element with a value. The thread's own part moves to the side
-/// of the value, where all elements share it, so that each is compared with a constant:
-/// sums for each element would be registers that a loop keeps.
-Value Lowering::compareCoordinates(arith::CmpIOp op, Value with, ArrayRef<Value> base,
-                                   ArrayRef<int64_t> offset) {
-  ArrayRef<int64_t> factors =
-      op->getAttrOfType<DenseI64ArrayAttr>(nv::NVDialect::coordinatesAttr).asArrayRef();
-  int64_t alike = factors.back(), own = 0;
-  Value shared = i32(0);
-  for (auto [dim, factor] : llvm::enumerate(factors.drop_back())) {
-    own += factor * (offset[dim] & -alike);
-    if (factor)
-      shared = add(shared, mul(base[dim], factor));
-  }
-  with = LLVM::SSubSat::create(builder, loc, with, shared);
-  return arith::CmpIOp::create(builder, loc, op.getPredicate(), i32(own), with);
-}
-
-/// Computes the body of \p op for one element.
-FailureOr<Value> Lowering::mapElement(tile::MapOp op, const Distribution &layout, int64_t reg,
-                                      ArrayRef<Value> base, ArrayRef<int64_t> offset) {
-  IRMapping mapping;
-  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
-    SmallVector<int64_t> dims = op.getInputDims(unsigned(i));
-    Value value;
-    if (RegisterTile *tile = registersOf(input)) {
-      int64_t own = reg;
-      Distribution sliced = layout;
-      for (int64_t dim = int64_t(layout.rank()) - 1; dim >= 0; --dim)
-        if (!llvm::is_contained(dims, dim)) {
-          own = sliced.sliceRegister(unsigned(dim), own);
-          sliced = sliced.slice(unsigned(dim));
-        }
-      value = fromStored(readRegister(*tile, own), elementOf(input));
-    } else if (auto variable = variables.find(input); variable != variables.end()) {
-      value = fromStored(
-          LLVM::LoadOp::create(builder, loc, storedAs(elementOf(input)), variable->second),
-          elementOf(input));
-    } else {
-      SmallVector<Value> from;
-      SmallVector<int64_t> by;
-      for (int64_t dim : dims) {
-        from.push_back(base[size_t(dim)]);
-        by.push_back(offset[size_t(dim)]);
-      }
-      value = loadShared(sharedElement(viewOf(input), from, by), elementOf(input), 1)[0];
-    }
-    mapping.map(op.getBody().getArgument(unsigned(i)), value);
-  }
-  for (Operation &inner : op.getBody().front().without_terminator()) {
-    if (auto index = dyn_cast<tile::ElementIndexOp>(inner)) {
-      size_t dim = size_t(index.getDim());
-      mapping.map(index.getResult(), asIndex(add(base[dim], offset[dim])));
-    } else if (auto load = dyn_cast<tile::LoadOp>(inner)) {
-      if (failed(checkElementAccess(load)))
-        return failure();
-      SmallVector<Value> indices = llvm::map_to_vector(
-          load.getIndices(), [&](Value index) { return mapping.lookupOrDefault(index); });
-      mapping.map(load.getResult(), loadElement(load.getSource(), indices));
-    } else if (auto compare = dyn_cast<arith::CmpIOp>(inner);
-               compare && compare->hasAttr(nv::NVDialect::coordinatesAttr)) {
-      mapping.map(
-          compare.getResult(),
-          compareCoordinates(compare, mapping.lookupOrDefault(compare.getRhs()), base, offset));
-    } else if (auto bind = dyn_cast<tile::BindOp>(inner)) {
-      mapping.map(bind.getResult(), mapping.lookupOrDefault(bind.getValue()));
-    } else if (auto dim = dyn_cast<memref::DimOp>(inner)) {
-      mapping.map(dim.getResult(), sizeOf(dim));
-    } else if (isa<tile::TileDialect>(inner.getDialect())) {
-      return refuse(&inner, "is not supported in an expression");
-    } else {
-      builder.clone(inner, mapping);
-    }
-  }
-  auto yield = cast<tile::YieldOp>(op.getBody().front().getTerminator());
-  return mapping.lookupOrDefault(yield.getValue());
 }
 
 //===----------------------------------------------------------------------===//

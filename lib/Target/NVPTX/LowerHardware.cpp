@@ -46,6 +46,11 @@ LogicalResult Lowering::lowerIssued(Operation *op, const ExecutionScope &by) {
       .Case([&](nv::SyncOp) { return lowerSync(by), success(); })
       .Case([&](nv::ClusterSyncOp) { return lowerClusterSync(), success(); })
       .Case([&](nv::WarpSyncOp) { return plain("bar.warp.sync 0xffffffff;"); })
+      .Case([&](nv::WarpDiffersOp op) { return lowerWarpDiffers(op), success(); })
+      .Case([&](nv::WarpgroupOp op) {
+        op.replaceAllUsesWith(asIndex(by.group ? by.group : i32(0)));
+        return success();
+      })
       .Case([&](nv::ClusterRankOp rank) {
         rank.replaceAllUsesWith(
             asIndex(ptxValue(builder.getI32Type(), "mov.u32 $0, %cluster_ctarank;")));

@@ -38,6 +38,12 @@ Value Lowering::matrixDescriptor(Value tile, uint64_t fixed, Value extraBytes) {
   return arith::OrIOp::create(builder, loc, field, i64(int64_t(fixed)));
 }
 
+/// Columns between the parts of a tile in tensor memory.
+static int64_t columnsOfPart(Value tile) {
+  auto type = cast<MemRefType>(tile::rootOf(tile).getType());
+  return type.getDimSize(1) * type.getElementTypeBitWidth() / 32;
+}
+
 Value Lowering::tensorAddress(Value tile) {
   View view = viewOf(tile);
   int64_t elementsOfCell = 32 / cast<MemRefType>(tile.getType()).getElementTypeBitWidth();
@@ -52,7 +58,12 @@ Value Lowering::ownLanes(Value tile, int64_t columns, const ExecutionScope &by) 
     return first;
   Value group = arith::SubIOp::create(builder, loc, shiftRight(thread, 7),
                                       i32(by.scope.firstWarp / nv::warpgroupWarps));
-  return add(first, mul(group, columns));
+  int64_t parts = nv::tensorParts(cast<MemRefType>(tile.getType()));
+  if (parts == 1)
+    return add(first, mul(group, columns));
+  // Warpgroups of one part after the other share columns.
+  first = add(first, mul(andBits(group, parts - 1), columnsOfPart(tile)));
+  return add(first, mul(shiftRight(group, llvm::Log2_64(uint64_t(parts))), columns));
 }
 
 /// A descriptor, moved by bytes.
@@ -67,34 +78,44 @@ LogicalResult Lowering::lowerTensorMma(nv::TensorMmaOp op, const ExecutionScope 
   if (!a || !b)
     return tile::emitCoded(op, HardwareShape)
            << "no descriptor describes " << tile::describe(a ? op.getB() : op.getA());
+  int64_t parts = pair ? 1 : nv::tensorParts(cast<MemRefType>(op.getAcc().getType()));
   uint32_t instruction = layout::tcgen05InstructionDescriptor(
-      {product.a, product.b, product.d, int(product.m), int(product.n), product.aOperand.major,
-       product.bOperand.major});
+      {product.a, product.b, product.d, int(product.m / parts), int(product.n),
+       product.aOperand.major, product.bOperand.major});
   Value da = inTensorMemory ? tensorAddress(op.getA()) : matrixDescriptor(op.getA(), *a);
   Value db = matrixDescriptor(op.getB(), *b);
   Value target = tensorAddress(op.getAcc());
-  Value accumulate = asI32(op.getAccumulate());
   int64_t step = layout::instructionK(product.a);
   int64_t bits = cast<MemRefType>(op.getA().getType()).getElementTypeBitWidth();
-  for (int64_t k = 0; k < product.k; k += step) {
-    auto at = [&](Value fixed, const layout::MatrixOperand &operand) {
-      int64_t bytes = layout::operandStepBytes(operand, 0, k);
-      return bytes ? add(fixed, i64(descriptorStep(bytes))) : fixed;
-    };
-    Value left = inTensorMemory ? add(da, k * bits / 32) : at(da, product.aOperand);
-    ptx("{ .reg .pred more; setp.ne.b32 more, $4, 0; tcgen05.mma" + ctaGroup() +
-            ".kind::" + std::string(kindOf(product.a)) + " [$0], " +
-            (inTensorMemory ? "[$1]" : "$1") + ", $2, $3, more; }",
-        {target, left, at(db, product.bOperand), i32(int32_t(instruction)), accumulate});
-    accumulate = i32(1);
-  }
+  auto multiply = [&](int64_t part) {
+    Value accumulate = asI32(op.getAccumulate());
+    for (int64_t k = 0; k < product.k; k += step) {
+      auto at = [&](Value fixed, const layout::MatrixOperand &operand, int64_t row) {
+        int64_t bytes = layout::operandStepBytes(operand, row, k);
+        return bytes ? add(fixed, i64(descriptorStep(bytes))) : fixed;
+      };
+      Value left = inTensorMemory ? add(da, part * columnsOfPart(op.getA()) + k * bits / 32)
+                                  : at(da, product.aOperand, part * nv::tensorLanes);
+      ptx("{ .reg .pred more; setp.ne.b32 more, $4, 0; tcgen05.mma" + ctaGroup() +
+              ".kind::" + std::string(kindOf(product.a)) + " [$0], " +
+              (inTensorMemory ? "[$1]" : "$1") + ", $2, $3, more; }",
+          {add(target, part * columnsOfPart(op.getAcc())), left, at(db, product.bOperand, 0),
+           i32(int32_t(instruction)), accumulate});
+      accumulate = i32(1);
+    }
+  };
+  for (int64_t part = 0; part < parts; ++part)
+    if (op.getPart().value_or(uint64_t(part)) == uint64_t(part))
+      multiply(part);
   return success();
 }
 
-/// Returns the largest power of two of \p registers that one tcgen05.ld or st moves.
+/// Returns the largest power of two of \p registers that one tcgen05.ld or st moves. Each moves
+/// neighboring registers: the assembler finds no room for many.
 static int64_t registersAtOnce(int64_t registers) {
+  constexpr int64_t most = 32;
   int64_t count = 1;
-  while (count * 2 <= std::min<int64_t>(registers, 128))
+  while (count * 2 <= std::min(registers, most))
     count *= 2;
   return count;
 }
@@ -217,12 +238,14 @@ void Lowering::lowerWgmmaFence(nv::WgmmaFenceOp op) {
 }
 
 Value Lowering::warpgroupOf(Operation *scope, int64_t firstWarp, int64_t warps) {
-  bool multiplies = false;
-  scope->walk([&](nv::WgmmaOp op) {
+  bool asked = false;
+  scope->walk([&](Operation *op) {
+    if (!isa<nv::WgmmaOp, nv::WarpgroupOp>(op))
+      return;
     auto role = op->getParentOfType<nv::WarpsOp>();
-    multiplies |= role ? role == scope : isa<func::FuncOp>(scope);
+    asked |= role ? role == scope : isa<func::FuncOp>(scope);
   });
-  if (!multiplies || warps <= nv::warpgroupWarps)
+  if (!asked || warps <= nv::warpgroupWarps)
     return {};
   // Taken from one lane, the assembler knows that all have the same number, and addresses of
   // operands stay in uniform registers.

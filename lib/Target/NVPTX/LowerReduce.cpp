@@ -218,6 +218,21 @@ LogicalResult Lowering::lowerReduce(tile::ReduceOp op, const ExecutionScope &by)
   return success();
 }
 
+void Lowering::lowerWarpDiffers(nv::WarpDiffersOp op) {
+  RegisterTile &tile = *registersOf(op.getTile());
+  Value with = arith::ConstantOp::create(builder, loc, op.getValueAttr()), any;
+  for (int64_t reg = 0; reg < tile.registers(); ++reg) {
+    Value held = fromStored(readRegister(tile, reg), tile.type);
+    Value differs = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, held, with);
+    any = any ? arith::OrIOp::create(builder, loc, any, differs).getResult() : differs;
+  }
+  Value voted = ptxValue(builder.getI32Type(),
+                         "{ .reg .pred own, any; setp.ne.b32 own, $1, 0; vote.sync.any.pred any, "
+                         "own, 0xffffffff; selp.b32 $0, 1, 0, any; }",
+                         {asI32(any)});
+  op.replaceAllUsesWith(cmp(arith::CmpIPredicate::ne, voted, i32(0)));
+}
+
 /// Keeps the assembler from moving what the values need behind this point. An event of the
 /// performance monitor, which changes nothing, would be triggered by one value among 2^32.
 void Lowering::computeNow(ArrayRef<Value> values) {

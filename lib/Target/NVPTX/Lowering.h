@@ -30,6 +30,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 
 #include <map>
 
@@ -76,7 +77,7 @@ struct ExecutionScope {
   nv::ThreadScope scope;
   Value leader;        ///< i1: the thread that issues copies and products
   int64_t barrier = 0; ///< the named barrier of the scope
-  Value group = {};    ///< i32: the warpgroup among those of the scope, if several multiply
+  Value group = {};    ///< i32: the warpgroup among those of the scope, if something asks for it
 };
 
 struct MmaShape;
@@ -219,7 +220,9 @@ private:
   /// The descriptor of a shared tile with the given fixed bits.
   Value matrixDescriptor(Value tile, uint64_t fixed, Value extraBytes = {});
   void lowerTensorWaitLoad();
-  /// The number of a thread's warpgroup in a scope where several multiply; else null.
+  void lowerWarpDiffers(nv::WarpDiffersOp op);
+  /// The number of a thread's warpgroup in a scope of several where something asks for it;
+  /// else null.
   Value warpgroupOf(Operation *scope, int64_t firstWarp, int64_t warps);
   LogicalResult lowerWgmma(nv::WgmmaOp op, const ExecutionScope &by);
   void lowerWgmmaFence(nv::WgmmaFenceOp op);
@@ -271,14 +274,25 @@ private:
   layout::Distribution workLayoutOf(Operation *op, const ExecutionScope &by);
   LogicalResult lowerFill(tile::FillOp op, const ExecutionScope &by);
   LogicalResult lowerMap(tile::MapOp op, const ExecutionScope &by);
-  Value compareCoordinates(mlir::arith::CmpIOp op, Value with, llvm::ArrayRef<Value> base,
-                           llvm::ArrayRef<int64_t> offset);
-  mlir::FailureOr<Value> mapElement(tile::MapOp op, const layout::Distribution &layout, int64_t reg,
-                                    llvm::ArrayRef<Value> base, llvm::ArrayRef<int64_t> offset);
   LogicalResult lowerCopy(tile::CopyOp op, const ExecutionScope &by);
   void copyElements(tile::CopyOp op, const layout::Distribution &layout, llvm::ArrayRef<Value> base,
                     Value first, int64_t run, const ExecutionScope &by);
   LogicalResult convertLayout(RegisterTile &from, RegisterTile &to, const ExecutionScope &by);
+
+  // LowerMapBody.cpp
+  Value compareCoordinates(mlir::arith::CmpIOp op, Value with, llvm::ArrayRef<Value> base,
+                           llvm::ArrayRef<int64_t> offset);
+  Value mapInput(tile::MapOp op, unsigned i, const layout::Distribution &layout, int64_t reg,
+                 llvm::ArrayRef<Value> base, llvm::ArrayRef<int64_t> offset);
+  LogicalResult mapOperation(Operation &inner, mlir::IRMapping &mapping, llvm::ArrayRef<Value> base,
+                             llvm::ArrayRef<int64_t> offset);
+  mlir::FailureOr<Value> mapElement(tile::MapOp op, const layout::Distribution &layout, int64_t reg,
+                                    llvm::ArrayRef<Value> base, llvm::ArrayRef<int64_t> offset);
+  /// Whether instructions for two elements save any, and each thread holds all of its registers.
+  bool computesPairs(tile::MapOp op, const layout::Distribution &layout,
+                     llvm::ArrayRef<Value> base);
+  LogicalResult lowerMapByPairs(tile::MapOp op, RegisterTile &target,
+                                const layout::Distribution &layout, llvm::ArrayRef<Value> base);
 
   // LowerVectorAccess.cpp
   /// Returns the number of elements of a tensor, at most 16 bytes, that a thread can access

@@ -169,7 +169,7 @@ void AccumulatorRing::makeVersions(Value accumulator) {
   auto kernel = op->getParentOfType<func::FuncOp>();
   auto type = cast<MemRefType>(accumulator.getType());
   int64_t versions = plan.slots[0], columns = type.getDimSize(1);
-  barriers = PointWriter::allocate(b, loc, kernel, plan);
+  barriers = PointWriter::allocate(b, loc, kernel, plan.barriers);
   Value count;
   {
     OpBuilder::InsertionGuard guard(b);

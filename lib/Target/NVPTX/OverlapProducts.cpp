@@ -128,17 +128,27 @@ private:
     return {};
   }
 
-  /// Whether tensor memory has room for a second version of an accumulator.
-  bool hasRoom(Value accumulator) {
-    llvm::SmallSetVector<Value, 8> accumulators;
+  /// Left operands of tcgen05 that threads compute: tensor memory holds them, if it has room.
+  llvm::SmallSetVector<Value, 8> computedOperands(scf::ForOp loop) {
+    llvm::SmallSetVector<Value, 8> tiles;
+    kernel.walk([&](tile::GemmOp gemm) {
+      if (nvptx::multipliesByTcgen05(gemm) && !copiesFor(loop, gemm.getA()))
+        tiles.insert(tile::rootOf(gemm.getA()));
+    });
+    return tiles;
+  }
+
+  /// Columns of tensor memory that remain beside all accumulators and computed operands.
+  int64_t freeColumns(scf::ForOp loop) {
+    llvm::SmallSetVector<Value, 8> tiles = computedOperands(loop);
     kernel.walk([&](tile::GemmOp gemm) {
       if (nvptx::multipliesByTcgen05(gemm))
-        accumulators.insert(gemm.getAcc());
+        tiles.insert(gemm.getAcc());
     });
-    int64_t columns = nvptx::allocatedColumns(accumulator);
-    for (Value each : accumulators)
-      columns += nvptx::allocatedColumns(each);
-    return columns <= architecture.limits.tensorColumns;
+    int64_t columns = architecture.limits.tensorColumns;
+    for (Value each : tiles)
+      columns -= nvptx::allocatedColumns(each);
+    return columns;
   }
 
   /// Returns whether the registers of the threads that compute hold all local tiles.
@@ -154,15 +164,34 @@ private:
   }
 
   void runAhead(scf::ForOp loop, tile::GemmOp product) {
-    if (!hasRoom(product.getAcc()))
-      return;
     nvptx::ScheduleEntries entries(kernel);
     SmallVector<Operation *> ahead = *copiesFor(loop, {product.getA(), product.getB()});
     ahead.push_back(product);
-    for (const PipelineStatement &statement : analyzeLoop(loop).statements)
+    PipelineLoop body = analyzeLoop(loop);
+    for (const PipelineStatement &statement : body.statements)
       entries.at(loop, statement.op).stage += !llvm::is_contained(ahead, statement.op);
-    if (tryEntries(loop, entries))
+    // One version is enough if threads have loaded the sums before: they do so for the first
+    // statement that uses these.
+    if (freeColumns(loop) < nvptx::allocatedColumns(product.getAcc())) {
+      Operation *user = firstUserAfter(loop, product);
+      if (!user)
+        return;
+      for (Operation *op : ahead)
+        if (entries.at(loop, op).order < entries.at(loop, user).order)
+          entries.at(loop, op).order = entries.at(loop, user).order + (op == product ? 0.5 : 0.25);
+    }
+    if (tryEntries(loop, entries, /*tensorMemory=*/false))
       divideStatements(loop);
+  }
+
+  static Operation *firstUserAfter(scf::ForOp loop, tile::GemmOp product) {
+    Operation *first = nullptr;
+    for (Operation *user : product.getAcc().getUsers()) {
+      Operation *at = loop.getBody()->findAncestorOpInBlock(*user);
+      if (at && product->isBeforeInBlock(at) && (!first || at->isBeforeInBlock(first)))
+        first = at;
+    }
+    return first;
   }
 
   void trail(scf::ForOp loop, tile::GemmOp first, tile::GemmOp last) {
@@ -202,20 +231,28 @@ private:
     entries.write();
   }
 
-  /// Writes entries if the schedule of a loop is legal with them.
-  bool tryEntries(scf::ForOp loop, nvptx::ScheduleEntries &entries) {
+  /// Writes entries if the schedule of a loop is legal with them. \p tensorMemory: it must hold all
+  /// accumulators, as if these were never loaded to registers.
+  bool tryEntries(scf::ForOp loop, nvptx::ScheduleEntries &entries, bool tensorMemory = true) {
     Attribute before = loop->getAttr(tile::TileDialect::scheduleAttr);
     entries.write();
-    if (!isLegal(loop)) {
+    if (!isLegal(loop, tensorMemory)) {
       loop->setAttr(tile::TileDialect::scheduleAttr, before);
       return false;
     }
     return true;
   }
 
-  bool isLegal(scf::ForOp loop) {
+  bool isLegal(scf::ForOp loop, bool tensorMemory) {
     PipelineLoop body = analyzeLoop(loop);
     assignCapacity(body, architecture);
+    if (!tensorMemory) {
+      body.problem.capacity[size_t(sched::Space::Tensor)] = 0;
+      llvm::SmallSetVector<Value, 8> moved = computedOperands(loop);
+      for (auto [value, buffer] : llvm::zip_equal(body.buffers, body.problem.buffers))
+        if (freeColumns(loop) >= 0 && moved.contains(value))
+          buffer.bytes = 0;
+    }
     auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
     sched::Schedule chosen{{schedule.getStage().begin(), schedule.getStage().end()},
                            {schedule.getOrder().begin(), schedule.getOrder().end()}};

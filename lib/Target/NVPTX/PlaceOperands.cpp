@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
+#include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Architecture.h"
@@ -65,7 +66,7 @@ private:
   std::optional<SmallVector<Product>> productsOf(Value tile) {
     auto type = cast<MemRefType>(tile.getType());
     if (tile::spaceOf(type) != tile::Space::Shared || type.getRank() != 2 ||
-        type.getDimSize(0) != 128 || type.getElementTypeBitWidth() != 16)
+        type.getDimSize(0) % nv::tensorLanes || type.getElementTypeBitWidth() != 16)
       return std::nullopt;
     SmallVector<Product> products;
     for (OpOperand &use : tile.getUses()) {
@@ -104,13 +105,25 @@ private:
     return isa_and_nonnull<tile::TileAccessOpInterface, tile::StatementOp>(last) ? last : nullptr;
   }
 
-  /// Tiles that products overwrite may have a second version.
-  static int64_t columnsWithVersions(nv::TensorAllocOp op) {
-    bool overwritten = llvm::any_of(op.getResult().getUsers(), [](Operation *user) {
+  /// Tiles that products overwrite have a version for each iteration that is loaded after the
+  /// next product.
+  int64_t columnsWithVersions(nv::TensorAllocOp op) {
+    int64_t versions = 1;
+    for (Operation *user : op.getResult().getUsers()) {
       auto gemm = dyn_cast<tile::GemmOp>(user);
-      return gemm && gemm.getOverwrite();
-    });
-    return allocatedColumns(op.getResult()) * (overwritten ? 2 : 1);
+      auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
+      if (!gemm || !gemm.getOverwrite() || !loop || !loop->hasAttr(tile::TileDialect::scheduleAttr))
+        continue;
+      ScheduleEntries::Entry product = schedules.at(loop, gemm);
+      for (Operation *other : op.getResult().getUsers()) {
+        if (engineOf(other) != Engine::Tcgen05Load || other->getParentOp() != loop)
+          continue;
+        ScheduleEntries::Entry load = schedules.at(loop, other);
+        versions =
+            std::max(versions, load.stage - product.stage + (product.order <= load.order ? 1 : 0));
+      }
+    }
+    return allocatedColumns(op.getResult()) * versions;
   }
 
   /// Versions that the stages of its statements ask for.

@@ -13,9 +13,9 @@ using nvptx::PointWriter;
 using sched::Engine;
 
 std::vector<Value> PointWriter::allocate(OpBuilder &b, Location loc, func::FuncOp kernel,
-                                         const sched::Plan &plan) {
+                                         ArrayRef<sched::PlanBarrier> of) {
   std::vector<Value> barriers;
-  for (const sched::PlanBarrier &barrier : plan.barriers) {
+  for (const sched::PlanBarrier &barrier : of) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&kernel.getBody().front());
     SmallVector<int64_t> counts(size_t(barrier.slots), barrier.arrivals);

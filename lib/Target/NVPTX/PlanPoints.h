@@ -23,9 +23,10 @@ class PointWriter {
 public:
   explicit PointWriter(mlir::OpBuilder &b) : b(b) {}
 
-  /// Allocates the barriers of a plan at the start of the kernel.
+  /// Allocates barriers at the start of the kernel.
   static std::vector<mlir::Value> allocate(mlir::OpBuilder &b, mlir::Location loc,
-                                           mlir::func::FuncOp kernel, const sched::Plan &plan);
+                                           mlir::func::FuncOp kernel,
+                                           llvm::ArrayRef<sched::PlanBarrier> barriers);
 
   void fence(mlir::Location loc, sched::FenceKind kind);
   void waitGroup(mlir::Location loc, const sched::PlanPoint &point, int64_t pending);

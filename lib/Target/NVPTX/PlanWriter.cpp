@@ -41,10 +41,10 @@ constexpr int64_t mostUnrolledSteps = 8;
 class PlanWriter : PipelineWriter {
 public:
   /// \p number tells the loop from others of the kernel.
-  PlanWriter(ScheduledLoop &loop, const sched::Plan &plan, size_t number, bool open,
+  PlanWriter(ScheduledLoop &loop, const nvptx::LoopPlan &of, size_t number, bool open,
              nvptx::AccumulatorRing *accumulators)
-      : PipelineWriter(loop, plan.slots), plan(plan), number(int64_t(number)), open(open),
-        accumulators(accumulators), writer(b) {}
+      : PipelineWriter(loop, of.slots()), of(of), plan(of.plan), number(int64_t(number)),
+        open(open), accumulators(accumulators), writer(b) {}
 
   void run() {
     auto isBefore = [&](Operation *op) { return op->isBeforeInBlock(loop); };
@@ -73,7 +73,9 @@ public:
     bool joins = llvm::any_of(plan.roles, hasJoins);
     if (!open && ((before && engines) || (again && joins)))
       nv::SyncOp::create(b, loc);
-    for (const sched::PlanRole &each : plan.roles)
+    // One code computes all parts.
+    auto roles = ArrayRef(plan.roles).drop_back(size_t(of.parts - 1));
+    for (const sched::PlanRole &each : roles)
       writeRole(each);
     if (accumulators)
       accumulators->writeEpilogue();
@@ -85,8 +87,10 @@ public:
     bool meets = !open && after && engines;
     if (meets)
       nv::SyncOp::create(b, loc);
-    bool computes = plan.roles.size() == 1 || plan.roles.back().name == nvptx::computeRole;
-    if (!again && (meets || (computes && sched::endsInRole(plan, plan.roles.size() - 1))))
+    auto ends = [&](size_t role) { return sched::endsInRole(plan, role); };
+    bool computes = of.isCompute(plan.roles.back());
+    if (!again &&
+        (meets || (computes && llvm::all_of(llvm::seq(roles.size() - 1, plan.roles.size()), ends))))
       freeTiles(/*synced=*/meets);
     finish();
   }
@@ -158,13 +162,19 @@ private:
     }
     OpBuilder::InsertionGuard guard(b);
     if (plan.roles.size() > 1) {
-      auto scope = nv::WarpsOp::create(b, loc, each.firstWarp, each.warps);
-      if (each.name != nvptx::computeRole)
+      bool compute = of.isCompute(each);
+      auto scope =
+          nv::WarpsOp::create(b, loc, each.firstWarp, each.warps * (compute ? of.parts : 1));
+      if (!compute)
         scope->setAttr(nv::NVDialect::roleAttr, b.getStringAttr(each.name));
       b.createBlock(&scope.getBody());
       nv::EndOp::create(b, loc);
       b.setInsertionPointToStart(&scope.getBody().front());
     }
+    ownPart = Value();
+    if (of.parts > 1 && of.isCompute(each))
+      ownPart = arith::IndexCastOp::create(b, loc, b.getI32Type(),
+                                           nv::WarpgroupOp::create(b, loc, b.getIndexType()));
     // The steps of the prologue do not synchronize with the run before.
     if (open && hasJoins(each))
       nv::SyncOp::create(b, loc);
@@ -182,9 +192,9 @@ private:
 
   /// Registers cannot be indexed: steps are repeated until versions recur.
   bool isRing(size_t buffer) const override {
-    const sched::Buffer &of = plan.bound.buffers[buffer];
-    return of.space == sched::Space::Shared ||
-           (of.space == sched::Space::Tensor && of.readAfter.empty());
+    const sched::Buffer &tile = body.problem.buffers[buffer];
+    return tile.space == sched::Space::Shared ||
+           (tile.space == sched::Space::Tensor && tile.readAfter.empty());
   }
 
   /// Slots in tensor memory lie side by side.
@@ -210,7 +220,7 @@ private:
 
   Value versionOf(size_t buffer, Value k) override {
     int64_t count = versions[buffer];
-    if (isRing(buffer) && plan.bound.buffers[buffer].space == sched::Space::Tensor)
+    if (isRing(buffer) && body.problem.buffers[buffer].space == sched::Space::Tensor)
       return nvptx::columnsOf(b, loc, storage[buffer].front(), count, slotOf(buffer, k));
     if (isRing(buffer))
       return PipelineWriter::versionOf(buffer, k);
@@ -271,7 +281,7 @@ private:
     SmallVector<Value> carried = tokens.start(b, loc);
     llvm::append_range(carried, reentered() ? slots.start(b, loc) : SmallVector<Value>());
     auto steps = scf::ForOp::create(b, loc, index(depth), end, index(repeated), carried);
-    if (role == &plan.roles.back()) // once for all roles
+    if (of.isCompute(*role) || plan.roles.size() == 1 || role == &plan.roles.back()) // once
       steps->setAttr(nv::NVDialect::planAttr, b.getStringAttr(describePlan()));
     closed = [this, depth, peels](int64_t back) {
       // The step before may be one of the prologue.
@@ -439,14 +449,15 @@ private:
   void writePoint(const PlanPoint &point, Value k) {
     OpBuilder::InsertionGuard guard(b);
     if (point.at != sched::none)
-      loc = body.statements[point.at].op->getLoc();
+      loc = statementOf(point).op->getLoc();
     if (point.guarded) {
       IRMapping mapping = iterationOf(k);
-      enter(body.statements[point.at].conditions, mapping);
+      enter(statementOf(point).conditions, mapping);
     }
     switch (point.kind) {
     case PlanPoint::Issue:
-      return writeInstance(point.at, k);
+      part = of.statements[point.at].part;
+      return writeInstance(of.statements[point.at].number, k);
     case PlanPoint::WaitGroup:
       return waitGroup(point, size_t(&point - role->points.data()));
     case PlanPoint::WaitBarrier:
@@ -515,6 +526,7 @@ private:
   /// A warp waits as one: only then does the assembler compute addresses once for all threads.
   void waitBarrier(const PlanPoint &point, nvptx::SlotCounters::Position at) {
     bool leader = point.leader && (plan.roles.size() == 1 || role->warps > 1);
+    at.slot = inArray(point.barrier, at.slot);
     writer.wait(loc, barriers[point.barrier], at, leader);
   }
 
@@ -526,7 +538,7 @@ private:
         continue;
       Value bytes = index(point.bytes);
       IRMapping mapping = iterationOf(k);
-      for (Value condition : body.statements[point.at].conditions)
+      for (Value condition : statementOf(point).conditions)
         bytes = arith::SelectOp::create(b, loc, replay(condition, mapping), bytes, index(0));
       sum = b.createOrFold<arith::AddIOp>(loc, sum, bytes);
     }
@@ -539,11 +551,24 @@ private:
 
   void makeBarriers() {
     auto function = loop->getParentOfType<func::FuncOp>();
-    barriers = nvptx::PointWriter::allocate(b, loc, function, plan);
+    // The parts of one are an array.
+    std::vector<sched::PlanBarrier> arrays;
+    std::vector<size_t> arrayOf;
+    for (auto [barrier, origin] : llvm::zip_equal(plan.barriers, of.barriers)) {
+      bool first = origin.part.value_or(0) == 0;
+      arrayOf.push_back(first ? arrays.size() : arrayOf[origin.number]);
+      if (first)
+        arrays.push_back(barrier);
+      if (first && origin.part)
+        arrays.back().slots *= of.parts;
+    }
+    std::vector<Value> allocated = nvptx::PointWriter::allocate(b, loc, function, arrays);
+    for (size_t array : arrayOf)
+      barriers.push_back(allocated[array]);
     for (const sched::PlanRole &each : plan.roles)
       for (const PlanPoint &point : each.points)
         if (point.kind == PlanPoint::Issue && point.barrier != sched::none)
-          signals[point.at] = point.barrier;
+          signals[of.statements[point.at].number] = point.barrier;
     if (barriers.empty() || loop->getParentOp() == function)
       return;
     // Phases go on where the loop is entered again.
@@ -565,7 +590,17 @@ private:
                                   : tokens.at(b, loc, count, ahead->second);
   }
   Value slotOfToken(sched::BarrierId barrier, Value k) {
-    return writer.asIndex(loc, tokenOf(barrier, k).slot);
+    return writer.asIndex(loc, inArray(barrier, tokenOf(barrier, k).slot));
+  }
+
+  /// The index of a slot in the array that the barriers of all parts share.
+  Value inArray(sched::BarrierId barrier, Value slot) {
+    std::optional<int64_t> number = of.barriers[barrier].part;
+    if (!number || (!ownPart && *number == 0))
+      return slot;
+    Value at = ownPart ? ownPart : arith::ConstantIntOp::create(b, loc, *number, 32).getResult();
+    Value slots = arith::ConstantIntOp::create(b, loc, plan.barriers[barrier].slots, 32);
+    return b.createOrFold<arith::AddIOp>(loc, slot, b.createOrFold<arith::MulIOp>(loc, at, slots));
   }
 
   /// `k - distance`, of which the main loop knows slots without a division.
@@ -590,8 +625,9 @@ private:
         tokens.add(plan.barriers[point.barrier].slots, ahead - point.distance);
       if (point.kind == PlanPoint::Issue)
         for (const sched::Access &access : plan.bound.statements[point.at].accesses)
-          if (!storage[access.buffer].empty() && isRing(access.buffer))
-            slotsOfTiles().add(versions[access.buffer], ahead);
+          if (size_t buffer = of.buffers[access.buffer].number;
+              !storage[buffer].empty() && isRing(buffer))
+            slotsOfTiles().add(versions[buffer], ahead);
     }
   }
 
@@ -603,7 +639,7 @@ private:
     Operation *op = body.statements[i].op;
     if (isa<tile::WaitOp>(op))
       return; // the plan has waits of its own
-    Engine engine = plan.bound.statements[i].executedBy;
+    Engine engine = body.problem.statements[i].executedBy;
     if (engine == Engine::TmaLoad || engine == Engine::CpAsync) {
       auto copy = cast<tile::CopyOp>(op);
       SmallVector<Value> offsets;
@@ -630,26 +666,31 @@ private:
     if (isa<tile::ReduceOp>(copy) && endsBeforeWait(i))
       copy->setAttr(nv::NVDialect::beforeWaitAttr, b.getUnitAttr());
     if (nvptx::isTensorCore(engine))
-      nvptx::writeIssue(b, copy, engine, compare(arith::CmpIPredicate::eq, k, index(0)));
+      nvptx::writeIssue(b, copy, engine, compare(arith::CmpIPredicate::eq, k, index(0)), part);
   }
 
   /// Returns whether a reduction is the last one before threads wait for a product. The assembler
   /// moves what no instruction needs sooner after the wait: then nothing overlaps.
   bool endsBeforeWait(size_t statement) const {
     auto after = llvm::find_if(role->points, [&](const PlanPoint &point) {
-      return point.kind == PlanPoint::Issue && point.at == statement;
+      return point.kind == PlanPoint::Issue && of.statements[point.at].number == statement;
     });
     for (const PlanPoint &point : llvm::make_range(std::next(after), role->points.end())) {
       if (point.kind == PlanPoint::WaitGroup && point.engine == Engine::Wgmma)
         return true;
       if (point.kind == PlanPoint::Issue &&
           (plan.bound.statements[point.at].executedBy == Engine::Wgmma ||
-           isa<tile::ReduceOp>(body.statements[point.at].op)))
+           isa<tile::ReduceOp>(statementOf(point).op)))
         return false;
     }
     return false;
   }
 
+  const PipelineStatement &statementOf(const PlanPoint &point) const {
+    return body.statements[of.statements[point.at].number];
+  }
+
+  const nvptx::LoopPlan &of;
   const sched::Plan &plan;
   const int64_t number;
   const bool open;                      ///< rings stay open between runs of the loop
@@ -661,6 +702,8 @@ private:
   int64_t lastStage = 0;                 ///< the last stage of its points
   bool releases = true;                  ///< whether arrivals are awaited
   nvptx::ClosedBefore closed;            ///< what the steps so far have closed
+  Value ownPart;                         ///< i32: the part that a warpgroup computes, if any
+  std::optional<int64_t> part;           ///< of the statement that is being written
   std::vector<Value> barriers;
   llvm::DenseMap<unsigned, sched::BarrierId> signals; ///< by statement: what its copy completes
   Value tokenCount;                  ///< variable that counts tokens, if the loop is entered again
@@ -672,7 +715,7 @@ private:
 
 } // namespace
 
-void nvptx::writePlan(ScheduledLoop &loop, const sched::Plan &plan, size_t number, bool open,
+void nvptx::writePlan(ScheduledLoop &loop, const LoopPlan &plan, size_t number, bool open,
                       AccumulatorRing *accumulators) {
   PlanWriter(loop, plan, number, open, accumulators).run();
 }

@@ -11,16 +11,15 @@
 #ifndef PENSTOCK_TARGET_NVPTX_PLANWRITER_H
 #define PENSTOCK_TARGET_NVPTX_PLANWRITER_H
 
-#include "Scheduling/Plan.h"
+#include "Target/NVPTX/LoopPlans.h"
 #include "Target/NVPTX/OpenRings.h"
-#include "Transforms/PipelineWriter.h"
 
 namespace penstock::nvptx {
 
 /// Writes a loop as the roles of its plan execute it. \p number tells the loop from others of
 /// the kernel; \p open: rings stay open between runs of the loop; \p accumulators, which runs
 /// fill in turn, may be null.
-void writePlan(ScheduledLoop &loop, const sched::Plan &plan, size_t number, bool open,
+void writePlan(ScheduledLoop &loop, const LoopPlan &plan, size_t number, bool open,
                AccumulatorRing *accumulators);
 
 } // namespace penstock::nvptx

@@ -324,6 +324,58 @@ def NarrowMasks : Pass<"nv-narrow-masks", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def SkipIdentities : Pass<"nv-skip-identities", "::mlir::func::FuncOp"> {
+  let summary = "Leave out maps in loops that would change nothing";
+  let description = [{
+    Two maps of attention change nothing in most iterations:
+
+    - a mask, `where(col < n, S, x)`, in all but the last tiles. It is left out where the
+      comparison holds for the coordinates at the end of the tile;
+    - the scaling of a sum in TMEM by powers of the difference of maxima, which is 1 where no row
+      has a new one. A warp leaves it out, with the load and the store of the sum, where all of
+      its factors are 1.
+
+    Kernels with wgmma stay as they are: where branches meet, LLVM copies registers, which products
+    in flight may own.
+
+    Example (`--nv-narrow-masks --nv-skip-identities --canonicalize`): the mask of a loop.
+
+    ```mlir
+    !t = memref<64xf32, #tile.space<local>>
+    func.func @k(%x: memref<?xf32>, %t: !t) attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c4 = arith.constant 4 : index
+      %zero = arith.constant 0.0 : f32
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      scf.for %k = %c0 to %c4 step %c1 {
+        tile.map %t ins(%t) dims [[0]] {
+        ^bb0(%e: f32):
+          %i = tile.element_index 0
+          %0 = arith.cmpi slt, %i, %n : index
+          %1 = arith.select %0, %e, %zero : f32
+          tile.yield %1 : f32
+        } : !t ins(!t)
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+      scf.for %arg2 = %c0 to %c4 step %c1 {
+        %0 = arith.index_cast %dim : index to i32
+        %1 = arith.cmpi sle, %0, %c63_i32 : i32
+        scf.if %1 {
+          tile.map %arg1 ins(%arg1) dims [[0]] {
+    ...
+    ```
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect"];
+}
+
 def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
   let summary = "Lower explicit kernels to the code of one thread";
   let description = [{

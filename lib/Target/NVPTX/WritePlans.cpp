@@ -53,11 +53,12 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
     for (size_t i = 0; i < loops.size(); ++i) {
       if (loops[i].body.statements.empty())
         continue;
-      sched::Plan plan = nvptx::planOf(loops[i], warps, own, takes);
+      nvptx::LoopPlan written = nvptx::planOf(loops[i], warps, own, takes);
+      const sched::Plan &plan = written.plan;
       if (failed(report(loops[i], plan.diagnostics)))
         return signalPassFailure();
       if (omit >= 0)
-        nvptx::leaveOut(plan, size_t(omit));
+        nvptx::leaveOut(written, size_t(omit));
       keepAsStatement(loops[i].body.loop, MutableArrayRef(loops).drop_front(i + 1));
       bool open = plan.roles.size() > 1 && nvptx::mayStayOpen(loops[i].body) &&
                   sched::isCoveredIfReentered(plan);
@@ -66,7 +67,7 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
         accumulators = nvptx::AccumulatorRing::of(loops[i].body, plan, warps);
       if (accumulators && failed(report(loops[i], accumulators->diagnostics())))
         return signalPassFailure();
-      nvptx::writePlan(loops[i], plan, i, open, accumulators ? &*accumulators : nullptr);
+      nvptx::writePlan(loops[i], written, i, open, accumulators ? &*accumulators : nullptr);
       for (const sched::PlanRole &role : plan.roles)
         roles = std::max(roles, role.firstWarp + role.warps);
     }
