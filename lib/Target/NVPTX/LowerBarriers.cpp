@@ -112,7 +112,8 @@ void Lowering::lowerArrive(nv::ArriveOp op) {
 
 void Lowering::lowerCommit(nv::TensorCommitOp op) {
   Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
-  std::string commit = "tcgen05.commit" + ctaGroup() + ".mbarrier::arrive::one.shared::cluster";
+  std::string commit =
+      "@issuer tcgen05.commit" + ctaGroup() + ".mbarrier::arrive::one.shared::cluster";
   if (op.getMulticast())
     ptx(commit + ".multicast::cluster.b64 [$0], $1;", {barrier, blockMask(op.getMulticast())});
   else if (pair) // on the same barrier of both blocks

@@ -26,10 +26,17 @@ LogicalResult Lowering::lowerHardware(nv::HardwareOpInterface op, const Executio
   }
   LogicalResult lowered = success();
   auto issue = [&] { lowered = lowerIssued(op, by); };
-  if (op.getIssuer() == nv::Issuer::OneThread && !by.scope.oneThread)
-    when(by.leader, issue);
-  else
+  if (op.getIssuer() != nv::Issuer::OneThread || by.scope.oneThread) {
     issue();
+  } else if (isa<nv::TensorMmaOp, nv::TensorCommitOp>(*op) && by.scope.warps == 1) {
+    // A warp executes these once, and the assembler leaves the election out. A branch around
+    // them it keeps.
+    electsIssuer = true;
+    issue();
+    electsIssuer = false;
+  } else {
+    when(by.leader, issue);
+  }
   if (succeeded(lowered))
     op->erase();
   return lowered;

@@ -29,13 +29,23 @@ static const char *kindOf(layout::MmaType type) {
   return "i8";
 }
 
-Value Lowering::matrixDescriptor(Value tile, uint64_t fixed, Value extraBytes) {
-  Value address = engineAddress(viewOf(tile));
-  if (extraBytes)
-    address = add(address, extraBytes);
-  Value field = arith::ExtUIOp::create(builder, loc, builder.getI64Type(),
-                                       shiftRight(andBits(address, 0x3ffff), 4));
-  return arith::OrIOp::create(builder, loc, field, i64(int64_t(fixed)));
+/// Descriptors count addresses in units of 16 bytes.
+constexpr int64_t descriptorUnit = 16;
+
+Value Lowering::descriptorStart(Value tile, uint64_t fixed, Value extraUnits) {
+  auto low = uint32_t(fixed);
+  Value &start = descriptorBases[low];
+  if (!start) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(base32);
+    // Of a cluster's blocks, addresses have a rank above these bits. LLVM would take the sum
+    // apart and add its constants in every iteration.
+    start = ptxValue(builder.getI32Type(), "add.s32 $0, $1, " + std::to_string(low) + ";",
+                     {shiftRight(andBits(base32, 0x3ffff), 4)});
+  }
+  // A sum of units, instead of bytes that are divided, takes one instruction in a loop.
+  Value first = add(start, engineOffset(viewOf(tile), descriptorUnit));
+  return extraUnits ? add(first, extraUnits) : first;
 }
 
 /// Columns between the parts of a tile in tensor memory.
@@ -43,6 +53,17 @@ static int64_t columnsOfPart(Value tile) {
   auto type = cast<MemRefType>(tile::rootOf(tile).getType());
   return type.getDimSize(1) * type.getElementTypeBitWidth() / 32;
 }
+
+/// The high word of a descriptor, as text.
+static std::string highWord(uint64_t fixed) { return std::to_string(fixed >> 32); }
+
+Value Lowering::matrixDescriptor(Value start, uint64_t fixed) {
+  // Opaque to LLVM, which would add the constants of a sum to both words.
+  return ptxValue(builder.getI64Type(), "mov.b64 $0, {$1, " + highWord(fixed) + "};", {start});
+}
+
+/// A descriptor, moved by bytes.
+static int64_t descriptorStep(int64_t bytes) { return bytes / descriptorUnit; }
 
 Value Lowering::tensorAddress(Value tile) {
   View view = viewOf(tile);
@@ -66,9 +87,6 @@ Value Lowering::ownLanes(Value tile, int64_t columns, const ExecutionScope &by) 
   return add(first, mul(shiftRight(group, llvm::Log2_64(uint64_t(parts))), columns));
 }
 
-/// A descriptor, moved by bytes.
-static int64_t descriptorStep(int64_t bytes) { return bytes >> 4; }
-
 LogicalResult Lowering::lowerTensorMma(nv::TensorMmaOp op, const ExecutionScope &) {
   nv::Product product = nv::productOf(op.getA(), op.getB(), op.getAcc(), pair);
   bool inTensorMemory = tensorBases.count(tile::rootOf(op.getA()));
@@ -82,23 +100,25 @@ LogicalResult Lowering::lowerTensorMma(nv::TensorMmaOp op, const ExecutionScope 
   uint32_t instruction = layout::tcgen05InstructionDescriptor(
       {product.a, product.b, product.d, int(product.m / parts), int(product.n),
        product.aOperand.major, product.bOperand.major});
-  Value da = inTensorMemory ? tensorAddress(op.getA()) : matrixDescriptor(op.getA(), *a);
-  Value db = matrixDescriptor(op.getB(), *b);
+  Value da = inTensorMemory ? tensorAddress(op.getA()) : descriptorStart(op.getA(), *a);
+  Value db = descriptorStart(op.getB(), *b);
   Value target = tensorAddress(op.getAcc());
   int64_t step = layout::instructionK(product.a);
   int64_t bits = cast<MemRefType>(op.getA().getType()).getElementTypeBitWidth();
   auto multiply = [&](int64_t part) {
     Value accumulate = asI32(op.getAccumulate());
     for (int64_t k = 0; k < product.k; k += step) {
-      auto at = [&](Value fixed, const layout::MatrixOperand &operand, int64_t row) {
-        int64_t bytes = layout::operandStepBytes(operand, row, k);
-        return bytes ? add(fixed, i64(descriptorStep(bytes))) : fixed;
+      auto at = [&](Value start, const layout::MatrixOperand &operand, int64_t row) {
+        return add(start, descriptorStep(layout::operandStepBytes(operand, row, k)));
       };
       Value left = inTensorMemory ? add(da, part * columnsOfPart(op.getA()) + k * bits / 32)
                                   : at(da, product.aOperand, part * nv::tensorLanes);
-      ptx("{ .reg .pred more; setp.ne.b32 more, $4, 0; tcgen05.mma" + ctaGroup() +
+      // Descriptors are joined here from two words: each is then one instruction and a constant.
+      std::string join = inTensorMemory ? "" : "mov.b64 a, {$1, " + highWord(*a) + "}; ";
+      ptx("{ .reg .pred more; .reg .b64 a, b; setp.ne.b32 more, $4, 0; " + join +
+              "mov.b64 b, {$2, " + highWord(*b) + "}; @issuer tcgen05.mma" + ctaGroup() +
               ".kind::" + std::string(kindOf(product.a)) + " [$0], " +
-              (inTensorMemory ? "[$1]" : "$1") + ", $2, $3, more; }",
+              (inTensorMemory ? "[$1]" : "a") + ", b, $3, more; }",
           {add(target, part * columnsOfPart(op.getAcc())), left, at(db, product.bOperand, 0),
            i32(int32_t(instruction)), accumulate});
       accumulate = i32(1);
@@ -195,7 +215,8 @@ LogicalResult Lowering::lowerTensorCopy(nv::TensorCopyOp op) {
   if (!fixed)
     return tile::emitCoded(op, HardwareShape)
            << "no descriptor describes " << tile::describe(op.getSource());
-  Value from = matrixDescriptor(op.getSource(), *fixed), to = tensorAddress(op.getTarget());
+  Value from = matrixDescriptor(descriptorStart(op.getSource(), *fixed), *fixed);
+  Value to = tensorAddress(op.getTarget());
   constexpr int64_t bitsAtOnce = 256;
   int64_t bits = type.getElementTypeBitWidth();
   for (int64_t col = 0; col < type.getDimSize(1); col += bitsAtOnce / bits) {
@@ -270,9 +291,19 @@ LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const ExecutionScope &by) {
   Value da;
   if (!left) {
     int64_t groupBytes = layout::operandStepBytes(product.aOperand, perGroup, 0);
-    da = matrixDescriptor(op.getA(), *a, groups > 1 ? mul(by.group, groupBytes) : Value());
+    Value group = groups > 1 ? mul(by.group, descriptorStep(groupBytes)) : Value();
+    da = descriptorStart(op.getA(), *a, group);
   }
-  Value db = matrixDescriptor(op.getB(), *b);
+  Value db = descriptorStart(op.getB(), *b);
+  // Of a tile that loops do not move, the assembler computes descriptors where they are used,
+  // which takes two instructions from words; of others it takes one to add to both.
+  auto descriptor = [&](Value tile, Value start, uint64_t fixed, int64_t bytes) -> Value {
+    int64_t units = descriptorStep(bytes);
+    if (cast<MemRefType>(tile::rootOf(tile).getType()).getRank() == 2)
+      return matrixDescriptor(add(start, units), fixed);
+    Value first = matrixDescriptor(start, fixed);
+    return units ? add(first, i64(units)) : first;
+  };
   int64_t step = layout::instructionK(product.a), count = tile.registers() / (perGroup / 64);
   std::string shape = "m64n" + std::to_string(product.n) + "k" + std::to_string(step);
   std::string types = std::string(".") + layout::nameOf(product.d) + "." +
@@ -295,9 +326,6 @@ LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const ExecutionScope &by) {
       InlinePtx mma = inlinePtx();
       for (int64_t i = 0; i < count; ++i)
         mma.inOut(readRegister(tile, firstRegister + i));
-      auto at = [&](Value fixed, int64_t bytes) {
-        return bytes ? add(fixed, i64(descriptorStep(bytes))) : fixed;
-      };
       std::string leftNames;
       int64_t next = 2 * count; // both as outputs and as inputs
       if (left) {
@@ -307,10 +335,11 @@ LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const ExecutionScope &by) {
           mma.input(readWord(*left, m / 64 * leftOfGroup + k / step * leftWords + i));
       } else {
         leftNames = "$" + std::to_string(next++);
-        mma.input(at(da, layout::operandStepBytes(product.aOperand, m, k)));
+        mma.input(descriptor(op.getA(), da, *a, layout::operandStepBytes(product.aOperand, m, k)));
       }
       std::string right = "$" + std::to_string(next++), more = "$" + std::to_string(next);
-      mma.input(at(db, layout::operandStepBytes(product.bOperand, 0, k))).input(accumulate);
+      mma.input(descriptor(op.getB(), db, *b, layout::operandStepBytes(product.bOperand, 0, k)))
+          .input(accumulate);
       SmallVector<Value> sums = mma.emit("{ .reg .pred more; setp.ne.b32 more, " + more +
                                              ", 0; wgmma.mma_async.sync.aligned." + shape + types +
                                              " " + operandList(0, count) + ", " + leftNames + ", " +

@@ -372,7 +372,12 @@ Value Lowering::shiftRight(Value a, int64_t bits) {
 }
 
 void Lowering::ptx(StringRef text, ArrayRef<Value> operands) {
-  inlinePtx().inputs(operands).emit(text, PtxEffects::Memory);
+  constexpr StringLiteral guard = "@issuer ";
+  auto [before, guarded] = text.split(guard);
+  std::string all = (before + guarded).str();
+  if (electsIssuer && all.size() != text.size())
+    all = "{ .reg .pred issuer; elect.sync _|issuer, 0xffffffff; " + text.str() + " }";
+  inlinePtx().inputs(operands).emit(all, PtxEffects::Memory);
 }
 
 Value Lowering::ptxValue(Type type, StringRef text, ArrayRef<Value> operands) {

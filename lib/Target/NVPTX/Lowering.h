@@ -127,7 +127,8 @@ private:
   Value cmp(mlir::arith::CmpIPredicate predicate, Value a, Value b);
   Value andBits(Value a, int64_t mask);
   Value shiftRight(Value a, int64_t bits);
-  /// A PTX instruction (or several) that must stay where it is.
+  /// A PTX instruction (or several) that must stay where it is. `@issuer` before one makes it
+  /// that of the thread that issues the operation.
   void ptx(llvm::StringRef text, llvm::ArrayRef<Value> operands = {});
   /// One that computes a value; a predicate ($0 is a word, 0 or 1) stays where it is.
   Value ptxValue(Type type, llvm::StringRef text, llvm::ArrayRef<Value> operands = {});
@@ -156,9 +157,10 @@ private:
     result.names.push_back({StorageName::NamedBarrier, "b.sync()", uint32_t(barrier), 1, 0});
   }
   View viewOf(Value memref);
-  /// Bytes from the start of the block's shared memory to the view's slot.
-  Value slotOffset(const View &view);
-  /// The address of the first row of a view that an engine copies.
+  /// Bytes from the start of the block's shared memory to the view's slot, or multiples of them.
+  Value slotOffset(const View &view, int64_t unit = 1);
+  /// The first row of a view that an engine copies: the same, and its address.
+  Value engineOffset(const View &view, int64_t unit = 1);
   Value engineAddress(const View &view);
   /// The offset of a view of rank 1, which may be a row of a plain tile.
   Value rowOffset(const View &view);
@@ -217,8 +219,11 @@ private:
   /// The same, with the lanes that this warp reaches and, of \p columns for each
   /// warpgroup, the columns of its own.
   Value ownLanes(Value tile, int64_t columns, const ExecutionScope &by);
-  /// The descriptor of a shared tile with the given fixed bits.
-  Value matrixDescriptor(Value tile, uint64_t fixed, Value extraBytes = {});
+  /// The low word of the descriptor of a shared tile with the given fixed bits; \p extraUnits
+  /// after its start.
+  Value descriptorStart(Value tile, uint64_t fixed, Value extraUnits = {});
+  /// The descriptor with this low word.
+  Value matrixDescriptor(Value start, uint64_t fixed);
   void lowerTensorWaitLoad();
   void lowerWarpDiffers(nv::WarpDiffersOp op);
   /// The number of a thread's warpgroup in a scope of several where something asks for it;
@@ -376,6 +381,10 @@ private:
   std::map<std::pair<int64_t, int64_t>, int64_t> roleBarriers; ///< by first warp and warps
   Value base;   ///< of the block's shared memory, !llvm.ptr<3>
   Value base32; ///< the same as engines take it
+  /// Whether instructions elect the thread of the warp that issues them.
+  bool electsIssuer = false;
+  /// Address of the block's shared memory as descriptors have it, by the bits around it.
+  llvm::DenseMap<uint32_t, Value> descriptorBases;
   Value params; ///< !llvm.ptr
   Value thread; ///< i32
 };

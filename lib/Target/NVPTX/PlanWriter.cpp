@@ -622,7 +622,8 @@ private:
     for (const PlanPoint &point : role->points) {
       int64_t ahead = lastIssue - point.stage;
       if (point.barrier != sched::none)
-        tokens.add(plan.barriers[point.barrier].slots, ahead - point.distance);
+        tokens.add(plan.barriers[point.barrier].slots, ahead - point.distance,
+                   point.kind == PlanPoint::WaitBarrier);
       if (point.kind == PlanPoint::Issue)
         for (const sched::Access &access : plan.bound.statements[point.at].accesses)
           if (size_t buffer = of.buffers[access.buffer].number;

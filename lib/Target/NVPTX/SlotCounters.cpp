@@ -23,10 +23,24 @@ SlotCounters::Position SlotCounters::divide(OpBuilder &b, Location loc, int64_t 
   return {slot, b.createOrFold<arith::AndIOp>(loc, round, one)};
 }
 
+void SlotCounters::add(int64_t slots, int64_t ahead, bool awaited) {
+  Counter &counter = counters[slots];
+  counter.keepsLast |= ahead == -1;
+  bool odd = llvm::divideFloorSigned(ahead, slots) % 2;
+  counter.awaitsOdd |= awaited && odd && ahead % slots == 0;
+  counter.awaitsEven |= awaited && !(odd && ahead % slots == 0);
+}
+
+static Value flipped(OpBuilder &b, Location loc, Value phase) {
+  return b.createOrFold<arith::XOrIOp>(loc, phase, arith::ConstantIntOp::create(b, loc, 1, 32));
+}
+
 SmallVector<Value> SlotCounters::start(OpBuilder &b, Location loc) const {
   SmallVector<Value> values;
   for (const auto &[slots, counter] : counters) {
     Position begin = divide(b, loc, slots, arith::ConstantIndexOp::create(b, loc, 0));
+    if (counter.carriesOpposite())
+      begin.phase = flipped(b, loc, begin.phase);
     values.append({begin.slot, begin.phase});
     if (!counter.keepsLast)
       continue;
@@ -37,9 +51,9 @@ SmallVector<Value> SlotCounters::start(OpBuilder &b, Location loc) const {
     Value wraps =
         b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, begin.slot, number(0));
     Value before = b.createOrFold<arith::SubIOp>(loc, begin.slot, number(1));
-    Value flipped = b.createOrFold<arith::XOrIOp>(loc, begin.phase, number(1));
-    values.append({b.createOrFold<arith::SelectOp>(loc, wraps, number(slots - 1), before),
-                   b.createOrFold<arith::SelectOp>(loc, wraps, flipped, begin.phase)});
+    values.append(
+        {b.createOrFold<arith::SelectOp>(loc, wraps, number(slots - 1), before),
+         b.createOrFold<arith::SelectOp>(loc, wraps, flipped(b, loc, begin.phase), begin.phase)});
   }
   return values;
 }
@@ -66,18 +80,18 @@ void SlotCounters::enter(ValueRange carried) {
 SmallVector<Value> SlotCounters::next(OpBuilder &b, Location loc, int64_t by) const {
   SmallVector<Value> values;
   for (const auto &[slots, counter] : counters) {
-    Position then = at(b, loc, slots, by);
+    Position then = carried(b, loc, slots, by);
     values.append({then.slot, then.phase});
     if (!counter.keepsLast)
       continue;
-    Position last = by == 1 ? counter.now : at(b, loc, slots, by - 1);
+    Position last = by == 1 ? counter.now : carried(b, loc, slots, by - 1);
     values.append({last.slot, last.phase});
   }
   return values;
 }
 
-SlotCounters::Position SlotCounters::at(OpBuilder &b, Location loc, int64_t slots,
-                                        int64_t ahead) const {
+SlotCounters::Position SlotCounters::carried(OpBuilder &b, Location loc, int64_t slots,
+                                             int64_t ahead) const {
   auto number = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(b, loc, value, 32);
   };
@@ -93,10 +107,21 @@ SlotCounters::Position SlotCounters::at(OpBuilder &b, Location loc, int64_t slot
         b, loc, next ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge, sum, number(slots));
     Value wrapped = next ? number(0) : Value(arith::SubIOp::create(b, loc, sum, number(slots)));
     position.slot = arith::SelectOp::create(b, loc, wraps, wrapped, sum);
-    Value flipped = arith::XOrIOp::create(b, loc, position.phase, number(1));
-    position.phase = arith::SelectOp::create(b, loc, wraps, flipped, position.phase);
+    position.phase =
+        arith::SelectOp::create(b, loc, wraps, flipped(b, loc, position.phase), position.phase);
   }
   if (rounds % 2)
-    position.phase = arith::XOrIOp::create(b, loc, position.phase, number(1));
+    position.phase = flipped(b, loc, position.phase);
   return position;
+}
+
+SlotCounters::Position SlotCounters::at(OpBuilder &b, Location loc, int64_t slots,
+                                        int64_t ahead) const {
+  const Counter &counter = counters.at(slots);
+  if (!counter.carriesOpposite())
+    return carried(b, loc, slots, ahead);
+  if (ahead == -1 && counter.keepsLast)
+    return {counter.last.slot, flipped(b, loc, counter.last.phase)};
+  // The same slot a round later has the opposite phase.
+  return carried(b, loc, slots, ahead + slots);
 }

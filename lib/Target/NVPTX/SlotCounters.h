@@ -28,8 +28,9 @@ public:
   /// Slots are counted from iteration \p first, an i32; null: 0.
   explicit SlotCounters(mlir::Value first = {}) : first(first) {}
 
-  /// Counts modulo \p slots, too, for positions \p ahead. Before the loop is made.
-  void add(int64_t slots, int64_t ahead) { counters[slots].keepsLast |= ahead == -1; }
+  /// Counts modulo \p slots, too, for positions \p ahead, of which the phase is \p awaited or
+  /// does not matter. Before the loop is made.
+  void add(int64_t slots, int64_t ahead, bool awaited = false);
   /// The values with which the loop begins.
   llvm::SmallVector<mlir::Value> start(mlir::OpBuilder &b, mlir::Location loc) const;
   /// Takes these values as those of the current iteration.
@@ -49,7 +50,14 @@ private:
     Position now;
     Position last; ///< of the iteration before, which costs nothing to remember
     bool keepsLast = false;
+    /// Awaited positions lie whole rounds ahead or behind, an odd or an even number of them.
+    bool awaitsOdd = false, awaitsEven = false;
+    /// Whether the loop carries the opposite of phases, so that none is flipped before a wait.
+    bool carriesOpposite() const { return awaitsOdd && !awaitsEven; }
   };
+
+  /// The position as the loop carries it.
+  Position carried(mlir::OpBuilder &b, mlir::Location loc, int64_t slots, int64_t ahead) const;
 
   mlir::Value first;
   std::map<int64_t, Counter> counters; ///< by number of slots

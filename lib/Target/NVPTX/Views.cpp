@@ -174,7 +174,7 @@ View Lowering::viewOf(Value memref) {
   return view;
 }
 
-Value Lowering::slotOffset(const View &view) {
+Value Lowering::slotOffset(const View &view, int64_t unit) {
   const SharedAllocation &allocation = shared.find(view.root)->second;
   auto type = cast<MemRefType>(view.root.getType());
   Value slot;
@@ -182,15 +182,17 @@ Value Lowering::slotOffset(const View &view) {
     slot = slot ? mul(slot, type.getDimSize(dim)) : Value();
     slot = slot ? add(slot, view.offsets[dim]) : view.offsets[dim];
   }
-  Value start = i32(allocation.offset);
-  return slot ? add(mul(slot, allocation.slotBytes), start) : start;
+  Value start = i32(allocation.offset / unit);
+  return slot ? add(mul(slot, allocation.slotBytes / unit), start) : start;
 }
 
-Value Lowering::engineAddress(const View &view) {
+Value Lowering::engineOffset(const View &view, int64_t unit) {
   int64_t span = layout::spanBytes(shared.find(view.root)->second.layout.swizzle);
   Value row = view.offsets[view.offsets.size() - 2];
-  return sharedAddress(add(slotOffset(view), mul(row, span)));
+  return add(slotOffset(view, unit), mul(row, span / unit));
 }
+
+Value Lowering::engineAddress(const View &view) { return sharedAddress(engineOffset(view)); }
 
 Value Lowering::rowOffset(const View &view) {
   const layout::SharedTile &tile = shared.find(view.root)->second.layout;

@@ -13,7 +13,7 @@
 // 128 bytes of each row, 32 at a time.
 // CHECK-COUNT-4: tcgen05.cp.cta_group::1.128x256b [$0], $1;
 // CHECK-NOT: tcgen05.cp
-// CHECK-COUNT-4: tcgen05.mma.cta_group::1.kind::f16 [$0], [$1], $2, $3, more;
+// CHECK-COUNT-4: @issuer tcgen05.mma.cta_group::1.kind::f16 [$0], [$1], b, $3, more;
 // CHECK-NOT: tcgen05.mma
 func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
   %yes = arith.constant true
