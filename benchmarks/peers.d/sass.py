@@ -8,6 +8,9 @@ import re
 MULTIPLY = re.compile(r"(HGMMA|IGMMA|QGMMA|HMMA|UTC[A-Z]*MMA)\b")
 COPY = re.compile(r"(UTMALDG|UBLKCP|LDGSTS)\b")
 POWER = re.compile(r"MUFU\.EX2\b")
+# A group of asynchronous products is committed, and all but the latest N are awaited.
+COMMIT = re.compile(r"HGMMA\b.*\bgsb0\b")
+AWAIT = re.compile(r"WARPGROUP\.DEPBAR\.LE gsb0, 0x([0-9a-f]+)")
 ACCESS = re.compile(r"\b(LDG|STG)\b")
 WIDE = re.compile(r"\b(LDG|STG)\.\S*128\b")
 
@@ -43,11 +46,26 @@ class Loop:
         self.counts = {kind: sum(bool(pattern.search(text)) for _, text in lines)
                        for kind, pattern in (("m", MULTIPLY), ("c", COPY), ("x", POWER),
                                              ("g", ACCESS), ("w", WIDE))}
+        self.counts["u"] = powers_under_products([text for _, text in lines])
 
     def text(self, addresses):
         counts = "+".join("%d%s" % (n, kind) for kind, n in self.counts.items() if n)
         where = " at %x..%x" % (self.first, self.last) if addresses else ""
         return "%d (%s)%s" % (self.size, counts, where)
+
+
+def powers_under_products(texts):
+    """The powers of two of an iteration that are taken while a warpgroup product runs."""
+    pending = 0
+    for _ in range(2):  # the second time as in all later iterations
+        overlapped = 0
+        for text in texts:
+            awaited = AWAIT.search(text)
+            if awaited:
+                pending = min(pending, int(awaited.group(1), 16))
+            pending += bool(COMMIT.search(text))
+            overlapped += pending > 0 and bool(POWER.search(text))
+    return overlapped
 
 
 def operation(text):
