@@ -9,5 +9,7 @@ config.excludes = ["consumer", "docs", "quickstart", "diagnostics", "Inputs"]
 config.environment["PATH"] = os.pathsep.join(config.tools + [os.environ["PATH"]])
 # lit does not pass on the environment of ctest.
 config.environment["PENSTOCK_CACHE_DIR"] = os.path.join(config.test_exec_root, "lit-cache")
+if config.exact_solver:
+    config.available_features.add("exact-solver")
 config.substitutions.append(("%lib", config.build_lib))
 config.substitutions.append(("%source", config.test_source_root))

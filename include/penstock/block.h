@@ -58,6 +58,14 @@ enum class Form {
   /// Warps of their own load, and multiply on GPUs with tensor memory.
   WarpSpecialized
 };
+/// Origin of stages and order, unless they are stated.
+enum class Schedule {
+  /// Copies run ahead by num_stages; the rest stays in source order.
+  Inferred,
+  /// The minimal interval of the target's timing model, by an exact solver. Then num_stages is
+  /// the largest number of versions of a tile, and may be left out.
+  Optimal
+};
 struct PipelineOptions {
   /// Pipeline depth; stages and order are inferred from it.
   int num_stages = 0;
@@ -74,6 +82,9 @@ struct PipelineOptions {
   std::vector<int> async_producer_groups = {};
   /// On GPUs only.
   Form form = Form::Automatic;
+  Schedule schedule = Schedule::Inferred;
+  /// Time limit of Schedule::Optimal. Exceeding it is an error.
+  int solver_seconds = 10;
 };
 struct WaitOptions {
   /// Iterations between the issue of an operation and this wait.
@@ -346,6 +357,8 @@ public:
     arguments.numStages = o.num_stages;
     if (o.form != Form::Automatic)
       arguments.form = o.form == Form::Skewed ? "skewed" : "warp_specialized";
+    if (o.schedule == Schedule::Optimal) // 0 would ask for no solver
+      arguments.solverSeconds = o.solver_seconds > 0 ? o.solver_seconds : -1;
     return detail::LoopRange(arguments, std::move(o), within(at));
   }
 

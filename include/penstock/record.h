@@ -133,6 +133,7 @@ struct LoopArguments {
   int unroll = -1; ///< -1: not stated
   bool pipelined = false;
   int numStages = 0;
+  int solverSeconds = 0;      ///< of the exact solver, if it is asked for the schedule
   std::string_view form = {}; ///< of the loop on GPUs, if it is stated
   List<const int> stage = {}, order = {};
   List<const int> asyncStages = {}, asyncProducers = {}, asyncProducerGroups = {};

@@ -86,6 +86,32 @@ private:
   hw::Cost cost[NumEngines];
 };
 
+/// Products of wgmma and tcgen05 run while threads compute, those into one accumulator in order.
+void queueProduct(PipelineLoop &loop, size_t statement, tile::GemmOp gemm,
+                  const hw::Architecture &architecture) {
+  sched::Statement &product = loop.problem.statements[statement];
+  if (product.async)
+    return; // in a queue of the language
+  product.async = true;
+  Value left = tile::rootOf(gemm.getA());
+  bool inRegisters = !architecture.limits.tensorColumns &&
+                     tile::spaceOf(cast<MemRefType>(left.getType())) == tile::Space::Local;
+  for (size_t buffer = 0; buffer < loop.buffers.size(); ++buffer) {
+    // Loops carry versions of registers from step to step, which wgmma must not read then.
+    if (unsigned &versions = loop.problem.buffers[buffer].statedVersions;
+        inRegisters && loop.buffers[buffer] == left && !versions)
+      versions = 1;
+    if (loop.buffers[buffer] != tile::rootOf(gemm.getAcc()))
+      continue;
+    std::string name = "products into " + loop.problem.buffers[buffer].name;
+    product.queue = loop.problem.findQueue(name);
+    if (product.queue == sched::none) {
+      product.queue = sched::QueueId(loop.problem.queues.size());
+      loop.problem.queues.push_back({name, /*inOrder=*/true, {sched::BufferId(buffer)}});
+    }
+  }
+}
+
 } // namespace
 
 void penstock::assignCosts(PipelineLoop &loop, const hw::Architecture &architecture) {
@@ -97,5 +123,8 @@ void penstock::assignCosts(PipelineLoop &loop, const hw::Architecture &architect
     if (architecture.family != hw::Architecture::Family::X86 &&
         loop.problem.statements[i].kind == sched::StatementKind::Copy)
       loop.problem.statements[i].async = true;
+    auto gemm = dyn_cast<tile::GemmOp>(loop.statements[i].op);
+    if (gemm && loop.annotations.solverSeconds && architecture.tma)
+      queueProduct(loop, i, gemm, architecture);
   }
 }

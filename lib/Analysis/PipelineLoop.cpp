@@ -503,6 +503,8 @@ private:
     sched::LoopAnnotations &to = result.annotations;
     if (schedule.getNumStages())
       to.numStages = schedule.getNumStages();
+    if (schedule.getSolverSeconds() && !schedule.getResolved())
+      to.solverSeconds = schedule.getSolverSeconds();
     to.stage = list(schedule.getStage());
     to.order = list(schedule.getOrder());
     to.asyncStages = list(schedule.getAsyncStages());

@@ -141,6 +141,24 @@ int64_t penstock::stagedColumns(MemRefType accumulator, Type stored, bool inTens
   return width;
 }
 
+/// Registers for versions of tiles: those of the warpgroups that the rows of tiles occupy, less
+/// what addresses and temporaries take. Tiles themselves may lie elsewhere (nv-assign-spaces).
+static int64_t registerBytes(const sched::Problem &problem, ArrayRef<Value> roots,
+                             const hw::Architecture &architecture) {
+  constexpr int64_t warpgroupThreads = 128, registersForTiles = 200, registerSize = 4;
+  int64_t rows = 1, used = 0;
+  for (auto [buffer, root] : llvm::zip_equal(problem.buffers, roots))
+    if (buffer.space == sched::Space::Local && root) {
+      auto type = cast<MemRefType>(root.getType());
+      used += buffer.bytes;
+      if (type.getRank() == 2)
+        rows = std::max(rows, type.getDimSize(0));
+    }
+  // A warpgroup has 64 rows of wgmma, and all 128 lanes of tensor memory.
+  int64_t groups = llvm::divideCeilSigned(rows, architecture.limits.tensorColumns ? 128 : 64);
+  return std::max(used, groups * warpgroupThreads * registersForTiles * registerSize);
+}
+
 void penstock::assignCapacity(PipelineLoop &loop, const hw::Architecture &architecture) {
   for (auto [buffer, root] : llvm::zip(loop.problem.buffers, loop.buffers)) {
     if (buffer.space == sched::Space::Global)
@@ -167,4 +185,7 @@ void penstock::assignCapacity(PipelineLoop &loop, const hw::Architecture &archit
       room -= room % 1024;
     loop.problem.capacity[size_t(space)] = std::max<int64_t>(room, 1);
   }
+  if (loop.annotations.solverSeconds && architecture.tma)
+    loop.problem.capacity[size_t(sched::Space::Local)] =
+        registerBytes(loop.problem, loop.buffers, architecture);
 }

@@ -88,8 +88,11 @@ std::string explainModule(mlir::ModuleOp module, const std::string &kernel,
                           const hw::Architecture &architecture, Cpu cpu,
                           std::vector<Diagnostic> &diagnostics) {
   std::string text;
-  for (const Planned &entry : plan(module, kernel, architecture, diagnostics))
-    text += sched::renderExplanation(sched::explain(entry.plan.problem, *entry.plan.schedule));
+  for (const Planned &entry : plan(module, kernel, architecture, diagnostics)) {
+    sched::Explanation explanation = sched::explain(entry.plan.problem, *entry.plan.schedule);
+    explanation.provenInterval = entry.plan.provenInterval;
+    text += sched::renderExplanation(explanation);
+  }
   bool native = architecture.family == hw::Architecture::Family::X86;
   if (diagnostics.empty())
     text += native ? explainProducts(module, kernel, architecture, cpu, diagnostics)

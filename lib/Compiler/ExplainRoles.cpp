@@ -183,7 +183,7 @@ bool penstock::lowerToRoles(ModuleOp copy, const std::string &kernel,
   if (nv::firstExplicit(function))
     return true;
   PassManager passes(copy->getName());
-  passes.addNestedPass<func::FuncOp>(createResolveSchedules());
+  passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
   buildBlockPipeline(passes, architecture);
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
   passes.addNestedPass<func::FuncOp>(createPlanMemory());

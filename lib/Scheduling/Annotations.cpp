@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Scheduling/Annotations.h"
 #include "Diagnostics/Codes.h"
+#include "Scheduling/Optimal.h"
 #include "Scheduling/Report.h"
 
 #include <algorithm>
@@ -42,7 +43,18 @@ public:
     }
     if (!markAsynchronous(stated ? &schedule : nullptr))
       return std::move(loop);
-    if (annotations.numStages) {
+    if (annotations.solverSeconds && !stated) {
+      OptimalSchedule optimal =
+          optimalSchedule(loop.problem, {.numStages = annotations.numStages.value_or(0),
+                                         .milliseconds = 1000 * *annotations.solverSeconds});
+      append(optimal.diagnostics);
+      if (optimal.schedule) {
+        loop.problem = std::move(optimal.problem);
+        loop.provenInterval = optimal.provenInterval;
+      }
+      loop.schedule = std::move(optimal.schedule);
+      loop.verdict = std::move(optimal.verdict);
+    } else if (annotations.numStages) {
       Inferred inferred = infer(loop.problem, *annotations.numStages);
       append(inferred.diagnostics);
       loop.schedule = inferred.schedule;

@@ -20,6 +20,8 @@ namespace penstock::sched {
 
 struct LoopAnnotations {
   std::optional<int64_t> numStages;
+  /// The exact solver has so long for a schedule, of at most numStages if these are given.
+  std::optional<int64_t> solverSeconds;
   std::optional<std::vector<int64_t>> stage, order;
   /// All copies of these stages are asynchronous.
   std::optional<std::vector<int64_t>> asyncStages;
@@ -46,6 +48,8 @@ struct PipelinedLoop {
   /// nothing was asked for.
   std::optional<Schedule> schedule;
   Verdict verdict;
+  /// Minimal interval of the exact solver, if it was asked.
+  std::optional<int64_t> provenInterval;
   std::vector<Diagnostic> diagnostics;
 };
 

@@ -258,6 +258,9 @@ std::string renderExplanation(const Explanation &e) {
   }
   if (!e.boundBy.empty())
     out += "  " + e.boundBy + "\n";
+  if (e.provenInterval)
+    out += "  exact solver: no schedule takes fewer than " + std::to_string(*e.provenInterval) +
+           " cycles per iteration, one for the issue of each asynchronous statement\n";
   for (const DeeperPlan &d : e.deeper) {
     out += "  " + d.change;
     if (!d.fits)

@@ -69,6 +69,8 @@ struct Explanation {
 
   /// No value without engines and latencies.
   std::optional<Rational> interval;
+  /// Minimal interval of the exact solver, if it was asked for the schedule.
+  std::optional<int64_t> provenInterval;
   std::string busiestEngine;
   int64_t busiestCycles = 0;
   std::optional<Rational> circleRatio;

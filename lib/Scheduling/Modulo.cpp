@@ -88,6 +88,12 @@ std::vector<std::string> verify(const ModuloProblem &problem, const ModuloSchedu
       int64_t gap = modulo(schedule.start[j] - schedule.start[i], schedule.interval);
       if (gap < a.busy || schedule.interval - gap < b.busy)
         broken.push_back("`" + a.name + "` and `" + b.name + "` use their engine at the same time");
+      if (a.issue == none || b.issue == none)
+        continue;
+      int64_t turns = (schedule.start[j] - schedule.start[i] - gap) / schedule.interval;
+      int64_t apart = schedule.start[b.issue] - schedule.start[a.issue] - turns * schedule.interval;
+      if (apart < 0 || apart > schedule.interval)
+        broken.push_back("`" + a.name + "` and `" + b.name + "` run in another order than issued");
     }
   }
   for (size_t s = 0; s < problem.storages.size(); ++s)

@@ -26,6 +26,8 @@ struct ModuloOperation {
   std::string name;
   unsigned resource = none; ///< none: no engine, any number at a time
   int64_t busy = 0;         ///< cycles for which it keeps its engine
+  /// Another operation that issues it: engines run what is issued in that order.
+  unsigned issue = none;
 };
 
 /// `to` of iteration k + distance starts no earlier than `latency` after `from`
@@ -80,6 +82,8 @@ struct ModuloResult {
   std::optional<ModuloSchedule> schedule;
   /// No schedule with a smaller interval exists.
   bool optimal = false;
+  /// Exact solver: its versions take the fewest bytes of all schedules of this interval.
+  bool fewestBytes = false;
   ModuloBounds bounds;
   /// Why there is no schedule, or why it is not known to be the best.
   std::vector<Diagnostic> diagnostics;

@@ -185,7 +185,12 @@ private:
         z3::expr_vector choices(context);
         for (int64_t q = -turns; q <= turns; ++q) {
           z3::expr gap = start[j] - start[i] + number(q) * interval;
-          choices.push_back(gap >= number(a.busy) && gap <= interval - number(b.busy));
+          z3::expr apart = gap >= number(a.busy) && gap <= interval - number(b.busy);
+          if (a.issue != none && b.issue != none) {
+            z3::expr issues = start[b.issue] - start[a.issue] + number(q) * interval;
+            apart = apart && issues >= 0 && issues <= interval;
+          }
+          choices.push_back(apart);
         }
         solver.add(z3::mk_or(choices));
       }
@@ -296,6 +301,9 @@ ModuloResult solveExact(const ModuloProblem &problem, const ModuloOptions &optio
   if (result.bounds.busiest == none && !result.schedule && !check(problem).empty())
     return result;
   result.diagnostics.clear();
+  // It does not keep the order of issues.
+  if (result.schedule && !verify(problem, *result.schedule).empty())
+    result.schedule.reset();
   try {
     Formula formula(problem, result.bounds.best(), options.timeoutMilliseconds);
     int64_t low = result.bounds.best();
@@ -339,16 +347,20 @@ ModuloResult solveExact(const ModuloProblem &problem, const ModuloOptions &optio
     formula.fixInterval(result.schedule->interval);
     // Versions need not be unique: the fewest bytes, then the smallest numbers
     // from the first storage on.
+    z3::check_result answer = z3::unsat;
     if (!problem.storages.empty()) {
-      while (formula.fewerBytes(formula.bytesOf(*result.schedule), found) == z3::sat)
+      while ((answer = formula.fewerBytes(formula.bytesOf(*result.schedule), found)) == z3::sat)
         result.schedule = found;
+      certain &= answer == z3::unsat;
       formula.fixBytes(formula.bytesOf(*result.schedule));
       for (size_t s = 0; s + 1 < problem.storages.size(); ++s) {
-        while (formula.fewerVersions(s, result.schedule->versions[s], found) == z3::sat)
+        while ((answer = formula.fewerVersions(s, result.schedule->versions[s], found)) == z3::sat)
           result.schedule = found;
+        certain &= answer == z3::unsat;
         formula.fixVersions(s, result.schedule->versions[s]);
       }
     }
+    result.fewestBytes = certain;
     compact(problem, *result.schedule);
   } catch (const z3::exception &e) {
     result.optimal = false;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Analysis/EngineCosts.h"
 #include "Analysis/PipelineLoop.h"
 #include "Analysis/TileMemory.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
@@ -54,6 +55,8 @@ struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules>
     PipelineLoop body = analyzeLoop(loop);
     if (architecture)
       assignCapacity(body, *architecture);
+    if (body.annotations.solverSeconds)
+      return solve(body) && resolve(loop);
     sched::PipelinedLoop resolved = resolveSchedule(body);
     for (const penstock::Diagnostic &diagnostic : resolved.diagnostics)
       tile::emit(loop.getLoc(), diagnostic);
@@ -76,8 +79,45 @@ struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules>
     loop->setAttr(tile::TileDialect::scheduleAttr,
                   tile::ScheduleAttr::get(&getContext(), 0, resolved.schedule->stage,
                                           resolved.schedule->order, {}, producers, groups,
-                                          /*resolved=*/true, inferred));
+                                          /*resolved=*/true, inferred, asked.getSolverSeconds()));
     return true;
+  }
+
+  /// States the schedule and the versions of the exact solver, which are then checked like
+  /// those of a user.
+  bool solve(PipelineLoop &body) {
+    if (architecture)
+      assignCosts(body, *architecture);
+    sched::PipelinedLoop solved = resolveSchedule(body);
+    for (const penstock::Diagnostic &diagnostic : solved.diagnostics)
+      tile::emit(body.loop.getLoc(), diagnostic);
+    if (!solved.schedule)
+      return false;
+    for (auto [buffer, root] : llvm::zip_equal(solved.problem.buffers, body.buffers))
+      if (auto alloc = root ? root.getDefiningOp<tile::AllocOp>() : tile::AllocOp();
+          alloc && buffer.statedVersions && isOnlyIn(alloc, body.loop))
+        alloc.setVersions(buffer.statedVersions);
+    body.loop->setAttr(tile::TileDialect::scheduleAttr,
+                       tile::ScheduleAttr::get(&getContext(), 0, solved.schedule->stage,
+                                               solved.schedule->order, {}, {}, {},
+                                               /*resolved=*/true, /*inferred=*/false,
+                                               *body.annotations.solverSeconds));
+    return true;
+  }
+
+  /// Whether no other pipelined loop could need another number of versions.
+  static bool isOnlyIn(tile::AllocOp alloc, scf::ForOp loop) {
+    bool others = false;
+    loop->getParentOfType<func::FuncOp>().walk([&](scf::ForOp other) {
+      if (other == loop || !other->hasAttr(tile::TileDialect::scheduleAttr))
+        return;
+      other.walk([&](Operation *op) {
+        for (Value operand : op->getOperands())
+          others |=
+              isa<MemRefType>(operand.getType()) && tile::rootOf(operand) == alloc.getResult();
+      });
+    });
+    return !others;
   }
 
   const hw::Architecture *architecture = nullptr;

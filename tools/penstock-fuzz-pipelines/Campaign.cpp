@@ -17,7 +17,7 @@ using namespace penstock::fuzz;
 namespace {
 
 /// What is counted: the categories first, in their order.
-enum Counter : int { Runs = int(Category::Conservative) + 1, Pipelined, Versioned };
+enum Counter : int { Runs = int(Category::Conservative) + 1, Pipelined, Versioned, Optimal };
 
 /// Below this many cases the shares of interesting ones are left to chance.
 constexpr uint64_t enoughForShares = 1000;
@@ -31,6 +31,7 @@ CaseResult count(const Comparison &comparison, Counters &counters) {
   counters[Runs] += comparison.runs;
   counters[Pipelined] += comparison.category == Category::Legal && comparison.stages > 1;
   counters[Versioned] += comparison.versions > 1;
+  counters[Optimal] += comparison.optimal;
   return {};
 }
 
@@ -45,8 +46,10 @@ void printFigures(const char *what, BatchResult &result) {
   auto share = [&](int counter) {
     return result.cases ? 100.0 * double(result.counters[counter]) / double(result.cases) : 0.0;
   };
-  std::printf("of all: legal-with-two-or-more-stages=%.1f%% more-than-one-version=%.1f%%\n",
-              share(Pipelined), share(Versioned));
+  std::printf("of all: legal-with-two-or-more-stages=%.1f%% more-than-one-version=%.1f%% "
+              "scheduled-by-the-exact-solver=%llu\n",
+              share(Pipelined), share(Versioned),
+              static_cast<unsigned long long>(result.counters[Optimal]));
   std::printf("%s=%llu", what, (unsigned long long)result.cases);
   const char *names[] = {"legal", "illegal", "form", "dead", "exchanged", "wait", "conservative"};
   for (int i = 0; i < Runs; ++i)
@@ -82,15 +85,17 @@ CompareOptions compareOptions(uint64_t seed, int native) {
 int penstock::fuzz::runPrograms(const CampaignOptions &options) {
   BatchResult result = runInParallel(
       batchesOf(options, "programs"), options.jobs, [&](uint64_t seed, Counters &counters) {
-        return count(compareProgram(generateProgram(seed), compareOptions(seed, options.native)),
+        return count(compareProgram(generateProgram(seed, options.solved),
+                                    compareOptions(seed, options.native)),
                      counters);
       });
   for (size_t i = 0; i < result.failures.size() && i < shownFailures; ++i) {
     const FailedCase &failed = result.failures[i];
     CompareOptions compare = compareOptions(failed.seed, options.native);
-    Program small = shrinkProgram(generateProgram(failed.seed), [&](const Program &program) {
-      return failsLike(failed, [&] { return compareProgram(program, compare); });
-    });
+    Program small =
+        shrinkProgram(generateProgram(failed.seed, options.solved), [&](const Program &program) {
+          return failsLike(failed, [&] { return compareProgram(program, compare); });
+        });
     FailedCase again = runAlone(failed.seed, 60, [&](uint64_t, Counters &counters) {
       return count(compareProgram(small, compare), counters);
     });
@@ -99,7 +104,7 @@ int penstock::fuzz::runPrograms(const CampaignOptions &options) {
                 emitKernel(small).c_str());
   }
   printFigures("programs", result);
-  return result.failures.empty() && sharesReached(result) ? 0 : 1;
+  return result.failures.empty() && (options.solved || sharesReached(result)) ? 0 : 1;
 }
 
 int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
@@ -110,7 +115,8 @@ int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
     Launches,
     Staged,
     ByEngines,
-    Specialized
+    Specialized,
+    Solved
   };
   auto compare = [](const Program &program, uint64_t seed) {
     CompareOptions how;
@@ -128,17 +134,19 @@ int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
     counters[Staged] += one.runs > 0 && one.stages > 1;
     counters[ByEngines] += one.device.engineCopies > 0;
     counters[Specialized] += one.device.specialized;
+    counters[Solved] += one.runs > 0 && one.optimal;
     return {};
   };
   BatchResult result = runInParallel(
       batchesOf(options, "programs"), options.jobs, [&](uint64_t seed, Counters &counters) {
-        return countDevice(compare(generateProgram(seed), seed), counters);
+        return countDevice(compare(generateProgram(seed, options.solved), seed), counters);
       });
   for (size_t i = 0; i < result.failures.size() && i < shownFailures; ++i) {
     const FailedCase &failed = result.failures[i];
-    Program small = shrinkProgram(generateProgram(failed.seed), [&](const Program &program) {
-      return failsLike(failed, [&] { return compare(program, failed.seed); });
-    });
+    Program small =
+        shrinkProgram(generateProgram(failed.seed, options.solved), [&](const Program &program) {
+          return failsLike(failed, [&] { return compare(program, failed.seed); });
+        });
     FailedCase again = runAlone(failed.seed, 60, [&](uint64_t, Counters &counters) {
       return countDevice(compare(small, failed.seed), counters);
     });
@@ -150,9 +158,9 @@ int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
     return static_cast<unsigned long long>(result.counters[counter]);
   };
   std::printf("compiled=%llu several-stages=%llu copied-by-engines=%llu warp-specialized=%llu "
-              "launches=%llu\n",
+              "scheduled-by-the-exact-solver=%llu launches=%llu\n",
               counted(Compiled), counted(Staged), counted(ByEngines), counted(Specialized),
-              counted(Launches));
+              counted(Solved), counted(Launches));
   std::printf("programs=%llu refused=%llu mismatches=%zu findings=%llu\n",
               static_cast<unsigned long long>(result.cases), counted(Refused),
               result.failures.size(), counted(Findings));

@@ -19,6 +19,8 @@ struct CampaignOptions {
   double seconds = 0; ///< 0: no limit
   /// Of a hundred legal programs, how many are compiled and run.
   int native = 100;
+  /// All programs ask the exact solver for their schedules.
+  bool solved = false;
 };
 
 /// Both print what they found, end with a line of figures and return the exit

@@ -86,7 +86,8 @@ Comparison penstock::fuzz::compareProgram(const Program &program, const CompareO
     result.disagreement = product.failure;
     return result;
   }
-  if (!program.plan) {
+  result.optimal = program.optimal && product.plan;
+  if (!program.plan && !program.optimal) {
     // Where the rule for a wish for stages is legal, that is the plan.
     std::optional<Plan> wanted = planByRule(loop, program.numStages);
     if (wanted && checkOrder(loop, *wanted).legal() && product.plan != wanted) {
@@ -112,12 +113,14 @@ Comparison penstock::fuzz::compareProgram(const Program &program, const CompareO
     return result;
   result.stages = product.plan->stages();
   result.versions = *std::max_element(order.versions.begin(), order.versions.end());
+  // Solvers give loads more stages than random plans have.
+  int64_t most = std::min(2 * result.stages + 2, maxTrips);
   if (options.device) {
-    result.device = compiled.runOnDevice(2 * result.stages + 2, options.seed);
+    result.device = compiled.runOnDevice(most, options.seed);
     result.runs = result.device.runs;
     result.disagreement = result.device.mismatch;
   } else if (options.native)
-    result.disagreement = compiled.run(2 * result.stages + 2, options.seed, result.runs);
+    result.disagreement = compiled.run(most, options.seed, result.runs);
   return result;
 }
 

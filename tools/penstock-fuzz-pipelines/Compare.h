@@ -20,6 +20,8 @@ struct Comparison {
   int64_t stages = 1;
   /// The most versions that a buffer has.
   int64_t versions = 1;
+  /// Its schedule is that of the exact solver.
+  bool optimal = false;
   uint64_t runs = 0;
   /// Empty if checker, oracle and native code agree.
   std::string disagreement;

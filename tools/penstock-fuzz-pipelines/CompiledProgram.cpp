@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../penstock-fuzz/Random.h"
+#include "Analysis/EngineCosts.h"
 #include "Analysis/PipelineLoop.h"
 #include "Compiler/Compiler.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Product.h"
+#include "Scheduling/Predict.h"
 #include "Scheduling/Text.h"
 #include "Scheduling/Verify.h"
 #include "penstock/diagnostics.h"
@@ -54,6 +56,20 @@ bool weakened(sched::RuleSet rules) {
                      [&](const sched::RuleInfo &info) { return !rules.has(info.rule); });
 }
 
+/// Compares the schedule of the exact solver with the inferred one: empty if it is not worse.
+std::string slowerThanInferred(const sched::PipelinedLoop &solved, const sched::Problem &problem,
+                               int64_t numStages) {
+  sched::Inferred inferred = sched::infer(problem, numStages);
+  if (!inferred.schedule)
+    return "";
+  sched::RoleAssignment roles = sched::oneRole(problem);
+  sched::Rational other = sched::predictedInterval(problem, *inferred.schedule, roles);
+  sched::Rational own = sched::predictedInterval(solved.problem, *solved.schedule, roles);
+  return other < own
+             ? "the solved schedule takes " + own.str() + " cycles, the inferred one " + other.str()
+             : "";
+}
+
 void check(const PipelineLoop &loop, const Program &program, sched::RuleSet rules,
            ProductVerdict &verdict) {
   sched::Instance instance{loop.problem, std::nullopt, std::nullopt};
@@ -81,10 +97,18 @@ void check(const PipelineLoop &loop, const Program &program, sched::RuleSet rule
       sched::resolve(loop.problem, loop.annotations, loop.namedScalars).schedule)
     verdict.failure = "the compiler accepts what the checker refuses";
   if (!program.plan) {
+    PipelineLoop timed = loop;
+    if (program.optimal)
+      assignCosts(timed, *hw::findArchitecture("sm_90a"));
     sched::PipelinedLoop resolved =
-        sched::resolve(loop.problem, loop.annotations, loop.namedScalars);
+        sched::resolve(timed.problem, loop.annotations, loop.namedScalars);
     verdict.codes = codesOf(resolved.diagnostics);
     checked = resolved.verdict;
+    if (program.optimal && resolved.schedule) {
+      verdict.failure = slowerThanInferred(resolved, timed.problem, program.numStages);
+      // Its versions are those of asynchronous statements.
+      checked = sched::verify(loop.problem, *resolved.schedule);
+    }
     if (resolved.schedule)
       verdict.plan = Plan{resolved.schedule->stage, resolved.schedule->order};
   }

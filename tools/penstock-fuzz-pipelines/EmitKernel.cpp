@@ -332,7 +332,8 @@ std::string KernelEmitter::waitAfter() const {
 
 std::string KernelEmitter::annotation() const {
   if (!program.plan)
-    return "num_stages = " + number(program.numStages);
+    return "num_stages = " + number(program.numStages) +
+           (program.optimal ? ", solver_seconds = 20" : "");
   // Scalars have their names at the top of the body.
   return stated(*program.plan,
                 program.olderEntries && program.bindScalars ? sharedScalars.size() : 0);

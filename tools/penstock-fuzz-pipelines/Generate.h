@@ -13,8 +13,8 @@
 namespace penstock::fuzz {
 
 /// A body of 1 to 12 statements on 1 to 6 buffers with an annotation, decided by
-/// the seed alone.
-Program generateProgram(uint64_t seed);
+/// the seed alone. With \p solved it asks the exact solver for its schedule.
+Program generateProgram(uint64_t seed, bool solved = false);
 
 /// Lets offsets, and where the loop begins, depend on numbers that only the launch
 /// decides; those of one buffer often on the same.

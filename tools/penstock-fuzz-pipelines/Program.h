@@ -109,6 +109,8 @@ struct Program {
   /// The annotation: one of the two.
   std::optional<Plan> plan;
   int64_t numStages = 0;
+  /// Without a plan: the exact solver is asked for one.
+  bool optimal = false;
 };
 
 /// Is a copy that is issued before the loop awaited before anything meets it?

@@ -57,7 +57,7 @@ int runMode(const std::string &mode, const fuzz::CampaignOptions &options, bool 
     return fuzz::runPlans(options, print);
   if (print && mode != "--mutants")
     std::puts(mode == "--programs" || mode == "--device" || mode == "--points"
-                  ? fuzz::emitKernel(fuzz::generateProgram(options.seed)).c_str()
+                  ? fuzz::emitKernel(fuzz::generateProgram(options.seed, options.solved)).c_str()
                   : fuzz::emitInstance(fuzz::generateInstance(options.seed)).c_str());
   if (mode == "--programs")
     return fuzz::runPrograms(options);
@@ -120,6 +120,9 @@ int main(int argc, char **argv) {
   command.real("seconds", "stops after this time; 0: no limit", options.seconds, 0);
   command.number("native", "of 100 legal kernels, how many are compiled and run", options.native, 0,
                  100);
+  command.flag("solved",
+               "with --programs or --device: all kernels ask the exact solver for their schedules",
+               options.solved);
   command.flag(
       "print",
       "with --programs 1, --device 1, --instances 1, --protocols 1 or --plans 1: prints the case",

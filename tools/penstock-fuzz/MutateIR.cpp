@@ -137,7 +137,7 @@ private:
       auto changed = tile::ScheduleAttr::getChecked(
           quiet, context, stages, ArrayRef<int64_t>(stage), ArrayRef<int64_t>(order),
           ArrayRef<int64_t>(late), ArrayRef<int64_t>(producers), ArrayRef<int64_t>(groups),
-          random.chance(20), random.chance(20));
+          random.chance(20), random.chance(20), schedule.getSolverSeconds());
       return changed ? changed : schedule;
     }
     return random.chance(50) ? Attribute(builder.getUnitAttr())

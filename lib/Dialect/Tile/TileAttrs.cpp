@@ -56,7 +56,7 @@ struct ScheduleLists {
 } // namespace
 
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
-  int64_t numStages = 0;
+  int64_t numStages = 0, solverSeconds = 0;
   ScheduleLists lists;
   bool resolved = false, inferred = false;
   llvm::SmallSet<StringRef, 4> seen;
@@ -72,19 +72,21 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
       return success();
     }
     SmallVector<int64_t> *list = lists.find(key);
-    if (key != "num_stages" && !list)
+    if (key != "num_stages" && key != "solver_seconds" && !list)
       return parser.emitError(loc, "expected `num_stages`, `stage`, `order`, `async_stages`, "
-                                   "`async_producers`, `async_producer_groups`, `resolved` or "
-                                   "`inferred`");
+                                   "`async_producers`, `async_producer_groups`, "
+                                   "`solver_seconds`, `resolved` or `inferred`");
     if (parser.parseEqual())
       return failure();
-    return list ? parseIntegers(parser, *list) : parser.parseInteger(numStages);
+    if (list)
+      return parseIntegers(parser, *list);
+    return parser.parseInteger(key == "num_stages" ? numStages : solverSeconds);
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, field))
     return {};
-  return parser.getChecked<ScheduleAttr>(parser.getContext(), numStages, lists.stage, lists.order,
-                                         lists.asyncStages, lists.asyncProducers,
-                                         lists.asyncProducerGroups, resolved, inferred);
+  return parser.getChecked<ScheduleAttr>(
+      parser.getContext(), numStages, lists.stage, lists.order, lists.asyncStages,
+      lists.asyncProducers, lists.asyncProducerGroups, resolved, inferred, solverSeconds);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -110,6 +112,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   list("async_stages", getAsyncStages());
   list("async_producers", getAsyncProducers());
   list("async_producer_groups", getAsyncProducerGroups());
+  if (getSolverSeconds())
+    key("solver_seconds") << " = " << getSolverSeconds();
   if (getResolved())
     key("resolved");
   if (getInferred())
@@ -121,10 +125,15 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> stage, ArrayRef<int64_t> order,
                                    ArrayRef<int64_t> asyncStages, ArrayRef<int64_t> asyncProducers,
                                    ArrayRef<int64_t> asyncProducerGroups, bool resolved,
-                                   bool inferred) {
+                                   bool inferred, int64_t solverSeconds) {
   auto error = [&](DiagnosticCode code) { return withCode(emitError(), code); };
   bool stated = !stage.empty() || !order.empty();
-  if (numStages < 0 || (!stated && numStages == 0))
+  if (solverSeconds < 0)
+    return error(SolverTimeLimit) << "the exact solver needs `solver_seconds` of at least 1";
+  if (solverSeconds && stated && !resolved)
+    return error(StageAndNumStages) << "`stage` and `order` state a schedule; they cannot be "
+                                       "combined with that of the exact solver";
+  if (numStages < 0 || (!stated && numStages == 0 && solverSeconds == 0))
     return error(NumStagesTooSmall)
            << "`num_stages` is " << numStages
            << "; a pipelined loop needs `num_stages` of at least 1, or `stage` "

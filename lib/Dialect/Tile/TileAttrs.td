@@ -76,6 +76,15 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2]>
     ```
 
+    With `solver_seconds`, an exact solver finds the schedule with the minimal interval
+    and has so many seconds for it. `num_stages` is then the largest number of versions of
+    a tile:
+
+    ```mlir
+    #tile.schedule<num_stages = 3, solver_seconds = 10>
+    #tile.schedule<solver_seconds = 10>
+    ```
+
     The lists may also have an entry for each `tile.bind` of the body that can be
     rematerialized for any iteration; such entries are ignored, with a warning if the
     scalar is used from several stages.
@@ -94,7 +103,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     `resolved` marks a schedule that a pass has checked or inferred. Then all lists
     have one entry per scheduled statement, and `async_producers` includes the copies
     of `async_stages`. `inferred` marks one that was inferred from a number of stages,
-    so that the compiler is free to choose another form of the loop.
+    so that the compiler is free to choose another form of the loop. A resolved schedule
+    with `solver_seconds` is that of the solver: it keeps its stages and order in any form.
   }];
   let parameters = (ins
     DefaultValuedParameter<"int64_t", "0">:$num_stages,
@@ -104,7 +114,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$async_producers,
     OptionalArrayRefParameter<"int64_t">:$async_producer_groups,
     DefaultValuedParameter<"bool", "false">:$resolved,
-    DefaultValuedParameter<"bool", "false">:$inferred);
+    DefaultValuedParameter<"bool", "false">:$inferred,
+    DefaultValuedParameter<"int64_t", "0">:$solver_seconds);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

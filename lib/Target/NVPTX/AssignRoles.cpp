@@ -94,8 +94,8 @@ Obstacle obstacleTo(const PipelineLoop &body, const nvptx::Replication &replicat
   return {};
 }
 
-/// Whether a loop is warp-specialized without a word of the user: by an inferred schedule, for
-/// products of warpgroups.
+/// Whether a loop is warp-specialized without a word of the user: by a schedule of the
+/// compiler, for products of warpgroups.
 bool isPreferred(const PipelineLoop &body) {
   scf::ForOp loop = body.loop;
   auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
@@ -104,7 +104,7 @@ bool isPreferred(const PipelineLoop &body) {
     multiplies |= isWarpgroupProduct(statement.op);
     loads |= nvptx::engineOf(statement.op) == Engine::TmaLoad;
   }
-  return schedule.getInferred() && loads && multiplies;
+  return (schedule.getInferred() || schedule.getSolverSeconds()) && loads && multiplies;
 }
 
 struct AssignRoles : penstock::impl::AssignRolesBase<AssignRoles> {

@@ -71,6 +71,7 @@ void ScheduleEntries::write() {
       groups.clear();
     loop->setAttr(tile::TileDialect::scheduleAttr,
                   tile::ScheduleAttr::get(loop.getContext(), 0, stage, order, {}, producers, groups,
-                                          /*resolved=*/true, schedule.getInferred()));
+                                          /*resolved=*/true, schedule.getInferred(),
+                                          schedule.getSolverSeconds()));
   }
 }

@@ -7,6 +7,16 @@
 
 // -----
 
+// expected-error @+1 {{PS1713: the exact solver needs `solver_seconds` of at least 1}}
+#s = #tile.schedule<solver_seconds = -1>
+
+// -----
+
+// expected-error @+1 {{PS1214: `stage` and `order` state a schedule; they cannot be combined with that of the exact solver}}
+#s = #tile.schedule<stage = [0, 1], order = [0, 1], solver_seconds = 1>
+
+// -----
+
 // expected-error @+1 {{PS1215: `num_stages` is 0}}
 #s = #tile.schedule<num_stages = 0>
 
@@ -142,7 +152,7 @@ func.func @misplaced() attributes {tile.kernel, tile.schedule = #tile.schedule<n
 
 // -----
 
-// expected-error @+1 {{expected `num_stages`, `stage`, `order`, `async_stages`, `async_producers`, `async_producer_groups`, `resolved` or `inferred`}}
+// expected-error @+1 {{expected `num_stages`, `stage`, `order`, `async_stages`, `async_producers`, `async_producer_groups`, `solver_seconds`, `resolved` or `inferred`}}
 #s = #tile.schedule<depth = 3>
 
 // -----

@@ -82,6 +82,9 @@ func.func @everything(%A: !global {tile.access = "in", tile.name = "A"},
   // CHECK: #tile.schedule<num_stages = 3>
   scf.for %k = %c0 to %c8 step %c1 {
   } {tile.schedule = #tile.schedule<num_stages = 3>}
+  // CHECK: #tile.schedule<num_stages = 2, solver_seconds = 10>
+  scf.for %k = %c0 to %c8 step %c1 {
+  } {tile.schedule = #tile.schedule<num_stages = 2, solver_seconds = 10>}
   return
 }
 
