@@ -77,7 +77,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     ```
 
     With `solver_seconds`, an exact solver finds the schedule with the minimal interval
-    and has so many seconds for it. `num_stages` is then the largest number of versions of
+    within that time. `num_stages` is then the largest number of versions of
     a tile:
 
     ```mlir
