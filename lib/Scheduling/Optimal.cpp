@@ -46,7 +46,7 @@ ModuloFromLoop inOrderProblem(const Problem &problem, unsigned maxVersions) {
     return result;
   ModuloProblem &modulo = *result.problem;
   for (ModuloStorage &storage : modulo.storages) {
-    // What registers do not hold is spilled.
+    // Tiles beyond the capacity of registers are spilled.
     bool unlimited = storage.space == Space::Local && !problem.capacityOf(Space::Local);
     unsigned most = unlimited ? 1 : maxVersions;
     storage.maxVersions = std::max(storage.minVersions, std::min(storage.maxVersions, most));

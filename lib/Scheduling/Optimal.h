@@ -21,7 +21,7 @@ namespace penstock::sched {
 
 struct OptimalOptions {
   /// Largest number of versions of a tile, and of stages of the inferred schedules that the
-  /// result is compared with; 0: as many as can be useful.
+  /// result is compared with; 0: 8.
   int64_t numStages = 0;
   int64_t milliseconds = 0;
 };

@@ -34,7 +34,7 @@ func.func @matmul(%A: !A {tile.access = "in"}, %n: index) attributes {tile.kerne
 !t = memref<?xf32, strided<[1]>, #tile.space<global>>
 !s = memref<8xf32, #tile.space<shared>>
 
-// What a wait fixes, times cannot express.
+// Times cannot express the order that a wait fixes.
 func.func @wait(%A: !t {tile.access = "in"}, %B: !t {tile.access = "out"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

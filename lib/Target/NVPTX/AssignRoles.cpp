@@ -94,7 +94,7 @@ Obstacle obstacleTo(const PipelineLoop &body, const nvptx::Replication &replicat
   return {};
 }
 
-/// Whether a loop is warp-specialized without a word of the user: by a schedule of the
+/// Whether a loop is warp-specialized although the user does not ask for it: by a schedule of the
 /// compiler, for products of warpgroups.
 bool isPreferred(const PipelineLoop &body) {
   scf::ForOp loop = body.loop;
