@@ -49,6 +49,12 @@ std::string bundle::prefixOf(const Bundle &bundle, const BundledKernel &kernel) 
   return bundle.kernels.size() == 1 ? bundle.name : bundle.name + "_" + kernel.name;
 }
 
+bool bundle::mayOverlapPrevious(const BundledKernel &kernel) {
+  return std::ranges::all_of(kernel.configurations, [](const BundleConfiguration &configuration) {
+    return std::ranges::all_of(configuration.artifact.variants, &DeviceKernel::waitsForPrevious);
+  });
+}
+
 const char *bundle::scalarType(Element element) {
   switch (element) {
   case Element::f32:
@@ -124,8 +130,13 @@ std::string bundle::writeHeader(const Bundle &bundle) {
     text += "};\n/* Enqueues the kernel on a stream (CUstream, cudaStream_t) and returns. Null is "
             "CUDA's\n * default stream. */\nint " +
             prefix + "_launch(" + name + "_t *bundle, void *stream, const struct " + prefix +
-            "_args *args,\n    char *why, size_t why_size);\n" +
-            "/* Stores the number of the variant that a launch would take, as in " + name +
+            "_args *args,\n    char *why, size_t why_size);\n";
+    if (mayOverlapPrevious(kernel))
+      text += "/* The same, and the kernel may start before the previous one of the stream has "
+              "ended. */\nint " +
+              prefix + "_launch_overlapping(" + name + "_t *bundle, void *stream, const struct " +
+              prefix + "_args *args,\n    char *why, size_t why_size);\n";
+    text += "/* Stores the number of the variant that a launch would take, as in " + name +
             ".json. */\nint " + prefix + "_choose(" + name +
             "_t *bundle, void *stream, const struct " + prefix +
             "_args *args,\n    unsigned *variant, char *why, size_t why_size);\n";

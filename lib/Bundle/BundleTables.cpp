@@ -236,14 +236,21 @@ std::string bundle::writeFunctions(const Bundle &bundle) {
         text += to + ".scalar = 0;\n  memcpy(&to[" + std::to_string(i) + "].scalar, &" + from +
                 ", sizeof " + from + ");\n";
     }
-    text += "  return to;\n}\n\nint " + prefix + "_launch(" + object + ", void *stream, " + args +
-            ",\n    " + why + ") {\n  struct argument arguments[argumentMost];\n" + report +
-            "  return launch(bundle, stream, &kernels[" + index + "], arguments" + index +
-            "(args, arguments), NULL, &to);\n}\n\nint " + prefix + "_choose(" + object +
-            ", void *stream, " + args + ",\n    unsigned *variant, " + why +
+    text += "  return to;\n}\n";
+    auto addLaunch = [&](const std::string &function, const std::string &overlap) {
+      text += "\nint " + prefix + function + "(" + object + ", void *stream, " + args + ",\n    " +
+              why + ") {\n  struct argument arguments[argumentMost];\n" + report +
+              "  return launch(bundle, stream, &kernels[" + index + "], " + overlap +
+              ", arguments" + index + "(args, arguments), NULL, &to);\n}\n";
+    };
+    addLaunch("_launch", "0");
+    if (mayOverlapPrevious(kernel))
+      addLaunch("_launch_overlapping", "1");
+    text += "\nint " + prefix + "_choose(" + object + ", void *stream, " + args +
+            ",\n    unsigned *variant, " + why +
             ") {\n  struct argument arguments[argumentMost];\n" +
             "  const struct variant *chosen = NULL;\n" + report +
-            "  launch(bundle, stream, &kernels[" + index + "], arguments" + index +
+            "  launch(bundle, stream, &kernels[" + index + "], 0, arguments" + index +
             "(args, arguments), &chosen, &to);\n  if (chosen && variant)\n"
             "    *variant = chosen->number;\n  return to.code;\n}\n";
   }

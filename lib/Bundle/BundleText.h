@@ -17,6 +17,8 @@ bool isIdentifier(const std::string &text);
 std::vector<std::string> fieldNames(const KernelInfo &info);
 /// Prefix of a kernel's functions: the bundle's name if it is the only one.
 std::string prefixOf(const Bundle &bundle, const BundledKernel &kernel);
+/// Whether all variants of a kernel wait for the previous kernel, so that it may overlap it.
+bool mayOverlapPrevious(const BundledKernel &kernel);
 /// The C type of a scalar argument.
 const char *scalarType(Element element);
 /// A string literal.

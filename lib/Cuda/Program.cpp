@@ -57,7 +57,7 @@ Program::Program(Artifact artifact, LoadPolicy policy)
     pointers.push_back(&kernel);
   loaded = std::make_unique<Loaded[]>(pointers.size());
   for (size_t i = 0; i < pointers.size(); ++i)
-    loaded[i].waits = pointers[i]->ptx.find("griddepcontrol.wait") != std::string::npos;
+    loaded[i].waits = pointers[i]->waitsForPrevious();
   std::lock_guard lock(registry().mutex);
   registry().infos[number] = std::make_shared<KernelInfo>(content.info);
 }

@@ -50,7 +50,7 @@ public:
   DevicePointer faultWord(size_t variant, int device) const {
     return loaded[variant].faultWords[size_t(device)];
   }
-  /// Whether a launch may overlap the previous kernel: the code waits for its end.
+  /// DeviceKernel::waitsForPrevious, which launches do not search for.
   bool waitsForPrevious(size_t variant) const { return loaded[variant].waits; }
   CodeSource source(size_t variant) const { return loaded[variant].source; }
   /// Why no better source was taken; empty if there is nothing to say.

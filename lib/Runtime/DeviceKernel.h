@@ -84,6 +84,9 @@ struct DeviceKernel {
   std::vector<PrintStatement> prints;
   unsigned conversions = 0; ///< copies between layouts of registers, in the text
   LaunchProgram launch;
+
+  /// Whether a launch may overlap the previous kernel: the code waits for its end.
+  bool waitsForPrevious() const { return ptx.find("griddepcontrol.wait") != std::string::npos; }
 };
 
 } // namespace penstock

@@ -22,9 +22,21 @@ struct Printing {
   }
 };
 
+/// Reads what the previous kernel writes before it waits for it.
+struct LateConsume {
+  static constexpr auto signature = Consume::signature;
+
+  void operator()(Block &b, In<f16, 2> y, Out<f16, 2> z) const {
+    Consume{.wait = WaitAt::End}(b, y, z);
+  }
+};
+
 PENSTOCK_KERNEL(Accumulate, block);
 PENSTOCK_KERNEL(Divided);
 PENSTOCK_KERNEL(Product);
+PENSTOCK_KERNEL(Produce);
+PENSTOCK_KERNEL(Consume);
+PENSTOCK_KERNEL(LateConsume);
 PENSTOCK_KERNEL(Printing);
 
 } // namespace penstock::test

@@ -5,15 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The bundle `tested` has Accumulate in two configurations, Divided and Product, each
-// for an H100 (GPU 0) and a B200 (GPU 1). What it computes and what it refuses is compared
-// with the library's own launch.
+// The bundle `tested` has Accumulate in two configurations, Divided and Product, and
+// kernels that overlap, each for an H100 (GPU 0) and a B200 (GPU 1). What it computes and what it
+// refuses is compared with the library's own launch.
 //
 //===----------------------------------------------------------------------===//
 #include "../Gpu/Kernels.h"
 #include "../Gpu/Shim.h"
 #include "tested.h"
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 
@@ -148,6 +149,37 @@ TEST_P(OnEachGpu, EmptyTensorsAreValid) {
   dc.download(c.data());
   for (f16 each : c)
     EXPECT_EQ(float(each), 0.0f);
+}
+
+// z = 2 * (x + 1), by a kernel that waits at once and one that waits too late. The emulated driver
+// only reports the latter if launches overlap.
+TEST_P(OnEachGpu, KernelsThatWaitOverlap) {
+  constexpr int64_t n = 128;
+  std::vector<f16> ones(n * n, f16(1.0f)), zeros(n * n, f16(0.0f));
+  auto x = uploaded(ones, GetParam()), y = uploaded(zeros, GetParam()),
+       z = uploaded(zeros, GetParam());
+  Stream stream(GetParam());
+  tested_Produce_args produce = {{x.data(), {n, n}, {n, 1}}, {y.data(), {n, n}, {n, 1}}};
+  tested_Consume_args consume = {{y.data(), {n, n}, {n, 1}}, {z.data(), {n, n}, {n, 1}}};
+  tested_LateConsume_args late = {{y.data(), {n, n}, {n, 1}}, {z.data(), {n, n}, {n, 1}}};
+  /// Whether the emulated driver reports an access that did not wait for Produce.
+  auto isFound = [&](auto launch, const auto &args) {
+    char why[512];
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(tested_Produce_launch(bundle(), stream.handle, &produce, why, sizeof why), 0)
+          << why;
+      EXPECT_EQ(launch(bundle(), stream.handle, &args, why, sizeof why), 0) << why;
+      EXPECT_EQ(tested_synchronize(bundle(), stream.handle, why, sizeof why), 0) << why;
+    }
+    return testing::internal::GetCapturedStderr().find("PS1772") != std::string::npos;
+  };
+  EXPECT_FALSE(isFound(tested_Consume_launch_overlapping, consume));
+  std::vector<f16> result(n * n);
+  z.download(result.data());
+  EXPECT_TRUE(std::ranges::all_of(result, [](f16 each) { return float(each) == 4.0f; }));
+  EXPECT_FALSE(isFound(tested_LateConsume_launch, late));
+  EXPECT_TRUE(isFound(tested_LateConsume_launch_overlapping, late));
 }
 
 INSTANTIATE_TEST_SUITE_P(Bundle, OnEachGpu, testing::Values(0, 1));

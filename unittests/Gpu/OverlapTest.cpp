@@ -12,41 +12,6 @@ using namespace penstock::test;
 
 namespace {
 
-/// y = x + 1. The next kernel may start at once.
-struct Produce {
-  static constexpr auto signature = "x[M,N] -> y[M,N]";
-
-  void operator()(Block &b, In<f16, 2> x, Out<f16, 2> y) const {
-    auto [bm, bn] = b.grid(ceil_div(x.size(0), 32), ceil_div(x.size(1), 32));
-    auto t = b.local<f16>(32, 32);
-    b.launch_dependents();
-    b.copy(x.at(bm * 32, bn * 32), t);
-    b.set(t, t + 1.0f);
-    b.copy(t, y.at(bm * 32, bn * 32));
-  }
-};
-
-enum class WaitAt { Start, End, Never };
-
-/// z = 2 * y
-struct Consume {
-  WaitAt wait = WaitAt::Start;
-  static constexpr auto signature = "y[M,N] -> z[M,N]";
-
-  void operator()(Block &b, In<f16, 2> y, Out<f16, 2> z) const {
-    auto [bm, bn] = b.grid(ceil_div(y.size(0), 32), ceil_div(y.size(1), 32));
-    auto t = b.local<f16>(32, 32);
-    if (wait == WaitAt::Start)
-      b.wait_for_previous();
-    b.launch_dependents();
-    b.copy(y.at(bm * 32, bn * 32), t);
-    b.set(t, t * 2.0f);
-    b.copy(t, z.at(bm * 32, bn * 32));
-    if (wait == WaitAt::End)
-      b.wait_for_previous();
-  }
-};
-
 /// C = A * B'. Warp-specialized: the wait is for the warp that loads.
 struct WaitingProduct {
   bool wait_first = true;

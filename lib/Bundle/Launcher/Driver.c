@@ -58,12 +58,15 @@ enum {
 |* The driver                                                                 *|
 \*===----------------------------------------------------------------------===*/
 
+enum { attributeCluster = 4, attributeProgrammaticSerialization = 6 };
+
 struct launchAttribute {
   int id;
   char pad[4];
   union {
     char bytes[64];
     unsigned cluster[3];
+    int overlap;
   } value;
 };
 

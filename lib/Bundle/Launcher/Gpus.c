@@ -321,13 +321,14 @@ static int pack(struct BUNDLE *bundle, const struct kernel *kernel, const struct
   return 0;
 }
 
-/* Launches a kernel. With `chosen`, only says which variant it would be. */
-static int launch(struct BUNDLE *bundle, void *stream, const struct kernel *kernel,
+/* Launches a kernel, with `overlap` before the previous one of the stream has ended. With
+   `chosen`, only says which variant it would be. */
+static int launch(struct BUNDLE *bundle, void *stream, const struct kernel *kernel, int overlap,
                   const struct argument *arguments, const struct variant **chosen,
                   struct report *to) {
   _Alignas(64) unsigned char parameter[parameterMost];
   int64_t constants[resultMost];
-  struct launchAttribute cluster;
+  struct launchAttribute attributes[2];
   struct launchConfig config;
   struct destination at;
   const struct variant *variant = NULL;
@@ -344,18 +345,23 @@ static int launch(struct BUNDLE *bundle, void *stream, const struct kernel *kern
     *chosen = variant;
   if (variant && blocks && !chosen && !prepare(bundle, variant, at.device, to) &&
       !pack(bundle, kernel, variant, at.device, arguments, constants, parameter, to)) {
-    memset(&cluster, 0, sizeof cluster);
+    memset(attributes, 0, sizeof attributes);
     memset(&config, 0, sizeof config);
-    cluster.id = 4;
-    memcpy(cluster.value.cluster, variant->cluster, sizeof variant->cluster);
     config.grid[0] = (unsigned)blocks;
     config.grid[1] = config.grid[2] = config.block[1] = config.block[2] = 1;
     config.block[0] = variant->threads;
     config.sharedBytes = variant->sharedBytes;
     config.stream = stream;
+    config.attributes = attributes;
     if (variant->cluster[0] * variant->cluster[1] * variant->cluster[2] > 1) {
-      config.attributes = &cluster;
-      config.attributeCount = 1;
+      struct launchAttribute *cluster = &attributes[config.attributeCount++];
+      cluster->id = attributeCluster;
+      memcpy(cluster->value.cluster, variant->cluster, sizeof variant->cluster);
+    }
+    if (overlap) {
+      struct launchAttribute *serialization = &attributes[config.attributeCount++];
+      serialization->id = attributeProgrammaticSerialization;
+      serialization->value.overlap = 1;
     }
     parameters[0] = parameter;
     result = bundle->driver.launchKernelEx(&config, bundle->variants[variant->number].function,
