@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CudaShim/Driver.h"
+#include "Diagnostics/Split.h"
 
 #include <algorithm>
 #include <charconv>
@@ -32,16 +33,6 @@ template <class T> T numberIn(std::string_view text, T otherwise) {
   T value = otherwise;
   auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
   return wrong == std::errc() && end == text.data() + text.size() ? value : otherwise;
-}
-
-std::vector<std::string> split(const std::string &text, char at) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    size_t end = std::min(text.find(at, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
 }
 
 void readRegex(const char *name, std::optional<std::regex> &to) {

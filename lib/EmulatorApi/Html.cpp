@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "EmulatorApi/Html.h"
 #include "Diagnostics/SourceText.h"
+#include "Diagnostics/Split.h"
 #include "Emulator/Tier.h"
 
 #include <algorithm>
@@ -52,16 +53,6 @@ std::string escaped(std::string_view text) {
       out += c;
     }
   return out;
-}
-
-std::vector<std::string> split(const std::string &text, char at) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    size_t end = std::min(text.find(at, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
 }
 
 class Page {
