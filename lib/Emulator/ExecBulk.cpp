@@ -511,7 +511,6 @@ void addBulkCopy(DecodeTable &table) {
   table["cp.async.bulk.commit_group"] = decodeCommit;
   table["cp.async.bulk.wait_group"] = decodeWait;
   table["cp.async.bulk.prefetch"] = decodePrefetch;
-  table["cp.async.bulk.prefetch.tensor"] = decodePrefetch;
   table["st.async"] = table["red.async"] = decodeStoreAsync;
   table["st.bulk"] = decodeStoreBulk;
 }

@@ -239,22 +239,36 @@ void tensorStore(Exec &ex, const DInst &inst) {
   });
 }
 
+/// ops: map, coordinates, im2col offsets. mode: rank; flags: 1 gather, 4 im2col.
+/// The box must be legal. What it contains is not accessed: no thread sees it.
+void tensorPrefetch(Exec &ex, const DInst &inst) {
+  forLanes(ex.mask, [&](unsigned lane) {
+    if (ex.cluster.stopped)
+      return;
+    TensorBox box;
+    if (readTensorMap(ex, lane, ex.address(inst.ops[0], lane), box.map))
+      layOutBox(ex, positionOf(ex, inst, lane, 1), box);
+  });
+}
+
 bool decodeTensor(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   for (uint8_t rank = 1; rank <= 5; ++rank)
     if (inst.has("." + std::to_string(rank) + "d"))
       out.mode = rank;
+  bool isPrefetch = inst.form->name == "cp.async.bulk.prefetch.tensor";
   bool isStore = inst.has(".bulk_group");
   bool four = inst.has(".tile::gather4") || inst.has(".tile::scatter4");
   bool offsets = inst.has(".im2col");
-  const ptx::Operand &tensor = inst.operands[isStore ? 0 : 1];
-  const ptx::Operand &shared = inst.operands[isStore ? 1 : 0];
+  const ptx::Operand &tensor = inst.operands[isStore || isPrefetch ? 0 : 1];
   const ptx::Operand &coordinates = tensor.elements[1];
   if (coordinates.elements.size() != (four ? 5u : out.mode))
     return d.fail(inst, "the number of coordinates does not fit the rank");
-  std::vector<Opnd> ops(isStore ? 2 : 4);
-  if (!d.address(inst, shared, ops[0]) || !d.address(inst, tensor, ops[1]))
+  std::vector<Opnd> ops(isPrefetch ? 1 : isStore ? 2 : 4);
+  if (!d.address(inst, tensor, ops[isPrefetch ? 0 : 1]))
     return false;
-  if (!isStore) {
+  if (!isPrefetch && !d.address(inst, inst.operands[isStore ? 1 : 0], ops[0]))
+    return false;
+  if (!isStore && !isPrefetch) {
     if (!d.address(inst, inst.operands[2], ops[2]))
       return false;
     if (inst.has(".multicast::cluster") &&
@@ -268,7 +282,7 @@ bool decodeTensor(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     ops.push_back(op);
   }
   if (offsets) {
-    const std::vector<ptx::Operand> &elements = inst.operands[3].elements;
+    const std::vector<ptx::Operand> &elements = inst.operands[isPrefetch ? 1 : 3].elements;
     if (elements.size() + 2 != out.mode)
       return d.fail(inst, "the number of im2col offsets does not fit the rank");
     for (const ptx::Operand &offset : elements) {
@@ -279,7 +293,9 @@ bool decodeTensor(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     }
   }
   out.flags = uint8_t((four ? 1 : 0) | (offsets || inst.has(".im2col_no_offs") ? 4 : 0));
-  if (isStore) {
+  if (isPrefetch) {
+    out.run = tensorPrefetch;
+  } else if (isStore) {
     if (inst.form->name == "cp.reduce.async.bulk.tensor") {
       AtomicOp op;
       if (!atomicOpFromModifiers(inst, op))
@@ -302,6 +318,7 @@ bool decodeTensor(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 void addTensorCopy(DecodeTable &table) {
   table["cp.async.bulk.tensor"] = decodeTensor;
   table["cp.reduce.async.bulk.tensor"] = decodeTensor;
+  table["cp.async.bulk.prefetch.tensor"] = decodeTensor;
 }
 
 } // namespace penstock::emu

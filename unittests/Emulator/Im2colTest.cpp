@@ -199,14 +199,20 @@ TEST(Im2col, LoadIsAwaited) {
   EXPECT_FINDING(kernel.run(1, 32), EmuDataRace);
 }
 
-/// Pixels of a column are stored where a load with offsets of zero finds them.
-TEST(Im2col, StoresPixels) {
+/// A filter of one pixel, whose columns are part of the image.
+Convolution pointwise() {
   Convolution c;
   c.pad[0] = c.pad[1] = 0;
   c.filter[0] = c.filter[1] = 1;
   c.stride[0] = 2;
   c.pixels = 16;
-  std::string body = R"(
+  return c;
+}
+
+/// Writes 1000, 1001, .. to channels 4 to 7 of 16 pixels from output \p first on. \p copy: the
+/// instruction and its modifiers.
+std::string storeKernel(const Convolution &c, const std::string &copy, int first) {
+  return R"(
 .reg .b32 %t, %r<9>; .reg .b64 %x<4>; .reg .pred %p<4>;
 .shared .align 1024 .b8 tile[256];
 mov.u32 %t, %tid.x; setp.ne.u32 %p0, %t, 0;
@@ -216,9 +222,15 @@ st.shared.u32 [%r3], %r4; add.u32 %r4, %r4, 32; st.shared.u32 [%r3+128], %r4;
 fence.proxy.async;
 bar.warp.sync -1;
 @%p0 ret;
-)" + c.mode("global.shared::cta.im2col_no_offs.bulk_group") +
-                     " [%x1, " + c.coordinates(3, 4) + R"(], [tile];
+)" + copy +
+         " [%x1, " + c.coordinates(first, 4) + R"(], [tile];
 cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret;)";
+}
+
+/// Pixels of a column are stored where a load with offsets of zero finds them.
+TEST(Im2col, StoresPixels) {
+  Convolution c = pointwise();
+  std::string body = storeKernel(c, c.mode("global.shared::cta.im2col_no_offs.bulk_group"), 3);
   ImageKernel kernel(body, c, c.map(0), 16);
   EXPECT_CLEAN(kernel.run(1, 32));
   std::vector<uint32_t> want(size_t(c.elements()));
@@ -233,6 +245,111 @@ cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret;)";
   std::string unfenced = replaced(body, "fence.proxy.async;", "");
   ImageKernel twin(unfenced, c, c.map(0), 16);
   EXPECT_FINDING(twin.run(1, 32), EmuMissingProxyFence);
+}
+
+/// Reductions are applied to the pixels of the image; those beyond the batch are skipped.
+TEST(Im2col, ReducesPixels) {
+  struct Case {
+    const char *operation;
+    uint32_t (*apply)(uint32_t image, uint32_t value);
+  };
+  const Case cases[] = {
+      {"add", [](uint32_t a, uint32_t b) { return a + b; }},
+      {"max", [](uint32_t a, uint32_t b) { return a > b ? a : b; }},
+      {"xor", [](uint32_t a, uint32_t b) { return a ^ b; }},
+  };
+  Convolution c = pointwise();
+  const int tap[3] = {};
+  for (const Case &each : cases) {
+    constexpr int first = 30; // of 40 outputs
+    std::string copy = "cp.reduce.async.bulk.tensor.4d.global.shared::cta." +
+                       std::string(each.operation) + ".im2col_no_offs.bulk_group";
+    ImageKernel kernel(storeKernel(c, copy, first), c, c.map(0), 16);
+    EXPECT_CLEAN(kernel.run(1, 32));
+    std::vector<uint32_t> want(size_t(c.elements()));
+    for (uint32_t i = 0; i < want.size(); ++i)
+      want[i] = i + 1;
+    int skipped = 0;
+    for (int row = 0; row < c.pixels; ++row) {
+      int pixel = c.pixel(first + row, tap);
+      skipped += pixel < 0;
+      for (int i = 0; i < 4 && pixel >= 0; ++i) {
+        uint32_t &element = want[size_t(pixel * c.channels + 4 + i)];
+        element = each.apply(element, uint32_t(1000 + row * 4 + i));
+      }
+    }
+    EXPECT_EQ(skipped, 6);
+    EXPECT_EQ(kernel.read<uint32_t>(kernel.image, want.size()), want) << each.operation;
+  }
+}
+
+/// Loads pixels from block 0 into both blocks of a cluster; each writes what it has to p1.
+/// \p mask: the blocks of the copy.
+std::string multicastKernel(const Convolution &c, int first, const int *tap, int mask) {
+  return R"(
+.reg .b32 %t, %r<20>; .reg .b64 %x<9>; .reg .pred %p<4>; .reg .b16 %m;
+.shared .align 1024 .b8 tile[4096]; .shared .align 8 .b64 bar;
+mov.u32 %t, %tid.x; setp.ne.u32 %p0, %t, 0; mov.u32 %r0, %cluster_ctarank;
+@%p0 bra READY;
+mbarrier.init.shared.b64 [bar], 1;
+fence.mbarrier_init.release.cluster;
+mbarrier.arrive.expect_tx.shared.b64 _, [bar], )" +
+         std::to_string(16 * c.pixels) + R"(;
+READY: barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;
+ld.param.u64 %x1, [p0]; ld.param.u64 %x0, [p1];
+or.b32 %r5, %r0, %t; setp.ne.u32 %p3, %r5, 0; mov.b16 %m, )" +
+         std::to_string(mask) + ";\n@%p3 bra WAIT;\n" +
+         c.mode("shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster") +
+         " [tile], [%x1, " + c.coordinates(first, 0) + "], [bar], " + c.offsets(tap) + ", %m;\n" +
+         waitForLoad + R"(
+mov.u32 %r1, %t; mul.lo.u32 %r6, %r0, )" +
+         std::to_string(4 * c.pixels) + R"(;
+LOOP: setp.ge.u32 %p2, %r1, )" +
+         std::to_string(4 * c.pixels) + R"(; @%p2 bra DONE;
+mov.u32 %r3, tile; mad.lo.u32 %r3, %r1, 4, %r3; ld.shared.u32 %r4, [%r3];
+add.u32 %r7, %r1, %r6; mad.wide.u32 %x2, %r7, 4, %x0; st.global.u32 [%x2], %r4;
+add.u32 %r1, %r1, 32; bra LOOP;
+DONE: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret;)";
+}
+
+TEST(Im2col, MulticastReachesAllBlocks) {
+  Convolution c;
+  const int tap[3] = {2, 1, 0};
+  LaunchConfig config;
+  config.grid = config.cluster = {2, 1, 1};
+  config.block = {32, 1, 1};
+  auto elements = size_t(4 * c.pixels);
+  ImageKernel kernel(multicastKernel(c, 5, tap, 3), c, c.map(0), 2 * 4 * elements);
+  EXPECT_CLEAN(kernel.run(config));
+  auto got = kernel.read<uint32_t>(kernel.out, 2 * elements);
+  for (size_t i = 0; i < got.size(); ++i) {
+    int pixel = c.pixel(5 + int(i % elements / 4), tap);
+    EXPECT_EQ(got[i], pixel < 0 ? 0u : uint32_t(pixel * c.channels) + uint32_t(i % 4) + 1) << i;
+  }
+  // Block 1 waits for a copy that it is not part of.
+  ImageKernel alone(multicastKernel(c, 5, tap, 1), c, c.map(0), 2 * 4 * elements);
+  EXPECT_FINDING(alone.run(config), EmuDeadlock);
+}
+
+TEST(Im2col, PrefetchesAreCheckedAndChangeNothing) {
+  Convolution c;
+  auto run = [&](const std::string &coordinates, const std::string &offsets, TensorMap map) {
+    ImageKernel kernel(R"(.reg .b64 %x1; ld.param.u64 %x1, [p0];
+cp.async.bulk.prefetch.tensor.4d.L2.global.im2col [%x1, )" +
+                           coordinates + "], " + offsets + "; ret;",
+                       c, map, 16);
+    Report report = kernel.run(1, 1);
+    auto image = kernel.read<uint32_t>(kernel.image, size_t(c.elements()));
+    for (uint32_t i = 0; i < image.size(); ++i)
+      EXPECT_EQ(image[i], i + 1);
+    return report;
+  };
+  EXPECT_CLEAN(run(c.coordinates(5, 4), "{2, 2}", c.map(0)));
+  EXPECT_FINDING(run("{0, -2, 0, 0}", "{0, 0}", c.map(0)), EmuTensorMap);
+  EXPECT_FINDING(run(c.coordinates(0, 0), "{0, 256}", c.map(0)), EmuTensorMap);
+  TensorMap tiled = c.map(0);
+  tiled.pixels = 0;
+  EXPECT_FINDING(run(c.coordinates(0, 0), "{0, 0}", tiled), EmuTensorMap);
 }
 
 TEST(Im2col, IllegalCopies) {
