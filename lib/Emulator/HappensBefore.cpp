@@ -8,7 +8,6 @@
 #include "Diagnostics/Codes.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 namespace penstock::emu {
@@ -81,12 +80,6 @@ Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessReco
       readBeforeCollective(ex, view.seen, record.agent, record.count))
     return Ordered::InFact;
   return result;
-}
-
-std::string hex(uint64_t value) {
-  char text[24];
-  snprintf(text, sizeof text, "0x%llx", (unsigned long long)value);
-  return text;
 }
 
 ExecutionPoint pointOf(const Grid &grid, uint32_t gid, uint32_t lane, uint32_t pc) {
@@ -342,167 +335,6 @@ bool knows(const Clock &clock, const AsyncOp &op, bool readsOnly) {
   return readsOnly && op.readAgent && clock.agent(op.readAgent) >= op.readCount;
 }
 
-bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, unsigned size,
-             unsigned align, MemRef &ref) {
-  auto bad = [&](unsigned code, const std::string &message) {
-    uint32_t saved = ex.mask;
-    ex.mask = 1u << lane;
-    ex.fatal(code, message);
-    ex.mask = saved;
-    return false;
-  };
-  if (space == ptx::Space::Generic) {
-    switch (address & windowMask) {
-    case sharedWindow:
-      space = ptx::Space::Shared;
-      address &= 0xffffffff;
-      break;
-    case localWindow:
-      space = ptx::Space::Local;
-      address &= ~windowMask;
-      break;
-    case paramWindow:
-      space = ptx::Space::Param;
-      address &= ~windowMask;
-      break;
-    default:
-      space = ptx::Space::Global;
-    }
-  }
-  if (align > 1 && address % align)
-    return bad(EmuMisaligned, std::string(ptx::spaceName(space)) + " address " + hex(address) +
-                                  " is not aligned to " + std::to_string(align) + " bytes");
-  ref.space = space;
-  switch (space) {
-  case ptx::Space::Shared: {
-    address &= 0xffffffff;
-    uint32_t rank = uint32_t(address >> rankShift);
-    uint32_t offset = uint32_t(address) & sharedOffsetMask;
-    if (rank >= ex.cluster.ctas.size())
-      return bad(EmuOutOfBounds, "shared address " + hex(address) + " names block " +
-                                     std::to_string(rank) + " of a cluster of " +
-                                     std::to_string(ex.cluster.ctas.size()));
-    Cta &cta = *ex.cluster.ctas[rank];
-    if (offset < sharedReserved || size > cta.shared.size() || offset > cta.shared.size() - size)
-      return bad(EmuOutOfBounds, "access of " + std::to_string(size) + " bytes at " +
-                                     sharedName(ex.grid, offset) + " lies outside of the block's " +
-                                     std::to_string(cta.shared.size() - sharedReserved) +
-                                     " bytes of shared memory");
-    if (&cta != &ex.cta && cta.liveThreads == 0)
-      return bad(EmuOutOfBounds, "access to the shared memory of a block that has exited");
-    ref.cta = &cta;
-    ref.offset = offset;
-    ref.bytes = cta.shared.data() + offset;
-    return true;
-  }
-  case ptx::Space::Local: {
-    if (address >= ex.grid.program->localBytes || size > ex.grid.program->localBytes - address)
-      return bad(EmuOutOfBounds,
-                 "local address " + hex(address) + " lies outside of the thread's frame");
-    ref.offset = address;
-    ref.bytes = ex.warp.local.data() + size_t(lane) * ex.grid.program->localBytes + address;
-    return true;
-  }
-  case ptx::Space::Param: {
-    if (address >= ex.grid.config.params.size() || size > ex.grid.config.params.size() - address)
-      return bad(EmuOutOfBounds,
-                 "parameter address " + hex(address) + " lies outside of the parameters");
-    ref.offset = address;
-    ref.bytes = ex.grid.config.params.data() + address;
-    return true;
-  }
-  default: {
-    Allocation *allocation = ex.grid.device->memory.find(address);
-    if (!allocation || size > allocation->size - (address - allocation->base)) {
-      std::string message =
-          "access of " + std::to_string(size) + " bytes at global address " + hex(address);
-      if (const Allocation *near = ex.grid.device->memory.nearest(address)) {
-        message += near->live ? ", " + std::to_string(address - near->base) + " bytes into "
-                              : ", inside of released memory ";
-        message += near->name.empty() ? "an allocation of " + std::to_string(near->size) + " bytes"
-                                      : near->name + " of " + std::to_string(near->size) + " bytes";
-      } else {
-        message += ", where nothing is allocated";
-      }
-      return bad(EmuOutOfBounds, message);
-    }
-    if (!ex.grid.checks() && !allocation->accessed.load(std::memory_order_relaxed))
-      allocation->accessed.store(true, std::memory_order_relaxed);
-    ref.space = ptx::Space::Global;
-    ref.allocation = allocation;
-    ref.offset = address - allocation->base;
-    ref.bytes = allocation->bytes.get() + ref.offset;
-    return true;
-  }
-  }
-}
-
-View &ownView(Exec &ex, unsigned lane) {
-  LaneState &state = ex.warp.lanes[lane];
-  if (!state.view)
-    state.view = std::make_unique<View>(ex.warp.view);
-  return *state.view;
-}
-
-void releaseInto(Exec &ex, uint32_t mask, View &into) {
-  bool common = false;
-  forLanes(mask, [&](unsigned lane) {
-    if (ex.warp.lanes[lane].view)
-      into.join(*ex.warp.lanes[lane].view);
-    else
-      common = true;
-  });
-  if (common)
-    into.join(ex.warp.view);
-  if (mask == ex.warp.started)
-    into.seen.setWarp(ex.warp.gid, ex.warp.count);
-  else
-    forLanes(mask, [&](unsigned lane) { into.seen.setLane(ex.warp.gid, lane, ex.warp.count); });
-}
-
-void releaseFenced(const LaneState &lane, View &into) {
-  if (lane.fence)
-    into.join(*lane.fence);
-  if (lane.tensorFence)
-    into.seen.join(*lane.tensorFence);
-}
-
-void readRelaxed(Exec &ex, unsigned lane, const View &from) {
-  LaneState &state = ex.warp.lanes[lane];
-  if (!state.pending)
-    state.pending = std::make_unique<View>(ex.cluster.newView());
-  state.pending->join(from);
-}
-
-void tick(Exec &ex) {
-  if (ex.warp.count != 0xffffffff)
-    ++ex.warp.count;
-}
-
-void noteCollective(Exec &ex) {
-  ex.warp.collectives.push_back(ex.warp.count);
-  tick(ex);
-}
-
-void acquire(Exec &ex, uint32_t mask, const View &from) {
-  if ((mask & ex.warp.live) == ex.warp.live) {
-    ex.warp.view.join(from);
-    for (LaneState &state : ex.warp.lanes)
-      if (state.view)
-        state.view->join(from);
-    return;
-  }
-  forLanes(mask, [&](unsigned lane) { ownView(ex, lane).join(from); });
-}
-
-void mergeLanes(Exec &ex) {
-  for (LaneState &state : ex.warp.lanes)
-    if (state.view) {
-      ex.warp.view.join(*state.view);
-      state.view.reset();
-    }
-}
-
 void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, AccessKind kind,
                  const uint8_t *value) {
   AccessRecord access;
@@ -580,64 +412,6 @@ void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, uint32_t groups
       });
     }
   });
-}
-
-void synchronize(Exec &ex, unsigned lane, const MemRef &ref, bool reads, bool writes, Order order,
-                 Scope scope) {
-  uint64_t key;
-  if (ref.space == ptx::Space::Shared)
-    key = uint64_t(1) << 63 | (uint64_t(ex.cluster.number) * 16 + ref.cta->rank) << 24 | ref.offset;
-  else if (ref.space == ptx::Space::Global)
-    key = ref.allocation->base + ref.offset;
-  else
-    return;
-  std::lock_guard<std::mutex> lock(ex.grid.state->syncMutex);
-  SyncVariable &variable = ex.grid.state->syncVariables[key];
-  LaneState &state = ex.warp.lanes[lane];
-  uint32_t block = ex.grid.blockOf(ex.warp.gid), cluster = ex.cluster.number;
-  if (reads) {
-    auto joinInto = [&](View &view) {
-      // Both sides must reach each other. Of several releasers at device scope the
-      // views are not kept apart, so a narrow acquire gets the benefit of the doubt.
-      uint32_t unit = scope == Scope::Block ? 1 : ex.grid.ctasPerCluster;
-      if (scope == Scope::Device || variable.bySeveral || variable.releaser / unit == block / unit)
-        view.join(variable.device);
-      if (auto found = variable.clusters.find(cluster); found != variable.clusters.end())
-        view.join(found->second);
-      if (auto found = variable.blocks.find(block); found != variable.blocks.end())
-        view.join(found->second);
-    };
-    if (order == Order::Acquire || order == Order::AcquireRelease) {
-      joinInto(ownView(ex, lane));
-    } else {
-      if (!state.pending)
-        state.pending = std::make_unique<View>(ex.cluster.newView());
-      joinInto(*state.pending);
-    }
-  }
-  if (writes) {
-    if (!reads)
-      variable = SyncVariable();
-    auto target = [&](Scope reach) -> View & {
-      if (reach == Scope::Block)
-        return variable.blocks[block];
-      if (reach == Scope::Cluster)
-        return variable.clusters[cluster];
-      variable.bySeveral |= variable.released && variable.releaser != block;
-      variable.released = true;
-      variable.releaser = block;
-      return variable.device;
-    };
-    if (order == Order::Release || order == Order::AcquireRelease) {
-      releaseInto(ex, 1u << lane, target(scope));
-      tick(ex);
-    } else {
-      if (state.fence)
-        target(std::min(scope, state.fenceScope)).join(*state.fence);
-      if (state.tensorFence)
-        target(scope).seen.join(*state.tensorFence);
-    }
-  }
 }
 
 } // namespace penstock::emu
