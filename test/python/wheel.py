@@ -107,7 +107,7 @@ def new_user(wheels, spent):
     use(python, "with_torch.py", LD_LIBRARY_PATH=libraries_of_torch())
     use(venv / "bin" / "penstock", "--version")
     spent += time.monotonic() - started
-    # On a busy machine the second number tells whether the load is to blame.
+    # A much smaller second number: the machine was busy.
     print(f"installed and used in {spent:.0f} s, {processor_time() - used:.0f} s of a processor", flush=True)
     assert spent < LIMIT, f"more than {LIMIT} s"
 
