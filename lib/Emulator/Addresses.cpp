@@ -1,4 +1,4 @@
-//===- Addresses.cpp - Resolving addresses to memory -----------------------===//
+//===- Addresses.cpp - Resolving addresses to memory ----------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
