@@ -18,7 +18,9 @@ import re
 import subprocess
 import sys
 
-PROLOGUE = """#include <penstock/penstock.h>
+PROLOGUE = """#include <penstock/cache.h>
+#include <penstock/penstock.h>
+#include <penstock/statistics.h>
 #include <penstock/tune.h>
 #include <cstdio>
 #include <thread>
