@@ -81,7 +81,8 @@ penstock::compileKernelUnderTest(const detail::KernelSource &source, Target targ
     return std::nullopt;
   }
   // The emulator checks barriers itself.
-  auto compiled = detail::compile(source, target.emulated(), {.check_barriers = false, .contract = contract});
+  auto compiled =
+      detail::compile(source, target.emulated(), {.check_barriers = false, .contract = contract});
   diagnostics.insert(diagnostics.end(), compiled.diagnostics.begin(), compiled.diagnostics.end());
   if (!compiled.executable)
     return std::nullopt;

@@ -243,8 +243,7 @@ bool nvptx::multipliesByTcgen05(Operation *op) {
 }
 
 int64_t nvptx::allocatedColumns(MemRefType type) {
-  int64_t columns =
-      nv::tensorParts(type) * type.getDimSize(1) * type.getElementTypeBitWidth() / 32;
+  int64_t columns = nv::tensorParts(type) * type.getDimSize(1) * type.getElementTypeBitWidth() / 32;
   return int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns))));
 }
 
