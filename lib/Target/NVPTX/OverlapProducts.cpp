@@ -194,8 +194,23 @@ private:
     return first;
   }
 
+  /// Returns whether threads branch in a loop: in control flow of their own, or where they copy
+  /// tensors, whose rows may not be aligned.
+  static bool branches(scf::ForOp loop) {
+    return loop.getBody()
+        ->walk([](Operation *op) {
+          auto copy = dyn_cast<tile::CopyOp>(op);
+          bool byThreads = copy && nvptx::engineOf(copy) == Engine::Threads &&
+                           (copy.readsTensor() || copy.writesTensor());
+          bool branch = byThreads || isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op);
+          return branch ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// LLVM copies registers at the end of branches, which the product in flight would own.
   void trail(scf::ForOp loop, tile::GemmOp first, tile::GemmOp last) {
-    if (!hasRegisters())
+    if (!hasRegisters() || branches(loop))
       return;
     nvptx::ScheduleEntries entries(kernel);
     double order = entries.at(loop, first).order;

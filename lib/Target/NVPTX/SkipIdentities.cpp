@@ -139,16 +139,21 @@ Value factorOf(tile::MapOp map) {
   return factor;
 }
 
-/// Returns whether all that reads a tile in registers follows a load of it in its block.
+/// Returns whether all that uses a tile in registers follows a load of it in its block, without a
+/// store between: where the load is left out, the registers are not what was stored.
 bool isAlwaysLoaded(Value registers) {
-  llvm::DenseMap<Block *, Operation *> first;
+  auto uses = [&](Operation *op) { return llvm::is_contained(op->getOperands(), registers); };
+  auto sets = [](Operation *op) { return isa<nv::TensorLoadOp, tile::FillOp>(op); };
   for (Operation *user : registers.getUsers()) {
-    Operation *&known = first[user->getBlock()];
-    if (!known || user->isBeforeInBlock(known))
-      known = user;
+    if (isa<ViewLikeOpInterface>(user))
+      return false;
+    Operation *before = sets(user) ? user : user->getPrevNode();
+    while (before && !(uses(before) && (sets(before) || isa<nv::TensorStoreOp>(before))))
+      before = before->getPrevNode();
+    if (!before || !sets(before))
+      return false;
   }
-  return llvm::all_of(
-      first, [](const auto &entry) { return isa<nv::TensorLoadOp, tile::FillOp>(entry.second); });
+  return true;
 }
 
 /// Returns whether loads from tensor memory before this one have been awaited.
@@ -187,7 +192,7 @@ void skipScaling(tile::MapOp map) {
 
 struct SkipIdentities : penstock::impl::SkipIdentitiesBase<SkipIdentities> {
   void runOnOperation() override {
-    // Where branches meet, LLVM copies registers, which products by wgmma may own.
+    // LLVM copies registers at the end of branches, which products by wgmma may own.
     auto isWgmma = [](nv::WgmmaOp) { return WalkResult::interrupt(); };
     if (getOperation().walk(isWgmma).wasInterrupted())
       return;

@@ -27,7 +27,7 @@
 // CHECK-COUNT-4: tcgen05.mma.cta_group::1.kind::f16
 // CHECK-NOT: tcgen05.mma
 // CHECK: tcgen05.commit
-// CHECK: tcgen05.ld.sync.aligned.32x32b.x128
+// CHECK-COUNT-4: tcgen05.ld.sync.aligned.32x32b.x32
 // CHECK: tcgen05.wait::ld.sync.aligned
 // CHECK: tcgen05.dealloc
 

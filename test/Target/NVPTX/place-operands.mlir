@@ -69,30 +69,34 @@ func.func @others(%x: !g {tile.access = "in"}, %one: f16) attributes {tile.kerne
 
 // -----
 
-// There are 512 columns: 256 for the accumulator and its second version, 128 for each of two
-// operands, none for the third.
+// There are 512 columns: 128 for the accumulator, which has one version outside of loops, 128 for
+// each of three operands, none for the fourth.
 
 !s = memref<128x256xf16, #tile.space<shared>>
 !b = memref<256x128xf16, #tile.space<shared>>
 !t = memref<128x128xf32, #tile.space<tensor>>
 
 // CHECK-LABEL: func.func @room
-// CHECK-COUNT-3: nv.tcgen05.alloc
+// CHECK-COUNT-4: nv.tcgen05.alloc
 // CHECK-NOT: nv.tcgen05.alloc
 // CHECK: tile.gemm %{{.*}} : memref<128x256xf16, #tile.space<tensor>>
+// CHECK-NEXT: tile.gemm %{{.*}} : memref<128x256xf16, #tile.space<tensor>>
 // CHECK-NEXT: tile.gemm %{{.*}} : memref<128x256xf16, #tile.space<tensor>>
 // CHECK-NEXT: tile.gemm %{{.*}} : memref<128x256xf16, #tile.space<shared>>
 func.func @room(%one: f16) attributes {tile.kernel, nv.architecture = "sm_100a", nv.in_order, nv.threads = 128 : i64} {
   %first = tile.alloc "first" : !s
   %second = tile.alloc "second" : !s
   %third = tile.alloc "third" : !s
+  %fourth = tile.alloc "fourth" : !s
   %B = tile.alloc "B" : !b
   %acc = nv.tcgen05.alloc "acc" : !t
   tile.fill %first, %one : !s, f16
   tile.fill %second, %one : !s, f16
   tile.fill %third, %one : !s, f16
+  tile.fill %fourth, %one : !s, f16
   tile.gemm %first, %B into %acc overwrite {nv.engine = "tcgen05.mma"} : !s, !b, !t
   tile.gemm %second, %B into %acc {nv.engine = "tcgen05.mma"} : !s, !b, !t
   tile.gemm %third, %B into %acc {nv.engine = "tcgen05.mma"} : !s, !b, !t
+  tile.gemm %fourth, %B into %acc {nv.engine = "tcgen05.mma"} : !s, !b, !t
   return
 }
