@@ -242,6 +242,16 @@ bool nvptx::multipliesByTcgen05(Operation *op) {
   return isa<tile::GemmOp>(op) && engineOf(op) == Engine::Tcgen05Mma;
 }
 
+Operation *nvptx::firstUserAfter(tile::GemmOp gemm, Value tile) {
+  Operation *first = nullptr;
+  for (Operation *user : tile.getUsers()) {
+    Operation *at = gemm->getBlock()->findAncestorOpInBlock(*user);
+    if (at && gemm->isBeforeInBlock(at) && (!first || at->isBeforeInBlock(first)))
+      first = at;
+  }
+  return first;
+}
+
 int64_t nvptx::allocatedColumns(MemRefType type) {
   int64_t columns = nv::tensorParts(type) * type.getDimSize(1) * type.getElementTypeBitWidth() / 32;
   return int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns))));

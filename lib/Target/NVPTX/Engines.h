@@ -29,6 +29,9 @@ bool multipliesByTcgen05(mlir::Operation *op);
 int64_t allocatedColumns(mlir::Value tile);
 int64_t allocatedColumns(mlir::MemRefType type);
 
+/// The first statement of the product's block after it that uses a tile; null if there is none.
+mlir::Operation *firstUserAfter(tile::GemmOp gemm, mlir::Value tile);
+
 /// Whether wgmma takes a product.
 bool isWgmmaProduct(tile::GemmOp gemm, const hw::Architecture &architecture);
 

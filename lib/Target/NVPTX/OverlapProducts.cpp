@@ -173,7 +173,7 @@ private:
     // One version is enough if threads have loaded the sums before: they do so for the first
     // statement that uses these.
     if (freeColumns(loop) < nvptx::allocatedColumns(product.getAcc())) {
-      Operation *user = firstUserAfter(loop, product);
+      Operation *user = nvptx::firstUserAfter(product, product.getAcc());
       if (!user)
         return;
       for (Operation *op : ahead)
@@ -182,16 +182,6 @@ private:
     }
     if (tryEntries(loop, entries, /*tensorMemory=*/false))
       divideStatements(loop);
-  }
-
-  static Operation *firstUserAfter(scf::ForOp loop, tile::GemmOp product) {
-    Operation *first = nullptr;
-    for (Operation *user : product.getAcc().getUsers()) {
-      Operation *at = loop.getBody()->findAncestorOpInBlock(*user);
-      if (at && product->isBeforeInBlock(at) && (!first || at->isBeforeInBlock(first)))
-        first = at;
-    }
-    return first;
   }
 
   /// Returns whether threads branch in a loop: in control flow of their own, or where they copy

@@ -107,12 +107,7 @@ private:
     auto loop = dyn_cast<scf::ForOp>(gemm->getParentOp());
     if (!loop || !loop->hasAttr(tile::TileDialect::scheduleAttr))
       return nullptr;
-    Operation *first = nullptr;
-    for (Operation *user : acc.getUsers()) {
-      Operation *at = loop.getBody()->findAncestorOpInBlock(*user);
-      if (at && gemm->isBeforeInBlock(at) && (!first || at->isBeforeInBlock(first)))
-        first = at;
-    }
+    Operation *first = nvptx::firstUserAfter(gemm, acc);
     return isa_and_nonnull<tile::TileAccessOpInterface, tile::StatementOp>(first) ? first : nullptr;
   }
 
