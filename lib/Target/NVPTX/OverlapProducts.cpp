@@ -128,22 +128,16 @@ private:
     return {};
   }
 
-  /// Left operands of tcgen05 that threads compute: tensor memory holds them, if it has room.
-  llvm::SmallSetVector<Value, 8> computedOperands(scf::ForOp loop) {
+  /// Columns of tensor memory that remain beside all accumulators and the left operands that
+  /// threads compute.
+  int64_t freeColumns(scf::ForOp loop) {
     llvm::SmallSetVector<Value, 8> tiles;
     kernel.walk([&](tile::GemmOp gemm) {
-      if (nvptx::multipliesByTcgen05(gemm) && !copiesFor(loop, gemm.getA()))
+      if (!nvptx::multipliesByTcgen05(gemm))
+        return;
+      tiles.insert(gemm.getAcc());
+      if (!copiesFor(loop, gemm.getA()))
         tiles.insert(tile::rootOf(gemm.getA()));
-    });
-    return tiles;
-  }
-
-  /// Columns of tensor memory that remain beside all accumulators and computed operands.
-  int64_t freeColumns(scf::ForOp loop) {
-    llvm::SmallSetVector<Value, 8> tiles = computedOperands(loop);
-    kernel.walk([&](tile::GemmOp gemm) {
-      if (nvptx::multipliesByTcgen05(gemm))
-        tiles.insert(gemm.getAcc());
     });
     int64_t columns = architecture.limits.tensorColumns;
     for (Value each : tiles)
@@ -251,13 +245,8 @@ private:
   bool isLegal(scf::ForOp loop, bool tensorMemory) {
     PipelineLoop body = analyzeLoop(loop);
     assignCapacity(body, architecture);
-    if (!tensorMemory) {
+    if (!tensorMemory)
       body.problem.capacity[size_t(sched::Space::Tensor)] = 0;
-      llvm::SmallSetVector<Value, 8> moved = computedOperands(loop);
-      for (auto [value, buffer] : llvm::zip_equal(body.buffers, body.problem.buffers))
-        if (freeColumns(loop) >= 0 && moved.contains(value))
-          buffer.bytes = 0;
-    }
     auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
     sched::Schedule chosen{{schedule.getStage().begin(), schedule.getStage().end()},
                            {schedule.getOrder().begin(), schedule.getOrder().end()}};

@@ -73,7 +73,7 @@ public:
     bool joins = llvm::any_of(plan.roles, hasJoins);
     if (!open && ((before && engines) || (again && joins)))
       nv::SyncOp::create(b, loc);
-    // One code computes all parts.
+    // Warpgroups that compute parts share the code of the first.
     auto roles = ArrayRef(plan.roles).drop_back(size_t(of.parts - 1));
     for (const sched::PlanRole &each : roles)
       writeRole(each);
@@ -281,7 +281,8 @@ private:
     SmallVector<Value> carried = tokens.start(b, loc);
     llvm::append_range(carried, reentered() ? slots.start(b, loc) : SmallVector<Value>());
     auto steps = scf::ForOp::create(b, loc, index(depth), end, index(repeated), carried);
-    if (of.isCompute(*role) || plan.roles.size() == 1 || role == &plan.roles.back()) // once
+    if (role ==
+        &plan.roles[plan.roles.size() - size_t(of.parts)]) // once, in the last that is written
       steps->setAttr(nv::NVDialect::planAttr, b.getStringAttr(describePlan()));
     closed = [this, depth, peels](int64_t back) {
       // The step before may be one of the prologue.
