@@ -95,6 +95,12 @@ struct Swizzle {
   int64_t group = detail::noSwizzle;
 };
 inline Swizzle swizzled(int64_t group) { return {group}; }
+/// Preferences for the blocks of a tile program. Results do not depend on them.
+struct Preferences {
+  /// Blocks of a cluster along each extent of the grid, e.g. {2, 1}; empty: no clusters. Blocks
+  /// of a cluster divide the copies that they have in common. Hopper and Blackwell.
+  std::vector<int64_t> cluster = {};
+};
 
 enum Atomic : uint8_t { Add, AtomicMax, AtomicMin, Exchange };
 
@@ -180,6 +186,9 @@ public:
     detail::grid(extents, detail::noSwizzle, out, within(at));
     return {Index(out[0]), Index(out[1]), Index(out[2])};
   }
+  /// States preferences for the blocks of the grid, after grid(). `penstock explain` says what
+  /// became of them.
+  void prefer(const Preferences &o, Loc at = here()) { detail::prefer(o.cluster, within(at)); }
 
   //===------------------------------------------------------------------===//
   // Storage

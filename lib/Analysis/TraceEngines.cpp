@@ -227,7 +227,7 @@ bool KernelTrace::runArrive(nv::ArriveOp arrive) {
   }
   return withBarrier(Kind::Arrive, arrive, arrive.getBarriers(), arrive.getIndex(), rank,
                      [&](sched::ProtocolStep &made) {
-                       made.count = threadsOf(arrive);
+                       made.count = threadsOf(arrive) / (arrive.getEachWarp() ? nv::warpSize : 1);
                        made.bytes = bytes;
                        made.relaxed = arrive.getRelaxed();
                      });

@@ -26,15 +26,23 @@ public:
     Operation *op = value.getDefiningOp();
     if (auto cast = dyn_cast<arith::IndexCastOp>(op)) // of a number this small, exact
       return holds(cast.getIn());
-    if (auto rest = dyn_cast<arith::RemUIOp>(op)) {
-      auto slots = getConstantIntValue(rest.getRhs());
-      return slots && *slots > 0 && *slots <= limit;
+    if (auto rest = dyn_cast<arith::RemUIOp>(op))
+      return isBelow(rest, limit);
+    if (auto product = dyn_cast<arith::MulIOp>(op)) {
+      auto rest = product.getLhs().getDefiningOp<arith::RemUIOp>();
+      auto factor = getConstantIntValue(product.getRhs());
+      return rest && factor && *factor > 0 && isBelow(rest, (limit - 1) / *factor + 1);
     }
     auto choice = dyn_cast<arith::SelectOp>(op);
     return choice && wraps(choice);
   }
 
 private:
+  static bool isBelow(arith::RemUIOp rest, int64_t limit) {
+    auto divisor = getConstantIntValue(rest.getRhs());
+    return divisor && *divisor > 0 && *divisor <= limit;
+  }
+
   /// What is carried stays below if it begins and goes on below.
   bool holdsInLoop(BlockArgument argument) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());

@@ -147,6 +147,10 @@ std::string explainBlock(func::FuncOp function) {
   for (const std::string &role : roles)
     text += "; " + role;
   text += "\n";
+  if (auto blocks = function->getAttrOfType<IntegerAttr>(nv::NVDialect::clusterAttr))
+    text += "  clusters of " + std::to_string(blocks.getInt()) + " blocks\n";
+  if (auto why = function->getAttrOfType<StringAttr>(nv::NVDialect::noClusterAttr))
+    text += "  no clusters: " + why.str() + "\n";
   function.walk([&](scf::ForOp loop) {
     auto plan = loop->getAttrOfType<StringAttr>(nv::NVDialect::planAttr);
     if (!plan)

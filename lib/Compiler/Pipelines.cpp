@@ -65,6 +65,7 @@ void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture 
   passes.addNestedPass<func::FuncOp>(createPlaceAccumulators());
   passes.addNestedPass<func::FuncOp>(createPlaceOperands());
   passes.addNestedPass<func::FuncOp>(createAssignRoles());
+  passes.addNestedPass<func::FuncOp>(createShareCopies());
   passes.addNestedPass<func::FuncOp>(createWritePlans({options.omittedPoint}));
   passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
   passes.addNestedPass<func::FuncOp>(createStageStores());
@@ -90,7 +91,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture
   passes.addNestedPass<func::FuncOp>(createSkipIdentities());
   passes.addNestedPass<func::FuncOp>(createNarrowIndexCasts());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
-  passes.addPass(createLowerLaunch({/*requirements=*/true}));
+  passes.addPass(createLowerLaunch({/*requirements=*/true, /*clusters=*/options.warpSpecialize}));
   // Explicit kernels slice rings in their innermost loops; what is outside reads as zero.
   passes.addPass(
       createGuardFaults({/*keepElements=*/true, /*memoryIn=*/nv::NVDialect::inOrderAttr.str()}));

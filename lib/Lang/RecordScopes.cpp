@@ -27,11 +27,26 @@ void penstock::detail::grid(Refs extents, int64_t swizzle, List<Ref> out, Loc at
   SmallVector<Type> types(values.size(), r->builder.getIndexType());
   auto op = tile::GridOp::create(r->builder, r->locationOf(at), types, values,
                                  swizzle == noSwizzle ? IntegerAttr()
-                                                      : r->builder.getI64IntegerAttr(swizzle));
+                                                      : r->builder.getI64IntegerAttr(swizzle),
+                                 /*cluster=*/DenseI64ArrayAttr());
   if (!r->verify(op))
     return;
   for (auto [ref, coordinate] : llvm::zip(out, op.getCoordinates()))
     ref = r->add(coordinate);
+}
+
+void penstock::detail::prefer(Ints cluster, Loc at) {
+  Recorder *r = recorderFor(at);
+  if (!r)
+    return;
+  auto grids = r->function.getBody().front().getOps<tile::GridOp>();
+  if (grids.empty())
+    return r->error(GridForm, at, "`prefer` is called before `grid`",
+                    "blocks of a cluster are counted along the extents of the grid");
+  tile::GridOp grid = *grids.begin();
+  grid.setCluster(ArrayRef(cluster.begin(), cluster.end()));
+  if (r->verify(grid) && llvm::all_of(cluster, [](int64_t along) { return along == 1; }))
+    grid.removeClusterAttr();
 }
 
 /// A loop that is only there so that the body of a wrong one can be recorded.

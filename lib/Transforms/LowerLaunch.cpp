@@ -124,9 +124,11 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
 
     tile::GridOp grid;
     kernel.walk([&](tile::GridOp op) { grid = op; });
+    if (grid && !clusters)
+      grid.removeClusterAttr();
     for (unsigned i = 0; i < abi::gridEntries; ++i)
       launch.store(grid && i < grid.getExtents().size()
-                       ? launch.clone(grid.getExtents()[i])
+                       ? wholeClusters(launch, grid, i)
                        : Value(arith::ConstantIndexOp::create(launch.builder, loc, 1)),
                    i);
     if (grid)
@@ -140,6 +142,23 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
     launch.launch->setAttr(abi::packAttr, builder.getUnitAttr());
     kernel->setAttr(abi::launchSizeAttr, builder.getI64IntegerAttr(launch.numEntries));
     return success();
+  }
+
+  /// An extent of the grid, up to a multiple of the blocks of a cluster.
+  static Value wholeClusters(LaunchBuilder &launch, tile::GridOp grid, unsigned dim) {
+    Value extent = launch.clone(grid.getExtents()[dim]);
+    int64_t along = grid.clusterAlong(dim);
+    if (along == 1)
+      return extent;
+    OpBuilder &b = launch.builder;
+    Location loc = grid.getLoc();
+    Value one = arith::ConstantIndexOp::create(b, loc, along);
+    Value rest = arith::RemSIOp::create(b, loc, extent, one);
+    Value up = arith::AddIOp::create(b, loc, extent, arith::SubIOp::create(b, loc, one, rest));
+    // A negative extent stays one, which a launch refuses.
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, rest, zero);
+    return arith::SelectOp::create(b, loc, more, up, extent);
   }
 
   Value loadEntry(OpBuilder &b, Location loc, unsigned entry) {
@@ -164,13 +183,26 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
     return safely<arith::RemUIOp>(b, loc, x, y);
   }
 
-  /// Block numbers to coordinates.
+  /// Block numbers to coordinates. Blocks of a cluster have consecutive numbers, the first
+  /// extent fastest; clusters are numbered as blocks are without them.
   void lowerGrid(tile::GridOp grid, Value block) {
     OpBuilder b(grid);
     Location loc = grid.getLoc();
-    SmallVector<Value> coordinates;
+    SmallVector<Value> coordinates, inCluster;
+    unsigned rank = grid.getNumResults();
+    for (unsigned dim = 0; grid.getCluster() && dim < rank; ++dim) {
+      Value along = arith::ConstantIndexOp::create(b, loc, grid.clusterAlong(dim));
+      inCluster.push_back(remainder(b, loc, block, along));
+      block = quotient(b, loc, block, along);
+    }
+    auto extentOf = [&](unsigned dim) {
+      Value extent = loadIndex(b, loc, dim);
+      int64_t along = grid.clusterAlong(dim);
+      return along == 1 ? extent
+                        : quotient(b, loc, extent, arith::ConstantIndexOp::create(b, loc, along));
+    };
     if (auto swizzle = grid.getSwizzle()) {
-      Value rows = loadIndex(b, loc, 0), columns = loadIndex(b, loc, 1);
+      Value rows = extentOf(0), columns = extentOf(1);
       Value width = arith::ConstantIndexOp::create(b, loc, *swizzle);
       Value perGroup = arith::MulIOp::create(b, loc, rows, width);
       Value group = quotient(b, loc, block, perGroup);
@@ -183,15 +215,20 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
       coordinates.push_back(arith::AddIOp::create(b, loc, firstColumn, column));
     } else {
       Value rest = block;
-      for (unsigned i = 0, e = grid.getNumResults(); i < e; ++i) {
-        if (i + 1 == e) {
+      for (unsigned i = 0; i < rank; ++i) {
+        if (i + 1 == rank) {
           coordinates.push_back(rest);
           break;
         }
-        Value extent = loadIndex(b, loc, i);
+        Value extent = extentOf(i);
         coordinates.push_back(remainder(b, loc, rest, extent));
         rest = quotient(b, loc, rest, extent);
       }
+    }
+    for (auto [dim, own] : llvm::enumerate(inCluster)) {
+      Value along = arith::ConstantIndexOp::create(b, loc, grid.clusterAlong(unsigned(dim)));
+      Value first = arith::MulIOp::create(b, loc, coordinates[dim], along);
+      coordinates[dim] = arith::AddIOp::create(b, loc, first, own);
     }
     grid.replaceAllUsesWith(coordinates);
     grid.erase();

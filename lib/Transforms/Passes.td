@@ -265,6 +265,9 @@ def LowerLaunch : Pass<"tile-lower-launch", "::mlir::ModuleOp"> {
     condition follows from the kernel's arguments, by integer arithmetic, moves to
     `@k.launch`, so that a launch is refused before it starts.
 
+    With `clusters`, the blocks of a cluster that `tile.grid` prefers have consecutive
+    numbers, and extents are rounded up to whole clusters.
+
     Example (`--tile-lower-launch --canonicalize`): the grid has one dimension; the
     extents of the other two are 1.
 
@@ -300,7 +303,9 @@ def LowerLaunch : Pass<"tile-lower-launch", "::mlir::ModuleOp"> {
     Tests: test/Transforms/lower-launch.mlir
   }];
   let options = [Option<"requirements", "requirements", "bool", "false",
-                        "check assertions at the launch">];
+                        "check assertions at the launch">,
+                 Option<"clusters", "clusters", "bool", "false",
+                        "number the blocks of clusters consecutively">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::LLVM::LLVMDialect"];

@@ -323,6 +323,7 @@ private:
         b.grid(index());
       else
         b.grid(index(), index(), swizzled(odd()));
+      b.prefer({.cluster = {odd(), 1}});
       return;
     case 32: {
       Var<i32> sum(b, 0);

@@ -85,12 +85,16 @@ template <class E, class S, class R> struct Matmul {
       Index depth = ceil_div(A.size(1), k);
       if (random.chance(60)) {
         auto [bm, bn] = b.grid(rows, columns);
+        if (random.chance(50)) // blocks that load for each other
+          b.prefer({.cluster = {random.of({1, 2, 4}), random.of({1, 2})}});
         return writeTile(tiles(), bm, bn, depth);
       }
       // A block computes several tiles, of one depth or of several.
       int blocks = int(random.between(1, 3));
       bool uneven = random.chance(40), some = random.chance(20);
       auto block = b.grid(blocks);
+      if (random.chance(20)) // mostly refused: blocks have other numbers of tiles
+        b.prefer({.cluster = {blocks}});
       Tiles in = tiles();
       for (Index t : b.range(block, rows * columns, blocks)) {
         Index bm = t / columns, bn = t % columns, steps = uneven ? min(depth, t % 4) : depth;

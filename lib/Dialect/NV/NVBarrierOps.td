@@ -112,7 +112,8 @@ def NV_ArriveOp : NV_BarrierOp<"mbarrier.arrive", "EachThread", [AttrSizedOperan
     number of bytes of copies. With `of` the barrier is in another block of the cluster,
     at the same offset in shared memory. An arrival releases: earlier accesses are
     ordered before threads of the block that wait for the phase, with `of` or `cluster`
-    before those of the cluster, and with `relaxed` before none.
+    before those of the cluster, and with `relaxed` before none. With `each_warp` one
+    thread of each warp arrives, for those that it met at an `nv.warp.sync`.
 
     ```mlir
     func.func @k(%slot: index, %bytes: index) attributes {tile.kernel, nv.threads = 128 : i64} {
@@ -127,14 +128,15 @@ def NV_ArriveOp : NV_BarrierOp<"mbarrier.arrive", "EachThread", [AttrSizedOperan
     ```
   }];
   let arguments = (ins NV_Barriers:$barriers, Index:$index, Optional<Index>:$bytes,
-                       Optional<Index>:$cta, UnitAttr:$relaxed, UnitAttr:$cluster);
+                       Optional<Index>:$cta, UnitAttr:$relaxed, UnitAttr:$cluster,
+                       UnitAttr:$eachWarp);
   let builders = [OpBuilder<(ins "::mlir::Value":$barriers, "::mlir::Value":$index,
                                  "::mlir::Value":$bytes), [{
     build($_builder, $_state, barriers, index, bytes, /*cta=*/::mlir::Value());
   }]>];
   let assemblyFormat = [{
     $barriers `[` $index `]` (`expect` $bytes^)? (`of` $cta^)? (`relaxed` $relaxed^)?
-    (`cluster` $cluster^)? attr-dict `:` qualified(type($barriers))
+    (`cluster` $cluster^)? (`each_warp` $eachWarp^)? attr-dict `:` qualified(type($barriers))
   }];
 }
 

@@ -93,6 +93,16 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.role` is a name on a copy, a product or `nv.warps`";
   }
+  if (attribute.getName() == sharedAlongAttr) {
+    if (isa<tile::CopyOp>(op) && isa<DenseI64ArrayAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.shared_along` is a list of numbers on a copy";
+  }
+  if (attribute.getName() == noClusterAttr) {
+    if (isa<func::FuncOp>(op) && isa<StringAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.no_cluster` is a text on a kernel";
+  }
   if (attribute.getName() == planAttr) {
     if (isa<scf::ForOp>(op) && isa<StringAttr>(attribute.getValue()))
       return success();

@@ -45,6 +45,11 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral threadsAttr = "nv.threads";
     /// On a kernel: number of adjacent blocks of a cluster.
     static constexpr ::llvm::StringLiteral clusterAttr = "nv.cluster";
+    /// On a kernel: why it has no clusters although its grid prefers them.
+    static constexpr ::llvm::StringLiteral noClusterAttr = "nv.no_cluster";
+    /// On a copy of a pipelined loop: the extents of the grid along which the blocks of a cluster
+    /// divide it.
+    static constexpr ::llvm::StringLiteral sharedAlongAttr = "nv.shared_along";
     /// On a kernel: two adjacent blocks multiply together.
     static constexpr ::llvm::StringLiteral pairAttr = "nv.pair";
     /// On a kernel: a tile program that one group of warps executes.

@@ -136,6 +136,9 @@ LogicalResult ArriveOp::verify() {
     return fail(emitCoded(*this, HardwareBarrier)
                     << "a phase cannot wait for " << bytes.getSExtValue() << " bytes",
                 "at most 2^20 - 1 are counted");
+  if (getEachWarp() && (getBytes() || scopeOf(*this).oneThread))
+    return fail(emitCoded(*this, HardwareBarrier)
+                << "an arrival of each warp announces bytes, or is that of one thread");
   if (getCta()) {
     if (failed(verifyInCluster(*this, "an arrival in another block")))
       return failure();

@@ -17,6 +17,9 @@ using namespace mlir;
 using namespace penstock;
 using namespace penstock::tile;
 
+/// The largest cluster that every GPU with clusters launches.
+constexpr int64_t maxClusterBlocks = 8;
+
 //===----------------------------------------------------------------------===//
 // Grid
 //===----------------------------------------------------------------------===//
@@ -48,6 +51,22 @@ LogicalResult GridOp::verify() {
       return fail(emitCoded(*this, GridForm) << "the groups of a swizzled grid are " << *swizzle
                                              << " wide; they must be at least 1 and at most 2^20",
                   "leave swizzled(..) out for a grid in plain order");
+  }
+  if (auto cluster = getCluster()) {
+    if (cluster->size() != getExtents().size())
+      return fail(emitCoded(*this, GridForm) << "a cluster of " << cluster->size()
+                                             << " extents in a grid of " << getExtents().size(),
+                  "give a number of blocks for each extent of the grid, e.g. {2, 1}");
+    int64_t blocks = 1;
+    std::string text;
+    for (int64_t along : *cluster) {
+      blocks = along < 1 || along > maxClusterBlocks ? 0 : blocks * along;
+      text += (text.empty() ? "" : " x ") + std::to_string(along);
+    }
+    if (blocks < 1 || blocks > maxClusterBlocks)
+      return fail(emitCoded(*this, GridForm)
+                      << "a cluster of " << text << " blocks is not possible",
+                  "a cluster has 1 to " + Twine(maxClusterBlocks) + " blocks");
   }
   if (!isa<func::FuncOp>((*this)->getParentOp()))
     return fail(emitCoded(*this, GridForm) << "the grid is stated inside a loop or condition",

@@ -50,18 +50,28 @@ def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>]> {
     second dimension is fastest. Blocks that run at the same time then share rows and
     columns.
 
+    `cluster` is the preferred number of neighbors along each extent that run as one cluster of
+    a GPU (nv-share-copies), at most 8 blocks in all.
+
     ```mlir
     func.func @k(%m: index, %n: index) attributes {tile.kernel} {
-      %bm, %bn = tile.grid %m, %n swizzle 8 : index, index
+      %bm, %bn = tile.grid %m, %n swizzle 8 cluster [2, 1] : index, index
       tile.print "block {} {}" %bm, %bn : index, index
       return
     }
     ```
   }];
   let arguments = (ins Variadic<Index>:$extents,
-                       OptionalAttr<I64Attr>:$swizzle);
+                       OptionalAttr<I64Attr>:$swizzle,
+                       OptionalAttr<DenseI64ArrayAttr>:$cluster);
   let results = (outs Variadic<Index>:$coordinates);
-  let assemblyFormat = "$extents (`swizzle` $swizzle^)? attr-dict `:` type($coordinates)";
+  let assemblyFormat = [{
+    $extents (`swizzle` $swizzle^)? (`cluster` $cluster^)? attr-dict `:` type($coordinates)
+  }];
+  let extraClassDeclaration = [{
+    /// The number of blocks of a cluster along an extent.
+    int64_t clusterAlong(unsigned dim) { return getCluster() ? (*getCluster())[dim] : 1; }
+  }];
   let hasVerifier = 1;
 }
 

@@ -84,7 +84,9 @@ public:
   }
 
 private:
-  static bool isRoleOrBarrier(Operation *op) { return isa<nv::WarpsOp, nv::SyncOp>(op); }
+  static bool isRoleOrBarrier(Operation *op) {
+    return isa<nv::WarpsOp, nv::SyncOp, nv::ClusterSyncOp>(op);
+  }
   /// Control flow around roles.
   static bool isAround(Operation *op) {
     return op->getNumRegions() != 0 && !isa<nv::WarpsOp>(op) &&

@@ -124,7 +124,8 @@ private:
       return;
     Operation *end = kernel.getBody().front().getTerminator();
     b.setInsertionPoint(end);
-    nv::SyncOp::create(b, end->getLoc());
+    if (!isa_and_nonnull<nv::ClusterSyncOp>(end->getPrevNode())) // all have met there
+      nv::SyncOp::create(b, end->getLoc());
     for (Value tile : tiles)
       nv::TensorDeallocOp::create(b, end->getLoc(), tile);
   }

@@ -107,7 +107,10 @@ void Lowering::lowerArrive(nv::ArriveOp op) {
     ptx("mbarrier.arrive.expect_tx" + semantics + ".b64 _, [$0], $1;",
         {barrier, asI32(op.getBytes())});
   else
-    ptx("mbarrier.arrive" + semantics + ".b64 _, [$0];", {barrier});
+    ptx(op.getEachWarp() ? "{ .reg .pred one; elect.sync _|one, 0xffffffff; @one mbarrier.arrive" +
+                               semantics + ".b64 _, [$0]; }"
+                         : "mbarrier.arrive" + semantics + ".b64 _, [$0];",
+        {barrier});
 }
 
 void Lowering::lowerCommit(nv::TensorCommitOp op) {

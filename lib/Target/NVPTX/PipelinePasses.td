@@ -58,6 +58,67 @@ def AssignRoles : Pass<"nv-assign-roles", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::penstock::nv::NVDialect"];
 }
 
+def ShareCopies : Pass<"nv-share-copies", "::mlir::func::FuncOp"> {
+  let summary = "Divide copies among the blocks of a cluster";
+  let description = [{
+    Forms the clusters that `tile.grid` prefers, if pipelined loops load boxes by TMA in a warp of
+    its own that neighbors in the grid load, too. Such copies get `nv.shared_along`, the extents
+    of the grid along which their boxes are the same. `nv-write-plans` then lets each block copy a
+    part of the rows to all of them.
+
+    The launch rounds the grid up to whole clusters. Blocks beyond its end load for the others: all
+    else that acts outside of a block is put under a condition. The blocks of a cluster meet
+    before they end.
+
+    All blocks of a cluster must have the same loops, with copies under the same conditions.
+    Otherwise `cluster` is removed, and the reason is in `nv.no_cluster`.
+
+    Example (`--nv-share-copies`): two blocks in a column of the grid load the same rows of `y`.
+
+    ```mlir
+    !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<64x64xf16, #tile.space<shared>>
+    !c = memref<64x64xf32, #tile.space<local>>
+    !C = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    func.func @k(%x: !T, %y: !T, %z: !C, %m: index, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %bm, %bn = tile.grid %m, %n cluster [2, 1] : index, index
+      %X = tile.alloc "X" : !s
+      %Y = tile.alloc "Y" : !s
+      %acc = tile.alloc "acc" : !c
+      scf.for %k = %c0 to %n step %c1 {
+        tile.copy %x[%bm, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !s
+        tile.copy %y[%bn, %k] to %Y {nv.engine = "tma.load", nv.role = "load"} : !T to !s
+        tile.gemm %X, %Y into %acc {nv.engine = "wgmma"} : !s, !s, !c
+      } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], resolved, inferred>}
+      tile.copy %acc to %z[%bm, %bn] : !c to !C
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+    %0:2 = tile.grid %arg3, %arg4 cluster [2, 1] : index, index
+    %1 = arith.cmpi slt, %0#0, %arg3 : index
+    ...
+    tile.copy %arg0[%0#0, %arg5] to %X {nv.engine = "tma.load", nv.role = "load"}
+    tile.copy %arg1[%0#1, %arg5] to %Y {nv.engine = "tma.load", nv.role = "load", nv.shared_along = array<i64: 0>}
+    ...
+    scf.if %1 {
+      tile.copy %acc to %arg2[%0#0, %0#1]
+    ...
+    nv.cluster.sync
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/share-copies.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect"];
+}
+
 def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
   let summary = "Write pipelined loops with their engines and all synchronization";
   let description = [{

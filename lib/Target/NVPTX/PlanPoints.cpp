@@ -76,15 +76,22 @@ void PointWriter::wait(Location loc, Value barriers, SlotCounters::Position at, 
   byLeader(loc, leader, [&] { nv::WaitOp::create(b, loc, barriers, slot, at.phase); });
 }
 
-void PointWriter::arrive(Location loc, Value barriers, Value slot, Value bytes, bool leader) {
-  byLeader(loc, leader, [&] { nv::ArriveOp::create(b, loc, barriers, slot, bytes); });
+void PointWriter::arrive(Location loc, Value barriers, Value slot, Value bytes, bool leader,
+                         ValueRange blocks) {
+  byLeader(loc, leader, [&] {
+    if (blocks.empty())
+      nv::ArriveOp::create(b, loc, barriers, slot, bytes);
+    for (Value block : blocks)
+      nv::ArriveOp::create(b, loc, barriers, slot, bytes, block, /*relaxed=*/false,
+                           /*cluster=*/false, /*eachWarp=*/!leader);
+  });
 }
 
-void PointWriter::commit(Location loc, Engine engine, Value barriers, Value slot) {
+void PointWriter::commit(Location loc, Engine engine, Value barriers, Value slot, Value blocks) {
   if (engine == Engine::CpAsync)
     nv::AsyncArriveOp::create(b, loc, barriers, slot);
   else
-    nv::TensorCommitOp::create(b, loc, barriers, slot, Value());
+    nv::TensorCommitOp::create(b, loc, barriers, slot, blocks);
 }
 
 Value PointWriter::asIndex(Location loc, Value i32) {

@@ -33,11 +33,13 @@ public:
   void closeGroup(mlir::Location loc, sched::Engine engine);
   /// \p leader: one thread waits, not all.
   void wait(mlir::Location loc, mlir::Value barriers, SlotCounters::Position at, bool leader);
-  /// An arrival that announces \p bytes, if these are given.
+  /// An arrival that announces \p bytes, if these are given; in each of \p blocks of the cluster,
+  /// if there are any: these arrivals travel, so that one thread of each warp sends them.
   void arrive(mlir::Location loc, mlir::Value barriers, mlir::Value slot, mlir::Value bytes,
-              bool leader);
-  /// An arrival when all that \p engine was issued is complete.
-  void commit(mlir::Location loc, sched::Engine engine, mlir::Value barriers, mlir::Value slot);
+              bool leader, mlir::ValueRange blocks = {});
+  /// An arrival when all that \p engine was issued is complete. \p blocks: mask, or null.
+  void commit(mlir::Location loc, sched::Engine engine, mlir::Value barriers, mlir::Value slot,
+              mlir::Value blocks = {});
   mlir::Value asIndex(mlir::Location loc, mlir::Value i32);
 
 private:

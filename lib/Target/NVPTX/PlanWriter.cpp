@@ -17,6 +17,7 @@
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Scheduling/Mechanisms.h"
+#include "Target/NVPTX/ClusterShares.h"
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/GroupCounts.h"
 #include "Target/NVPTX/IssueProducts.h"
@@ -44,7 +45,8 @@ public:
   PlanWriter(ScheduledLoop &loop, const nvptx::LoopPlan &of, size_t number, bool open,
              nvptx::AccumulatorRing *accumulators)
       : PipelineWriter(loop, of.slots()), of(of), plan(of.plan), number(int64_t(number)),
-        open(open), accumulators(accumulators), writer(b) {}
+        open(open), accumulators(accumulators), shares(nvptx::ClusterShares::of(body, of)),
+        writer(b) {}
 
   void run() {
     auto isBefore = [&](Operation *op) { return op->isBeforeInBlock(loop); };
@@ -73,6 +75,13 @@ public:
     bool joins = llvm::any_of(plan.roles, hasJoins);
     if (!open && ((before && engines) || (again && joins)))
       nv::SyncOp::create(b, loc);
+    if (shares) {
+      // Other blocks write to the memory of this one.
+      if (!open && (again || mayUseSharedBefore()))
+        nv::ClusterSyncOp::create(b, loc);
+      shares->writeRank(b, loc);
+      sharing = shares->ranks(b, loc);
+    }
     // Warpgroups that compute parts share the code of the first.
     auto roles = ArrayRef(plan.roles).drop_back(size_t(of.parts - 1));
     for (const sched::PlanRole &each : roles)
@@ -104,6 +113,21 @@ private:
       auto type = buffer ? dyn_cast<MemRefType>(buffer.getType()) : MemRefType();
       return type && tile::spaceOf(type) == space && isAccessed(buffer, where);
     });
+  }
+  /// Whether threads may have used shared memory before the loop: all that is not known to stay
+  /// in registers, since copies from one layout to another go through it.
+  bool mayUseSharedBefore() {
+    for (Operation &op : *loop->getBlock()) {
+      if (&op == loop)
+        return false;
+      auto fill = dyn_cast<tile::FillOp>(op);
+      bool inRegisters = fill && tile::spaceOf(cast<MemRefType>(fill.getTarget().getType())) !=
+                                     tile::Space::Shared;
+      if (!inRegisters && !isMemoryEffectFree(&op) &&
+          !isa<tile::AllocOp, tile::GridOp, nv::BarrierAllocOp, nv::TensorAllocOp>(op))
+        return true;
+    }
+    return false;
   }
   /// Whether an engine may overwrite what threads accessed in the run before. What a run
   /// writes before it reads it has fences of its own.
@@ -344,6 +368,8 @@ private:
     std::string text = sched::printPlan(plan);
     if (open)
       text += "  between runs of the loop, rings stay open\n";
+    if (shares)
+      text += shares->describe(body, plan);
     return accumulators ? text + accumulators->describe() : text;
   }
 
@@ -474,12 +500,30 @@ private:
       nv::SyncOp::create(b, loc);
       return;
     case PlanPoint::Arrive:
+      if (isWide(point) && !point.leader && readsByThreads())
+        nv::WarpSyncOp::create(b, loc); // one arrives for all threads of its warp
       return writer.arrive(loc, barriers[point.barrier], slotOfToken(point.barrier, k), Value(),
-                           point.leader);
+                           point.leader, isWide(point) ? ValueRange(sharing) : ValueRange());
     case PlanPoint::Commit:
       return writer.commit(loc, point.engine, barriers[point.barrier],
-                           slotOfToken(point.barrier, k));
+                           slotOfToken(point.barrier, k),
+                           isWide(point) ? shares->mask(b, loc) : Value());
     }
+  }
+
+  /// Whether a point arrives in all blocks that share copies.
+  bool isWide(const PlanPoint &point) const { return shares && shares->isWide(point.barrier); }
+
+  /// Whether threads of the role access shared memory themselves. Engines await all of a warp.
+  bool readsByThreads() const {
+    return llvm::any_of(role->points, [&](const PlanPoint &point) {
+      return point.kind == PlanPoint::Issue &&
+             llvm::any_of(plan.bound.statements[point.at].accesses,
+                          [&](const sched::Access &access) {
+                            return access.proxy == sched::Proxy::Generic &&
+                                   plan.bound.buffers[access.buffer].space == sched::Space::Shared;
+                          });
+    });
   }
 
   /// The token that a wait of iteration \p k awaits; goes on where there is one.
@@ -562,6 +606,8 @@ private:
         arrays.push_back(barrier);
       if (first && origin.part)
         arrays.back().slots *= of.parts;
+      if (first && shares && shares->isWide(sched::BarrierId(arrayOf.size() - 1)))
+        arrays.back().arrivals = shares->arrivalsAt(plan, sched::BarrierId(arrayOf.size() - 1));
     }
     std::vector<Value> allocated = nvptx::PointWriter::allocate(b, loc, function, arrays);
     for (size_t array : arrayOf)
@@ -656,8 +702,15 @@ private:
         return;
       }
       sched::BarrierId barrier = signals.lookup(unsigned(i));
+      Value blocks;
+      if (auto part = shares ? shares->partOf(b, loc, op) : std::nullopt) {
+        size_t alongRows = dims ? size_t(dims[0]) : offsets.size() - 2;
+        offsets[alongRows] = arith::AddIOp::create(b, loc, offsets[alongRows], part->first);
+        target = rowsOf(target, part->first, part->rows);
+        blocks = part->blocks;
+      }
       nv::TmaLoadOp::create(b, op->getLoc(), source, offsets, target, barriers[barrier],
-                            slotOfToken(barrier, k), dims);
+                            slotOfToken(barrier, k), blocks, dims, /*cache=*/StringAttr());
       return;
     }
     Operation *copy = cloneWithViews(op, mapping);
@@ -669,6 +722,14 @@ private:
       copy->setAttr(nv::NVDialect::beforeWaitAttr, b.getUnitAttr());
     if (nvptx::isTensorCore(engine))
       nvptx::writeIssue(b, copy, engine, compare(arith::CmpIPredicate::eq, k, index(0)), part);
+  }
+
+  Value rowsOf(Value tile, Value first, int64_t rows) {
+    int64_t columns = cast<MemRefType>(tile.getType()).getDimSize(1);
+    SmallVector<OpFoldResult> offsets = {first, b.getIndexAttr(0)};
+    SmallVector<OpFoldResult> sizes = {b.getIndexAttr(rows), b.getIndexAttr(columns)};
+    SmallVector<OpFoldResult> strides(2, b.getIndexAttr(1));
+    return memref::SubViewOp::create(b, loc, tile, offsets, sizes, strides);
   }
 
   /// Returns whether a reduction is the last one before threads wait for a product. The assembler
@@ -695,8 +756,10 @@ private:
   const nvptx::LoopPlan &of;
   const sched::Plan &plan;
   const int64_t number;
-  const bool open;                      ///< rings stay open between runs of the loop
-  nvptx::AccumulatorRing *accumulators; ///< that runs fill in turn; null: none
+  const bool open;                            ///< rings stay open between runs of the loop
+  nvptx::AccumulatorRing *accumulators;       ///< that runs fill in turn; null: none
+  std::optional<nvptx::ClusterShares> shares; ///< that blocks of a cluster copy
+  SmallVector<Value> sharing;                 ///< ranks of these blocks
   nvptx::PointWriter writer;
   const sched::PlanRole *role = nullptr; ///< that is being written
   int64_t firstStage = 0;                ///< of the role; its first step runs it

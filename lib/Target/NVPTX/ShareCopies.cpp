@@ -1,0 +1,235 @@
+//===- ShareCopies.cpp - The pass nv-share-copies -------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Neighbors in the grid load the same boxes: blocks in a row of a matmul the same rows
+// of A. In a cluster each of them loads a part, and TMA writes it to all. The grid is
+// rounded up to whole clusters: a block beyond its end loads for the others, and must
+// have no effect of its own.
+//
+//===----------------------------------------------------------------------===//
+#include "Analysis/PipelineLoop.h"
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/TileAccess.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/ClusterShares.h"
+#include "Target/NVPTX/ConfineThreads.h"
+#include "Target/NVPTX/Engines.h"
+#include "Target/NVPTX/KernelArchitecture.h"
+#include "Target/NVPTX/Passes.h"
+
+namespace penstock {
+#define GEN_PASS_DEF_SHARECOPIES
+#include "Target/NVPTX/Passes.h.inc"
+} // namespace penstock
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+bool isTensor(Value memref) {
+  return tile::spaceOf(cast<MemRefType>(memref.getType())) == tile::Space::Global;
+}
+
+/// Returns whether \p op, or an operation in it, is such a one.
+template <typename Fn> bool holds(Operation *op, Fn isSuch) {
+  return op
+      ->walk([&](Operation *inner) {
+        return isSuch(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+class Sharing {
+public:
+  Sharing(func::FuncOp kernel, tile::GridOp grid)
+      : kernel(kernel), grid(grid), replication(kernel) {}
+
+  /// Marks copies that the blocks of a cluster share. Returns why there are none; empty if there
+  /// are.
+  std::string run() {
+    kernel.walk([&](scf::ForOp loop) {
+      if (loop->hasAttr(tile::TileDialect::scheduleAttr) && holds(loop, isLoaded))
+        loops.insert(loop);
+    });
+    if (loops.empty())
+      return "no pipelined loop has a warp of its own that loads by TMA";
+    if (StringRef why = obstacle(); !why.empty())
+      return why.str();
+    bool any = false;
+    for (Operation *loop : loops)
+      loop->walk([&](tile::CopyOp copy) { any |= isLoaded(copy) && mark(copy); });
+    if (!any)
+      return "the blocks of a cluster have no copies in common";
+    guardEffects();
+    OpBuilder b(kernel.getBody().front().getTerminator());
+    // No block ends while others may write to its memory.
+    nv::ClusterSyncOp::create(b, grid.getLoc());
+    int64_t blocks = 1;
+    for (unsigned dim = 0; dim < grid.getNumResults(); ++dim)
+      blocks *= grid.clusterAlong(dim);
+    kernel->setAttr(nv::NVDialect::clusterAttr, b.getI64IntegerAttr(blocks));
+    return {};
+  }
+
+private:
+  static bool isLoaded(Operation *op) {
+    auto role = op->getAttrOfType<StringAttr>(nv::NVDialect::roleAttr);
+    return role && isa<tile::CopyOp>(op) && nvptx::engineOf(op) == sched::Engine::TmaLoad;
+  }
+
+  /// Whether a value, or the control flow that computes it, may differ from block to block along
+  /// an extent of the grid.
+  bool differs(Value value, unsigned dim) {
+    if (!replication.isReplicable(value))
+      return true;
+    SmallVector<Value> work = {value};
+    llvm::DenseSet<Value> seen;
+    while (!work.empty()) {
+      Value next = work.pop_back_val();
+      if (!seen.insert(next).second)
+        continue;
+      if (next == grid.getCoordinates()[dim])
+        return true;
+      if (auto argument = dyn_cast<BlockArgument>(next)) {
+        if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()))
+          work.append({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+      } else if (next.getDefiningOp() != grid) {
+        llvm::append_range(work, next.getDefiningOp()->getOperands());
+      }
+    }
+    return false;
+  }
+  bool differsInCluster(Value value) {
+    return llvm::any_of(llvm::seq(grid.getNumResults()), [&](unsigned dim) {
+      return grid.clusterAlong(dim) > 1 && differs(value, dim);
+    });
+  }
+
+  /// Whether an operation may stop with a fault in one block of a cluster and not in another one.
+  bool mayFault(Operation *op) {
+    auto anyDiffers = [&](ValueRange values) {
+      return llvm::any_of(values, [&](Value value) { return differsInCluster(value); });
+    };
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      return isTensor(load.getSource()) && anyDiffers(load.getIndices());
+    if (auto view = dyn_cast<memref::SubViewOp>(op))
+      return anyDiffers(view.getOffsets());
+    if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
+            arith::FloorDivSIOp>(op))
+      return anyDiffers(op->getOperand(1));
+    return isa<tile::AssertOp>(op) && anyDiffers(op->getOperands());
+  }
+  /// Whether an operation may change something outside of its block.
+  static bool writesOutside(Operation *op) {
+    if (isa<tile::PrintOp>(op))
+      return true;
+    auto accessing = dyn_cast<tile::TileAccessOpInterface>(op);
+    SmallVector<tile::TileAccess> accesses;
+    if (accessing)
+      accessing.getAccesses(accesses);
+    return llvm::any_of(accesses, [](const tile::TileAccess &access) {
+      return (access.writes || access.atomic) && isTensor(access.memref);
+    });
+  }
+  bool hasEffect(Operation *op) {
+    return holds(op, [&](Operation *inner) { return writesOutside(inner) || mayFault(inner); });
+  }
+
+  /// An obstacle to executing the loops of all blocks of a cluster in step; empty if there is none.
+  StringRef obstacle() {
+    for (Operation *loop : loops) {
+      for (Operation *op = loop; op != kernel; op = op->getParentOp())
+        if (llvm::any_of(op->getOperands(), [&](Value value) { return differsInCluster(value); }))
+          return "a loop, or a condition around it, differs between the blocks of a cluster";
+      bool differ = false;
+      loop->walk([&](tile::CopyOp copy) {
+        for (Operation *op = copy->getParentOp(); isLoaded(copy) && op != loop;
+             op = op->getParentOp())
+          differ |=
+              llvm::any_of(op->getOperands(), [&](Value value) { return differsInCluster(value); });
+      });
+      if (differ)
+        return "a copy is under a condition that differs between the blocks of a cluster";
+    }
+    for (Operation &op : kernel.getBody().front()) {
+      bool around = llvm::any_of(loops, [&](Operation *loop) { return op.isAncestor(loop); });
+      if ((around || !op.use_empty()) && hasEffect(&op))
+        return "blocks beyond the end of the grid, which load for others, would have effects of "
+               "their own";
+    }
+    return {};
+  }
+
+  /// Shares a copy along all extents where its box is the same.
+  bool mark(tile::CopyOp copy) {
+    auto type = cast<MemRefType>(copy.getTarget().getType());
+    SmallVector<int64_t> along;
+    int64_t blocks = 1;
+    for (unsigned dim = 0; dim < grid.getNumResults(); ++dim)
+      if (grid.clusterAlong(dim) > 1 && llvm::none_of(copy.getSourceOffsets(), [&](Value offset) {
+            return differs(offset, dim);
+          })) {
+        along.push_back(dim);
+        blocks *= grid.clusterAlong(dim);
+      }
+    if (along.empty() || type.getRank() != 2 ||
+        type.getDimSize(0) % (blocks * nvptx::swizzledRows) != 0)
+      return false;
+    copy->setAttr(nv::NVDialect::sharedAlongAttr, DenseI64ArrayAttr::get(copy.getContext(), along));
+    return true;
+  }
+
+  /// Puts what acts outside of the block under a condition: the block belongs to the grid.
+  void guardEffects() {
+    Block &body = kernel.getBody().front();
+    OpBuilder b(kernel.getContext());
+    b.setInsertionPointAfter(grid);
+    Value inside;
+    for (unsigned dim = 0; dim < grid.getNumResults(); ++dim)
+      if (grid.clusterAlong(dim) > 1) {
+        Value here = arith::CmpIOp::create(b, grid.getLoc(), arith::CmpIPredicate::slt,
+                                           grid.getCoordinates()[dim], grid.getExtents()[dim]);
+        inside = inside ? arith::AndIOp::create(b, grid.getLoc(), inside, here).getResult() : here;
+      }
+    for (Operation &op : llvm::make_early_inc_range(
+             llvm::make_range(std::next(inside.getDefiningOp()->getIterator()),
+                              Block::iterator(body.getTerminator()))))
+      if (op.use_empty() && hasEffect(&op)) {
+        b.setInsertionPoint(&op);
+        auto only = scf::IfOp::create(b, op.getLoc(), inside);
+        op.moveBefore(only.thenBlock()->getTerminator());
+      }
+  }
+
+  func::FuncOp kernel;
+  tile::GridOp grid;
+  nvptx::Replication replication;
+  llvm::SetVector<Operation *> loops;
+};
+
+struct ShareCopies : penstock::impl::ShareCopiesBase<ShareCopies> {
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    auto grids = kernel.getBody().front().getOps<tile::GridOp>();
+    if (!kernel->hasAttr(nv::NVDialect::inOrderAttr) || grids.empty())
+      return;
+    tile::GridOp grid = *grids.begin();
+    if (llvm::all_of(llvm::seq(grid.getNumResults()),
+                     [&](unsigned dim) { return grid.clusterAlong(dim) == 1; }))
+      return grid.removeClusterAttr(), void();
+    const hw::Architecture *architecture = nvptx::architectureOf(kernel);
+    std::string why =
+        architecture && !architecture->tma ? "the GPU has none" : Sharing(kernel, grid).run();
+    if (why.empty())
+      return;
+    grid.removeClusterAttr();
+    kernel->setAttr(nv::NVDialect::noClusterAttr, StringAttr::get(&getContext(), why));
+  }
+};
+
+} // namespace

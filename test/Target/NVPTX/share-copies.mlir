@@ -1,0 +1,113 @@
+// RUN: penstock-opt %s --nv-share-copies --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --nv-share-copies --nv-write-plans --split-input-file | FileCheck %s --check-prefix=PLAN
+
+// Two blocks in a column of the grid have the same columns of the product. Each copies half of the
+// rows of Y to both, and releases slots of both. What acts outside of a block is guarded.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+!T = memref<?x?xf16, strided<[?, 1]>, #g>
+!C = memref<?x?xf32, strided<[?, 1]>, #g>
+!s = memref<64x64xf16, #s>
+!c = memref<64x64xf32, #l>
+
+// CHECK-LABEL: func.func @pair
+// CHECK-SAME: nv.cluster = 2
+// CHECK: %[[AT:.*]]:2 = tile.grid %[[M:.*]], %{{.*}} cluster [2, 1]
+// CHECK: %[[IN:.*]] = arith.cmpi slt, %[[AT]]#0, %[[M]]
+// CHECK: tile.copy %{{.*}}[%[[AT]]#0, {{.*}} to %X {nv.engine = "tma.load", nv.role = "load"}
+// CHECK: tile.copy %{{.*}}[%[[AT]]#1, {{.*}}nv.shared_along = array<i64: 0>
+// CHECK: scf.if %[[IN]]
+// CHECK-NEXT: tile.copy %acc
+// CHECK: nv.cluster.sync
+// CHECK-NEXT: return
+
+// PLAN-LABEL: func.func @pair
+// One arrival of each warp of both blocks.
+// PLAN: nv.mbarrier.alloc "after gemm {{.*}}" [8, 8]
+// PLAN: %[[RANK:.*]] = nv.cluster.rank
+// PLAN: nv.warps 4, 1
+// PLAN: nv.tma.load %{{.*}} to %{{.*}}, %[[FULL:.*]][%{{.*}}] :
+// PLAN: %[[HALF:.*]] = memref.subview %{{.*}}[%{{.*}}, 0] [32, 64]
+// PLAN: nv.tma.load %{{.*}} to %[[HALF]], %[[FULL]][%{{.*}}] multicast %c3{{.*}} :
+// PLAN: nv.warps 0, 4
+// PLAN: nv.mbarrier.arrive %{{.*}} of %{{.*}} each_warp
+// PLAN-NEXT: nv.mbarrier.arrive %{{.*}} of %{{.*}} each_warp
+func.func @pair(%x: !T, %y: !T, %z: !C, %m: index, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %bm, %bn = tile.grid %m, %n cluster [2, 1] : index, index
+  %X = tile.alloc "X" : !s
+  %Y = tile.alloc "Y" : !s
+  %acc = tile.alloc "acc" : !c
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %x[%bm, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !s
+    tile.copy %y[%bn, %k] to %Y {nv.engine = "tma.load", nv.role = "load"} : !T to !s
+    tile.gemm %X, %Y into %acc {nv.engine = "wgmma"} : !s, !s, !c
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], resolved, inferred>}
+  tile.copy %acc to %z[%bm, %bn] : !c to !C
+  return
+}
+
+// -----
+
+// The number of iterations differs from block to block.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+!T = memref<?x?xf16, strided<[?, 1]>, #g>
+!s = memref<64x64xf16, #s>
+!c = memref<64x64xf32, #l>
+
+// CHECK-LABEL: func.func @causal
+// CHECK-SAME: nv.no_cluster = "a loop, or a condition around it, differs between the blocks of a cluster"
+// CHECK: tile.grid %{{[a-z0-9]*}} : index
+// CHECK-NOT: nv.shared_along
+func.func @causal(%x: !T, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = tile.grid %n cluster [2] : index
+  %X = tile.alloc "X" : !s
+  %acc = tile.alloc "acc" : !c
+  scf.for %k = %c0 to %b step %c1 {
+    tile.copy %x[%c0, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !s
+    tile.gemm %X, %X into %acc {nv.engine = "wgmma"} : !s, !s, !c
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved, inferred>}
+  return
+}
+
+// -----
+
+// A block beyond the end of the grid would read an element outside of the tensor, which is a fault.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+!T = memref<?x?xf16, strided<[?, 1]>, #g>
+!I = memref<?xi64, strided<[1]>, #g>
+!s = memref<64x64xf16, #s>
+!c = memref<64x64xf32, #l>
+
+// CHECK-LABEL: func.func @gather
+// CHECK-SAME: nv.no_cluster = "blocks beyond the end of the grid, which load for others, would have effects of their own"
+func.func @gather(%x: !T, %rows: !I, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = tile.grid %n cluster [2] : index
+  %number = tile.load %rows[%b] : !I -> i64
+  %row = arith.index_cast %number : i64 to index
+  %X = tile.alloc "X" : !s
+  %Y = tile.alloc "Y" : !s
+  %acc = tile.alloc "acc" : !c
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %x[%row, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !s
+    tile.copy %x[%c0, %k] to %Y {nv.engine = "tma.load", nv.role = "load"} : !T to !s
+    tile.gemm %X, %Y into %acc {nv.engine = "wgmma"} : !s, !s, !c
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], resolved, inferred>}
+  return
+}
