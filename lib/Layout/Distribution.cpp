@@ -124,6 +124,47 @@ Distribution Distribution::slice(unsigned dim) const {
   return result;
 }
 
+std::optional<Distribution::Part> Distribution::part(unsigned dim, int64_t first,
+                                                     int64_t size) const {
+  if (size < 1 || first < 0 || first + size > shape[dim])
+    return std::nullopt;
+  // Only the digit of the largest stride is divided.
+  size_t top = registerDigits.size();
+  int64_t below = 0; // what all others add at most
+  for (size_t i = 0; i < registerDigits.size(); ++i)
+    if (registerDigits[i].dim == int64_t(dim) &&
+        (top == registerDigits.size() || registerDigits[i].stride > registerDigits[top].stride))
+      top = i;
+  bool whole = size == shape[dim];
+  if (!whole && top == registerDigits.size())
+    return std::nullopt;
+  for (const Digit &digit : threadDigits)
+    below += digit.dim == int64_t(dim) ? (digit.extent - 1) * digit.stride : 0;
+  for (size_t i = 0; i < registerDigits.size(); ++i)
+    if (i != top && registerDigits[i].dim == int64_t(dim))
+      below += (registerDigits[i].extent - 1) * registerDigits[i].stride;
+  int64_t stride = whole ? 1 : registerDigits[top].stride;
+  if (!whole && (below >= stride || first % stride || size % stride))
+    return std::nullopt;
+  Part result{*this, {}};
+  result.layout.shape[dim] = size;
+  if (!whole)
+    result.layout.registerDigits[top].extent = size / stride;
+  for (int64_t reg = 0; reg < result.layout.registers(); ++reg) {
+    int64_t rest = reg, weight = 1, of = 0;
+    for (size_t i = 0; i < registerDigits.size(); ++i) {
+      int64_t value = rest % result.layout.registerDigits[i].extent;
+      rest /= result.layout.registerDigits[i].extent;
+      of += (value + (!whole && i == top ? first / stride : 0)) * weight;
+      weight *= registerDigits[i].extent;
+    }
+    result.registers.push_back(of);
+  }
+  // Equal layouts have no digits of one value.
+  std::erase_if(result.layout.registerDigits, [](const Digit &digit) { return digit.extent == 1; });
+  return result;
+}
+
 int64_t Distribution::sliceRegister(unsigned dim, int64_t reg) const {
   int64_t result = 0, weight = 1;
   for (const Digit &digit : registerDigits) {

@@ -64,7 +64,17 @@ public:
   /// The register of slice(dim) that goes with register \p reg of this.
   int64_t sliceRegister(unsigned dim, int64_t reg) const;
 
+  /// The elements from \p first on along \p dim, \p size of them, if they are the same registers of
+  /// all threads.
+  struct Part;
+  std::optional<Part> part(unsigned dim, int64_t first, int64_t size) const;
+
   friend bool operator==(const Distribution &, const Distribution &) = default;
+};
+
+struct Distribution::Part {
+  Distribution layout;
+  std::vector<int64_t> registers; ///< of the whole, for each of the part's
 };
 
 /// A tile of rank 2 as an instruction distributes it. The fragment's terms must

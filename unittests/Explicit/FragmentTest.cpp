@@ -57,6 +57,38 @@ TEST(ElementPositions, OfAccumulators) {
   }
 }
 
+/// Slabs of columns of an accumulator: read through a shared tile, copied and overwritten.
+TEST(ElementPositions, OfSlicesOfAccumulators) {
+  for (int64_t rows : {64, 128, 256}) {
+    auto kernel = compile(
+        [&](Block &b, Out<f32, 2> C) {
+          b.grid(1);
+          b.threads(rows == 64 ? 128 : 256);
+          auto As = b.shared<f16>(rows, 16), Bs = b.shared<f16>(48, 16);
+          auto slab = b.shared<f32>(rows, 16);
+          b.fill(As, 0);
+          b.fill(Bs, 0);
+          auto acc = b.local<f32>(rows, 48);
+          b.fill(acc, 0);
+          b.fence.proxy_async();
+          b.sync();
+          b.wgmma.fence();
+          b.wgmma.mma(As, transposed(Bs), acc);
+          b.wgmma.commit_group();
+          b.wgmma.wait_group(0);
+          b.fill(slice(acc, {0, 8}, {rows, 24}), 5); // overwritten again below
+          b.set(acc, positions(acc));
+          b.store(slab, slice(acc, {0, 0}, {rows, 16}));
+          b.sync();
+          b.copy(slab, C.at(0, 0));
+          b.copy(slice(acc, {0, 16}, {rows, 24}), C.at(0, 16));
+          b.copy(slice(slice(acc, {0, 32}, {rows, 16}), {0, 8}, {rows, 8}), C.at(0, 40));
+        },
+        Target::sm_90a().emulated(), {.name = "slices"});
+    expectPositions(kernel, rows, 48);
+  }
+}
+
 TEST(ElementPositions, OfTensorMemory) {
   auto kernel = compile(
       [](Block &b, Out<f32, 2> C) {

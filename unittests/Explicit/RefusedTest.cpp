@@ -263,6 +263,13 @@ TEST(RefusedScope, Threads) {
   refuse(
       [](Block &b, InA, OutC) {
         b.elect_one([&] {
+          b.warp(0, [] {}); // [warp in a thread]
+        });
+      },
+      1604, "warp in a thread");
+  refuse(
+      [](Block &b, InA, OutC) {
+        b.elect_one([&] {
           b.elect_one([] {}); // [elected twice]
         });
       },

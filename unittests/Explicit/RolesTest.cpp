@@ -153,6 +153,33 @@ TEST(WarpSync, OrdersTheThreadsOfAWarp) {
   }
 }
 
+/// Two warps, of which one arrives for both, and then each copies its rows.
+TEST(Roles, NarrowThoseAroundThem) {
+  auto kernel = compile(
+      [](Block &b, In<f32, 2> A, Out<f32, 2> C) {
+        b.grid(1);
+        b.threads(128);
+        auto [ready] = b.mbarrier.alloc<1>({1});
+        b.warps(1, 2, [&] {
+          b.warp(2, [&] { b.elect_one([&] { b.mbarrier.arrive(ready); }); });
+          b.mbarrier.wait(ready, 0);
+          for (int warp = 1; warp < 3; ++warp)
+            b.warp(warp, [&] {
+              auto rows = b.local<f32>(16, 32);
+              b.copy(A.at(warp * 16 - 16, 0), rows);
+              b.copy(rows, C.at(warp * 16 - 16, 0));
+            });
+        });
+      },
+      hopper(), {.name = "narrowed"});
+  std::vector<float> a(32 * 32), c(32 * 32, -1);
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = float(i);
+  auto found = kernel.try_launch({}, view(a, {32, 32}), view(c, {32, 32}));
+  EXPECT_TRUE(found.empty()) << to_text(found);
+  EXPECT_EQ(a, c);
+}
+
 // An answer may be no, but once the time is over a thread asks again.
 TEST(TryWait, HasATimeAndIsAsked) {
   auto kernel = compile(

@@ -117,6 +117,44 @@ TEST(Distribution, SlicesOfTilesWithTheSameRowsAreEqual) {
   EXPECT_FALSE(mmaAccumulator(64, 64, 4, 4).slice(1) == blocked({64, 64}, 128, 4).slice(1));
 }
 
+/// A part holds exactly the elements of the whole that lie in it, in the registers that it names.
+TEST(Distribution, PartsHoldWhatLiesInThem) {
+  int64_t possible = 0, tried = 0;
+  for (const Distribution &d :
+       {blocked({24, 40}, 128, 4), blocked({16, 64}, 32, 4), mmaAccumulator(64, 64, 4, 4),
+        distributionOf(wgmmaAccumulator(256, 64, 2)), tensorMemoryAccumulator(128, 48, 1),
+        blocked({4, 4, 32}, 32, 2)})
+    for (unsigned dim = 0; dim < d.rank(); ++dim)
+      for (int64_t first = 0; first < d.shape[dim]; first += 4)
+        for (int64_t size = 4; first + size <= d.shape[dim]; size += 4) {
+          ++tried;
+          auto part = d.part(dim, first, size);
+          if (!part)
+            continue;
+          ++possible;
+          ASSERT_EQ(int64_t(part->registers.size()), part->layout.registers());
+          int64_t inside = 0;
+          for (int64_t reg = 0; reg < part->layout.registers(); ++reg)
+            for (int64_t thread = 0; thread < d.threads(); ++thread) {
+              auto at = part->layout.baseOf(thread), offset = part->layout.offsetOf(reg);
+              auto of = d.baseOf(thread), by = d.offsetOf(part->registers[size_t(reg)]);
+              for (size_t i = 0; i < d.rank(); ++i)
+                ASSERT_EQ(at[i] + offset[i] + (i == dim ? first : 0), of[i] + by[i])
+                    << toString(d) << " from " << first << ", " << size;
+              inside += at[dim] + offset[dim] < size;
+            }
+          int64_t held = 0; // registers of the whole whose element lies in the part
+          for (int64_t reg = 0; reg < d.registers(); ++reg)
+            for (int64_t thread = 0; thread < d.threads(); ++thread) {
+              int64_t at = d.baseOf(thread)[dim] + d.offsetOf(reg)[dim];
+              held += at >= first && at < first + size;
+            }
+          EXPECT_EQ(inside, held) << toString(d) << " from " << first << ", " << size;
+        }
+  EXPECT_GT(possible, 100);
+  EXPECT_LT(possible, tried);
+}
+
 TEST(Distribution, RemaindersOfThreads) {
   for (const Distribution &d :
        {blocked({24, 40}, 128, 1), mmaAccumulator(32, 48, 4, 2), mmaAccumulator(64, 64, 4, 4)})

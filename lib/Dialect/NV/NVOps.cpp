@@ -28,9 +28,9 @@ using tile::emitCoded;
 
 LogicalResult WarpsOp::verify() {
   auto kernel = (*this)->getParentOfType<func::FuncOp>();
-  if ((*this)->getParentOfType<WarpsOp>() || (*this)->getParentOfType<ElectOp>())
-    return fail(emitCoded(*this, HardwareScope)
-                << "`warps` stands inside of another choice of threads");
+  if ((*this)->getParentOfType<ElectOp>())
+    return fail(emitCoded(*this, HardwareScope) << "`warps` stands inside of `elect_one`",
+                "one thread has no warps to choose from: call `elect_one` inside of `warps`");
   auto threads =
       kernel ? kernel->getAttrOfType<IntegerAttr>(NVDialect::threadsAttr) : IntegerAttr();
   int64_t warps = threads ? threads.getInt() / warpSize : 0;
@@ -45,6 +45,15 @@ LogicalResult WarpsOp::verify() {
                     << " are not all in a block of " << warps << " warps",
                 warps ? "b.threads(..) states the number of threads"
                       : "state the number of threads first, with b.threads(..)");
+  // A choice of warps narrows the one around it, in the same numbers.
+  if (auto around = (*this)->getParentOfType<WarpsOp>()) {
+    int64_t outer = around.getFirst(), end = outer + int64_t(around.getCount());
+    if (first < outer || first + count > end)
+      return fail(emitCoded(*this, HardwareScope)
+                      << "warps " << first << " to " << first + count - 1
+                      << " are not all in the choice around them, " << outer << " to " << end - 1,
+                  "warps keep the numbers that they have in the block");
+  }
   return success();
 }
 

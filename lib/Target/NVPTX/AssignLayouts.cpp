@@ -51,12 +51,10 @@ public:
 
   LogicalResult run() {
     collect();
-    if (!inOrder && failed(checkExplicit()))
-      return failure();
     joinTiles();
     assignTiles();
     assignVectors();
-    if (failed(checkRegisters()))
+    if (failed(checkRegisters()) || (!inOrder && failed(assignSlices())))
       return failure();
     if (failed(inOrder ? insertConversions() : checkConversions()))
       return failure();
@@ -100,15 +98,29 @@ private:
     return std::nullopt;
   }
 
-  /// Explicit kernels state where threads meet, so that nothing may be inserted.
-  LogicalResult checkExplicit() {
-    for (tile::AllocOp op : tiles)
-      for (OpOperand &use : op->getUses())
-        if (isa<memref::SubViewOp, memref::TransposeOp>(use.getOwner()))
-          return tile::emitCoded(use.getOwner(), HardwareLayout)
-                 << tile::describe(op.getResult())
-                 << " lies in registers; it is used as a whole, not by slices";
-    return success();
+  /// Slices of tiles in explicit kernels are some of their registers. Nothing can be moved: the
+  /// kernel states where threads meet.
+  LogicalResult assignSlices() {
+    WalkResult result = kernel.walk([&](Operation *view) {
+      auto slice = dyn_cast<memref::SubViewOp>(view);
+      auto known = slice || isa<memref::TransposeOp>(view) ? layouts.find(view->getOperand(0))
+                                                           : layouts.end();
+      if (known == layouts.end())
+        return WalkResult::advance();
+      auto part = slice ? partOf(slice, known->second) : std::nullopt;
+      if (!part)
+        return refuseSlice(view, known->second), WalkResult::interrupt();
+      layouts.insert({slice.getResult(), part->layout});
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+  static void refuseSlice(Operation *view, const Distribution &layout) {
+    auto diagnostic = tile::emitCoded(view, HardwareLayout)
+                      << tile::describe(view->getOperand(0)) << " lies in registers as "
+                      << toString(layout) << "; it is not transposed, and not divided in this way";
+    tile::attachHelp(diagnostic) << "a slice has constant offsets, and each thread has the same "
+                                    "registers of it: columns by multiples of 8 for wgmma";
   }
 
   /// Tiles of one shape that an operation names together, by falling weight.
@@ -344,7 +356,7 @@ private:
           conflict |= differs(input, sliceAlong(full, map.getInputDims(unsigned(i))));
       } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
         conflict = differs(reduce.getTarget(), layoutOf(op).slice(unsigned(reduce.getDim())));
-      } else if (auto copy = dyn_cast<tile::CopyOp>(op); copy && inRegisters(copy.getSource())) {
+      } else if (auto copy = dyn_cast<tile::CopyOp>(op); copy && layouts.count(copy.getSource())) {
         conflict = differs(copy.getTarget(), layouts.find(copy.getSource())->second);
       }
       if (!conflict)

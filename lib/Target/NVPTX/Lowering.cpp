@@ -21,9 +21,13 @@ Lowering::Lowering(func::FuncOp kernel, func::FuncOp launch, const hw::Architect
     : kernel(kernel), launch(launch), architecture(architecture), result(result),
       builder(kernel.getContext()), loc(kernel.getLoc()) {}
 
-LogicalResult Lowering::refuse(Operation *op, const Twine &why) {
-  return tile::emitCoded(op, HardwareTarget)
-         << "`" << op->getName().stripDialect() << "` " << why.str() << " on " << architecture.name;
+LogicalResult Lowering::refuse(Operation *op, const Twine &why, const Twine &fix) {
+  auto diagnostic = tile::emitCoded(op, HardwareTarget)
+                    << "`" << op->getName().stripDialect() << "` " << why.str() << " on "
+                    << architecture.name;
+  if (std::string text = fix.str(); !text.empty())
+    tile::attachHelp(diagnostic) << text;
+  return diagnostic;
 }
 
 Type nvptx::storedAs(Type element) {
@@ -233,7 +237,10 @@ LogicalResult Lowering::lowerOp(Operation *op, const ExecutionScope &by) {
   }
   if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) {
     if (op->hasAttr(tile::TileDialect::scheduleAttr))
-      return refuse(op, "of an explicit kernel cannot be pipelined by the compiler");
+      return refuse(
+          op, "of an explicit kernel cannot be pipelined by the compiler",
+          "its barriers and phases are stated, and slots would need others: use `range` with a "
+          "`Pipeline` (penstock/pipeline.h), or leave barriers to the compiler (b.copy, b.gemm)");
     for (Region &region : op->getRegions())
       for (mlir::Block &block : region)
         if (failed(lowerBlock(block, by)))

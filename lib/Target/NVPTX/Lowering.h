@@ -64,8 +64,10 @@ inline size_t rowDim(size_t rank, std::optional<llvm::ArrayRef<int64_t>> dims) {
 struct RegisterTile {
   layout::Distribution layout;
   Value storage; ///< array of the thread's registers
-  Type type;     ///< of an element
-  Type element;  ///< how a register holds it
+  /// Of a slice: registers of the whole tile, whose array it is; empty: its own.
+  std::vector<int64_t> ofWhole = {};
+  Type type;    ///< of an element
+  Type element; ///< how a register holds it
   int64_t registers() const { return layout.registers(); }
 };
 
@@ -103,7 +105,7 @@ private:
                            const ExecutionScope &by);
   void lowerFaults();
   void eraseDead();
-  LogicalResult refuse(Operation *op, const llvm::Twine &why);
+  LogicalResult refuse(Operation *op, const llvm::Twine &why, const llvm::Twine &fix = "");
   /// Takes the next of the block's named barriers for an operation.
   LogicalResult takeBarrier(Operation *op);
   /// Threads reach whole tiles in registers and anything in shared memory.

@@ -50,6 +50,19 @@ LogicalResult Lowering::allocateRegisters() {
       registers[op.getResult()] =
           makeRegisters(*layout::parseDistribution(text.str()), type.getElementType());
   });
+  // Slices are some of the registers.
+  kernel.walk([&](memref::SubViewOp op) {
+    RegisterTile *whole = registersOf(op.getSource());
+    auto part = whole ? partOf(op, whole->layout) : std::nullopt;
+    if (!part)
+      return;
+    RegisterTile tile = *whole;
+    tile.layout = part->layout;
+    for (int64_t &of : part->registers)
+      of = whole->ofWhole.empty() ? of : whole->ofWhole[size_t(of)];
+    tile.ofWhole = part->registers;
+    registers[op.getResult()] = tile;
+  });
   kernel.walk([&](nv::WgmmaOp op) {
     RegisterTile *tile = registersOf(op.getAcc());
     if (!llvm::is_contained(accumulators, tile))
@@ -59,7 +72,8 @@ LogicalResult Lowering::allocateRegisters() {
 }
 
 static Value registerAddress(OpBuilder &builder, Location loc, RegisterTile &tile, int64_t reg) {
-  auto array = LLVM::LLVMArrayType::get(tile.element, unsigned(tile.registers()));
+  auto array = tile.storage.getDefiningOp<LLVM::AllocaOp>().getElemType();
+  reg = tile.ofWhole.empty() ? reg : tile.ofWhole[size_t(reg)];
   return LLVM::GEPOp::create(builder, loc, tile.storage.getType(), array, tile.storage,
                              ArrayRef<LLVM::GEPArg>{0, int32_t(reg)});
 }

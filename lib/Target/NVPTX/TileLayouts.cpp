@@ -41,6 +41,23 @@ Distribution nvptx::sliceAlong(Distribution full, ArrayRef<int64_t> dims) {
   return full;
 }
 
+std::optional<Distribution::Part> nvptx::partOf(memref::SubViewOp slice, const Distribution &full) {
+  std::optional<Distribution::Part> result;
+  for (unsigned dim = 0; dim < full.rank(); ++dim) {
+    if (slice.isDynamicOffset(dim) || slice.isDynamicSize(dim) || slice.getStaticStride(dim) != 1 ||
+        slice.getDroppedDims().test(dim))
+      return std::nullopt;
+    auto part = (result ? result->layout : full)
+                    .part(dim, slice.getStaticOffset(dim), slice.getStaticSize(dim));
+    if (!part)
+      return std::nullopt;
+    for (int64_t &of : part->registers)
+      of = result ? result->registers[size_t(of)] : of;
+    result = std::move(part);
+  }
+  return result;
+}
+
 Distribution nvptx::workLayout(Operation *op, int64_t threads,
                                llvm::function_ref<std::optional<Distribution>(Value)> layoutOf) {
   SmallVector<Value> candidates; // the first that lies in registers decides

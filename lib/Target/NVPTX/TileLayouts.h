@@ -31,6 +31,10 @@ int64_t threadsOf(const nv::ThreadScope &scope);
 /// The layout of an input that runs along some dimensions of \p full, in order.
 layout::Distribution sliceAlong(layout::Distribution full, llvm::ArrayRef<int64_t> dims);
 
+/// The registers of a slice of a tile; nothing if they are not the same of all threads.
+std::optional<layout::Distribution::Part> partOf(mlir::memref::SubViewOp slice,
+                                                 const layout::Distribution &full);
+
 /// How a map, reduction, copy or fill distributes its work: as the tile in
 /// registers that it works on, or else coalesced. \p layoutOf gives the layouts of
 /// tiles in registers.
