@@ -71,9 +71,12 @@ void PointWriter::closeGroup(Location loc, Engine engine) {
     nv::TmaCommitOp::create(b, loc);
 }
 
-void PointWriter::wait(Location loc, Value barriers, SlotCounters::Position at, bool leader) {
+void PointWriter::wait(Location loc, Value barriers, SlotCounters::Position at, bool leader,
+                       bool cluster) {
   Value slot = asIndex(loc, at.slot);
-  byLeader(loc, leader, [&] { nv::WaitOp::create(b, loc, barriers, slot, at.phase); });
+  byLeader(loc, leader, [&] {
+    nv::WaitOp::create(b, loc, barriers, slot, at.phase, /*relaxed=*/false, cluster);
+  });
 }
 
 void PointWriter::arrive(Location loc, Value barriers, Value slot, Value bytes, bool leader,

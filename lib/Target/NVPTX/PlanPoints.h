@@ -31,8 +31,9 @@ public:
   void fence(mlir::Location loc, sched::FenceKind kind);
   void waitGroup(mlir::Location loc, const sched::PlanPoint &point, int64_t pending);
   void closeGroup(mlir::Location loc, sched::Engine engine);
-  /// \p leader: one thread waits, not all.
-  void wait(mlir::Location loc, mlir::Value barriers, SlotCounters::Position at, bool leader);
+  /// \p leader: one thread waits, not all. \p cluster: for arrivals of other blocks.
+  void wait(mlir::Location loc, mlir::Value barriers, SlotCounters::Position at, bool leader,
+            bool cluster = false);
   /// An arrival that announces \p bytes, if these are given; in each of \p blocks of the cluster,
   /// if there are any: these arrivals travel, so that one thread of each warp sends them.
   void arrive(mlir::Location loc, mlir::Value barriers, mlir::Value slot, mlir::Value bytes,

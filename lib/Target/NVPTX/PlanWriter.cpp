@@ -22,6 +22,7 @@
 #include "Target/NVPTX/GroupCounts.h"
 #include "Target/NVPTX/IssueProducts.h"
 #include "Target/NVPTX/LoopPlans.h"
+#include "Target/NVPTX/LoopSurroundings.h"
 #include "Target/NVPTX/PlanPoints.h"
 #include "Target/NVPTX/SlotCounters.h"
 
@@ -49,15 +50,7 @@ public:
         writer(b) {}
 
   void run() {
-    auto isBefore = [&](Operation *op) { return op->isBeforeInBlock(loop); };
-    auto isAfter = [&](Operation *op) { return loop->isBeforeInBlock(op); };
-    bool again = loop->getParentOp() != loop->getParentOfType<func::FuncOp>();
-    auto isAnywhere = [](Operation *) { return true; };
-    bool sharedBefore = again ? isAccessed(tile::Space::Shared, isAnywhere) || overwritesOtherRun()
-                              : isAccessed(tile::Space::Shared, isBefore);
-    bool before = again || sharedBefore || isAccessed(tile::Space::Tensor, isBefore);
-    bool after = again || isAccessed(tile::Space::Shared, isAfter) ||
-                 isAccessed(tile::Space::Tensor, isAfter);
+    const nvptx::LoopSurroundings around(body, plan);
     prepare();
     makeBarriers();
     auto any = [&](auto isSuch) {
@@ -67,17 +60,17 @@ public:
     };
     bool engines = any([](const auto &engine) { return engine.ends != Mechanism::AtIssue; });
     // Accesses before the loop are ordered before its engines.
-    if (!open && sharedBefore &&
+    if (!open && around.sharedBefore &&
         any([](const auto &engine) { return engine.proxy == sched::Proxy::Async; }))
       nv::ProxyFenceOp::create(b, loc);
     // A plan orders the statements of one run of its loop. The run before, if there may be
     // one, has ended here.
     bool joins = llvm::any_of(plan.roles, hasJoins);
-    if (!open && ((before && engines) || (again && joins)))
+    if (!open && ((around.before && engines) || (around.again && joins)))
       nv::SyncOp::create(b, loc);
     if (shares) {
       // Other blocks write to the memory of this one.
-      if (!open && (again || mayUseSharedBefore()))
+      if (!open && (around.again || around.mayUseSharedBefore()))
         nv::ClusterSyncOp::create(b, loc);
       shares->writeRank(b, loc);
       sharing = shares->ranks(b, loc);
@@ -93,62 +86,24 @@ public:
                                          arith::IndexCastOp::create(b, loc, b.getI32Type(), trips));
       tile::StoreOp::create(b, loc, next, tokenCount, ValueRange());
     }
-    bool meets = !open && after && engines;
+    bool meets = !open && around.after && engines;
     if (meets)
       nv::SyncOp::create(b, loc);
     auto ends = [&](size_t role) { return sched::endsInRole(plan, role); };
     bool computes = of.isCompute(plan.roles.back());
-    if (!again &&
+    if (!around.again &&
         (meets || (computes && llvm::all_of(llvm::seq(roles.size() - 1, plan.roles.size()), ends))))
-      freeTiles(/*synced=*/meets);
+      freeTiles(around, /*synced=*/meets);
     finish();
   }
 
 private:
-  /// Whether an operation outside of the loop, \p where that counts, accesses its memory of a
-  /// space. Tensors that the kernel writes are accessed by threads only.
-  bool isAccessed(tile::Space space, llvm::function_ref<bool(Operation *)> where) {
-    return llvm::any_of(body.buffers, [&](Value buffer) {
-      // A buffer without a value stands for printed output.
-      auto type = buffer ? dyn_cast<MemRefType>(buffer.getType()) : MemRefType();
-      return type && tile::spaceOf(type) == space && isAccessed(buffer, where);
-    });
-  }
-  /// Whether threads may have used shared memory before the loop: all that is not known to stay
-  /// in registers, since copies from one layout to another go through it.
-  bool mayUseSharedBefore() {
-    for (Operation &op : *loop->getBlock()) {
-      if (&op == loop)
-        return false;
-      auto fill = dyn_cast<tile::FillOp>(op);
-      bool inRegisters = fill && tile::spaceOf(cast<MemRefType>(fill.getTarget().getType())) !=
-                                     tile::Space::Shared;
-      if (!inRegisters && !isMemoryEffectFree(&op) &&
-          !isa<tile::AllocOp, tile::GridOp, nv::BarrierAllocOp, nv::TensorAllocOp>(op))
-        return true;
-    }
-    return false;
-  }
-  /// Whether an engine may overwrite what threads accessed in the run before. What a run
-  /// writes before it reads it has fences of its own.
-  bool overwritesOtherRun() const {
-    std::set<sched::BufferId> byThreads, byEngines;
-    for (const sched::Statement &statement : plan.bound.statements)
-      for (const sched::Access &access : statement.accesses)
-        if (access.proxy == sched::Proxy::Generic)
-          byThreads.insert(access.buffer);
-        else if (access.write)
-          byEngines.insert(access.buffer);
-    return llvm::any_of(byEngines,
-                        [&](sched::BufferId buffer) { return byThreads.count(buffer) != 0; });
-  }
   /// Lets others take the memory of tiles that nothing accesses after the loop. \p synced: all
   /// threads have met.
-  void freeTiles(bool synced) {
-    auto isAfter = [&](Operation *op) { return loop->isBeforeInBlock(op); };
+  void freeTiles(const nvptx::LoopSurroundings &around, bool synced) {
     for (auto [i, buffer] : llvm::enumerate(body.buffers)) {
       // The last version of a tile that is read after the loop is copied there.
-      if (!buffer || !buffer.getDefiningOp<tile::AllocOp>() || isAccessed(buffer, isAfter) ||
+      if (!buffer || !buffer.getDefiningOp<tile::AllocOp>() || around.isAccessedAfter(buffer) ||
           !body.problem.buffers[i].readAfter.empty() ||
           tile::spaceOf(cast<MemRefType>(buffer.getType())) != tile::Space::Shared)
         continue;
@@ -157,14 +112,6 @@ private:
         if (auto free = memref::DeallocOp::create(b, loc, tile); synced)
           free->setAttr(nv::NVDialect::syncedAttr, b.getUnitAttr());
     }
-  }
-  bool isAccessed(Value memref, llvm::function_ref<bool(Operation *)> where) {
-    SmallVector<Operation *> users;
-    nvptx::usersOf(memref, users);
-    return llvm::any_of(users, [&](Operation *user) {
-      Operation *at = loop->getBlock()->findAncestorOpInBlock(*user);
-      return !loop->isAncestor(user) && (!at || where(at));
-    });
   }
 
   //===------------------------------------------------------------------===//
@@ -572,7 +519,7 @@ private:
   void waitBarrier(const PlanPoint &point, nvptx::SlotCounters::Position at) {
     bool leader = point.leader && (plan.roles.size() == 1 || role->warps > 1);
     at.slot = inArray(point.barrier, at.slot);
-    writer.wait(loc, barriers[point.barrier], at, leader);
+    writer.wait(loc, barriers[point.barrier], at, leader, isWide(point));
   }
 
   /// Bytes of a token: copies under a condition that does not hold bring none.

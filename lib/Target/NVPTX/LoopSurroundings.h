@@ -1,0 +1,49 @@
+//===- LoopSurroundings.h - Uses of a loop's memory around it ---*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to nv-write-plans. A plan orders the statements of one run of its loop; what
+// lies before and after it, and the run before, must be ordered with them, too.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_NVPTX_LOOPSURROUNDINGS_H
+#define PENSTOCK_TARGET_NVPTX_LOOPSURROUNDINGS_H
+
+#include "Analysis/PipelineLoop.h"
+#include "Dialect/Tile/TileDialect.h"
+#include "Scheduling/Plan.h"
+
+namespace penstock::nvptx {
+
+class LoopSurroundings {
+public:
+  LoopSurroundings(const PipelineLoop &body, const sched::Plan &plan);
+
+  bool again;        ///< the loop may be entered again
+  bool sharedBefore; ///< its shared memory may have been accessed when it is entered
+  bool before;       ///< or its tensor memory; or it is entered again
+  bool after;        ///< its memory may be accessed when it has ended
+
+  /// Whether threads may have used any shared memory before the loop: all that is not known to
+  /// stay in registers, since copies from one layout to another go through it.
+  bool mayUseSharedBefore() const;
+  bool isAccessedAfter(mlir::Value memref) const;
+
+private:
+  using Where = llvm::function_ref<bool(mlir::Operation *)>;
+
+  /// Whether an operation outside of the loop, \p where that counts, accesses a tile.
+  bool isAccessed(mlir::Value memref, Where where) const;
+  /// Or its memory of a space. Tensors that the kernel writes are accessed by threads only.
+  bool isAccessed(tile::Space space, Where where) const;
+
+  const PipelineLoop &body;
+  mlir::scf::ForOp loop;
+};
+
+} // namespace penstock::nvptx
+
+#endif // PENSTOCK_TARGET_NVPTX_LOOPSURROUNDINGS_H
