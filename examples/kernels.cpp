@@ -10,6 +10,7 @@
 // from outside.
 //
 //===----------------------------------------------------------------------===//
+#include "convolution/kernel.h"
 #include "flash_attention/kernel.h"
 #include "gather/kernel.h"
 #include "grouped_matmul/kernel.h"
@@ -31,6 +32,7 @@ PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group, cluster_m, cluster_n);
 PENSTOCK_KERNEL(MatmulBiasGelu, block_m, block_n, block_k, stages, group);
 PENSTOCK_KERNEL(PersistentMatmul, blocks, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(GroupedMatmul, block_m, block_n, block_k, stages);
+PENSTOCK_KERNEL(Convolution, block_w, block_n, block_k, stages);
 PENSTOCK_KERNEL(Gather, block_m, block_n);
 PENSTOCK_KERNEL(FlashAttention, block_m, block_n, dim, stages, causal, slack);
 PENSTOCK_KERNEL(Histogram, block, bins);
