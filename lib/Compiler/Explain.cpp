@@ -91,6 +91,7 @@ std::string explainModule(mlir::ModuleOp module, const std::string &kernel,
   for (const Planned &entry : plan(module, kernel, architecture, diagnostics)) {
     sched::Explanation explanation = sched::explain(entry.plan.problem, *entry.plan.schedule);
     explanation.provenInterval = entry.plan.provenInterval;
+    explanation.inferredStages = entry.plan.inferredStages;
     text += sched::renderExplanation(explanation);
   }
   bool native = architecture.family == hw::Architecture::Family::X86;

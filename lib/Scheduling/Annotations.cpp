@@ -51,6 +51,7 @@ public:
       if (optimal.schedule) {
         loop.problem = std::move(optimal.problem);
         loop.provenInterval = optimal.provenInterval;
+        loop.inferredStages = optimal.inferredStages;
       }
       loop.schedule = std::move(optimal.schedule);
       loop.verdict = std::move(optimal.verdict);

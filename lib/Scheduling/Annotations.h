@@ -50,6 +50,8 @@ struct PipelinedLoop {
   Verdict verdict;
   /// Minimal interval of the exact solver, if it was asked.
   std::optional<int64_t> provenInterval;
+  /// The stages of an inferred schedule that is predicted to be faster than the solution; 0: none.
+  int64_t inferredStages = 0;
   std::vector<Diagnostic> diagnostics;
 };
 

@@ -261,6 +261,9 @@ std::string renderExplanation(const Explanation &e) {
   if (e.provenInterval)
     out += "  exact solver: no schedule takes fewer than " + std::to_string(*e.provenInterval) +
            " cycles per iteration, one for the issue of each asynchronous statement\n";
+  if (e.provenInterval && e.inferredStages)
+    out += "  taken: the inferred schedule of `num_stages = " + std::to_string(e.inferredStages) +
+           "`, which is predicted to be faster, since its issues take no time\n";
   for (const DeeperPlan &d : e.deeper) {
     out += "  " + d.change;
     if (!d.fits)

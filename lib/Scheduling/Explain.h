@@ -71,6 +71,7 @@ struct Explanation {
   std::optional<Rational> interval;
   /// Minimal interval of the exact solver, if it was asked for the schedule.
   std::optional<int64_t> provenInterval;
+  int64_t inferredStages = 0; ///< of the inferred schedule that was taken instead; 0: none
   std::string busiestEngine;
   int64_t busiestCycles = 0;
   std::optional<Rational> circleRatio;

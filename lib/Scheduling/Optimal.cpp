@@ -134,8 +134,10 @@ OptimalSchedule optimalSchedule(const Problem &problem, const OptimalOptions &op
     if (!inferred.schedule || hasError(inferred.diagnostics))
       continue;
     Candidate other = timed(problem, *inferred.schedule, inferred.verdict);
-    if (other.interval < best.interval)
+    if (other.interval < best.interval) {
       best = std::move(other);
+      result.inferredStages = depth;
+    }
   }
   result.problem = std::move(best.problem);
   result.schedule = std::move(best.schedule);

@@ -34,6 +34,8 @@ struct OptimalSchedule {
   Verdict verdict;
   /// Minimal interval of the solver's model.
   int64_t provenInterval = 0;
+  /// The stages of the inferred schedule that replaces the solution; 0: none does.
+  int64_t inferredStages = 0;
   std::vector<Diagnostic> diagnostics;
 };
 

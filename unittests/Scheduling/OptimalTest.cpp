@@ -76,7 +76,7 @@ TEST(Optimal, AttentionOverlapsSoftmaxWithAProduct) {
 TEST(Optimal, RandomLoopsAreNeverWorseThanInferred) {
   NEEDS_SOLVER();
   sched::test::RandomLoops random(7);
-  int solved = 0, better = 0;
+  int solved = 0, better = 0, replaced = 0;
   for (int i = 0; i < 300; ++i) {
     Problem p = random.instance(5).problem;
     for (Statement &s : p.statements) {
@@ -94,7 +94,16 @@ TEST(Optimal, RandomLoopsAreNeverWorseThanInferred) {
     ++solved;
     better += inferred.schedule && optimal.schedule &&
               intervalOf(optimal.problem, *optimal.schedule) < intervalOf(p, *inferred.schedule);
+    if (optimal.inferredStages) { // and says so
+      ++replaced;
+      Inferred taken = infer(p, optimal.inferredStages);
+      ASSERT_TRUE(taken.schedule && optimal.schedule);
+      EXPECT_EQ(optimal.schedule->stage, taken.schedule->stage);
+      EXPECT_EQ(optimal.schedule->order, taken.schedule->order);
+    }
   }
+  EXPECT_GT(replaced, 0);
+  EXPECT_LT(replaced, solved);
   EXPECT_GT(solved, 50);
   EXPECT_GT(better, 0);
 }
