@@ -124,10 +124,7 @@ void copyAsync(Exec &ex, const DInst &inst) {
       record.pipeCount = record.count[0] = pipe.issued;
       for (Cta *cta : copy->ctas) {
         cta->openOps.push_back(op);
-        std::vector<ByteRange> pieces;
-        for (uint32_t offset : copy->offsets)
-          pieces.push_back({offset, 16});
-        checkEngine(ex, lane, op, *cta, pieces, false);
+        checkEngine(ex, lane, op, *cta, cellSetsOf(copy->offsets), false);
         uint32_t groups = 0; // of 16 lanes
         for (unsigned i = 0; i < copy->rows; ++i)
           for (unsigned to : lanesOf(*copy, i))

@@ -128,9 +128,8 @@ void allocate(Exec &ex, const DInst &inst) {
   for (unsigned i = unsigned(found); i < unsigned(found) + need; ++i)
     tensor.allocated[i] = unsigned(found) + 1;
   if (ex.grid.checks())
-    for (unsigned l = 0; l < 8; ++l)
-      for (unsigned c = unsigned(found) * 32; c < unsigned(found) * 32 + columns; ++c)
-        tensor.shadow.forget(l * tensorColumns + c);
+    forTensorCells(0xff, unsigned(found) * 32, columns,
+                   [&](CellSet set) { tensor.shadow.forget(set); });
   tensor.lastColumns = columns;
   tensor.allocPc = ex.pc;
   uint32_t address = uint32_t(found) * 32;
@@ -178,9 +177,7 @@ void release(Exec &ex, const DInst &inst) {
     opAt(ex, op).agent[0] = tensorPipe(ex, lane).agent;
     opAt(ex, op).count[0] = 0;
     checkTensor(ex, lane, op, ex.cta, 0xff, first * 32, columns, true);
-    for (unsigned l = 0; l < 8; ++l)
-      for (unsigned c = first * 32; c < first * 32 + columns; ++c)
-        tensor.shadow.forget(l * tensorColumns + c);
+    forTensorCells(0xff, first * 32, columns, [&](CellSet set) { tensor.shadow.forget(set); });
   }
   for (unsigned i = first; i < first + columns / 32; ++i)
     tensor.allocated[i] = 0;

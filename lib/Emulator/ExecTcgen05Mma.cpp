@@ -31,7 +31,7 @@ void check(Exec &ex, unsigned lane, const Tcgen05Product &mma) {
     cta.openOps.push_back(op);
     for (const MatrixTile *tile : {mma.tileA.get(), mma.tileB.get()})
       if (tile)
-        for (const std::vector<ByteRange> &part : tile->quarters)
+        for (const std::vector<CellSet> &part : tile->quarters)
           checkEngine(ex, lane, op, cta, part, false);
     // 64 rows of one block are in every other group of 16 lanes.
     auto groups = [&](uint32_t address) {
@@ -46,12 +46,14 @@ void check(Exec &ex, unsigned lane, const Tcgen05Product &mma) {
                   false);
     unsigned columnD = mma.addressD & 0xffff;
     if (mma.accumulate)
-      forLanes(groups(mma.addressD), [&](unsigned group) {
-        for (unsigned column = columnD; column < columnD + mma.columnsD(); ++column)
-          if (!cta.tensor->shadow.writtenBytes(group * tensorColumns + column))
-            ex.report(EmuUninitialized, "tcgen05.mma adds to tensor memory that was never written, "
-                                        "column " +
-                                            std::to_string(column));
+      forTensorCells(groups(mma.addressD), columnD, mma.columnsD(), [&](CellSet set) {
+        for (uint64_t rest = cta.tensor->shadow.unwritten(set); rest; rest &= rest - 1) {
+          unsigned column =
+              set.segment * Shadow::segmentCells % tensorColumns + unsigned(__builtin_ctzll(rest));
+          ex.report(EmuUninitialized,
+                    "tcgen05.mma adds to tensor memory that was never written, column " +
+                        std::to_string(column));
+        }
       });
     checkTensor(ex, lane, op, cta, groups(mma.addressD), columnD, mma.columnsD(), true);
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Emulator/HappensBefore.h"
 #include "Diagnostics/Codes.h"
+#include "Emulator/TensorMemory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -241,78 +242,196 @@ private:
   size_t next = 0;
 };
 
-/// Enters an access to shared or global memory, by a thread or by \p engine, an
-/// operation that it issues: 16 bytes after the other.
-void enterAccess(Exec &ex, unsigned lane, const AsyncOp *engine, AccessRecord access,
-                 const MemRef &ref, uint64_t size, const uint8_t *value, KnownRecords &known) {
+/// Enters the accesses of a thread, or of \p engine, an operation that it issues.
+class AccessEntry {
+public:
+  AccessEntry(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &access,
+              bool crossesProxy)
+      : ex(ex), lane(lane), engine(engine), access(access), crossesProxy(crossesProxy) {}
+
+  /// An access to shared or global memory. \p value: the bytes that a write stores, if they are
+  /// known.
+  void enter(const MemRef &ref, uint64_t size, const uint8_t *value);
+  /// An access to whole cells of shared memory; false if it cannot go on.
+  bool enter(Cta &cta, CellSet set);
+  /// An access to tensor memory.
+  void enter(TensorMemory &tensor, CellSet set);
+
+private:
+  /// Returns the order of an earlier access and this one; Yes if none is needed.
+  Ordered order(const AccessRecord &record) {
+    uint8_t common = record.flags & access.flags;
+    if (common & AccessRecord::Strong)
+      return Ordered::Yes;
+    if (common & AccessRecord::Engine && record.agent == access.agent &&
+        record.cluster == access.cluster)
+      return Ordered::Yes; // one operation does not race with itself
+    if (known.has(record))
+      return Ordered::Yes;
+    Ordered how = ordered(ex, lane, engine, record, crossesProxy);
+    if (how == Ordered::Yes)
+      known.add(record);
+    return how;
+  }
+  void report(const AccessRecord &record, Ordered how, MemoryPart part) {
+    reportConflict(ex, lane, engine, record, access.isWrite(), how, std::move(part));
+  }
+  /// Returns what Shadow::access calls for cells of a set; \p partOf names the memory of a cell.
+  template <class PartOf> auto conflictOfCells(const CellSet &set, PartOf partOf) {
+    return [this, &set, partOf](const AccessRecord &record, uint64_t cells) {
+      Ordered how = order(record);
+      if (how == Ordered::Yes)
+        return;
+      for (; cells; cells &= cells - 1)
+        report(record, how, partOf(cellOf(set, cells)));
+    };
+  }
+  static uint64_t cellOf(const CellSet &set, uint64_t cells) {
+    return uint64_t(set.segment) * Shadow::segmentCells + unsigned(__builtin_ctzll(cells));
+  }
+  /// Bytes [\p at, \p stop) of one cell; false if it cannot go on.
+  bool enterBytes(const MemRef &ref, PagedShadow *global, uint64_t at, uint64_t stop,
+                  const uint8_t *value);
+  /// Whole cells of memory.
+  bool enterCells(const MemRef &ref, PagedShadow *global, CellSet set);
+  /// False and a finding if words of 8 bytes hold a live mbarrier.
+  bool avoidsMbarriers(const Cta &cta, uint64_t first, uint64_t last);
+
+  Exec &ex;
+  unsigned lane;
+  const AsyncOp *engine;
+  AccessRecord access;
+  bool crossesProxy;
+  KnownRecords known;
+};
+
+bool AccessEntry::avoidsMbarriers(const Cta &cta, uint64_t first, uint64_t last) {
+  const uint8_t *flags = cta.mbarrierAt.data();
+  const void *found = memchr(flags + first, 1, std::min(last + 1, cta.mbarrierAt.size()) - first);
+  if (!found)
+    return true;
+  std::string who = engine             ? std::string(engine->what) + " touches"
+                    : access.isWrite() ? "a store to"
+                                       : "a load from";
+  uint64_t word = uint64_t(static_cast<const uint8_t *>(found) - flags);
+  ex.report(EmuMbarrierMisuse, who + " the live mbarrier at " + sharedName(ex.grid, word * 8));
+  return false;
+}
+
+bool AccessEntry::enter(Cta &cta, CellSet set) {
+  constexpr uint64_t words = Shadow::cellBytes / 8, perSegment = words * Shadow::segmentCells;
+  uint64_t first = set.segment * perSegment;
+  if (memchr(cta.mbarrierAt.data() + first, 1, std::min(perSegment, cta.mbarrierAt.size() - first)))
+    for (uint64_t rest = set.cells; rest; rest &= rest - 1) {
+      uint64_t word = cellOf(set, rest) * words;
+      if (!avoidsMbarriers(cta, word, word + words - 1))
+        return false;
+    }
+  auto partOf = [this](uint64_t cell) { return sharedPart(ex.grid, cell * Shadow::cellBytes); };
+  if (!access.isWrite())
+    for (uint64_t rest = cta.shadow.unwritten(set); rest; rest &= rest - 1) {
+      uint64_t cell = cellOf(set, rest);
+      uint32_t missing = uint16_t(~cta.shadow.writtenBytes(cell));
+      reportUninitialized(
+          ex, engine,
+          sharedPart(ex.grid, cell * Shadow::cellBytes + unsigned(__builtin_ctz(missing))));
+    }
+  ex.cluster.effort += cta.shadow.access(set, access, conflictOfCells(set, partOf));
+  return true;
+}
+
+void AccessEntry::enter(TensorMemory &tensor, CellSet set) {
+  auto partOf = [this](uint64_t cell) {
+    return tensorPart(ex.grid, unsigned(cell % tensorColumns));
+  };
+  if (!access.isWrite())
+    for (uint64_t rest = tensor.shadow.unwritten(set); rest; rest &= rest - 1)
+      reportUninitialized(ex, engine, partOf(cellOf(set, rest)));
+  ex.cluster.effort += tensor.shadow.access(set, access, conflictOfCells(set, partOf));
+}
+
+void AccessEntry::enter(const MemRef &ref, uint64_t size, const uint8_t *value) {
   if (ref.space != ptx::Space::Shared && ref.space != ptx::Space::Global)
     return;
-  bool write = access.isWrite();
   uint64_t at = ref.offset, end = ref.offset + size;
   PagedShadow *global = nullptr;
   if (ref.space == ptx::Space::Global) {
     // Atomics read before they write.
     global = trackedShadow(ex, *ref.allocation,
                            access.flags & (AccessRecord::Write | AccessRecord::Strong));
-    const auto &written = ref.allocation->written;
-    if (!global && (written.empty() || !memchr(written.data() + at, 0, size)))
+    auto &written = ref.allocation->written;
+    if (!written.empty()) {
+      if (access.isWrite()) {
+        memset(written.data() + at, 1, size);
+      } else {
+        for (uint64_t from = at; from < end;) { // the first of each cell
+          const void *missing = memchr(written.data() + from, 0, end - from);
+          if (!missing)
+            break;
+          uint64_t byte = uint64_t(static_cast<const uint8_t *>(missing) - written.data());
+          reportUninitialized(ex, engine, globalPart(*ref.allocation, byte));
+          from = (byte / Shadow::cellBytes + 1) * Shadow::cellBytes;
+        }
+      }
+    }
+    if (!global)
       return;
   }
-  auto conflict = [&](const AccessRecord &record) {
-    uint8_t common = record.flags & access.flags;
-    if (common & AccessRecord::Strong)
-      return;
-    if (common & AccessRecord::Engine && record.agent == access.agent &&
-        record.cluster == access.cluster)
-      return; // one operation does not race with itself
-    if (known.has(record))
-      return;
-    Ordered how = ordered(ex, lane, engine, record, engine && !engine->generic);
-    if (how == Ordered::Yes) {
-      known.add(record);
-      return;
-    }
-    // Threads that compute the same element twice store it twice, by one instruction.
-    if (value && record.isWrite() && record.pc == access.pc && ex.grid.has(record.cluster) &&
-        storesSame(value - ref.offset, ref.bytes - ref.offset, at & ~uint64_t(15),
-                   record.bytes & access.bytes))
-      how = Ordered::SameValue;
-    reportConflict(ex, lane, engine, record, write, how, partOf(ex.grid, ref, at));
-  };
+  // Whole cells of an engine by segments, if there are enough of them.
+  constexpr uint64_t several = 4 * Shadow::cellBytes;
   while (at < end) {
-    uint64_t cell = at / 16;
-    uint64_t stop = std::min(end, (cell + 1) * 16);
-    access.bytes = uint16_t(((1u << (stop - at)) - 1) << (at % 16));
-    if (ref.space == ptx::Space::Shared) {
-      for (uint64_t b = at / 8; b <= (stop - 1) / 8; ++b)
-        if (ref.cta->mbarrierAt[b]) {
-          std::string who = engine  ? std::string(engine->what) + " touches"
-                            : write ? "a store to"
-                                    : "a load from";
-          ex.report(EmuMbarrierMisuse, who + " the live mbarrier at " + sharedName(ex.grid, b * 8));
-          return;
-        }
-      uint16_t missing = uint16_t(access.bytes & ~ref.cta->shadow.writtenBytes(cell));
-      if (missing && !write)
-        reportUninitialized(ex, engine,
-                            partOf(ex.grid, ref, cell * 16 + unsigned(__builtin_ctz(missing))));
-      ex.cluster.effort += ref.cta->shadow.access(cell, access, conflict);
-    } else {
-      auto &written = ref.allocation->written;
-      if (!written.empty()) {
-        for (uint64_t b = at; b < stop; ++b)
-          if (write) {
-            written[b] = 1;
-          } else if (!written[b]) {
-            reportUninitialized(ex, engine, partOf(ex.grid, ref, b));
-            break;
-          }
-      }
-      if (global)
-        ex.cluster.effort += global->access(at, access, conflict);
+    bool whole = engine && at % Shadow::cellBytes == 0 && end - at >= several;
+    uint64_t stop = std::min(end, (at / Shadow::cellBytes + 1) * Shadow::cellBytes);
+    if (whole) {
+      stop = std::min(end / Shadow::cellBytes * Shadow::cellBytes,
+                      (at / Shadow::segmentBytes + 1) * Shadow::segmentBytes);
+      if (!enterCells(ref, global, cellSet(at, stop)))
+        return;
+    } else if (!enterBytes(ref, global, at, stop, value)) {
+      return;
     }
     at = stop;
   }
+}
+
+bool AccessEntry::enterCells(const MemRef &ref, PagedShadow *global, CellSet set) {
+  if (!global)
+    return enter(*ref.cta, set);
+  auto partOf = [&](uint64_t cell) {
+    return globalPart(*ref.allocation, cell * Shadow::cellBytes);
+  };
+  ex.cluster.effort += global->access(set, access, conflictOfCells(set, partOf));
+  return true;
+}
+
+bool AccessEntry::enterBytes(const MemRef &ref, PagedShadow *global, uint64_t at, uint64_t stop,
+                             const uint8_t *value) {
+  uint64_t cell = at / Shadow::cellBytes;
+  uint16_t bytes = uint16_t(((1u << (stop - at)) - 1) << (at % Shadow::cellBytes));
+  auto conflict = [&](const AccessRecord &record, uint16_t common) {
+    Ordered how = order(record);
+    if (how == Ordered::Yes)
+      return;
+    // Threads that compute the same element twice store it twice, by one instruction.
+    if (value && record.isWrite() && record.pc == access.pc && ex.grid.has(record.cluster) &&
+        storesSame(value - ref.offset, ref.bytes - ref.offset, cell * Shadow::cellBytes, common))
+      how = Ordered::SameValue;
+    report(record, how, partOf(ex.grid, ref, at));
+  };
+  if (global) {
+    ex.cluster.effort += global->access(at, bytes, access, conflict);
+    return true;
+  }
+  if (!avoidsMbarriers(*ref.cta, at / 8, (stop - 1) / 8))
+    return false;
+  Shadow &shadow = ref.cta->shadow;
+  uint16_t missing = uint16_t(bytes & ~shadow.writtenBytes(cell));
+  if (missing && !access.isWrite())
+    reportUninitialized(
+        ex, engine,
+        sharedPart(ex.grid, cell * Shadow::cellBytes + unsigned(__builtin_ctz(missing))));
+  ex.cluster.effort += shadow.access(cell, bytes, access, conflict);
+  return true;
 }
 
 AccessRecord engineAccess(Exec &ex, uint32_t op, bool write) {
@@ -345,8 +464,7 @@ void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, Acce
   access.pc = ex.pc;
   access.flags =
       uint8_t((kind & 1 ? AccessRecord::Write : 0) | (kind & 2 ? AccessRecord::Strong : 0));
-  KnownRecords known;
-  enterAccess(ex, lane, nullptr, access, ref, size, value, known);
+  AccessEntry(ex, lane, nullptr, access, false).enter(ref, size, value);
 }
 
 uint32_t newOp(Exec &ex, unsigned lane, const char *what) {
@@ -365,22 +483,18 @@ AsyncOp &opAt(Exec &ex, uint32_t op) { return (*ex.cluster.ops)[op]; }
 
 void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
                  bool write) {
-  KnownRecords known;
-  enterAccess(ex, lane, &opAt(ex, op), engineAccess(ex, op, write), ref, size, nullptr, known);
+  const AsyncOp &engine = opAt(ex, op);
+  AccessEntry(ex, lane, &engine, engineAccess(ex, op, write), !engine.generic)
+      .enter(ref, size, nullptr);
 }
 
-void checkEngine(Exec &ex, unsigned lane, uint32_t op, Cta &cta,
-                 const std::vector<ByteRange> &parts, bool write) {
+void checkEngine(Exec &ex, unsigned lane, uint32_t op, Cta &cta, const std::vector<CellSet> &parts,
+                 bool write) {
   const AsyncOp &engine = opAt(ex, op);
-  AccessRecord access = engineAccess(ex, op, write);
-  KnownRecords known;
-  MemRef ref;
-  ref.space = ptx::Space::Shared;
-  ref.cta = &cta;
-  for (const ByteRange &part : parts) {
-    ref.offset = part.offset;
-    enterAccess(ex, lane, &engine, access, ref, part.bytes, nullptr, known);
-  }
+  AccessEntry entry(ex, lane, &engine, engineAccess(ex, op, write), !engine.generic);
+  for (CellSet part : parts)
+    if (!entry.enter(cta, part))
+      return;
 }
 
 void noteReduction(Exec &ex, const MemRef &ref) {
@@ -390,28 +504,10 @@ void noteReduction(Exec &ex, const MemRef &ref) {
 
 void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, uint32_t groups, unsigned column,
                  unsigned columns, bool write) {
-  const AsyncOp &engine = opAt(ex, op);
   AccessRecord access = engineAccess(ex, op, write);
-  access.bytes = 1;
   access.flags &= uint8_t(~AccessRecord::AsyncProxy);
-  KnownRecords known;
-  Shadow &shadow = cta.tensor->shadow;
-  forLanes(groups, [&](unsigned group) {
-    for (unsigned c = column; c < column + columns; ++c) {
-      size_t cell = size_t(group) * 512 + c;
-      if (!write && !shadow.writtenBytes(cell))
-        reportUninitialized(ex, &engine, tensorPart(ex.grid, c));
-      ex.cluster.effort += shadow.access(cell, access, [&](const AccessRecord &record) {
-        if ((record.agent == op && record.cluster == ex.cluster.number) || known.has(record))
-          return;
-        Ordered how = ordered(ex, lane, &engine, record, false);
-        if (how == Ordered::Yes)
-          known.add(record);
-        else
-          reportConflict(ex, lane, &engine, record, write, how, tensorPart(ex.grid, c));
-      });
-    }
-  });
+  AccessEntry entry(ex, lane, &opAt(ex, op), access, false);
+  forTensorCells(groups, column, columns, [&](CellSet set) { entry.enter(*cta.tensor, set); });
 }
 
 } // namespace penstock::emu

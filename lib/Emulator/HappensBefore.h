@@ -29,11 +29,6 @@ struct MemRef {
   uint8_t *bytes = nullptr;
 };
 
-/// Bytes of shared memory that follow each other.
-struct ByteRange {
-  uint32_t offset, bytes;
-};
-
 /// Finds the memory behind an address of \p space (Generic: by its window) and
 /// checks bounds and alignment; reports and returns false if it is bad.
 bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, unsigned size,
@@ -69,8 +64,8 @@ void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, Acce
 void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
                  bool write);
 /// The same for several parts of the shared memory of \p cta.
-void checkEngine(Exec &ex, unsigned lane, uint32_t op, Cta &cta,
-                 const std::vector<ByteRange> &parts, bool write);
+void checkEngine(Exec &ex, unsigned lane, uint32_t op, Cta &cta, const std::vector<CellSet> &parts,
+                 bool write);
 /// Notes that a reduction, which is not checked, will change memory.
 void noteReduction(Exec &ex, const MemRef &ref);
 /// An access of operation \p op to \p columns of tensor memory. \p groups: mask of groups of 16

@@ -243,6 +243,19 @@ void MatrixTile::readColumns(const uint8_t *shared, float *out, unsigned stride)
         out[size_t(i) * stride + row] = lines[row * shape.k + i];
 }
 
+std::vector<CellSet> cellSetsOf(std::vector<uint32_t> pieces) {
+  std::sort(pieces.begin(), pieces.end());
+  std::vector<CellSet> sets;
+  for (uint32_t offset : pieces) {
+    CellSet one = cellSet(offset, offset + Shadow::cellBytes);
+    if (sets.empty() || sets.back().segment != one.segment)
+      sets.push_back(one);
+    else
+      sets.back().cells |= one.cells;
+  }
+  return sets;
+}
+
 std::shared_ptr<const MatrixTile> MatrixTiles::find(Decode decode, uint64_t bits,
                                                     const MatrixShape &shape) {
   uint64_t key = shape.rows | uint64_t(shape.k) << 16 | uint64_t(shape.mnMajor) << 32 |
@@ -263,18 +276,12 @@ std::shared_ptr<const MatrixTile> MatrixTiles::find(Decode decode, uint64_t bits
   const std::vector<uint32_t> &pieces = tile->pieces;
   for (size_t quarter = 0; quarter < 4; ++quarter) {
     auto begin = pieces.begin() + ptrdiff_t(pieces.size() * quarter / 4);
-    std::vector<uint32_t> sorted(begin,
-                                 pieces.begin() + ptrdiff_t(pieces.size() * (quarter + 1) / 4));
-    std::sort(sorted.begin(), sorted.end());
-    std::vector<ByteRange> &runs = tile->quarters[quarter];
-    for (uint32_t offset : sorted) {
-      tile->first = std::min(tile->first, offset);
-      tile->end = std::max(tile->end, offset + 16);
-      if (!runs.empty() && runs.back().offset + runs.back().bytes == offset)
-        runs.back().bytes += 16;
-      else if (runs.empty() || runs.back().offset + runs.back().bytes < offset)
-        runs.push_back({offset, 16});
-    }
+    auto end = pieces.begin() + ptrdiff_t(pieces.size() * (quarter + 1) / 4);
+    tile->quarters[quarter] = cellSetsOf({begin, end});
+  }
+  for (uint32_t offset : pieces) {
+    tile->first = std::min(tile->first, offset);
+    tile->end = std::max(tile->end, offset + 16);
   }
   return found = tile;
 }

@@ -69,14 +69,17 @@ struct MatrixTile {
   std::vector<uint32_t> pieces; ///< as of operandPieces
   unsigned perLine = 0;
   uint32_t first = ~0u, end = 0; ///< all pieces are in [first, end)
-  /// Bytes of each quarter of the lines.
-  std::vector<ByteRange> quarters[4];
+  /// Memory of each quarter of the lines.
+  std::vector<CellSet> quarters[4];
 
   /// Element values as \p out[row * k + i].
   void readRows(const uint8_t *shared, float *out) const;
   /// The same as \p out[i * stride + row].
   void readColumns(const uint8_t *shared, float *out, unsigned stride) const;
 };
+
+/// The memory of \p pieces of 16 bytes, by segments.
+std::vector<CellSet> cellSetsOf(std::vector<uint32_t> pieces);
 
 /// The tiles of a block by descriptor and shape. A loop names the same ones in each iteration.
 class MatrixTiles {

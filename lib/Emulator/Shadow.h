@@ -1,19 +1,22 @@
-//===- Shadow.h - Who touched which bytes last ------------------*- C++ -*-===//
+//===- Shadow.h - The last accesses to all bytes ----------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For every 16 bytes of memory a short list of records: the last writers of its
-// bytes and the readers since then, each with the lanes, bytes, count and
-// program counter of the access. Precise to the byte and to the lane, and cheap
-// for tiles, because an engine's access to a whole cell is one record.
+// The last writers of all bytes of a memory and the readers since then, each with the lanes,
+// count and program counter of the access. Memory is divided into cells of 16 bytes and segments
+// of 64 cells. A thread's access is a record in the list of its cell, with a mask of bytes; an
+// engine's access to whole cells is a record in the list of its segment, with a mask of cells, so
+// that a tile costs as many records as it has kilobytes. Precise to the byte and to the lane.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_EMULATOR_SHADOW_H
 #define PENSTOCK_EMULATOR_SHADOW_H
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -28,109 +31,214 @@ struct AccessRecord {
     Engine = 4, ///< agent is an asynchronous operation
     AsyncProxy = 8,
   };
-  uint32_t next = 0;
   uint32_t agent = 0; ///< warp of the grid, or operation of `cluster`
   uint32_t cluster = 0;
   uint32_t lanes = 0;
   uint32_t count = 0; ///< the warp's count at the access
   uint32_t pc = 0;
-  uint16_t bytes = 0; ///< mask inside of the cell
   uint8_t flags = 0;
 
   bool isWrite() const { return flags & Write; }
+  bool sameAgent(const AccessRecord &other) const {
+    return agent == other.agent && cluster == other.cluster && flags == other.flags;
+  }
 };
 
-/// Cells of a contiguous piece of memory. Index 0 of the pool means "none".
-class Shadow {
+/// Lists of records about parts of something, a bit of \p Mask for each part: the bytes of a cell,
+/// or the cells of a segment. A list is the index of its first record; 0: none.
+template <class Mask> class AccessLists {
 public:
-  static constexpr unsigned maxRecords = 256;
-  Shadow() = default;
-  explicit Shadow(size_t bytes) { resize(bytes); }
-  void resize(size_t bytes) {
-    heads.assign((bytes + 15) / 16, 0);
-    written.assign((bytes + 15) / 16, 0);
-    pool.assign(1, AccessRecord{});
-    freeList = 0;
-  }
-  size_t cells() const { return heads.size(); }
-
-  /// Calls \p conflict for every earlier record that overlaps \p access and
-  /// of which one is a write, then enters the access. A write replaces what it
-  /// covers. Returns how much work that was: the records that were looked at.
-  template <class Fn> unsigned access(size_t cell, const AccessRecord &access, Fn &&conflict) {
-    uint32_t *link = &heads[cell];
-    bool merged = false;
-    unsigned records = 1;
-    while (uint32_t at = *link) {
-      AccessRecord &record = pool[at];
+  /// Calls \p conflict for each earlier record and its parts that overlap \p parts, if one of both
+  /// is a write. A write takes over its parts; so does a read those of earlier reads of its lanes.
+  /// \p merged: an earlier record has been extended and stands for this access, too. Returns the
+  /// number of records.
+  template <class Fn>
+  unsigned pass(uint32_t &list, const AccessRecord &access, Mask parts, bool &merged,
+                Fn &&conflict) {
+    unsigned records = 0;
+    uint32_t *link = &list;
+    while (*link) {
+      Record &record = pool[*link];
       ++records;
-      if (record.bytes & access.bytes) {
-        if (record.isWrite() || access.isWrite())
-          conflict(record);
-        // A later write takes over; a later read by the same agent too.
-        if (access.isWrite()) {
-          record.bytes &= uint16_t(~access.bytes);
-          if (!record.bytes && !record.next && link == &heads[cell]) {
-            // The only one: the new record takes its room.
-            record = access;
-            record.next = 0;
-            written[cell] |= access.bytes;
-            return records;
-          }
-          if (!record.bytes) {
-            *link = record.next;
-            record.next = freeList;
-            freeList = at;
-            continue;
-          }
-        } else if (!access.isWrite() && !record.isWrite() && record.agent == access.agent &&
-                   record.cluster == access.cluster && record.flags == access.flags) {
-          if (record.bytes == access.bytes && record.count == access.count &&
-              record.pc == access.pc) {
-            record.lanes |= access.lanes;
-            merged = true;
-          } else if ((record.lanes & ~access.lanes) == 0) {
-            record.bytes &= uint16_t(~access.bytes);
-            if (!record.bytes) {
-              *link = record.next;
-              record.next = freeList;
-              freeList = at;
-              continue;
-            }
-          }
-        }
+      Mask common = record.parts & parts;
+      if (common && (record.isWrite() || access.isWrite()))
+        conflict(record, common);
+      bool same = record.sameAgent(access);
+      if (same && record.count == access.count && record.pc == access.pc &&
+          (record.lanes == access.lanes || (!access.isWrite() && record.parts == parts))) {
+        record.parts |= parts;
+        record.lanes |= access.lanes;
+        merged = true;
+      } else if (common && (access.isWrite() || (same && !(record.lanes & ~access.lanes)))) {
+        record.parts &= Mask(~parts);
       }
-      link = &record.next;
+      advance(link);
     }
-    if (access.isWrite())
-      written[cell] |= access.bytes;
-    // Thousands of operations may read one tile: beyond a bound further readers
-    // are not remembered, so that the list stays short.
-    if (merged || (!access.isWrite() && records > maxRecords))
-      return records;
-    uint32_t at = freeList;
+    return records;
+  }
+  /// Calls \p fn for each record of \p part, which leaves these records if \p taken.
+  template <class Fn> unsigned divide(uint32_t &list, Mask part, bool taken, Fn &&fn) {
+    unsigned records = 0;
+    uint32_t *link = &list;
+    while (*link) {
+      Record &record = pool[*link];
+      ++records;
+      if (record.parts & part) {
+        fn(record);
+        if (taken)
+          record.parts &= Mask(~part);
+      }
+      advance(link);
+    }
+    return records;
+  }
+  void add(uint32_t &list, const AccessRecord &access, Mask parts) {
+    uint32_t at = unused;
     if (at) {
-      freeList = pool[at].next;
+      unused = pool[at].next;
     } else {
       at = uint32_t(pool.size());
       pool.emplace_back();
     }
-    pool[at] = access;
-    pool[at].next = heads[cell];
-    heads[cell] = at;
-    return records;
+    static_cast<AccessRecord &>(pool[at]) = access;
+    pool[at].parts = parts;
+    pool[at].next = list;
+    list = at;
   }
-  uint16_t writtenBytes(size_t cell) const { return written[cell]; }
-  void markWritten(size_t cell, uint16_t bytes) { written[cell] |= bytes; }
-  /// Forgets all about a cell, as when tensor memory is allocated anew.
-  void forget(size_t cell) { written[cell] = 0; }
 
 private:
-  std::vector<uint32_t> heads;
-  std::vector<uint16_t> written;
-  std::vector<AccessRecord> pool;
-  uint32_t freeList = 0;
+  struct Record : AccessRecord {
+    Mask parts = 0;
+    uint32_t next = 0;
+  };
+  /// To the next record, or past one without parts, which is removed.
+  void advance(uint32_t *&link) {
+    uint32_t at = *link;
+    if (pool[at].parts) {
+      link = &pool[at].next;
+      return;
+    }
+    *link = pool[at].next;
+    pool[at].next = unused;
+    unused = at;
+  }
+  std::vector<Record> pool = std::vector<Record>(1); ///< the first is not used
+  uint32_t unused = 0;                               ///< a list of those that are free
 };
+
+/// Whole cells of one segment.
+struct CellSet {
+  uint32_t segment = 0;
+  uint64_t cells = 0;
+};
+
+/// A contiguous piece of memory.
+class Shadow {
+public:
+  static constexpr unsigned cellBytes = 16, segmentCells = 64;
+  static constexpr unsigned segmentBytes = cellBytes * segmentCells;
+  static constexpr uint16_t wholeCell = 0xffff;
+  /// Thousands of operations may read one tile: beyond these bounds further readers of a cell and
+  /// of a segment are not remembered, so that lists stay short.
+  static constexpr unsigned maxRecords = 256, maxSegmentRecords = 1024;
+
+  Shadow() = default;
+  explicit Shadow(size_t bytes) { resize(bytes); }
+  void resize(size_t bytes) {
+    cells.assign((bytes + cellBytes - 1) / cellBytes, {});
+    segments.assign((bytes + segmentBytes - 1) / segmentBytes, {});
+    byByte = {};
+    byCell = {};
+  }
+
+  /// Calls \p conflict for every earlier record and the bytes of \p bytes that it overlaps, if one
+  /// of both accesses is a write, then enters the access. Returns how much work that was: the
+  /// records that were looked at.
+  template <class Fn>
+  unsigned access(size_t index, uint16_t bytes, const AccessRecord &access, Fn &&conflict) {
+    Cell &cell = cells[index];
+    Segment &segment = segments[index / segmentCells];
+    uint64_t bit = uint64_t(1) << index % segmentCells;
+    unsigned records = 1;
+    if (segment.list)
+      records +=
+          byCell.divide(segment.list, bit, access.isWrite(), [&](const AccessRecord &record) {
+            if (record.isWrite() || access.isWrite())
+              conflict(record, bytes);
+            if (access.isWrite() && bytes != wholeCell)
+              byByte.add(cell.list, record, uint16_t(~bytes));
+          });
+    bool merged = false;
+    records += byByte.pass(cell.list, access, bytes, merged, conflict);
+    if (access.isWrite()) {
+      cell.written |= bytes;
+      if (cell.written == wholeCell)
+        segment.written |= bit;
+    }
+    if (!merged && (access.isWrite() || records <= maxRecords))
+      byByte.add(cell.list, access, bytes);
+    if (cell.list)
+      segment.divided |= bit;
+    return records;
+  }
+
+  /// The same for whole cells of a segment; \p conflict gets the cells.
+  template <class Fn> unsigned access(CellSet set, const AccessRecord &access, Fn &&conflict) {
+    Segment &segment = segments[set.segment];
+    bool merged = false;
+    unsigned records = 1 + byCell.pass(segment.list, access, set.cells, merged, conflict);
+    for (uint64_t rest = segment.divided & set.cells; rest; rest &= rest - 1) {
+      uint64_t bit = rest & -rest;
+      uint32_t &list = cells[set.segment * segmentCells + unsigned(__builtin_ctzll(rest))].list;
+      bool extended = false;
+      records += byByte.pass(list, access, wholeCell, extended,
+                             [&](const AccessRecord &record, uint16_t) { conflict(record, bit); });
+      if (!list)
+        segment.divided &= ~bit;
+    }
+    if (access.isWrite())
+      segment.written |= set.cells;
+    if (!merged && (access.isWrite() || records <= maxSegmentRecords))
+      byCell.add(segment.list, access, set.cells);
+    return records;
+  }
+
+  uint16_t writtenBytes(size_t index) const {
+    return segments[index / segmentCells].written >> index % segmentCells & 1
+               ? wholeCell
+               : cells[index].written;
+  }
+  /// Returns the cells of a set that have bytes which were never written.
+  uint64_t unwritten(CellSet set) const { return set.cells & ~segments[set.segment].written; }
+  /// From now on \p set was never written, as when tensor memory is allocated anew.
+  void forget(CellSet set) {
+    segments[set.segment].written &= ~set.cells;
+    for (uint64_t rest = set.cells; rest; rest &= rest - 1)
+      cells[set.segment * segmentCells + unsigned(__builtin_ctzll(rest))].written = 0;
+  }
+
+private:
+  struct Cell {
+    uint32_t list = 0;
+    uint16_t written = 0;
+  };
+  struct Segment {
+    uint32_t list = 0;
+    uint64_t divided = 0; ///< cells with lists of their own
+    uint64_t written = 0; ///< cells of which all bytes were written
+  };
+  std::vector<Cell> cells;
+  std::vector<Segment> segments;
+  AccessLists<uint16_t> byByte;
+  AccessLists<uint64_t> byCell;
+};
+
+/// The cells of bytes [from, to), which are whole cells of one segment.
+inline CellSet cellSet(uint64_t from, uint64_t to) {
+  uint64_t cells = ~uint64_t(0) >> (Shadow::segmentCells - (to - from) / Shadow::cellBytes);
+  return {uint32_t(from / Shadow::segmentBytes),
+          cells << from / Shadow::cellBytes % Shadow::segmentCells};
+}
 
 /// The shadow of one global allocation: pages made on demand, each with a lock,
 /// because clusters run on several host threads.
@@ -139,12 +247,17 @@ public:
   static constexpr uint64_t pageBytes = 4096;
   explicit PagedShadow(uint64_t bytes) : pages((bytes + pageBytes - 1) / pageBytes) {}
 
-  template <class Fn> unsigned access(uint64_t offset, const AccessRecord &access, Fn &&conflict) {
-    Page &page = pages[offset / pageBytes];
-    std::lock_guard<std::mutex> lock(page.mutex);
-    if (!page.shadow)
-      page.shadow = std::make_unique<Shadow>(pageBytes);
-    return page.shadow->access(offset % pageBytes / 16, access, conflict);
+  /// An access to \p bytes of the cell at \p offset.
+  template <class Fn>
+  unsigned access(uint64_t offset, uint16_t bytes, const AccessRecord &access, Fn &&conflict) {
+    return in(offset, [&](Shadow &shadow) {
+      return shadow.access(offset % pageBytes / Shadow::cellBytes, bytes, access, conflict);
+    });
+  }
+  template <class Fn> unsigned access(CellSet set, const AccessRecord &access, Fn &&conflict) {
+    uint64_t offset = uint64_t(set.segment) * Shadow::segmentBytes;
+    set.segment = uint32_t(offset % pageBytes / Shadow::segmentBytes);
+    return in(offset, [&](Shadow &shadow) { return shadow.access(set, access, conflict); });
   }
 
 private:
@@ -152,6 +265,13 @@ private:
     std::mutex mutex;
     std::unique_ptr<Shadow> shadow;
   };
+  template <class Fn> unsigned in(uint64_t offset, Fn &&fn) {
+    Page &page = pages[offset / pageBytes];
+    std::lock_guard<std::mutex> lock(page.mutex);
+    if (!page.shadow)
+      page.shadow = std::make_unique<Shadow>(pageBytes);
+    return fn(*page.shadow);
+  }
   std::vector<Page> pages;
 };
 
