@@ -41,6 +41,8 @@ void check(Exec &ex, unsigned lane, const Tcgen05Product &mma) {
       checkTensor(ex, lane, op, cta, 0xff, mma.scaleA & 0xffff, mma.scaleColumnsA(), false);
       checkTensor(ex, lane, op, cta, 0xff, mma.scaleB & 0xffff, mma.scaleColumnsB(), false);
     }
+    if (mma.sparse)
+      checkTensor(ex, lane, op, cta, 0xff, mma.metadataColumn(), mma.metadataColumns(), false);
     if (mma.tensorA)
       checkTensor(ex, lane, op, cta, groups(mma.addressA), mma.addressA & 0xffff, mma.columnsA(),
                   false);
@@ -59,9 +61,9 @@ void check(Exec &ex, unsigned lane, const Tcgen05Product &mma) {
   }
 }
 
-/// ops: d, a, b, idesc, enable-d, then the words of the lane mask or the two
-/// addresses of the scales; of tcgen05.mma.ws the zero-column mask descriptor, if
-/// any. mode: Kind; flags: 1 A in tensor memory, 2 cta_group::2, 4 tcgen05.mma.ws.
+/// ops: d, a, b, idesc, enable-d, metadata (or none), then the words of the lane mask or
+/// the two addresses of the scales; of tcgen05.mma.ws the zero-column mask descriptor, if any.
+/// mode: Kind; flags: 1 A in tensor memory, 2 cta_group::2, 4 tcgen05.mma.ws, 8 tcgen05.mma.sp.
 /// imm[0]: scale of d, imm[1]: elements per block scale.
 void multiplyAsync(Exec &ex, const DInst &inst) {
   forLanes(ex.mask, [&](unsigned lane) {
@@ -72,6 +74,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     mma->blocks = inst.flags & 2 ? 2 : 1;
     mma->tensorA = inst.flags & 1;
     mma->stationary = inst.flags & 4;
+    mma->sparse = inst.flags & 8;
     if (mma->blocks == 2) {
       uint32_t even = ex.cta.rank & ~1u;
       if (even + 1 >= ex.cluster.ctas.size()) {
@@ -127,11 +130,18 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     mma->accumulate = ex.pred(inst.ops[4]) >> lane & 1;
     mma->scaleD = unsigned(inst.imm[0]);
     if (mma->scaleBlock) {
-      mma->scaleA = uint32_t(ex.address(inst.ops[5], lane));
-      mma->scaleB = uint32_t(ex.address(inst.ops[6], lane));
+      mma->scaleA = uint32_t(ex.address(inst.ops[6], lane));
+      mma->scaleB = uint32_t(ex.address(inst.ops[7], lane));
     }
-    if (mma->stationary && inst.numOps > 5) {
-      mma->zeroColumns = ex.value(inst.ops[5], lane);
+    if (mma->sparse) {
+      mma->metadata = uint32_t(ex.address(inst.ops[5], lane));
+      if (mma->metadata & 0xffff0001) {
+        ex.fatal(EmuTensorMemoryMisuse, "metadata must start at lane 0 of an even column");
+        return;
+      }
+    }
+    if (mma->stationary && inst.numOps > 6) {
+      mma->zeroColumns = ex.value(inst.ops[6], lane);
       if (mma->zeroColumns >> 56 & 0x3f || mma->zeroColumns >> 36 & 7) {
         ex.fatal(EmuIllegalDescriptor,
                  mma->zeroColumns >> 36 & 7
@@ -140,8 +150,8 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
         return;
       }
     }
-    for (unsigned i = 0; i + 5 < inst.numOps && i < 8 && !mma->scaleBlock && !mma->stationary; ++i)
-      mma->disabled[i] = uint32_t(ex.value(inst.ops[5 + i], lane));
+    for (unsigned i = 0; i + 6 < inst.numOps && i < 8 && !mma->scaleBlock && !mma->stationary; ++i)
+      mma->disabled[i] = uint32_t(ex.value(inst.ops[6 + i], lane));
     if (mma->tensorA)
       mma->addressA = uint32_t(ex.address(inst.ops[1], lane));
     for (unsigned block = 0; block < mma->blocks; ++block) {
@@ -150,6 +160,8 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
            (!columnsAllocated(ex, *mma->ctas[block], mma->scaleA & 0xffff, mma->scaleColumnsA()) ||
             !columnsAllocated(ex, *mma->ctas[block], mma->scaleB & 0xffff,
                               mma->scaleColumnsB()))) ||
+          (mma->sparse && !columnsAllocated(ex, *mma->ctas[block], mma->metadataColumn(),
+                                            mma->metadataColumns())) ||
           (mma->tensorA &&
            !columnsAllocated(ex, *mma->ctas[block], mma->addressA & 0xffff, mma->columnsA())))
         return;
@@ -159,7 +171,7 @@ void multiplyAsync(Exec &ex, const DInst &inst) {
     ++pipe.issued;
     if (ex.grid.checks())
       check(ex, lane, *mma);
-    AsyncWork work = productWork(mma->m / mma->blocks, mma->n, mma->k);
+    AsyncWork work = productWork(mma->m / mma->blocks, mma->n, mma->shapeA.k);
     work.blocks = mma->blocks;
     ex.cluster.enqueue(pipe.agent, "tcgen05.mma", ex.pc, [mma] { execute(*mma); }, work);
   });
@@ -186,8 +198,14 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
                      : inst.has(".kind::f8f6f4") ? Tcgen05Kind::F8F6F4
                                                  : Tcgen05Kind::I8);
   out.flags = uint8_t(inst.has(".cta_group::2") ? 2 : 0);
-  std::vector<Opnd> ops(5);
-  const auto &in = inst.operands;
+  std::vector<Opnd> ops(6);
+  std::vector<ptx::Operand> in = inst.operands;
+  if (inst.form->name == "tcgen05.mma.sp") {
+    out.flags |= 8;
+    if (!d.address(inst, in[3], ops[5]))
+      return false;
+    in.erase(in.begin() + 3); // the rest is as without metadata
+  }
   if (!d.address(inst, in[0], ops[0]))
     return false;
   if (in[1].kind == ptx::Operand::Kind::Address) {
@@ -235,7 +253,7 @@ bool decodeMma(Decoder &d, const ptx::Instruction &inst, DInst &out) {
 } // namespace
 
 void addTcgen05Mma(DecodeTable &table) {
-  table["tcgen05.mma"] = table["tcgen05.mma.ws"] = decodeMma;
+  table["tcgen05.mma"] = table["tcgen05.mma.sp"] = table["tcgen05.mma.ws"] = decodeMma;
 }
 
 } // namespace penstock::emu

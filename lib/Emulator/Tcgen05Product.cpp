@@ -41,6 +41,20 @@ bool decodeElementType(Tcgen05Kind kind, unsigned code, Element &element) {
   return false;
 }
 
+/// Sets the shapes of operands, of which A stores \p k elements of each row; a text if they are not
+/// supported.
+std::string shapeOperands(Tcgen05Product &mma, unsigned k) {
+  mma.k = mma.sparse ? 2 * k : k;
+  mma.scaleBlock *= mma.sparse ? 2 : 1;
+  mma.shapeA.k = k;
+  mma.shapeB.k = mma.k;
+  mma.shapeA.rows = mma.rowsPerBlock();
+  mma.shapeB.rows = mma.n / mma.blocks;
+  if (mma.sparse && mma.shapeA.rows != 128)
+    return "sparse products of fewer than 128 rows in a block are not supported";
+  return "";
+}
+
 /// Reads the 32-bit instruction descriptor; a text if it is not legal.
 std::string decodeInstruction(uint32_t bits, Tcgen05Product &mma) {
   unsigned dFormat = bits >> 4 & 3;
@@ -51,8 +65,12 @@ std::string decodeInstruction(uint32_t bits, Tcgen05Product &mma) {
   mma.shapeA.mnMajor = bits >> 15 & 1;
   mma.shapeB.mnMajor = bits >> 16 & 1;
   mma.saturate = bits >> 3 & 1;
-  if (bits & 7)
-    return "sparse operands are not supported";
+  mma.selector = bits & 3;
+  if (bool(bits & 4) != mma.sparse)
+    return mma.sparse ? "the instruction descriptor of a sparse product is not marked as sparse"
+                      : "the instruction descriptor is marked as sparse";
+  if (mma.selector > (mma.sparse && mma.kind <= Tcgen05Kind::TF32 ? 1 : 0))
+    return "the sparsity selector of the instruction descriptor is not legal";
   if (bits >> 6 & 1 || bits >> 23 & 1 || bits >> 29 & 1)
     return "reserved bits of the instruction descriptor are set";
   if (!decodeElementType(mma.kind, bits >> 7 & 7, mma.shapeA.element) ||
@@ -84,11 +102,7 @@ std::string decodeInstruction(uint32_t bits, Tcgen05Product &mma) {
   if ((mma.shapeA.mnMajor && narrow(mma.shapeA.element)) ||
       (mma.shapeB.mnMajor && narrow(mma.shapeB.element)))
     return "6-bit and 4-bit operands are K-major";
-  mma.k = 32 / elementBytes(mma.shapeA.element);
-  mma.shapeA.k = mma.shapeB.k = mma.k;
-  mma.shapeA.rows = mma.rowsPerBlock();
-  mma.shapeB.rows = mma.n / mma.blocks;
-  return "";
+  return shapeOperands(mma, 32 / elementBytes(mma.shapeA.element));
 }
 
 /// The same for the block-scaled kinds.
@@ -103,8 +117,9 @@ std::string decodeScaledInstruction(uint32_t bits, Tcgen05Product &mma) {
   mma.scaleIdA = bits >> 29 & 3;
   mma.scaleE8 = bits >> 23 & 1;
   bool fp4 = mma.kind == Tcgen05Kind::MXF4;
-  if (bits & 4)
-    return "sparse operands are not supported";
+  if (bool(bits & 4) != mma.sparse)
+    return mma.sparse ? "the instruction descriptor of a sparse product is not marked as sparse"
+                      : "the instruction descriptor is marked as sparse";
   if (bits & 0x0700004b || bits >> 31)
     return "reserved bits of the instruction descriptor are set";
   if (!decodeElementType(mma.kind, bits >> 7 & 7, mma.shapeA.element) ||
@@ -126,10 +141,7 @@ std::string decodeScaledInstruction(uint32_t bits, Tcgen05Product &mma) {
   if (mma.scaleIdA % scales || mma.scaleIdB % scales || mma.scaleIdA + scales > 4 ||
       mma.scaleIdB + scales > 4)
     return "the ids of the scales do not go with their number";
-  mma.shapeA.k = mma.shapeB.k = mma.k;
-  mma.shapeA.rows = mma.rowsPerBlock();
-  mma.shapeB.rows = mma.n / mma.blocks;
-  return "";
+  return shapeOperands(mma, mma.k);
 }
 
 /// Multiplies rows by their scales: row r's bytes lie in lane r % 32 (and again
@@ -152,18 +164,49 @@ void applyScales(const Tcgen05Product &mma, const Cta &cta, uint32_t address, un
 
 /// A of tensor memory: lanes as D's, columns packed.
 void readTensorA(const Tcgen05Product &mma, const Cta &cta, float *out) {
-  unsigned perWord = mma.k / mma.columnsA();
+  unsigned perRow = mma.shapeA.k, perWord = perRow / mma.columnsA();
   unsigned width = 32 / perWord;
   unsigned column = mma.addressA & 0xffff;
   for (unsigned row = 0; row < mma.shapeA.rows; ++row) {
     unsigned lane = row;
     if (mma.shapeA.rows == 64 && mma.blocks == 1)
       lane = row % 16 + 32 * (row / 16) + (mma.addressA >> 16 & 16);
-    for (unsigned k = 0; k < mma.k; ++k) {
+    for (unsigned k = 0; k < perRow; ++k) {
       uint32_t word = cta.tensor->words[lane * tensorColumns + column + k / perWord];
-      out[row * mma.k + k] = decodeElement(word >> (width * (k % perWord)), mma.shapeA.element);
+      out[row * perRow + k] = decodeElement(word >> (width * (k % perWord)), mma.shapeA.element);
     }
   }
+}
+
+/// The four bits of metadata for a chunk of a row. Of types with 16 and 32 bits, a lane has those
+/// of rows r and r + 8, and the lanes of rows r + 8 have the second half of k.
+unsigned metadataOf(const Tcgen05Product &mma, const Cta &cta, unsigned row, unsigned chunk) {
+  bool paired = mma.metadataColumns() == 1;
+  unsigned lane = paired ? row / 16 * 16 + chunk / 4 * 8 + row % 8 : row;
+  unsigned column = mma.metadataColumn() + (paired ? 0 : chunk / 8);
+  unsigned shift = paired ? row / 8 % 2 * 16 + chunk % 4 * 4 : chunk % 8 * 4;
+  return cta.tensor->words[lane * tensorColumns + column] >> shift & 0xf;
+}
+
+/// Rows of A with zeros, \p out, from those without, \p packed.
+void expandRows(const Tcgen05Product &mma, const Cta &cta, const float *packed,
+                std::vector<float> &out) {
+  unsigned size = mma.chunk(), perPosition = size == 8 ? 2 : 1;
+  out.assign(size_t(mma.shapeA.rows) * mma.k, 0.0f);
+  for (unsigned row = 0; row < mma.shapeA.rows; ++row)
+    for (unsigned chunk = 0; chunk < mma.k / size; ++chunk) {
+      unsigned bits = metadataOf(mma, cta, row, chunk);
+      float *to = &out[size_t(row) * mma.k + chunk * size];
+      const float *from = packed + size_t(row) * mma.shapeA.k + chunk * size / 2;
+      if (size == 2) {
+        to[bits >> 1 & 1] = *from;
+        continue;
+      }
+      for (unsigned i = 0; i < perPosition; ++i) {
+        to[(bits & 3) * perPosition + i] = from[i];
+        to[(bits >> 2) * perPosition + i] = from[perPosition + i];
+      }
+    }
 }
 
 /// Element (row, col) of D as a float.
@@ -231,8 +274,7 @@ bool isZeroColumn(const Tcgen05Product &mma, unsigned col) {
 
 void execute(const Tcgen05Product &mma) {
   unsigned rows = mma.rowsPerBlock(), n = mma.n, k = mma.k;
-  static thread_local std::vector<float> a, b, scaledB;
-  a.resize(size_t(rows) * k);
+  static thread_local std::vector<float> a, b, scaledB, expanded;
   b.resize(size_t(n) * k);
   for (unsigned block = 0; block < mma.blocks; ++block)
     mma.tileB->readColumns(mma.ctas[block]->shared.data(), b.data() + block * mma.shapeB.rows, n);
@@ -247,6 +289,7 @@ void execute(const Tcgen05Product &mma) {
   bool inPlace = rows == 128 && !mma.halfD && !mma.integerD && !masked && !mma.scaleD;
   for (unsigned block = 0; block < mma.blocks; ++block) {
     Cta &cta = *mma.ctas[block];
+    a.resize(size_t(rows) * mma.shapeA.k);
     if (mma.tensorA)
       readTensorA(mma, cta, a.data());
     else
@@ -254,6 +297,10 @@ void execute(const Tcgen05Product &mma) {
     if (mma.negateA)
       for (float &x : a)
         x = -x;
+    if (mma.sparse) {
+      expandRows(mma, cta, a.data(), expanded);
+      a.swap(expanded);
+    }
     const float *operandB = b.data();
     if (mma.scaleBlock) {
       applyScales(mma, cta, mma.scaleA, mma.scaleIdA, rows, rows, a.data(), k, 1);

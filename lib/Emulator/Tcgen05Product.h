@@ -16,7 +16,7 @@ enum class Tcgen05Kind : uint8_t { F16, TF32, F8F6F4, I8, MXF8, MXF4 };
 /// A multiplication, ready to happen.
 struct Tcgen05Product {
   Tcgen05Kind kind = Tcgen05Kind::F16;
-  unsigned m = 0, n = 0, k = 0; ///< totals of all blocks
+  unsigned m = 0, n = 0, k = 0; ///< totals of all blocks; k counts zeros that A leaves out
   unsigned blocks = 1;
   Cta *ctas[2] = {nullptr, nullptr};
   MatrixShape shapeA, shapeB; ///< per block
@@ -31,6 +31,10 @@ struct Tcgen05Product {
   uint32_t disabled[8] = {};
   bool stationary = false;  ///< tcgen05.mma.ws
   uint64_t zeroColumns = 0; ///< its mask descriptor
+  // tcgen05.mma.sp: positions of the elements of A, in tensor memory.
+  bool sparse = false;
+  unsigned selector = 0;
+  uint32_t metadata = 0;
   // Block scales: one byte per row and block of k, in tensor memory.
   unsigned scaleBlock = 0; ///< elements of k per scale; 0: none
   bool scaleE8 = false;    ///< UE8M0, else UE4M3
@@ -61,12 +65,20 @@ struct Tcgen05Product {
   unsigned columnsD() const { return stationary ? n * m / 128 : halved() ? n / 2 : n; }
   /// Whether rows are in every other group of 16 lanes.
   bool sparseLanes() const { return m == 64 && blocks == 1 && !stationary; }
+  /// Elements of A of which two bits of metadata keep one each, or two neighbors of 4 bits.
+  unsigned chunk() const {
+    return kind == Tcgen05Kind::TF32 ? 2 : kind == Tcgen05Kind::MXF4 ? 8 : 4;
+  }
+  /// Columns of the metadata, from metadataColumn on.
+  unsigned metadataColumns() const { return elementBytes(shapeA.element) == 1 ? 2 : 1; }
+  unsigned metadataColumn() const { return (metadata & 0xffff) + selector; }
   /// Columns of tensor memory that hold the scales of A and of B.
   unsigned scaleColumnsA() const { return (rowsPerBlock() + 31) / 32; }
   unsigned scaleColumnsB() const { return (columnsD() + 31) / 32; }
   /// Columns of A in tensor memory.
   unsigned columnsA() const {
-    return k * (shapeA.element == Element::E2M1Packed ? 1 : 2 * elementBytes(shapeA.element)) / 8;
+    return shapeA.k *
+           (shapeA.element == Element::E2M1Packed ? 1 : 2 * elementBytes(shapeA.element)) / 8;
   }
 };
 

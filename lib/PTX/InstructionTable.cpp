@@ -64,7 +64,6 @@ struct Refusal {
 constexpr Refusal refusals[] = {
     {"multimem.", "it accesses memory of several GPUs through a multicast object, and the "
                   "emulated driver has none"},
-    {"tcgen05.mma.sp", "the ISA gives the layout of its metadata by figures only"},
     {"tcgen05.mma.ws.sp", "the ISA gives the layout of its metadata by figures only"},
 };
 

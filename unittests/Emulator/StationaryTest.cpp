@@ -157,7 +157,7 @@ TEST(WeightStationary, IllegalShapes) {
 TEST(Refused, InstructionsWithAReason) {
   for (auto [line, reason] :
        {std::pair("multimem.red.relaxed.sys.global.add.f32 [%x0], %f0;", "multicast object"),
-        std::pair("tcgen05.mma.sp.cta_group::1.kind::f16 [%r0], %x0, %x0, [%r1], %r2, %p0;",
+        std::pair("tcgen05.mma.ws.sp.cta_group::1.kind::f16 [%r0], %x0, %x0, [%r1], %r2, %p0;",
                   "layout of its metadata")}) {
     std::vector<Diagnostic> diagnostics;
     Device device;
