@@ -115,14 +115,9 @@ void exitLanes(Exec &ex, uint32_t lanes) {
   Warp &warp = ex.warp;
   warp.live &= ~lanes;
   if (ex.grid.checks()) {
-    // What the threads knew when they left, for the checks at the end.
     if (!warp.exitView)
       warp.exitView = std::make_unique<View>(ex.cluster.newView());
-    forLanes(lanes, [&](unsigned lane) {
-      if (warp.lanes[lane].view)
-        warp.exitView->join(*warp.lanes[lane].view);
-    });
-    warp.exitView->join(warp.view);
+    releaseInto(ex, lanes, *warp.exitView);
   }
   for (size_t i = 0; i < warp.splits.size();) {
     warp.splits[i].mask &= ~lanes;

@@ -30,8 +30,29 @@ uint32_t expectedThreads(const Cta &cta, const BarrierRound &round) {
   return n;
 }
 
+/// Threads of \p cta that have exited no longer hold up \p round.
+void noteExits(const Cta &cta, BarrierRound &round) {
+  for (const auto &warp : cta.warps)
+    if (warp->exitView) {
+      if (!round.exits)
+        round.exits = std::make_unique<View>(cta.cluster->newView());
+      round.exits->join(*warp->exitView);
+    }
+}
+
+/// The warp has waited for \p round.
+void learnExits(Warp &warp, const BarrierRound &round) {
+  if (!round.exits)
+    return;
+  if (!warp.afterExits)
+    warp.afterExits = std::make_unique<View>(warp.cta->cluster->newView());
+  warp.afterExits->join(*round.exits);
+}
+
 void completeIfDue(Cta &cta, std::shared_ptr<BarrierRound> &slot) {
   if (slot && slot->arrived && slot->arrived >= expectedThreads(cta, *slot)) {
+    if (!slot->expected)
+      noteExits(cta, *slot);
     slot->done = true;
     ++cta.cluster->progress;
     slot.reset();
@@ -112,6 +133,7 @@ void barrier(Exec &ex, const DInst &inst) {
     ex.setPred(inst.ops[3], round->reduced[inst.mode - 1] ? ~0u : 0);
   if (checks) {
     acquire(ex, ex.mask, round->view);
+    learnExits(ex.warp, *round);
     if (ex.mask == ex.warp.live)
       mergeLanes(ex);
   }
@@ -150,6 +172,8 @@ uint32_t clusterLive(Cluster &cluster) {
 void completeClusterIfDue(Cluster &cluster) {
   auto &slot = cluster.clusterRound;
   if (slot && slot->arrived && slot->arrived >= clusterLive(cluster) + slot->exited) {
+    for (const auto &cta : cluster.ctas)
+      noteExits(*cta, *slot);
     slot->done = true;
     ++cluster.progress;
     ++cluster.clusterRounds;
@@ -214,6 +238,7 @@ void clusterWait(Exec &ex, const DInst &inst) {
   split.round.reset();
   if (ex.grid.checks()) {
     acquire(ex, ex.mask, round->view);
+    learnExits(ex.warp, *round);
     if (ex.mask == ex.warp.live && !round->relaxed)
       mergeLanes(ex);
   }

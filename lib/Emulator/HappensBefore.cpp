@@ -14,8 +14,8 @@
 namespace penstock::emu {
 namespace {
 
-/// InFact: not by the ISA, but on hardware.
-enum class Ordered { Yes, SameValue, NoFence, InFact, No };
+/// InFact, AfterExit: not by the ISA, but on hardware.
+enum class Ordered { Yes, SameValue, NoFence, InFact, AfterExit, No };
 
 /// The grid that made an access.
 const Grid &gridOf(const Grid &own, const AccessRecord &record) {
@@ -83,6 +83,20 @@ Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessReco
   return result;
 }
 
+/// Whether threads that knew an earlier access to be over had exited before a barrier that ex's
+/// warp has waited for. It does not wait for them, so it only ends after their exit.
+bool knownAtExit(const Exec &ex, const AccessRecord &record) {
+  if (!ex.warp.afterExits)
+    return false;
+  const Clock &seen = ex.warp.afterExits->seen;
+  if (record.flags & AccessRecord::Engine)
+    return knows(seen, ex.grid.state->op(record.cluster, record.agent), !record.isWrite());
+  bool all = true;
+  forLanes(record.lanes,
+           [&](unsigned lane) { all &= seen.lane(record.agent, lane) >= record.count; });
+  return all;
+}
+
 ExecutionPoint pointOf(const Grid &grid, uint32_t gid, uint32_t lane, uint32_t pc) {
   ExecutionPoint point;
   point.pc = pc;
@@ -129,7 +143,7 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
                  : how == Ordered::SameValue ? EmuSameValue
                                              : EmuDataRace;
   // Both writes reach memory, and the second is what stays on hardware of today.
-  if ((how == Ordered::NoFence && write) || how == Ordered::InFact)
+  if ((how == Ordered::NoFence && write) || how == Ordered::InFact || how == Ordered::AfterExit)
     finding.tier = Tier::Undefined;
   finding.point = ex.point();
   finding.point.lane = lane;
@@ -164,6 +178,9 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
                           "the generic proxy, and this access through the async proxy"
                         : "a fence.proxy.async is missing between the write through the generic "
                           "proxy and this access through the async proxy";
+  else if (how == Ordered::AfterExit)
+    finding.reason = "threads that have waited for the first access exited before a barrier for "
+                     "which the second one has waited; an exit orders no memory";
   else if (how == Ordered::InFact)
     finding.reason = op ? "its registers have been used, so that the load is over on hardware, but "
                           "no tcgen05.wait::ld makes that known"
@@ -271,7 +288,7 @@ private:
     Ordered how = ordered(ex, lane, engine, record, crossesProxy);
     if (how == Ordered::Yes)
       known.add(record);
-    return how;
+    return how == Ordered::No && knownAtExit(ex, record) ? Ordered::AfterExit : how;
   }
   void report(const AccessRecord &record, Ordered how, MemoryPart part) {
     reportConflict(ex, lane, engine, record, access.isWrite(), how, std::move(part));

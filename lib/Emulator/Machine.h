@@ -44,6 +44,8 @@ struct BarrierRound {
   uint32_t arrived = 0;
   uint32_t expected = 0;
   uint32_t exited = 0; ///< of those that arrived (cluster barriers)
+  /// Views of threads that exited before it was done instead of arriving; null: none.
+  std::unique_ptr<View> exits;
   bool done = false;
   bool relaxed = false;            ///< some arrivals published nothing
   uint32_t reduced[3] = {0, 0, 0}; ///< popc, and, or
@@ -201,7 +203,8 @@ struct Warp {
   uint32_t tmemUsed = 0;
   /// The warp's count at each instruction that waits for all its lanes and orders no memory.
   std::vector<uint32_t> collectives;
-  std::unique_ptr<View> exitView;
+  std::unique_ptr<View> exitView;   ///< of lanes that have exited; null: none
+  std::unique_ptr<View> afterExits; ///< BarrierRound::exits of rounds that it has waited for
   std::shared_ptr<BarrierRound> clusterRound;
   uint32_t clusterArrivedLanes = 0;
   // Timing::Paced.

@@ -127,6 +127,45 @@ TEST(Machine, WarpsOfAWarpgroupExecuteTheSameWgmma) {
       << text(report);
 }
 
+TEST(Machine, RegistersOfWgmmaAreWrittenBeforeItsFence) {
+  std::string body = product("wgmma.wait_group.sync.aligned 0;");
+  EXPECT_CLEAN(runProduct(body));
+  // ptxas adds a fence of its own there (C7519), so the tier is not Wrong.
+  const std::string fence = "wgmma.fence.sync.aligned;\n";
+  body.insert(body.find(fence) + fence.size(), "mov.f32 %f2, %f0;\n");
+  Report report = runProduct(body);
+  EXPECT_FINDING(report, EmuRegisterInFlight);
+  EXPECT_EQ(tierOf(report.findings[0]), Tier::Undefined);
+}
+
+TEST(Machine, AnExitBeforeABarrierOrdersNoMemory) {
+  // Warp 1 stores and exits; warp 0 loads after a barrier that only waits for warp 0 then.
+  auto run = [](const std::string &barrier) {
+    std::string body = prologue + std::string(R"(
+.shared .u32 word; setp.ge.u32 %p0, %t, 32; setp.ne.u32 %p1, %t, 40; mov.u32 %r0, 7;
+@!%p0 bra WAIT;
+@!%p1 st.shared.u32 [word], %r0;
+ret;
+WAIT:
+)") + barrier + "ld.shared.u32 %r1, [word]; st.global.u32 [%x1], %r1; ret;";
+    TestKernel kernel(TestKernel::wrap(body, 1, "", "sm_90a"));
+    kernel.emptyBuffer(256);
+    LaunchOptions options;
+    options.starvedWarp = 0; // so that the word has been written
+    return kernel.run(1, 64, options);
+  };
+  for (const char *barrier : {"bar.sync 0;\n", "barrier.cluster.arrive.release.aligned;\n"
+                                               "barrier.cluster.wait.acquire.aligned;\n"}) {
+    Report report = run(barrier);
+    ASSERT_EQ(report.findings.size(), 1u) << text(report);
+    EXPECT_EQ(report.findings[0].code, EmuDataRace);
+    EXPECT_EQ(tierOf(report.findings[0]), Tier::Undefined) << text(report);
+  }
+  Report report = run("");
+  ASSERT_EQ(report.findings.size(), 1u) << text(report);
+  EXPECT_EQ(tierOf(report.findings[0]), Tier::Wrong) << text(report);
+}
+
 TEST(Machine, CopiesOfAWholeWarpAreOneCopy) {
   // 32 lanes issue one store and one load, each with the same operands.
   std::string body = prologue + std::string(R"(
