@@ -65,5 +65,6 @@ KERNELS = [PythonKernel("Triton", f"{case} sm_{target}", warps)
 KERNELS += [PythonKernel("Triton", "matmul_specialized sm_100", 8)]
 KERNELS += [PythonKernel("TileLang", case, warps) for case, warps in (("gemm", 8), ("softmax", 4))]
 KERNELS += [PythonKernel("CuTe DSL", "reverse", 4)]
+KERNELS += [PythonKernel("Tilus", f"product sm_{target}", 4) for target in (90, 100)]
 # The example of CUTLASS is in its checkout.
 FROM_SOURCES = [PythonKernel("CuTe DSL", "dense_gemm", 16)]
