@@ -147,8 +147,9 @@ KERNELS = [
     cutlass("70 fp16", "70_blackwell_gemm/70_blackwell_fp16_gemm.cu", "sm_100a", ["--m=256", "--n=256", "--k=512"], 16),
     cutlass("72a nvfp4", "72_blackwell_narrow_precision_gemm/72a_blackwell_nvfp4_bf16_gemm.cu", "sm_100a",
             ["--m=256", "--n=256", "--k=1024"], 16),
+    # The first of its three kernels has four warps, and the timing is one for all.
     cutlass("88 attention", "88_hopper_fmha/88_hopper_fmha.cu", "sm_90a",
-            ["--b=1", "--h=1", "--q=256", "--k=256", "--d=64", "--verify"], 12, passed=r"\[OK\]", minutes=15),
+            ["--b=1", "--h=1", "--q=256", "--k=256", "--d=64", "--verify"], 4, passed=r"\[OK\]", minutes=15),
     tutorial("tiled_copy", "tiled_copy.cu", "sm_90a", 8, passed="Success", checked="copy_kernel"),
     tutorial("01", "blackwell/01_mma_sm100.cu", "sm_100a", 4, "256", "512", "128"),
     tutorial("02", "blackwell/02_mma_tma_sm100.cu", "sm_100a", 4, "512", "1024", "128"),
