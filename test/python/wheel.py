@@ -125,8 +125,9 @@ def test():
         use(python, tests / "test_gallery.py", target)
     for device in ("h100", "b200"):
         use(python, "-m", "penstock_emu", "--device", device, python, tests / "test_numpy.py")
+        use(python, "-m", "penstock_emu", "--device", device, python, tests / "test_page.py", "gpu")
     install("jax", "mypy", "typing-extensions")
-    for name in ("test_torch.py", "test_jax.py"):
+    for name in ("test_torch.py", "test_jax.py", "test_page.py"):
         use(python, tests / name, LD_LIBRARY_PATH=libraries_of_torch())
     # Functions of torch and JAX have no annotations everywhere.
     strict = [python, "-m", "mypy", "--strict", "--allow-untyped-calls", "--allow-untyped-decorators"]
