@@ -67,6 +67,8 @@ struct InspectOptions {
   bool timing = false;
   /// File to write when a pass of the compiler fails; empty: none.
   std::string reproducer = {};
+  /// Machine file (`penstock bench --calibrate`) that predictions are scaled by; empty: none.
+  std::string machine = {};
 };
 
 /// Compiled kernel with dynamically typed arguments.
@@ -155,6 +157,7 @@ PENSTOCK_EXPORT std::vector<EngineUse> engines_of_registered(const std::string &
 /// Predicted run time of a kernel on H100 or B200, as text and as JSON: TFLOP/s with a range,
 /// what bounds the kernel, where the time goes, which fields to change.
 struct PredictedRun {
+  std::string chip; ///< "H100"
   std::string text;
   std::string json;
   /// SVG: from the peak at the highest clock to the predicted rate, loss by loss.
@@ -162,8 +165,8 @@ struct PredictedRun {
   double seconds = 0;
   double tflops = 0, low = 0, high = 0;
 };
-/// \p sizes by their names in the kernel's signature; \p architecture is "sm_90a" or
-/// "sm_100a". With \p suggest, other values of the kernel's fields are predicted, too. The
+/// \p sizes by their names in the kernel's signature; \p architecture is "sm_90a", "sm_100a",
+/// "x86" for native code on all threads, or "graniterapids" for one thread of that. With \p suggest, other values of the kernel's fields are predicted, too. The
 /// text is empty if there is an error.
 PENSTOCK_EXPORT PredictedRun predict_registered(
     const std::string &kernel, const std::string &architecture,
@@ -173,7 +176,23 @@ PENSTOCK_EXPORT PredictedRun predict_text(const std::string &text, const std::st
                                           const std::string &kernel,
                                           const std::string &architecture,
                                           const std::vector<std::pair<std::string, double>> &sizes,
-                                          std::vector<Diagnostic> &diagnostics);
+                                          std::vector<Diagnostic> &diagnostics,
+                                          Cpu cpu = Cpu::Host,
+                                          const std::string &machine = {});
+
+/// A run that was measured beside its prediction, in seconds.
+struct CalibrationRow {
+  std::string chip;
+  double measured = 0, predicted = 0;
+  std::string what; ///< kernel, fields and shape
+};
+/// Adds a row to a machine file, which is made if there is none.
+PENSTOCK_EXPORT std::vector<Diagnostic> add_calibration(const std::string &file,
+                                                        const CalibrationRow &row);
+/// The factor of a machine file by which runs on a chip take longer than predicted; 0, with an
+/// error, if it has none.
+PENSTOCK_EXPORT double machine_factor(const std::string &file, const std::string &chip,
+                                      std::vector<Diagnostic> &diagnostics);
 
 /// Predicted timeline of a pipelined loop, as an SVG Gantt chart and as a trace for Chrome
 /// and Perfetto.

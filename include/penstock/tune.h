@@ -218,8 +218,10 @@ struct TuneProgress {
 
 struct TuneOptions {
   TimeSource times = TimeSource::Best;
+  /// Machine file (`penstock bench --calibrate`) that predictions are scaled by; empty: none.
+  std::string machine = {};
   /// Candidates that are measured: the best predicted ones, and some at random. Only where
-  /// a prediction exists; natively all are measured.
+  /// all have a prediction; natively at least a quarter of them.
   size_t keep = 16, random = 4;
   /// Rounds of measuring. Each times every candidate once; slow ones drop out.
   int rounds = 15;

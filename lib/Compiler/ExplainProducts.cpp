@@ -121,28 +121,38 @@ private:
 
 } // namespace
 
-std::string penstock::explainProducts(ModuleOp module, const std::string &kernel,
-                                      const hw::Architecture &architecture, Cpu cpu,
-                                      std::vector<penstock::Diagnostic> &diagnostics) {
-  SourceLocation location = tile::sourceLocationOf(module.lookupSymbol(kernel)->getLoc());
-  auto found = nativeCpuFor(cpu, kernel, location, diagnostics);
-  if (!found)
-    return "";
+double penstock::cyclesOfProduct(StringRef instruction) { return cyclesOf(instruction).product; }
+
+ArrayAttr penstock::productReports(ModuleOp module, const std::string &kernel, const NativeCpu &cpu,
+                                   std::vector<penstock::Diagnostic> &diagnostics) {
   OwningOpRef<ModuleOp> copy(module.clone());
   for (auto function : llvm::make_early_inc_range(copy->getOps<func::FuncOp>()))
     if (function.getName() != kernel)
       function.erase();
   PassManager passes(copy->getContext());
   NativePipelineOptions options;
-  options.cpu = *found;
+  options.cpu = cpu;
   options.report = true;
   buildNativeLoopPipeline(passes, options);
   if (!runPasses(passes, *copy, {}, diagnostics))
-    return "";
-  std::string text;
+    return {};
+  SmallVector<Attribute> all;
   for (auto function : copy->getOps<func::FuncOp>())
     if (auto reports = function->getAttrOfType<ArrayAttr>(abi::productsAttr))
-      for (auto report : reports.getAsRange<DictionaryAttr>())
-        text += Product(report, architecture.limits).describe();
+      llvm::append_range(all, reports);
+  return ArrayAttr::get(module.getContext(), all);
+}
+
+std::string penstock::explainProducts(ModuleOp module, const std::string &kernel,
+                                      const hw::Architecture &architecture, Cpu cpu,
+                                      std::vector<penstock::Diagnostic> &diagnostics) {
+  SourceLocation location = tile::sourceLocationOf(module.lookupSymbol(kernel)->getLoc());
+  auto found = nativeCpuFor(cpu, kernel, location, diagnostics);
+  ArrayAttr reports = found ? productReports(module, kernel, *found, diagnostics) : ArrayAttr();
+  if (!reports)
+    return "";
+  std::string text;
+  for (auto report : reports.getAsRange<DictionaryAttr>())
+    text += Product(report, architecture.limits).describe();
   return text;
 }

@@ -9,6 +9,7 @@
 
 #include "Diagnostics/Diagnostic.h"
 #include "Hardware/Architecture.h"
+#include "Target/X86/NativeCpu.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "penstock/compile.h"
 
@@ -19,6 +20,14 @@ namespace penstock {
 std::string explainProducts(mlir::ModuleOp module, const std::string &kernel,
                             const hw::Architecture &architecture, Cpu cpu,
                             std::vector<Diagnostic> &diagnostics);
+
+/// The reports of tile-lower-gemm (`penstock.products`) for instructions of \p cpu, in the
+/// order of the products. Null, with diagnostics, if the program is invalid.
+mlir::ArrayAttr productReports(mlir::ModuleOp module, const std::string &kernel,
+                               const NativeCpu &cpu, std::vector<Diagnostic> &diagnostics);
+
+/// Cycles of an instruction that multiplies, in a loop of nothing else.
+double cyclesOfProduct(llvm::StringRef instruction);
 
 } // namespace penstock
 

@@ -45,44 +45,6 @@ std::string timeText(double seconds) {
   return seconds < 1e-3 ? formatted("%.1f us", seconds * 1e6) : formatted("%.3f ms", seconds * 1e3);
 }
 
-/// Errors if sizes are missing or unknown.
-bool checkSizes(func::FuncOp function, const Sizes &sizes,
-                std::vector<penstock::Diagnostic> &diagnostics) {
-  penstock::Diagnostic d;
-  d.location = tile::sourceLocationOf(function.getLoc());
-  auto text = function->getAttrOfType<StringAttr>(tile::TileDialect::signatureAttr);
-  std::vector<std::string> names;
-  if (text)
-    for (const SignatureArgument &argument : parseSignature(text.getValue()).arguments)
-      for (const std::string &size : argument.sizes)
-        if (!llvm::is_contained(names, size) && !isdigit(size.front()))
-          names.push_back(size);
-  std::string missing;
-  for (const std::string &name : names)
-    if (!sizes.contains(name))
-      missing += (missing.empty() ? "`" : ", `") + name + "`";
-  for (const auto &[name, value] : text ? sizes : Sizes()) {
-    if (llvm::is_contained(names, name) && value >= 1)
-      continue;
-    d.code = TimingSizes;
-    d.message = value < 1 ? "size `" + name + "` must be at least 1"
-                          : "`" + function.getName().str() + "` has no size `" + name + "`";
-    diagnostics.push_back(d);
-    return false;
-  }
-  if (text && missing.empty())
-    return true;
-  d.code = TimingSizes;
-  d.message = text ? "the run time of `" + function.getName().str() + "` depends on " + missing +
-                         ", which the shape does not give"
-                   : "`" + function.getName().str() +
-                         "` has no signature, so that its sizes cannot be given";
-  d.helps.push_back(text ? "give every size: --shape SIZE=NUMBER,.."
-                         : "add a signature such as \"A[M,K], B[N,K] -> C[M,N]\"");
-  diagnostics.push_back(d);
-  return false;
-}
-
 /// What binds the kernel, as a sentence.
 std::string boundText(const TimedKernel &timed, const hw::Chip &chip) {
   const timing::Prediction &p = timed.prediction;
@@ -202,10 +164,48 @@ std::string waitsText(const TimedKernel &timed) {
 
 } // namespace
 
+bool penstock::checkSizes(func::FuncOp function, const Sizes &sizes,
+                          std::vector<penstock::Diagnostic> &diagnostics) {
+  penstock::Diagnostic d;
+  d.location = tile::sourceLocationOf(function.getLoc());
+  auto text = function->getAttrOfType<StringAttr>(tile::TileDialect::signatureAttr);
+  std::vector<std::string> names;
+  if (text)
+    for (const SignatureArgument &argument : parseSignature(text.getValue()).arguments)
+      for (const std::string &size : argument.sizes)
+        if (!llvm::is_contained(names, size) && !isdigit(size.front()))
+          names.push_back(size);
+  std::string missing;
+  for (const std::string &name : names)
+    if (!sizes.contains(name))
+      missing += (missing.empty() ? "`" : ", `") + name + "`";
+  for (const auto &[name, value] : text ? sizes : Sizes()) {
+    if (llvm::is_contained(names, name) && value >= 1)
+      continue;
+    d.code = TimingSizes;
+    d.message = value < 1 ? "size `" + name + "` must be at least 1"
+                          : "`" + function.getName().str() + "` has no size `" + name + "`";
+    diagnostics.push_back(d);
+    return false;
+  }
+  if (text && missing.empty())
+    return true;
+  d.code = TimingSizes;
+  d.message = text ? "the run time of `" + function.getName().str() + "` depends on " + missing +
+                         ", which the shape does not give"
+                   : "`" + function.getName().str() +
+                         "` has no signature, so that its sizes cannot be given";
+  d.helps.push_back(text ? "give every size: --shape SIZE=NUMBER,.."
+                         : "add a signature such as \"A[M,K], B[N,K] -> C[M,N]\"");
+  diagnostics.push_back(d);
+  return false;
+}
+
 std::optional<TimedKernel> penstock::predictModule(ModuleOp module, const std::string &kernel,
                                                    const hw::Chip &chip, const Sizes &sizes,
                                                    int draws,
-                                                   std::vector<penstock::Diagnostic> &diagnostics) {
+                                                   std::vector<penstock::Diagnostic> &diagnostics,
+                                                   double factor) {
   auto original = module.lookupSymbol<func::FuncOp>(kernel);
   if (!checkSizes(original, sizes, diagnostics))
     return std::nullopt;
@@ -244,6 +244,10 @@ std::optional<TimedKernel> penstock::predictModule(ModuleOp module, const std::s
     return refuse(timed.work.unsupportedAt, timed.work.unsupported);
   timing::PredictOptions options;
   options.draws = draws;
+  if (factor > 0) {
+    options.machine.emplace();
+    options.machine->time = factor;
+  }
   timed.prediction = timing::predict(timed.work.kernel, chip, options);
   if (timed.prediction.interval <= 0)
     return refuse(tile::sourceLocationOf(original.getLoc()),
@@ -270,7 +274,7 @@ std::string penstock::renderTiming(const TimedKernel &timed, const hw::Chip &chi
           " waves, L2 hit rate " + percent(p.l2Hit) + "\n";
   std::string tries;
   for (const Suggestion &s : suggestions)
-    tries += (tries.empty() ? "" : "\n           ") + s.change + ": " + whole(s.tflops) + " (" +
+    tries += (tries.empty() ? "" : "\n           ") + s.change + ": " + whole(p.tflops * s.gain) + " (" +
              s.bound + ")";
   if (!tries.empty())
     text += "try        " + tries + "\n";
@@ -336,10 +340,10 @@ std::string penstock::timingJson(const TimedKernel &timed, const hw::Chip &chip,
                   .number("cycles", wait.cycles)
                   .str();
             }));
-  json.json("suggestions", jsonArray(suggestions, [](const Suggestion &s) {
+  json.json("suggestions", jsonArray(suggestions, [&](const Suggestion &s) {
               return JsonObject()
                   .text("change", s.change)
-                  .number("tflops", s.tflops)
+                  .number("tflops", p.tflops * s.gain)
                   .text("boundBy", s.bound)
                   .str();
             }));

@@ -23,15 +23,20 @@ struct TimedKernel {
   timing::Prediction prediction;
 };
 
-/// Predicts a kernel of a module; no value, with diagnostics, if it cannot be.
+/// Predicts a kernel of a module; no value, with diagnostics, if it cannot be. Runs on the
+/// machine take \p factor times as long as predicted; 0: it was never measured.
 std::optional<TimedKernel> predictModule(mlir::ModuleOp module, const std::string &kernel,
                                          const hw::Chip &chip, const Sizes &sizes, int draws,
-                                         std::vector<Diagnostic> &diagnostics);
+                                         std::vector<Diagnostic> &diagnostics, double factor = 0);
+
+/// Errors if sizes of the kernel's signature are missing or unknown.
+bool checkSizes(mlir::func::FuncOp function, const Sizes &sizes,
+                std::vector<Diagnostic> &diagnostics);
 
 /// A change of fields, and what it would bring.
 struct Suggestion {
   std::string change; ///< "stages=4"
-  double tflops = 0;
+  double gain = 1;    ///< in speed
   std::string bound;
 };
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Compiler/Compiler.h"
-#include "Compiler/ExplainTiming.h"
+#include "Compiler/PredictNative.h"
 #include "Compiler/Registry.h"
 #include "Diagnostics/Codes.h"
 #include "penstock/inspect.h"
@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <tuple>
 
@@ -37,7 +38,7 @@ const hw::Chip *findOrReport(const std::string &architecture,
     Diagnostic d;
     d.code = ToolUsage;
     d.message = "run times are not predicted for `" + architecture + "`";
-    d.helps.push_back("sm_90a (H100) and sm_100a (B200) are known");
+    d.helps.push_back("sm_90a (H100), sm_100a (B200) and native code are known");
     diagnostics.push_back(std::move(d));
   }
   return chip;
@@ -50,9 +51,15 @@ Sizes sizesOf(const std::vector<std::pair<std::string, double>> &given) {
   return sizes;
 }
 
-std::optional<TimedKernel> predictFields(const std::string &kernel, const hw::Chip &chip,
-                                         const Sizes &sizes, const InspectOptions &options,
-                                         int draws, std::vector<Diagnostic> &diagnostics) {
+/// What a prediction of a recorded program returns for a search among fields.
+struct Timed {
+  double seconds = 0;
+  std::string bound;
+};
+using Predict = std::function<std::optional<Timed>(mlir::ModuleOp, std::vector<Diagnostic> &)>;
+
+std::optional<Timed> predictFields(const std::string &kernel, const InspectOptions &options,
+                                   const Predict &predict, std::vector<Diagnostic> &diagnostics) {
   auto source = kernelSource(kernel, options, diagnostics);
   if (!source)
     return std::nullopt;
@@ -60,7 +67,7 @@ std::optional<TimedKernel> predictFields(const std::string &kernel, const hw::Ch
   auto module = recordKernel(context.get(), *source, options.compile, diagnostics);
   if (!module)
     return std::nullopt;
-  return predictModule(*module, kernel, chip, sizes, draws, diagnostics);
+  return predict(*module, diagnostics);
 }
 
 /// The integer fields of a kernel with their values under \p set.
@@ -86,9 +93,8 @@ std::vector<std::pair<std::string, int64_t>> integersOf(const std::string &kerne
 }
 
 /// Changes of one or two fields that are predicted to be faster, best first.
-std::vector<Suggestion> suggestionsFor(const std::string &kernel, const hw::Chip &chip,
-                                       const Sizes &sizes, const InspectOptions &options,
-                                       const TimedKernel &now) {
+std::vector<Suggestion> suggestionsFor(const std::string &kernel, const InspectOptions &options,
+                                       const Predict &predict, double now) {
   struct State {
     Fields changes;
     double seconds;
@@ -96,7 +102,7 @@ std::vector<Suggestion> suggestionsFor(const std::string &kernel, const hw::Chip
   };
   std::vector<State> found;
   std::set<Fields> seen;
-  State best{{}, now.prediction.seconds, ""};
+  State best{{}, now, ""};
   for (int step = 0; step < searchSteps; ++step) {
     State from = best;
     Fields set = options.set;
@@ -115,11 +121,10 @@ std::vector<Suggestion> suggestionsFor(const std::string &kernel, const hw::Chip
         InspectOptions changed = options;
         changed.set.insert(changed.set.end(), changes.begin(), changes.end());
         std::vector<Diagnostic> ignored; // only what compiles is suggested
-        auto timed = predictFields(kernel, chip, sizes, changed, 0, ignored);
-        if (!timed || timed->prediction.seconds * worthTrying > now.prediction.seconds)
+        auto timed = predictFields(kernel, changed, predict, ignored);
+        if (!timed || timed->seconds * worthTrying > now)
           continue;
-        found.push_back({changes, timed->prediction.seconds,
-                         std::string(describe(timed->prediction.bound().of))});
+        found.push_back({changes, timed->seconds, timed->bound});
         if (found.back().seconds < best.seconds)
           best = found.back();
       }
@@ -143,26 +148,102 @@ std::vector<Suggestion> suggestionsFor(const std::string &kernel, const hw::Chip
     std::string change;
     for (const auto &[name, value] : state.changes)
       change += (change.empty() ? "" : " ") + name + "=" + value;
-    // The work stays the same, however much padding other tiles need.
-    double tflops = now.work.kernel.flop / state.seconds * 1e-12;
-    suggestions.push_back({change, tflops, state.bound});
+    suggestions.push_back({change, now / state.seconds, state.bound});
   }
   return suggestions;
 }
 
-PredictedRun resultOf(const TimedKernel &timed, const hw::Chip &chip, const std::string &kernel,
-                      const Sizes &sizes, const std::vector<Suggestion> &suggestions) {
+std::string titleOf(const std::string &kernel, const Sizes &sizes) {
   std::string title = kernel;
   for (const auto &[name, value] : sizes)
     title += ", " + name + " = " + std::to_string(value);
-  const timing::Prediction &p = timed.prediction;
-  return {renderTiming(timed, chip, suggestions),
-          timingJson(timed, chip, suggestions),
-          timingWaterfall(timed, chip, title),
+  return title;
+}
+
+/// A kernel that can be predicted with other fields; null: it cannot.
+using Suggest = std::function<std::vector<Suggestion>(const Predict &, double now)>;
+std::vector<Suggestion> suggestNothing(const Predict &, double) { return {}; }
+
+std::string machineText(const std::string &file, double factor) {
+  if (factor == 0)
+    return "";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", factor);
+  return "machine    " + file + ": runs take " + text + " times as long as the model says\n";
+}
+
+PredictedRun predictGpu(mlir::ModuleOp module, const std::string &kernel, const hw::Chip &chip,
+                        const Sizes &sizes, const std::string &machine, const Suggest &suggest,
+                        std::vector<Diagnostic> &diagnostics) {
+  double factor = machine.empty() ? 0 : machine_factor(machine, chip.name, diagnostics);
+  if (!machine.empty() && factor == 0)
+    return {};
+  auto timed = predictModule(module, kernel, chip, sizes, shownDraws, diagnostics, factor);
+  if (!timed)
+    return {};
+  auto others = [&](mlir::ModuleOp other, std::vector<Diagnostic> &ignored) {
+    auto result = predictModule(other, kernel, chip, sizes, 0, ignored, factor);
+    return result ? std::optional(Timed{result->prediction.seconds,
+                                        std::string(describe(result->prediction.bound().of))})
+                  : std::nullopt;
+  };
+  const timing::Prediction &p = timed->prediction;
+  std::vector<Suggestion> suggestions = suggest(others, p.seconds);
+  return {chip.name,
+          renderTiming(*timed, chip, suggestions) + machineText(machine, factor),
+          timingJson(*timed, chip, suggestions),
+          timingWaterfall(*timed, chip, titleOf(kernel, sizes)),
           p.seconds,
           p.tflops,
           p.low,
           p.high};
+}
+
+PredictedRun predictCpu(mlir::ModuleOp module, const std::string &kernel,
+                        NativeTarget target, const Sizes &sizes, const std::string &machine,
+                        const Suggest &suggest, std::vector<Diagnostic> &diagnostics) {
+  double factor = machine.empty() ? 0 : machine_factor(machine, target.cpu->key, diagnostics);
+  if (!machine.empty() && factor == 0)
+    return {};
+  if (factor > 0)
+    target.options = {true, factor};
+  auto timed = predictNativeModule(module, kernel, target, sizes, diagnostics);
+  if (!timed)
+    return {};
+  auto others = [&](mlir::ModuleOp other, std::vector<Diagnostic> &ignored) {
+    auto result = predictNativeModule(other, kernel, target, sizes, ignored);
+    return result ? std::optional(Timed{result->prediction.seconds, boundOf(*result)})
+                  : std::nullopt;
+  };
+  const timing::NativePrediction &p = timed->prediction;
+  std::vector<Suggestion> suggestions = suggest(others, p.seconds);
+  double tflops = timed->work.flop / p.seconds * 1e-12;
+  return {target.cpu->key,
+          renderNative(*timed, target, suggestions) + machineText(machine, factor),
+          nativeJson(*timed, target, suggestions),
+          nativeWaterfall(*timed, target, titleOf(kernel, sizes)),
+          p.seconds,
+          tflops,
+          tflops / p.spread,
+          tflops * p.spread};
+}
+
+/// Predicts for an architecture of GPUs, the host ("x86"), or a processor of the tables.
+PredictedRun predictFor(mlir::ModuleOp module, const std::string &kernel,
+                        const std::string &architecture, Cpu level, const Sizes &sizes,
+                        const std::string &machine, const Suggest &suggest,
+                        std::vector<Diagnostic> &diagnostics) {
+  std::optional<NativeTarget> target = tabledTarget(architecture);
+  if (!target && architecture == "x86") {
+    target = nativeTarget(level, kernel, {}, diagnostics);
+    if (!target)
+      return {};
+  }
+  if (target)
+    return predictCpu(module, kernel, *target, sizes, machine, suggest, diagnostics);
+  const hw::Chip *chip = findOrReport(architecture, diagnostics);
+  return chip ? predictGpu(module, kernel, *chip, sizes, machine, suggest, diagnostics)
+              : PredictedRun();
 }
 
 } // namespace
@@ -172,26 +253,27 @@ PredictedRun penstock::predict_registered(const std::string &kernel,
                                           const std::vector<std::pair<std::string, double>> &given,
                                           const InspectOptions &options,
                                           std::vector<Diagnostic> &diagnostics, bool suggest) {
-  const hw::Chip *chip = findOrReport(architecture, diagnostics);
-  if (!chip)
+  auto source = kernelSource(kernel, options, diagnostics);
+  if (!source)
     return {};
-  Sizes sizes = sizesOf(given);
-  auto timed = predictFields(kernel, *chip, sizes, options, shownDraws, diagnostics);
-  if (!timed)
+  PooledContext context;
+  auto module = recordKernel(context.get(), *source, options.compile, diagnostics);
+  if (!module)
     return {};
-  std::vector<Suggestion> suggestions;
+  Suggest search = suggestNothing;
   if (suggest)
-    suggestions = suggestionsFor(kernel, *chip, sizes, options, *timed);
-  return resultOf(*timed, *chip, kernel, sizes, suggestions);
+    search = [&](const Predict &predict, double now) {
+      return suggestionsFor(kernel, options, predict, now);
+    };
+  return predictFor(*module, kernel, architecture, options.compile.cpu, sizesOf(given),
+                    options.machine, search, diagnostics);
 }
 
 PredictedRun penstock::predict_text(const std::string &text, const std::string &file,
                                     const std::string &kernel, const std::string &architecture,
                                     const std::vector<std::pair<std::string, double>> &given,
-                                    std::vector<Diagnostic> &diagnostics) {
-  const hw::Chip *chip = findOrReport(architecture, diagnostics);
-  if (!chip)
-    return {};
+                                    std::vector<Diagnostic> &diagnostics, Cpu cpu,
+                                    const std::string &machine) {
   PooledContext context;
   auto module = parseProgram(context.get(), text, file, diagnostics);
   if (!module)
@@ -200,7 +282,6 @@ PredictedRun penstock::predict_text(const std::string &text, const std::string &
     diagnostics.push_back(noKernel(*module, file, kernel));
     return {};
   }
-  Sizes sizes = sizesOf(given);
-  auto timed = predictModule(*module, kernel, *chip, sizes, shownDraws, diagnostics);
-  return timed ? resultOf(*timed, *chip, kernel, sizes, {}) : PredictedRun();
+  return predictFor(*module, kernel, architecture, cpu, sizesOf(given), machine, suggestNothing,
+                    diagnostics);
 }

@@ -108,7 +108,11 @@ void packPanels(const ElementMatrix &from, void *to, int64_t groups) {
     } else if (from.columnStride == 1 && columns == panelColumns) {
       done = packByRows(from, column, panel, whole);
     }
-    packScalar(from, column, panel, groups, done, 0);
+    // Groups of which nothing exists.
+    int64_t some = std::min(groups, (from.rows + inGroup - 1) / inGroup);
+    packScalar(from, column, panel, some, done, 0);
+    std::memset(panel + some * panelRowBytes, 0,
+                static_cast<size_t>((groups - some) * panelRowBytes));
   }
 }
 
@@ -139,6 +143,13 @@ void packTiles(const ElementMatrix &from, void *to, int64_t steps) {
     for (int64_t step = 0; step < steps; ++step, row += tileRows * rowBytes) {
       if (step < whole) {
         std::memcpy(row, at(from, i, step * inRow), rowBytes);
+        continue;
+      }
+      if (from.columnStride == 1) {
+        int64_t left = std::max<int64_t>(0, from.columns - step * inRow) * from.elementBytes;
+        std::memset(row, 0, rowBytes);
+        if (left)
+          std::memcpy(row, at(from, i, step * inRow), static_cast<size_t>(left));
         continue;
       }
       for (int64_t e = 0; e < inRow; ++e)

@@ -45,6 +45,7 @@ struct MachineFactors {
   double clock = 1;
   double fabric = 1;
   double latency = 1;
+  double time = 1; ///< of the whole run, with all else as it is
 };
 
 struct Prediction {

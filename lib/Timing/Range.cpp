@@ -95,6 +95,10 @@ Prediction predict(const Kernel &kernel, const hw::Chip &chip, const PredictOpti
     }
     variance += sum / options.draws;
   }
+  if (options.machine) {
+    r.seconds *= options.machine->time;
+    r.tflops /= options.machine->time;
+  }
   r.spread = std::exp(ninetyPercent * std::sqrt(variance));
   r.low = r.tflops / r.spread;
   r.high = r.tflops * r.spread;

@@ -17,7 +17,19 @@ namespace penstock {
 llvm::SmallVector<int64_t> stridesOf(mlir::Value memref);
 mlir::Type elementTypeOf(mlir::Value memref);
 
-/// The lowering of a product, for `penstock explain`. Where a dimension is not a multiple of the
+/// How an operand of a product is brought into the layout that is multiplied.
+enum class GemmPacking : int32_t {
+  None,            ///< it is read where it is
+  Converted,       ///< its rows, to the type that is computed with
+  Transposed,      ///< by PackTransposed.h
+  Elements,        ///< element by element
+  Rows,            ///< PackPanels.h: rows of groups
+  Tiles,           ///< tiles of 16 rows
+  Panels,          ///< panels, by rows of the matrix
+  TransposedPanels ///< panels, by its columns
+};
+
+/// The lowering of a product, for `penstock explain` and predictions. Where a dimension is not a multiple of the
 /// block, these are the numbers of blocks from which nothing is cut off.
 struct GemmReport {
   llvm::StringRef instruction;                         ///< that multiplies
@@ -26,6 +38,9 @@ struct GemmReport {
   int64_t leftBytes = 0, rightBytes = 0;               ///< of operands as they are read
   int64_t stripBytes = 0;      ///< of the columns of B that all rows use one after the other
   llvm::StringRef left, right; ///< how operands are read
+  GemmPacking leftPacking = GemmPacking::None, rightPacking = GemmPacking::None;
+  /// The operand is read in its tensor, without a copy, where the tile is within it.
+  bool leftInTensor = false, rightInTensor = false;
   bool startsAsZero = false;   ///< no sum is loaded by the first iteration
   bool endsInTensor = false;   ///< no sum is stored before the last iteration
 

@@ -31,16 +31,19 @@ public:
     Value a = gemm.getA(), bt = gemm.getB(), acc = gemm.getAcc();
     report.left = report.right = "read in its tile";
     if (elementTypeOf(a) != compute || tf32) {
+      report.leftPacking = packingOf(a);
       a = pack(a, gemm.getUnsignedA());
       report.left = "converted";
     }
     if (gemm.isPacked()) {
       bt = unpack(bt);
       report.right = "packed by the caller, unpacked and converted";
+      report.rightPacking = GemmPacking::Elements;
     } else if (elementTypeOf(bt) != compute || tf32 || stridesOf(bt).back() != 1) {
       report.right = stridesOf(bt).back() == 1              ? "converted"
                      : elementTypeOf(bt) != compute || tf32 ? "converted and transposed"
                                                             : "transposed";
+      report.rightPacking = packingOf(bt);
       bt = pack(bt);
     }
     // Four vectors wide leaves room for six rows in 32 registers.
@@ -118,16 +121,25 @@ private:
     auto type = cast<MemRefType>(source.getType());
     Value packed = allocate(type.getShape(), compute);
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-    SmallVector<int64_t> strides = stridesOf(source);
-    if (strides.back() == 1)
+    GemmPacking packing = packingOf(source);
+    if (packing == GemmPacking::Converted)
       packRows(source, packed, rows, columns, isUnsigned);
-    else if (auto from = packType(source); from && strides.front() == 1)
-      packTransposed(source, packed, *from);
+    else if (packing == GemmPacking::Transposed)
+      packTransposed(source, packed, *packType(source));
     else
       loop(0, rows, 1, [&](Value i) {
         loop(0, columns, 1, [&](Value j) { packElement(source, packed, i, j, isUnsigned); });
       });
     return packed;
+  }
+
+  /// What pack() does.
+  GemmPacking packingOf(Value source) {
+    SmallVector<int64_t> strides = stridesOf(source);
+    if (strides.back() == 1)
+      return GemmPacking::Converted;
+    return packType(source) && strides.front() == 1 ? GemmPacking::Transposed
+                                                    : GemmPacking::Elements;
   }
 
   void packElement(Value source, Value packed, Value i, Value j, bool isUnsigned) {
@@ -282,6 +294,9 @@ DictionaryAttr GemmReport::toAttribute(tile::GemmOp gemm) const {
        number("left_loads", leftLoads), number("right_loads", rightLoads),
        number("left_bytes", leftBytes), number("right_bytes", rightBytes),
        number("strip_bytes", stripBytes), text("left", left), text("right", right),
+       number("left_packing", int64_t(leftPacking)), number("right_packing", int64_t(rightPacking)),
+       b.getNamedAttr("left_in_tensor", b.getBoolAttr(leftInTensor)),
+       b.getNamedAttr("right_in_tensor", b.getBoolAttr(rightInTensor)),
        b.getNamedAttr("starts_as_zero", b.getBoolAttr(startsAsZero)),
        b.getNamedAttr("ends_in_tensor", b.getBoolAttr(endsInTensor))});
 }

@@ -179,16 +179,25 @@ Value PackedOperands::isInside(tile::CopyOp copy) {
   return inside;
 }
 
-PackedOperands::Operand PackedOperands::locate(Value memref,
-                                               llvm::function_ref<Value(ValueRange)> suits) {
+tile::CopyOp PackedOperands::forwardedCopy(Value memref) {
   auto transposed = memref.getDefiningOp<memref::TransposeOp>();
   if (transposed && (!transposed->hasOneUse() || transposed.getPermutation().isIdentity()))
-    return operandOf(memref);
+    return {};
   Value tile = transposed ? transposed.getIn() : memref;
   tile::CopyOp copy = copyBefore(gemm, tile);
   // A tile that is both operands, or is transposed for another product, is not forwarded.
   if (!copy || std::distance(tile.use_begin(), tile.use_end()) != 2)
+    return {};
+  return copy;
+}
+
+PackedOperands::Operand PackedOperands::locate(Value memref,
+                                               llvm::function_ref<Value(ValueRange)> suits) {
+  auto transposed = memref.getDefiningOp<memref::TransposeOp>();
+  tile::CopyOp copy = forwardedCopy(memref);
+  if (!copy)
     return operandOf(memref);
+  Value tile = copy.getTarget();
   Value condition = isInside(copy);
   Operand tensor = operandOf(copy.getSource());
   if (suits)
@@ -238,11 +247,13 @@ void PackedOperands::packLeft(bool tiles, bool flipSigns) {
     Value packed = allocate({llvm::divideCeilSigned(m, tileRows), groups * tileRows * groupBytes},
                             b.getI8Type());
     leftStep = tileRows * tileRowBytes;
+    report.leftInTensor = bool(forwardedCopy(a));
     callPack(abi::packTilesFn, locate(a), m, k, packed, {groups * groupBytes / tileRowBytes});
     Address rows = addressOf(packed, 0);
     left = {rows.pointer, index(tileRowBytes)};
     leftBlock = rows.stride;
     report.left = "packed in tiles of 16 rows x 64 bytes, from its tensor where it is within it";
+    report.leftPacking = GemmPacking::Tiles;
     return;
   }
   if (stridesOf(a).back() == 1 && k == groups * inGroup && !flip) {
@@ -250,7 +261,9 @@ void PackedOperands::packLeft(bool tiles, bool flipSigns) {
     report.left = "read in its tile";
   } else {
     report.left = flip ? "packed in rows, 128 added to each element" : "packed in rows";
+    report.leftPacking = GemmPacking::Rows;
     Value packed = allocate({m, groups * groupBytes}, b.getI8Type());
+    report.leftInTensor = bool(forwardedCopy(a));
     callPack(abi::packRowsFn, locate(a), m, k, packed, {groups * groupBytes, flip ? 0x80 : 0});
     left = addressOf(packed, 0);
   }
@@ -260,6 +273,9 @@ void PackedOperands::packLeft(bool tiles, bool flipSigns) {
 void PackedOperands::packRight() {
   Value source = gemm.getB();
   if (!gemm.isPacked()) {
+    report.rightPacking =
+        stridesOf(source).back() == 1 ? GemmPacking::Panels : GemmPacking::TransposedPanels;
+    report.rightInTensor = bool(forwardedCopy(source));
     Value packed = allocate({panels, groups * panelRowBytes}, b.getI8Type());
     callPack(abi::packPanelsFn, locate(source), k, n, packed, {groups});
     right = addressOf(packed, 0);
@@ -269,6 +285,7 @@ void PackedOperands::packRight() {
   report.right = copyBefore(gemm, source)
                      ? "packed by the caller, read in its tensor where it is within it"
                      : "packed by the caller, read in its tile";
+  report.rightInTensor = bool(forwardedCopy(source));
   Operand operand = locate(source, [&](ValueRange strides) -> Value {
     auto is = [&](Value stride, int64_t value) -> Value {
       return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, stride, index(value));
@@ -280,6 +297,7 @@ void PackedOperands::packRight() {
   if (k == groups * inGroup)
     return;
   report.right = "packed by the caller, and copied to pad K";
+  report.rightPacking = GemmPacking::Rows;
   // Panels of their own, because the padding must be zero: a NaN there would count.
   Value packed = allocate({panels, groups * panelRowBytes}, b.getI8Type());
   Value to = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, packed);

@@ -65,6 +65,8 @@ protected:
 
 private:
   Address addressOf(mlir::Value memref, unsigned strideOf);
+  /// The copy that makes an operand which can be read in the copy's tensor instead.
+  tile::CopyOp forwardedCopy(mlir::Value memref);
   /// Returns where an operand is read: in the tensor that it was copied from, if its tile is
   /// entirely within it and \p suits is true for the tensor's strides, else in its tile.
   Operand locate(mlir::Value memref,

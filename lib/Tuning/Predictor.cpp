@@ -10,7 +10,7 @@
 #include "Analysis/PipelineLoop.h"
 #include "Analysis/TileMemory.h"
 #include "Compiler/Compiler.h"
-#include "Compiler/ExplainTiming.h"
+#include "Compiler/PredictNative.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
@@ -120,10 +120,66 @@ private:
   const hw::Chip *chip;
 };
 
+/// Native code on all threads of this machine.
+class NativePredictor : public Predictor {
+public:
+  explicit NativePredictor(NativeTarget target) : target(std::move(target)) {}
+
+  std::string name() const override {
+    return "timing 1 " + target.cpu->name + ", " + std::to_string(target.threads) + " threads";
+  }
+
+  std::optional<double> seconds(ModuleOp program, const std::string &kernel, const Sizes &sizes,
+                                std::vector<penstock::Diagnostic> &reasons) const override {
+    auto timed = predictNativeModule(program, kernel, target, sizes, reasons);
+    return timed ? std::optional(timed->prediction.seconds) : std::nullopt;
+  }
+
+private:
+  NativeTarget target;
+};
+
+class ScaledPredictor : public Predictor {
+public:
+  ScaledPredictor(std::unique_ptr<Predictor> of, double factor)
+      : of(std::move(of)), factor(factor) {}
+
+  std::string name() const override { return of->name() + ", x " + std::to_string(factor); }
+
+  std::optional<double> seconds(ModuleOp program, const std::string &kernel, const Sizes &sizes,
+                                std::vector<penstock::Diagnostic> &reasons) const override {
+    auto found = of->seconds(program, kernel, sizes, reasons);
+    return found ? std::optional(*found * factor) : std::nullopt;
+  }
+
+private:
+  std::unique_ptr<Predictor> of;
+  double factor;
+};
+
 } // namespace
 
+std::unique_ptr<Predictor> tuning::scaled(std::unique_ptr<Predictor> predictor, double factor) {
+  return std::make_unique<ScaledPredictor>(std::move(predictor), factor);
+}
+
+std::string tuning::chipOf(Target target) {
+  if (target.kind == Target::Kind::Native) {
+    std::vector<penstock::Diagnostic> ignored; // the host has what the host has
+    auto host = nativeTarget(Cpu::Host, "", {}, ignored);
+    return host && host->known ? host->cpu->key : "";
+  }
+  const hw::Chip *chip = hw::findChip(architectureOf(target).name);
+  return chip ? chip->name : "";
+}
+
 std::unique_ptr<Predictor> tuning::predictorFor(Target target) {
-  if (target.kind == Target::Kind::Native || target.kind == Target::Kind::Interpreter)
+  if (target.kind == Target::Kind::Interpreter)
     return nullptr;
+  if (target.kind == Target::Kind::Native) {
+    std::vector<penstock::Diagnostic> ignored; // the host has what the host has
+    auto host = nativeTarget(Cpu::Host, "", {}, ignored);
+    return host && host->known ? std::make_unique<NativePredictor>(*host) : nullptr;
+  }
   return std::make_unique<GpuPredictor>(architectureOf(target));
 }

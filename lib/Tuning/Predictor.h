@@ -30,9 +30,14 @@ public:
                                         std::vector<Diagnostic> &reasons) const = 0;
 };
 
-/// The timing model where it covers the kernel, else the predicted intervals of its
-/// pipelined loops times waves of blocks. Null for CPUs, which have no model.
+/// On GPUs the timing model where it covers the kernel, else the predicted intervals of its
+/// pipelined loops times waves of blocks. On a CPU its model; null if the constants of this
+/// processor were never measured.
 std::unique_ptr<Predictor> predictorFor(Target target);
+/// The chip of a machine file that a target is predicted for; empty: none.
+std::string chipOf(Target target);
+/// The same predictions times a factor that was measured on this machine.
+std::unique_ptr<Predictor> scaled(std::unique_ptr<Predictor> predictor, double factor);
 
 } // namespace penstock::tuning
 

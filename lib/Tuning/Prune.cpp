@@ -95,20 +95,23 @@ void tuning::examine(const TuneCase &on, size_t point, TuneCandidate &candidate)
   if (removeForErrors(candidate, found, stageResources))
     return;
   mlir::OwningOpRef<mlir::ModuleOp> copy(module->clone());
-  if (!isGpu) {
+  if (!isGpu)
     resolveSchedules(*copy, found);
-    removeForErrors(candidate, found, stageCheck);
-    return;
-  }
-  if (lowerToRoles(*copy, kernel, architecture, found))
+  else if (lowerToRoles(*copy, kernel, architecture, found))
     checkBarriers(*copy, kernel, found);
   if (removeForErrors(candidate, found, stageCheck) || !on.predictor)
     return;
   found.clear();
   if (auto seconds = on.predictor->seconds(*module, kernel, on.sizes, found))
     candidate.predicted = *seconds;
-  else
+  else if (on.needsPrediction)
     removeForErrors(candidate, found, stagePrediction);
+}
+
+size_t tuning::nativeKeep(const std::vector<TuneCandidate> &candidates, size_t keep) {
+  auto left = size_t(std::count_if(candidates.begin(), candidates.end(),
+                                   [](const auto &each) { return each.removed_by.empty(); }));
+  return std::max(keep, (left + 3) / 4);
 }
 
 void tuning::keepBest(std::vector<TuneCandidate> &candidates, size_t keep, size_t random,

@@ -28,11 +28,17 @@ struct TuneCase {
   Target target;
   Sizes sizes;
   const Predictor *predictor = nullptr; ///< null: nothing is predicted
+  /// Without a prediction a candidate has no time, and is removed.
+  bool needsPrediction = true;
 };
 
 /// Applies the conditions, records the program, checks schedules, barriers and memory and
 /// predicts the time of one candidate.
 void examine(const TuneCase &on, size_t point, TuneCandidate &candidate);
+
+/// How many candidates natively measured spaces keep: \p keep, or a quarter of those left if
+/// that is more.
+size_t nativeKeep(const std::vector<TuneCandidate> &candidates, size_t keep);
 
 /// Removes all but the \p keep best predicted candidates, \p random others and the default.
 /// Does nothing unless all that are left have been predicted.

@@ -59,8 +59,10 @@ public:
     // The best predicted ones are those of all shards.
     examineAll(report.times != TimeSource::Predicted);
     if (report.times != TimeSource::Predicted && !report.cancelled) {
-      if (report.times == TimeSource::Events)
-        keepBest(report.candidates, options.keep, options.random, options.seed);
+      size_t keep = report.times == TimeSource::Native
+                        ? nativeKeep(report.candidates, options.keep)
+                        : options.keep;
+      keepBest(report.candidates, keep, options.random, options.seed);
       measure();
     }
     readOtherShards();
@@ -88,6 +90,14 @@ private:
     report.times = *times;
     predictor = predictorFor(target);
     report.machine = machineName(target, report.times);
+    if (options.machine.empty() || !predictor)
+      return true;
+    double factor = machine_factor(options.machine, chipOf(target), report.diagnostics);
+    if (factor == 0)
+      return false;
+    predictor = scaled(std::move(predictor), factor);
+    if (report.times == TimeSource::Predicted)
+      report.machine = predictor->name();
     return true;
   }
 
@@ -103,9 +113,10 @@ private:
     }
     if (asked == TimeSource::Native && isGpu)
       missing = report.target + " is not this CPU";
-    if (asked != TimeSource::Native && !isGpu)
-      missing = asked == TimeSource::Events ? "events are for GPUs"
-                                            : "run times on CPUs are not predicted";
+    if (asked == TimeSource::Events && !isGpu)
+      missing = "events are for GPUs";
+    if (asked == TimeSource::Predicted && !isGpu && !predictorFor(target))
+      missing = "this processor was never measured";
     if (asked == TimeSource::Events && isGpu && !gpuFits())
       missing = "there is no GPU of " + report.target;
     if (missing.empty())
@@ -180,7 +191,8 @@ private:
   }
 
   void examineAll(bool ofAllShards) {
-    TuneCase on{points, target, sizes, predictor.get()};
+    // On a CPU every point can be measured.
+    TuneCase on{points, target, sizes, predictor.get(), report.times != TimeSource::Native};
     std::mutex mutex;
     std::vector<size_t> wanted;
     for (size_t i = 0; i < points.size(); ++i)

@@ -28,6 +28,7 @@ struct BenchSession : Session {
   std::string operations; ///< "2*M*N*K"
   bool warm = false, check = false;
   double tolerance = 1e-2;
+  std::string calibration; ///< machine file that gets a row
 };
 
 /// The value of a sum of products of numbers and sizes, "2*M*N*K + M*N"; no value if the text
@@ -78,6 +79,37 @@ std::optional<double> statedFlops(BenchSession &session, const Shape &shape) {
     return std::nullopt;
   }
   return 0;
+}
+
+/// Adds what was measured to the machine file, beside its prediction.
+bool calibrate(BenchSession &session, const Shape &shape, double measured, std::string &text,
+               JsonObject &json) {
+  std::vector<std::pair<std::string, double>> sizes;
+  for (const auto &[name, value] : shape)
+    sizes.emplace_back(name, value.value);
+  PredictedRun run = session.isText()
+                         ? predict_text(session.text, session.input, session.kernel,
+                                        session.target, sizes, session.diagnostics)
+                         : predict_registered(session.kernel, session.target, sizes,
+                                              session.options, session.diagnostics, false);
+  if (run.text.empty())
+    return false;
+  std::string what = session.kernel;
+  for (const auto &[name, value] : session.options.set)
+    what += " " + name + "=" + value;
+  for (const auto &[name, value] : sizes)
+    what += " " + name + "=" + formatted("%.6g", value);
+  auto wrong = add_calibration(session.calibration, {run.chip, measured, run.seconds, what});
+  session.diagnostics.insert(session.diagnostics.end(), wrong.begin(), wrong.end());
+  if (!wrong.empty())
+    return false;
+  double factor = machine_factor(session.calibration, run.chip, session.diagnostics);
+  text += "predicted " + formatted("%.4f", run.seconds * 1e3) + " ms; runs take " +
+          formatted("%.3g", factor) + " times as long as the model says (" + session.calibration +
+          ")\n";
+  json.json("predicted_milliseconds", formatted("%.6g", run.seconds * 1e3))
+      .json("machine_factor", formatted("%.6g", factor));
+  return true;
 }
 
 int bench(BenchSession &session, const cli::Command &command) {
@@ -158,6 +190,8 @@ int bench(BenchSession &session, const cli::Command &command) {
           .text("l2", session.warm ? "warm" : "cold");
     }
     text += "\n";
+    if (!session.calibration.empty() && !calibrate(session, shape, median, text, json))
+      return session.finish(1);
     auto make = [&] { return make_arguments(kernel.arguments(), shape, Data::Exact, 1); };
     auto launch = [&](MadeArguments &arguments) {
       return launchOnGpu(kernel, arguments, {}, *device);
@@ -194,6 +228,8 @@ void addBench(cli::Tool &tool) {
             session->operations)
       .flag("warm", "keeps tensors in the L2 cache between runs", session->warm)
       .flag("check", "compares the results with the interpreter's", session->check)
+      .text("calibrate", "FILE", "adds the median and its prediction to a machine file",
+            session->calibration, cli::Complete::Files)
       .real("tolerance", "largest difference allowed, relative to 1 + value", session->tolerance, 0)
       .example("penstock bench libexample_kernels.so Matmul --shape M=4096,N=4096,K=4096 "
                "--check");

@@ -102,7 +102,9 @@ int explainRun(ExplainSession &session, const std::string &chosen) {
   for (const auto &[name, value] : session.shapes[0])
     sizes.emplace_back(name, value.value);
   PredictedRun run = session.isText() ? predict_text(session.text, session.input, session.kernel,
-                                                     architecture, sizes, session.diagnostics)
+                                                     architecture, sizes, session.diagnostics,
+                                                     session.options.compile.cpu,
+                                                     session.options.machine)
                                       : predict_registered(session.kernel, architecture, sizes,
                                                            session.options, session.diagnostics);
   if (!run.text.empty() && !session.output.empty() && !session.write(session.output, run.waterfall))
@@ -121,8 +123,6 @@ int explain(ExplainSession &session, const cli::Command &command) {
     return command.usageError("`--shape` is given twice");
   if (session.shapes.empty() && !session.output.empty())
     return command.usageError("`--output` needs `--shape`: only a prediction has a waterfall");
-  if (!session.shapes.empty() && session.target == "native")
-    return command.usageError("`--shape` predicts run times for sm_90a and sm_100a");
   if (!session.load())
     return session.finish(1);
   std::string chosen = chooseTarget(session);
@@ -250,13 +250,16 @@ void addExplain(cli::Tool &tool) {
   cli::Command &command = tool.command(
       "explain",
       "Explains the schedule of each pipelined loop of a kernel, with --target native how it "
-      "multiplies, or with --shape its predicted run time on H100 (sm_90a) or B200 (sm_100a).",
+      "multiplies, or with --shape its predicted run time on H100 (sm_90a), B200 (sm_100a) or this "
+      "CPU (native).",
       [session](const cli::Command &self) { return explain(*session, self); });
   session->declareKernel(command);
   declareHardware(command, *session);
   session->declareCpu(command);
   command.values("shape", "SIZE=NUMBER,..", "predicts the run time for these sizes",
                  shapeReader(session->shapes));
+  command.text("machine", "FILE", "with --shape: a machine file of `penstock bench --calibrate`",
+               session->options.machine, cli::Complete::Files);
   command.output("FILE", "with --shape: SVG of what is lost from the peak to the predicted rate",
                  session->output);
   command.example("penstock explain libexample_kernels.so FlashAttention --target sm_90a");

@@ -199,6 +199,8 @@ void addTune(cli::Tool &tool) {
       .flag("records", "times nothing, and reports what records have", call->options.only_records)
       .text("cache", "DIRECTORY", "where records are; default: as for compiled kernels",
             call->cacheDirectory, cli::Complete::Files)
+      .text("machine", "FILE", "a machine file of `penstock bench --calibrate`",
+            call->options.machine, cli::Complete::Files)
       .text("export", "FILE", "writes the best points to a table that tuned() can read",
             call->table, cli::Complete::Files)
       .text("picture", "FILE", "SVG of the space with all times", call->picture,

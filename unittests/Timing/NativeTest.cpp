@@ -1,0 +1,113 @@
+//===- NativeTest.cpp - Native code against measured tables ---------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tables of benchmarks/measure-native-model, which name their machine. Predictions are those
+// of `penstock explain` for that machine and one thread, on any machine that runs this.
+//
+//===----------------------------------------------------------------------===//
+#include "Hardware/Cpu.h"
+#include "Table.h"
+#include "native/ModelKernels.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+#include <map>
+#include <penstock/inspect.h>
+#include <sstream>
+
+using namespace penstock;
+using penstock::timing::Pairs;
+using penstock::timing::Table;
+
+namespace {
+
+constexpr const char *machine = "graniterapids";
+
+/// "block_m=64 block_n=32".
+std::vector<std::pair<std::string, std::string>> pairsOf(const std::string &text) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    size_t equals = word.find('=');
+    pairs.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return pairs;
+}
+
+PredictedRun predicted(const std::string &kernel, const std::string &fields,
+                       const std::string &sizes) {
+  InspectOptions options;
+  options.set = pairsOf(fields);
+  std::vector<std::pair<std::string, double>> shape;
+  for (const auto &[name, value] : pairsOf(sizes))
+    shape.emplace_back(name, std::stod(value));
+  std::vector<Diagnostic> diagnostics;
+  PredictedRun run = predict_registered(kernel, machine, shape, options, diagnostics, false);
+  EXPECT_TRUE(diagnostics.empty()) << kernel << " " << fields << ": " << to_text(diagnostics);
+  return run;
+}
+
+double cycles(const Table &table, size_t row) {
+  PredictedRun run = predicted(table.text(row, "kernel"), table.text(row, "fields"),
+                               table.text(row, "sizes"));
+  return run.seconds * hw::findCpu(machine)->clock.value * 1e9;
+}
+
+TEST(Native, MeasuredConfigurations) {
+  Table table("native.csv");
+  ASSERT_GE(table.size(), 200u);
+  Pairs all;
+  std::map<std::string, Pairs> kernels;
+  for (size_t r = 0; r < table.size(); ++r) {
+    double p = cycles(table, r), m = table.number(r, "cycles");
+    all.add(p, m);
+    kernels[table.text(r, "kernel")].add(p, m);
+    if (std::getenv("PENSTOCK_PRINT_ROWS"))
+      std::printf("%.2f\t%s %s %s\t%.0f for %.0f\n", p / m, table.text(r, "kernel").c_str(),
+                  table.text(r, "fields").c_str(), table.text(r, "sizes").c_str(), p, m);
+  }
+  EXPECT_LE(meanError(all), 0.15);
+  EXPECT_GE(rankCorrelation(all), 0.9);
+  for (const auto &[name, pairs] : kernels) {
+    std::printf("%-12s %3zu rows: mean error %.1f %%, with one factor %.1f %%, rank correlation "
+                "%.3f\n",
+                name.c_str(), pairs.size(), 100 * meanError(pairs), 100 * leaveOneOut(pairs),
+                rankCorrelation(pairs));
+    EXPECT_GE(rankCorrelation(pairs), 0.9) << name;
+  }
+  std::printf("all          %3zu rows: mean error %.1f %%, rank correlation %.3f\n", all.size(),
+              100 * meanError(all), rankCorrelation(all));
+}
+
+// A tuner that measures the best quarter by prediction measures the fastest configuration.
+TEST(Native, BestQuarterHoldsTheWinnersOfSweeps) {
+  Table table("native-sweeps.csv");
+  std::map<std::string, std::vector<size_t>> sweeps;
+  for (size_t r = 0; r < table.size(); ++r)
+    sweeps[table.text(r, "kernel") + " " + table.text(r, "sizes")].push_back(r);
+  ASSERT_EQ(sweeps.size(), 5u);
+  size_t points = 0;
+  for (const auto &[name, rows] : sweeps) {
+    points += rows.size();
+    Pairs pairs;
+    for (size_t r : rows)
+      pairs.add(cycles(table, r), table.number(r, "cycles"));
+    size_t winner = size_t(std::min_element(pairs.measured.begin(), pairs.measured.end()) -
+                           pairs.measured.begin());
+    size_t better = size_t(std::count_if(pairs.predicted.begin(), pairs.predicted.end(),
+                                         [&](double p) { return p < pairs.predicted[winner]; }));
+    size_t best = size_t(std::min_element(pairs.predicted.begin(), pairs.predicted.end()) -
+                         pairs.predicted.begin());
+    std::printf("%s: winner is number %zu of %zu by prediction; the best predicted one takes %.2f "
+                "of its time; rank correlation %.3f\n",
+                name.c_str(), better + 1, rows.size(),
+                pairs.measured[best] / pairs.measured[winner], rankCorrelation(pairs));
+    EXPECT_LT(better, rows.size() / 4) << name;
+  }
+  EXPECT_EQ(points, 500u);
+}
+
+} // namespace
