@@ -18,10 +18,10 @@ namespace {
 constexpr int samples = 12;
 /// Seconds until samples of a busy core have to do.
 constexpr double patience = 2;
-/// Multiplications of integers show the clock whoever shares the core; if it is this much
-/// higher than that of multiply-adds, somebody does.
+/// Multiplications of integers show the clock of a shared core, too; if it is this much higher
+/// than that of multiply-adds, another thread runs on the core.
 constexpr double sharedCore = 1.07;
-/// Cycles of a product of tiles, 16 if nobody else is on the core.
+/// Cycles of a product of tiles, 16 if no other thread is on the core.
 constexpr double sharedTile = 18;
 
 #define PENSTOCK_WIDE __attribute__((target("avx512f"), noinline))
@@ -172,7 +172,7 @@ double bench::coreProbe() {
 bench::CoreState bench::coreState() {
   static const bool tiles = hasTiles();
   double core = coreProbe(), tile = tiles ? probeTiles(1) : 0;
-  // Two multiply-adds in a cycle, if nobody else is on the core.
+  // Two multiply-adds in a cycle, if no other thread is on the core.
   double ghz = 1 / (2 * core);
   return {ghz, clockOfChain() <= sharedCore * ghz && tile * ghz <= sharedTile};
 }
@@ -223,14 +223,14 @@ double bench::copyRate(int64_t bytes, int64_t toBytes, int64_t rowBytes, int64_t
   int64_t rows = bytes / rowBytes, group = std::max<int64_t>(1, toBytes / rowBytes);
   Buffer buffer(rows * stride), to(toBytes);
   int repeats = repeatsFor(double(bytes));
-  return double(bytes) / cyclesOf(
-                             [&] {
-                               for (int i = 0; i < repeats; ++i)
-                                 for (int64_t row = 0; row + group <= rows; row += group)
-                                   copyRows(buffer.data + row * stride, group, rowBytes, stride,
-                                            to.data);
-                             },
-                             repeats);
+  return double(bytes) /
+         cyclesOf(
+             [&] {
+               for (int i = 0; i < repeats; ++i)
+                 for (int64_t row = 0; row + group <= rows; row += group)
+                   copyRows(buffer.data + row * stride, group, rowBytes, stride, to.data);
+             },
+             repeats);
 }
 
 double bench::tileConfiguration() {

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Constants of lib/Hardware/Cpu.cpp. Each is the least of several short samples that were
-// taken between two probes of the same clock with nobody else on the core. Needs AVX-512, and AMX for tiles.
+// taken between two probes of the same clock, both without another thread on the core. Needs
+// AVX-512, and AMX for tiles.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_BENCHMARKS_CPUPROBE_H
@@ -21,13 +22,13 @@ namespace bench {
 /// the same core slows.
 double coreProbe();
 
-/// What the core is like at the moment: its clock changes with what others do.
+/// State of the core at the moment: its clock changes with the load of the machine.
 struct CoreState {
   double ghz = 0; ///< of vector code
   bool alone = false;
   /// Whether a sample between two states can be expressed in cycles.
   bool isLike(const CoreState &after) const {
-    return alone && after.alone && ghz < 1.01 * after.ghz && after.ghz < 1.01 * ghz;
+    return alone && after.alone && ghz < 1.03 * after.ghz && after.ghz < 1.03 * ghz;
   }
 };
 CoreState coreState();

@@ -9,12 +9,12 @@
 //   native-model rows [FILE]   kernels, tiles and shapes drawn at random
 //   native-model sweep [FILE]  100 configurations of each of five kernels and shapes
 //
-// One thread. Configurations take turns in rounds; a sample is some 0.5 ms, after a run that
+// One thread. Configurations take turns in rounds; a sample is 0.2 ms or one run, after a run that
 // brings its operands into the caches, between two probes of the core. It counts if both show
-// the same clock and nobody else on the core, and is expressed in cycles of that clock, because
+// the same clock and no other thread on the core, and is expressed in cycles of that clock, because
 // the clock changes with what others do. The result is the least of eight samples; the last
-// column is the number of those that counted, 0 if the machine was never quiet enough. Rows of
-// an earlier table that have such samples are taken from it.
+// column is the number of those that counted, fewer if the machine was rarely quiet. Rows of an
+// earlier table that have at least three are taken from it.
 // benchmarks/measure-native-model writes the tables of unittests/Timing/data.
 //
 //===----------------------------------------------------------------------===//
@@ -65,15 +65,20 @@ std::vector<Configuration> drawnRows() {
         return;
     rows.push_back(std::move(row));
   };
-  const std::vector<std::array<int64_t, 3>> shapes = {
-      {256, 256, 256},  {512, 512, 512}, {768, 768, 256},  {384, 1024, 512},
-      {128, 1024, 768}, {64, 512, 1024}, {1024, 256, 512}, {200, 500, 300}};
+  // Runs of 0.1 to 1 ms: longer ones are rarely undisturbed on a machine that others use.
+  const std::vector<std::array<int64_t, 3>> small = {
+      {256, 256, 256}, {128, 512, 256},  {256, 512, 128}, {192, 256, 384},
+      {64, 512, 1024}, {32, 1024, 1024}, {384, 128, 256}, {200, 300, 150}};
+  const std::vector<std::array<int64_t, 3>> large = {
+      {256, 256, 256},  {512, 512, 512}, {512, 768, 256}, {384, 512, 512},
+      {128, 1024, 512}, {64, 512, 1024}, {768, 256, 512}, {200, 500, 300}};
   for (auto [kernel, count] : {std::pair("MatmulF32", 60), std::pair("MatmulF16", 40),
                                std::pair("MatmulBf16", 50), std::pair("MatmulI8", 40)})
     for (size_t end = rows.size() + size_t(count); rows.size() < end;) {
-      auto [m, n, k] = shapes[random() % shapes.size()];
-      int64_t bm = any({16, 32, 48, 64, 96, 128, 192, 256}), bn = any({16, 32, 64, 96, 128, 256, 512}),
-              bk = any({32, 64, 128, 256, 512});
+      bool vectors = std::string(kernel).find("MatmulF") == 0;
+      auto [m, n, k] = (vectors ? small : large)[random() % small.size()];
+      int64_t bm = any({16, 32, 48, 64, 96, 128, 192, 256}),
+              bn = any({16, 32, 64, 96, 128, 256, 512}), bk = any({32, 64, 128, 256, 512});
       // Padding is work that a tuner would not consider.
       if (bm > 2 * m || bn > 2 * n || bk > 2 * k)
         continue;
@@ -84,7 +89,8 @@ std::vector<Configuration> drawnRows() {
   for (size_t end = rows.size() + 36; rows.size() < end;) {
     int64_t columns = any({64, 128, 256, 512, 1024, 2048, 4096, 8192}),
             block = any({1, 2, 4, 8, 16, 32});
-    int64_t elements = any({int64_t(1) << 14, int64_t(1) << 16, int64_t(1) << 18, int64_t(1) << 20});
+    int64_t elements =
+        any({int64_t(1) << 14, int64_t(1) << 16, int64_t(1) << 18, int64_t(3) << 18});
     if (elements / columns < block)
       continue;
     add({"Softmax",
@@ -92,7 +98,7 @@ std::vector<Configuration> drawnRows() {
          {{"R", elements / columns}, {"C", columns}}});
   }
   for (size_t end = rows.size() + 44; rows.size() < end;) {
-    int64_t dim = any({32, 64, 128}), m = any({128, 256, 512}), n = any({128, 256, 512, 1024});
+    int64_t dim = any({32, 64, 128}), m = any({128, 256}), n = any({128, 256, 512});
     int64_t bm = any({8, 16, 32, 64, 96, 128}), bn = any({16, 32, 64, 128, 256});
     add({"Attention",
          {{"block_m", bm}, {"block_n", bn}, {"dim", dim}},
@@ -104,9 +110,9 @@ std::vector<Configuration> drawnRows() {
 std::vector<Configuration> sweptRows() {
   std::vector<Configuration> rows;
   const std::vector<std::pair<const char *, std::array<int64_t, 3>>> products = {
-      {"MatmulF32", {512, 512, 512}},
-      {"MatmulF16", {768, 512, 256}},
-      {"MatmulBf16", {512, 768, 1024}},
+      {"MatmulF32", {256, 512, 256}},
+      {"MatmulF16", {256, 512, 256}},
+      {"MatmulBf16", {512, 512, 512}},
       {"MatmulI8", {512, 512, 512}}};
   for (auto [kernel, shape] : products)
     for (int64_t bm : {32, 64, 96, 128, 256})
@@ -119,7 +125,7 @@ std::vector<Configuration> sweptRows() {
     for (int64_t bn : {16, 32, 48, 64, 96, 128, 192, 256, 384, 512})
       rows.push_back({"Attention",
                       {{"block_m", bm}, {"block_n", bn}, {"dim", 64}},
-                      {{"H", 2}, {"M", 384}, {"N", 768}, {"D", 64}}});
+                      {{"H", 1}, {"M", 256}, {"N", 512}, {"D", 64}}});
   return rows;
 }
 
@@ -154,13 +160,17 @@ double timeOf(Run &run, int times) {
   return (seconds() - start) / times;
 }
 
+/// The least of fewer samples may be one that was interrupted.
+constexpr int leastSamples = 3;
+
 /// Lines of an earlier table with samples that counted, by what they measured.
 std::map<std::string, std::string> earlierRows(const char *file) {
   std::map<std::string, std::string> rows;
   std::ifstream input(file ? file : "");
   for (std::string line; std::getline(input, line);) {
     size_t samples = line.rfind(','), cycles = line.rfind(',', samples - 1);
-    if (samples != std::string::npos && line[0] != '#' && std::atoi(&line[samples + 1]) > 0)
+    if (samples != std::string::npos && line[0] != '#' &&
+        std::atoi(&line[samples + 1]) >= leastSamples)
       rows[line.substr(0, cycles)] = line;
   }
   return rows;
@@ -200,7 +210,7 @@ void measure(const std::vector<Configuration> &configurations, const char *earli
     }
     run.arguments = made.get();
     launch(run, 1);
-    run.repeats = int(std::clamp(5e-4 / timeOf(run, 1), 1.0, 1000.0));
+    run.repeats = int(std::clamp(2e-4 / timeOf(run, 1), 1.0, 1000.0));
     runs.push_back(std::move(run));
   }
   // Until every configuration has enough samples, or the patience ends.
@@ -216,10 +226,10 @@ void measure(const std::vector<Configuration> &configurations, const char *earli
       ++left;
       launch(run, 1);
       bench::CoreState before = bench::coreState();
-      for (int sample = 0; sample < 2; ++sample) {
+      for (int sample = 0; sample < 4; ++sample) {
         double taken = timeOf(run, run.repeats);
         bench::CoreState after = bench::coreState();
-        double cycles = taken * before.ghz * 1e9;
+        double cycles = taken * (before.ghz + after.ghz) / 2 * 1e9;
         run.bestAny = std::min(run.bestAny, cycles);
         if (before.isLike(after)) {
           run.best = std::min(run.best, cycles);
@@ -228,7 +238,7 @@ void measure(const std::vector<Configuration> &configurations, const char *earli
         before = after;
       }
     }
-    if (round % 20 == 0)
+    if (round % 100 == 0)
       std::fprintf(stderr, "round %d: %zu configurations left, %.0f s\n", round, left,
                    seconds() - begin);
   }
@@ -266,9 +276,7 @@ template <class F> double statementCycles(int rows, int columns, F statement) {
   auto x = bench::numbers<float>(size_t(rows * columns), 1);
   std::vector<float> y(x.size());
   return bench::cyclesOf(
-      [&] {
-        kernel.launch({.threads = 1}, view(x, {rows, columns}), view(y, {rows, columns}));
-      },
+      [&] { kernel.launch({.threads = 1}, view(x, {rows, columns}), view(y, {rows, columns})); },
       trips);
 }
 
@@ -298,12 +306,10 @@ template <class Line> void packing(const Line &line) {
   ElementMatrix tile{from.data(), 16, 32, columns, 1, 2}, panel{from.data(), 32, 16, columns, 1, 2};
   per("pack one tile", 1, [&] { packTiles(tile, to.data(), 1); });
   per("pack one tile in panels", 1, [&] { packPanels(panel, to.data(), 16); });
-  per("transpose f32, 16 x 16", rows * columns / 256.0, [&] {
-    packTransposed(PackFrom::F32, wide.data(), columns, to.data(), rows, columns, rows);
-  });
-  per("transpose f16, 16 x 16", rows * columns / 256.0, [&] {
-    packTransposed(PackFrom::F16, from.data(), columns, to.data(), rows, columns, rows);
-  });
+  per("transpose f32, 16 x 16", rows * columns / 256.0,
+      [&] { packTransposed(PackFrom::F32, wide.data(), columns, to.data(), rows, columns, rows); });
+  per("transpose f16, 16 x 16", rows * columns / 256.0,
+      [&] { packTransposed(PackFrom::F16, from.data(), columns, to.data(), rows, columns, rows); });
 }
 
 void constants() {
@@ -351,8 +357,7 @@ void constants() {
     per("add", [](Block &b, auto &t, auto &u, auto &) { b.set(u, u + t); });
     per("exp", [](Block &b, auto &t, auto &u, auto &) { b.set(u, exp(t)); });
     per("divide", [](Block &b, auto &t, auto &u, auto &v) { b.set(u, t / broadcast_rows(v)); });
-    per("maximum of elements",
-        [](Block &b, auto &t, auto &u, auto &) { b.set(u, max(u, t)); });
+    per("maximum of elements", [](Block &b, auto &t, auto &u, auto &) { b.set(u, max(u, t)); });
     per("sum of rows", [](Block &b, auto &t, auto &, auto &v) { b.reduce(Sum, t, 1, v); });
     per("maximum of rows", [](Block &b, auto &t, auto &, auto &v) { b.reduce(Max, t, 1, v); });
   }

@@ -290,6 +290,14 @@ draw_run(const std::string &kernel, Target target, const Shape &shape,
          const std::vector<std::pair<std::string, std::string>> &set = {}, uint32_t block = 0,
          bool contract = false);
 
+/// Predicts the run time of a registered kernel on H100 ("sm_90a") or B200 ("sm_100a") from a
+/// run of one block's PTX on the emulator: also for kernels that predict_registered refuses,
+/// which are those of one group of warps. The text is empty if there is an error.
+PENSTOCK_EXPORT PredictedRun predict_from_run(const std::string &kernel,
+                                              const std::string &architecture, const Shape &shape,
+                                              const InspectOptions &options,
+                                              std::vector<Diagnostic> &diagnostics);
+
 //===----------------------------------------------------------------------===//
 // mutate
 //===----------------------------------------------------------------------===//

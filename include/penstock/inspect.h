@@ -166,8 +166,9 @@ struct PredictedRun {
   double tflops = 0, low = 0, high = 0;
 };
 /// \p sizes by their names in the kernel's signature; \p architecture is "sm_90a", "sm_100a",
-/// "x86" for native code on all threads, or "graniterapids" for one thread of that. With \p suggest, other values of the kernel's fields are predicted, too. The
-/// text is empty if there is an error.
+/// "x86" for native code on all threads, or "graniterapids" for one thread of that. With \p
+/// suggest, other values of the kernel's fields are predicted, too. The text is empty if there is
+/// an error.
 PENSTOCK_EXPORT PredictedRun predict_registered(
     const std::string &kernel, const std::string &architecture,
     const std::vector<std::pair<std::string, double>> &sizes, const InspectOptions &options,
@@ -176,8 +177,7 @@ PENSTOCK_EXPORT PredictedRun predict_text(const std::string &text, const std::st
                                           const std::string &kernel,
                                           const std::string &architecture,
                                           const std::vector<std::pair<std::string, double>> &sizes,
-                                          std::vector<Diagnostic> &diagnostics,
-                                          Cpu cpu = Cpu::Host,
+                                          std::vector<Diagnostic> &diagnostics, Cpu cpu = Cpu::Host,
                                           const std::string &machine = {});
 
 /// A run that was measured beside its prediction, in seconds.

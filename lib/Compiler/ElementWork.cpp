@@ -145,8 +145,8 @@ private:
       auto access = [&](Value memref, ValueRange indices, double &count) {
         bool moves = llvm::any_of(indices, [&](Value i) { return dependsOn(i, variable); });
         auto type = cast<MemRefType>(memref.getType());
-        bool contiguous = isContiguous(type) && (indices.empty() || !moves ||
-                                                 dependsOn(indices.back(), variable));
+        bool contiguous = isContiguous(type) &&
+                          (indices.empty() || !moves || dependsOn(indices.back(), variable));
         if (!moves)
           count += rows.rows;
         else if (contiguous)
@@ -209,8 +209,7 @@ VectorWork penstock::elementWorkOf(tile::MapOp map) {
     bool alongRow = llvm::is_contained(dims, type.getRank() - 1);
     if (!alongRow)
       work.loads += rows.rows;
-    else if (dims.back() == type.getRank() - 1 &&
-             isContiguous(cast<MemRefType>(input.getType())))
+    else if (dims.back() == type.getRank() - 1 && isContiguous(cast<MemRefType>(input.getType())))
       work.loads += rows.vectors();
     else
       work.scalars += rows.rows * rows.length;
@@ -266,7 +265,8 @@ VectorWork penstock::packingWork(GemmPacking packing, MemRefType type) {
     break;
   case GemmPacking::Tiles:
     // Rows are padded to 64 bytes.
-    work.packedTiles = double(type.getDimSize(0)) * std::ceil(bytes / double(type.getDimSize(0)) / 64);
+    work.packedTiles =
+        double(type.getDimSize(0)) * std::ceil(bytes / double(type.getDimSize(0)) / 64);
     work.packCalls = 1;
     break;
   case GemmPacking::Panels:

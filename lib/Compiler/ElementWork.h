@@ -31,7 +31,7 @@ timing::VectorWork packingWork(GemmPacking packing, mlir::MemRefType type);
 /// Whether a loop runs over elements: nothing inside touches whole tiles.
 bool isElementLoop(mlir::scf::ForOp loop);
 
-/// What a nest touches of a tile or tensor.
+/// Part of a tile or tensor that a nest touches.
 struct ElementAccess {
   mlir::Value memref;
   llvm::SmallVector<mlir::Value, 4> indices;

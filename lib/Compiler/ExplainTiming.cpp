@@ -169,18 +169,21 @@ bool penstock::checkSizes(func::FuncOp function, const Sizes &sizes,
   penstock::Diagnostic d;
   d.location = tile::sourceLocationOf(function.getLoc());
   auto text = function->getAttrOfType<StringAttr>(tile::TileDialect::signatureAttr);
-  std::vector<std::string> names;
+  std::vector<std::string> names, scalars;
   if (text)
-    for (const SignatureArgument &argument : parseSignature(text.getValue()).arguments)
+    for (const SignatureArgument &argument : parseSignature(text.getValue()).arguments) {
+      if (!argument.tensor)
+        scalars.push_back(argument.name);
       for (const std::string &size : argument.sizes)
         if (!llvm::is_contained(names, size) && !isdigit(size.front()))
           names.push_back(size);
+    }
   std::string missing;
   for (const std::string &name : names)
     if (!sizes.contains(name))
       missing += (missing.empty() ? "`" : ", `") + name + "`";
   for (const auto &[name, value] : text ? sizes : Sizes()) {
-    if (llvm::is_contained(names, name) && value >= 1)
+    if ((llvm::is_contained(names, name) && value >= 1) || llvm::is_contained(scalars, name))
       continue;
     d.code = TimingSizes;
     d.message = value < 1 ? "size `" + name + "` must be at least 1"
@@ -235,10 +238,16 @@ std::optional<TimedKernel> penstock::predictModule(ModuleOp module, const std::s
   auto function = copy->lookupSymbol<func::FuncOp>(kernel);
   bool roles = false;
   function.walk([&](nv::WarpsOp warps) { roles |= warps->hasAttr(nv::NVDialect::roleAttr); });
-  if (function->hasAttr(nv::NVDialect::inOrderAttr) && !roles)
-    return refuse(tile::sourceLocationOf(original.getLoc()),
-                  "one group of warps executes all statements; only warp-specialized and explicit "
-                  "kernels are modeled");
+  if (function->hasAttr(nv::NVDialect::inOrderAttr) && !roles) {
+    refuse(tile::sourceLocationOf(original.getLoc()),
+           "one group of warps executes all statements; only warp-specialized and explicit "
+           "kernels are modeled");
+    diagnostics.back().helps.push_back(
+        "a run of its PTX predicts it: `penstock explain` for a kernel of a library, or "
+        "penstock::predict_from_run");
+    diagnostics.back().facts = {{neededRun, kernel}};
+    return std::nullopt;
+  }
   TimedKernel timed{kernelWork(function, sizes, chip), {}};
   if (!timed.work.unsupported.empty())
     return refuse(timed.work.unsupportedAt, timed.work.unsupported);
@@ -274,8 +283,8 @@ std::string penstock::renderTiming(const TimedKernel &timed, const hw::Chip &chi
           " waves, L2 hit rate " + percent(p.l2Hit) + "\n";
   std::string tries;
   for (const Suggestion &s : suggestions)
-    tries += (tries.empty() ? "" : "\n           ") + s.change + ": " + whole(p.tflops * s.gain) + " (" +
-             s.bound + ")";
+    tries += (tries.empty() ? "" : "\n           ") + s.change + ": " + whole(p.tflops * s.gain) +
+             " (" + s.bound + ")";
   if (!tries.empty())
     text += "try        " + tries + "\n";
   if (!timed.work.assumption.empty())

@@ -33,6 +33,9 @@ std::optional<TimedKernel> predictModule(mlir::ModuleOp module, const std::strin
 bool checkSizes(mlir::func::FuncOp function, const Sizes &sizes,
                 std::vector<Diagnostic> &diagnostics);
 
+/// Fact of a diagnostic: a run of the kernel's PTX would predict it.
+inline constexpr const char *neededRun = "needs_run";
+
 /// A change of fields, and what it would bring.
 struct Suggestion {
   std::string change; ///< "stages=4"

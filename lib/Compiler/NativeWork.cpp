@@ -29,7 +29,7 @@ namespace {
 
 /// Events of the simulated blocks, together; later blocks are like the last of them.
 constexpr size_t mostEvents = 6000;
-/// Iterations of a loop that are simulated; each stands for as many as there are more.
+/// Iterations of a loop that are simulated; each stands for an equal share of all.
 constexpr int64_t mostIterations = 64;
 
 double bytesOf(MemRefType type) {
@@ -56,9 +56,7 @@ public:
   bool flag(StringRef name) const { return report.getAs<BoolAttr>(name).getValue(); }
   StringRef instruction() const { return report.getAs<StringAttr>("instruction").getValue(); }
   bool isTiles() const { return instruction().starts_with("tdp"); }
-  GemmPacking packing(StringRef side) const {
-    return GemmPacking(number(side.str() + "_packing"));
-  }
+  GemmPacking packing(StringRef side) const { return GemmPacking(number(side.str() + "_packing")); }
 
 private:
   DictionaryAttr report;
@@ -67,7 +65,7 @@ private:
 class WorkBuilder {
 public:
   WorkBuilder(func::FuncOp kernel, ArrayAttr reports, const std::map<std::string, int64_t> &sizes,
-          int64_t threads)
+              int64_t threads)
       : kernel(kernel), sizes(sizes), scalars(kernel) {
     work.kernel.threads = threads;
     kernel.walk([&](tile::GemmOp gemm) {
@@ -147,6 +145,10 @@ private:
                 refuse(op, isa<scf::WhileOp>(op) ? "the lengths of its loops depend on data"
                                                  : "it accesses single elements");
               })
+          .Case<tile::AssertOp>([&](tile::AssertOp requirement) {
+            if (auto holds = scalars.compute(requirement.getCondition()); holds && !*holds)
+              refuse(requirement, "the sizes violate a requirement");
+          })
           .Default([&](Operation *op) { scalars.evaluate(op); });
     }
   }
@@ -192,8 +194,7 @@ private:
     work.unsupportedAt = tile::sourceLocationOf(op->getLoc());
   }
 
-  template <class F>
-  uint32_t stepFor(Operation *op, unsigned part, NativeStep::Kind kind, F fill) {
+  template <class F> uint32_t stepFor(Operation *op, unsigned part, NativeStep::Kind kind, F fill) {
     auto [found, isNew] = steps.try_emplace({op, part}, uint32_t(work.kernel.steps.size()));
     if (isNew) {
       NativeStep step;
@@ -348,8 +349,8 @@ private:
     for (const ElementAccess &access : touched) {
       Value root = rootOf(access.memref);
       if (!isa<BlockArgument>(root)) {
-        made.accesses.push_back({objectOf(root), bytesOf(cast<MemRefType>(root.getType())), 0,
-                                 access.write});
+        made.accesses.push_back(
+            {objectOf(root), bytesOf(cast<MemRefType>(root.getType())), 0, access.write});
         continue;
       }
       std::vector<int64_t> at;
@@ -392,10 +393,9 @@ private:
       to.steps = int64_t(std::ceil(to.stripBytes / rightStep));
       to.loadsSums = !gemm.getOverwrite();
     });
-    work.kernel.flop +=
-        work.kernel.blocks.size() == 1
-            ? times * 2 * double(p.number("m") * p.number("n") * p.number("k"))
-            : 0;
+    work.kernel.flop += work.kernel.blocks.size() == 1
+                            ? times * 2 * double(p.number("m") * p.number("n") * p.number("k"))
+                            : 0;
     NativeAccess sums = tileAccess(gemm.getAcc(), false), stored = sums;
     stored.write = true;
     NativeEvent &made = event(step, times);
@@ -407,8 +407,7 @@ private:
                        double times, unsigned part) {
     Value root = rootOf(memref);
     auto slice = forwarded.find(root);
-    NativeAccess source =
-        slice == forwarded.end() ? tileAccess(root, false) : slice->second;
+    NativeAccess source = slice == forwarded.end() ? tileAccess(root, false) : slice->second;
     GemmPacking packing = p.packing(side);
     if (packing == GemmPacking::None)
       return source;

@@ -211,7 +211,7 @@ std::string penstock::nativeWaterfall(const TimedNative &timed, const NativeTarg
                      target.cpu->name + " at " + formatted("%.2f GHz", target.cpu->clock.value);
   picture.unit = rate.unit;
   std::vector<Share> shares = sharesOf(timed);
-  // What the largest kind of work alone would reach.
+  // The rate of the largest kind of work alone.
   picture.peak = rate.value * p.cycles / shares.front().cycles;
   for (const Share &share : llvm::drop_begin(shares))
     if (share.cycles >= smallShare / 5 * p.cycles)
@@ -238,12 +238,10 @@ std::string penstock::nativeJson(const TimedNative &timed, const NativeTarget &t
       .number("l2Bytes", p.l2Bytes)
       .number("l3Bytes", p.l3Bytes)
       .number("memoryBytes", p.memoryBytes);
-  json.json("shares", jsonArray(sharesOf(timed), [&](const Share &share) {
-              return JsonObject()
-                  .text("what", share.what)
-                  .number("share", share.cycles / p.cycles)
-                  .str();
-            }));
+  json.json(
+      "shares", jsonArray(sharesOf(timed), [&](const Share &share) {
+        return JsonObject().text("what", share.what).number("share", share.cycles / p.cycles).str();
+      }));
   json.json("suggestions", jsonArray(suggestions, [](const Suggestion &s) {
               return JsonObject()
                   .text("change", s.change)

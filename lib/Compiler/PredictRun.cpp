@@ -51,7 +51,7 @@ Sizes sizesOf(const std::vector<std::pair<std::string, double>> &given) {
   return sizes;
 }
 
-/// What a prediction of a recorded program returns for a search among fields.
+/// Prediction of a recorded program, for a search among fields.
 struct Timed {
   double seconds = 0;
   std::string bound;
@@ -199,9 +199,9 @@ PredictedRun predictGpu(mlir::ModuleOp module, const std::string &kernel, const 
           p.high};
 }
 
-PredictedRun predictCpu(mlir::ModuleOp module, const std::string &kernel,
-                        NativeTarget target, const Sizes &sizes, const std::string &machine,
-                        const Suggest &suggest, std::vector<Diagnostic> &diagnostics) {
+PredictedRun predictCpu(mlir::ModuleOp module, const std::string &kernel, NativeTarget target,
+                        const Sizes &sizes, const std::string &machine, const Suggest &suggest,
+                        std::vector<Diagnostic> &diagnostics) {
   double factor = machine.empty() ? 0 : machine_factor(machine, target.cpu->key, diagnostics);
   if (!machine.empty() && factor == 0)
     return {};

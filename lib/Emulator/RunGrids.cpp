@@ -31,11 +31,16 @@ void runParallel(Grid &grid) {
   unsigned threads = grid.options.threads ? grid.options.threads
                                           : std::max(1u, std::thread::hardware_concurrency());
   threads = std::min(threads, grid.numClusters);
-  std::atomic<uint32_t> next{0};
+  uint32_t first = 0, end = grid.numClusters;
+  if (grid.options.timing == Timing::Paced && grid.options.onlyTraced) {
+    first = std::min(grid.tracedCluster, grid.numClusters - 1);
+    end = first + 1;
+  }
+  std::atomic<uint32_t> next{first};
   auto work = [&] {
     while (!grid.abort.load(std::memory_order_relaxed)) {
       uint32_t index = next.fetch_add(1);
-      if (index >= grid.numClusters)
+      if (index >= end)
         return;
       Cluster cluster;
       cluster.grid = &grid;

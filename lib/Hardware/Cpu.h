@@ -24,7 +24,7 @@ struct Cpu {
 
   // Capacities for one core.
   int64_t l1Bytes = 0, l2Bytes = 0;
-  /// What a core finds there of tensors that it has used before.
+  /// Share of L3 in which a core finds tensors that it has used before.
   int64_t l3Bytes = 0;
 
   Measured clock; ///< GHz

@@ -30,10 +30,10 @@ struct VectorWork {
   double divisions = 0;
   double maxima = 0; ///< of elements, NaN is kept
   double exponentials = 0;
-  double transposes = 0; ///< of 16 x 16 f32
+  double transposes = 0;                                                       ///< of 16 x 16 f32
   double packedTiles = 0, packedPairs = 0, packedQuads = 0, packedColumns = 0; ///< 64 bytes each
   double packCalls = 0;
-  double scalars = 0;    ///< elements that are not part of a vector
+  double scalars = 0; ///< elements that are not part of a vector
   // Of rows.
   double rows = 0; ///< inner loops that start
   double sums = 0, rowMaxima = 0;
@@ -43,11 +43,11 @@ struct VectorWork {
 /// A product of tiles in registers: blocks of sums, each over all of K.
 struct NativeProduct {
   int64_t m = 0, n = 0;
-  int64_t steps = 0;            ///< along K, of one block
+  int64_t steps = 0;             ///< along K, of one block
   int64_t rows = 0, columns = 0; ///< of a block of sums
-  int64_t lanes = 16;           ///< columns of a vector or tile
-  int64_t tileRows = 1;         ///< rows of a tile; 1: vectors
-  double instruction = 0.5;     ///< cycles of one product
+  int64_t lanes = 16;            ///< columns of a vector or tile
+  int64_t tileRows = 1;          ///< rows of a tile; 1: vectors
+  double instruction = 0.5;      ///< cycles of one product
   double leftBytes = 0, rightBytes = 0, stripBytes = 0, sumBytes = 0;
   bool loadsSums = true; ///< otherwise they start as zero
 };
@@ -79,7 +79,7 @@ struct NativeKernel {
   std::vector<NativeStep> steps;
   /// Events of the first blocks that one thread executes.
   std::vector<std::vector<NativeEvent>> blocks;
-  double allBlocks = 1;    ///< of the launch
+  double allBlocks = 1; ///< of the launch
   int64_t threads = 1;
   double tensorBytes = 0;  ///< of all arguments
   double flop = 0;         ///< of products

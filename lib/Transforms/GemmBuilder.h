@@ -17,7 +17,7 @@ namespace penstock {
 llvm::SmallVector<int64_t> stridesOf(mlir::Value memref);
 mlir::Type elementTypeOf(mlir::Value memref);
 
-/// How an operand of a product is brought into the layout that is multiplied.
+/// Way in which an operand of a product is brought into the layout that is multiplied.
 enum class GemmPacking : int32_t {
   None,            ///< it is read where it is
   Converted,       ///< its rows, to the type that is computed with
@@ -29,8 +29,8 @@ enum class GemmPacking : int32_t {
   TransposedPanels ///< panels, by its columns
 };
 
-/// The lowering of a product, for `penstock explain` and predictions. Where a dimension is not a multiple of the
-/// block, these are the numbers of blocks from which nothing is cut off.
+/// The lowering of a product, for `penstock explain` and predictions. Where a dimension is not a
+/// multiple of the block, these are the numbers of blocks from which nothing is cut off.
 struct GemmReport {
   llvm::StringRef instruction;                         ///< that multiplies
   int64_t rows = 0, columns = 0;                       ///< of the block of sums that registers hold
@@ -41,8 +41,8 @@ struct GemmReport {
   GemmPacking leftPacking = GemmPacking::None, rightPacking = GemmPacking::None;
   /// The operand is read in its tensor, without a copy, where the tile is within it.
   bool leftInTensor = false, rightInTensor = false;
-  bool startsAsZero = false;   ///< no sum is loaded by the first iteration
-  bool endsInTensor = false;   ///< no sum is stored before the last iteration
+  bool startsAsZero = false; ///< no sum is loaded by the first iteration
+  bool endsInTensor = false; ///< no sum is stored before the last iteration
 
   /// As attribute `penstock.products` of a function, with \p gemm's shape and location.
   mlir::DictionaryAttr toAttribute(tile::GemmOp gemm) const;

@@ -133,7 +133,7 @@ private:
     return packed;
   }
 
-  /// What pack() does.
+  /// Returns the way in which pack() packs.
   GemmPacking packingOf(Value source) {
     SmallVector<int64_t> strides = stridesOf(source);
     if (strides.back() == 1)
@@ -286,19 +286,28 @@ DictionaryAttr GemmReport::toAttribute(tile::GemmOp gemm) const {
   auto text = [&](StringRef name, StringRef value) {
     return b.getNamedAttr(name, b.getStringAttr(value));
   };
-  return b.getDictionaryAttr(
-      {b.getNamedAttr("location", LocationAttr(gemm.getLoc())),
-       b.getNamedAttr("element", TypeAttr::get(elementTypeOf(gemm.getA()))), number("m", shape[0]),
-       number("n", shape[1]), number("k", k), text("instruction", instruction),
-       number("rows", rows), number("columns", columns), number("products", products),
-       number("left_loads", leftLoads), number("right_loads", rightLoads),
-       number("left_bytes", leftBytes), number("right_bytes", rightBytes),
-       number("strip_bytes", stripBytes), text("left", left), text("right", right),
-       number("left_packing", int64_t(leftPacking)), number("right_packing", int64_t(rightPacking)),
-       b.getNamedAttr("left_in_tensor", b.getBoolAttr(leftInTensor)),
-       b.getNamedAttr("right_in_tensor", b.getBoolAttr(rightInTensor)),
-       b.getNamedAttr("starts_as_zero", b.getBoolAttr(startsAsZero)),
-       b.getNamedAttr("ends_in_tensor", b.getBoolAttr(endsInTensor))});
+  return b.getDictionaryAttr({b.getNamedAttr("location", LocationAttr(gemm.getLoc())),
+                              b.getNamedAttr("element", TypeAttr::get(elementTypeOf(gemm.getA()))),
+                              number("m", shape[0]),
+                              number("n", shape[1]),
+                              number("k", k),
+                              text("instruction", instruction),
+                              number("rows", rows),
+                              number("columns", columns),
+                              number("products", products),
+                              number("left_loads", leftLoads),
+                              number("right_loads", rightLoads),
+                              number("left_bytes", leftBytes),
+                              number("right_bytes", rightBytes),
+                              number("strip_bytes", stripBytes),
+                              text("left", left),
+                              text("right", right),
+                              number("left_packing", int64_t(leftPacking)),
+                              number("right_packing", int64_t(rightPacking)),
+                              b.getNamedAttr("left_in_tensor", b.getBoolAttr(leftInTensor)),
+                              b.getNamedAttr("right_in_tensor", b.getBoolAttr(rightInTensor)),
+                              b.getNamedAttr("starts_as_zero", b.getBoolAttr(startsAsZero)),
+                              b.getNamedAttr("ends_in_tensor", b.getBoolAttr(endsInTensor))});
 }
 
 namespace {

@@ -36,8 +36,8 @@ struct TuneCase {
 /// predicts the time of one candidate.
 void examine(const TuneCase &on, size_t point, TuneCandidate &candidate);
 
-/// How many candidates natively measured spaces keep: \p keep, or a quarter of those left if
-/// that is more.
+/// Number of candidates that natively measured spaces keep: \p keep, or a quarter of those left
+/// if that is more.
 size_t nativeKeep(const std::vector<TuneCandidate> &candidates, size_t keep);
 
 /// Removes all but the \p keep best predicted candidates, \p random others and the default.

@@ -59,9 +59,8 @@ public:
     // The best predicted ones are those of all shards.
     examineAll(report.times != TimeSource::Predicted);
     if (report.times != TimeSource::Predicted && !report.cancelled) {
-      size_t keep = report.times == TimeSource::Native
-                        ? nativeKeep(report.candidates, options.keep)
-                        : options.keep;
+      size_t keep = report.times == TimeSource::Native ? nativeKeep(report.candidates, options.keep)
+                                                       : options.keep;
       keepBest(report.candidates, keep, options.random, options.seed);
       measure();
     }

@@ -88,8 +88,8 @@ bool calibrate(BenchSession &session, const Shape &shape, double measured, std::
   for (const auto &[name, value] : shape)
     sizes.emplace_back(name, value.value);
   PredictedRun run = session.isText()
-                         ? predict_text(session.text, session.input, session.kernel,
-                                        session.target, sizes, session.diagnostics)
+                         ? predict_text(session.text, session.input, session.kernel, session.target,
+                                        sizes, session.diagnostics)
                          : predict_registered(session.kernel, session.target, sizes,
                                               session.options, session.diagnostics, false);
   if (run.text.empty())

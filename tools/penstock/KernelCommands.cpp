@@ -101,12 +101,25 @@ int explainRun(ExplainSession &session, const std::string &chosen) {
   std::vector<std::pair<std::string, double>> sizes;
   for (const auto &[name, value] : session.shapes[0])
     sizes.emplace_back(name, value.value);
-  PredictedRun run = session.isText() ? predict_text(session.text, session.input, session.kernel,
-                                                     architecture, sizes, session.diagnostics,
-                                                     session.options.compile.cpu,
-                                                     session.options.machine)
-                                      : predict_registered(session.kernel, architecture, sizes,
-                                                           session.options, session.diagnostics);
+  PredictedRun run =
+      session.isText()
+          ? predict_text(session.text, session.input, session.kernel, architecture, sizes,
+                         session.diagnostics, session.options.compile.cpu, session.options.machine)
+          : predict_registered(session.kernel, architecture, sizes, session.options,
+                               session.diagnostics);
+  // One group of warps: its PTX is run instead.
+  auto needsRun = [](const Diagnostic &d) {
+    return std::ranges::any_of(d.facts, [](const auto &fact) { return fact.first == "needs_run"; });
+  };
+  if (run.text.empty() && !session.isText() && std::ranges::any_of(session.diagnostics, needsRun)) {
+    session.diagnostics.clear();
+    run = predict_from_run(session.kernel, architecture, session.shapes[0], session.options,
+                           session.diagnostics);
+    if (!run.text.empty() && !session.output.empty()) {
+      session.error(1501, "`" + session.kernel + "` has no waterfall: it is predicted from a run");
+      return session.finish(1);
+    }
+  }
   if (!run.text.empty() && !session.output.empty() && !session.write(session.output, run.waterfall))
     return session.finish(1);
   if (!run.text.empty())

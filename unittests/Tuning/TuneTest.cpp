@@ -177,6 +177,56 @@ TEST(TuneNative, MeasuresAndReportsWrongPoints) {
   EXPECT_EQ(choice.fields, report.candidates[size_t(report.best)].fields);
 }
 
+struct ManyBlocks {
+  int block = 64, unused = 0;
+  static constexpr auto signature = "x[N] -> y[N]";
+
+  void operator()(Block &b, In<f32, 1> x, Out<f32, 1> y) const {
+    auto first = b.grid(ceil_div(x.size(0), block)) * block;
+    auto t = b.local<f32>(block);
+    b.copy(x.at(first), t);
+    b.set(t, t * 2.0f);
+    b.copy(t, y.at(first));
+  }
+
+  static auto space() {
+    return Space<ManyBlocks>()
+        .over(&ManyBlocks::block, {16,  32,  48,  64,  80,  96,  112, 128, 144, 160, 176, 192,
+                                   208, 224, 240, 256, 320, 384, 448, 512, 640, 768, 896, 1024})
+        .over(&ManyBlocks::unused, {0, 1, 2, 3});
+  }
+};
+
+// On a processor with constants, the best quarter by prediction is measured, and 4 others; on
+// one without, all points.
+TEST(TuneNative, MeasuresTheBestQuarterByPrediction) {
+  TemporaryCache folder;
+  KernelCache cache = folder.open();
+  TuneReport report =
+      tune(ManyBlocks{}, Target::native(), {{"N", 20000}}, {.rounds = 1, .cache = &cache});
+  ASSERT_GE(report.best, 0) << to_text(report.diagnostics);
+  ASSERT_EQ(report.candidates.size(), 96u);
+  std::vector<double> kept, removed;
+  for (const TuneCandidate &candidate : report.candidates)
+    (candidate.removed_by.empty() ? kept : removed).push_back(candidate.predicted);
+  if (report.candidates[0].predicted == 0) {
+    EXPECT_TRUE(removed.empty());
+    return;
+  }
+  EXPECT_EQ(removedBy(report), (std::map<std::string, size_t>{{"prediction", removed.size()}}));
+  // The default is kept in any case.
+  EXPECT_GE(kept.size(), 28u);
+  EXPECT_LE(kept.size(), 29u);
+  std::sort(kept.begin(), kept.end());
+  EXPECT_LE(kept[23], *std::min_element(removed.begin(), removed.end()));
+  // Predictions alone choose among all.
+  TuneReport predicted = tune(ManyBlocks{}, Target::native(), {{"N", 20000}},
+                              {.times = TimeSource::Predicted, .cache = &cache});
+  ASSERT_GE(predicted.best, 0);
+  EXPECT_TRUE(removedBy(predicted).empty());
+  EXPECT_EQ(predicted.machine.rfind("timing 1 ", 0), 0u) << predicted.machine;
+}
+
 TEST(TuneNative, ShardsAreDisjointAndCompleteEachOther) {
   TemporaryCache folder;
   KernelCache cache = folder.open();
@@ -226,7 +276,7 @@ TEST(TuneEvents, TakesTheTimesOfTheGpu) {
 }
 
 TEST(TuneOptions, WhatCannotBeMeasuredIsAnError) {
-  for (auto [target, times] : {std::pair(Target::native(), TimeSource::Predicted),
+  for (auto [target, times] : {std::pair(Target::interpreter(), TimeSource::Predicted),
                                std::pair(Target::native(), TimeSource::Events),
                                std::pair(Target::sm_90a(), TimeSource::Native),
                                std::pair(Target::sm_80(), TimeSource::Events)}) {
