@@ -16,7 +16,7 @@
 
 namespace penstock::ptx {
 struct Instruction;
-}
+} // namespace penstock::ptx
 
 namespace penstock::emu {
 
