@@ -273,7 +273,7 @@ template <class F> double statementCycles(int rows, int columns, F statement) {
         b.copy(u, y.at(0, 0));
       },
       Target::native());
-  auto x = bench::numbers<float>(size_t(rows * columns), 1);
+  auto x = bench::numbers<float>(size_t(rows) * size_t(columns), 1);
   std::vector<float> y(x.size());
   return bench::cyclesOf(
       [&] { kernel.launch({.threads = 1}, view(x, {rows, columns}), view(y, {rows, columns})); },
