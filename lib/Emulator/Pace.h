@@ -114,6 +114,7 @@ struct PacedTotals {
   double issue = 0;  ///< of the busiest quarter, as are units of quarters
   double units[unsigned(Unit::Count)] = {};
   double tensor = 0, tma = 0;
+  double copied = 0; ///< bytes, by TMA
 };
 
 } // namespace penstock::emu

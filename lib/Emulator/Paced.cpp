@@ -55,6 +55,7 @@ PacedTotals PacedSm::totals(double cycles) const {
   }
   totals.tensor = tensor.used;
   totals.tma = tma.used;
+  totals.copied = copied;
   return totals;
 }
 
@@ -85,8 +86,10 @@ void Cluster::pace(Event &event, const AsyncWork &work) {
     event.due = event.busyUntil = start + times.latency;
     break;
   case Engine::Load:
-    if (!work.repeated)
+    if (!work.repeated) {
       sm.lastLoad = sm.tma.take(start, times.busy);
+      sm.copied += double(work.bytes);
+    }
     start = sm.lastLoad;
     running->clock = std::max(running->clock, now + (work.repeated ? 0 : pace.copyIssue));
     event.busyUntil = start + times.busy;
@@ -95,6 +98,7 @@ void Cluster::pace(Event &event, const AsyncWork &work) {
     sm.arrivals[work.barrier] = event.due;
     break;
   case Engine::Store:
+    sm.copied += double(work.bytes);
     start = sm.tma.take(start, times.busy);
     event.busyUntil = start + times.busy;
     event.due = start + times.latency;

@@ -163,6 +163,8 @@ PredictedRun penstock::predict_from_run(const std::string &kernel, const std::st
   double asked =
       totals[0].units[unsigned(emu::Unit::Global)] * chip->streamRate.value * block.blocks;
   block.bytes = std::max(tensorBytes(made), asked);
+  // Boxes that several blocks copy come from the L2 cache, as far as it goes.
+  block.asked = asked + totals[0].copied * block.blocks;
   block.needs.threads = variant.kernel.threads;
   block.needs.registers = variant.kernel.registers ? variant.kernel.registers : assumedRegisters;
   block.needs.sharedBytes = variant.kernel.sharedBytes;

@@ -24,7 +24,7 @@ Kernel blockKernel(const BlockRun &run) {
   kernel.raster.tilesM = int64_t(run.blocks);
   kernel.raster.ownBytes = run.bytes / run.blocks;
   kernel.raster.totalBytes = run.bytes;
-  kernel.fabricBytes = run.bytes / run.blocks;
+  kernel.fabricBytes = std::max(run.bytes, run.asked) / run.blocks;
   kernel.trips = 1;
   return kernel;
 }

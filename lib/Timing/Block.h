@@ -21,6 +21,7 @@ struct BlockRun {
   Engine busiest = Engine::Cuda;
   double blocks = 1; ///< of the launch
   double bytes = 0;  ///< of global memory, by all blocks
+  double asked = 0;  ///< of the fabric: all that they ask for, whether L2 has it or not
   Resources needs;
 };
 

@@ -34,7 +34,25 @@ struct RunExponentials {
   }
 };
 
+/// Each block reads all of x, by TMA.
+struct RunAgain {
+  static constexpr auto signature = "x[M,N] -> y[B,M]";
+
+  void operator()(Block &b, In<f32, 2> x, Out<f32, 2> y) const {
+    auto block = b.grid(y.size(0));
+    auto t = b.shared<f32>(64, 32);
+    auto sum = b.local<f32>(64);
+    b.fill(sum, 0);
+    for (Index n : b.pipelined(ceil_div(x.size(1), 32), {.num_stages = 4})) {
+      b.copy(x.at(0, n * 32), t);
+      b.reduce(Max, t, 1, sum, {.accumulate = true});
+    }
+    b.copy(sum, y.at(block, 0).dims(1));
+  }
+};
+
 PENSTOCK_KERNEL(RunVectorAdd, block);
+PENSTOCK_KERNEL(RunAgain);
 PENSTOCK_KERNEL(RunExponentials, block, rounds);
 PENSTOCK_KERNEL(RunSoftmax, block_m, block_n);
 PENSTOCK_KERNEL(RunLayerNorm, block_m, block_n);
@@ -81,6 +99,18 @@ TEST(FromRun, MemoryBoundKernels) {
       EXPECT_LT(2 * 4 * 4096.0 * 2048 / rows.seconds, hbm) << kernel << " " << architecture;
       EXPECT_GT(2 * 4 * 4096.0 * 2048 / rows.seconds, 0.05 * hbm) << kernel << " " << architecture;
     }
+  }
+}
+
+// What blocks copy by TMA comes through the fabric each time.
+TEST(FromRun, CopiesThatRepeat) {
+  constexpr double rows = 64, columns = 2048, blocks = 8192;
+  for (const char *architecture : {"sm_90a", "sm_100a"}) {
+    const hw::Chip &chip = *hw::findChip(architecture);
+    PredictedRun run =
+        predicted("RunAgain", architecture, {{"M", rows}, {"N", columns}, {"B", blocks}});
+    double bytes = rows * columns * 4 * blocks;
+    EXPECT_GT(run.seconds, 0.95 * bytes / (chip.fabric.value * 1e9)) << architecture << run.text;
   }
 }
 
