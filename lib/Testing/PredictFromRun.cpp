@@ -189,7 +189,11 @@ PredictedRun penstock::predict_from_run(const std::string &kernel, const std::st
   run.text += "bound by   ";
   if (memory)
     run.text += std::string(describe(p.bound().of)) + ": " +
-                formatted("%.2f GB", block.bytes * 1e-9) + "\n";
+                formatted("%.2f GB", (p.bound().of == timing::Bound::Fabric
+                                          ? std::max(block.bytes, block.asked)
+                                          : block.bytes) *
+                                         1e-9) +
+                "\n";
   else if (p.bound().of == timing::Bound::Latency || p.bound().of == timing::Bound::Fixed)
     run.text += "latency: waits of a block that other blocks of the SM do not fill\n";
   else

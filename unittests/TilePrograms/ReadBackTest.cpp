@@ -57,6 +57,19 @@ std::string instructionOf(const std::string &point) {
 std::vector<Counts> plansOf(const std::string &explained) {
   std::vector<Counts> plans;
   std::smatch point;
+  // Barriers that count arrivals of several blocks of a cluster: threads arrive in each of them.
+  std::map<std::string, int> wide;
+  std::smatch counted;
+  for (const std::string &line : linesOf(explained))
+    if (std::regex_search(line, counted,
+                          std::regex("^ *barrier (.*) counts \\d+ arrivals of (\\d+) blocks$")))
+      wide[counted[1]] = std::stoi(counted[2]);
+  auto blocksOf = [&](const std::string &arrive) {
+    std::smatch name;
+    bool known = std::regex_search(arrive, name, std::regex("arrive (.*) count"));
+    auto found = known ? wide.find(name[1]) : wide.end();
+    return found == wide.end() ? 1 : found->second;
+  };
   bool again = false;
   for (const std::string &line : linesOf(explained)) {
     if (std::regex_search(line, std::regex("^ *role ")))
@@ -67,7 +80,7 @@ std::vector<Counts> plansOf(const std::string &explained) {
       plans.emplace_back();
     else if (std::regex_search(line, point, std::regex("\\[\\d+\\] (.*)$")) && !plans.empty())
       if (std::string instruction = instructionOf(point[1]); !instruction.empty())
-        ++plans.back()[instruction];
+        plans.back()[instruction] += instruction == "mbarrier.arrive" ? blocksOf(point[1]) : 1;
   }
   return plans;
 }
