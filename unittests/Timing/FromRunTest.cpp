@@ -102,7 +102,7 @@ TEST(FromRun, MemoryBoundKernels) {
   }
 }
 
-// What blocks copy by TMA comes through the fabric each time.
+// Copies by TMA come through the fabric each time.
 TEST(FromRun, CopiesThatRepeat) {
   constexpr double rows = 64, columns = 2048, blocks = 8192;
   for (const char *architecture : {"sm_90a", "sm_100a"}) {
