@@ -264,7 +264,7 @@ public:
   }
 
   bool device(penstock::detail::Executable &executable, ModuleOp module, bool isExplicit) {
-    if (!checkProducts(module))
+    if (!checkProducts(module) || (isExplicit && !checkClusters(module)))
       return false;
     executable.emulated = options.target.onEmulator;
     penstock::detail::Executable::CompileRest rest;
@@ -315,6 +315,24 @@ private:
                                  : "`unsigned_a` of `gemm` is only supported on CPUs";
     d.helps.push_back(first.isPacked() ? "multiply by a two-dimensional tile"
                                        : "subtract 128 from the operand, and correct the sums");
+    diagnostics.push_back(std::move(d));
+    return false;
+  }
+
+  /// Copies of explicit kernels are divided by the kernel itself.
+  bool checkClusters(ModuleOp module) {
+    tile::GridOp preferring;
+    module.walk([&](tile::GridOp grid) {
+      if (grid.getCluster())
+        preferring = grid;
+    });
+    if (!preferring)
+      return true;
+    penstock::Diagnostic d;
+    d.code = GridForm;
+    d.location = tile::sourceLocationOf(preferring.getLoc());
+    d.message = "`prefer` asks for clusters in an explicit kernel, which divides its copies itself";
+    d.helps.push_back("call b.cluster(blocks), and copy with {.multicast = mask}");
     diagnostics.push_back(std::move(d));
     return false;
   }

@@ -356,17 +356,6 @@ std::string penstock::timingJson(const TimedKernel &timed, const hw::Chip &chip,
                   .text("boundBy", s.bound)
                   .str();
             }));
-  json.json("constants", jsonArray(hw::chipConstants(), [&](const hw::ChipConstant &constant) {
-              const hw::Measured &m = chip.*constant.member;
-              return JsonObject()
-                  .text("name", std::string(constant.name))
-                  .text("unit", std::string(constant.unit))
-                  .number("value", m.value)
-                  .number("low", m.low)
-                  .number("high", m.high)
-                  .text("by", std::string(describe(m.by)))
-                  .text("source", std::string(m.source))
-                  .str();
-            }));
+  json.json("constants", constantsJson(hw::chipConstants(), chip));
   return json.str();
 }

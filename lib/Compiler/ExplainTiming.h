@@ -8,6 +8,7 @@
 #define PENSTOCK_COMPILER_EXPLAINTIMING_H
 
 #include "Analysis/KernelWork.h"
+#include "Diagnostics/Json.h"
 #include "Hardware/Chip.h"
 #include "Timing/Predict.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -42,6 +43,23 @@ struct Suggestion {
   double gain = 1;    ///< in speed
   std::string bound;
 };
+
+/// Constants of a table with the members of \p of that they name.
+template <class Constants, class Machine>
+std::string constantsJson(const Constants &constants, const Machine &of) {
+  return jsonArray(constants, [&](const auto &constant) {
+    const hw::Measured &m = of.*constant.member;
+    return JsonObject()
+        .text("name", std::string(constant.name))
+        .text("unit", std::string(constant.unit))
+        .number("value", m.value)
+        .number("low", m.low)
+        .number("high", m.high)
+        .text("by", std::string(describe(m.by)))
+        .text("source", std::string(m.source))
+        .str();
+  });
+}
 
 std::string renderTiming(const TimedKernel &, const hw::Chip &,
                          const std::vector<Suggestion> &suggestions);

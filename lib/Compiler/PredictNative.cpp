@@ -249,17 +249,6 @@ std::string penstock::nativeJson(const TimedNative &timed, const NativeTarget &t
                   .text("boundBy", s.bound)
                   .str();
             }));
-  json.json("constants", jsonArray(hw::cpuConstants(), [&](const hw::CpuConstant &constant) {
-              const hw::Measured &m = target.cpu->*constant.member;
-              return JsonObject()
-                  .text("name", std::string(constant.name))
-                  .text("unit", std::string(constant.unit))
-                  .number("value", m.value)
-                  .number("low", m.low)
-                  .number("high", m.high)
-                  .text("by", std::string(describe(m.by)))
-                  .text("source", std::string(m.source))
-                  .str();
-            }));
+  json.json("constants", constantsJson(hw::cpuConstants(), *target.cpu));
   return json.str();
 }

@@ -44,9 +44,15 @@ void penstock::detail::prefer(Ints cluster, Loc at) {
     return r->error(GridForm, at, "`prefer` is called before `grid`",
                     "blocks of a cluster are counted along the extents of the grid");
   tile::GridOp grid = *grids.begin();
-  grid.setCluster(ArrayRef(cluster.begin(), cluster.end()));
-  if (r->verify(grid) && llvm::all_of(cluster, [](int64_t along) { return along == 1; }))
-    grid.removeClusterAttr();
+  // A copy is verified: an error names this call, and coordinates of the grid stay in use.
+  auto asked = cast<tile::GridOp>(r->builder.clone(*grid));
+  asked->setLoc(r->locationOf(at));
+  asked.setCluster(ArrayRef(cluster.begin(), cluster.end()));
+  if (!r->verify(asked))
+    return;
+  asked.erase();
+  if (!llvm::all_of(cluster, [](int64_t along) { return along == 1; }))
+    grid.setCluster(ArrayRef(cluster.begin(), cluster.end()));
 }
 
 /// A loop that is only there so that the body of a wrong one can be recorded.

@@ -209,4 +209,38 @@ TEST(Clusters, WrongOnesAreRefused) {
   expectRefused(Early{});
 }
 
+// The error names the line of `prefer`, and the grid can be used after it.
+TEST(Clusters, ErrorsNameTheCall) {
+  unsigned line = 0;
+  auto refused = try_compile(
+      [&](Block &b, In<f32, 1> X, Out<f32, 1> Y) {
+        auto i = b.grid(X.size(0)) * 64;
+        line = __LINE__ + 1;
+        b.prefer({.cluster = {0}});
+        auto t = b.local<f32>(64);
+        b.copy(X.at(i), t);
+        b.copy(t, Y.at(i));
+      },
+      Target::native(), {.name = "wrong"});
+  ASSERT_EQ(refused.diagnostics.size(), 1u) << to_text(refused.diagnostics);
+  EXPECT_EQ(refused.diagnostics.front().code, 1109u);
+  EXPECT_EQ(unsigned(refused.diagnostics.front().location.line), line);
+}
+
+TEST(Clusters, ExplicitKernelsStateThem) {
+  auto refused = try_compile(
+      [](Block &b, In<f32, 1> X, Out<f32, 1> Y) {
+        auto i = b.grid(X.size(0)) * 64;
+        b.prefer({.cluster = {2}});
+        b.threads(64);
+        auto t = b.local<f32>(64);
+        b.copy(X.at(i), t);
+        b.sync();
+        b.copy(t, Y.at(i));
+      },
+      Target::sm_90a().emulated(), {.name = "explicit"});
+  ASSERT_FALSE(bool(refused));
+  EXPECT_EQ(refused.diagnostics.front().code, 1109u) << to_text(refused.diagnostics);
+}
+
 } // namespace
