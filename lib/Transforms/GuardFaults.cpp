@@ -298,8 +298,9 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
       return;
     OpBuilder b(op);
     Location loc = op.getLoc();
-    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-    Value one = arith::ConstantIndexOp::create(b, loc, 1);
+    Type type = op.getStep().getType(); // of 32 bits, if no sum can wrap around
+    Value zero = arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, 0));
+    Value one = arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, 1));
     Value bad = arith::CmpIOp::create(b, loc, Predicate::sle, op.getStep(), zero);
     reportIf(b, loc, bad, FaultStep, "the step of a loop is not positive");
     // Iterations are counted: the sum of a large step and the last index would wrap around.
