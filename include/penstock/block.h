@@ -86,6 +86,11 @@ struct PipelineOptions {
   /// Time limit of Schedule::Optimal. Exceeding it is an error.
   int solver_seconds = 10;
 };
+struct StatementOptions {
+  /// Name of the warps that execute the statement in a pipelined loop; empty: the compiler
+  /// chooses. On GPUs only.
+  std::string_view role = {};
+};
 struct WaitOptions {
   /// Iterations between the issue of an operation and this wait.
   int lag = 0;
@@ -386,8 +391,10 @@ public:
     detail::close(scope);
   }
   /// Groups operations into one statement of a schedule.
-  template <class Body> void statement(std::string_view name, Body &&body, Loc at = here()) {
-    detail::Scope scope = detail::openStatement(name, within(at));
+  template <class Body>
+  void statement(std::string_view name, Body &&body, StatementOptions options = {},
+                 Loc at = here()) {
+    detail::Scope scope = detail::openStatement(name, options.role, within(at));
     body();
     detail::close(scope);
   }

@@ -146,7 +146,7 @@ struct Scope {
 PENSTOCK_EXPORT Scope openLoop(const LoopArguments &, Ref &index, Loc);
 PENSTOCK_EXPORT Scope openCondition(Ref condition, bool hasElse, Loc);
 PENSTOCK_EXPORT void openElse(Scope);
-PENSTOCK_EXPORT Scope openStatement(std::string_view name, Loc);
+PENSTOCK_EXPORT Scope openStatement(std::string_view name, std::string_view role, Loc);
 PENSTOCK_EXPORT Scope openParallel(Ints extents, List<Ref> indices, Loc);
 PENSTOCK_EXPORT void close(Scope);
 /// Reports a scope that was left without being closed.

@@ -50,6 +50,8 @@ std::string jobOf(nv::WarpsOp warps) {
                           std::pair(stores, one ? "stores by TMA" : "store by TMA")})
     if (is)
       job += (job.empty() ? "" : " and ") + std::string(what);
+  if (auto role = warps->getAttrOfType<StringAttr>(nv::NVDialect::roleAttr); role && job.empty())
+    job = (one ? "is role `" : "are role `") + role.str() + "`";
   return job;
 }
 
@@ -187,6 +189,7 @@ bool penstock::lowerToRoles(ModuleOp copy, const std::string &kernel,
   if (nv::firstExplicit(function))
     return true;
   PassManager passes(copy->getName());
+  passes.addNestedPass<func::FuncOp>(createOpenStatements());
   passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
   buildBlockPipeline(passes, architecture);
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());

@@ -76,6 +76,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture
   if (options.contract)
     passes.addNestedPass<func::FuncOp>(createAllowContraction());
   if (options.warpSpecialize) {
+    passes.addNestedPass<func::FuncOp>(createOpenStatements());
     passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
     buildBlockPipeline(passes, architecture, options);
   } else {

@@ -141,7 +141,8 @@ void penstock::detail::openElse(Scope scope) {
   r->openSecondBranch(scope.token);
 }
 
-penstock::detail::Scope penstock::detail::openStatement(std::string_view name, Loc at) {
+penstock::detail::Scope penstock::detail::openStatement(std::string_view name,
+                                                        std::string_view role, Loc at) {
   RECORDING(r, at);
   Location loc = r->locationOf(at);
   auto op = tile::StatementOp::create(r->builder, loc, StringRef(name));
@@ -152,6 +153,11 @@ penstock::detail::Scope penstock::detail::openStatement(std::string_view name, L
     r->error(OpForm, at, "a statement needs a name",
              "the name identifies it in schedules and messages, as in "
              "b.statement(\"softmax\", ..)");
+  if (!role.empty() && !tile::TileDialect::isRoleName(role))
+    r->error(OpForm, at, "`" + std::string(role) + "` is not a name of a role",
+             "roles are named like variables, as in {.role = \"softmax\"}");
+  else if (!role.empty())
+    op->setAttr(tile::TileDialect::roleAttr, r->builder.getStringAttr(role));
   return r->open(op, body);
 }
 

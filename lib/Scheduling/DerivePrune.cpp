@@ -172,6 +172,19 @@ void prune(Plan &plan) {
   for (BarrierId b = 0; b < plan.barriers.size();)
     if (signaled(plan, b) || !attempt([&] { eraseBarrier(plan, b); }))
       ++b;
+  // Copies that complete barriers need no groups if the end of the loop awaits these barriers.
+  for (size_t r = 0; r < plan.roles.size(); ++r)
+    for (const PlanPoint &wait : std::vector<PlanPoint>(plan.roles[r].drain)) {
+      auto isGroup = [&](const PlanPoint &point) {
+        return point.engine == wait.engine && point.barrier == none &&
+               (point.kind == PlanPoint::WaitGroup || point.kind == PlanPoint::Commit);
+      };
+      if (wait.kind == PlanPoint::WaitGroup)
+        attempt([&] {
+          std::erase_if(plan.roles[r].points, isGroup);
+          std::erase_if(plan.roles[r].drain, isGroup);
+        });
+    }
   // Expensive points first: a join costs more than a wait, a wait more than a fence.
   for (PlanPoint::Kind kind : {PlanPoint::Join, PlanPoint::WaitBarrier, PlanPoint::WaitGroup,
                                PlanPoint::Fence, PlanPoint::Commit})

@@ -125,6 +125,46 @@ def UnrollLoops : Pass<"tile-unroll-loops", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
+def OpenStatements : Pass<"tile-open-statements", "::mlir::func::FuncOp"> {
+  let summary = "Make statements of what a stated role groups";
+  let description = [{
+    A group of operations with `tile.role` becomes one statement for each operation, with that
+    role, so that each waits for what it needs itself, and engines take copies and products. In a
+    loop with a stated schedule, which has one entry for the group, this happens only to groups of
+    one operation.
+
+    Example (`--tile-open-statements`):
+
+    ```mlir
+    !s = memref<64xf32, #tile.space<shared>>
+    func.func @k(%n: index, %zero: f32) attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      %Y = tile.alloc "Y" : !s
+      scf.for %k = %c0 to %n step %c1 {
+        tile.statement "move" {
+          tile.fill %X, %zero : !s, f32
+          tile.copy %X to %Y : !s to !s
+        } {tile.role = "mover"}
+      } {tile.schedule = #tile.schedule<num_stages = 2>}
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+    tile.fill %X, %arg1 {tile.role = "mover"}
+    tile.copy %X to %Y {tile.role = "mover"}
+    ...
+    ```
+
+    Tests: test/Transforms/open-statements.mlir
+  }];
+}
+
 def ResolveSchedules : Pass<"tile-resolve-schedules", "::mlir::func::FuncOp"> {
   let summary = "Check or infer the schedule of every pipelined loop";
   let description = [{

@@ -116,6 +116,8 @@ int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
     Staged,
     ByEngines,
     Specialized,
+    Stated,
+    RefusedRoles,
     Solved
   };
   auto compare = [](const Program &program, uint64_t seed) {
@@ -134,6 +136,8 @@ int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
     counters[Staged] += one.runs > 0 && one.stages > 1;
     counters[ByEngines] += one.device.engineCopies > 0;
     counters[Specialized] += one.device.specialized;
+    counters[Stated] += one.device.stated > 0 && one.device.specialized;
+    counters[RefusedRoles] += one.device.refusedRoles;
     counters[Solved] += one.runs > 0 && one.optimal;
     return {};
   };
@@ -158,9 +162,10 @@ int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
     return static_cast<unsigned long long>(result.counters[counter]);
   };
   std::printf("compiled=%llu several-stages=%llu copied-by-engines=%llu warp-specialized=%llu "
-              "scheduled-by-the-exact-solver=%llu launches=%llu\n",
+              "with-stated-roles=%llu refused-roles=%llu scheduled-by-the-exact-solver=%llu "
+              "launches=%llu\n",
               counted(Compiled), counted(Staged), counted(ByEngines), counted(Specialized),
-              counted(Solved), counted(Launches));
+              counted(Stated), counted(RefusedRoles), counted(Solved), counted(Launches));
   std::printf("programs=%llu refused=%llu mismatches=%zu findings=%llu\n",
               static_cast<unsigned long long>(result.cases), counted(Refused),
               result.failures.size(), counted(Findings));
@@ -168,7 +173,7 @@ int penstock::fuzz::runOnDevices(const CampaignOptions &options) {
 }
 
 int penstock::fuzz::runPoints(const CampaignOptions &options) {
-  enum PointCounter : int { Points, Noticed, Restored };
+  enum PointCounter : int { Points, Noticed, Restored, AtEnd };
   BatchResult result = runInParallel(batchesOf(options, "programs"), options.jobs,
                                      [&](uint64_t seed, Counters &counters) -> CaseResult {
                                        PointsLeftOut found =
@@ -176,17 +181,19 @@ int penstock::fuzz::runPoints(const CampaignOptions &options) {
                                        counters[Points] += found.points;
                                        counters[Noticed] += found.noticed;
                                        counters[Restored] += found.restored;
+                                       counters[AtEnd] += found.atEnd;
                                        return {!found.unnoticed.empty(), found.unnoticed};
                                      });
   for (size_t i = 0; i < result.failures.size() && i < shownFailures; ++i)
     std::printf("seed %llu: %s\n%s\n", (unsigned long long)result.failures[i].seed,
                 result.failures[i].message.c_str(),
                 emitKernel(generateProgram(result.failures[i].seed)).c_str());
-  std::printf("programs=%llu points=%llu noticed=%llu restored=%llu unnoticed-in=%zu\n",
+  std::printf("programs=%llu points=%llu noticed=%llu restored=%llu at-end=%llu unnoticed-in=%zu\n",
               static_cast<unsigned long long>(result.cases),
               static_cast<unsigned long long>(result.counters[Points]),
               static_cast<unsigned long long>(result.counters[Noticed]),
-              static_cast<unsigned long long>(result.counters[Restored]), result.failures.size());
+              static_cast<unsigned long long>(result.counters[Restored]),
+              static_cast<unsigned long long>(result.counters[AtEnd]), result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }
 

@@ -164,6 +164,8 @@ PointsLeftOut penstock::fuzz::leaveOutPoints(const Program &program, uint64_t se
     // Where threads alone conflict, nv-insert-syncs adds a barrier of its own.
     else if (run.joins < whole.device.joins)
       ++result.restored;
+    else if (run.ends < whole.device.ends)
+      ++result.atEnd;
     else if (result.unnoticed.empty())
       result.unnoticed = "point " + std::to_string(point) + " can be left out";
   }

@@ -48,6 +48,7 @@ struct PointsLeftOut {
   uint64_t points = 0;
   uint64_t noticed = 0;  ///< by the emulator: a finding, or other results
   uint64_t restored = 0; ///< joins that another pass inserts elsewhere
+  uint64_t atEnd = 0;    ///< waits after the loop for copies that nothing reads there
   std::string unnoticed; ///< the first that makes no difference
 };
 PointsLeftOut leaveOutPoints(const Program &, uint64_t seed);

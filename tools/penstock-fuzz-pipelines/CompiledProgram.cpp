@@ -14,6 +14,7 @@
 #include "Scheduling/Predict.h"
 #include "Scheduling/Text.h"
 #include "Scheduling/Verify.h"
+#include "StateRoles.h"
 #include "penstock/diagnostics.h"
 
 #include <algorithm>
@@ -350,20 +351,29 @@ DeviceRun CompiledProgram::runOnDevice(int64_t most, uint64_t seed, int64_t omit
       loop->setAttr(
           tile::TileDialect::formAttr,
           mlir::StringAttr::get(loop.getContext(), tile::TileDialect::warpSpecializedForm));
+    if (stated && !statement && loop->hasAttr(tile::TileDialect::scheduleAttr) && random.chance(60))
+      result.stated += stateRoles(loop, random);
   });
   options.omittedPoint = omitted;
   options.checkBarriers = omitted < 0;
   options.afterPass = [&](llvm::StringRef pass, llvm::StringRef text) {
-    if (pass == "nv-write-plans")
+    if (pass == "nv-write-plans") {
       result.joins += text.count("] join");
+      result.ends += text.count("[end] ");
+    }
     if (pass.contains("nv-bind-engines") && !result.engineCopies)
       result.engineCopies = text.count("\"tma.load\"") + text.count("\"cp.async\"");
     result.specialized |= pass == "nv-write-plans" && text.contains("nv.role");
   };
   auto executable = compileProgram(std::move(inside->context), std::move(inside->module), "k",
                                    options, diagnostics);
-  if (!executable && codesOf(diagnostics) == std::set<unsigned>{FormNotPossible})
-    return CompiledProgram(program, {}).runOnDevice(most, seed, omitted, /*oneGroup=*/true);
+  auto isRefused = [&](unsigned code) { return codesOf(diagnostics) == std::set<unsigned>{code}; };
+  if (!executable && (isRefused(FormNotPossible) || isRefused(RoleNotPossible) ||
+                      (result.stated && isRefused(PlanNotDerived)))) {
+    DeviceRun again = CompiledProgram(program, {}).runOnDevice(most, seed, omitted, true);
+    again.refusedRoles = result.stated > 0;
+    return again;
+  }
   if (!executable) {
     result.refused = to_text(diagnostics);
     return result;

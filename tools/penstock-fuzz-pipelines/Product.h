@@ -44,6 +44,9 @@ struct DeviceRun {
   uint64_t findings = 0;
   uint64_t engineCopies = 0; ///< statements that TMA or cp.async executes
   bool specialized = false;  ///< whether roles of their own issue statements
+  uint64_t stated = 0;       ///< statements with a stated role
+  bool refusedRoles = false; ///< whether stated roles were not possible
+  uint64_t ends = 0;         ///< points of its plans after the last iteration
   uint64_t joins = 0;        ///< points of its plans at which all threads meet
   std::string kernel;        ///< its PTX
 };

@@ -130,7 +130,7 @@ void Emitter::statement(const Statement &one) {
     conditional(one);
     break;
   case Statement::Group: {
-    detail::Scope scope = detail::openStatement("group" + std::to_string(one.id), at);
+    detail::Scope scope = detail::openStatement("group" + std::to_string(one.id), "", at);
     scoped(one.body);
     detail::close(scope);
     break;
@@ -319,7 +319,7 @@ void Emitter::pipeline(const Statement &one) {
   copy.sourceOffsets = offsets;
   detail::copy(copy, at);
   if (stated)
-    group = detail::openStatement("rest" + std::to_string(one.id), at);
+    group = detail::openStatement("rest" + std::to_string(one.id), "", at);
   std::vector<Ref> element;
   for (int64_t extent : shape)
     element.push_back(index(random.below(extent)));

@@ -65,11 +65,13 @@ inline void expectEqual(const MadeArguments &a, const MadeArguments &b, double t
   }
 }
 
-/// Runs a registered program on both GPUs and on the interpreter.
+/// Runs a registered program on GPUs, both of them unless told otherwise, and on the interpreter.
 inline void expectSameEverywhere(const std::string &name, const std::vector<Shape> &shapes,
-                                 double tolerance = 0) {
+                                 double tolerance = 0,
+                                 const std::vector<Target> &targets = {std::begin(gpus),
+                                                                       std::end(gpus)}) {
   AnyKernel reference = compileFor(name, Target::interpreter());
-  for (const Target &target : gpus) {
+  for (const Target &target : targets) {
     AnyKernel kernel = compileFor(name, target);
     if (!kernel || !reference)
       return;

@@ -47,6 +47,8 @@ std::string instructionOf(const std::string &point) {
     return "expect_tx";
   if (std::regex_search(point, std::regex("^(leader )?arrive ")))
     return "mbarrier.arrive";
+  if (std::regex_search(point, std::regex("commit cp.async to ")))
+    return "mbarrier.arrive";
   if (std::regex_search(point, found, std::regex("commit (\\S+)( to)?")))
     return found[1] == "tcgen05.mma" ? "tcgen05.commit" : found[1].str() + ".commit_group";
   return "";

@@ -89,9 +89,9 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
     return tile::emitCoded(op, OpForm) << "`nv.starts` belongs on a product";
   }
   if (attribute.getName() == roleAttr) {
-    if (isa<tile::CopyOp, tile::GemmOp, WarpsOp>(op) && isa<StringAttr>(attribute.getValue()))
+    if (op->getParentOfType<func::FuncOp>() && isa<StringAttr>(attribute.getValue()))
       return success();
-    return tile::emitCoded(op, OpForm) << "`nv.role` is a name on a copy, a product or `nv.warps`";
+    return tile::emitCoded(op, OpForm) << "`nv.role` is a name on a statement or `nv.warps`";
   }
   if (attribute.getName() == sharedAlongAttr) {
     if (isa<tile::CopyOp>(op) && isa<DenseI64ArrayAttr>(attribute.getValue()))

@@ -123,6 +123,13 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
            << "`tile.form` belongs on an `scf.for` and must be \"" << skewedForm << "\" or \""
            << warpSpecializedForm << "\"";
   }
+  if (name == roleAttr) {
+    auto role = dyn_cast<StringAttr>(attr);
+    if (role && isRoleName(role) && op->getParentOfType<func::FuncOp>())
+      return success();
+    return emitCoded(op, MisplacedAttribute)
+           << "`tile.role` belongs on a statement of a kernel and must be a name";
+  }
   if (name == unrollAttr) {
     auto factor = dyn_cast<IntegerAttr>(attr);
     if (!isa<scf::ForOp>(op) || !factor)
@@ -136,6 +143,11 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   }
   return emitCoded(op, MisplacedAttribute)
          << "`" << name << "` is not an attribute of the tile dialect";
+}
+
+bool TileDialect::isRoleName(StringRef name) {
+  return !name.empty() && (llvm::isAlpha(name.front()) || name.front() == '_') &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index,

@@ -50,6 +50,9 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral formAttr = "tile.form";
     static constexpr ::llvm::StringLiteral skewedForm = "skewed";
     static constexpr ::llvm::StringLiteral warpSpecializedForm = "warp_specialized";
+    /// On a statement of a pipelined loop: the name of the warps that execute it.
+    static constexpr ::llvm::StringLiteral roleAttr = "tile.role";
+    static bool isRoleName(::llvm::StringRef name);
     static constexpr ::llvm::StringLiteral unrollAttr = "tile.unroll";
     /// On a sum: its terms may be fused with products.
     static constexpr ::llvm::StringLiteral contractAttr = "tile.contract";

@@ -18,6 +18,7 @@
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/StatedRoles.h"
 
 namespace penstock {
 #define GEN_PASS_DEF_ASSIGNROLES
@@ -78,18 +79,15 @@ struct Obstacle {
   StringRef why; ///< empty: it can
 };
 
-Obstacle obstacleTo(const PipelineLoop &body, const nvptx::Replication &replication, bool stated) {
+Obstacle obstacleTo(const PipelineLoop &body, const nvptx::Replication &replication,
+                    ArrayRef<StringRef> roles) {
   scf::ForOp loop = body.loop;
   if (Operation *op = obstacleAround(loop, replication))
     return {op, "control flow around the loop depends on what its warps compute"};
-  bool others = false;
-  for (const PipelineStatement &statement : body.statements) {
-    StringRef role = roleOf(statement.op, stated);
-    others |= !role.empty();
+  for (auto [statement, role] : llvm::zip_equal(body.statements, roles))
     if (!role.empty() && !canMove(statement, replication))
-      return {statement.op, "what this copies depends on what the compute warps compute"};
-  }
-  if (!others)
+      return {statement.op, "what this needs depends on what the compute warps compute"};
+  if (llvm::all_of(roles, [](StringRef role) { return role.empty(); }))
     return {loop, "nothing in the loop is copied by TMA or cp.async, or multiplied by tcgen05"};
   return {};
 }
@@ -110,6 +108,8 @@ bool isPreferred(const PipelineLoop &body) {
 struct AssignRoles : penstock::impl::AssignRolesBase<AssignRoles> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
+    if (failed(nvptx::checkStatedRoles(kernel)))
+      return signalPassFailure();
     if (!kernel->hasAttr(nv::NVDialect::inOrderAttr))
       return;
     nvptx::Replication replication(kernel);
@@ -120,11 +120,17 @@ struct AssignRoles : penstock::impl::AssignRolesBase<AssignRoles> {
       if (!loop->hasAttr(tile::TileDialect::scheduleAttr))
         return WalkResult::advance();
       auto form = loop->getAttrOfType<StringAttr>(tile::TileDialect::formAttr);
-      bool stated = form && form == tile::TileDialect::warpSpecializedForm;
       PipelineLoop body = analyzeLoop(loop);
-      if (form ? !stated : !isPreferred(body))
+      bool statesRoles = nvptx::statesRoles(body);
+      bool stated = statesRoles || (form && form == tile::TileDialect::warpSpecializedForm);
+      if (form ? form != tile::TileDialect::warpSpecializedForm : !stated && !isPreferred(body))
         return WalkResult::advance();
-      Obstacle obstacle = obstacleTo(body, replication, stated);
+      std::vector<StringRef> roles;
+      for (const PipelineStatement &statement : body.statements)
+        roles.push_back(roleOf(statement.op, stated));
+      if (statesRoles && failed(nvptx::addStatedRoles(body, roles)))
+        return WalkResult::interrupt();
+      Obstacle obstacle = obstacleTo(body, replication, roles);
       if (!waits)
         obstacle = {loop, "GPUs before Hopper have no barriers that roles could wait at"};
       // The kernel for rows that TMA cannot copy has no form but one.
@@ -133,13 +139,17 @@ struct AssignRoles : penstock::impl::AssignRolesBase<AssignRoles> {
                           << "the loop cannot be warp-specialized: " << obstacle.why;
         if (obstacle.at != loop)
           diagnostic.attachNote(obstacle.at->getLoc()) << "here";
-        tile::attachHelp(diagnostic) << "leave `.form` out: one group of warps executes it then";
+        tile::attachHelp(diagnostic) << "leave `" << (statesRoles ? ".role" : ".form")
+                                     << "` out: one group of warps executes it then";
         return WalkResult::interrupt();
       }
-      if (obstacle.why.empty())
-        for (const PipelineStatement &statement : body.statements)
-          if (StringRef role = roleOf(statement.op, stated); !role.empty())
-            statement.op->setAttr(nv::NVDialect::roleAttr, StringAttr::get(&getContext(), role));
+      if (!obstacle.why.empty())
+        return WalkResult::advance();
+      for (auto [statement, role] : llvm::zip_equal(body.statements, roles))
+        if (!role.empty())
+          statement.op->setAttr(nv::NVDialect::roleAttr, StringAttr::get(&getContext(), role));
+      if (statesRoles && architecture)
+        nvptx::separateStages(loop, *architecture, roles);
       return WalkResult::advance();
     });
     if (found.wasInterrupted())

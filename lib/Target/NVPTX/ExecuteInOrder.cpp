@@ -45,6 +45,7 @@ struct ExecuteInOrder : penstock::impl::ExecuteInOrderBase<ExecuteInOrder> {
       }
       op->removeDiscardableAttr(tile::TileDialect::scheduleAttr);
       op->removeDiscardableAttr(tile::TileDialect::formAttr);
+      op->removeDiscardableAttr(tile::TileDialect::roleAttr);
     });
     for (Operation *op : dead)
       op->erase();

@@ -230,9 +230,10 @@ private:
     if (isa<nv::ProxyFenceOp>(op))
       return pending.fence();
     if (auto warps = dyn_cast<nv::WarpsOp>(op)) {
-      // Other roles access only what the plan of their loop orders.
-      if (!warps->hasAttr(nv::NVDialect::roleAttr))
-        visit(warps.getBody().front(), pending);
+      // The plan of their loop orders what roles access, but for operations that are one
+      // statement.
+      Pending own;
+      visit(warps.getBody().front(), warps->hasAttr(nv::NVDialect::roleAttr) ? own : pending);
       return;
     }
     if (auto branch = dyn_cast<scf::IfOp>(op)) {

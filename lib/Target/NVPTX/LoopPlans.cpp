@@ -64,23 +64,32 @@ sched::RoleAssignment rolesOf(const PipelineLoop &loop) {
   return roles;
 }
 
+/// Returns whether one thread issues a statement of another role than the one that computes.
+bool needsOneThread(const sched::Statement &statement) {
+  return sched::mechanismOf(statement.executedBy).leader;
+}
+
 /// Warps of each role. Other roles are warps after the compute warps, or the first of these
-/// where none of them has anything else to do. Only whole warpgroups pass registers on.
+/// where none of them has anything else to do. Only whole warpgroups pass registers on, and only
+/// those access tensor memory: they begin at multiples of a warpgroup.
 sched::RoleSizes sizesOf(const sched::Problem &problem, const sched::RoleAssignment &roles,
                          int64_t warps, bool own, bool whole) {
   sched::RoleSizes sizes;
-  int64_t next = own ? warps : 0;
   for (auto [role, name] : llvm::enumerate(roles.names)) {
-    // All threads of a role execute cp.async; one issues everything else.
     int64_t count = whole ? nv::warpgroupWarps : 1;
     for (auto [statement, of] : llvm::zip_equal(problem.statements, roles.roleOf))
-      if (of == role && statement.executedBy == Engine::CpAsync)
+      if (of == role && !needsOneThread(statement))
         count = nv::warpgroupWarps;
-    bool compute = name == computeRole;
-    sizes.firstWarp.push_back(compute ? 0 : next);
-    sizes.warps.push_back(compute ? warps : count);
-    next += compute ? 0 : count;
+    sizes.warps.push_back(name == computeRole ? warps : count);
   }
+  sizes.firstWarp.resize(roles.names.size());
+  int64_t next = own ? warps : 0;
+  for (bool warpgroups : {true, false})
+    for (auto [role, name] : llvm::enumerate(roles.names))
+      if (name != computeRole && (sizes.warps[role] > 1) == warpgroups) {
+        sizes.firstWarp[role] = next;
+        next += sizes.warps[role];
+      }
   return sizes;
 }
 
@@ -118,10 +127,10 @@ void nvptx::bindEngines(PipelineLoop &loop) {
 
 bool nvptx::needsWarps(const PipelineLoop &loop) {
   bool compute = false, others = false, several = false;
-  for (const PipelineStatement &statement : loop.statements) {
-    (roleOf(statement.op) == computeRole ? compute : others) = true;
-    several |=
-        roleOf(statement.op) != computeRole && nvptx::engineOf(statement.op) == Engine::CpAsync;
+  for (auto [i, statement] : llvm::enumerate(loop.statements)) {
+    bool other = roleOf(statement.op) != computeRole;
+    (other ? others : compute) = true;
+    several |= other && !needsOneThread(loop.problem.statements[i]);
   }
   return others && (compute || several);
 }
@@ -145,7 +154,7 @@ std::vector<int64_t> nvptx::LoopPlan::slots() const {
 }
 
 bool nvptx::LoopPlan::isCompute(const sched::PlanRole &role) const {
-  return plan.roles.size() == 1 || StringRef(role.name).starts_with(computeRole);
+  return plan.roles.size() == 1 || StringRef(role.name).split(' ').first == computeRole;
 }
 
 nvptx::LoopPlan nvptx::planOf(const ScheduledLoop &loop, int64_t warps, bool own, bool whole) {
@@ -155,7 +164,10 @@ nvptx::LoopPlan nvptx::planOf(const ScheduledLoop &loop, int64_t warps, bool own
     if (std::optional<LoopPlan> parts = planInParts(loop, roles, sizes))
       return *parts;
     sched::Plan plan = sched::derive(loop.body.problem, loop.schedule, roles, sizes);
-    if (plan.diagnostics.empty())
+    bool stated = llvm::any_of(loop.body.statements, [](const PipelineStatement &statement) {
+      return statement.op->hasAttr(tile::TileDialect::roleAttr);
+    });
+    if (plan.diagnostics.empty() || stated)
       return LoopPlan(plan);
   }
   return LoopPlan(sched::derive(loop.body.problem, loop.schedule, {}, {{0}, {warps}}));

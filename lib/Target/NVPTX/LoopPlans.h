@@ -52,7 +52,8 @@ struct LoopPlan {
 };
 
 /// The plan of a loop that \p warps compute. Other roles are warps after these, \p own, or the
-/// first of them. Where its roles cannot be synchronized, one group of warps executes the loop.
+/// first of them. Where its roles cannot be synchronized, one group of warps executes the loop,
+/// unless the user states roles.
 LoopPlan planOf(const ScheduledLoop &loop, int64_t warps, bool own, bool whole);
 
 /// The plan of a loop in which tcgen05 multiplies rows in parts for warpgroups of their own, each

@@ -70,7 +70,7 @@ Value Lowering::loadElement(Value memref, ValueRange indices) {
 Value Lowering::oneThread(const ExecutionScope &by) {
   if (by.scope.oneThread || !inOrder)
     return {};
-  return cmp(arith::CmpIPredicate::eq, thread, i32(0));
+  return cmp(arith::CmpIPredicate::eq, threadInScope(by), i32(0));
 }
 
 void Lowering::storeElement(Value value, Value memref, ValueRange indices,
@@ -125,9 +125,9 @@ LogicalResult Lowering::lowerAtomic(tile::AtomicOp op, const ExecutionScope &by)
   if (who && !op.getOld().use_empty()) {
     // One thread knows the old value; all must go on with it.
     lowerSync(by);
-    when(who, [&] { storeShared(sharedPointer(i32(scratchOffset)), {old}); });
+    when(who, [&] { storeShared(sharedPointer(i32(scratchOf(by))), {old}); });
     lowerSync(by);
-    old = loadShared(sharedPointer(i32(scratchOffset)), element, 1)[0];
+    old = loadShared(sharedPointer(i32(scratchOf(by))), element, 1)[0];
   }
   op.replaceAllUsesWith(old);
   return success();

@@ -281,7 +281,7 @@ LogicalResult Lowering::convertLayout(RegisterTile &from, RegisterTile &to,
       Value at = add(base[dim], offset[dim]);
       element = element ? add(mul(element, layout.shape[dim]), at) : at;
     }
-    return sharedPointer(add(mul(element, bytes), scratchOffset));
+    return sharedPointer(add(mul(element, bytes), scratchOf(by)));
   };
   ++result.conversions;
   lowerSync(by); // who still reads the scratch memory

@@ -281,7 +281,7 @@ void Lowering::combineWarps(tile::ReduceKind kind, RegisterTile &totals, const D
     Value element = warp;
     for (size_t d = 0; d < sliced.rank(); ++d)
       element = add(mul(element, sliced.shape[d]), add(base[d], offset[d]));
-    return sharedPointer(add(mul(element, bytes), scratchOffset));
+    return sharedPointer(add(mul(element, bytes), scratchOf(by)));
   };
   lowerSync(by); // who still reads the scratch memory
   for (int64_t reg = 0; reg < totals.registers(); ++reg)

@@ -149,7 +149,10 @@ private:
   // Views.cpp: where things lie.
   LogicalResult placeStorage();
   LogicalResult placeShared();
-  int64_t scratchBytes();
+  std::map<int64_t, int64_t> scratchBytes();
+  int64_t scratchOf(const ExecutionScope &by) const {
+    return scratchOffsets.at(by.scope.firstWarp);
+  }
   LogicalResult allocateRegisters();
   /// Tells the launch what the user calls a piece of storage.
   void nameStorage(Operation *alloc, StorageName::Kind kind, int64_t first, int64_t size,
@@ -373,11 +376,12 @@ private:
   SmallVector<RegisterTile *> accumulators;     ///< of wgmma
   unsigned ownArguments = 0;                    ///< of the kernel, before those of the launch
   bool usesTensorMemory = false;
-  bool inOrder = false;      ///< a tile program that all threads execute in order
-  bool alignedRows = false;  ///< launches with other rows take another kernel
-  int64_t scratchOffset = 0; ///< of shared memory for conversions and reductions
-  bool pair = false;         ///< two blocks multiply as one
-  int64_t cluster = 1;       ///< blocks of a cluster
+  bool inOrder = false;     ///< a tile program that all threads execute in order
+  bool alignedRows = false; ///< launches with other rows take another kernel
+  /// Of shared memory for conversions and reductions, by the first warp of a scope.
+  std::map<int64_t, int64_t> scratchOffsets;
+  bool pair = false;   ///< two blocks multiply as one
+  int64_t cluster = 1; ///< blocks of a cluster
   std::string ctaGroup() const { return pair ? ".cta_group::2" : ".cta_group::1"; }
   int64_t nextBarrier = 1;
   std::map<std::pair<int64_t, int64_t>, int64_t> roleBarriers; ///< by first warp and warps

@@ -135,12 +135,37 @@ Value nvptx::columnsOf(OpBuilder &b, Location loc, Value all, int64_t versions, 
   return memref::SubViewOp::create(b, loc, all, offsets, sizes, strides);
 }
 
+/// Returns whether roles pass on parts of a buffer that move with the iterations. These begin anew
+/// with the next run, which plans that stay open do not know.
+static bool passesMovingParts(const PipelineLoop &loop) {
+  for (auto [number, buffer] : llvm::enumerate(loop.buffers)) {
+    llvm::SmallSetVector<Attribute, 2> roles;
+    bool written = false;
+    for (auto [statement, accesses] : llvm::zip_equal(loop.statements, loop.problem.statements))
+      for (const sched::Access &access : accesses.accesses)
+        if (access.buffer == number) {
+          roles.insert(statement.op->getAttr(nv::NVDialect::roleAttr));
+          written |= access.write;
+        }
+    if (roles.size() < 2 || !written || !buffer)
+      continue;
+    auto moves = [](Operation *user) {
+      auto view = dyn_cast<memref::SubViewOp>(user);
+      return view && ShapedType::isDynamicShape(view.getStaticOffsets());
+    };
+    if (tile::isGlobal(buffer) || llvm::any_of(buffer.getUsers(), moves))
+      return true;
+  }
+  return false;
+}
+
 bool nvptx::mayStayOpen(const PipelineLoop &loop) {
   scf::ForOp op = loop.loop;
   bool roles = llvm::any_of(loop.statements, [](const PipelineStatement &statement) {
     return statement.op->hasAttr(nv::NVDialect::roleAttr);
   });
-  return roles && op->getParentOfType<scf::ForOp>() && outsideUse(loop).allowed;
+  return roles && op->getParentOfType<scf::ForOp>() && outsideUse(loop).allowed &&
+         !passesMovingParts(loop);
 }
 
 std::optional<AccumulatorRing> AccumulatorRing::of(PipelineLoop &loop, const sched::Plan &inner,

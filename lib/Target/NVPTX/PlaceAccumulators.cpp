@@ -71,10 +71,14 @@ private:
       Operation *loop = first->getParentOp();
       b.setInsertionPoint(loop);
       copy(b, loop, acc, cells, Engine::Tcgen05Store);
+      // Registers of the loop's own may be those of another role.
+      Value own = b.clone(*acc.getDefiningOp())->getResult(0);
+      acc.replaceUsesWithIf(own,
+                            [&](OpOperand &use) { return loop->isProperAncestor(use.getOwner()); });
       b.setInsertionPoint(first);
-      copy(b, first, cells, acc, Engine::Tcgen05Load);
+      copy(b, first, cells, own, Engine::Tcgen05Load);
       b.setInsertionPointAfter(last);
-      copy(b, last, acc, cells, Engine::Tcgen05Store);
+      copy(b, last, own, cells, Engine::Tcgen05Store);
       b.setInsertionPointAfter(loop);
       copy(b, loop, cells, acc, Engine::Tcgen05Load);
       return;

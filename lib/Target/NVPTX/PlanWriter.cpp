@@ -58,7 +58,8 @@ public:
         return isSuch(sched::mechanismOf(statement.executedBy));
       });
     };
-    bool engines = any([](const auto &engine) { return engine.ends != Mechanism::AtIssue; });
+    bool engines = plan.roles.size() > 1 ||
+                   any([](const auto &engine) { return engine.ends != Mechanism::AtIssue; });
     // Accesses before the loop are ordered before its engines.
     if (!open && around.sharedBefore &&
         any([](const auto &engine) { return engine.proxy == sched::Proxy::Async; }))

@@ -26,9 +26,10 @@ LogicalResult Lowering::placeStorage() {
   return allocateRegisters();
 }
 
-/// What conversions, reductions over warps and broadcasts of scalars need at most.
-int64_t Lowering::scratchBytes() {
-  int64_t bytes = 0;
+/// What conversions, reductions over warps and broadcasts of scalars need at most, by the first
+/// warp of their scope: roles run at the same time.
+std::map<int64_t, int64_t> Lowering::scratchBytes() {
+  std::map<int64_t, int64_t> bytes;
   auto layoutOf = [](Value tile) -> std::optional<layout::Distribution> {
     auto alloc = tile.getDefiningOp<tile::AllocOp>();
     auto text = alloc ? alloc->getAttrOfType<StringAttr>(nv::NVDialect::layoutAttr) : StringAttr();
@@ -51,7 +52,10 @@ int64_t Lowering::scratchBytes() {
     } else if (isa<tile::AtomicOp>(op)) {
       needed = 8;
     }
-    bytes = std::max(bytes, needed);
+    if (needed) {
+      int64_t &most = bytes[nv::scopeOf(op).firstWarp];
+      most = std::max(most, needed);
+    }
   });
   return bytes;
 }
@@ -80,7 +84,8 @@ LogicalResult Lowering::placeShared() {
     barrierOffsets[op.getResult()] = reserve(int64_t(op.getCounts().size()) * 8, 8);
     nameBarriers(op);
   });
-  scratchOffset = reserve(scratchBytes(), 16);
+  for (auto [firstWarp, bytes] : scratchBytes())
+    scratchOffsets[firstWarp] = reserve(bytes, 16);
   int64_t columns = 0;
   Operation *last = nullptr;
   kernel.walk([&](nv::TensorAllocOp op) {
