@@ -19,7 +19,7 @@ namespace examples {
 using namespace penstock;
 
 template <class T> struct MatmulOf {
-  int block_m = 128, block_n = 128, block_k = 64, group = 8, cluster_m = 1, cluster_n = 1;
+  int block_m = 128, block_n = 128, block_k = 64, group = 8, cluster_m = 1, cluster_n = 1, pair = 0;
   PipelineOptions pipeline = {.num_stages = 3};
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
 
@@ -27,7 +27,7 @@ template <class T> struct MatmulOf {
     auto [M, K] = A.sizes();
     auto N = B.size(0);
     auto [bm, bn] = b.grid(ceil_div(M, block_m), ceil_div(N, block_n), swizzled(group));
-    b.prefer({.cluster = {cluster_m, cluster_n}}); // blocks that load for each other
+    b.prefer({.cluster = {cluster_m, cluster_n}, .pair = pair != 0}); // of blocks that share copies
     auto As = b.template shared<T>(block_m, block_k);
     auto Bs = b.template shared<T>(block_n, block_k);
     auto acc = b.template local<f32>(block_m, block_n);

@@ -105,6 +105,9 @@ struct Preferences {
   /// Blocks of a cluster along each extent of the grid, e.g. {2, 1}; empty: no clusters. Blocks
   /// of a cluster divide the copies that they have in common. Hopper and Blackwell.
   std::vector<int64_t> cluster = {};
+  /// The two blocks of a cluster, along the first extent if none is given, multiply as one.
+  /// Blackwell.
+  bool pair = false;
 };
 
 enum Atomic : uint8_t { Add, AtomicMax, AtomicMin, Exchange };
@@ -193,7 +196,9 @@ public:
   }
   /// States preferences for the blocks of the grid, after grid(). `penstock explain` says what
   /// became of them.
-  void prefer(const Preferences &o, Loc at = here()) { detail::prefer(o.cluster, within(at)); }
+  void prefer(const Preferences &o, Loc at = here()) {
+    detail::prefer(o.cluster, o.pair, within(at));
+  }
 
   //===------------------------------------------------------------------===//
   // Storage

@@ -153,6 +153,8 @@ std::string explainBlock(func::FuncOp function) {
     text += "  clusters of " + std::to_string(blocks.getInt()) + " blocks\n";
   if (auto why = function->getAttrOfType<StringAttr>(nv::NVDialect::noClusterAttr))
     text += "  no clusters: " + why.str() + "\n";
+  if (auto why = function->getAttrOfType<StringAttr>(nv::NVDialect::noPairAttr))
+    text += "  no pairs: " + why.str() + "\n";
   function.walk([&](scf::ForOp loop) {
     auto plan = loop->getAttrOfType<StringAttr>(nv::NVDialect::planAttr);
     if (!plan)

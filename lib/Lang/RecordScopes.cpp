@@ -35,7 +35,7 @@ void penstock::detail::grid(Refs extents, int64_t swizzle, List<Ref> out, Loc at
     ref = r->add(coordinate);
 }
 
-void penstock::detail::prefer(Ints cluster, Loc at) {
+void penstock::detail::prefer(Ints blocks, bool pair, Loc at) {
   Recorder *r = recorderFor(at);
   if (!r)
     return;
@@ -47,12 +47,19 @@ void penstock::detail::prefer(Ints cluster, Loc at) {
   // A copy is verified: an error names this call, and coordinates of the grid stay in use.
   auto asked = cast<tile::GridOp>(r->builder.clone(*grid));
   asked->setLoc(r->locationOf(at));
-  asked.setCluster(ArrayRef(cluster.begin(), cluster.end()));
+  SmallVector<int64_t> cluster(blocks.begin(), blocks.end());
+  if (pair && llvm::all_of(cluster, [](int64_t along) { return along == 1; })) {
+    cluster.assign(grid.getNumResults(), 1);
+    cluster.front() = 2;
+  }
+  asked.setCluster(cluster);
+  asked.setPair(pair);
   if (!r->verify(asked))
     return;
   asked.erase();
   if (!llvm::all_of(cluster, [](int64_t along) { return along == 1; }))
-    grid.setCluster(ArrayRef(cluster.begin(), cluster.end()));
+    grid.setCluster(cluster);
+  grid.setPair(pair);
 }
 
 /// A loop that is only there so that the body of a wrong one can be recorded.

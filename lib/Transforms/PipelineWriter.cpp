@@ -133,6 +133,10 @@ Value PipelineWriter::allocate(MemRefType type, StringAttr label) {
   return tile::AllocOp::create(b, loc, type, label, IntegerAttr());
 }
 
+MemRefType PipelineWriter::typeOf(size_t buffer) const {
+  return cast<MemRefType>(body.buffers[buffer].getType());
+}
+
 void PipelineWriter::openIf(Value condition) {
   auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
   b.setInsertionPointToStart(branch.thenBlock());
@@ -143,7 +147,7 @@ void PipelineWriter::makeStorage() {
   for (size_t i = 0; i < body.buffers.size(); ++i) {
     if (versions[i] < 2)
       continue;
-    auto type = cast<MemRefType>(body.buffers[i].getType());
+    MemRefType type = typeOf(i);
     auto label = body.buffers[i].getDefiningOp()->getAttrOfType<StringAttr>("label");
     if (!isRing(i)) {
       for (int64_t version = 0; version < versions[i]; ++version)

@@ -60,6 +60,8 @@ protected:
   /// Whether versions of a buffer are slots of one tile, which run-time values select.
   virtual bool isRing(size_t) const { return true; }
   virtual mlir::Value allocate(mlir::MemRefType type, mlir::StringAttr label);
+  /// The type of one version of a buffer.
+  virtual mlir::MemRefType typeOf(size_t buffer) const;
   /// Iterations past the end for which a statement still runs.
   virtual int64_t lagOf(size_t) const { return 0; }
 

@@ -85,8 +85,10 @@ template <class E, class S, class R> struct Matmul {
       Index depth = ceil_div(A.size(1), k);
       if (random.chance(60)) {
         auto [bm, bn] = b.grid(rows, columns);
-        if (random.chance(50)) // blocks that load for each other
+        if (random.chance(40)) // blocks that load for each other
           b.prefer({.cluster = {random.of({1, 2, 4}), random.of({1, 2})}});
+        else if (random.chance(50)) // or multiply as one
+          b.prefer({.cluster = {random.of({1, 2}), 1}, .pair = true});
         return writeTile(tiles(), bm, bn, depth);
       }
       // A block computes several tiles, of one depth or of several.

@@ -98,7 +98,12 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.shared_along` is a list of numbers on a copy";
   }
-  if (attribute.getName() == noClusterAttr) {
+  if (attribute.getName() == halvedAttr) {
+    if (isa<tile::CopyOp>(op) && isa<UnitAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.halved` belongs on a copy";
+  }
+  if (attribute.getName() == noClusterAttr || attribute.getName() == noPairAttr) {
     if (isa<func::FuncOp>(op) && isa<StringAttr>(attribute.getValue()))
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.no_cluster` is a text on a kernel";

@@ -52,6 +52,10 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral sharedAlongAttr = "nv.shared_along";
     /// On a kernel: two adjacent blocks multiply together.
     static constexpr ::llvm::StringLiteral pairAttr = "nv.pair";
+    /// On a kernel: why blocks are not paired although that is preferred.
+    static constexpr ::llvm::StringLiteral noPairAttr = "nv.no_pair";
+    /// On a copy: each block of a pair copies half of its rows.
+    static constexpr ::llvm::StringLiteral halvedAttr = "nv.halved";
     /// On a kernel: a tile program that one group of warps executes.
     static constexpr ::llvm::StringLiteral inOrderAttr = "nv.in_order";
     /// On a function: the architecture that it is compiled for, e.g. "sm_80".

@@ -63,6 +63,10 @@ LogicalResult GridOp::verify() {
       blocks = along < 1 || along > maxClusterBlocks ? 0 : blocks * along;
       text += (text.empty() ? "" : " x ") + std::to_string(along);
     }
+    if (getPair() && blocks != 2)
+      return fail(emitCoded(*this, GridForm)
+                      << "a pair is a cluster of two blocks, not of " << text,
+                  "leave `.cluster` out, or give 2 along one extent of the grid");
     if (blocks < 1 || blocks > maxClusterBlocks)
       return fail(emitCoded(*this, GridForm)
                       << "a cluster of " << text << " blocks is not possible",

@@ -51,11 +51,12 @@ def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>]> {
     columns.
 
     `cluster` is the preferred number of neighbors along each extent that run as one cluster of
-    a GPU (nv-share-copies), at most 8 blocks in all.
+    a GPU (nv-share-copies), at most 8 blocks in all. With `pair`, its two blocks multiply as one
+    where they can.
 
     ```mlir
     func.func @k(%m: index, %n: index) attributes {tile.kernel} {
-      %bm, %bn = tile.grid %m, %n swizzle 8 cluster [2, 1] : index, index
+      %bm, %bn = tile.grid %m, %n swizzle 8 cluster [2, 1] pair : index, index
       tile.print "block {} {}" %bm, %bn : index, index
       return
     }
@@ -63,10 +64,11 @@ def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>]> {
   }];
   let arguments = (ins Variadic<Index>:$extents,
                        OptionalAttr<I64Attr>:$swizzle,
-                       OptionalAttr<DenseI64ArrayAttr>:$cluster);
+                       OptionalAttr<DenseI64ArrayAttr>:$cluster,
+                       UnitAttr:$pair);
   let results = (outs Variadic<Index>:$coordinates);
   let assemblyFormat = [{
-    $extents (`swizzle` $swizzle^)? (`cluster` $cluster^)? attr-dict `:` type($coordinates)
+    $extents (`swizzle` $swizzle^)? (`cluster` $cluster^)? (`pair` $pair^)? attr-dict `:` type($coordinates)
   }];
   let extraClassDeclaration = [{
     /// The number of blocks of a cluster along an extent.

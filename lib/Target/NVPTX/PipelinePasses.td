@@ -70,6 +70,10 @@ def ShareCopies : Pass<"nv-share-copies", "::mlir::func::FuncOp"> {
     else that acts outside of a block is put under a condition. The blocks of a cluster meet
     before they end.
 
+    With `pair`, the right operand of the only product is divided instead: each of two blocks copies
+    half of it for itself (`nv.halved`), and the kernel becomes one of pairs (`nv.pair`). Otherwise the
+    reason is in `nv.no_pair`.
+
     All blocks of a cluster must have the same loops, with copies under the same conditions.
     Otherwise `cluster` is removed, and the reason is in `nv.no_cluster`.
 

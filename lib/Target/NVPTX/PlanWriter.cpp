@@ -23,6 +23,7 @@
 #include "Target/NVPTX/IssueProducts.h"
 #include "Target/NVPTX/LoopPlans.h"
 #include "Target/NVPTX/LoopSurroundings.h"
+#include "Target/NVPTX/PairedProduct.h"
 #include "Target/NVPTX/PlanPoints.h"
 #include "Target/NVPTX/SlotCounters.h"
 
@@ -47,7 +48,7 @@ public:
              nvptx::AccumulatorRing *accumulators)
       : PipelineWriter(loop, of.slots()), of(of), plan(of.plan), number(int64_t(number)),
         open(open), accumulators(accumulators), shares(nvptx::ClusterShares::of(body, of)),
-        writer(b) {}
+        pair(nvptx::PairedProduct::of(body)), writer(b) {}
 
   void run() {
     const nvptx::LoopSurroundings around(body, plan);
@@ -76,6 +77,8 @@ public:
       shares->writeRank(b, loc);
       sharing = shares->ranks(b, loc);
     }
+    if (pair)
+      pair->writeRank(b, loc);
     // Warpgroups that compute parts share the code of the first.
     auto roles = ArrayRef(plan.roles).drop_back(size_t(of.parts - 1));
     for (const sched::PlanRole &each : roles)
@@ -169,6 +172,14 @@ private:
            (tile.space == sched::Space::Tensor && tile.readAfter.empty());
   }
 
+  MemRefType typeOf(size_t buffer) const override {
+    MemRefType whole = PipelineWriter::typeOf(buffer);
+    if (!pair || !pair->isHalved(body.buffers[buffer]))
+      return whole;
+    return tile::tileType({whole.getDimSize(0) / 2, whole.getDimSize(1)}, whole.getElementType(),
+                          tile::Space::Shared);
+  }
+
   /// Slots in tensor memory lie side by side.
   Value allocate(MemRefType type, StringAttr label) override {
     if (tile::spaceOf(type) != tile::Space::Tensor)
@@ -209,6 +220,8 @@ private:
     OpBuilder::InsertionGuard guard(b);
     if (peels)
       openIf(compare(arith::CmpIPredicate::sgt, trips, index(0)));
+    if (pair && pair->multiplies(*role))
+      openIf(pair->isFirst());
     writePrologue(depth, repeated, peels);
     Value end = peels ? trips : b.createOrFold<arith::AddIOp>(loc, trips, index(depth));
     writeMainLoop(depth, repeated, end, peels);
@@ -218,6 +231,22 @@ private:
     for (const PlanPoint &point : role->drain)
       if (!awaited || point.kind != PlanPoint::WaitBarrier)
         writeDrain(point);
+    if (pair && !pair->multiplies(*role))
+      awaitProductsOfPair();
+  }
+
+  /// In the second block, the role that loads awaits the products of the first one: it has
+  /// followed the phases of their barrier.
+  void awaitProductsOfPair() {
+    bool loads = llvm::any_of(
+        role->points, [](const PlanPoint &point) { return point.kind == PlanPoint::Expect; });
+    if (!loads)
+      return;
+    openIf(pair->isSecond());
+    for (const sched::PlanRole &other : plan.roles)
+      for (const PlanPoint &point : other.drain)
+        if (pair->multiplies(other))
+          writeDrain(point);
   }
 
   /// Returns whether threads issue products before the role's last stage. The assembler keeps these
@@ -318,6 +347,8 @@ private:
       text += "  between runs of the loop, rings stay open\n";
     if (shares)
       text += shares->describe(body, plan);
+    if (pair)
+      text += pair->describe();
     return accumulators ? text + accumulators->describe() : text;
   }
 
@@ -439,6 +470,8 @@ private:
       return waitBarrier(point, awaited(point, k));
     case PlanPoint::Expect: {
       Value bytes = bytesOf(point, k);
+      if (pair) // of both blocks
+        openIf(pair->isFirst());
       return writer.arrive(loc, barriers[point.barrier], slotOfToken(point.barrier, k), bytes,
                            /*leader=*/true);
     }
@@ -529,7 +562,7 @@ private:
     for (const PlanPoint &point : role->points) {
       if (point.kind != PlanPoint::Issue || point.barrier != expect.barrier)
         continue;
-      Value bytes = index(point.bytes);
+      Value bytes = index(point.bytes * (pair ? pair->factorOf(statementOf(point).op) : 1));
       IRMapping mapping = iterationOf(k);
       for (Value condition : statementOf(point).conditions)
         bytes = arith::SelectOp::create(b, loc, replay(condition, mapping), bytes, index(0));
@@ -657,6 +690,10 @@ private:
         target = rowsOf(target, part->first, part->rows);
         blocks = part->blocks;
       }
+      if (pair && pair->isHalved(copy.getTarget())) {
+        Value &row = offsets[dims ? size_t(dims[0]) : offsets.size() - 2];
+        row = arith::AddIOp::create(b, loc, row, pair->rowOf(b, loc));
+      }
       nv::TmaLoadOp::create(b, op->getLoc(), source, offsets, target, barriers[barrier],
                             slotOfToken(barrier, k), blocks, dims, /*cache=*/StringAttr());
       return;
@@ -708,6 +745,7 @@ private:
   nvptx::AccumulatorRing *accumulators;       ///< that runs fill in turn; null: none
   std::optional<nvptx::ClusterShares> shares; ///< that blocks of a cluster copy
   SmallVector<Value> sharing;                 ///< ranks of these blocks
+  std::optional<nvptx::PairedProduct> pair;   ///< of two blocks
   nvptx::PointWriter writer;
   const sched::PlanRole *role = nullptr; ///< that is being written
   int64_t firstStage = 0;                ///< of the role; its first step runs it

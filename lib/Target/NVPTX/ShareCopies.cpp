@@ -19,6 +19,7 @@
 #include "Target/NVPTX/ConfineThreads.h"
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/KernelArchitecture.h"
+#include "Target/NVPTX/PairedProduct.h"
 #include "Target/NVPTX/Passes.h"
 
 namespace penstock {
@@ -65,6 +66,9 @@ public:
       loop->walk([&](tile::CopyOp copy) { any |= isLoaded(copy) && mark(copy); });
     if (!any)
       return "the blocks of a cluster have no copies in common";
+    std::string unpaired = grid.getPair() ? nvptx::pairBlocks(kernel) : "";
+    if (!unpaired.empty())
+      kernel->setAttr(nv::NVDialect::noPairAttr, StringAttr::get(kernel.getContext(), unpaired));
     guardEffects();
     OpBuilder b(kernel.getBody().front().getTerminator());
     // No block ends while others may write to its memory.
@@ -221,13 +225,14 @@ struct ShareCopies : penstock::impl::ShareCopiesBase<ShareCopies> {
     tile::GridOp grid = *grids.begin();
     if (llvm::all_of(llvm::seq(grid.getNumResults()),
                      [&](unsigned dim) { return grid.clusterAlong(dim) == 1; }))
-      return grid.removeClusterAttr(), void();
+      return grid.removeClusterAttr(), grid.setPair(false), void();
     const hw::Architecture *architecture = nvptx::architectureOf(kernel);
     std::string why =
         architecture && !architecture->tma ? "the GPU has none" : Sharing(kernel, grid).run();
     if (why.empty())
       return;
     grid.removeClusterAttr();
+    grid.setPair(false);
     kernel->setAttr(nv::NVDialect::noClusterAttr, StringAttr::get(&getContext(), why));
   }
 };

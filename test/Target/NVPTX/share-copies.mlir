@@ -111,3 +111,73 @@ func.func @gather(%x: !T, %rows: !I, %n: index)
   } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], resolved, inferred>}
   return
 }
+
+// -----
+
+// Two blocks multiply as one: each copies half of the right operand for itself.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+!T = memref<?x?xf16, strided<[?, 1]>, #g>
+!a = memref<128x64xf16, #s>
+!b = memref<64x64xf16, #s>
+!t = memref<64x64xf16, strided<[1, 64]>, #s>
+!c = memref<128x64xf32, #tile.space<tensor>>
+
+// CHECK-LABEL: func.func @pair
+// CHECK-SAME: nv.cluster = 2
+// CHECK-SAME: nv.pair
+// CHECK: tile.grid {{.*}} cluster [2, 1] pair
+// CHECK: tile.copy {{.*}}{nv.engine = "tma.load", nv.role = "load"}
+// CHECK: tile.copy {{.*}}{nv.engine = "tma.load", nv.halved, nv.role = "load"}
+// CHECK-NOT: nv.shared_along
+// CHECK: nv.cluster.sync
+func.func @pair(%x: !T, %y: !T, %m: index, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.architecture = "sm_100a", nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %bm, %bn = tile.grid %m, %n cluster [2, 1] pair : index, index
+  %X = tile.alloc "X" : !a
+  %Y = tile.alloc "Y" : !b
+  %acc = nv.tcgen05.alloc "acc" : !c
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %x[%bm, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !a
+    tile.copy %y[%bn, %k] to %Y {nv.engine = "tma.load", nv.role = "load"} : !T to !b
+    %Yt = memref.transpose %Y (i, j) -> (j, i) : !b to !t
+    tile.gemm %X, %Yt into %acc {nv.engine = "tcgen05.mma", nv.role = "mma"} : !a, !t, !c
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], resolved, inferred>}
+  return
+}
+
+// -----
+
+// One stage leaves one slot, which two blocks cannot take turns in.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+!T = memref<?x?xf16, strided<[?, 1]>, #g>
+!a = memref<128x64xf16, #s>
+!b = memref<64x64xf16, #s>
+!t = memref<64x64xf16, strided<[1, 64]>, #s>
+!c = memref<128x64xf32, #tile.space<tensor>>
+
+// CHECK-LABEL: func.func @one_stage
+// CHECK-SAME: nv.cluster = 2
+// CHECK-SAME: nv.no_pair = "the loop has one stage"
+// CHECK: nv.shared_along
+func.func @one_stage(%x: !T, %y: !T, %m: index, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.architecture = "sm_100a", nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %bm, %bn = tile.grid %m, %n cluster [2, 1] pair : index, index
+  %X = tile.alloc "X" : !a
+  %Y = tile.alloc "Y" : !b
+  %acc = nv.tcgen05.alloc "acc" : !c
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %x[%bm, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !a
+    tile.copy %y[%bn, %k] to %Y {nv.engine = "tma.load", nv.role = "load"} : !T to !b
+    %Yt = memref.transpose %Y (i, j) -> (j, i) : !b to !t
+    tile.gemm %X, %Yt into %acc {nv.engine = "tcgen05.mma", nv.role = "mma"} : !a, !t, !c
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 0], order = [0, 1, 2], resolved, inferred>}
+  return
+}
