@@ -25,11 +25,13 @@
 #include "flash_attention/kernel.h"
 #include "histogram/kernel.h"
 #include "hopper_matmul/steps.h"
+#include "int4_matmul/kernel.h"
 #include "layer_norm/kernel.h"
 #include "matmul/kernel.h"
 #include "matmul_bias_gelu/kernel.h"
 #include "persistent_matmul/kernel.h"
 #include "row_softmax/kernel.h"
+#include "scaled_matmul/kernel.h"
 #include "transpose/kernel.h"
 #include "vector_add/kernel.h"
 #include <penstock/check.h>
@@ -71,6 +73,16 @@ struct SmallMatmulBiasGelu : MatmulBiasGelu {
 };
 struct SmallHistogram : Histogram {
   SmallHistogram() { block = 256, bins = 32; }
+};
+/// Operands that also fit, scaled to bf16, into the shared memory of GPUs without scales.
+struct SmallMxF8Matmul : MxF8Matmul {
+  SmallMxF8Matmul() { stages = 2; }
+};
+struct SmallMxF4Matmul : MxF4Matmul {
+  SmallMxF4Matmul() { block_k = 128, stages = 2; }
+};
+struct SmallNvF4Matmul : NvF4Matmul {
+  SmallNvF4Matmul() { block_k = 128, stages = 2; }
 };
 struct FlashAttentionCausal : FlashAttention {
   FlashAttentionCausal() { causal = true; }
@@ -146,6 +158,25 @@ PENSTOCK_KERNEL(SmallLayerNorm, block_m, block_n);
 PENSTOCK_REFERENCE(SmallLayerNorm, LayerNorm, bf16Tolerance);
 PENSTOCK_KERNEL(SmallMatmulBiasGelu, block_m, block_n, block_k, stages, group);
 PENSTOCK_REFERENCE(SmallMatmulBiasGelu, MatmulBiasGelu, f16Tolerance);
+PENSTOCK_KERNEL(Int4Matmul, block_m, block_n, block_k, group, stages);
+PENSTOCK_SHAPES(Int4Matmul, Shape{{"M", 64}, {"N", 128}, {"K", 320}, {"P", 160}, {"S", 5}},
+                Shape{{"M", 72}, {"N", 200}, {"K", 128}, {"P", 64}, {"S", 2}});
+// Sizes of a product with scales: bytes of k, blocks of 128 rows and of 4 scales.
+PENSTOCK_KERNEL(SmallMxF8Matmul, block_m, block_n, block_k, stages);
+PENSTOCK_REFERENCE(SmallMxF8Matmul, MxF8Matmul);
+PENSTOCK_SHAPES(SmallMxF8Matmul,
+                Shape{{"M", 128}, {"N", 128}, {"P", 640}, {"I", 1}, {"H", 1}, {"J", 5}},
+                Shape{{"M", 136}, {"N", 72}, {"P", 80}, {"I", 2}, {"H", 1}, {"J", 1}});
+PENSTOCK_KERNEL(SmallMxF4Matmul, block_m, block_n, block_k, stages);
+PENSTOCK_REFERENCE(SmallMxF4Matmul, MxF4Matmul);
+PENSTOCK_SHAPES(SmallMxF4Matmul,
+                Shape{{"M", 128}, {"N", 128}, {"P", 320}, {"I", 1}, {"H", 1}, {"J", 5}},
+                Shape{{"M", 72}, {"N", 136}, {"P", 48}, {"I", 1}, {"H", 2}, {"J", 1}});
+PENSTOCK_KERNEL(SmallNvF4Matmul, block_m, block_n, block_k, stages);
+PENSTOCK_REFERENCE(SmallNvF4Matmul, NvF4Matmul);
+PENSTOCK_SHAPES(SmallNvF4Matmul,
+                Shape{{"M", 128}, {"N", 128}, {"P", 320}, {"I", 1}, {"H", 1}, {"J", 10}},
+                Shape{{"M", 72}, {"N", 136}, {"P", 48}, {"I", 1}, {"H", 2}, {"J", 2}});
 PENSTOCK_KERNEL(SmallHistogram, block, bins);
 PENSTOCK_SHAPES(SmallHistogram, Shape{{"B", 32}}, Shape{{"B", 5}});
 PENSTOCK_KERNEL(Transpose, block_m, block_n);

@@ -15,11 +15,13 @@
 #include "gather/kernel.h"
 #include "grouped_matmul/kernel.h"
 #include "histogram/kernel.h"
+#include "int4_matmul/kernel.h"
 #include "layer_norm/kernel.h"
 #include "matmul/kernel.h"
 #include "matmul_bias_gelu/kernel.h"
 #include "persistent_matmul/kernel.h"
 #include "row_softmax/kernel.h"
+#include "scaled_matmul/kernel.h"
 #include "transpose/kernel.h"
 #include "vector_add/kernel.h"
 
@@ -33,6 +35,10 @@ PENSTOCK_KERNEL(MatmulBiasGelu, block_m, block_n, block_k, stages, group);
 PENSTOCK_KERNEL(PersistentMatmul, blocks, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(GroupedMatmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(Convolution, block_w, block_n, block_k, stages);
+PENSTOCK_KERNEL(Int4Matmul, block_m, block_n, block_k, group, stages);
+PENSTOCK_KERNEL(MxF8Matmul, block_m, block_n, block_k, stages);
+PENSTOCK_KERNEL(MxF4Matmul, block_m, block_n, block_k, stages);
+PENSTOCK_KERNEL(NvF4Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(Gather, block_m, block_n);
 PENSTOCK_KERNEL(FlashAttention, block_m, block_n, dim, stages, causal, slack);
 PENSTOCK_KERNEL(Histogram, block, bins);

@@ -15,36 +15,13 @@
 #define PENSTOCK_BLOCK_H
 
 #include "penstock/hardware.h"
-#include "penstock/tile.h"
+#include "penstock/tile_options.h"
 
 #include <string>
 #include <vector>
 
 namespace penstock {
 
-// Options are structs of their own, so that calls read {.num_stages = 3}.
-struct TileOptions {
-  /// Number of buffers that a pipeline keeps for the tile; 0: computed.
-  int versions = 0;
-};
-struct CopyOptions {
-  /// Value of elements outside of the tensor.
-  double fill = 0;
-  /// Name of the wait that completes the copy; empty: the copy is synchronous.
-  std::string async = {};
-};
-struct GemmOptions {
-  bool accumulate = true;
-  /// Rounds f32 operands to TF32, as tensor cores do.
-  bool tf32 = false;
-  /// The elements of an i8 first operand are 0 to 255. Only on CPUs.
-  bool unsigned_a = false;
-  std::string async = {};
-};
-struct ReduceOptions {
-  /// Combines with the old value of the target.
-  bool accumulate = false;
-};
 struct RangeOptions {
   /// 1 forbids unrolling, 0 unrolls fully, -1 leaves it to the compiler.
   int unroll = -1;
@@ -214,6 +191,11 @@ public:
   Tile<T, 3> shared(int64_t a, int64_t b, int64_t c, TileOptions o = {}, Loc at = here()) {
     return make<T, 3>(detail::Space::Shared, {a, b, c}, o, at);
   }
+  template <class T>
+  Tile<T, 4> shared(int64_t a, int64_t b, int64_t c, int64_t d, TileOptions o = {},
+                    Loc at = here()) {
+    return make<T, 4>(detail::Space::Shared, {a, b, c, d}, o, at);
+  }
   template <class T> Tile<T, 1> local(int64_t a, TileOptions o = {}, Loc at = here()) {
     return make<T, 1>(detail::Space::Local, {a}, o, at);
   }
@@ -234,11 +216,16 @@ public:
             Loc at = here()) {
     static_assert(A != Access::Out, "this tensor is an Out<..>: it is only "
                                     "written; declare it as InOut<..>");
+    checkCopied<T, U>();
     detail::CopyArguments arguments{.source = source.tensor, .target = target.ref, .fill = {}};
     arguments.sourceOffsets = source.offsets;
     arguments.dims = {source.dimensions.data(), size_t(source.count)};
-    if (o.fill != 0)
+    if constexpr (detail::isPacked<U>) {
+      if (o.fill != 0)
+        detail::refuseFill(within(at));
+    } else if (o.fill != 0) {
       arguments.fill = detail::literalOf<U>(o.fill, at);
+    }
     arguments.async = o.async;
     detail::copy(arguments, within(at));
   }
@@ -247,6 +234,7 @@ public:
             Loc at = here()) {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only "
                                    "read; declare it as Out<..> or InOut<..>");
+    checkCopied<T, U>();
     detail::CopyArguments arguments{.source = source.ref, .target = target.tensor, .fill = {}};
     arguments.targetOffsets = target.offsets;
     arguments.dims = {target.dimensions.data(), size_t(target.count)};
@@ -256,6 +244,7 @@ public:
   template <class T, int R, class U>
   void copy(const Tile<T, R> &source, const Tile<U, R> &target, CopyOptions o = {},
             Loc at = here()) {
+    checkCopied<T, U>();
     detail::CopyArguments arguments{.source = source.ref, .target = target.ref, .fill = {}};
     arguments.async = o.async;
     detail::copy(arguments, within(at));
@@ -271,7 +260,8 @@ public:
   template <class A, class B, class C>
   void gemm(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, GemmOptions o = {},
             Loc at = here()) {
-    multiply(a.ref, b.ref, acc.ref, o, at);
+    detail::checkMultiplied<A, B>();
+    multiply(a.ref, b.ref, acc.ref, o, at, detail::isPacked<A>);
   }
   /// The same with a packed second operand, a tile of a tensor from pack(..): [N / 16, K / 2, 16,
   /// 2] for bf16, [N / 16, K / 4, 16, 4] for i8. Only on CPUs.
@@ -281,10 +271,24 @@ public:
     multiply(a.ref, b.ref, acc.ref, o, at);
   }
 
+  /// Unpacks 4-bit values: values[.., 2 * j] and values[.., 2 * j + 1] come from packed[.., j].
+  /// i4x2 becomes i8, i32 or floating point, f4e2m1x2 floating point.
+  template <class P, class T, int R>
+  void unpack(const Tile<P, R> &packed, const Tile<T, R> &values, Loc at = here()) {
+    static_assert(detail::isPacked<P>, "unpack takes a tile of f4e2m1x2 or i4x2");
+    static_assert(
+        std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, f32> ||
+            (std::is_same_v<P, i4x2> && (std::is_same_v<T, i8> || std::is_same_v<T, i32>)),
+        "values are f16, bf16 or f32; those of i4x2 may also be i8 or i32");
+    detail::unpack(packed.ref, detail::ElementOf<P>::value, values.ref, within(at));
+  }
+
   template <class T, int R, class U>
   void reduce(Reduction kind, const Tile<T, R> &source, int dim, const Tile<U, R - 1> &target,
               ReduceOptions o = {}, Loc at = here()) {
     static_assert(R > 1, "a tile of rank one is reduced as a 1 x n tile");
+    static_assert(!detail::isPacked<T> && !detail::isPacked<U>,
+                  "a packed element is two values; unpack the tile with b.unpack(packed, values)");
     detail::reduce(detail::Kind(kind), source.ref, dim, target.ref, o.accumulate, within(at));
   }
 
@@ -537,13 +541,22 @@ private:
     return Tile<T, R>(
         detail::allocate(space, detail::ElementOf<T>::value, shape, o.versions, within(at)));
   }
-  void multiply(detail::Ref a, detail::Ref b, detail::Ref acc, const GemmOptions &o, Loc at) {
+  template <class T, class U> static void checkCopied() {
+    static_assert(std::is_same_v<T, U> || (!detail::isPacked<T> && !detail::isPacked<U>),
+                  "a copy does not convert packed elements; unpack a tile with "
+                  "b.unpack(packed, values)");
+  }
+  void multiply(detail::Ref a, detail::Ref b, detail::Ref acc, const GemmOptions &o, Loc at,
+                bool packed = false) {
     detail::gemm({.a = a,
                   .b = b,
                   .acc = acc,
+                  .scaleA = o.scale_a.ref,
+                  .scaleB = o.scale_b.ref,
                   .accumulate = o.accumulate,
                   .tf32 = o.tf32,
                   .unsignedA = o.unsigned_a,
+                  .packed = packed,
                   .async = o.async},
                  within(at));
   }

@@ -21,7 +21,24 @@
 
 namespace penstock {
 
-enum class Element : uint8_t { f16, bf16, f32, f64, f8e4m3, f8e5m2, i1, i8, i16, i32, i64, index };
+// Artifacts store these numbers; new elements come last.
+enum class Element : uint8_t {
+  f16,
+  bf16,
+  f32,
+  f64,
+  f8e4m3,
+  f8e5m2,
+  i1,
+  i8,
+  i16,
+  i32,
+  i64,
+  index,
+  f8e8m0,
+  f4e2m1x2,
+  i4x2
+};
 
 namespace detail {
 
@@ -98,6 +115,23 @@ template <int ExponentBits, int MantissaBits, bool Finite> struct Format {
   }
 };
 
+/// Powers of two from 2^-127 to 2^127, and NaN (255). No sign, no zero, no infinity.
+struct PowerFormat {
+  /// Rounds the magnitude to the nearest power of two, upward from the middle; zero becomes 2^-127,
+  /// infinity NaN. PyTorch's float8_e8m0fnu converts the same way.
+  static uint32_t fromFloat(float value) {
+    uint32_t in = bits<uint32_t>(value) & 0x7fffffffu, exponent = in >> 23;
+    if (exponent == 255)
+      return 255;
+    uint32_t rest = in & 0x7fffffu, half = 0x400000u;
+    // Without the implicit bit, half is 2^-127 itself, which is not rounded up.
+    return exponent + (exponent ? rest >= half : rest > half);
+  }
+  static float toFloat(uint32_t in) {
+    return bits<float>(in == 255 ? 0x7fc00000u : in ? in << 23 : 0x400000u);
+  }
+};
+
 /// A host type that holds one narrow number.
 template <class Bits, class F> struct Narrow {
   Bits raw = 0;
@@ -121,6 +155,50 @@ struct f8e4m3 : detail::Narrow<uint8_t, detail::Format<4, 3, true>> {
 struct f8e5m2 : detail::Narrow<uint8_t, detail::Format<5, 2, false>> {
   using Narrow::Narrow;
 };
+/// A power of two: the scale of a block of values.
+struct f8e8m0 : detail::Narrow<uint8_t, detail::PowerFormat> {
+  using Narrow::Narrow;
+};
+
+/// Two 4-bit floating-point values (0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives) in a byte; the
+/// lower half has the lower index. Tensors count bytes along their last dimension.
+struct f4e2m1x2 {
+  uint8_t raw = 0;
+
+  f4e2m1x2() = default;
+  f4e2m1x2(float low, float high)
+      : raw(static_cast<uint8_t>(fromFloat(low) | fromFloat(high) << 4)) {}
+  float low() const { return toFloat(raw & 15u); }
+  float high() const { return toFloat(raw >> 4); }
+
+private:
+  /// To nearest even; beyond 6, and for NaN, the largest magnitude.
+  static uint32_t fromFloat(float value) {
+    using Format = detail::Format<2, 1, false>;
+    uint32_t in = detail::bits<uint32_t>(value), sign = in >> 31 << 3;
+    float magnitude = detail::bits<float>(in & 0x7fffffffu);
+    if (!(magnitude < 4.0f)) // Format has infinities there
+      return sign | (magnitude <= 5.0f ? 6u : 7u);
+    return sign | Format::fromFloat(magnitude);
+  }
+  static float toFloat(uint32_t in) {
+    constexpr float magnitudes[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    return in & 8u ? -magnitudes[in & 7u] : magnitudes[in & 7u];
+  }
+};
+
+/// Two signed 4-bit integers in a byte; the lower half has the lower index. Tensors count bytes
+/// along their last dimension.
+struct i4x2 {
+  uint8_t raw = 0;
+
+  i4x2() = default;
+  /// Values are -8 to 7; of others the low four bits are kept.
+  i4x2(int low, int high) : raw(static_cast<uint8_t>((low & 15) | (high & 15) << 4)) {}
+  int low() const { return ((raw & 15) ^ 8) - 8; }
+  int high() const { return ((raw >> 4) ^ 8) - 8; }
+};
+
 using f32 = float;
 using f64 = double;
 using i8 = int8_t;
@@ -154,15 +232,21 @@ PENSTOCK_ELEMENT(int32_t, i32)
 PENSTOCK_ELEMENT(uint32_t, i32)
 PENSTOCK_ELEMENT(int64_t, i64)
 PENSTOCK_ELEMENT(index_t, index)
+PENSTOCK_ELEMENT(f8e8m0, f8e8m0)
+PENSTOCK_ELEMENT(f4e2m1x2, f4e2m1x2)
+PENSTOCK_ELEMENT(i4x2, i4x2)
 #undef PENSTOCK_ELEMENT
 
 template <class T>
 inline constexpr bool isFloating =
     std::is_floating_point_v<T> || std::is_same_v<T, f16> || std::is_same_v<T, bf16> ||
-    std::is_same_v<T, f8e4m3> || std::is_same_v<T, f8e5m2>;
+    std::is_same_v<T, f8e4m3> || std::is_same_v<T, f8e5m2> || std::is_same_v<T, f8e8m0>;
 template <class T>
 inline constexpr bool isInteger =
     std::is_same_v<T, index_t> || (std::is_integral_v<T> && !std::is_same_v<T, bool>);
+/// True for bytes with two values.
+template <class T>
+inline constexpr bool isPacked = std::is_same_v<T, f4e2m1x2> || std::is_same_v<T, i4x2>;
 
 } // namespace detail
 } // namespace penstock

@@ -91,6 +91,9 @@ PENSTOCK_EXPORT void openWhileBody(Scope, Ref condition, Loc);
 PENSTOCK_EXPORT Ref allocateTensor(Element, Ints shape, Loc);
 PENSTOCK_EXPORT void deallocateTensor(Ref, Loc);
 PENSTOCK_EXPORT void mma(bool blackwell, Ref a, Ref b, Ref acc, Ref accumulate, Loc);
+/// \p packed: the operands are f4e2m1x2.
+PENSTOCK_EXPORT void scaledMma(Ref a, Ref b, Ref acc, Ref scaleA, Ref scaleB, bool packed,
+                               Ref accumulate, Loc);
 PENSTOCK_EXPORT void commit(BarrierRef, Ref multicast, Loc);
 PENSTOCK_EXPORT Ref loadTensor(Ref tile, Loc);
 PENSTOCK_EXPORT void storeTensor(Ref source, Ref target, Loc);
@@ -160,6 +163,13 @@ struct MmaOptions {
   /// Adds to the accumulator instead of overwriting it.
   detail::ScalarArg<bool> accumulate = true;
 };
+struct TensorMmaOptions {
+  /// Adds to the accumulator instead of overwriting it.
+  detail::ScalarArg<bool> accumulate = true;
+  /// Scales of the operands, in TMEM: products of f8 and f4e2m1x2 are
+  /// (a * scale_a) * (b * scale_b).
+  Scales scale_a = {}, scale_b = {};
+};
 
 namespace mbarrier {
 /// Initial phases of waits. The producer's first wait for an empty slot returns at once;
@@ -169,6 +179,13 @@ inline constexpr uint32_t consumer_phase = 0;
 } // namespace mbarrier
 
 namespace detail {
+
+/// Checks which packed operands a product takes.
+template <class A, class B> constexpr void checkMultiplied() {
+  static_assert(!std::is_same_v<A, i4x2> && !std::is_same_v<B, i4x2>,
+                "i4x2 is not multiplied as it is; unpack it with b.unpack(packed, values)");
+  static_assert(isPacked<A> == isPacked<B>, "f4e2m1x2 is only multiplied by f4e2m1x2");
+}
 
 struct BarrierCalls {
   /// Allocates `count` barriers that complete a phase after `arrivals` arrivals.
@@ -230,10 +247,11 @@ struct RegisterCalls {
 };
 
 struct TmaCalls {
-  template <class T, int RT, Access A>
-  void load(const TensorSlice<T, RT, A> &source, const Tile<T, 2> &target, Barrier barrier,
+  template <class T, int RT, Access A, int R>
+  void load(const TensorSlice<T, RT, A> &source, const Tile<T, R> &target, Barrier barrier,
             TmaLoadOptions o = {}, Loc at = here()) const {
     static_assert(A != Access::Out, "this tensor is an Out<..>: it is only written");
+    static_assert(R == 2 || R == 4, "TMA loads matrices, and scales of rank 4");
     nv::tmaLoad(nv::boxAt(source), target.ref, barrier.ref, o.multicast ? o.multicast->ref : Ref(),
                 o.cache, at);
   }
@@ -299,14 +317,26 @@ struct TensorCalls {
     int64_t shape[] = {rows, cols};
     return Tile<T, 2>(nv::allocateTensor(ElementOf<T>::value, shape, at));
   }
-  template <class T> void dealloc(const Tile<T, 2> &tile, Loc at = here()) const {
+  /// Allocates scales of an operand: [rows / 128, K / (4 * block), 32, 16].
+  template <class T>
+  Tile<T, 4> alloc(int64_t a, int64_t b, int64_t c, int64_t d, Loc at = here()) const {
+    int64_t shape[] = {a, b, c, d};
+    return Tile<T, 4>(nv::allocateTensor(ElementOf<T>::value, shape, at));
+  }
+  template <class T, int R> void dealloc(const Tile<T, R> &tile, Loc at = here()) const {
+    static_assert(R == 2 || R == 4, "TMEM holds matrices, and scales of rank 4");
     nv::deallocateTensor(tile.ref, at);
   }
   /// acc += a * b; a is in shared memory or TMEM.
   template <class A, class B, class C>
-  void mma(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, MmaOptions o = {},
+  void mma(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, TensorMmaOptions o = {},
            Loc at = here()) const {
-    nv::mma(true, a.ref, b.ref, acc.ref, o.accumulate.ref, at);
+    checkMultiplied<A, B>();
+    if (isPacked<A> || o.scale_a.ref.id || o.scale_b.ref.id)
+      nv::scaledMma(a.ref, b.ref, acc.ref, o.scale_a.ref, o.scale_b.ref, isPacked<A>,
+                    o.accumulate.ref, at);
+    else
+      nv::mma(true, a.ref, b.ref, acc.ref, o.accumulate.ref, at);
   }
   void commit(Barrier barrier, CommitOptions o = {}, Loc at = here()) const {
     nv::commit(barrier.ref, o.multicast ? o.multicast->ref : Ref(), at);
@@ -322,10 +352,11 @@ struct TensorCalls {
     nv::storeTensor(source.ref, target.ref, at);
   }
   void wait_store(Loc at = here()) const { nv::group(nv::Group::TensorWaitStore, at); }
-  /// Copies a shared tile to TMEM. Later products of the scope are ordered after it; commit
-  /// tracks its completion.
-  template <class T>
-  void copy(const Tile<T, 2> &source, const Tile<T, 2> &target, Loc at = here()) const {
+  /// Copies a shared tile, a matrix or scales of rank 4, to TMEM. Later products of the scope are
+  /// ordered after it; commit tracks its completion.
+  template <class T, int R>
+  void copy(const Tile<T, R> &source, const Tile<T, R> &target, Loc at = here()) const {
+    static_assert(R == 2 || R == 4, "TMEM holds matrices, and scales of rank 4");
     nv::copyTensor(source.ref, target.ref, at);
   }
 };
@@ -337,6 +368,8 @@ struct WgmmaCalls {
   template <class A, class B, class C>
   void mma(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, MmaOptions o = {},
            Loc at = here()) const {
+    static_assert(!isPacked<A> && !isPacked<B>,
+                  "wgmma does not multiply packed elements; unpack them first");
     nv::mma(false, a.ref, b.ref, acc.ref, o.accumulate.ref, at);
   }
   void commit_group(Loc at = here()) const { nv::group(nv::Group::WgmmaCommit, at); }

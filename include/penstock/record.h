@@ -109,14 +109,20 @@ struct CopyArguments {
   std::string_view async = {};
 };
 PENSTOCK_EXPORT void copy(const CopyArguments &, Loc);
+/// Reports a copy of packed elements that asks for a fill.
+PENSTOCK_EXPORT void refuseFill(Loc);
 PENSTOCK_EXPORT void fill(Ref tile, Ref value, Loc);
 struct GemmArguments {
   Ref a, b, acc;
+  Ref scaleA = {}, scaleB = {}; ///< empty: none
   bool accumulate = true, tf32 = false, unsignedA = false;
+  bool packed = false; ///< the operands are f4e2m1x2
   std::string_view async = {};
 };
 PENSTOCK_EXPORT void gemm(const GemmArguments &, Loc);
 PENSTOCK_EXPORT void reduce(Kind, Ref source, int dim, Ref target, bool accumulate, Loc);
+/// \p element: f4e2m1x2 or i4x2.
+PENSTOCK_EXPORT void unpack(Ref packed, Element element, Ref values, Loc);
 PENSTOCK_EXPORT void assign(Ref target, Ref expression, Loc);
 PENSTOCK_EXPORT void wait(List<const std::string_view> names, int lag, Loc);
 PENSTOCK_EXPORT void waitForPrevious(Loc);

@@ -34,7 +34,7 @@ inline constexpr bool convertsUnsigned = isUnsigned<From> || (isFloating<From> &
 /// Host values that convert to a Scalar<T>: C++ numbers and element types.
 template <class V, class T>
 inline constexpr bool isLiteralOf =
-    (std::is_arithmetic_v<V> && (isFloating<T> || std::is_integral_v<V>)) ||
+    (std::is_arithmetic_v<V> && !isPacked<T> && (isFloating<T> || std::is_integral_v<V>)) ||
     (std::is_same_v<V, T> && isFloating<T>);
 
 template <class T, class V> Ref literalOf(V value, Loc at) {

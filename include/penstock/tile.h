@@ -112,6 +112,9 @@ public:
   friend Condition operator!(Arg a) { return Condition(unary(Op::Not, a.ref, a.at)); }
 };
 template <> class ExprOps<bool> : public ExprLogic<bool> {};
+/// Packed elements have no operators.
+template <> class ExprOps<f4e2m1x2> {};
+template <> class ExprOps<i4x2> {};
 
 template <class V> struct ValueOf {
   using type = typename V::value_type;
@@ -186,6 +189,18 @@ Tile<T, R> slice(const Tile<T, R> &tile, const std::type_identity_t<detail::Inde
   return Tile<T, R>(detail::slice(tile.ref, refs, sizes, false, at));
 }
 
+/// Scales of an operand of a product, in the blocked layout of cuBLAS: a tile of shape
+/// [rows / 128, K / (4 * block), 32, 16], where the scale of row r and block j of k is at
+/// [r / 128, j / 4, r % 32, r / 32 % 4 * 4 + j % 4].
+struct Scales {
+  Scales() = default;
+  template <class T> Scales(const Tile<T, 4> &tile) : ref(tile.ref) {
+    static_assert(std::is_same_v<T, f8e8m0> || std::is_same_v<T, f8e4m3>,
+                  "scales are f8e8m0, or f8e4m3 for blocks of 16 values");
+  }
+  detail::Ref ref;
+};
+
 /// Transposed view of a tile.
 template <class T> Tile<T, 2> transposed(const Tile<T, 2> &tile, Loc at = here()) {
   return Tile<T, 2>(detail::transpose(tile.ref, at));
@@ -233,6 +248,8 @@ template <class To, class From> Expr<To> cast(const Expr<From> &value, Loc at = 
                                   detail::convertsUnsigned<From, To>, at));
 }
 template <class To, class From, int R> Expr<To> cast(const Tile<From, R> &value, Loc at = here()) {
+  static_assert(!detail::isPacked<From> && !detail::isPacked<To>,
+                "a packed element is two values; unpack the tile with b.unpack(packed, values)");
   return cast<To>(Expr<From>(detail::elements(value.ref, {}, at)), at);
 }
 

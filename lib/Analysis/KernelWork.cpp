@@ -219,9 +219,7 @@ private:
       }
     });
     kernel.walk([&](nv::TensorAllocOp alloc) {
-      auto type = cast<MemRefType>(alloc.getResult().getType());
-      needs.tensorColumns +=
-          type.getShape().back() * std::max<int64_t>(1, type.getDimSize(0) / 128);
+      needs.tensorColumns += nv::tensorColumns(cast<MemRefType>(alloc.getResult().getType()));
     });
     kernel.walk([&](nv::RegistersRequestOp op) {
       requested = std::max<int64_t>(requested, op.getCount());

@@ -71,7 +71,7 @@ template <class IO, class T> void diagnostic(IO &io, T &d) {
 template <class IO, class T> void argument(IO &io, T &value) {
   textField(io, value.name);
   io.below(value.tensor, 2);
-  io.below(value.element, uint64_t(Element::index) + 1);
+  io.below(value.element, uint64_t(Element::i4x2) + 1);
   io.below(value.rank, detail::Extents::capacity + 1);
   io.below(value.written, 2);
   io.below(value.mayOverlap, 2);

@@ -76,6 +76,9 @@ const char *bundle::scalarType(Element element) {
   case Element::i1:
   case Element::f8e4m3:
   case Element::f8e5m2:
+  case Element::f8e8m0:
+  case Element::f4e2m1x2:
+  case Element::i4x2:
     break;
   }
   return "uint8_t";

@@ -24,13 +24,34 @@ using namespace penstock;
 namespace {
 
 // Numbers of DLPack, of which older headers have only a part.
-enum TypeCode { Int = 0, UInt = 1, Float = 2, BFloat = 4, Bool = 6, E4M3FN = 10, E5M2 = 12 };
+enum TypeCode {
+  Int = 0,
+  UInt = 1,
+  Float = 2,
+  BFloat = 4,
+  Bool = 6,
+  E4M3FN = 10,
+  E5M2 = 12,
+  E8M0FNU = 14,
+  E2M1FN = 17
+};
 enum DeviceType { Cpu = 1, Cuda = 2, CudaHost = 3, RocmHost = 11, CudaManaged = 13 };
+
+/// Returns whether an element has no type of its own in numpy and is passed as bytes.
+bool isByte(Element element) {
+  return element == Element::f8e4m3 || element == Element::f8e5m2 || element == Element::f8e8m0 ||
+         element == Element::f4e2m1x2 || element == Element::i4x2;
+}
 
 /// Element of a DLPack type; no value if kernels have none. \p wanted decides where two are
 /// possible.
 std::optional<Element> elementOf(const penstock_tensor &tensor, Element wanted) {
   unsigned bits = tensor.dtype_bits;
+  // Two values of 4 bits in a byte: torch.float4_e2m1fn_x2, or int4 with two lanes.
+  if (bits == 4 && tensor.dtype_lanes == 2)
+    return tensor.dtype_code == E2M1FN ? std::optional(Element::f4e2m1x2)
+           : tensor.dtype_code == Int  ? std::optional(Element::i4x2)
+                                       : std::nullopt;
   if (tensor.dtype_lanes != 1)
     return std::nullopt;
   switch (tensor.dtype_code) {
@@ -45,14 +66,18 @@ std::optional<Element> elementOf(const penstock_tensor &tensor, Element wanted) 
     return Element::f8e4m3;
   case E5M2:
     return Element::f8e5m2;
+  case E8M0FNU:
+    return Element::f8e8m0;
   case Bool:
     return bits == 8 ? std::optional(Element::i1) : std::nullopt;
   case UInt:
-    // Bytes of frameworks that cannot export 8-bit floating-point types.
-    if (bits == 8 && (wanted == Element::f8e4m3 || wanted == Element::f8e5m2))
+    // Bytes of frameworks that cannot export 8-bit floating-point and packed types.
+    if (bits == 8 && isByte(wanted))
       return wanted;
     [[fallthrough]];
   case Int:
+    if (bits == 8 && wanted == Element::i4x2)
+      return wanted;
     return bits == 32   ? std::optional(Element::i32)
            : bits == 64 ? std::optional(Element::i64)
            : bits == 16 ? std::optional(Element::i16)
@@ -158,6 +183,12 @@ private:
       return store(f8e4m3(float(value)), to), true;
     case Element::f8e5m2:
       return store(f8e5m2(float(value)), to), true;
+    case Element::f8e8m0:
+      return store(f8e8m0(float(value)), to), true;
+    case Element::f4e2m1x2:
+    case Element::i4x2:
+      return refuse(parameter, "`" + parameter.name + "` of `" + kernel.name + "` is " +
+                                   name_of(parameter.element) + ", which only tensors hold");
     case Element::f32:
       return store(float(value), to), true;
     case Element::f64:

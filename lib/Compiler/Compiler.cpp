@@ -135,6 +135,8 @@ static Element elementOf(Type type) {
     return Element::f8e4m3;
   if (isa<Float8E5M2Type>(type))
     return Element::f8e5m2;
+  if (isa<Float8E8M0FNUType>(type))
+    return Element::f8e8m0;
   if (type.isIndex())
     return Element::index;
   switch (type.getIntOrFloatBitWidth()) {
@@ -204,6 +206,8 @@ KernelInfo penstock::infoOf(func::FuncOp kernel) {
         to.sizes = signature.arguments[i].sizes;
     }
     to.element = elementOf(element);
+    if (auto packed = kernel.getArgAttrOfType<StringAttr>(i, tile::TileDialect::packedAttr))
+      to.element = packed == tile::TileDialect::packedI4 ? Element::i4x2 : Element::f4e2m1x2;
     info.arguments.push_back(std::move(to));
   }
   return info;

@@ -192,7 +192,7 @@ bool penstock::lowerToRoles(ModuleOp copy, const std::string &kernel,
     return true;
   PassManager passes(copy->getName());
   passes.addNestedPass<func::FuncOp>(createOpenStatements());
-  passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
+  buildSchedulePipeline(passes, architecture);
   buildBlockPipeline(passes, architecture);
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
   passes.addNestedPass<func::FuncOp>(createPlanMemory());

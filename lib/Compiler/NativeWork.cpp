@@ -8,6 +8,7 @@
 #include "Analysis/KernelTrace.h"
 #include "Compiler/ElementWork.h"
 #include "Compiler/ExplainProducts.h"
+#include "Compiler/Pipelines.h"
 #include "Compiler/RunPasses.h"
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileAccess.h"
@@ -447,7 +448,7 @@ std::optional<NativeWork> penstock::nativeWork(ModuleOp module, const std::strin
     if (function.getName() != name)
       function.erase();
   PassManager passes(copy->getContext());
-  passes.addNestedPass<func::FuncOp>(createResolveSchedules({"x86"}));
+  buildSchedulePipeline(passes, *hw::findArchitecture("x86"));
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addNestedPass<func::FuncOp>(createFuseElements());
   if (!runPasses(passes, *copy, {}, diagnostics))

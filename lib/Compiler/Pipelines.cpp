@@ -24,11 +24,17 @@
 using namespace mlir;
 using namespace penstock;
 
+void penstock::buildSchedulePipeline(OpPassManager &passes, const hw::Architecture &architecture) {
+  if (!architecture.limits.tensorColumns) // only tcgen05 multiplies with scales
+    passes.addNestedPass<func::FuncOp>(createExpandScaledProducts());
+  passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
+}
+
 void penstock::buildNativeLoopPipeline(OpPassManager &passes,
                                        const NativePipelineOptions &options) {
   if (options.contract)
     passes.addNestedPass<func::FuncOp>(createAllowContraction());
-  passes.addNestedPass<func::FuncOp>(createResolveSchedules({"x86"}));
+  buildSchedulePipeline(passes, *hw::findArchitecture("x86"));
   // Without late completion every copy is complete when it returns: a legal
   // schedule then only reorders, and writing it out would cost compile time.
   if (options.lateCompletion)
@@ -77,7 +83,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture
     passes.addNestedPass<func::FuncOp>(createAllowContraction());
   if (options.warpSpecialize) {
     passes.addNestedPass<func::FuncOp>(createOpenStatements());
-    passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
+    buildSchedulePipeline(passes, architecture);
     buildBlockPipeline(passes, architecture, options);
   } else {
     passes.addNestedPass<func::FuncOp>(createAttachTarget({architecture.name, false}));

@@ -232,6 +232,8 @@ Element elementOf(Type type) {
     return Element::f8e4m3;
   if (isa<Float8E5M2Type>(type))
     return Element::f8e5m2;
+  if (isa<Float8E8M0FNUType>(type))
+    return Element::f8e8m0;
   if (type.isInteger(1))
     return Element::i1;
   if (type.isInteger(8))

@@ -214,10 +214,55 @@ static void multiply(GemmOp op, Frame &frame, const View &a, const View &b, View
   });
 }
 
+/// The operand of a product with scales, each value times its scale: rows of k. \p kDim is the
+/// dimension of \p view along which k runs.
+static SmallVector<float, 0> scaledRows(GemmOp op, Frame &frame, Value memref, Value scales,
+                                        unsigned kDim) {
+  View view = frame.view(memref), scale = frame.view(scales);
+  int64_t perElement = op.valuesPerElement(), block = op.scaleBlock();
+  int64_t rows = view.sizes[1 - kDim], k = view.sizes[kDim] * perElement;
+  SmallVector<float, 0> result(rows * k);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t i = 0; i < k; ++i) {
+      int64_t at[] = {r, i / perElement};
+      if (kDim == 0)
+        std::swap(at[0], at[1]);
+      uint64_t bits = frame.read(op, memref, view, at);
+      float value = float(decode(view.element, bits).real);
+      if (perElement == 2) {
+        f4e2m1x2 pair;
+        pair.raw = uint8_t(bits);
+        value = i % 2 ? pair.high() : pair.low();
+      }
+      int64_t j = i / block;
+      int64_t of[] = {r / 128, j / 4, r % 32, r / 32 % 4 * 4 + j % 4};
+      double factor = decode(scale.element, frame.read(op, scales, scale, of)).real;
+      result[r * k + i] = value * float(factor);
+    }
+  return result;
+}
+
+static void multiplyScaled(GemmOp op, Frame &frame) {
+  SmallVector<float, 0> left = scaledRows(op, frame, op.getA(), op.getScaleA(), 1);
+  SmallVector<float, 0> right = scaledRows(op, frame, op.getB(), op.getScaleB(), 0);
+  View acc = frame.view(op.getAcc());
+  int64_t inner = int64_t(left.size()) / acc.sizes[0];
+  forEachIndex(acc.sizes, [&](ArrayRef<int64_t> index) {
+    float sum = 0;
+    if (!op.getOverwrite())
+      sum = float(decode(acc.element, frame.read(op, op.getAcc(), acc, index)).real);
+    for (int64_t k = 0; k < inner; ++k)
+      sum += left[index[0] * inner + k] * right[index[1] * inner + k];
+    frame.write(op, op.getAcc(), acc, index, encode(acc.element, Scalar::of(double(sum))));
+  });
+}
+
 static void execute(GemmOp op, Frame &frame) {
   View a = frame.view(op.getA()), b = frame.view(op.getB()), acc = frame.view(op.getAcc());
   if (!frame.launch.charge(op, acc.numElements() * a.sizes[1]))
     return;
+  if (op.isScaled())
+    return multiplyScaled(op, frame);
   const void *chain = acc.data;
   auto perform = [op, &frame, a, b, acc] {
     if (acc.element == Element::f32)

@@ -39,11 +39,21 @@ std::optional<Misfit> checkTensor(MemRefType type, const penstock::detail::Argum
   return std::nullopt;
 }
 
-std::optional<Misfit> checkArgument(Type type, const penstock::detail::Argument &argument) {
+/// The element that a launch must give: bytes may be packed.
+Element launchedElement(func::FuncOp kernel, BlockArgument argument) {
+  auto packed =
+      kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), tile::TileDialect::packedAttr);
+  return !packed                                 ? elementOf(argument.getType())
+         : packed == tile::TileDialect::packedI4 ? Element::i4x2
+                                                 : Element::f4e2m1x2;
+}
+
+std::optional<Misfit> checkArgument(Type type, Element element,
+                                    const penstock::detail::Argument &argument) {
   auto memref = dyn_cast<MemRefType>(type);
   if (argument.tensor != static_cast<bool>(memref))
     return Misfit{LaunchRank, memref ? "is a scalar" : "is a tensor"};
-  if (argument.element != elementOf(type))
+  if (argument.element != element)
     return Misfit{LaunchRank, "has the wrong element type"};
   return memref ? checkTensor(memref, argument) : std::nullopt;
 }
@@ -70,7 +80,7 @@ private:
     }
     for (auto [i, argument] : llvm::enumerate(arguments)) {
       BlockArgument value = body.getArgument(i);
-      if (auto misfit = checkArgument(value.getType(), argument)) {
+      if (auto misfit = checkArgument(value.getType(), launchedElement(kernel, value), argument)) {
         launch.fatal(kernel, misfit->code, "argument " + std::to_string(i) + " " + misfit->message);
         return false;
       }
@@ -79,7 +89,7 @@ private:
         continue;
       }
       View view;
-      view.element = argument.element;
+      view.element = elementOf(value.getType());
       view.data = static_cast<uint8_t *>(argument.data);
       view.sizes.assign(argument.sizes.begin(), argument.sizes.end());
       view.strides.assign(argument.strides.begin(), argument.strides.end());

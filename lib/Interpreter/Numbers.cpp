@@ -45,6 +45,7 @@ bool isFloat(Element element) {
   case Element::f64:
   case Element::f8e4m3:
   case Element::f8e5m2:
+  case Element::f8e8m0:
     return true;
   default:
     return false;
@@ -57,7 +58,10 @@ unsigned widthOf(Element element) {
     return 1;
   case Element::f8e4m3:
   case Element::f8e5m2:
+  case Element::f8e8m0:
   case Element::i8:
+  case Element::f4e2m1x2:
+  case Element::i4x2:
     return 8;
   case Element::f16:
   case Element::bf16:
@@ -96,6 +100,8 @@ double roundTo(Element element, double value) {
     return f8e4m3(stickyFloat(value));
   case Element::f8e5m2:
     return f8e5m2(stickyFloat(value));
+  case Element::f8e8m0:
+    return f8e8m0(stickyFloat(value));
   case Element::f32:
     return static_cast<float>(value);
   default:
@@ -234,6 +240,8 @@ uint64_t encode(Element element, Scalar value) {
     return f8e4m3(stickyFloat(value.real)).raw;
   case Element::f8e5m2:
     return f8e5m2(stickyFloat(value.real)).raw;
+  case Element::f8e8m0:
+    return f8e8m0(stickyFloat(value.real)).raw;
   case Element::f32:
     return detail::bits<uint32_t>(static_cast<float>(value.real));
   case Element::f64:
@@ -262,6 +270,11 @@ Scalar decode(Element element, uint64_t in) {
   }
   case Element::f8e5m2: {
     f8e5m2 value;
+    value.raw = static_cast<uint8_t>(in);
+    return Scalar::of(double(float(value)));
+  }
+  case Element::f8e8m0: {
+    f8e8m0 value;
     value.raw = static_cast<uint8_t>(in);
     return Scalar::of(double(float(value)));
   }

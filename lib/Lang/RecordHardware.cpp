@@ -424,6 +424,16 @@ void seam::mma(bool blackwell, Ref a, Ref b, Ref acc, Ref accumulate, Loc at) {
     call.make<penstock::nv::WgmmaOp>(left, right, sum, more);
 }
 
+void seam::scaledMma(Ref a, Ref b, Ref acc, Ref scaleA, Ref scaleB, bool packed, Ref accumulate,
+                     Loc at) {
+  Call call(at);
+  mlir::Value left = call.use(a, "left operand"), right = call.use(b, "right operand"),
+              sum = call.use(acc, "accumulator"), more = call.use(accumulate, "condition"),
+              first = call.useIfThere(scaleA, "scales"), second = call.useIfThere(scaleB, "scales");
+  if (call.ok && checkScales(*call.r, packed, left, first, second, at))
+    call.make<penstock::nv::TensorMmaOp>(left, right, sum, more, first, second, IntegerAttr());
+}
+
 void seam::commit(BarrierRef ref, Ref multicast, Loc at) {
   Call call(at);
   auto [barriers, index] = call.barrier(ref);

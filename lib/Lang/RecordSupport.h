@@ -28,6 +28,11 @@ inline Recorder *recorderFor(Loc at) {
   if (!NAME)                                                                                       \
     return {};
 
+/// Reports operands of a product that only their C++ types tell from bytes: f4e2m1x2 without
+/// scales, and i8 with them.
+bool checkScales(Recorder &r, bool packed, mlir::Value a, mlir::Value scaleA, mlir::Value scaleB,
+                 Loc at);
+
 } // namespace penstock::lang
 
 #endif // PENSTOCK_LANG_RECORDSUPPORT_H

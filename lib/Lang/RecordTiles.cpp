@@ -79,6 +79,8 @@ Ref penstock::detail::allocate(Space space, Element element, Ints shape, int ver
   auto op =
       tile::AllocOp::create(r->builder, r->locationOf(at), type, optionalName(*r, name),
                             versions ? r->builder.getI64IntegerAttr(versions) : IntegerAttr());
+  if (StringAttr packed = r->packedAttrOf(element))
+    op->setAttr(tile::TileDialect::packedAttr, packed);
   return r->verify(op) ? r->add(op.getResult()) : r->poison();
 }
 
@@ -288,9 +290,16 @@ void penstock::detail::gemm(const GemmArguments &arguments, Loc at) {
   Entry *ea = r->use(arguments.a, at, "first operand of the gemm");
   Entry *eb = r->use(arguments.b, at, "second operand of the gemm");
   Entry *ec = r->use(arguments.acc, at, "accumulator of the gemm");
-  if (ea && eb && ec)
+  SmallVector<mlir::Value, 2> scales;
+  for (Ref ref : {arguments.scaleA, arguments.scaleB}) {
+    Entry *scale = ref.id ? r->use(ref, at, "scales of the gemm") : nullptr;
+    if (ref.id && !scale)
+      return;
+    scales.push_back(scale ? scale->value : mlir::Value());
+  }
+  if (ea && eb && ec && checkScales(*r, arguments.packed, ea->value, scales[0], scales[1], at))
     r->verify(tile::GemmOp::create(r->builder, r->locationOf(at), ea->value, eb->value, ec->value,
-                                   mlir::Value(), !arguments.accumulate,
+                                   mlir::Value(), scales[0], scales[1], !arguments.accumulate,
                                    arguments.tf32 ? tile::Precision::TF32 : tile::Precision::Full,
                                    arguments.unsignedA, optionalName(*r, arguments.async)));
 }

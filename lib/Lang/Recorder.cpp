@@ -194,6 +194,8 @@ bool Recorder::applySignature() {
     if (spec.tensor)
       function.setArgAttr(i, tile::TileDialect::accessAttr,
                           builder.getStringAttr(accessNames[static_cast<int>(spec.access)]));
+    if (StringAttr packed = packedAttrOf(spec.element))
+      function.setArgAttr(i, tile::TileDialect::packedAttr, packed);
   }
   if (stated)
     function->setAttr(tile::TileDialect::signatureAttr, builder.getStringAttr(source.signature));
@@ -320,6 +322,12 @@ mlir::Value Recorder::constant(TypedAttr attr) {
   return value;
 }
 
+StringAttr Recorder::packedAttrOf(Element element) {
+  return element == Element::f4e2m1x2 ? builder.getStringAttr(tile::TileDialect::packedF4)
+         : element == Element::i4x2   ? builder.getStringAttr(tile::TileDialect::packedI4)
+                                      : StringAttr();
+}
+
 Type Recorder::typeOf(Element element) {
   switch (element) {
   case Element::f16:
@@ -334,9 +342,13 @@ Type Recorder::typeOf(Element element) {
     return Float8E4M3FNType::get(context);
   case Element::f8e5m2:
     return Float8E5M2Type::get(context);
+  case Element::f8e8m0:
+    return Float8E8M0FNUType::get(context);
   case Element::i1:
     return builder.getI1Type();
   case Element::i8:
+  case Element::f4e2m1x2: // bytes; `tile.packed` says of what
+  case Element::i4x2:
     return builder.getI8Type();
   case Element::i16:
     return builder.getI16Type();

@@ -87,6 +87,8 @@ public:
   Ref poison();
   mlir::Value constant(mlir::TypedAttr attr);
   mlir::Type typeOf(Element element);
+  /// The value of `tile.packed` for an element; null if it is not packed.
+  mlir::StringAttr packedAttrOf(Element element);
   mlir::Type typeOf(const Entry &entry);
 
   /// Emits scalar arithmetic, for scalars and for the bodies of maps.

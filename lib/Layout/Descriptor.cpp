@@ -36,6 +36,7 @@ unsigned typeCode(MmaType type) {
   case MmaType::BF16:
   case MmaType::E5M2:
   case MmaType::S8:
+  case MmaType::E2M1x2:
     return 1;
   case MmaType::TF32:
     return 2;
@@ -130,13 +131,14 @@ int elementBits(MmaType type) {
   case MmaType::E5M2:
   case MmaType::S8:
   case MmaType::U8:
+  case MmaType::E2M1x2:
     return 8;
   }
   return 0;
 }
 
 const char *nameOf(MmaType type) {
-  constexpr const char *names[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"};
+  constexpr const char *names[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "e2m1x2"};
   return names[unsigned(type)];
 }
 
@@ -152,6 +154,20 @@ uint32_t tcgen05InstructionDescriptor(const InstructionDescriptor &d) {
   return typeCode(d.d) << 4 | typeCode(d.a) << 7 | typeCode(d.b) << 10 |
          uint32_t(d.aMajor == Major::MN) << 15 | uint32_t(d.bMajor == Major::MN) << 16 |
          uint32_t(d.n >> 3) << 17 | uint32_t(d.m >> 4) << 24;
+}
+
+uint32_t tcgen05ScaledDescriptor(const InstructionDescriptor &d, const ScaleFields &scales) {
+  assert(d.m > 0 && d.m <= 256 && d.m % 128 == 0 && d.n > 0 && d.n <= 256 && d.n % 8 == 0);
+  return uint32_t(scales.bByte) << 4 | typeCode(d.a) << 7 | typeCode(d.b) << 10 |
+         uint32_t(d.aMajor == Major::MN) << 15 | uint32_t(d.bMajor == Major::MN) << 16 |
+         uint32_t(d.n >> 3) << 17 | uint32_t(scales.powers) << 23 | uint32_t(d.m >> 7) << 27 |
+         uint32_t(scales.aByte) << 29;
+}
+
+uint64_t scalesDescriptor() {
+  // Rows are as wide as a core matrix: there is no second one for the leading offset to reach.
+  constexpr int64_t rowBytes = 16;
+  return encodeTcgen05({rowBytes, groupRows * rowBytes, Swizzle::None});
 }
 
 } // namespace penstock::layout

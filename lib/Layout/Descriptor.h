@@ -54,7 +54,8 @@ std::optional<uint64_t> tcgen05Descriptor(const MatrixOperand &);
 /// bytes; an operand that does not start with a chunk must end within it.
 int64_t operandStepBytes(const MatrixOperand &, int64_t mnStart, int64_t kStart);
 
-enum class MmaType : uint8_t { F16, BF16, TF32, E4M3, E5M2, S8, U8 };
+/// An E2M1x2 is a byte with two values, which is only multiplied with scales.
+enum class MmaType : uint8_t { F16, BF16, TF32, E4M3, E5M2, S8, U8, E2M1x2 };
 enum class AccType : uint8_t { F16, F32, S32 };
 
 /// Bits of an element in shared memory.
@@ -63,7 +64,7 @@ int elementBits(MmaType);
 const char *nameOf(MmaType);
 const char *nameOf(AccType);
 
-/// Elements of K that one instruction consumes: 32 bytes, so 16, 8 or 32.
+/// Elements of K that one instruction consumes: 32 bytes, so 16, 8 or 32 (of pairs of values).
 int64_t instructionK(MmaType);
 
 /// m and n of all CTAs together.
@@ -78,6 +79,18 @@ struct InstructionDescriptor {
 };
 
 uint32_t tcgen05InstructionDescriptor(const InstructionDescriptor &);
+
+/// Fields for the scales of a product: the first of its bytes in each word of A's and B's scales.
+struct ScaleFields {
+  bool powers = true; ///< UE8M0, not UE4M3
+  int aByte = 0;
+  int bByte = 0;
+};
+/// The same for products with scales, which accumulate in f32.
+uint32_t tcgen05ScaledDescriptor(const InstructionDescriptor &, const ScaleFields &);
+
+/// The source of a copy of scales: 32 rows of 16 bytes, one after the other.
+uint64_t scalesDescriptor();
 
 } // namespace penstock::layout
 

@@ -12,7 +12,7 @@ namespace {
 using Refusal = std::optional<std::string>;
 
 /// Types of one kind may be multiplied with each other.
-enum class Kind { F16, TF32, F8, I8 };
+enum class Kind { F16, TF32, F8, I8, F4 };
 
 Kind kindOf(MmaType type) {
   switch (type) {
@@ -27,6 +27,8 @@ Kind kindOf(MmaType type) {
   case MmaType::S8:
   case MmaType::U8:
     return Kind::I8;
+  case MmaType::E2M1x2:
+    return Kind::F4;
   }
   return Kind::F16;
 }
@@ -108,6 +110,25 @@ Refusal refuseTcgen05(int ctas, int m, int n, MmaType a, MmaType b, AccType d, M
     what += " with an MN-major 8-bit B";
   }
   return refuseN(n, step, step, what);
+}
+
+Refusal refuseScaledTcgen05(int m, int n, MmaType a, MmaType b, AccType d, Major aMajor,
+                            Major bMajor, int block) {
+  bool f4 = a == MmaType::E2M1x2 && b == a, f8 = kindOf(a) == Kind::F8 && kindOf(b) == Kind::F8;
+  if (!f4 && !f8)
+    return "tcgen05.mma with scales cannot multiply " + quoted(a) + " by " + quoted(b);
+  if (d != AccType::F32)
+    return std::string("tcgen05.mma with scales accumulates in f32");
+  if (block != 32 && !(f4 && block == 16))
+    return "a scale of `" + std::string(nameOf(a)) + "` belongs to " + (f4 ? "16 or 32" : "32") +
+           " values, not " + std::to_string(block);
+  if (m != 128)
+    return "m is " + std::to_string(m) + ", but tcgen05.mma with scales has 128 rows";
+  if (n != 128 && n != 256)
+    return "n is " + std::to_string(n) + ", but scales are those of 128 or 256 columns";
+  if (aMajor != Major::K || bMajor != Major::K)
+    return std::string("operands of tcgen05.mma with scales are K-major");
+  return std::nullopt;
 }
 
 Refusal refuseTmaBox(int elementBits, const std::vector<int64_t> &box, Swizzle swizzle) {

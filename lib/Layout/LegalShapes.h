@@ -31,6 +31,10 @@ std::optional<std::string> refuseWgmma(int m, int n, MmaType a, MmaType b, AccTy
 std::optional<std::string> refuseTcgen05(int ctas, int m, int n, MmaType a, MmaType b, AccType d,
                                          Major aMajor, Major bMajor);
 
+/// One tcgen05.mma of 1 CTA with scales of \p block values, both operands in shared memory.
+std::optional<std::string> refuseScaledTcgen05(int m, int n, MmaType a, MmaType b, AccType d,
+                                               Major aMajor, Major bMajor, int block);
+
 /// The box of a tiled copy, its fastest dimension first.
 std::optional<std::string> refuseTmaBox(int elementBits, const std::vector<int64_t> &box,
                                         Swizzle swizzle);

@@ -20,8 +20,13 @@ enum Code {
   BFloat = 4,
   Bool = 6,
   Float8E4M3FN = 10,
-  Float8E5M2 = 12
+  Float8E5M2 = 12,
+  Float8E8M0FNU = 14,
+  Float4E2M1FN = 17
 };
+
+/// Returns whether a byte holds two values of 4 bits.
+bool isPair(const detail::ForeignTensor &tensor) { return tensor.bits == 4 && tensor.lanes == 2; }
 
 bool isOf(Element element, const detail::ForeignTensor &tensor) {
   bool whole = tensor.code == Int || tensor.code == UInt;
@@ -36,6 +41,12 @@ bool isOf(Element element, const detail::ForeignTensor &tensor) {
     return tensor.code == Float8E4M3FN;
   case Element::f8e5m2:
     return tensor.code == Float8E5M2;
+  case Element::f8e8m0:
+    return tensor.code == Float8E8M0FNU;
+  case Element::f4e2m1x2: // bytes, too: few producers have a type of 4 bits
+    return tensor.code == (isPair(tensor) ? Float4E2M1FN : UInt);
+  case Element::i4x2:
+    return isPair(tensor) ? tensor.code == Int : whole;
   case Element::i1:
     return tensor.code == Bool;
   case Element::i8:
@@ -56,7 +67,9 @@ std::string typeName(const detail::ForeignTensor &tensor) {
                                                            {BFloat, "bfloat"},
                                                            {Bool, "bool"},
                                                            {Float8E4M3FN, "float8_e4m3fn "},
-                                                           {Float8E5M2, "float8_e5m2 "}};
+                                                           {Float8E5M2, "float8_e5m2 "},
+                                                           {Float8E8M0FNU, "float8_e8m0fnu "},
+                                                           {Float4E2M1FN, "float4_e2m1fn "}};
   std::string name = "type code " + std::to_string(tensor.code) + ", bits ";
   for (const auto &[code, text] : names)
     if (code == tensor.code)
@@ -92,7 +105,10 @@ std::vector<Diagnostic> detail::checkForeign(const ForeignTensor &tensor, Elemen
           "this DLPack tensor has rank " + std::to_string(tensor.shape.size()) + ", the view has " +
               std::to_string(rank),
           "ask for view<T, " + std::to_string(tensor.shape.size()) + ">");
-  if (!isOf(element, tensor) || tensor.lanes != 1 || tensor.bits != int(bytesOf(element)) * 8)
+  bool packed = element == Element::f4e2m1x2 || element == Element::i4x2;
+  bool sized =
+      (packed && isPair(tensor)) || (tensor.lanes == 1 && tensor.bits == int(bytesOf(element)) * 8);
+  if (!isOf(element, tensor) || !sized)
     error(LaunchRank,
           "this DLPack tensor holds " + typeName(tensor) + ", the view " + nameOf(element),
           "ask for a view of the tensor's own type, or convert the tensor");

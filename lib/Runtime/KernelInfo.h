@@ -65,6 +65,9 @@ constexpr size_t bytesOf(Element element) {
   case Element::f8e5m2:
   case Element::i1:
   case Element::i8:
+  case Element::f8e8m0:
+  case Element::f4e2m1x2:
+  case Element::i4x2:
     return 1;
   case Element::f16:
   case Element::bf16:

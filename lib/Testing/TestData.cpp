@@ -36,6 +36,12 @@ template <class F> auto withType(Element element, F &&body) {
     return body(static_cast<f8e4m3 *>(nullptr));
   case Element::f8e5m2:
     return body(static_cast<f8e5m2 *>(nullptr));
+  case Element::f8e8m0:
+    return body(static_cast<f8e8m0 *>(nullptr));
+  case Element::f4e2m1x2:
+    return body(static_cast<f4e2m1x2 *>(nullptr));
+  case Element::i4x2:
+    return body(static_cast<i4x2 *>(nullptr));
   case Element::i1:
     return body(static_cast<bool *>(nullptr));
   case Element::i8:
@@ -56,6 +62,12 @@ void write(Element element, void *at, double value) {
     T converted;
     if constexpr (std::is_arithmetic_v<T>)
       converted = static_cast<T>(value);
+    else if constexpr (std::is_same_v<T, f8e8m0>)
+      converted = T(static_cast<float>(std::exp2(value)));
+    else if constexpr (std::is_same_v<T, f4e2m1x2>)
+      converted = T(static_cast<float>(value), static_cast<float>(1 - value));
+    else if constexpr (std::is_same_v<T, i4x2>)
+      converted = T(static_cast<int>(3 * value), static_cast<int>(1 - 2 * value));
     else
       converted = T(static_cast<float>(value));
     std::memcpy(at, &converted, sizeof converted);
@@ -175,7 +187,10 @@ double penstock::element_at(const detail::Argument &tensor, size_t index) {
   return withType(tensor.element, [&]<class T>(T *) {
     T value;
     std::memcpy(&value, at, sizeof value);
-    return static_cast<double>(value);
+    if constexpr (detail::isPacked<T>)
+      return static_cast<double>(value.raw);
+    else
+      return static_cast<double>(value);
   });
 }
 
@@ -290,6 +305,8 @@ double penstock::unitOf(Element element) {
     return 0x1p-4;
   case Element::f8e5m2:
     return 0x1p-3;
+  case Element::f8e8m0:
+    return 0x1p-1;
   default:
     return 0;
   }

@@ -19,6 +19,7 @@ using namespace penstock;
 
 namespace {
 
+bool isPower(Type type) { return isa<Float8E8M0FNUType>(getElementTypeOrSelf(type)); }
 bool isF8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type)); }
 
 /// Arithmetic on scalars and vectors alike.
@@ -123,12 +124,7 @@ struct TruncateToF8 : OpRewritePattern<arith::TruncFOp> {
       return failure();
     Location loc = op.getLoc();
     Bits bits(rewriter, loc, op.getType());
-    Value in = op.getIn();
-    unsigned width = getElementTypeOrSelf(in.getType()).getIntOrFloatBitWidth();
-    if (width < 32)
-      in = arith::ExtFOp::create(rewriter, loc, bits.f32(), in);
-    else if (width > 32)
-      in = arith::TruncFOp::create(rewriter, loc, bits.f32(), in);
+    Value in = toF32(op.getIn(), bits);
     bool e5m2 = isa<Float8E5M2Type>(getElementTypeOrSelf(op.getType()));
     uint32_t mantissa = e5m2 ? 2 : 3, bias = e5m2 ? 15 : 7;
     uint32_t shift = 23 - mantissa;
@@ -155,6 +151,58 @@ struct TruncateToF8 : OpRewritePattern<arith::TruncFOp> {
                          result);
     Value sign = bits.both(bits.shr(word, bits.number(24)), bits.number(0x80));
     Value byte = arith::TruncIOp::create(rewriter, loc, bits.i8(), bits.either(result, sign));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
+    return success();
+  }
+
+  static Value toF32(Value in, Bits &bits) {
+    unsigned width = getElementTypeOrSelf(in.getType()).getIntOrFloatBitWidth();
+    if (width < 32)
+      return arith::ExtFOp::create(bits.b, bits.loc, bits.f32(), in);
+    if (width > 32)
+      return arith::TruncFOp::create(bits.b, bits.loc, bits.f32(), in);
+    return in;
+  }
+};
+
+/// e8m0 is the exponent of f32. Its smallest power is subnormal there, and 255 is NaN.
+struct ExtendPower : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &rewriter) const override {
+    if (!isPower(op.getIn().getType()))
+      return failure();
+    Bits bits(rewriter, op.getLoc(), op.getIn().getType());
+    Value raw = bits.widen(bits.i32(), bits.cast(bits.i8(), op.getIn()));
+    auto is = [&](uint32_t number) {
+      return bits.compare(arith::CmpIPredicate::eq, raw, bits.number(number));
+    };
+    Value word = bits.shl(raw, bits.number(23));
+    word = bits.select(is(0), bits.number(0x00400000), word);
+    word = bits.select(is(255), bits.number(0x7fc00000), word);
+    ExtendF8::convertFromF32(op, bits.cast(bits.f32(), word), rewriter);
+    return success();
+  }
+};
+
+/// Rounds the magnitude to the nearest power of two, upward from the middle, but from the middle
+/// below 2^-126 downward. Infinity and NaN become NaN.
+struct TruncateToPower : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+    if (!isPower(op.getType()))
+      return failure();
+    Location loc = op.getLoc();
+    Bits bits(rewriter, loc, op.getType());
+    Value word = bits.cast(bits.i32(), TruncateToF8::toF32(op.getIn(), bits));
+    Value exponent = bits.both(bits.shr(word, bits.number(23)), bits.number(255));
+    using P = arith::CmpIPredicate;
+    auto asNumber = [&](Value condition) { return bits.widen(bits.i32(), condition); };
+    Value normal = bits.compare(P::ne, exponent, bits.number(0));
+    Value rest = bits.add(bits.both(word, bits.number(0x7fffff)), asNumber(normal));
+    Value up = asNumber(bits.compare(P::ugt, rest, bits.number(0x400000)));
+    Value finite = bits.compare(P::ne, exponent, bits.number(255));
+    Value result = bits.select(finite, bits.add(exponent, up), exponent);
+    Value byte = arith::TruncIOp::create(rewriter, loc, bits.i8(), result);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
     return success();
   }
@@ -198,7 +246,7 @@ struct ExpandNarrowFloats : penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowF
     // Arithmetic on narrow types first: it leaves extensions and truncations.
     OpPassManager emulate(ModuleOp::getOperationName());
     arith::ArithEmulateUnsupportedFloatsOptions options;
-    options.sourceTypeStrs = {"bf16", "f8E4M3FN", "f8E5M2"};
+    options.sourceTypeStrs = {"bf16", "f8E4M3FN", "f8E5M2", "f8E8M0FNU"};
     options.targetTypeStr = "f32";
     emulate.addPass(arith::createArithEmulateUnsupportedFloats(options));
     math::MathExtendToSupportedTypesOptions mathOptions;
@@ -212,7 +260,9 @@ struct ExpandNarrowFloats : penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowF
                     arith::FastMathFlagsAttr::get(op->getContext(), arith::FastMathFlags::none));
     });
     RewritePatternSet patterns(context);
-    patterns.add<ExtendF8, TruncateToF8, TruncateInSteps, ExtendInSteps>(context);
+    patterns
+        .add<ExtendF8, TruncateToF8, ExtendPower, TruncateToPower, TruncateInSteps, ExtendInSteps>(
+            context);
     if (!convertsBf16)
       arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

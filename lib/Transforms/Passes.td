@@ -78,6 +78,99 @@ def AllowContraction : Pass<"tile-allow-contraction", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def ExpandScaledProducts : Pass<"tile-expand-scaled-products", "::mlir::func::FuncOp"> {
+  let summary = "Write products with scales as products of bf16";
+  let description = [{
+    For targets whose instructions do not multiply with scales, all but `sm_100a`. Each operand times
+    its scales becomes a tile of bf16, and these are multiplied. That is exact: the significand of a
+    scaled operand has at most 4 bits with a power of two as its scale (e4m3), and at most 6 with an
+    e4m3 scale (2 of e2m1 and 4), of the 8 that bf16 has; and bf16 has the exponents of f32, beyond
+    which `tile.gemm` does not define scaled operands. Below 2^-126, where bf16 loses bits, an
+    operand may be rounded.
+
+    In a loop whose stages are stated, the three operations are one statement, as the product was.
+
+    Example (`--tile-expand-scaled-products --canonicalize`):
+
+    ```mlir
+    !a = memref<128x128xf8E4M3FN, #tile.space<shared>>
+    !t = memref<128x128xf8E4M3FN, strided<[1, 128]>, #tile.space<shared>>
+    !s = memref<1x1x32x16xf8E8M0FNU, #tile.space<shared>>
+    !d = memref<128x128xf32, #tile.space<local>>
+    func.func @k(%A: !a, %B: !a, %SA: !s, %SB: !s, %acc: !d) {
+      %Bt = memref.transpose %B (i, j) -> (j, i) : !a to !t
+      tile.gemm %A, %Bt into %acc scales(%SA, %SB) : !a, !t, !d scales(!s, !s)
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !a = memref<128x128xf8E4M3FN, #tile.space<shared>>
+    !s = memref<1x1x32x16xf8E8M0FNU, #tile.space<shared>>
+    !d = memref<128x128xf32, #tile.space<local>>
+    !l = memref<128x128xbf16, #tile.space<local>>
+    !r = memref<128x128xbf16, #tile.space<shared>>
+    !rt = memref<128x128xbf16, strided<[1, 128]>, #tile.space<shared>>
+    func.func @k(%A: !a, %B: !a, %SA: !s, %SB: !s, %acc: !d) {
+      %c128 = arith.constant 128 : index
+      %c4 = arith.constant 4 : index
+      %c32 = arith.constant 32 : index
+      %0 = tile.alloc : !r
+      %1 = tile.alloc : !l
+      tile.map %1 ins(%A) dims [[0, 1]] {
+      ^bb0(%arg5: f8E4M3FN):
+        %2 = tile.element_index 0
+        %3 = tile.element_index 1
+        %4 = arith.extf %arg5 : f8E4M3FN to f32
+        %5 = arith.divui %3, %c32 : index
+        %6 = arith.divui %2, %c32 : index
+        %7 = arith.remui %6, %c4 : index
+        %8 = arith.muli %7, %c4 : index
+        %9 = arith.remui %5, %c4 : index
+        %10 = arith.addi %8, %9 : index
+        %11 = arith.divui %2, %c128 : index
+        %12 = arith.divui %5, %c4 : index
+        %13 = arith.remui %2, %c32 : index
+        %14 = tile.load %SA[%11, %12, %13, %10] : !s -> f8E8M0FNU
+        %15 = arith.extf %14 : f8E8M0FNU to f32
+        %16 = arith.mulf %4, %15 : f32
+        %17 = arith.truncf %16 : f32 to bf16
+        tile.yield %17 : bf16
+      } : !l ins(!a)
+      tile.map %0 ins(%B) dims [[0, 1]] {
+      ^bb0(%arg5: f8E4M3FN):
+        %2 = tile.element_index 0
+        %3 = tile.element_index 1
+        %4 = arith.extf %arg5 : f8E4M3FN to f32
+        %5 = arith.divui %3, %c32 : index
+        %6 = arith.divui %2, %c32 : index
+        %7 = arith.remui %6, %c4 : index
+        %8 = arith.muli %7, %c4 : index
+        %9 = arith.remui %5, %c4 : index
+        %10 = arith.addi %8, %9 : index
+        %11 = arith.divui %2, %c128 : index
+        %12 = arith.divui %5, %c4 : index
+        %13 = arith.remui %2, %c32 : index
+        %14 = tile.load %SB[%11, %12, %13, %10] : !s -> f8E8M0FNU
+        %15 = arith.extf %14 : f8E8M0FNU to f32
+        %16 = arith.mulf %4, %15 : f32
+        %17 = arith.truncf %16 : f32 to bf16
+        tile.yield %17 : bf16
+      } : !r ins(!a)
+      %transpose = memref.transpose %0 (d0, d1) -> (d1, d0) : !r to !rt
+      tile.gemm %1, %transpose into %acc : !l, !rt, !d
+      return
+    }
+    ```
+
+    Tests: test/Transforms/expand-scaled-products.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::penstock::tile::TileDialect"];
+}
+
 def UnrollLoops : Pass<"tile-unroll-loops", "::mlir::func::FuncOp"> {
   let summary = "Unroll loops as requested by their tile.unroll attribute";
   let description = [{

@@ -17,9 +17,14 @@ from ._results import Plan, answer
 _DTYPES = {
     "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
     "f8e4m3": torch.float8_e4m3fn, "f8e5m2": torch.float8_e5m2, "i1": torch.bool, "i8": torch.int8,
-    "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,
+    "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "i4x2": torch.uint8,
 }
-_BYTES = (torch.float8_e4m3fn, torch.float8_e5m2)
+_BYTES = [torch.float8_e4m3fn, torch.float8_e5m2]
+for _element, _dtype in (("f8e8m0", "float8_e8m0fnu"), ("f4e2m1x2", "float4_e2m1fn_x2")):
+    # Older versions of torch do not have them; tensors of bytes are taken, too.
+    _DTYPES[_element] = getattr(torch, _dtype, torch.uint8)
+    if hasattr(torch, _dtype):
+        _BYTES.append(getattr(torch, _dtype))
 _libraries: dict[str, torch.library.Library] = {}  # operators live as long as their library
 
 

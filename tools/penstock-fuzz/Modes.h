@@ -18,6 +18,7 @@ int runTexts(const BatchOptions &options, const std::string &corpus);
 int runCalls(const BatchOptions &options);
 int runDivided(const BatchOptions &options);
 int runProducts(const BatchOptions &options);
+int runPacked(const BatchOptions &options);
 
 } // namespace penstock::fuzz
 

@@ -28,8 +28,8 @@ int main(int argc, char **argv) {
   auto &command = tool.options([&](const penstock::cli::Command &self) {
     if (modes.size() != 1)
       return self.usageError(
-          "expected one of --programs, --device, --mutate, --text, --api, --divided and "
-          "--products");
+          "expected one of --programs, --device, --mutate, --text, --api, --divided, "
+          "--products and --packed");
     options.progress = modes[0];
     return modes[0] == "programs"  ? runPrograms(options)
            : modes[0] == "device"  ? runDevice(options)
@@ -37,6 +37,7 @@ int main(int argc, char **argv) {
            : modes[0] == "text"    ? runTexts(options, corpus)
            : modes[0] == "api"     ? runCalls(options)
            : modes[0] == "divided" ? runDivided(options)
+           : modes[0] == "packed"  ? runPacked(options)
                                    : runProducts(options);
   });
   auto mode = [&](const char *name, const char *help) {
@@ -50,6 +51,8 @@ int main(int argc, char **argv) {
   mode("divided", "compares warp-specialized matmuls on the emulator and natively");
   mode("products", "compares products of bf16 and i8 natively, at all levels of CPUs, and on the "
                    "interpreter");
+  mode("packed", "compares products of 4-bit values and with scales on emulated GPUs, natively and "
+                 "with plain loops");
   command.text("corpus", "DIR", "with --text: adds the .mlir files below DIR", corpus,
                penstock::cli::Complete::Files);
   command.number("seed", "the first case; a report names the seed of its case", options.seed);

@@ -103,7 +103,12 @@ template <typename Product> static void productAccesses(Product op, Accesses &ac
   acc.readsIf = op.getAccumulate();
   accesses.push_back(acc);
 }
-void TensorMmaOp::getAccesses(Accesses &accesses) { productAccesses(*this, accesses); }
+void TensorMmaOp::getAccesses(Accesses &accesses) {
+  productAccesses(*this, accesses);
+  for (Value scales : {getScaleA(), getScaleB()})
+    if (scales)
+      accesses.push_back(read(scales));
+}
 void WgmmaOp::getAccesses(Accesses &accesses) { productAccesses(*this, accesses); }
 
 void TensorCopyOp::getAccesses(Accesses &accesses) {

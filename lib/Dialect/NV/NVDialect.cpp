@@ -83,6 +83,13 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.coordinates` is a list of numbers on a comparison";
   }
+  if (attribute.getName() == scalesAttr) {
+    if (isa<tile::GemmOp, TensorAllocOp>(op) && isa<IntegerAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm)
+           << "`nv.scales` is a number on a product with scales or on a "
+              "tile of tensor memory";
+  }
   if (attribute.getName() == startsAttr) {
     if (isa<tile::GemmOp>(op) && isa<UnitAttr>(attribute.getValue()))
       return success();

@@ -74,6 +74,9 @@ def NV_Dialect : Dialect {
     /// On a product of a loop: its first iteration overwrites the accumulator.
     static constexpr ::llvm::StringLiteral startsAttr = "nv.starts";
     /// On a statement of a pipelined loop: the number of the loop, whose plan orders it.
+    /// On a product with scales, and on the two tiles of tensor memory that they are copied to: the
+    /// number of the product, and twice that number plus the number of the operand.
+    static constexpr ::llvm::StringLiteral scalesAttr = "nv.scales";
     static constexpr ::llvm::StringLiteral plannedAttr = "nv.planned";
     /// On a reduction: it ends before the wait that follows, under a product in flight.
     static constexpr ::llvm::StringLiteral beforeWaitAttr = "nv.before_wait";

@@ -15,7 +15,9 @@ def NV_TensorAllocOp : NV_Op<"tcgen05.alloc", "EachThread", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "allocates a tile in TMEM";
   let description = [{
-    The block's first warp allocates it at the start of the kernel.
+    The block's first warp allocates it at the start of the kernel. A tile of rank 4 holds the
+    scales of an operand (`nv.tcgen05.mma`): 512 bytes of 128 rows and 4 blocks of k lie in 4
+    columns, in all 128 lanes, those of one block of k after the other.
 
     ```mlir
     !d = memref<128x64xf32, #tile.space<tensor>>
@@ -52,7 +54,7 @@ def NV_TensorDeallocOp : NV_EffectOp<"tcgen05.dealloc", "Block"> {
   let hasVerifier = 1;
 }
 
-def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma", "OneThread"> {
+def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma", "OneThread", [AttrSizedOperandSegments]> {
   let completion = "InQueue";
   let queue = "Tensor";
   let hasAccesses = 1;
@@ -64,6 +66,10 @@ def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma", "OneThread"> {
 
     256 rows are multiplied in two parts of 128, whose columns in TMEM lie side by side.
     `part` multiplies one of them alone.
+
+    With scales, `acc = (a * scale_a) * (b * scale_b)`, as in `tile.gemm`: operands of f8, or of i8 as
+    bytes of two f4e2m1 values, K-major in shared memory; scales are TMEM tiles, which
+    `nv.tcgen05.copy` fills.
 
     ```mlir
     !s = memref<128x64xf16, #tile.space<shared>>
@@ -82,14 +88,17 @@ def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma", "OneThread"> {
     ```
   }];
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$acc, I1:$accumulate,
+                       Optional<AnyMemRef>:$scale_a, Optional<AnyMemRef>:$scale_b,
                        OptionalAttr<I64Attr>:$part);
   let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$acc,
                                  "::mlir::Value":$accumulate), [{
-    build($_builder, $_state, a, b, acc, accumulate, /*part=*/::mlir::IntegerAttr());
+    build($_builder, $_state, a, b, acc, accumulate, /*scale_a=*/::mlir::Value(),
+          /*scale_b=*/::mlir::Value(), /*part=*/::mlir::IntegerAttr());
   }]>];
   let assemblyFormat = [{
-    $a `,` $b `into` $acc `accumulate` $accumulate (`part` $part^)? attr-dict
-    `:` type($a) `,` type($b) `,` type($acc)
+    $a `,` $b `into` $acc `accumulate` $accumulate (`part` $part^)?
+    (`scales` `(` $scale_a^ `,` $scale_b `)`)? attr-dict
+    `:` type($a) `,` type($b) `,` type($acc) (`scales` `(` type($scale_a)^ `,` type($scale_b) `)`)?
   }];
   let hasVerifier = 1;
 }
@@ -129,7 +138,8 @@ def NV_TensorCopyOp : NV_EffectOp<"tcgen05.copy", "OneThread"> {
   let summary = "copies a shared tile to TMEM";
   let description = [{
     Issued by one thread; visible to later products of the same scope. Completes when a
-    later commit of the same scope arrives on its barrier.
+    later commit of the same scope arrives on its barrier. Scales, tiles of rank 4, are copied to
+    all four quarters of the lanes.
 
     ```mlir
     !c = memref<128x64xf32, #tile.space<shared>>

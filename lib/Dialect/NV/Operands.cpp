@@ -19,7 +19,9 @@ std::optional<layout::SharedTile> nv::sharedLayoutOf(MemRefType type) {
                                type.getDimSize(type.getRank() - 1), type.getElementTypeBitWidth());
 }
 
-static std::optional<layout::MmaType> mmaType(Type element) {
+static std::optional<layout::MmaType> mmaType(Type element, bool scaled) {
+  if (scaled && element.isSignlessInteger(8))
+    return layout::MmaType::E2M1x2;
   if (element.isF16())
     return layout::MmaType::F16;
   if (element.isBF16())
@@ -54,7 +56,7 @@ bool nv::isTransposed(Value memref) {
          isTransposed(from->getOperand(0));
 }
 
-Product nv::productOf(Value a, Value b, Value acc, bool pair) {
+static Product multiplied(Value a, Value b, Value acc, bool pair, bool scaled) {
   int64_t blocks = pair ? 2 : 1;
   Product product;
   auto typeOf = [](Value value) { return cast<MemRefType>(value.getType()); };
@@ -65,7 +67,8 @@ Product nv::productOf(Value a, Value b, Value acc, bool pair) {
                     tile::describe(acc) + " do not fit";
     return product;
   }
-  auto ta = mmaType(typeOf(a).getElementType()), tb = mmaType(typeOf(b).getElementType());
+  auto ta = mmaType(typeOf(a).getElementType(), scaled),
+       tb = mmaType(typeOf(b).getElementType(), scaled);
   auto td = accType(typeOf(acc).getElementType());
   if (!ta || !tb || !td) {
     product.error = "the tensor core does not multiply " + tile::describe(a) + " and " +
@@ -95,4 +98,14 @@ Product nv::productOf(Value a, Value b, Value acc, bool pair) {
     operand->major = transposed != plainIsK ? layout::Major::K : layout::Major::MN;
   }
   return product;
+}
+
+Product nv::scaledProductOf(Value a, Value b, Value acc, Type scale) {
+  Product product = multiplied(a, b, acc, /*pair=*/false, /*scaled=*/true);
+  product.scaleBlock = isa<Float8E4M3FNType>(scale) ? 16 : 32;
+  return product;
+}
+
+Product nv::productOf(Value a, Value b, Value acc, bool pair) {
+  return multiplied(a, b, acc, pair, /*scaled=*/false);
 }

@@ -33,17 +33,30 @@ inline int64_t tensorParts(mlir::MemRefType type) {
   return std::max<int64_t>(1, type.getDimSize(0) / tensorLanes);
 }
 
+/// Returns whether a tile of tensor memory holds the scales of an operand: rows / 128 x K / (4 *
+/// block) x 32 x 16 bytes.
+inline bool isScales(mlir::MemRefType type) { return type.getRank() == 4; }
+/// Columns of tensor memory that a tile takes.
+inline int64_t tensorColumns(mlir::MemRefType type) {
+  if (isScales(type)) // 512 bytes lie in 32 lanes of 4 columns, and again in the others
+    return 4 * type.getDimSize(0) * type.getDimSize(1);
+  return tensorParts(type) * type.getDimSize(1) * type.getElementTypeBitWidth() / 32;
+}
+
 struct Product {
   std::string error; ///< what is wrong; empty if the rest is set
   int64_t m = 0, n = 0, k = 0;
   layout::MmaType a = layout::MmaType::F16, b = layout::MmaType::F16;
   layout::AccType d = layout::AccType::F32;
   layout::MatrixOperand aOperand, bOperand; ///< A's only if it is in shared memory
+  int64_t scaleBlock = 0;                   ///< values that share a scale; 0: there are none
 };
 /// What `acc += a * b` is for the tensor core. A transposed view of a tile is
 /// the tile in the other order. In a pair of blocks each has half of the rows of
 /// A and of the accumulator, and half of the columns of B; m and n are of both.
 Product productOf(mlir::Value a, mlir::Value b, mlir::Value acc, bool pair = false);
+/// The same with scales of element type \p scale: bytes are pairs of f4 values.
+Product scaledProductOf(mlir::Value a, mlir::Value b, mlir::Value acc, mlir::Type scale);
 
 } // namespace penstock::nv
 

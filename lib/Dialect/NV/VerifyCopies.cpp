@@ -41,7 +41,10 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
     return fail(emitCoded(op, ElementMismatch)
                 << describe(tensor) << " and " << describe(tile)
                 << " hold different elements; an engine copies without converting");
-  int64_t boxRank = !byTma && tileType.getRank() == 1 ? 1 : 2;
+  // Scales are rows of 16 bytes, which lie in shared memory as in a box of all their dimensions.
+  bool scales = byTma && tileType.getRank() == 4 && tileType.getDimSize(3) == 16 &&
+                tileType.getElementTypeBitWidth() == 8;
+  int64_t boxRank = scales ? 4 : !byTma && tileType.getRank() == 1 ? 1 : 2;
   if ((boxRank == 2 && failed(verifyRank2(op, tile, "tile"))) ||
       failed(verifyWholeSlot(op, tile, "tile", byTma ? Rows::Patterns : Rows::All)))
     return failure();
@@ -55,6 +58,11 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
                 << describe(tensor) << " has rank " << tensorType.getRank() << "; tensors of rank "
                 << boxRank << " to 5 are copied");
   int64_t last = tensorType.getRank() - 1;
+  if (scales && dims)
+    return fail(emitCoded(op, HardwareShape)
+                    << "`" << op->getName().stripDialect()
+                    << "` copies scales along the last dimensions of " << describe(tensor),
+                "leave .dims(..) out");
   if (dims && (int64_t(dims->size()) != boxRank || dims->back() != last ||
                (boxRank == 2 && (dims->front() < 0 || dims->front() >= last))))
     return fail(emitCoded(op, HardwareShape)
@@ -78,6 +86,14 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
                     << layout->chunkBytes() << " bytes; each must begin at a multiple of "
                     << boxAlignment,
                 "give it a multiple of 8 rows");
+  if (scales) {
+    ArrayRef<int64_t> shape = tileType.getShape();
+    if (auto rule = layout::refuseTmaBox(8, {shape[3], shape[2], shape[1], shape[0]},
+                                         layout::Swizzle::None))
+      return fail(emitCoded(op, HardwareShape)
+                  << describe(tile) << " is not a legal TMA box: " << *rule);
+    return success();
+  }
   int64_t rows = layout::tmaBoxRows(layout->rows);
   if (auto rule = layout::refuseTmaBox(
           layout->elementBits, {layout->chunkCols(), rows ? rows : layout->rows}, layout->swizzle))

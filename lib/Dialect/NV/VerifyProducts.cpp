@@ -40,7 +40,7 @@ static LogicalResult verifyLeftOperand(Operation *op, Value a, bool blackwell) {
 
 /// The operands where they can be, shapes that fit, types that are multiplied.
 static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, tile::Space accSpace,
-                                   bool blackwell) {
+                                   bool blackwell, Value scales = Value()) {
   // Hopper reads its left operand from registers too, and Blackwell from where
   // accumulators lie: on both it is the accumulator's memory.
   bool leftShared = tile::spaceOf(typeOf(a)) != accSpace;
@@ -56,7 +56,8 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
       failed(verifyRank2(op, acc, "accumulator")))
     return failure();
   bool pair = blackwell && isPaired(op);
-  auto product = productOf(a, b, acc, pair);
+  auto product = scales ? scaledProductOf(a, b, acc, typeOf(scales).getElementType())
+                        : productOf(a, b, acc, pair);
   if (!product.error.empty())
     return fail(emitCoded(op, HardwareShape) << product.error);
   int64_t rows = product.m;
@@ -67,7 +68,10 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
     return fail(emitCoded(op, HardwareShape)
                 << "the accumulator's " << rows << " rows are not 64, or a multiple, for each of "
                 << groups << " warpgroups");
-  auto rule = blackwell
+  auto rule = scales ? layout::refuseScaledTcgen05(int(rows), int(product.n), product.a, product.b,
+                                                   product.d, product.aOperand.major,
+                                                   product.bOperand.major, int(product.scaleBlock))
+              : blackwell
                   ? layout::refuseTcgen05(pair ? 2 : 1, rows, product.n, product.a, product.b,
                                           product.d, product.aOperand.major, product.bOperand.major)
                   : layout::refuseWgmma(64, product.n, product.a, product.b, product.d,
@@ -94,9 +98,21 @@ void TensorAllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 LogicalResult TensorAllocOp::verify() {
   MemRefType type = typeOf(getResult());
-  if (tile::spaceOf(type) != tile::Space::Tensor || type.getRank() != 2 || !type.hasStaticShape())
+  if (tile::spaceOf(type) != tile::Space::Tensor || !type.hasStaticShape() ||
+      (type.getRank() != 2 && !isScales(type)))
     return fail(emitCoded(*this, HardwareShape)
-                << "tensor memory holds tiles with rows and columns");
+                << "tensor memory holds tiles with rows and columns, and scales of rank 4");
+  if (tensorColumns(type) > 512)
+    return fail(emitCoded(*this, HardwareMemory)
+                << describe(getResult()) << " has " << tensorColumns(type)
+                << " columns; tensor memory has 512");
+  if (isScales(type)) {
+    bool elements = isa<Float8E8M0FNUType, Float8E4M3FNType>(type.getElementType());
+    if (elements && type.getDimSize(2) == 32 && type.getDimSize(3) == 16)
+      return success();
+    return fail(emitCoded(*this, HardwareShape) << describe(getResult()) << " does not hold scales",
+                "scales are rows / 128 x K / (4 * block) x 32 x 16 of f8e8m0 or f8e4m3");
+  }
   int64_t rows = type.getDimSize(0), bits = type.getElementTypeBitWidth();
   bool whole = rows == tensorLanes || rows == 2 * tensorLanes;
   bool accumulator = bits == 32 && (rows == 64 || whole);
@@ -106,10 +122,38 @@ LogicalResult TensorAllocOp::verify() {
         emitCoded(*this, HardwareShape) << describe(getResult()) << " does not fit tensor memory",
         "accumulators have 64, 128 or 256 rows of 32-bit elements, left operands 128 or 256 "
         "rows of 16- or 32-bit ones");
-  int64_t columns = tensorParts(type) * type.getDimSize(1) * bits / 32;
-  if (columns > 512)
-    return fail(emitCoded(*this, HardwareMemory) << describe(getResult()) << " has " << columns
-                                                 << " columns; tensor memory has 512");
+  return success();
+}
+
+/// The scales of a product, in tensor memory.
+static LogicalResult verifyScales(TensorMmaOp op) {
+  Value scales[] = {op.getScaleA(), op.getScaleB()};
+  if (!scales[0] || !scales[1])
+    return fail(emitCoded(op, ScaledProduct) << "`tcgen05.mma` has scales of one operand only",
+                "give both .scale_a and .scale_b");
+  if (isPaired(op) || tile::spaceOf(typeOf(op.getA())) != tile::Space::Shared)
+    return fail(emitCoded(op, ScaledProduct)
+                    << "`tcgen05.mma` with scales of a pair of blocks, or of an operand in tensor "
+                       "memory, is not supported",
+                "multiply tiles in shared memory by one block");
+  Type element = typeOf(scales[0]).getElementType();
+  int64_t perElement = typeOf(op.getA()).getElementType().isSignlessInteger(8) ? 2 : 1;
+  int64_t k = typeOf(op.getA()).getDimSize(1) * perElement;
+  int64_t group = isa<Float8E4M3FNType>(element) ? 4 * 16 : 4 * 32;
+  int64_t sizes[] = {typeOf(op.getA()).getDimSize(0), typeOf(op.getB()).getDimSize(1)};
+  for (auto [scale, rows] : llvm::zip(scales, sizes)) {
+    int64_t shape[] = {rows / 128, k / group, 32, 16};
+    if (scale.getDefiningOp<TensorAllocOp>() && rows % 128 == 0 && k % group == 0 &&
+        typeOf(scale).getShape() == ArrayRef<int64_t>(shape) &&
+        typeOf(scale).getElementType() == element)
+      continue;
+    return fail(emitCoded(op, ScaledProduct)
+                    << "`tcgen05.mma` of " << describe(op.getA()) << " and " << describe(op.getB())
+                    << " with the scales " << describe(scale),
+                "scales of both operands are whole tiles in tensor memory of one element, " +
+                    std::to_string(shape[0]) + "x" + std::to_string(shape[1]) +
+                    "x32x16; rows are multiples of 128, values of k of " + std::to_string(group));
+  }
   return success();
 }
 
@@ -153,7 +197,9 @@ LogicalResult TensorMmaOp::verify() {
       part && (part.getInt() < 0 || part.getInt() >= tensorParts(typeOf(getAcc()))))
     return fail(emitCoded(*this, HardwareShape)
                 << describe(getAcc()) << " has no part " << part.getInt() << " of 128 rows");
-  return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Tensor, true);
+  if ((getScaleA() || getScaleB()) && failed(verifyScales(*this)))
+    return failure();
+  return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Tensor, true, getScaleA());
 }
 
 LogicalResult TensorCommitOp::verify() {
@@ -195,7 +241,22 @@ static LogicalResult verifyLanes(Operation *op, Value cells, Value registers) {
 LogicalResult TensorLoadOp::verify() { return verifyLanes(*this, getSource(), getTarget()); }
 LogicalResult TensorStoreOp::verify() { return verifyLanes(*this, getTarget(), getSource()); }
 
+/// 32 rows of 16 bytes at a time, to all quarters of the lanes.
+static LogicalResult verifyScalesCopy(TensorCopyOp op) {
+  if (failed(verifySpace(op, op.getSource(), tile::Space::Shared, "source")) ||
+      failed(verifyWholeSlot(op, op.getSource(), "source")) ||
+      failed(verifySameTile(op, op.getSource(), op.getTarget())))
+    return failure();
+  if (!op.getTarget().getDefiningOp<TensorAllocOp>() || isPaired(op))
+    return fail(emitCoded(op, HardwareShape)
+                    << "`tcgen05.copy` of the scales " << describe(op.getSource()),
+                "scales are copied to a whole tile of tensor memory, of one block");
+  return success();
+}
+
 LogicalResult TensorCopyOp::verify() {
+  if (isScales(typeOf(getTarget())))
+    return verifyScalesCopy(*this);
   if (failed(verifySpace(*this, getSource(), tile::Space::Shared, "source")) ||
       failed(verifySpace(*this, getTarget(), tile::Space::Tensor, "target")) ||
       failed(verifyRank2(*this, getSource(), "source")) ||

@@ -51,11 +51,25 @@ std::string tile::nameOf(Value value) {
   return "";
 }
 
+/// The packed element of a tile or tensor of bytes; empty if there is none.
+static std::string packedNameOf(Value memref) {
+  memref = rootOf(memref);
+  StringAttr name;
+  if (Operation *op = memref.getDefiningOp())
+    name = op->getAttrOfType<StringAttr>(TileDialect::packedAttr);
+  else if (auto argument = cast<BlockArgument>(memref);
+           auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
+    name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), TileDialect::packedAttr);
+  return name ? name.str() : "";
+}
+
 std::string tile::describe(Type type) {
   if (isa<Float8E4M3FNType>(type))
     return "f8 e4m3";
   if (isa<Float8E5M2Type>(type))
     return "f8 e5m2";
+  if (isa<Float8E8M0FNUType>(type))
+    return "f8 e8m0";
   std::string text;
   llvm::raw_string_ostream os(text);
   os << type;
@@ -71,7 +85,9 @@ std::string tile::describe(Value memref) {
     text = "a tile (";
   for (auto [i, size] : llvm::enumerate(type.getShape()))
     text += (i ? "x" : "") + (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
-  text += (type.getRank() ? " " : "") + describe(type.getElementType());
+  std::string packed = packedNameOf(memref);
+  text += (type.getRank() ? " " : "") +
+          (packed.empty() ? describe(type.getElementType()) : std::move(packed));
   text += ", " + stringifySpace(spaceOf(type)).str() + ")";
   return text;
 }
@@ -121,6 +137,9 @@ void FillOp::getAccesses(SmallVectorImpl<TileAccess> &accesses) {
 void GemmOp::getAccesses(SmallVectorImpl<TileAccess> &accesses) {
   accesses.push_back(reading(getA()));
   accesses.push_back(reading(getB()));
+  for (Value scale : {getScaleA(), getScaleB()})
+    if (scale)
+      accesses.push_back(reading(scale));
   TileAccess acc = writing(getAcc());
   acc.reads = !getOverwrite();
   accesses.push_back(acc);

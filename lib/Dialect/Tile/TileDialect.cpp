@@ -45,8 +45,8 @@ MemRefType tile::tileType(ArrayRef<int64_t> shape, Type element, Space space) {
 }
 
 bool tile::isElementType(Type type) {
-  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type, Float8E4M3FNType, Float8E5M2Type>(
-             type) ||
+  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type, Float8E4M3FNType, Float8E5M2Type,
+             Float8E8M0FNUType>(type) ||
          type.isSignlessInteger(1) || type.isSignlessInteger(8) || type.isSignlessInteger(16) ||
          type.isSignlessInteger(32) || type.isSignlessInteger(64);
 }
@@ -89,6 +89,12 @@ LaunchConstancy tile::isLaunchConstant(Value value) {
 // Discardable attributes
 //===----------------------------------------------------------------------===//
 
+/// Returns whether \p name is a packed element, and \p type a memref of bytes.
+static bool isPacked(StringAttr name, Type type) {
+  return name && (name == TileDialect::packedF4 || name == TileDialect::packedI4) &&
+         cast<MemRefType>(type).getElementType().isSignlessInteger(8);
+}
+
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribute named) {
   StringRef name = named.getName().getValue();
   Attribute attr = named.getValue();
@@ -103,6 +109,13 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     if (isa<ReduceOp>(op) && isa<UnitAttr>(attr))
       return success();
     return emitCoded(op, MisplacedAttribute) << "`tile.contract` belongs on a `tile.reduce`";
+  }
+  if (name == packedAttr) {
+    auto alloc = dyn_cast<AllocOp>(op);
+    if (alloc && isPacked(dyn_cast<StringAttr>(attr), alloc.getResult().getType()))
+      return success();
+    return emitCoded(op, MisplacedAttribute) << "`tile.packed` belongs on a `tile.alloc` of i8 and "
+                                                "must be \"f4e2m1x2\" or \"i4x2\"";
   }
   if (name == scheduleAttr) {
     if (!isa<scf::ForOp>(op) || !isa<ScheduleAttr>(attr))
@@ -160,9 +173,12 @@ LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op, unsigned, uns
     return success();
   if (name == accessAttr && tensor && text && (text == "in" || text == "out" || text == "inout"))
     return success();
+  if (name == packedAttr && tensor && isPacked(text, function.getFunctionType().getInput(index)))
+    return success();
   if (name == overlapsAttr && tensor && isa<UnitAttr>(named.getValue()))
     return success();
   return emitCoded(op, MisplacedAttribute) << "`" << name << "` on argument " << index
                                            << " is not one of `tile.name = \"..\"`, `tile.access = "
-                                              "\"in|out|inout\"` or `tile.overlaps`";
+                                              "\"in|out|inout\"`, `tile.packed = "
+                                              "\"f4e2m1x2|i4x2\"` (of i8) or `tile.overlaps`";
 }

@@ -192,7 +192,7 @@ def Tile_FillOp : Tile_AccessOp<"fill"> {
   let hasVerifier = 1;
 }
 
-def Tile_GemmOp : Tile_AccessOp<"gemm"> {
+def Tile_GemmOp : Tile_AccessOp<"gemm", [AttrSizedOperandSegments]> {
   let summary = "multiplies two tiles and adds to a third";
   let description = [{
     `acc += a * b` for an M x K tile, a K x N tile and an M x N accumulator; with
@@ -204,6 +204,15 @@ def Tile_GemmOp : Tile_AccessOp<"gemm"> {
     A packed second operand has rank 4, for products of bf16 (p = 2) and i8 (p = 4):
     element (k, n) is element [n / 16, k / p, n mod 16, k mod p] of its tile, whose
     shape is N / 16 x K / p x 16 x p. Packed and unsigned operands are for CPUs only.
+
+    With scales, `acc += sum over k of (a * scale_a) * (b * scale_b)`. The operands are f8, or i8 as
+    bytes of two f4e2m1 values each, whose K then counts bytes. Both lie with K last. A scale
+    belongs to a row of `a` or a column of `b`, and to 32 values of k (f8E8M0FNU, a power of two) or
+    of f4 to 16 (f8E4M3FN). Scales lie in the blocked layout of cuBLAS: a tile of
+    rows / 128 x K / (4 * block) x 32 x 16, where the scale of row r and block j of k is element
+    [r / 128, j / 4, r mod 32, r / 32 mod 4 * 4 + j mod 4]. A scaled operand that f32 cannot hold is
+    undefined.
+
  With `async` the product may read its operands and
     complete at any time up to the `tile.wait` that names it; products into one
     accumulator take effect in issue order.
@@ -223,13 +232,15 @@ def Tile_GemmOp : Tile_AccessOp<"gemm"> {
     ```
   }];
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$acc,
-                       Optional<Index>:$instance, UnitAttr:$overwrite,
+                       Optional<Index>:$instance, Optional<AnyMemRef>:$scale_a,
+                       Optional<AnyMemRef>:$scale_b, UnitAttr:$overwrite,
                        DefaultValuedAttr<Tile_Precision, "Precision::Full">:$precision,
                        UnitAttr:$unsigned_a, OptionalAttr<StrAttr>:$async);
   let assemblyFormat = [{
     $a `,` $b `into` $acc (`overwrite` $overwrite^)? (`precision` $precision^)?
-    (`unsigned_a` $unsigned_a^)? (`async` $async^)? (`instance` $instance^)? attr-dict
-    `:` type($a) `,` type($b) `,` type($acc)
+    (`unsigned_a` $unsigned_a^)? (`async` $async^)? (`instance` $instance^)?
+    (`scales` `(` $scale_a^ `,` $scale_b `)`)? attr-dict
+    `:` type($a) `,` type($b) `,` type($acc) (`scales` `(` type($scale_a)^ `,` type($scale_b) `)`)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -238,6 +249,15 @@ def Tile_GemmOp : Tile_AccessOp<"gemm"> {
     static constexpr int64_t panelColumns = 16;
     bool isPacked() {
       return ::llvm::cast<::mlir::MemRefType>(getB().getType()).getRank() == 4;
+    }
+    bool isScaled() { return getScaleA() || getScaleB(); }
+    /// Of a product with scales: values in an element of an operand, and values that share a scale.
+    int64_t valuesPerElement() {
+      return ::llvm::cast<::mlir::MemRefType>(getA().getType()).getElementType().isInteger(8) ? 2 : 1;
+    }
+    int64_t scaleBlock() {
+      auto type = ::llvm::cast<::mlir::MemRefType>(getScaleA().getType());
+      return ::llvm::isa<::mlir::Float8E4M3FNType>(type.getElementType()) ? 16 : 32;
     }
   }];
 }

@@ -147,6 +147,67 @@ static LogicalResult verifyPacked(GemmOp op) {
   return success();
 }
 
+/// Element types, order and scales of a product with scales; its shapes fit.
+static LogicalResult verifyScaled(GemmOp op) {
+  Value scales[] = {op.getScaleA(), op.getScaleB()};
+  if (!scales[0] || !scales[1])
+    return fail(emitCoded(op, ScaledProduct) << "`gemm` has scales of one operand only",
+                "give both .scale_a and .scale_b");
+  Type ea = elementOf(op.getA()), eb = elementOf(op.getB()), es = elementOf(scales[0]);
+  bool f4 = ea.isSignlessInteger(8) && eb == ea;
+  bool f8 = isa<Float8E4M3FNType, Float8E5M2Type>(ea) && isa<Float8E4M3FNType, Float8E5M2Type>(eb);
+  bool powers = isa<Float8E8M0FNUType>(es), small = f4 && isa<Float8E4M3FNType>(es);
+  if ((!f4 && !f8) || (!powers && !small) || elementOf(scales[1]) != es ||
+      !elementOf(op.getAcc()).isF32())
+    return fail(emitCoded(op, ScaledProduct)
+                    << "`gemm` cannot multiply " << describe(op.getA()) << " with scales "
+                    << describe(scales[0]) << " by " << describe(op.getB()) << " with scales "
+                    << describe(scales[1]) << " into " << describe(op.getAcc()),
+                "f8 and f4e2m1x2 take scales of f8e8m0, f4e2m1x2 also of f8e4m3; they accumulate "
+                "in f32");
+  if (op.getPrecision() != Precision::Full || op.getUnsignedA() || op.getAsync())
+    return fail(emitCoded(op, ScaledProduct)
+                    << "tf32, unsigned_a and async do not apply to a product with scales",
+                "leave them out; pipelined loops keep products in flight by themselves");
+  // K last: of the second operand, which is K x N, the first dimension is contiguous.
+  std::tuple<Value, unsigned, StringRef> operands[] = {{op.getA(), 1, "first"},
+                                                       {op.getB(), 0, "second"}};
+  for (auto [memref, k, which] : operands) {
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (failed(typeOf(memref).getStridesAndOffset(strides, offset)) || strides[k] != 1)
+      return fail(emitCoded(op, ScaledProduct)
+                      << "the " << which << " operand " << describe(memref)
+                      << " of a product with scales does not lie with k last",
+                  k ? "store it as M x K" : "store it as N x K and multiply by transposed(..)");
+  }
+  int64_t k = typeOf(op.getA()).getDimSize(1) * op.valuesPerElement(), block = op.scaleBlock();
+  std::tuple<Value, int64_t, StringRef> shapes[] = {
+      {scales[0], typeOf(op.getAcc()).getDimSize(0), "rows"},
+      {scales[1], typeOf(op.getAcc()).getDimSize(1), "columns"}};
+  for (auto [scale, rows, which] : shapes) {
+    if (failed(verifyTile(op, scale, "scale")))
+      return failure();
+    if (rows % 128 || k % (4 * block))
+      return fail(emitCoded(op, ScaledProduct) << "a product with scales has " << rows << " "
+                                               << which << " and " << k << " values of k",
+                  "rows and columns are multiples of 128, values of k of " +
+                      std::to_string(4 * block));
+    int64_t shape[] = {rows / 128, k / (4 * block), 32, 16};
+    if (typeOf(scale).getShape() != ArrayRef<int64_t>(shape))
+      return fail(emitCoded(op, ScaledProduct)
+                      << "the scales " << describe(scale) << " do not fit " << rows << " " << which
+                      << " and " << k << " values of k",
+                  "their shape is " + std::to_string(shape[0]) + "x" + std::to_string(shape[1]) +
+                      "x32x16: 128 " + which.str() + " by 4 blocks of " + std::to_string(block) +
+                      " values each");
+    if (rootOf(scale) == rootOf(op.getAcc()))
+      return fail(emitCoded(op, ScaledProduct)
+                  << "the accumulator " << describe(op.getAcc()) << " is also a scale of `gemm`");
+  }
+  return success();
+}
+
 LogicalResult GemmOp::verify() {
   std::pair<Value, StringRef> operands[] = {
       {getA(), "first operand"}, {getB(), "second operand"}, {getAcc(), "accumulator"}};
@@ -180,6 +241,12 @@ LogicalResult GemmOp::verify() {
                     << describe(getAcc()),
                 "the first operand is M x K, the second K x N and the "
                 "accumulator M x N");
+  if (rootOf(getAcc()) == rootOf(getA()) || rootOf(getAcc()) == rootOf(getB()))
+    return fail(emitCoded(*this, ShapeMismatch)
+                    << "the accumulator " << describe(getAcc()) << " is also an operand of `gemm`",
+                "copy the operand into a tile of its own first");
+  if (isScaled())
+    return verifyScaled(*this);
   Type ea = elementOf(getA()), eb = elementOf(getB()), ec = elementOf(getAcc());
   bool f8 = isa<Float8E4M3FNType, Float8E5M2Type>(ea) && isa<Float8E4M3FNType, Float8E5M2Type>(eb);
   bool floats = (ea == eb && isa<Float16Type, BFloat16Type, Float32Type>(ea)) || f8;
@@ -198,10 +265,6 @@ LogicalResult GemmOp::verify() {
     return fail(emitCoded(*this, ElementMismatch)
                     << "precision tf32 applies to f32 operands, not to " << describe(ea),
                 "leave .tf32 out; other types are multiplied as they are");
-  if (rootOf(getAcc()) == rootOf(getA()) || rootOf(getAcc()) == rootOf(getB()))
-    return fail(emitCoded(*this, ShapeMismatch)
-                    << "the accumulator " << describe(getAcc()) << " is also an operand of `gemm`",
-                "copy the operand into a tile of its own first");
   return success();
 }
 

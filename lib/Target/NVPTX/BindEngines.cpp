@@ -57,7 +57,7 @@ public:
   Binder(func::FuncOp kernel, const hw::Architecture &architecture, bool plain)
       : kernel(kernel), architecture(architecture), plain(plain) {}
 
-  void run() {
+  LogicalResult run() {
     findWritten();
     SmallVector<tile::CopyOp> copies;
     SmallVector<tile::GemmOp> products;
@@ -69,8 +69,13 @@ public:
     });
     for (tile::CopyOp copy : copies)
       nvptx::setEngine(copy, engineOf(copy));
-    for (tile::GemmOp gemm : products)
-      nvptx::setEngine(gemm, engineOf(gemm));
+    for (tile::GemmOp gemm : products) {
+      Engine engine = engineOf(gemm);
+      if (gemm.isScaled() && engine != Engine::Tcgen05Mma)
+        return refuseScales(gemm);
+      nvptx::setEngine(gemm, engine);
+    }
+    return success();
   }
 
 private:
@@ -152,12 +157,25 @@ private:
     return nvptx::isWgmmaProduct(gemm, architecture) ? Engine::Wgmma : Engine::MmaSync;
   }
 
+  /// Says why tcgen05 does not multiply with scales: nothing else does where it exists.
+  LogicalResult refuseScales(tile::GemmOp gemm) {
+    auto diagnostic = tile::emitCoded(gemm, ScaledProduct)
+                      << "the tensor core of " << architecture.name << " does not multiply "
+                      << tile::describe(gemm.getA()) << " by " << tile::describe(gemm.getB())
+                      << " into " << tile::describe(gemm.getAcc()) << " with scales";
+    tile::attachHelp(diagnostic)
+        << "operands and scales are shared tiles, the accumulator is a local one of 128 or 256 "
+           "rows "
+           "and 128 or 256 columns; tensor memory has 512 columns for accumulators and scales";
+    return diagnostic;
+  }
+
   /// Whether tcgen05 multiplies, and threads reach the accumulator in tensor memory.
   bool fitsTensorMemory(tile::GemmOp gemm) {
     Value acc = gemm.getAcc();
-    if (accumulators.contains(acc))
-      return isTensorProduct(gemm);
-    int64_t needed = nvptx::allocatedColumns(acc);
+    int64_t needed = accumulators.contains(acc) ? 0 : nvptx::allocatedColumns(acc);
+    for (Value scales : {gemm.getScaleA(), gemm.getScaleB()})
+      needed += scales ? nvptx::allocatedColumns(scales) : 0;
     if (columns + needed > architecture.limits.tensorColumns || !isTensorProduct(gemm))
       return false;
     columns += needed;
@@ -174,18 +192,45 @@ private:
       trial = {more.getDefiningOp(), cells};
       return cells;
     };
+    if (gemm.isScaled() && !areSharedScales(gemm))
+      return false;
     bool legal = isLegal(gemm, [&](OpBuilder &b) -> Operation * {
       Value cells = build(b);
+      SmallVector<Value, 2> scales;
+      for (Value shared : {gemm.getScaleA(), gemm.getScaleB()}) {
+        if (!shared) {
+          scales.push_back(Value());
+          continue;
+        }
+        auto own = cast<MemRefType>(shared.getType());
+        auto copied = nv::TensorAllocOp::create(
+            b, gemm.getLoc(),
+            tile::tileType(own.getShape(), own.getElementType(), tile::Space::Tensor),
+            StringAttr());
+        trial.push_back(copied);
+        scales.push_back(copied);
+      }
       return nv::TensorMmaOp::create(b, gemm.getLoc(), gemm.getA(), gemm.getB(), cells,
-                                     trial.front()->getResult(0));
+                                     trial.front()->getResult(0), scales[0], scales[1],
+                                     IntegerAttr());
     });
-    legal = legal && succeeded(verifySilently(trial.back()));
+    for (Operation *op : ArrayRef(trial).drop_front())
+      legal = legal && succeeded(verifySilently(op));
     eraseTrial();
     legal = legal && isLegal(gemm, [&](OpBuilder &b) -> Operation * {
               return nv::TensorLoadOp::create(b, gemm.getLoc(), build(b), gemm.getAcc());
             });
     eraseTrial();
     return legal;
+  }
+
+  /// Returns whether tcgen05.cp can copy the scales: from shared tiles that are not parts of
+  /// others.
+  static bool areSharedScales(tile::GemmOp gemm) {
+    return llvm::all_of(ArrayRef{gemm.getScaleA(), gemm.getScaleB()}, [](Value scales) {
+      return scales.getDefiningOp<tile::AllocOp>() &&
+             tile::spaceOf(cast<MemRefType>(scales.getType())) == tile::Space::Shared;
+    });
   }
 
   bool hasTensorMemory() const { return architecture.limits.tensorColumns > 0; }
@@ -210,7 +255,8 @@ struct BindEngines : penstock::impl::BindEnginesBase<BindEngines> {
       return signalPassFailure();
     }
     if (getOperation()->hasAttr(nv::NVDialect::inOrderAttr))
-      Binder(getOperation(), *found, plain).run();
+      if (failed(Binder(getOperation(), *found, plain).run()))
+        signalPassFailure();
   }
 };
 
@@ -253,8 +299,7 @@ Operation *nvptx::firstUserAfter(tile::GemmOp gemm, Value tile) {
 }
 
 int64_t nvptx::allocatedColumns(MemRefType type) {
-  int64_t columns = nv::tensorParts(type) * type.getDimSize(1) * type.getElementTypeBitWidth() / 32;
-  return int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns))));
+  return int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, nv::tensorColumns(type)))));
 }
 
 int64_t nvptx::allocatedColumns(Value tile) {

@@ -18,6 +18,24 @@ using namespace mlir;
 using namespace penstock;
 using sched::Engine;
 
+/// Copies the scales of an operand to tensor memory, in the queue of the product that follows.
+/// Returns the tile there; none if the product has no scales.
+static Value issueScales(OpBuilder &b, tile::GemmOp gemm, Value scales, int64_t operand) {
+  if (!scales)
+    return {};
+  int64_t number = 2 * gemm->getAttrOfType<IntegerAttr>(nv::NVDialect::scalesAttr).getInt();
+  Value cells;
+  gemm->getParentOfType<func::FuncOp>().walk([&](nv::TensorAllocOp op) {
+    auto own = op->getAttrOfType<IntegerAttr>(nv::NVDialect::scalesAttr);
+    if (own && own.getInt() == number + operand)
+      cells = op.getResult();
+  });
+  auto copy = nv::TensorCopyOp::create(b, gemm.getLoc(), scales, cells);
+  if (Attribute loop = gemm->getAttr(nv::NVDialect::plannedAttr))
+    copy->setAttr(nv::NVDialect::plannedAttr, loop);
+  return cells;
+}
+
 void nvptx::writeIssue(OpBuilder &b, Operation *op, Engine engine, Value isFirst,
                        std::optional<int64_t> part) {
   Location loc = op->getLoc();
@@ -34,11 +52,13 @@ void nvptx::writeIssue(OpBuilder &b, Operation *op, Engine engine, Value isFirst
     Value more = arith::ConstantIntOp::create(b, loc, !gemm.getOverwrite(), 1);
     if (isFirst && gemm->hasAttr(nv::NVDialect::startsAttr))
       more = b.createOrFold<arith::XOrIOp>(loc, isFirst, more);
+    Value scaleA = issueScales(b, gemm, gemm.getScaleA(), 0);
+    Value scaleB = issueScales(b, gemm, gemm.getScaleB(), 1);
     if (engine == Engine::Wgmma)
       issue = nv::WgmmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
     else
-      issue = nv::TensorMmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more,
-                                      part ? b.getI64IntegerAttr(*part) : IntegerAttr());
+      issue = nv::TensorMmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more, scaleA,
+                                      scaleB, part ? b.getI64IntegerAttr(*part) : IntegerAttr());
   }
   if (Attribute loop = op->getAttr(nv::NVDialect::plannedAttr))
     issue->setAttr(nv::NVDialect::plannedAttr, loop);

@@ -30,7 +30,9 @@ struct Box {
 };
 
 /// Chunks of columns, and of those as many rows as a box can have.
-SmallVector<Box> boxesOf(const layout::SharedTile &tile, int64_t rows) {
+SmallVector<Box> boxesOf(const layout::SharedTile &tile, int64_t rows, size_t rank) {
+  if (rank > 2) // scales, in one box
+    return {{0, 0, 0}};
   SmallVector<Box> boxes;
   for (int64_t chunk = 0; chunk < tile.chunks(); ++chunk)
     for (int64_t row = 0; row < rows; row += layout::tmaBoxRows(rows))
@@ -54,7 +56,7 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const ExecutionScope &) {
   if (!inOrder) // explicit kernels slice tensors in their innermost loops
     for (Value offset : op.getOffsets())
       offsets.push_back(asI32(offset));
-  for (const Box &box : boxesOf(tile, view.shape[0])) {
+  for (const Box &box : boxesOf(tile, view.shape[0], view.shape.size())) {
     SmallVector<Value> operands = {add(first, box.byte), map};
     for (unsigned dim = rank; dim-- > 0;)
       operands.push_back(add(offsets[dim], box.offset(dim, rank, op.getDims())));
@@ -85,7 +87,7 @@ void Lowering::lowerTmaStore(nv::TmaStoreOp op, const ExecutionScope &) {
   unsigned rank = op.getOffsets().size();
   Value map = tensorMap(op.getTarget(), op.getSource(), op.getDims());
   Value first = engineAddress(view);
-  for (const Box &box : boxesOf(tile, view.shape[0])) {
+  for (const Box &box : boxesOf(tile, view.shape[0], view.shape.size())) {
     SmallVector<Value> operands = {map};
     for (unsigned dim = rank; dim-- > 0;)
       operands.push_back(add(asI32(op.getOffsets()[dim]), box.offset(dim, rank, op.getDims())));

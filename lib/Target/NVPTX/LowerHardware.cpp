@@ -16,6 +16,13 @@ using namespace mlir;
 using namespace penstock;
 using namespace penstock::nvptx;
 
+/// Returns whether the PTX of an operation of one thread elects that thread itself.
+static bool isIssuedByWarp(Operation *op) {
+  if (auto copy = dyn_cast<nv::TensorCopyOp>(op))
+    return nv::isScales(cast<MemRefType>(copy.getTarget().getType()));
+  return isa<nv::TensorMmaOp, nv::TensorCommitOp>(op);
+}
+
 LogicalResult Lowering::lowerHardware(nv::HardwareOpInterface op, const ExecutionScope &by) {
   if (isa<nv::BarrierAllocOp, nv::TensorAllocOp>(*op))
     return success(); // allocated before
@@ -28,7 +35,7 @@ LogicalResult Lowering::lowerHardware(nv::HardwareOpInterface op, const Executio
   auto issue = [&] { lowered = lowerIssued(op, by); };
   if (op.getIssuer() != nv::Issuer::OneThread || by.scope.oneThread) {
     issue();
-  } else if (isa<nv::TensorMmaOp, nv::TensorCommitOp>(*op) && by.scope.warps == 1) {
+  } else if (isIssuedByWarp(op) && by.scope.warps == 1) {
     // A warp executes these once, and the assembler leaves the election out. A branch around
     // them it keeps.
     electsIssuer = true;

@@ -107,6 +107,10 @@ SmallVector<Value> Lowering::loadFragment(Value operand, bool rowsAreFirstDim, V
 }
 
 LogicalResult Lowering::lowerGemm(tile::GemmOp op, const ExecutionScope &by) {
+  if (op.isScaled())
+    return tile::emitCoded(op, ScaledProduct)
+           << "a product with scales in a kernel that says itself what threads do; multiply with "
+              "b.tcgen05.mma";
   if (op.getAsyncAttr())
     return refuse(op, "with {.async} is not available in explicit kernels");
   for (Value operand : {op.getA(), op.getB()})

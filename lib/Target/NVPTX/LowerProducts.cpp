@@ -24,9 +24,18 @@ static const char *kindOf(layout::MmaType type) {
     return "f8f6f4";
   case layout::MmaType::S8:
   case layout::MmaType::U8:
+  case layout::MmaType::E2M1x2: // has scales
     break;
   }
   return "i8";
+}
+
+/// The same of products with scales, and the number of values that share one.
+static std::string scaledKindOf(const nv::Product &product) {
+  if (product.a != layout::MmaType::E2M1x2)
+    return "mxf8f6f4.block_scale.scale_vec::1X";
+  return product.scaleBlock == 16 ? "mxf4nvf4.block_scale.scale_vec::4X"
+                                  : "mxf4.block_scale.scale_vec::2X";
 }
 
 /// Descriptors count addresses in units of 16 bytes.
@@ -87,7 +96,60 @@ Value Lowering::ownLanes(Value tile, int64_t columns, const ExecutionScope &by) 
   return add(first, mul(shiftRight(group, llvm::Log2_64(uint64_t(parts))), columns));
 }
 
+LogicalResult Lowering::lowerScaledMma(nv::TensorMmaOp op) {
+  auto scaleType = cast<MemRefType>(op.getScaleA().getType());
+  nv::Product product =
+      nv::scaledProductOf(op.getA(), op.getB(), op.getAcc(), scaleType.getElementType());
+  auto a = layout::tcgen05Descriptor(product.aOperand);
+  auto b = layout::tcgen05Descriptor(product.bOperand);
+  if (!a || !b)
+    return tile::emitCoded(op, HardwareShape)
+           << "no descriptor describes " << tile::describe(a ? op.getB() : op.getA());
+  int64_t parts = nv::tensorParts(cast<MemRefType>(op.getAcc().getType()));
+  Value da = descriptorStart(op.getA(), *a), db = descriptorStart(op.getB(), *b);
+  Value target = tensorAddress(op.getAcc());
+  Value scalesA = tensorBases.lookup(op.getScaleA()), scalesB = tensorBases.lookup(op.getScaleB());
+  int64_t step = layout::instructionK(product.a);
+  int64_t valuesOfStep = product.a == layout::MmaType::E2M1x2 ? 2 * step : step;
+  int64_t scalesOfStep = valuesOfStep / product.scaleBlock;
+  // The 128 rows of a tile of scales take four columns; a word holds the scales of four blocks.
+  constexpr int64_t columnsOfRows = 4, scalesOfWord = 4;
+  int64_t rowsB = cast<MemRefType>(op.getScaleB().getType()).getDimSize(0);
+  auto multiply = [&](int64_t part) {
+    Value accumulate = asI32(op.getAccumulate());
+    for (int64_t k = 0; k < product.k; k += step) {
+      auto at = [&](Value start, const layout::MatrixOperand &operand, int64_t row) {
+        return add(start, descriptorStep(layout::operandStepBytes(operand, row, k)));
+      };
+      int64_t first = k / step * scalesOfStep, group = first / scalesOfWord;
+      layout::ScaleFields fields;
+      fields.powers = isa<Float8E8M0FNUType>(scaleType.getElementType());
+      fields.aByte = fields.bByte = int(first % scalesOfWord);
+      uint32_t instruction = layout::tcgen05ScaledDescriptor(
+          {product.a, product.b, product.d, int(product.m / parts), int(product.n),
+           product.aOperand.major, product.bOperand.major},
+          fields);
+      ptx("{ .reg .pred more; .reg .b64 a, b; setp.ne.b32 more, $6, 0; mov.b64 a, {$1, " +
+              highWord(*a) + "}; mov.b64 b, {$2, " + highWord(*b) + "}; @issuer tcgen05.mma" +
+              ctaGroup() + ".kind::" + scaledKindOf(product) +
+              " [$0], a, b, $3, [$4], [$5], more; }",
+          {add(target, part * columnsOfPart(op.getAcc())),
+           at(da, product.aOperand, part * nv::tensorLanes), at(db, product.bOperand, 0),
+           i32(int32_t(instruction)),
+           add(scalesA, columnsOfRows * (group * scaleType.getDimSize(0) + part)),
+           add(scalesB, columnsOfRows * group * rowsB), accumulate});
+      accumulate = i32(1);
+    }
+  };
+  for (int64_t part = 0; part < parts; ++part)
+    if (op.getPart().value_or(uint64_t(part)) == uint64_t(part))
+      multiply(part);
+  return success();
+}
+
 LogicalResult Lowering::lowerTensorMma(nv::TensorMmaOp op, const ExecutionScope &) {
+  if (op.getScaleA())
+    return lowerScaledMma(op);
   nv::Product product = nv::productOf(op.getA(), op.getB(), op.getAcc(), pair);
   bool inTensorMemory = tensorBases.count(tile::rootOf(op.getA()));
   auto a =
@@ -208,8 +270,29 @@ void Lowering::lowerTensorStore(nv::TensorStoreOp op, const ExecutionScope &by) 
   }
 }
 
+/// Copies 128 rows and 4 blocks of k at a time: 512 bytes to four columns. Those of one block of k
+/// lie side by side, so that an instruction finds all of its rows.
+void Lowering::lowerScalesCopy(nv::TensorCopyOp op) {
+  auto type = cast<MemRefType>(op.getSource().getType());
+  constexpr int64_t bytes = 512, columns = 4;
+  uint64_t fixed = layout::scalesDescriptor();
+  Value from = descriptorStart(op.getSource(), fixed);
+  Value to = tensorBases.lookup(op.getTarget());
+  int64_t rows = type.getDimSize(0), blocks = type.getDimSize(1);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t block = 0; block < blocks; ++block)
+      ptx("{ .reg .b64 from; mov.b64 from, {$1, " + highWord(fixed) + "}; @issuer tcgen05.cp" +
+              ctaGroup() + ".32x128b.warpx4 [$0], from; }",
+          {add(to, columns * (block * rows + row)),
+           add(from, descriptorStep(bytes * (row * blocks + block)))});
+}
+
 LogicalResult Lowering::lowerTensorCopy(nv::TensorCopyOp op) {
   auto type = cast<MemRefType>(op.getSource().getType());
+  if (nv::isScales(type)) {
+    lowerScalesCopy(op);
+    return success();
+  }
   layout::MatrixOperand operand{*nv::sharedLayoutOf(type), layout::Major::K};
   auto fixed = layout::tcgen05Descriptor(operand);
   if (!fixed)

@@ -218,6 +218,8 @@ private:
   LogicalResult lowerTensorMma(nv::TensorMmaOp op, const ExecutionScope &by);
   void lowerTensorLoad(nv::TensorLoadOp op, const ExecutionScope &by);
   void lowerTensorStore(nv::TensorStoreOp op, const ExecutionScope &by);
+  LogicalResult lowerScaledMma(nv::TensorMmaOp op);
+  void lowerScalesCopy(nv::TensorCopyOp op);
   LogicalResult lowerTensorCopy(nv::TensorCopyOp op);
   /// The first cell of a tensor tile's view; its lanes begin at 0.
   Value tensorAddress(Value tile);

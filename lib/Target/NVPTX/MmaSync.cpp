@@ -30,10 +30,12 @@ std::optional<nvptx::MmaShape> nvptx::mmaShapeOf(tile::GemmOp op) {
   auto acc = cast<MemRefType>(op.getAcc().getType());
   bool tf32 = op.getPrecision() == tile::Precision::TF32;
   const char *left = nameOf(a.getElementType(), tf32), *right = nameOf(b.getElementType(), tf32);
+  if (op.isScaled()) // has the shape of one of f8, but only tcgen05 multiplies with scales
+    left = right = "e4m3";
   int64_t bits = a.getElementTypeBitWidth();
   if (!left || !right || bits != int64_t(b.getElementTypeBitWidth()))
     return std::nullopt;
-  bool integers = a.getElementType().isInteger(8);
+  bool integers = a.getElementType().isInteger(8) && !op.isScaled();
   if (!(integers ? acc.getElementType().isInteger(32) : acc.getElementType().isF32()))
     return std::nullopt;
   auto kernel = op->getParentOfType<func::FuncOp>();

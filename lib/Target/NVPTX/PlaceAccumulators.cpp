@@ -47,8 +47,12 @@ public:
     });
     if (products.empty())
       return;
-    for (auto &[acc, gemms] : products)
+    for (auto &[acc, gemms] : products) {
       place(acc, gemms);
+      for (tile::GemmOp gemm : gemms)
+        if (gemm.isScaled())
+          placeScales(gemm);
+    }
     schedules.write();
   }
 
@@ -103,6 +107,25 @@ private:
       }
       copy(b, op, cells, acc, Engine::Tcgen05Load);
     }
+  }
+
+  /// Allocates the tiles to which the scales of a product are copied where it is issued. Both are
+  /// in one queue, which executes them in order, so that a product never reads the scales of the
+  /// next one.
+  void placeScales(tile::GemmOp gemm) {
+    OpBuilder b(kernel.getContext());
+    b.setInsertionPointToStart(&kernel.getBody().front());
+    for (auto [operand, scales] : llvm::enumerate(ArrayRef{gemm.getScaleA(), gemm.getScaleB()})) {
+      auto type = cast<MemRefType>(scales.getType());
+      std::string name = tile::nameOf(scales);
+      auto cells = nv::TensorAllocOp::create(
+          b, gemm.getLoc(),
+          tile::tileType(type.getShape(), type.getElementType(), tile::Space::Tensor),
+          name.empty() ? StringAttr() : b.getStringAttr(name));
+      cells->setAttr(nv::NVDialect::scalesAttr,
+                     b.getI64IntegerAttr(2 * scaledProducts + int64_t(operand)));
+    }
+    gemm->setAttr(nv::NVDialect::scalesAttr, b.getI64IntegerAttr(scaledProducts++));
   }
 
   /// The first statement of a pipelined loop that uses the registers of a product's accumulator
@@ -197,6 +220,7 @@ private:
 
   func::FuncOp kernel;
   nvptx::ScheduleEntries schedules;
+  int64_t scaledProducts = 0;
 };
 
 struct PlaceAccumulators : penstock::impl::PlaceAccumulatorsBase<PlaceAccumulators> {

@@ -401,7 +401,11 @@ Value Lowering::tensorMap(Value tensor, Value tile, std::optional<ArrayRef<int64
   size_t rank = size_t(type.getRank());
   recipe.box.resize(rank, 1);
   recipe.box[0] = uint32_t(layout.chunkCols());
-  recipe.box[rank - 1 - rowDim(rank, dims)] = uint32_t(layout::tmaBoxRows(view.shape[0]));
+  if (size_t tileRank = view.shape.size(); tileRank > 2) // all of it at once
+    for (size_t dim = 0; dim < tileRank; ++dim)
+      recipe.box[dim] = uint32_t(view.shape[tileRank - 1 - dim]);
+  else
+    recipe.box[rank - 1 - rowDim(rank, dims)] = uint32_t(layout::tmaBoxRows(view.shape[0]));
   recipe.swizzle = layout::tensorMapCode(layout.swizzle);
   needRows(tensor, 16);
   unsigned number = unsigned(llvm::find(result.maps, recipe) - result.maps.begin());

@@ -72,14 +72,16 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
         roles = std::max(roles, role.firstWarp + role.warps);
     }
     // Tiles that rings have replaced. Tensor tiles would be freed at the end of the kernel.
-    auto eraseUnused = [&] {
+    // Scales of products that are issued in order are used later.
+    auto eraseUnused = [&](bool keepScales) {
       for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front()))
-        if (isa<tile::AllocOp, nv::TensorAllocOp>(op) && op.use_empty())
+        if (isa<tile::AllocOp, nv::TensorAllocOp>(op) && op.use_empty() &&
+            !(keepScales && op.hasAttr(nv::NVDialect::scalesAttr)))
           op.erase();
     };
-    eraseUnused();
+    eraseUnused(/*keepScales=*/true);
     nvptx::writeInOrder(kernel);
-    eraseUnused();
+    eraseUnused(/*keepScales=*/false);
     if (roles <= warps)
       return;
     kernel->setAttr(nv::NVDialect::threadsAttr,

@@ -1,0 +1,300 @@
+//===- PackedProducts.cpp - Products of 4-bit values and with scales ------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Random matmuls that unpack 4-bit operands, or multiply with scales: tiles, stages, order
+// of statements, what else reads the operands, loops around. Results on a GPU's emulator
+// and natively must equal those of plain loops over the numbers, bit by bit: values and
+// scales have few bits, and all sums are exact in f32.
+//
+//===----------------------------------------------------------------------===//
+#include "Modes.h"
+#include "Random.h"
+#include "penstock/cache.h"
+#include "penstock/penstock.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace penstock;
+using namespace penstock::fuzz;
+
+namespace {
+
+enum Counter : int { Refused, Built, Launched };
+
+/// A K-major matrix as elements, with its scales, and as numbers.
+template <class T, class S, int Group> struct Operand {
+  static constexpr int64_t per = detail::isPacked<T> ? 2 : 1;
+
+  Operand(Random &random, int64_t rows, int64_t k)
+      : rows(rows), k(k), blocks((rows + 127) / 128), groups((k + 4 * Group - 1) / (4 * Group)),
+        elements(size_t(rows * k / per)), scales(size_t(blocks * groups * 512)),
+        numbers(size_t(rows * k)) {
+    for (S &scale : scales)
+      scale = S(std::is_same_v<S, f8e4m3> ? float(random.between(2, 7)) / 4
+                                          : float(1 << random.below(3)) / 2);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t i = 0; i < k; i += per) {
+        float values[2] = {value(random), value(random)};
+        T &element = elements[size_t((r * k + i) / per)];
+        if constexpr (std::is_same_v<T, i4x2>)
+          element = T(int(values[0]), int(values[1]));
+        else if constexpr (per == 2)
+          element = T(values[0], values[1]);
+        else
+          element = T(values[0]);
+        for (int64_t v = 0; v < per; ++v)
+          numbers[size_t(r * k + i + v)] = double(values[v]) * double(float(scaleOf(r, i + v)));
+      }
+  }
+  /// Scales lie as cuBLAS wants them.
+  const S &scaleOf(int64_t row, int64_t i) const {
+    int64_t j = i / Group;
+    return scales[size_t(((row / 128 * groups + j / 4) * 32 + row % 32) * 16 + row / 32 % 4 * 4 +
+                         j % 4)];
+  }
+  static float value(Random &random) {
+    constexpr float magnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    if (std::is_same_v<T, i4x2>)
+      return float(random.between(-8, 7));
+    return magnitudes[random.below(8)] * (random.chance(50) ? -1.0f : 1.0f);
+  }
+
+  int64_t rows, k, blocks, groups;
+  std::vector<T> elements;
+  std::vector<S> scales;
+  std::vector<double> numbers;
+};
+
+/// With scales. \p seed decides on what does not change the result.
+template <class T, class S, int Group> struct ScaledProduct {
+  uint64_t seed;
+  bool doubled;
+  int64_t m, n, k; ///< of a tile; k counts values
+
+  void operator()(Block &b, In<T, 2> A, In<T, 2> B, In<S, 4> scaleA, In<S, 4> scaleB,
+                  Out<f32, 2> C) const {
+    Random random(seed);
+    const int64_t per = Operand<T, S, Group>::per, elements = k / per, groups = k / (4 * Group);
+    Index rows = ceil_div(C.size(0), m), columns = ceil_div(C.size(1), n);
+    Index steps = ceil_div(A.size(1), elements);
+    auto As = b.shared<T>(m, elements), Bs = b.shared<T>(n, elements);
+    auto SA = b.shared<S>(m / 128, groups, 32, 16), SB = b.shared<S>(n / 128, groups, 32, 16);
+    auto acc = b.local<f32>(m, n);
+    int stages = int(random.between(1, 4));
+    bool overwrite = random.chance(20), swapped = random.chance(50);
+    PipelineOptions pipeline{.num_stages = stages};
+    if (random.chance(20))
+      pipeline = {.stage = {0, 0, 0, 0, 1}, .order = {0, 1, 2, 3, 4}};
+    if (random.chance(20))
+      pipeline.form = Form::Skewed;
+    auto tile = [&](const Index &bm, const Index &bn) {
+      b.fill(acc, 0);
+      if (overwrite) { // as a first product that is replaced
+        b.copy(A.at(bm * m, 0), As);
+        b.copy(B.at(bn * n, 0), Bs);
+        b.copy(scaleA.at(bm * (m / 128), 0, 0, 0), SA);
+        b.copy(scaleB.at(bn * (n / 128), 0, 0, 0), SB);
+        b.gemm(As, transposed(Bs), acc, {.accumulate = false, .scale_a = SA, .scale_b = SB});
+        b.fill(acc, 0);
+      }
+      for (Index s : b.pipelined(steps, pipeline)) {
+        if (swapped)
+          b.copy(scaleB.at(bn * (n / 128), s * groups, 0, 0), SB);
+        b.copy(A.at(bm * m, s * elements), As);
+        b.copy(B.at(bn * n, s * elements), Bs);
+        b.copy(scaleA.at(bm * (m / 128), s * groups, 0, 0), SA);
+        if (!swapped)
+          b.copy(scaleB.at(bn * (n / 128), s * groups, 0, 0), SB);
+        b.gemm(As, transposed(Bs), acc, {.scale_a = SA, .scale_b = SB});
+      }
+      if (doubled)
+        b.set(acc, acc * 2.0f);
+      b.copy(acc, C.at(bm * m, bn * n));
+    };
+    if (random.chance(60)) {
+      auto [bm, bn] = b.grid(rows, columns);
+      tile(bm, bn);
+    } else {
+      auto first = b.grid(2);
+      for (Index t : b.range(first, rows * columns, 2))
+        tile(t / columns, t % columns);
+    }
+  }
+};
+
+bool internal(const std::vector<Diagnostic> &diagnostics) {
+  return std::ranges::any_of(diagnostics, [](const Diagnostic &d) { return d.code == 100; });
+}
+
+std::string differs(const std::vector<double> &a, const std::vector<double> &b, double factor,
+                    const std::vector<f32> &c, int64_t m, int64_t n, int64_t k) {
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int64_t l = 0; l < k; ++l)
+        sum += a[size_t(i * k + l)] * b[size_t(j * k + l)];
+      if (c[size_t(i * n + j)] != float(sum * factor))
+        return "M=" + std::to_string(m) + ", N=" + std::to_string(n) + ", K=" + std::to_string(k) +
+               ": element " + std::to_string(i * n + j) + " is " +
+               std::to_string(c[size_t(i * n + j)]) + " instead of " + std::to_string(sum * factor);
+    }
+  return "";
+}
+
+/// Compiles for a GPU and natively, and compares both with the numbers.
+template <class K, class Launch>
+CaseResult compare(const K &kernel, Target gpu, Random &random, Counters &counters, Launch launch) {
+  for (Target target : {gpu.emulated(), Target::native()}) {
+    bool native = target.kind == Target::Kind::Native, late = native && random.chance(40);
+    auto compiled =
+        try_compile(kernel, target, {.late_completion = late, .cache = &KernelCache::none()});
+    if (!compiled && !native) {
+      ++counters[Refused];
+      if (internal(compiled.diagnostics))
+        return {true, to_text(compiled.diagnostics).substr(0, 2000)};
+      continue;
+    }
+    if (!compiled)
+      return {true, "natively it is refused: " + to_text(compiled.diagnostics)};
+    ++counters[Built];
+    for (int run = 0; run < 2; ++run) {
+      LaunchOptions options;
+      if (!native || late)
+        options.completion = random.of({Completion::Eager, Completion::Latest, Completion::Random});
+      options.seed = random.next();
+      std::string problem = launch(compiled.kernel, options);
+      ++counters[Launched];
+      if (!problem.empty())
+        return {true, problem + "\n" + compiled.kernel.tile_program()};
+    }
+  }
+  return {};
+}
+
+template <class T, class S, int Group> CaseResult scaled(uint64_t seed, Counters &counters) {
+  Random random(derive(seed, 1));
+  bool blackwell = random.chance(60);
+  ScaledProduct<T, S, Group> kernel{derive(seed, 2), random.chance(30), random.of({128, 128, 256}),
+                                    random.of({128, 128, 256}), 4 * Group * random.of({1, 1, 2})};
+  return compare(kernel, blackwell ? Target::sm_100a() : Target::sm_90a(), random, counters,
+                 [&](const auto &compiled, const LaunchOptions &options) -> std::string {
+                   int64_t m = random.between(1, 40) * 8, n = random.between(1, 40) * 8,
+                           k = random.between(0, 20) * 32;
+                   Operand<T, S, Group> a(random, m, k), b(random, n, k);
+                   std::vector<f32> c(size_t(m * n), -77);
+                   int64_t p = k / a.per;
+                   auto found = compiled.try_launch(
+                       options, view(a.elements, {m, p}), view(b.elements, {n, p}),
+                       view(a.scales, {a.blocks, a.groups, 32, 16}),
+                       view(b.scales, {b.blocks, b.groups, 32, 16}), view(c, {m, n}));
+                   if (!found.empty())
+                     return to_text(found);
+                   return differs(a.numbers, b.numbers, kernel.doubled ? 2 : 1, c, m, n, k);
+                 });
+}
+
+/// Packed operands that are unpacked before they are multiplied.
+template <class P, class V> struct UnpackedProduct {
+  uint64_t seed;
+  int64_t m, n, k;
+
+  void operator()(Block &b, In<P, 2> A, In<V, 2> B, Out<f32, 2> C) const {
+    Random random(seed);
+    auto [bm, bn] = b.grid(ceil_div(C.size(0), m), ceil_div(C.size(1), n));
+    auto packed = random.chance(70) ? b.shared<P>(m, k / 2) : b.local<P>(m, k / 2);
+    auto values = random.chance(70) ? b.local<V>(m, k) : b.shared<V>(m, k);
+    auto Bs = b.shared<V>(n, k);
+    auto acc = b.local<f32>(m, n);
+    bool right = random.chance(40), statement = random.chance(50);
+    b.fill(acc, 0);
+    auto other = right ? b.local<f32>(n, m) : acc;
+    if (right)
+      b.fill(other, 0);
+    for (Index s : b.pipelined(ceil_div(B.size(1), k), {.num_stages = int(random.between(1, 4))})) {
+      b.copy(A.at(bm * m, s * (k / 2)), packed);
+      b.copy(B.at(bn * n, s * k), Bs);
+      if (statement)
+        b.statement("unpack", [&] { b.unpack(packed, values); });
+      else
+        b.unpack(packed, values);
+      if (right)
+        b.gemm(Bs, transposed(values), other);
+      else
+        b.gemm(values, transposed(Bs), acc);
+    }
+    if (right) {
+      auto staged = b.shared<f32>(n, m);
+      b.copy(other, staged);
+      b.copy(transposed(staged), C.at(bm * m, bn * n));
+    } else {
+      b.copy(acc, C.at(bm * m, bn * n));
+    }
+  }
+};
+
+template <class P, class V> CaseResult unpacked(uint64_t seed, Counters &counters) {
+  Random random(derive(seed, 1));
+  UnpackedProduct<P, V> kernel{derive(seed, 2), random.of({16, 64, 128, 128, 256}),
+                               random.of({8, 16, 64, 128}), random.of({32, 64, 64, 128})};
+  return compare(kernel, random.chance(50) ? Target::sm_100a() : Target::sm_90a(), random, counters,
+                 [&](const auto &compiled, const LaunchOptions &options) -> std::string {
+                   int64_t grain = random.chance(70) ? 32 : 2;
+                   int64_t m = random.between(1, 200), n = random.between(1, 200),
+                           k = random.between(0, 200 / grain) * grain;
+                   Operand<P, f8e8m0, 32> a(random, m, k);
+                   for (int64_t i = 0; i < m * k; ++i)
+                     a.numbers[size_t(i)] /= double(float(a.scaleOf(i / k, i % k)));
+                   std::vector<V> b(size_t(n * k));
+                   std::vector<double> numbers;
+                   for (V &value : b) {
+                     value = V(float(random.between(-2, 2)));
+                     numbers.push_back(double(float(value)));
+                   }
+                   std::vector<f32> c(size_t(m * n), -77);
+                   auto found = compiled.try_launch(options, view(a.elements, {m, k / 2}),
+                                                    view(b, {n, k}), view(c, {m, n}));
+                   if (!found.empty())
+                     return to_text(found);
+                   return differs(a.numbers, numbers, 1, c, m, n, k);
+                 });
+}
+
+CaseResult packedOne(uint64_t seed, Counters &counters) {
+  switch (seed % 7) {
+  case 0:
+    return scaled<f8e4m3, f8e8m0, 32>(seed, counters);
+  case 1:
+    return scaled<f8e5m2, f8e8m0, 32>(seed, counters);
+  case 2:
+    return scaled<f4e2m1x2, f8e8m0, 32>(seed, counters);
+  case 3:
+    return scaled<f4e2m1x2, f8e4m3, 16>(seed, counters);
+  case 4:
+    return unpacked<i4x2, f16>(seed, counters);
+  case 5:
+    return unpacked<f4e2m1x2, bf16>(seed, counters);
+  default:
+    return unpacked<i4x2, bf16>(seed, counters);
+  }
+}
+
+} // namespace
+
+int penstock::fuzz::runPacked(const BatchOptions &options) {
+  BatchResult result = runBatches(options, packedOne);
+  for (const FailedCase &failed : result.failures)
+    std::printf("%s with --packed 1 --seed %llu: %s\n", nameOf(failed.failure),
+                static_cast<unsigned long long>(failed.seed), failed.message.c_str());
+  Counters &c = result.counters;
+  std::printf("products=%llu refused=%llu compiled=%llu launches=%llu failures=%zu\n",
+              static_cast<unsigned long long>(result.cases),
+              static_cast<unsigned long long>(c[Refused]),
+              static_cast<unsigned long long>(c[Built]),
+              static_cast<unsigned long long>(c[Launched]), result.failures.size());
+  return result.failures.empty() ? 0 : 1;
+}

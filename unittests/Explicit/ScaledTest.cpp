@@ -1,0 +1,280 @@
+//===- ScaledTest.cpp - Explicit products with scales ---------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A warp loads operands and scales by TMA, another copies the scales to tensor memory and
+// multiplies. Each bug leaves out one synchronization of the ring between them.
+//
+//===----------------------------------------------------------------------===//
+#include "InjectedBugs.h"
+
+using namespace bugs;
+
+namespace {
+
+enum class InScaled { None, ReleasedAtIssue, NoWaitForLoads, NoWaitForProducts };
+
+template <class T, class S> struct Scaled {
+  InScaled bug = InScaled::None;
+  int block_m = 128, block_n = 128, block_k = 256, stages = 2; ///< block_k counts values
+  static constexpr int per = std::is_same_v<T, f4e2m1x2> ? 2 : 1;
+  static constexpr int block = std::is_same_v<S, f8e4m3> ? 16 : 32;
+  bool is(InScaled one) const { return bug == one; }
+
+  void operator()(Block &b, In<T, 2> A, In<T, 2> B, In<S, 4> SA, In<S, 4> SB, Out<f32, 2> C) const {
+    const int elements = block_k / per, groups = block_k / (4 * block);
+    const int m128 = block_m / 128, n128 = block_n / 128;
+    auto tiles = ceil_div(A.size(1), elements);
+    b.grid(1);
+    b.threads(block_m); // a row for each
+    auto As = b.shared<T>(stages, block_m, elements), Bs = b.shared<T>(stages, block_n, elements);
+    auto Ss = b.shared<S>(stages * m128, groups, 32, 16);
+    auto Ts = b.shared<S>(stages * n128, groups, 32, 16);
+    auto scale_a = b.tcgen05.alloc<S>(m128, groups, 32, 16);
+    auto scale_b = b.tcgen05.alloc<S>(n128, groups, 32, 16);
+    auto acc = b.tcgen05.alloc<f32>(block_m, block_n);
+    auto full = b.mbarrier.alloc(stages), empty = b.mbarrier.alloc(stages);
+    auto [done] = b.mbarrier.alloc<1>({1});
+    auto ofA = [&](const Index &slot) {
+      return slice(Ss, {slot * m128, 0, 0, 0}, {m128, groups, 32, 16});
+    };
+    auto ofB = [&](const Index &slot) {
+      return slice(Ts, {slot * n128, 0, 0, 0}, {n128, groups, 32, 16});
+    };
+    b.warp(0, [&] {
+      Var<int> slot(b, 0);
+      Var<unsigned> phase(b, mbarrier::producer_phase);
+      for (Index k : b.range(tiles)) {
+        Index s = Scalar<int>(slot);
+        b.mbarrier.wait(empty[s], phase);
+        int64_t bytes = As[0].bytes() + Bs[0].bytes() + (m128 + n128) * groups * 512;
+        b.elect_one([&] { b.mbarrier.arrive_expect(full[s], bytes); });
+        b.tma.load(A.at(0, k * elements), As[s], full[s]);
+        b.tma.load(B.at(0, k * elements), Bs[s], full[s]);
+        b.tma.load(SA.at(0, k * groups, 0, 0), ofA(s), full[s]); // [load scales]
+        b.tma.load(SB.at(0, k * groups, 0, 0), ofB(s), full[s]);
+        slot = (slot + 1) % stages;
+        phase ^= slot == 0;
+      }
+    });
+    b.warp(1, [&] {
+      Var<int> slot(b, 0);
+      Var<unsigned> phase(b, mbarrier::consumer_phase);
+      for (Index k : b.range(tiles)) {
+        Index s = Scalar<int>(slot);
+        if (!is(InScaled::NoWaitForLoads))
+          b.mbarrier.wait(full[s], phase);
+        b.tcgen05.copy(ofA(s), scale_a); // [copy scales]
+        b.tcgen05.copy(ofB(s), scale_b);
+        TensorMmaOptions scales{.accumulate = k != 0, .scale_a = scale_a, .scale_b = scale_b};
+        b.tcgen05.mma(As[s], transposed(Bs[s]), acc, scales); // [multiply]
+        if (is(InScaled::ReleasedAtIssue))
+          b.elect_one([&] { b.mbarrier.arrive(empty[s]); });
+        else
+          b.tcgen05.commit(empty[s]);
+        slot = (slot + 1) % stages;
+        phase ^= slot == 0;
+      }
+      b.tcgen05.commit(done);
+    });
+    if (!is(InScaled::NoWaitForProducts))
+      b.mbarrier.wait(done, 0u);
+    b.when(tiles > 0, [&] {
+      for (int n = 0; n < block_n; n += 64) {
+        auto result = b.tcgen05.load(slice(acc, {0, n}, {block_m, 64})); // [read sums]
+        b.tcgen05.wait_load();
+        b.copy(result, C.at(0, n));
+      }
+    });
+    b.sync();
+    b.tcgen05.dealloc(scale_a);
+    b.tcgen05.dealloc(scale_b);
+    b.tcgen05.dealloc(acc);
+  }
+};
+
+/// Operands and scales of few bits, whose sums are exact in f32.
+template <class T, class S> struct Data {
+  using Kernel = Scaled<T, S>;
+  int64_t m, n, k, groups;
+  std::vector<T> a, b;
+  std::vector<S> sa, sb;
+  std::vector<f32> c;
+  unsigned state = 5;
+
+  Data(const Kernel &kernel, int64_t tiles)
+      : m(kernel.block_m), n(kernel.block_n), k(tiles * kernel.block_k),
+        groups(k / (4 * Kernel::block)), a(size_t(m * k / Kernel::per)),
+        b(size_t(n * k / Kernel::per)), sa(size_t(m / 128 * groups * 512)),
+        sb(size_t(n / 128 * groups * 512)), c(size_t(m * n), -77) {
+    for (auto *operand : {&a, &b})
+      for (T &element : *operand) {
+        if constexpr (Kernel::per == 2)
+          element = T(value(), value());
+        else
+          element = T(value());
+      }
+    for (auto *scales : {&sa, &sb})
+      for (S &scale : *scales)
+        scale = S(Kernel::block == 16 ? float(next() % 6 + 2) / 4 : float(1 << next() % 4) / 2);
+  }
+  unsigned next() { return (state = state * 1664525 + 1013904223) >> 16; }
+  float value() {
+    constexpr float magnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    return magnitudes[next() % 8] * (next() % 2 ? -1.0f : 1.0f);
+  }
+  double at(const std::vector<T> &operand, const std::vector<S> &scales, int64_t r,
+            int64_t i) const {
+    const T &element = operand[size_t((r * k + i) / Kernel::per)];
+    int64_t j = i / Kernel::block;
+    size_t offset =
+        size_t(((r / 128 * groups + j / 4) * 32 + r % 32) * 16 + r / 32 % 4 * 4 + j % 4);
+    double scale = double(float(scales[offset]));
+    if constexpr (Kernel::per == 2)
+      return scale * double(i % 2 ? element.high() : element.low());
+    else
+      return scale * double(float(element));
+  }
+  template <class K> std::vector<Diagnostic> launch(const K &kernel, Timing timing) {
+    LaunchOptions options;
+    options.completion = timing.completion;
+    options.seed = timing.seed;
+    int64_t p = k / Kernel::per;
+    return kernel.try_launch(options, view(a, {m, p}), view(b, {n, p}),
+                             view(sa, {m / 128, groups, 32, 16}),
+                             view(sb, {n / 128, groups, 32, 16}), view(c, {m, n}));
+  }
+  int64_t wrong() const {
+    int64_t count = 0;
+    std::vector<double> right;
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t i = 0; i < k; ++i)
+        right.push_back(at(b, sb, j, i));
+    for (int64_t r = 0; r < m; ++r) {
+      std::vector<double> left;
+      for (int64_t i = 0; i < k; ++i)
+        left.push_back(at(a, sa, r, i));
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int64_t i = 0; i < k; ++i)
+          sum += left[size_t(i)] * right[size_t(j * k + i)];
+        count += c[size_t(r * n + j)] != float(sum);
+      }
+    }
+    return count;
+  }
+};
+
+Target blackwell() { return Target::sm_100a().emulated(); }
+
+template <class T, class S> void expectProduct(Scaled<T, S> kernel, int64_t tiles) {
+  auto compiled = try_compile(kernel, blackwell());
+  ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+  for (Timing timing : timings) {
+    Data<T, S> data(kernel, tiles);
+    auto found = data.launch(compiled.kernel, timing);
+    EXPECT_TRUE(found.empty()) << timing.name << "\n" << to_text(found);
+    EXPECT_EQ(data.wrong(), 0) << timing.name;
+  }
+}
+
+using MxF8 = Scaled<f8e4m3, f8e8m0>;
+using MxF8Wide = Scaled<f8e5m2, f8e8m0>;
+using MxF4 = Scaled<f4e2m1x2, f8e8m0>;
+using NvF4 = Scaled<f4e2m1x2, f8e4m3>;
+
+TEST(ScaledProducts, AreRight) {
+  expectProduct(MxF8{.block_k = 128}, 3);
+  expectProduct(MxF8{.block_k = 256}, 2);
+  expectProduct(MxF8Wide{.block_k = 128}, 2);
+  expectProduct(MxF4{}, 3);
+  expectProduct(MxF4{.block_k = 512}, 1);
+  expectProduct(NvF4{}, 3);
+  expectProduct(NvF4{.block_k = 64}, 5);
+}
+
+// Parts of 128 rows and columns have scales of their own.
+TEST(ScaledProducts, AreRightInSeveralParts) {
+  expectProduct(MxF8{.block_n = 256, .block_k = 256}, 2);
+  expectProduct(NvF4{.block_m = 256}, 2);
+  expectProduct(MxF4{.block_n = 256, .block_k = 128}, 2);
+}
+
+TEST(ScaledProducts, AreAssembled) {
+  expectAssembled(MxF8{.block_k = 128}, Target::sm_100a());
+  expectAssembled(MxF4{}, Target::sm_100a());
+  expectAssembled(NvF4{.block_n = 256}, Target::sm_100a());
+}
+
+class ScaledBugs : public ::testing::TestWithParam<Case<InScaled>> {};
+TEST_P(ScaledBugs, AreCaught) {
+  NvF4 kernel{.bug = GetParam().bug};
+  if (GetParam().early.code) {
+    auto refused = try_compile(kernel, blackwell());
+    EXPECT_FALSE(bool(refused));
+    expectFinding(refused.diagnostics, GetParam().early, __FILE__);
+  }
+  auto compiled = try_compile(kernel, blackwell(), {.check_barriers = false});
+  ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+  for (Timing timing : timings) {
+    Data<f4e2m1x2, f8e4m3> data(kernel, GetParam().tiles);
+    auto found = data.launch(compiled.kernel, timing);
+    expectFinding(found, GetParam().run, __FILE__);
+  }
+}
+constexpr Case<InScaled> scaledCases[] = {
+    {InScaled::ReleasedAtIssue,
+     "ReleasedAtIssue",
+     {2101, "load scales", "copy scales"},
+     {1612, "load scales", "copy scales"}},
+    {InScaled::NoWaitForLoads,
+     "NoWaitForLoads",
+     {2101, "copy scales", "load scales"},
+     {1612, "copy scales", "load scales"}},
+    {InScaled::NoWaitForProducts,
+     "NoWaitForProducts",
+     {2101, "read sums", "multiply"},
+     {1612, "read sums", "multiply"}},
+};
+INSTANTIATE_TEST_SUITE_P(All, ScaledBugs, ::testing::ValuesIn(scaledCases), nameOf<InScaled>);
+
+/// Expects a refusal with its reason.
+template <class K> void expectRefused(K kernel, unsigned code, const char *text) {
+  auto refused = try_compile(kernel, blackwell(), {.name = "refused"});
+  ASSERT_FALSE(bool(refused));
+  EXPECT_EQ(refused.diagnostics[0].code, code) << to_text(refused.diagnostics);
+  EXPECT_NE(refused.diagnostics[0].message.find(text), std::string::npos)
+      << to_text(refused.diagnostics);
+}
+
+TEST(ScaledProducts, AreRefusedWithoutTheirScales) {
+  expectRefused(
+      [](Block &b, In<f4e2m1x2, 2>) {
+        b.grid(1);
+        b.threads(128);
+        auto As = b.shared<f4e2m1x2>(128, 128);
+        auto acc = b.tcgen05.alloc<f32>(128, 128);
+        b.warp(0, [&] { b.tcgen05.mma(As, transposed(As), acc); });
+        b.tcgen05.dealloc(acc);
+      },
+      1764, "a product of `As` (128x128 f4e2m1x2, shared) without scales");
+  expectRefused(
+      [](Block &b, In<f8e4m3, 2>) {
+        b.grid(1);
+        b.threads(128);
+        auto As = b.shared<f8e4m3>(128, 128);
+        auto scales = b.tcgen05.alloc<f8e8m0>(1, 2, 32, 16);
+        auto acc = b.tcgen05.alloc<f32>(128, 128);
+        b.warp(0, [&] {
+          b.tcgen05.mma(As, transposed(As), acc, {.scale_a = scales, .scale_b = scales});
+        });
+        b.tcgen05.dealloc(scales);
+        b.tcgen05.dealloc(acc);
+      },
+      1764, "with the scales `scales` (1x2x32x16 f8 e8m0, tensor)");
+}
+
+} // namespace

@@ -1,0 +1,172 @@
+//===- PackedTest.cpp - Packed elements and powers of two -----------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every byte on every target, against tables and searches that share no code with the
+// compiler.
+//
+//===----------------------------------------------------------------------===//
+#include <penstock/penstock.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace penstock;
+
+namespace {
+
+const std::pair<const char *, Target> targets[] = {{"interpreter", Target::interpreter()},
+                                                   {"native", Target::native()},
+                                                   {"sm_90a", Target::sm_90a().emulated()},
+                                                   {"sm_100a", Target::sm_100a().emulated()}};
+
+constexpr float e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6};
+constexpr float int4[] = {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1};
+
+TEST(PackedElements, HostTypesHoldTwoValues) {
+  for (unsigned raw = 0; raw < 256; ++raw) {
+    f4e2m1x2 f;
+    f.raw = uint8_t(raw);
+    EXPECT_EQ(f.low(), e2m1[raw & 15]);
+    EXPECT_EQ(f.high(), e2m1[raw >> 4]);
+    i4x2 i;
+    i.raw = uint8_t(raw);
+    EXPECT_EQ(float(i.low()), int4[raw & 15]);
+    EXPECT_EQ(float(i.high()), int4[raw >> 4]);
+    EXPECT_EQ(i4x2(i.low(), i.high()).raw, raw);
+  }
+}
+
+// The nearest value; of two, the one with an even code.
+TEST(PackedElements, FloatsAreRoundedToNearestEven) {
+  for (int i = -1600; i <= 1600; ++i) {
+    float x = float(i) / 128;
+    unsigned best = 0;
+    for (unsigned code = 0; code < 8; ++code) {
+      float error = std::fabs(std::fabs(x) - e2m1[code]);
+      float least = std::fabs(std::fabs(x) - e2m1[best]);
+      if (error < least || (error == least && code % 2 == 0))
+        best = code;
+    }
+    unsigned sign = std::signbit(x) ? 8 : 0;
+    EXPECT_EQ(unsigned(f4e2m1x2(x, 0).raw), sign | best) << x;
+    EXPECT_EQ(unsigned(f4e2m1x2(0, x).raw), (sign | best) << 4) << x;
+  }
+}
+
+template <class P, class V, bool Shared> struct Unpack {
+  int rows = 8;
+  void operator()(Block &b, In<P, 2> packed, Out<V, 2> values) const {
+    auto first = b.grid(ceil_div(packed.size(0), rows)) * rows;
+    auto bytes = Shared ? b.template shared<P>(rows, 16) : b.template local<P>(rows, 16);
+    auto out = b.local<V>(rows, 32);
+    b.copy(packed.at(first, 0), bytes);
+    b.unpack(bytes, out);
+    b.copy(out, values.at(first, 0));
+  }
+};
+
+template <class P, class V, bool Shared> void expectUnpacked(const float *table) {
+  std::vector<P> packed(256);
+  for (size_t i = 0; i < packed.size(); ++i)
+    packed[i].raw = uint8_t(i);
+  for (auto &[name, target] : targets) {
+    SCOPED_TRACE(name);
+    auto compiled = try_compile(Unpack<P, V, Shared>{}, target, {.name = "unpack"});
+    ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+    std::vector<V> values(512, V(-77));
+    auto found = compiled.kernel.try_launch({}, view(packed, {16, 16}), view(values, {16, 32}));
+    ASSERT_TRUE(found.empty()) << to_text(found);
+    int wrong = 0;
+    for (size_t i = 0; i < 256; ++i)
+      wrong += float(values[2 * i]) != table[i & 15] || float(values[2 * i + 1]) != table[i >> 4];
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST(PackedElements, AreUnpackedToEveryType) {
+  expectUnpacked<i4x2, i8, true>(int4);
+  expectUnpacked<i4x2, i32, false>(int4);
+  expectUnpacked<i4x2, f16, true>(int4);
+  expectUnpacked<i4x2, bf16, false>(int4);
+  expectUnpacked<i4x2, f32, true>(int4);
+  expectUnpacked<f4e2m1x2, f16, false>(e2m1);
+  expectUnpacked<f4e2m1x2, bf16, true>(e2m1);
+  expectUnpacked<f4e2m1x2, f32, false>(e2m1);
+}
+
+TEST(PackedElements, DoNotFitOtherShapes) {
+  auto refused = try_compile(
+      [](Block &b, In<i4x2, 2> A, Out<f32, 2> C) {
+        b.grid(1);
+        auto packed = b.shared<i4x2>(8, 16);
+        auto values = b.local<f32>(8, 16);
+        b.copy(A.at(0, 0), packed);
+        b.unpack(packed, values);
+        b.copy(values, C.at(0, 0));
+      },
+      Target::native(), {.name = "k"});
+  ASSERT_FALSE(bool(refused));
+  EXPECT_EQ(refused.diagnostics[0].code, 1763u);
+  EXPECT_NE(refused.diagnostics[0].message.find("`packed` (8x16 i4x2, shared)"), std::string::npos)
+      << refused.diagnostics[0].message;
+}
+
+struct Powers {
+  void operator()(Block &b, In<f8e8m0, 1> in, Out<f32, 1> wide, In<f32, 1> values,
+                  Out<f8e8m0, 1> rounded) const {
+    b.grid(1);
+    auto bytes = b.local<f8e8m0>(256), results = b.local<f8e8m0>(256);
+    auto floats = b.local<f32>(256);
+    b.copy(in.at(0), bytes);
+    b.set(floats, cast<f32>(bytes));
+    b.copy(floats, wide.at(0));
+    b.copy(values.at(0), floats);
+    b.set(results, cast<f8e8m0>(floats));
+    b.copy(results, rounded.at(0));
+  }
+};
+
+// 2^(x - 127); 255 is NaN.
+TEST(PowersOfTwo, AreConvertedOnEveryTarget) {
+  std::vector<f8e8m0> in(256);
+  std::vector<float> values(256);
+  for (size_t i = 0; i < 256; ++i) {
+    in[i].raw = uint8_t(i);
+    // Between two powers, below, at and above the middle.
+    values[i] = std::ldexp(i % 3 == 0 ? 1.25f : i % 3 == 1 ? 1.5f : 1.75f, int(i) - 128);
+  }
+  values[0] = std::ldexp(1.0f, -127); // itself
+  values[1] = std::ldexp(1.5f, -127); // the middle to 2^-126 is above 2^-127
+  values[2] = 0;
+  values[3] = -8;
+  values[4] = INFINITY;
+  values[5] = NAN;
+  for (auto &[name, target] : targets) {
+    SCOPED_TRACE(name);
+    auto compiled = try_compile(Powers{}, target);
+    ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+    std::vector<float> wide(256, -77);
+    std::vector<f8e8m0> rounded(256);
+    auto found = compiled.kernel.try_launch({}, view(in, {256}), view(wide, {256}),
+                                            view(values, {256}), view(rounded, {256}));
+    ASSERT_TRUE(found.empty()) << to_text(found);
+    for (int i = 0; i < 255; ++i)
+      EXPECT_EQ(wide[size_t(i)], std::ldexp(1.0f, i - 127)) << i;
+    EXPECT_TRUE(std::isnan(wide[255]));
+    EXPECT_EQ(rounded[0].raw, 0);
+    EXPECT_EQ(rounded[1].raw, 1);
+    EXPECT_EQ(rounded[2].raw, 0);
+    EXPECT_EQ(rounded[3].raw, 130);
+    EXPECT_EQ(rounded[4].raw, 255);
+    EXPECT_EQ(rounded[5].raw, 255);
+    for (int i = 6; i < 256; ++i)
+      EXPECT_EQ(int(rounded[size_t(i)].raw), i - 1 + (i % 3 != 0)) << i;
+  }
+}
+
+} // namespace
