@@ -8,6 +8,8 @@
 #include "Interpreter/Models.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace penstock::tile;
 
@@ -236,7 +238,7 @@ static SmallVector<float, 0> scaledRows(GemmOp op, Frame &frame, Value memref, V
       }
       int64_t j = i / block;
       int64_t of[] = {r / 128, j / 4, r % 32, r / 32 % 4 * 4 + j % 4};
-      double factor = decode(scale.element, frame.read(op, scales, scale, of)).real;
+      double factor = std::fabs(decode(scale.element, frame.read(op, scales, scale, of)).real);
       result[r * k + i] = value * float(factor);
     }
   return result;

@@ -14,6 +14,7 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 namespace penstock {
 #define GEN_PASS_DEF_EXPANDSCALEDPRODUCTS
@@ -97,7 +98,10 @@ private:
       value = tile::loadPacked(b, loc, operand, at, tile::Packing::F4E2M1, b.getF32Type());
     else
       value = extended(body->addArgument(type.getElementType(), loc));
-    Value product = arith::MulFOp::create(b, loc, value, extended(scaleAt(scales, at)));
+    Value factor = extended(scaleAt(scales, at));
+    if (!isa<Float8E8M0FNUType>(cast<MemRefType>(scales.getType()).getElementType()))
+      factor = math::AbsFOp::create(b, loc, factor); // scales have no sign
+    Value product = arith::MulFOp::create(b, loc, value, factor);
     tile::YieldOp::create(b, loc, arith::TruncFOp::create(b, loc, b.getBF16Type(), product));
     return tile;
   }

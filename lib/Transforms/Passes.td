@@ -167,8 +167,8 @@ def ExpandScaledProducts : Pass<"tile-expand-scaled-products", "::mlir::func::Fu
 
     Tests: test/Transforms/expand-scaled-products.mlir
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
-                           "::penstock::tile::TileDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::penstock::tile::TileDialect"];
 }
 
 def UnrollLoops : Pass<"tile-unroll-loops", "::mlir::func::FuncOp"> {

@@ -9,6 +9,25 @@ func.func @extend(%x: f8E5M2) -> f32 {
   return %y : f32
 }
 
+// The exponent of f32; the smallest power is subnormal there, 255 is NaN.
+// CHECK-LABEL: func.func @power
+// CHECK-DAG: arith.constant 4194304 : i32
+// CHECK-DAG: arith.constant 2143289344 : i32
+// CHECK: arith.bitcast %{{.*}} : f8E8M0FNU to i8
+// CHECK-NOT: arith.extf
+func.func @power(%x: f8E8M0FNU) -> f32 {
+  %y = arith.extf %x : f8E8M0FNU to f32
+  return %y : f32
+}
+
+// CHECK-LABEL: func.func @round_to_power
+// CHECK-NOT: arith.truncf
+// CHECK: arith.bitcast %{{.*}} : i8 to f8E8M0FNU
+func.func @round_to_power(%x: f32) -> f8E8M0FNU {
+  %y = arith.truncf %x : f32 to f8E8M0FNU
+  return %y : f8E8M0FNU
+}
+
 // CHECK-LABEL: func.func @round
 // CHECK-NOT: arith.truncf
 // CHECK: arith.bitcast %{{.*}} : i8 to f8E4M3FN

@@ -57,6 +57,15 @@ TEST(DLPack, NothingIsReinterpreted) {
   EXPECT_EQ(refusal({kDLBfloat, 16, 1}, bf16()), "");
   EXPECT_EQ(refusal({kDLUInt, 32, 1}, i32()), "");
   EXPECT_EQ(refusal({10, 8, 1}, f8e4m3()), "");
+  EXPECT_EQ(refusal({14, 8, 1}, f8e8m0()), "");
+  EXPECT_EQ(refusal({17, 4, 2}, f4e2m1x2()), "");
+  EXPECT_EQ(refusal({kDLUInt, 8, 1}, f4e2m1x2()), "");
+  EXPECT_EQ(refusal({kDLInt, 4, 2}, i4x2()), "");
+  EXPECT_EQ(refusal({kDLInt, 8, 1}, i4x2()), "");
+  EXPECT_EQ(refusal({kDLInt, 4, 2}, f4e2m1x2()),
+            "this DLPack tensor holds int4 x 2, the view f4e2m1x2");
+  EXPECT_EQ(refusal({17, 4, 2}, i8()), "this DLPack tensor holds float4_e2m1fn 4 x 2, the view i8");
+  EXPECT_EQ(refusal({kDLFloat, 4, 2}, f16()), "this DLPack tensor holds float4 x 2, the view f16");
   EXPECT_EQ(refusal({kDLBfloat, 16, 1}, f16()), "this DLPack tensor holds bfloat16, the view f16");
   EXPECT_EQ(refusal({kDLInt, 64, 1}, i32()), "this DLPack tensor holds int64, the view i32");
   EXPECT_EQ(refusal({kDLFloat, 32, 4}, 1.0f), "this DLPack tensor holds float32 x 4, the view f32");

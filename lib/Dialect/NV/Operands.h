@@ -38,7 +38,7 @@ inline int64_t tensorParts(mlir::MemRefType type) {
 inline bool isScales(mlir::MemRefType type) { return type.getRank() == 4; }
 /// Columns of tensor memory that a tile takes.
 inline int64_t tensorColumns(mlir::MemRefType type) {
-  if (isScales(type)) // 512 bytes lie in 32 lanes of 4 columns, and again in the others
+  if (isScales(type)) // 512 bytes take 4 columns of 32 lanes, and of all others
     return 4 * type.getDimSize(0) * type.getDimSize(1);
   return tensorParts(type) * type.getDimSize(1) * type.getElementTypeBitWidth() / 32;
 }

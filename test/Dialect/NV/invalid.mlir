@@ -374,3 +374,59 @@ func.func @odd_boxes(%a: !g) attributes {tile.kernel, nv.threads = 128 : i64} {
   nv.tma.load %a[%c0, %c0] to %X, %full[%c0] : !g, !x, !nv.barriers<1>
   return
 }
+
+// -----
+
+func.func @other_scales() attributes {tile.kernel, nv.threads = 128 : i64} {
+  // expected-error @+2 {{`S` (1x1x16x16 f8 e8m0, tensor) does not hold scales}}
+  // expected-note @+1 {{scales are rows / 128 x K / (4 * block) x 32 x 16 of f8e8m0 or f8e4m3}}
+  %S = nv.tcgen05.alloc "S" : memref<1x1x16x16xf8E8M0FNU, #tile.space<tensor>>
+  return
+}
+
+// -----
+
+func.func @many_scales() attributes {tile.kernel, nv.threads = 128 : i64} {
+  // expected-error @+1 {{`S` (2x65x32x16 f8 e8m0, tensor) has 520 columns; tensor memory has 512}}
+  %S = nv.tcgen05.alloc "S" : memref<2x65x32x16xf8E8M0FNU, #tile.space<tensor>>
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+#t = #tile.space<tensor>
+func.func @pair() attributes {tile.kernel, nv.threads = 128 : i64, nv.pair} {
+  %yes = arith.constant true
+  %As = tile.alloc "As" : memref<128x128xf8E5M2, #s>
+  %At = memref.transpose %As (i, j) -> (j, i)
+    : memref<128x128xf8E5M2, #s> to memref<128x128xf8E5M2, strided<[1, 128]>, #s>
+  %S = nv.tcgen05.alloc "S" : memref<1x1x32x16xf8E8M0FNU, #t>
+  %acc = nv.tcgen05.alloc "acc" : memref<128x256xf32, #t>
+  // expected-error @+2 {{`tcgen05.mma` with scales of a pair of blocks, or of an operand in tensor memory, is not supported}}
+  // expected-note @+1 {{multiply tiles in shared memory by one block}}
+  nv.tcgen05.mma %As, %At into %acc accumulate %yes scales(%S, %S)
+    : memref<128x128xf8E5M2, #s>, memref<128x128xf8E5M2, strided<[1, 128]>, #s>, memref<128x256xf32, #t>
+      scales(memref<1x1x32x16xf8E8M0FNU, #t>, memref<1x1x32x16xf8E8M0FNU, #t>)
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+#t = #tile.space<tensor>
+func.func @scaled_columns() attributes {tile.kernel, nv.threads = 128 : i64} {
+  %yes = arith.constant true
+  %As = tile.alloc "As" : memref<128x128xf8E5M2, #s>
+  %Bs = tile.alloc "Bs" : memref<384x128xf8E5M2, #s>
+  %Bt = memref.transpose %Bs (i, j) -> (j, i)
+    : memref<384x128xf8E5M2, #s> to memref<128x384xf8E5M2, strided<[1, 128]>, #s>
+  %S = nv.tcgen05.alloc "S" : memref<1x1x32x16xf8E8M0FNU, #t>
+  %T = nv.tcgen05.alloc "T" : memref<3x1x32x16xf8E8M0FNU, #t>
+  %acc = nv.tcgen05.alloc "acc" : memref<128x384xf32, #t>
+  // expected-error @+1 {{n is 384, but scales are those of 128 or 256 columns}}
+  nv.tcgen05.mma %As, %Bt into %acc accumulate %yes scales(%S, %T)
+    : memref<128x128xf8E5M2, #s>, memref<128x384xf8E5M2, strided<[1, 128]>, #s>, memref<128x384xf32, #t>
+      scales(memref<1x1x32x16xf8E8M0FNU, #t>, memref<3x1x32x16xf8E8M0FNU, #t>)
+  return
+}

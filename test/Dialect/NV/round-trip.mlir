@@ -143,3 +143,24 @@ func.func @copies(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.access = "inout
   nv.cp_async.arrive %full[%c0] : !nv.barriers<1>
   return
 }
+
+// CHECK-LABEL: func.func @scales
+func.func @scales() attributes {tile.kernel, nv.threads = 128 : i64} {
+  %yes = arith.constant true
+  %As = tile.alloc : memref<128x128xf8E5M2, #s>
+  %At = memref.transpose %As (i, j) -> (j, i)
+    : memref<128x128xf8E5M2, #s> to memref<128x128xf8E5M2, strided<[1, 128]>, #s>
+  %Ss = tile.alloc : memref<1x1x32x16xf8E8M0FNU, #s>
+  // CHECK: %S = nv.tcgen05.alloc "S" : memref<1x1x32x16xf8E8M0FNU, #tile.space<tensor>>
+  %S = nv.tcgen05.alloc "S" : memref<1x1x32x16xf8E8M0FNU, #tile.space<tensor>>
+  %acc = nv.tcgen05.alloc "acc" : memref<128x128xf32, #tile.space<tensor>>
+  // CHECK: nv.tcgen05.copy %{{.*}} to %S :
+  nv.tcgen05.copy %Ss to %S
+    : memref<1x1x32x16xf8E8M0FNU, #s>, memref<1x1x32x16xf8E8M0FNU, #tile.space<tensor>>
+  // CHECK: nv.tcgen05.mma %{{.*}}, %{{.*}} into %acc accumulate %{{.*}} scales(%S, %S) :
+  nv.tcgen05.mma %As, %At into %acc accumulate %yes scales(%S, %S)
+    : memref<128x128xf8E5M2, #s>, memref<128x128xf8E5M2, strided<[1, 128]>, #s>,
+      memref<128x128xf32, #tile.space<tensor>>
+      scales(memref<1x1x32x16xf8E8M0FNU, #tile.space<tensor>>, memref<1x1x32x16xf8E8M0FNU, #tile.space<tensor>>)
+  return
+}

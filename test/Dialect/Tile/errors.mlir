@@ -178,3 +178,50 @@ func.func @triggers(%c: i1) attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+func.func @packed_floats() attributes {tile.kernel} {
+  // expected-error @+1 {{`tile.packed` belongs on a `tile.alloc` of i8 and must be "f4e2m1x2" or "i4x2"}}
+  %a = tile.alloc "a" {tile.packed = "i4x2"} : memref<8x4xf16, #tile.space<shared>>
+  return
+}
+
+// -----
+
+!a = memref<128x128xf8E4M3FN, #tile.space<shared>>
+!t = memref<128x128xf8E4M3FN, strided<[1, 128]>, #tile.space<shared>>
+!s = memref<1x2x32x16xf8E4M3FN, #tile.space<shared>>
+func.func @scale_element(%a: !a, %s: !s, %c: memref<128x128xf32, #tile.space<local>>) {
+  %t = memref.transpose %a (i, j) -> (j, i) : !a to !t
+  // expected-error @+2 {{PS1764: `gemm` cannot multiply a tile (128x128 f8 e4m3, shared) with scales a tile (1x2x32x16 f8 e4m3, shared)}}
+  // expected-note @+1 {{help: f8 and f4e2m1x2 take scales of f8e8m0, f4e2m1x2 also of f8e4m3}}
+  tile.gemm %a, %t into %c scales(%s, %s) : !a, !t, memref<128x128xf32, #tile.space<local>> scales(!s, !s)
+  return
+}
+
+// -----
+
+!a = memref<128x128xf8E4M3FN, #tile.space<shared>>
+!t = memref<128x128xf8E4M3FN, strided<[1, 128]>, #tile.space<shared>>
+!s = memref<1x1x32x16xf8E8M0FNU, #tile.space<shared>>
+func.func @scaled_async(%a: !a, %s: !s, %c: memref<128x128xf32, #tile.space<local>>) {
+  %t = memref.transpose %a (i, j) -> (j, i) : !a to !t
+  // expected-error @+2 {{PS1764: tf32, unsigned_a and async do not apply to a product with scales}}
+  // expected-note @+1 {{help: leave them out}}
+  tile.gemm %a, %t into %c async "x" scales(%s, %s) : !a, !t, memref<128x128xf32, #tile.space<local>> scales(!s, !s)
+  return
+}
+
+// -----
+
+!a = memref<64x128xf8E4M3FN, #tile.space<shared>>
+!t = memref<128x64xf8E4M3FN, strided<[1, 128]>, #tile.space<shared>>
+!s = memref<1x1x32x16xf8E8M0FNU, #tile.space<shared>>
+func.func @scaled_rows(%a: !a, %s: !s, %c: memref<64x64xf32, #tile.space<local>>) {
+  %t = memref.transpose %a (i, j) -> (j, i) : !a to !t
+  // expected-error @+2 {{PS1764: a product with scales has 64 rows and 128 values of k}}
+  // expected-note @+1 {{help: rows and columns are multiples of 128, values of k of 128}}
+  tile.gemm %a, %t into %c scales(%s, %s) : !a, !t, memref<64x64xf32, #tile.space<local>> scales(!s, !s)
+  return
+}

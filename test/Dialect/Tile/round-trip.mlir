@@ -100,3 +100,21 @@ func.func @raw_schedule(%n: index) attributes {tile.kernel} {
                                     async_stages = [0], order = [0, 1, 2], stage = [0, 0, 1]>}
   return
 }
+
+// Scales of both operands; bytes are pairs of f4 values.
+// CHECK-LABEL: func.func @scales
+// CHECK-SAME: tile.packed = "f4e2m1x2"
+func.func @scales(%A: memref<?x?xi8, strided<[?, 1]>, #tile.space<global>> {tile.packed = "f4e2m1x2"})
+    attributes {tile.kernel} {
+  // CHECK: tile.alloc "As" {tile.packed = "f4e2m1x2"} : memref<128x64xi8
+  %As = tile.alloc "As" {tile.packed = "f4e2m1x2"} : memref<128x64xi8, #tile.space<shared>>
+  %At = memref.transpose %As (i, j) -> (j, i) : memref<128x64xi8, #tile.space<shared>>
+    to memref<64x128xi8, strided<[1, 64]>, #tile.space<shared>>
+  %S = tile.alloc "S" : memref<1x2x32x16xf8E4M3FN, #tile.space<shared>>
+  %acc = tile.alloc "acc" : memref<128x128xf32, #tile.space<local>>
+  // CHECK: tile.gemm %As, %{{.*}} into %acc overwrite scales(%S, %S) : {{.*}} scales(memref<1x2x32x16xf8E4M3FN, #tile.space<shared>>, memref<1x2x32x16xf8E4M3FN, #tile.space<shared>>)
+  tile.gemm %As, %At into %acc overwrite scales(%S, %S) : memref<128x64xi8, #tile.space<shared>>,
+    memref<64x128xi8, strided<[1, 64]>, #tile.space<shared>>, memref<128x128xf32, #tile.space<local>>
+    scales(memref<1x2x32x16xf8E4M3FN, #tile.space<shared>>, memref<1x2x32x16xf8E4M3FN, #tile.space<shared>>)
+  return
+}
