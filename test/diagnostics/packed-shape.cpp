@@ -20,6 +20,7 @@ struct Product {
 
 WRONG_PROGRAM { compile(Product{}, Target::native()); }
 
-// EXPECT: packed-shape.cpp:15: error PS1763: `unpack` of `packed` (8x16 i4x2, shared) does not fit
-// `values` (8x16 f32, local) EXPECT:    15 |     b.unpack(packed, values); EXPECT:       |     ^
+// EXPECT: packed-shape.cpp:15: error PS1763: `unpack` of `packed` (8x16 i4x2, shared) does not fit `values` (8x16 f32, local)
+// EXPECT:    15 |     b.unpack(packed, values);
+// EXPECT:       |     ^
 // EXPECT:   help: each byte holds two values along the last dimension

@@ -25,9 +25,7 @@ struct Product {
 
 WRONG_PROGRAM { compile(Product{}, Target::sm_100a()); }
 
-// EXPECT: scaled-gemm-accumulator.cpp:21: error PS1764: the tensor core of sm_100a does not
-// multiply `As` (384x128 f8 e4m3, shared) by `Bs` (128x128 f8 e4m3, shared) into `acc` (384x128
-// f32, local) with scales EXPECT:    21 |     b.gemm(As, transposed(Bs), acc, {.scale_a = SA,
-// .scale_b = SB}); EXPECT:       |     ^ EXPECT:   help: operands and scales are shared tiles, the
-// accumulator is a local one of 128 or 256 rows and 128 or 256 columns; tensor memory has 512
-// columns for accumulators and scales
+// EXPECT: scaled-gemm-accumulator.cpp:20: error PS1764: the tensor core of sm_100a does not multiply `As` (384x128 f8 e4m3, shared) by `Bs` (128x128 f8 e4m3, shared) into `acc` (384x128 f32, local) with scales
+// EXPECT:    20 |     b.gemm(As, transposed(Bs), acc, {.scale_a = SA, .scale_b = SB});
+// EXPECT:       |     ^
+// EXPECT:   help: operands and scales are shared tiles, the accumulator is a local one of 128 or 256 rows and 128 or 256 columns; tensor memory has 512 columns for accumulators and scales

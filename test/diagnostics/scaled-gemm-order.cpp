@@ -24,7 +24,7 @@ struct Product {
 
 WRONG_PROGRAM { compile(Product{}, Target::native()); }
 
-// EXPECT: scaled-gemm-order.cpp:20: error PS1764: the second operand `Bs` (128x128 f8 e4m3, shared)
-// of a product with scales does not lie with k last EXPECT:    20 |     b.gemm(As, Bs, acc,
-// {.scale_a = SA, .scale_b = SA}); EXPECT:       |     ^ EXPECT:   help: store it as N x K and
-// multiply by transposed(..)
+// EXPECT: scaled-gemm-order.cpp:19: error PS1764: the second operand `Bs` (128x128 f8 e4m3, shared) of a product with scales does not lie with k last
+// EXPECT:    19 |     b.gemm(As, Bs, acc, {.scale_a = SA, .scale_b = SA});
+// EXPECT:       |     ^
+// EXPECT:   help: store it as N x K and multiply by transposed(..)

@@ -25,7 +25,7 @@ struct Product {
 
 WRONG_PROGRAM { compile(Product{}, Target::native()); }
 
-// EXPECT: scaled-gemm-shape.cpp:21: error PS1764: the scales `SB` (1x4x32x16 f8 e8m0, shared) do
-// not fit 128 columns and 256 values of k EXPECT:    21 |     b.gemm(As, transposed(Bs), acc,
-// {.scale_a = SA, .scale_b = SB}); EXPECT:       |     ^ EXPECT:   help: their shape is 1x2x32x16:
-// 128 columns by 4 blocks of 32 values each
+// EXPECT: scaled-gemm-shape.cpp:20: error PS1764: the scales `SB` (1x4x32x16 f8 e8m0, shared) do not fit 128 columns and 256 values of k
+// EXPECT:    20 |     b.gemm(As, transposed(Bs), acc, {.scale_a = SA, .scale_b = SB});
+// EXPECT:       |     ^
+// EXPECT:   help: their shape is 1x2x32x16: 128 columns by 4 blocks of 32 values each

@@ -22,7 +22,7 @@ struct Product {
 
 WRONG_PROGRAM { compile(Product{}, Target::native()); }
 
-// EXPECT: scaled-gemm-without-scales.cpp:17: error PS1764: a product of `As` (128x128 f4e2m1x2,
-// shared) without scales EXPECT:    17 |     b.gemm(As, transposed(Bs), acc); EXPECT:       |     ^
-// EXPECT:   help: f4e2m1x2 is multiplied with .scale_a and .scale_b; or unpack it with
-// b.unpack(packed, values)
+// EXPECT: scaled-gemm-without-scales.cpp:17: error PS1764: a product of `As` (128x128 f4e2m1x2, shared) without scales
+// EXPECT:    17 |     b.gemm(As, transposed(Bs), acc);
+// EXPECT:       |     ^
+// EXPECT:   help: f4e2m1x2 is multiplied with .scale_a and .scale_b; or unpack it with b.unpack(packed, values)
