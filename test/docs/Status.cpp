@@ -88,6 +88,26 @@ template <class T, class U> Body product() {
   };
 }
 
+template <class T, class S, int Block> Body scaledProduct() {
+  return [](Names &k) {
+    constexpr int per = std::is_same_v<T, f4e2m1x2> ? 2 : 1;
+    auto a = k.b.shared<T>(128, 4 * Block / per), c = k.b.shared<T>(128, 4 * Block / per);
+    auto scales = k.b.shared<S>(1, 1, 32, 16);
+    auto acc = k.b.local<f32>(128, 128);
+    k.b.fill(acc, 0);
+    k.b.gemm(a, transposed(c), acc, {.scale_a = scales, .scale_b = scales});
+    k.b.copy(acc, k.C.at(0, 0));
+  };
+}
+
+template <class P> Body unpacking() {
+  return [](Names &k) {
+    auto packed = k.b.shared<P>(128, 16);
+    k.b.unpack(packed, k.S);
+    k.b.copy(k.S, k.C.at(0, 0));
+  };
+}
+
 template <class T> Body addition() {
   return [](Names &k) {
     auto a = k.b.local<T>(128, 32);
@@ -203,6 +223,11 @@ std::vector<Section> sections() {
            k.b.gemm(a, c, k.S, {.tf32 = true});
            k.b.copy(k.S, k.C.at(0, 0));
          }},
+        {"`gemm` with scales, f8e4m3 and f8e8m0", scaledProduct<f8e4m3, f8e8m0, 32>()},
+        {"`gemm` with scales, f4e2m1x2 and f8e8m0", scaledProduct<f4e2m1x2, f8e8m0, 32>()},
+        {"`gemm` with scales, f4e2m1x2 and f8e4m3", scaledProduct<f4e2m1x2, f8e4m3, 16>()},
+        {"`unpack` of i4x2", unpacking<i4x2>()},
+        {"`unpack` of f4e2m1x2", unpacking<f4e2m1x2>()},
         {"asynchronous `gemm`",
          [](Names &k) {
            auto a = k.b.shared<f16>(128, 32), c = k.b.shared<f16>(32, 32);
@@ -488,6 +513,24 @@ std::vector<Section> hardware() {
            k.b.tcgen05.store(k.S, acc);
            k.b.tcgen05.wait_store();
            k.b.sync();
+           k.b.tcgen05.dealloc(acc);
+         }},
+        {"`tcgen05.mma` with scales",
+         [](Names &k) {
+           auto a = k.b.shared<f8e4m3>(128, 128);
+           auto s = k.b.shared<f8e8m0>(1, 1, 32, 16);
+           auto scales = k.b.tcgen05.alloc<f8e8m0>(1, 1, 32, 16);
+           auto acc = k.b.tcgen05.alloc<f32>(128, 128);
+           auto [bar] = k.b.mbarrier.alloc<1>({1});
+           k.b.warp(0, [&] {
+             k.b.tcgen05.copy(s, scales);
+             k.b.tcgen05.mma(a, transposed(a), acc,
+                             {.accumulate = false, .scale_a = scales, .scale_b = scales});
+             k.b.tcgen05.commit(bar);
+           });
+           k.b.mbarrier.wait(bar, 0);
+           k.b.sync();
+           k.b.tcgen05.dealloc(scales);
            k.b.tcgen05.dealloc(acc);
          }},
         {"`tcgen05.copy`",

@@ -208,10 +208,10 @@ def Tile_GemmOp : Tile_AccessOp<"gemm", [AttrSizedOperandSegments]> {
     With scales, `acc += sum over k of (a * scale_a) * (b * scale_b)`. The operands are f8, or i8 as
     bytes of two f4e2m1 values each, whose K then counts bytes. Both lie with K last. A scale
     belongs to a row of `a` or a column of `b`, and to 32 values of k (f8E8M0FNU, a power of two) or
-    of f4 to 16 (f8E4M3FN). Scales lie in the blocked layout of cuBLAS: a tile of
-    rows / 128 x K / (4 * block) x 32 x 16, where the scale of row r and block j of k is element
-    [r / 128, j / 4, r mod 32, r / 32 mod 4 * 4 + j mod 4]. A scaled operand that f32 cannot hold is
-    undefined.
+    of f4 to 16 (f8E4M3FN, whose sign is ignored). Scales lie in the blocked layout of cuBLAS: a
+    tile of rows / 128 x K / (4 * block) x 32 x 16, where the scale of row r and block j of k is
+    element [r / 128, j / 4, r mod 32, r / 32 mod 4 * 4 + j mod 4]. A scaled operand that f32
+    cannot hold is undefined.
 
  With `async` the product may read its operands and
     complete at any time up to the `tile.wait` that names it; products into one
