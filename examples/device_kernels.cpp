@@ -172,19 +172,19 @@ PENSTOCK_KERNEL(SmallMxF8Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_REFERENCE(SmallMxF8Matmul, MxF8Matmul);
 PENSTOCK_SHAPES(SmallMxF8Matmul,
                 Shape{{"M", 128}, {"N", 128}, {"P", 640}, {"I", 1}, {"H", 1}, {"J", 5}},
-                Shape{{"M", 136}, {"N", 72}, {"P", 330}, {"I", 2}, {"H", 1}, {"J", 3}});
+                Shape{{"M", 136}, {"N", 72}, {"P", 460}, {"I", 2}, {"H", 1}, {"J", 4}});
 PENSTOCK_EQUIVALENT(SmallMxF8Matmul, {"fence.proxy.async", readsBeforeTma});
 PENSTOCK_KERNEL(SmallMxF4Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_REFERENCE(SmallMxF4Matmul, MxF4Matmul);
 PENSTOCK_SHAPES(SmallMxF4Matmul,
                 Shape{{"M", 128}, {"N", 128}, {"P", 320}, {"I", 1}, {"H", 1}, {"J", 5}},
-                Shape{{"M", 72}, {"N", 136}, {"P", 150}, {"I", 1}, {"H", 2}, {"J", 3}});
+                Shape{{"M", 72}, {"N", 136}, {"P", 210}, {"I", 1}, {"H", 2}, {"J", 4}});
 PENSTOCK_EQUIVALENT(SmallMxF4Matmul, {"fence.proxy.async", readsBeforeTma});
 PENSTOCK_KERNEL(SmallNvF4Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_REFERENCE(SmallNvF4Matmul, NvF4Matmul);
 PENSTOCK_SHAPES(SmallNvF4Matmul,
                 Shape{{"M", 128}, {"N", 128}, {"P", 320}, {"I", 1}, {"H", 1}, {"J", 10}},
-                Shape{{"M", 72}, {"N", 136}, {"P", 150}, {"I", 1}, {"H", 2}, {"J", 5}});
+                Shape{{"M", 72}, {"N", 136}, {"P", 210}, {"I", 1}, {"H", 2}, {"J", 7}});
 PENSTOCK_EQUIVALENT(SmallNvF4Matmul, {"fence.proxy.async", readsBeforeTma});
 PENSTOCK_KERNEL(SmallHistogram, block, bins);
 PENSTOCK_SHAPES(SmallHistogram, Shape{{"B", 32}}, Shape{{"B", 5}});

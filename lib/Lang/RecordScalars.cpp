@@ -184,13 +184,23 @@ Ref penstock::detail::literal(Element element, double value, Loc) {
   Recorder *r = Recorder::current();
   if (!r)
     return {};
+  if (element == Element::f8e8m0) // has no sign, which constants of MLIR would keep
+    value = double(float(f8e8m0(float(value))));
   return r->add(r->constant(r->builder.getFloatAttr(r->typeOf(element), value)));
+}
+
+/// Reports arithmetic on powers of two, which have neither zero nor a sign.
+static bool isComputable(Recorder &r, const Entry &operand, Loc at) {
+  if (!isa<Float8E8M0FNUType>(r.typeOf(operand)))
+    return true;
+  r.error(ElementMismatch, at, "an f8e8m0 is computed with", "cast<f32>(..) it first");
+  return false;
 }
 
 Ref penstock::detail::unary(ScalarOp op, Ref a, Loc at) {
   RECORDING(r, at);
   Entry *entry = r->use(a, at, "operand");
-  if (!entry)
+  if (!entry || !isComputable(*r, *entry, at))
     return r->poison();
   if (!isa<FloatType>(r->typeOf(*entry)) && op > ScalarOp::Abs) {
     static const char *const names[] = {"exp", "exp2", "log", "log2",  "sqrt", "rsqrt", "tanh",
@@ -211,7 +221,7 @@ Ref penstock::detail::binary(ScalarOp op, bool isUnsigned, Ref a, Ref b, Loc at)
   Entry *left = r->use(a, at, "left operand");
   Entry *right = r->use(b, at, "right operand");
   // Looking up the second may have moved neither: entries are only added below.
-  if (!left || !right)
+  if (!left || !right || !isComputable(*r, *left, at))
     return r->poison();
   if (isa<FloatType>(r->typeOf(*left)) && op >= ScalarOp::And && op <= ScalarOp::Shr) {
     r->error(ElementMismatch, at, "bits of a floating-point value are combined",

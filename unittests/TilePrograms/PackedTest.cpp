@@ -169,4 +169,20 @@ TEST(PowersOfTwo, AreConvertedOnEveryTarget) {
   }
 }
 
+// They have neither zero nor a sign: what is computed would not be one.
+TEST(PowersOfTwo, AreNotComputedWith) {
+  auto refused = try_compile(
+      [](Block &b, In<f8e8m0, 1> A, Out<f8e8m0, 1> C) {
+        b.grid(1);
+        auto x = b.local<f8e8m0>(16);
+        b.copy(A.at(0), x);
+        b.set(x, x * x);
+        b.copy(x, C.at(0));
+      },
+      Target::native(), {.name = "k"});
+  ASSERT_FALSE(bool(refused));
+  EXPECT_EQ(refused.diagnostics[0].code, 1103u) << refused.diagnostics[0].message;
+  EXPECT_EQ(refused.diagnostics[0].message, "an f8e8m0 is computed with");
+}
+
 } // namespace

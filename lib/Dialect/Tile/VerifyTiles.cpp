@@ -292,6 +292,10 @@ LogicalResult ReduceOp::verify() {
     return fail(emitCoded(*this, ElementMismatch) << "`reduce` combines numbers, and "
                                                   << describe(getSource()) << " holds conditions",
                 "`set` an i32 tile with cast<i32>(..) first");
+  if (isa<Float8E8M0FNUType>(elementOf(getTarget())))
+    return fail(emitCoded(*this, ElementMismatch)
+                    << "`reduce` combines into " << describe(getTarget()),
+                "reduce into f32, and convert the result");
   if (!convertsImplicitly(source.getElementType(), elementOf(getTarget())))
     return fail(emitCoded(*this, ElementMismatch) << "`reduce` goes from " << describe(getSource())
                                                   << " to " << describe(getTarget()),
