@@ -157,7 +157,7 @@ private:
     return nvptx::isWgmmaProduct(gemm, architecture) ? Engine::Wgmma : Engine::MmaSync;
   }
 
-  /// Says why tcgen05 does not multiply with scales: nothing else does where it exists.
+  /// Refuses a product with scales that tcgen05 does not take: nothing else does where it exists.
   LogicalResult refuseScales(tile::GemmOp gemm) {
     auto diagnostic = tile::emitCoded(gemm, ScaledProduct)
                       << "the tensor core of " << architecture.name << " does not multiply "
