@@ -24,6 +24,26 @@ PENSTOCK_KERNEL(Scale, block);
 """
 
 
+UNPACK = """
+struct Unpack {
+  static constexpr auto signature = "packed[N,P], scale[N] -> values[N,K]";
+
+  void operator()(Block &b, In<i4x2, 2> packed, In<f8e8m0, 1> scale, Out<f32, 2> values) const {
+    auto first = b.grid(ceil_div(packed.size(0), 8)) * 8;
+    auto bytes = b.shared<i4x2>(8, 16);
+    auto v = b.local<f32>(8, 32);
+    auto s = b.local<f32>(8);
+    b.copy(packed.at(first, 0), bytes);
+    b.copy(scale.at(first), s);
+    b.unpack(bytes, v);
+    b.set(v, v * broadcast_rows(s));
+    b.copy(v, values.at(first, 0));
+  }
+};
+PENSTOCK_KERNEL(Unpack);
+"""
+
+
 class Numpy(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -41,6 +61,20 @@ class Numpy(unittest.TestCase):
         np.testing.assert_array_equal(self.y, 2 * self.x)
         kernel.launch(self.x, 5, self.y, threads=1)
         np.testing.assert_array_equal(self.y, 5 * self.x)
+
+    def test_packed_elements(self):
+        kernel = penstock.inline(UNPACK)["Unpack"].compile()
+        values = np.random.default_rng(1).integers(-8, 8, (20, 32))
+        packed = (values[:, ::2] & 15 | (values[:, 1::2] & 15) << 4).astype(np.uint8)
+        exponents = np.arange(20)
+        scale = (exponents + 117).astype(np.uint8)  # numpy has neither element: both are bytes
+        for given in (packed, packed.view(np.int8)):
+            result = np.full((20, 32), -1, np.float32)
+            kernel(given, scale, result)
+            np.testing.assert_array_equal(result, values * 2.0 ** (exponents[:, None] - 10))
+        with self.assertRaises(penstock.Error) as raised:
+            kernel(packed.astype(np.float16), scale, result)
+        self.assertIn("`packed` holds i4x2 and is given f16", raised.exception.diagnostics[0].message)
 
     def test_strided_arrays(self):
         matrix = np.zeros((1000, 4), np.float32)
