@@ -9,6 +9,7 @@
 #include "Compiler/RunPasses.h"
 #include "Dialect/Tile/Locations.h"
 #include "Transforms/KernelAbi.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -55,12 +56,15 @@ public:
                           ", over all of K");
     line("A", text("left"));
     line("B", text("right"));
-    if (flag("starts_as_zero") || flag("ends_in_tensor"))
-      line("sums", Twine(flag("starts_as_zero") ? "start as zero in registers" : "") +
-                       (flag("starts_as_zero") && flag("ends_in_tensor") ? "; " : "") +
-                       (flag("ends_in_tensor")
-                            ? "the last iteration stores them in the tensor where it is whole"
-                            : ""));
+    SmallVector<StringRef, 3> sums;
+    if (flag("starts_as_zero"))
+      sums.push_back("start as zero in registers");
+    if (flag("packed_sums"))
+      sums.push_back("are in blocks of 4 KB between iterations");
+    if (flag("ends_in_tensor"))
+      sums.push_back("the last iteration stores them in the tensor where it is whole");
+    if (!sums.empty())
+      line("sums", llvm::join(sums, "; "));
     int64_t strip = number("strip_bytes"), both = number("left_bytes") + number("right_bytes");
     line("L1",
          Twine(number("columns")) + " columns of B, " + size(strip) +

@@ -307,7 +307,8 @@ DictionaryAttr GemmReport::toAttribute(tile::GemmOp gemm) const {
                               b.getNamedAttr("left_in_tensor", b.getBoolAttr(leftInTensor)),
                               b.getNamedAttr("right_in_tensor", b.getBoolAttr(rightInTensor)),
                               b.getNamedAttr("starts_as_zero", b.getBoolAttr(startsAsZero)),
-                              b.getNamedAttr("ends_in_tensor", b.getBoolAttr(endsInTensor))});
+                              b.getNamedAttr("ends_in_tensor", b.getBoolAttr(endsInTensor)),
+                              b.getNamedAttr("packed_sums", b.getBoolAttr(packedSums))});
 }
 
 namespace {

@@ -24,6 +24,8 @@ using namespace penstock;
 namespace {
 
 constexpr int64_t tileRows = 16, tileRowBytes = 64;
+/// Of the sums of 2 x 2 tiles.
+constexpr int64_t blockBytes = 4 * tileRows * tileRowBytes;
 
 /// Part of a dimension that is divided in equal blocks of one or two tiles.
 struct Blocks {
@@ -127,11 +129,15 @@ public:
     report.stripBytes = report.rightLoads * groups * panelRowBytes;
     report.startsAsZero = around.fill || gemm.getOverwrite();
     report.endsInTensor = bool(around.store);
-    if (around.fill)
-      startWithZero(around);
+    if (around.loop)
+      isLast = lastIteration(around.loop);
     target = acc;
     if (around.store)
       endInTensor(around);
+    if (around.fill) {
+      startWithZero(around);
+      keepPacked();
+    }
     Value configuration = allocate({64}, b.getI8Type());
     for (const Blocks &columns : ofColumns)
       for (const Blocks &rows : ofRows) {
@@ -165,6 +171,23 @@ private:
     fill->moveBefore(branch.thenBlock()->getTerminator());
   }
 
+  Value lastIteration(scf::ForOp loop) {
+    // Unsigned: the distance of two signed numbers may need one bit more.
+    Value left = arith::SubIOp::create(b, loc, loop.getUpperBound(), loop.getInductionVar());
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, left, loop.getStep());
+  }
+
+  /// Between iterations sums are in memory of their own, the tiles of a block one after the other:
+  /// rows of the accumulator are often a power of two apart, so that the tiles of a block would
+  /// displace each other in the first-level cache.
+  void keepPacked() {
+    int64_t blocksOfRows = llvm::divideCeil(m, 2 * tileRows);
+    int64_t blocksOfColumns = llvm::divideCeil(n, 2 * panelColumns);
+    packedColumn = blocksOfRows * blockBytes;
+    packed = pointerTo(allocate({blocksOfColumns, packedColumn}, b.getI8Type()));
+    report.packedSums = true;
+  }
+
   /// The last iteration stores sums in the tensor if all of them are inside; otherwise, and
   /// without an iteration, they are copied.
   void endInTensor(const Surroundings &around) {
@@ -181,9 +204,7 @@ private:
                                          loop.getUpperBound());
       done = arith::AndIOp::create(b, loc, inside, runs);
       b.setInsertionPoint(gemm);
-      Value left = arith::SubIOp::create(b, loc, loop.getUpperBound(), loop.getInductionVar());
-      Value last = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, left, loop.getStep());
-      inside = arith::AndIOp::create(b, loc, inside, last);
+      inside = arith::AndIOp::create(b, loc, inside, isLast);
     }
     Operand memory = operandOf(gemm.getAcc());
     auto select = [&](Value x, Value y) -> Value {
@@ -197,7 +218,7 @@ private:
     store->moveBefore(branch.thenBlock()->getTerminator());
   }
 
-  /// Sums that are in memory, or zero.
+  /// Loads sums that are in memory, or clears them.
   void start(ArrayRef<SmallVector<Value, 2>> c, Value accRow) {
     auto forEach = [&](auto &&body) {
       for (size_t r = 0; r < c.size(); ++r)
@@ -223,6 +244,7 @@ private:
     load();
   }
 
+  Value divide(Value x, int64_t y) { return arith::DivUIOp::create(b, loc, x, index(y)); }
   Value tile(int64_t number) { return arith::ConstantIntOp::create(b, loc, number, 8); }
 
   void configure(Value memory, ArrayRef<int64_t> heights, ArrayRef<int64_t> widths) {
@@ -247,21 +269,34 @@ private:
   }
 
   void block(Value i, Value j, size_t rows, size_t columns) {
-    Value accRow = toI64(acc.stride), leftRow = toI64(left.stride);
+    Value accRow = toI64(packed ? index(tileRowBytes) : acc.stride), leftRow = toI64(left.stride);
     Value targetRow = toI64(target.stride), panelRow = toI64(index(panelRowBytes));
+    Value inPacked;
+    if (packed) {
+      targetRow = arith::SelectOp::create(b, loc, isLast, targetRow, accRow);
+      Value column = product(divide(j, 2 * panelColumns), index(packedColumn));
+      Value row = product(divide(i, 2 * tileRows), index(blockBytes));
+      inPacked = bytes(bytes(packed, column), row);
+    }
     SmallVector<Value, 2> a, panel;
     SmallVector<SmallVector<Value, 2>, 2> c(rows), to(rows);
     for (size_t r = 0; r < rows; ++r) {
       Value row = add(i, int64_t(r) * tileRows);
-      Value block = arith::DivUIOp::create(b, loc, row, index(tileRows));
-      a.push_back(bytes(left.pointer, product(block, leftBlock)));
+      a.push_back(bytes(left.pointer, product(divide(row, tileRows), leftBlock)));
       for (size_t column = 0; column < columns; ++column) {
         Value at = product(add(j, int64_t(column) * panelColumns), index(4));
-        c[r].push_back(bytes(bytes(acc.pointer, product(row, acc.stride)), at));
-        to[r].push_back(bytes(bytes(target.pointer, product(row, target.stride)), at));
+        Value end = bytes(bytes(target.pointer, product(row, target.stride)), at);
+        if (packed) {
+          Value kept = bytes(inPacked, index(sum(r, column) * tileRows * tileRowBytes));
+          c[r].push_back(kept);
+          end = arith::SelectOp::create(b, loc, isLast, end, kept);
+        } else {
+          c[r].push_back(bytes(bytes(acc.pointer, product(row, acc.stride)), at));
+        }
+        to[r].push_back(end);
       }
     }
-    Value first = arith::DivUIOp::create(b, loc, j, index(panelColumns));
+    Value first = divide(j, panelColumns);
     for (size_t column = 0; column < columns; ++column)
       panel.push_back(bytes(right.pointer, product(add(first, int64_t(column)), right.stride)));
 
@@ -296,8 +331,11 @@ private:
     return gemm.getUnsignedA() ? "llvm.x86.tdpbusd" : "llvm.x86.tdpbssd";
   }
 
-  Address target; ///< of the sums: the accumulator, or a slice of a tensor
-  Value isFirst;  ///< null: all iterations are alike
+  Address target;           ///< of the sums: the accumulator, or a slice of a tensor
+  Value isFirst;            ///< null: all iterations are alike
+  Value isLast;             ///< null: there is no loop
+  Value packed;             ///< sums between iterations; null: they are in the accumulator
+  int64_t packedColumn = 0; ///< bytes of a column of blocks there
 };
 
 } // namespace

@@ -500,9 +500,10 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
 
     These products take an operand from the tensor that it was copied from, if its tile
     has no other use, the tensor is only read, and the copy is within it. With `tiles`,
-    A is then packed in tiles, and
-    the first iteration of a loop over K clears the sums in registers, and the last one
-    stores them in the tensor that the accumulator is copied to.
+    A is then packed in tiles. If the accumulator is zero before a loop over K that only
+    multiplies into it, the first iteration clears the sums in registers, further ones find
+    them in blocks of 2 x 2 tiles, and the last one stores them in the accumulator, or in the
+    tensor that it is copied to.
 
     Example (`--tile-lower-gemm --canonicalize`): 16 columns fit in one vector of 512
     bits.

@@ -102,23 +102,31 @@ func.func @f16(%runtime: !llvm.ptr) attributes {tile.kernel} {
 
 // Operands are read, or packed from, the tensors that they are copied from, unless they are
 // at an edge.
-// The first iteration clears the sums in registers; memory is cleared if there is none. The
-// last one stores them in the tensor; they are copied at an edge, or if there is none.
+// The first iteration clears the sums in registers; memory is cleared if there is none. Further
+// ones load them from a block of 4 KB, with 64 bytes between rows; all but the last one store them
+// there. The last one stores them in the tensor; they are copied at an edge, or if there is no
+// iteration. How far an iteration is from the end is unsigned, because it may not fit otherwise.
 // CHECK-LABEL: func.func @in_tensors
+// CHECK: tile.alloc : memref<1x4096xi8
 // CHECK: scf.if
 // CHECK-NEXT: tile.fill
 // CHECK-NEXT: }
-// CHECK: scf.for
+// CHECK: scf.for %[[K:[a-z0-9_]+]] =
 // CHECK: scf.if {{.*}} -> (index, index, index)
 // CHECK: } else {
 // CHECK-NEXT: tile.copy %{{.*}} to %{{.*}} : memref<?x?xbf16
 // CHECK: scf.if {{.*}} -> (index, index, index, index, index)
 // CHECK: } else {
 // CHECK-NEXT: tile.copy %{{.*}} to %{{.*}} : memref<?x?x?x?xbf16
+// CHECK: %[[LEFT:.*]] = arith.subi %{{.*}}, %[[K]]
+// CHECK: %[[LAST:.*]] = arith.cmpi ule, %[[LEFT]]
+// CHECK: %[[ROW:.*]] = arith.select %[[LAST]], %{{.*}}, %[[PACKED_ROW:.*]] : i64
+// CHECK-COUNT-4: arith.select %[[LAST]], %{{.*}} : !llvm.ptr
 // CHECK: scf.if
 // CHECK-COUNT-4: "llvm.x86.tilezero"
 // CHECK: } else {
-// CHECK-COUNT-4: "llvm.x86.tileloadd64"
+// CHECK-COUNT-4: "llvm.x86.tileloadd64"{{.*}}, %[[PACKED_ROW]])
+// CHECK-COUNT-4: "llvm.x86.tilestored64"{{.*}}, %[[ROW]])
 // CHECK: scf.if
 // CHECK-NEXT: tile.copy %{{.*}} to %{{.*}} : memref<32x32xf32
 func.func @in_tensors(%A: !A {tile.access = "in"}, %B: !B {tile.access = "in"}, %C: !C {tile.access = "out"},
@@ -148,8 +156,10 @@ func.func @in_tensors(%A: !A {tile.access = "in"}, %B: !B {tile.access = "in"}, 
 !b = memref<2x32x16x2xbf16, #tile.space<shared>>
 !c = memref<32x32xf32, #tile.space<local>>
 
-// The sums are needed again after they have been stored.
+// The sums are needed again after they have been stored, and other operations of the loop
+// find them in the accumulator.
 // CHECK-LABEL: func.func @running_sums
+// CHECK-NOT: 4096xi8
 // CHECK: scf.for
 // CHECK: "llvm.x86.tilestored64"
 // CHECK-NOT: scf.if
