@@ -120,11 +120,11 @@ extern "C" const bench::Anchor *penstock_anchors(int32_t *count) {
     MKLVersion mkl;
     mkl_get_version(&mkl);
     auto text = [](int number) { return std::to_string(number); };
-    return new bench::Anchor[2]{anchor<OneDnn>("oneDNN " + text(dnnl->major) + "." +
-                                               text(dnnl->minor) + "." + text(dnnl->patch)),
-                                anchor<Mkl>("MKL " + text(mkl.MajorVersion) + "." +
-                                            text(mkl.MinorVersion) + "." +
-                                            text(mkl.UpdateVersion))};
+    // The minor version is always 0: packages are called 2026.2 with update 2.
+    return new bench::Anchor[2]{
+        anchor<OneDnn>("oneDNN " + text(dnnl->major) + "." + text(dnnl->minor) + "." +
+                       text(dnnl->patch)),
+        anchor<Mkl>("MKL " + text(mkl.MajorVersion) + "." + text(mkl.UpdateVersion))};
   }();
   *count = 2;
   return all;

@@ -103,3 +103,10 @@ double bench::probeTiles(int threads) {
 }
 
 double bench::peakOfTiles() { return nanosecondsOf(false); }
+
+bool bench::tilesAreFast(int threads) {
+  constexpr double allowed = 1.4;
+  static double fastest = peakOfTiles();
+  fastest = std::min(fastest, peakOfTiles());
+  return probeTiles(threads) < allowed * fastest;
+}

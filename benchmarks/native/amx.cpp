@@ -10,19 +10,22 @@
 //
 // All contenders take turns in one process, and each round starts with another one. The
 // ratio is the median over rounds of the fastest anchor's time by ours. A round counts
-// if the tile unit was in its fast state before and after each of its samples; after
-// PENSTOCK_BENCH_GATED_SECONDS (120) without seven such rounds, all of them count and
-// the unit says so.
+// if the tile unit was in its fast state before and after each of its samples and other
+// processes left the cores alone; after PENSTOCK_BENCH_GATED_SECONDS (120) without seven
+// such rounds, all of them count and the unit says so.
 //
 //===----------------------------------------------------------------------===//
 #include "Anchors.h"
 #include "Measure.h"
+#include "OtherLoad.h"
 #include "TileProbe.h"
+#include "Tuning/SchedulingDelay.h"
 
 #include <dlfcn.h>
 #include <functional>
 #include <optional>
 #include <penstock/penstock.h>
+#include <span>
 
 using namespace penstock;
 
@@ -101,7 +104,8 @@ Result compare(const std::vector<Contender> &contenders, int threads) {
   // Short calls are repeated, so that the probes do not evict what a call needs.
   int repeats = int(std::clamp(2e-3 / bench::secondsOf(contenders[0].run), 1.0, 50.0));
   std::vector<Round> rounds;
-  size_t gated = 0;
+  size_t gated = 0, inWindow = 0;
+  bench::OtherLoad others;
   double start = bench::now(CLOCK_MONOTONIC);
   for (size_t first = 0;; ++first) {
     double elapsed = bench::now(CLOCK_MONOTONIC) - start;
@@ -111,17 +115,28 @@ Result compare(const std::vector<Contender> &contenders, int threads) {
     for (size_t i = 0; i < contenders.size(); ++i) {
       size_t at = (first + i) % contenders.size();
       contenders[at].run(); // brings its own operands back into the caches
-      bool fast = bench::probeTiles(threads) < bench::fastProbe;
+      bool fast = bench::tilesAreFast(threads);
+      double delay = tuning::schedulingDelay();
       round.seconds[at] = bench::secondsOf([&] {
                             for (int r = 0; r < repeats; ++r)
                               contenders[at].run();
                           }) /
                           repeats;
-      round.gated &= fast && bench::probeTiles(threads) < bench::fastProbe;
+      double waited = tuning::schedulingDelay() - delay;
+      fast &= waited < 0.05 * repeats * round.seconds[at];
+      round.gated &= fast && bench::tilesAreFast(threads);
     }
-    gated += round.gated;
     rounds.push_back(std::move(round));
+    ++inWindow;
+    if (others.seconds() < bench::OtherLoad::shortestWindow && budget > 0)
+      continue;
+    bool quiet = others.wasQuiet();
+    for (Round &each : std::span(rounds).last(inWindow))
+      gated += each.gated &= quiet;
+    inWindow = 0;
   }
+  for (Round &unchecked : std::span(rounds).last(inWindow))
+    unchecked.gated = false;
   Result result;
   result.gated = gated >= 7;
   std::vector<double> ours, anchors, ratios, peaks;

@@ -95,9 +95,7 @@ double compare(const std::string &name, Size size, const Matmul &other, KernelCa
   // without.
   double begin = bench::now(CLOCK_MONOTONIC);
   double limit = bench::setting("PENSTOCK_BENCH_GATED_SECONDS", 60);
-  auto isQuiet = [] {
-    return !bench::hasTiles() || bench::probeTiles(bench::threads()) < bench::fastProbe;
-  };
+  auto isQuiet = [] { return !bench::hasTiles() || bench::tilesAreFast(bench::threads()); };
   std::vector<Round> all, quiet;
   while (quiet.size() < rounds &&
          (all.size() < rounds || bench::now(CLOCK_MONOTONIC) - begin < limit)) {
