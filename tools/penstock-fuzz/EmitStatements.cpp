@@ -76,7 +76,7 @@ void Emitter::statement(const Statement &one) {
     fill();
     break;
   case Statement::CopyIn:
-    copyIn("", tile);
+    copyIn("", tile, tensor);
     break;
   case Statement::CopyOut:
     copyOut("", tile, tensor);

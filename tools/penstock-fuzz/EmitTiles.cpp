@@ -127,12 +127,12 @@ static std::vector<int64_t> chooseDims(Random &random, size_t tile, size_t tenso
   return dims;
 }
 
-bool Emitter::copyIn(std::string_view async, int &tile) {
+bool Emitter::copyIn(std::string_view async, int &tile, int &tensor) {
   tile = pickTile([](const TileDecl &t) { return t.holds != Class::Counter; });
   if (tile < 0)
     return false;
   const TileDecl &decl = program.tiles[tile];
-  int tensor = pickTensor(false, decl.holds, decl.element);
+  tensor = pickTensor(false, decl.holds, decl.element);
   if (tensor < 0)
     return false;
   const std::vector<int64_t> &sizes = program.tensors[tensor].sizes;
@@ -334,19 +334,22 @@ void Emitter::map() {
 // Asynchronous operations: what they touch is locked until their wait
 //===----------------------------------------------------------------------===//
 
+void Emitter::lock(int tile, int tensor, int change) {
+  lockedTiles[tile] += change;
+  // Others may read what nothing writes.
+  if (program.tensors[tensor].access != Access::In)
+    lockedTensors[tensor] += change;
+}
+
 void Emitter::asyncCopy(const Statement &statement) {
   std::string name = "copy" + std::to_string(statement.id);
   int tile = -1, tensor = -1;
-  if (!(random.chance(70) ? copyIn(name, tile) : copyOut(name, tile, tensor)))
+  if (!(random.chance(70) ? copyIn(name, tile, tensor) : copyOut(name, tile, tensor)))
     return scoped(statement.body);
-  ++lockedTiles[tile];
-  if (tensor >= 0)
-    ++lockedTensors[tensor];
+  lock(tile, tensor, 1);
   scoped(statement.body);
   at.line = statement.id;
-  --lockedTiles[tile];
-  if (tensor >= 0)
-    --lockedTensors[tensor];
+  lock(tile, tensor, -1);
   std::string_view names[] = {name};
   detail::wait(names, 0, at);
 }
@@ -390,7 +393,7 @@ void Emitter::ring(const Statement &statement) {
       .begin = index(0), .end = index(random.between(0, 6)), .step = index(1)};
   Ref k;
   detail::Scope scope = detail::openLoop(arguments, k, at);
-  ++lockedTiles[tile];
+  lock(tile, tensor, 1);
   std::vector<Ref> offsets;
   for (int64_t size : program.tensors[tensor].sizes)
     offsets.push_back(binary(Op::Add, k, index(random.between(-2, size))));
@@ -413,6 +416,6 @@ void Emitter::ring(const Statement &statement) {
       detail::copy(out, at);
     }
   detail::close(scope);
-  --lockedTiles[tile];
+  lock(tile, tensor, -1);
   detail::wait(names, 0, at);
 }

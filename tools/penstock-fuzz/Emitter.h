@@ -73,7 +73,7 @@ private:
   void statements(const std::vector<Statement> &body);
   void statement(const Statement &statement);
   void fill();
-  bool copyIn(std::string_view async, int &tile);
+  bool copyIn(std::string_view async, int &tile, int &tensor);
   bool copyOut(std::string_view async, int &tile, int &tensor);
   void copyTile();
   bool gemm(std::string_view async, int (&tiles)[3]);
@@ -88,6 +88,8 @@ private:
   void pipeline(const Statement &statement);
   void conditional(const Statement &statement);
   void parallel();
+  /// Keeps other operations from what an asynchronous copy uses, or no longer.
+  void lock(int tile, int tensor, int change);
   void asyncCopy(const Statement &statement);
   void asyncGemm(const Statement &statement);
   void ring(const Statement &statement);
