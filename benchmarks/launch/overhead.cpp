@@ -12,11 +12,16 @@
 // launch/allocations  calls of operator new by a launch; the limit is 0
 // launch/native       a launch on the CPU of one block that adds 16 numbers; microseconds,
 //                     and the limit
+// launch/native-2t    a launch of two blocks of some 10 us on two threads that are awake, less
+//                     one block on one thread; microseconds, and the limit
+// launch/native-2t-asleep  the same where the second thread sleeps before; the median. It has
+//                     no limit, so the reference is that of threads that are awake
 //
 // The driver is a library whose calls return at once.
 //
 //===----------------------------------------------------------------------===//
 #include "../native/Measure.h"
+#include "../native/OtherLoad.h"
 #include "Cuda/DriverTypes.h"
 
 #include <penstock/penstock.h>
@@ -74,15 +79,82 @@ struct AddNumbers {
   }
 };
 
+/// Blocks that take so long that the caller cannot run two before the other thread begins.
+struct LongBlocks {
+  static constexpr auto signature = "A[N] -> C[N]";
+
+  void operator()(Block &b, In<f32, 1> A, Out<f32, 1> C) const {
+    Index n = b.grid(ceil_div(A.size(0), 16)) * 16;
+    auto x = b.local<f32>(16), y = b.local<f32>(16);
+    b.copy(A.at(n), x);
+    b.copy(A.at(n), y);
+    for ([[maybe_unused]] Index i : b.range(4000))
+      b.set(x, x * y + y);
+    b.copy(x, C.at(n));
+  }
+};
+
 constexpr int calls = 20000;
 
 f16 *memoryAt(uintptr_t address) { return reinterpret_cast<f16 *>(address); }
 
+void onTwoThreads(int argc, char **argv, const char *awake, const char *asleep) {
+  constexpr double limit = 3;
+  auto native = compile(LongBlocks{}, Target::native());
+  std::vector<f32> a(32), c(32);
+  // On one thread a single block runs.
+  auto launch = [&](int threads) {
+    return bench::secondsOf([&] {
+      int64_t size = 16 * threads;
+      native.launch({.threads = threads}, view(a.data(), {size}), view(c.data(), {size}));
+    });
+  };
+  // Medians, in turns: the clock of a core varies. Of a time in which others leave the cores
+  // alone, or the second thread has none.
+  bool quiet = false;
+  auto overhead = [&](long pauseNanoseconds) {
+    std::vector<double> one, two;
+    double start = bench::now(CLOCK_MONOTONIC);
+    do {
+      one.clear();
+      two.clear();
+      bench::OtherLoad others;
+      while (others.seconds() < 2 * bench::OtherLoad::shortestWindow) {
+        one.push_back(launch(1));
+        launch(2); // wakes the helper
+        timespec pause = {.tv_sec = 0, .tv_nsec = pauseNanoseconds};
+        if (pauseNanoseconds)
+          nanosleep(&pause, nullptr);
+        two.push_back(launch(2));
+      }
+      quiet = others.wasQuiet();
+    } while (!quiet &&
+             bench::now(CLOCK_MONOTONIC) - start < 5 * bench::setting("PENSTOCK_BENCH_SECONDS", 2));
+    auto median = [](std::vector<double> &all) {
+      std::nth_element(all.begin(), all.begin() + long(all.size() / 2), all.end());
+      return all[all.size() / 2];
+    };
+    return 1e6 * (median(two) - median(one));
+  };
+  auto print = [&](const char *name, double each, const char *unit) {
+    bench::line(name, each, limit, each / limit,
+                (std::string(unit) + (quiet ? "" : ", NOT gated: the machine was busy")).c_str());
+  };
+  if (bench::wanted(argc, argv, awake)) {
+    double each = overhead(0);
+    print(awake, each, "us (limit)");
+  }
+  if (bench::wanted(argc, argv, asleep)) {
+    double each = overhead(1000000); // helpers poll for 50 us
+    print(asleep, each, "us");
+  }
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
-  const char *names[] = {"launch/overhead", "launch/map-miss", "launch/allocations",
-                         "launch/native"};
+  const char *names[] = {"launch/overhead", "launch/map-miss",  "launch/allocations",
+                         "launch/native",   "launch/native-2t", "launch/native-2t-asleep"};
   bool any = false;
   for (const char *name : names)
     any |= bench::wanted(argc, argv, name);
@@ -156,4 +228,6 @@ int main(int argc, char **argv) {
     double each = launches / calls * 1e6;
     bench::line(names[3], each, 0.25, each / 0.25, "us (limit)");
   }
+  if (bench::wanted(argc, argv, names[4]) || bench::wanted(argc, argv, names[5]))
+    onTwoThreads(argc, argv, names[4], names[5]);
 }
