@@ -41,8 +41,8 @@ private:
 /// takes it. Parts of it that are beyond K and N are zero.
 template <class T> class Packed {
 public:
-  static_assert(std::is_same_v<T, bf16> || std::is_same_v<T, i8>,
-                "only matrices of bf16 and i8 are packed");
+  static_assert(std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, i8>,
+                "only matrices of f16, bf16 and i8 are packed");
   /// Number of elements of a column that are adjacent.
   static constexpr int64_t group = 4 / int64_t(sizeof(T));
 

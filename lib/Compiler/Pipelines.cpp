@@ -44,8 +44,8 @@ void penstock::buildNativeLoopPipeline(OpPassManager &passes,
   passes.addPass(createLowerLaunch());
   passes.addPass(createOutlineAsync({options.lateCompletion}));
   passes.addNestedPass<func::FuncOp>(
-      createLowerGemm({options.cpu.vectorBits, options.cpu.tiles, options.cpu.dotBf16,
-                       options.cpu.dotI8, options.report}));
+      createLowerGemm({options.cpu.vectorBits, options.cpu.tiles, options.cpu.tilesF16,
+                       options.cpu.dotBf16, options.cpu.dotI8, options.report}));
   passes.addNestedPass<func::FuncOp>(createFuseElements());
   passes.addPass(createLowerToLoops());
   passes.addPass(createGuardFaults());
@@ -123,6 +123,8 @@ struct NativeOptions : PassPipelineOptions<NativeOptions> {
                               llvm::cl::desc("width of the target's vector registers"),
                               llvm::cl::init(512)};
   Option<bool> tiles{*this, "tiles", llvm::cl::desc("the target has AMX"), llvm::cl::init(false)};
+  Option<bool> tilesF16{*this, "tiles-f16", llvm::cl::desc("the target has AMX for f16"),
+                        llvm::cl::init(false)};
   Option<bool> dots{*this, "dots", llvm::cl::desc("the target has AVX-512 BF16 and VNNI"),
                     llvm::cl::init(false)};
 
@@ -131,6 +133,7 @@ struct NativeOptions : PassPipelineOptions<NativeOptions> {
     result.lateCompletion = late;
     result.cpu.vectorBits = vectorBits;
     result.cpu.tiles = tiles;
+    result.cpu.tilesF16 = tilesF16;
     result.cpu.dotBf16 = result.cpu.dotI8 = dots;
     return result;
   }

@@ -79,11 +79,11 @@ protected:
   mlir::Location loc;
 };
 
-/// Whether products of these types have lowerings to instructions that add up groups.
+/// Whether products of these types have lowerings to instructions of all levels that add up groups.
 bool isGrouped(tile::GemmOp gemm);
 /// Lowers a grouped product to AVX-512 BF16 or VNNI.
 GemmReport lowerGemmToDots(tile::GemmOp gemm);
-/// Lowers a grouped product to AMX.
+/// Lowers a grouped product, or one of f16, to AMX.
 GemmReport lowerGemmToTiles(tile::GemmOp gemm);
 
 } // namespace penstock

@@ -355,7 +355,7 @@ struct LowerGemm : penstock::impl::LowerGemmBase<LowerGemm> {
   }
 
   GemmReport lower(tile::GemmOp gemm) {
-    if (isGrouped(gemm) && tiles)
+    if (elementTypeOf(gemm.getA()).isF16() ? tilesF16 : isGrouped(gemm) && tiles)
       return lowerGemmToTiles(gemm);
     if (isGrouped(gemm) && (elementTypeOf(gemm.getA()).isBF16() ? dotBf16 : dotI8))
       return lowerGemmToDots(gemm);

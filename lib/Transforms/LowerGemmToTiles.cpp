@@ -327,7 +327,7 @@ private:
 
   StringRef multiply() {
     if (!isInt)
-      return "llvm.x86.tdpbf16ps";
+      return elementTypeOf(gemm.getA()).isF16() ? "llvm.x86.tdpfp16ps" : "llvm.x86.tdpbf16ps";
     return gemm.getUnsignedA() ? "llvm.x86.tdpbusd" : "llvm.x86.tdpbssd";
   }
 

@@ -492,8 +492,8 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     not contiguous, are packed into a tile of that form first; the runtime packs
     transposed operands. Remaining rows and columns get their own blocks.
 
-    Products of bf16 and i8 use instructions that add up groups of elements, if the
-    target has them. The runtime packs B in panels of 16 columns, and A where K is not
+    Products of bf16 and i8, and of f16 with `tiles-f16`, use instructions that add up groups
+    of elements, if the target has them. The runtime packs B in panels of 16 columns, and A where K is not
     a multiple of what an instruction takes. `tiles` selects AMX: 2 x 2 tiles of the
     accumulator stay in tile registers, and each product loads and releases its own
     configuration. `dot-bf16` and `dot-i8` select AVX-512.
@@ -547,6 +547,7 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     Option<"vectorBits", "vector-bits", "unsigned", "512",
            "width of the target's vector registers">,
     Option<"tiles", "tiles", "bool", "false", "the target has AMX for bf16 and i8">,
+    Option<"tilesF16", "tiles-f16", "bool", "false", "the target has AMX for f16">,
     Option<"dotBf16", "dot-bf16", "bool", "false", "the target has AVX-512 BF16">,
     Option<"dotI8", "dot-i8", "bool", "false", "the target has AVX-512 VNNI">,
     Option<"report", "report", "bool", "false",

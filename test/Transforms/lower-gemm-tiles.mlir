@@ -1,4 +1,5 @@
 // RUN: penstock-opt %s --tile-lower-gemm=tiles=true -split-input-file | FileCheck %s
+// RUN: penstock-opt %s --tile-lower-gemm="tiles=true tiles-f16=true" -split-input-file | FileCheck %s --check-prefix=F16
 
 !a = memref<64x128xbf16, #tile.space<shared>>
 !b = memref<128x64xbf16, #tile.space<shared>>
@@ -79,10 +80,15 @@ func.func @packed(%runtime: !llvm.ptr) attributes {tile.kernel} {
 !b = memref<64x16xf16, #tile.space<shared>>
 !c = memref<16x16xf32, #tile.space<local>>
 
-// These processors have no tile instruction for f16.
+// Not all processors with AMX have a tile instruction for f16.
 // CHECK-LABEL: func.func @f16
 // CHECK-NOT: llvm.x86
 // CHECK: vector.fma
+// F16-LABEL: func.func @f16
+// F16: call @penstock_pack_panels
+// F16: "llvm.x86.tdpfp16ps"
+// F16-NOT: vector.fma
+// F16-LABEL: func.func @in_tensors
 func.func @f16(%runtime: !llvm.ptr) attributes {tile.kernel} {
   %a = tile.alloc "a" : !a
   %b = tile.alloc "b" : !b

@@ -1,4 +1,4 @@
-//===- NativeProducts.cpp - Products of bf16 and i8 on CPUs ---------------===//
+//===- NativeProducts.cpp - Products of narrow types on CPUs --------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -207,7 +207,14 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
 }
 
 CaseResult multiplyOne(uint64_t seed, Counters &counters) {
-  return seed % 2 ? multiply<bf16, f32>(seed, counters) : multiply<i8, i32>(seed, counters);
+  switch (seed % 3) {
+  case 0:
+    return multiply<f16, f32>(seed, counters);
+  case 1:
+    return multiply<bf16, f32>(seed, counters);
+  default:
+    return multiply<i8, i32>(seed, counters);
+  }
 }
 
 } // namespace

@@ -49,8 +49,9 @@ int main(int argc, char **argv) {
   mode("text", "the same for programs as text");
   mode("api", "records random sequences of calls, wrong ones among them");
   mode("divided", "compares warp-specialized matmuls on the emulator and natively");
-  mode("products", "compares products of bf16 and i8 natively, at all levels of CPUs, and on the "
-                   "interpreter");
+  mode("products",
+       "compares products of f16, bf16 and i8 natively, at all levels of CPUs, and on the "
+       "interpreter");
   mode("packed", "compares products of 4-bit values and with scales on emulated GPUs, natively and "
                  "with plain loops");
   command.text("corpus", "DIR", "with --text: adds the .mlir files below DIR", corpus,

@@ -1,4 +1,4 @@
-//===- ProductLevelsTest.cpp - Products of bf16 and i8, by each CPU -------===//
+//===- ProductLevelsTest.cpp - Products of narrow types, by each CPU ------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <limits>
 #include <random>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 using namespace penstock;
 
@@ -54,7 +58,7 @@ const Case cases[] = {
     {.m = 18, .n = 16, .k = 36, .b = Form::Packed, .accumulate = false, .margin = 1},
 };
 
-/// One product of tiles. T is bf16 or i8; S is f32 or i32; R is 4 if B is packed.
+/// One product of tiles. T is f16, bf16 or i8; S is f32 or i32; R is 4 if B is packed.
 template <class T, class S, int R> struct Product {
   Case c;
   bool isUnsigned;
@@ -93,12 +97,12 @@ template <class T, class S, int R> struct Product {
 template <class T, class S> struct Data {
   Data(const Case &c, bool isUnsigned) : c(c) {
     std::mt19937 random(unsigned(c.m * 10007 + c.n * 101 + c.k));
-    // Sums of bf16 products stay below 2^24; those of i8 wrap.
+    // Sums of f16 and bf16 products stay below 2^24; those of i8 wrap.
     auto number = [&]() -> int {
-      return std::is_same_v<T, bf16> ? int(random() % 17) - 8 : int(random() % 256) - 128;
+      return std::is_same_v<S, f32> ? int(random() % 17) - 8 : int(random() % 256) - 128;
     };
     // Beyond the operands are numbers that would be seen in a sum.
-    T poison = std::is_same_v<T, bf16> ? T(std::numeric_limits<float>::quiet_NaN()) : T(77);
+    T poison = std::is_same_v<S, f32> ? T(std::numeric_limits<float>::quiet_NaN()) : T(77);
     auto fill = [&](std::vector<T> &to, int rows, int columns, auto &&set) {
       to.assign(size_t(rows + c.margin) * size_t(columns + c.margin), poison);
       for (int i = 0; i < rows; ++i)
@@ -149,6 +153,15 @@ std::vector<S> run(const Data<T, S> &data, bool isUnsigned, Target target, Cpu c
   return sums;
 }
 
+bool hasTilesForF16() {
+#ifdef __x86_64__
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 21 & 1);
+#else
+  return false;
+#endif
+}
+
 bool hostHas(Cpu cpu) {
   auto nothing = try_compile([](Block &) {}, Target::native(), {.name = "nothing", .cpu = cpu});
   return bool(nothing);
@@ -167,6 +180,7 @@ protected:
   }
 };
 
+TEST_P(ProductLevels, F16) { check<f16, f32>(); }
 TEST_P(ProductLevels, Bf16) { check<bf16, f32>(); }
 TEST_P(ProductLevels, SignedBytes) { check<i8, i32>(); }
 TEST_P(ProductLevels, UnsignedBytes) { check<i8, i32>(true); }
@@ -282,6 +296,42 @@ TEST(ProductLevels, RoundingToBf16WithoutInstruction) {
   EXPECT_NE(kernel.assembly().find("__truncsfbf2"), std::string::npos) << "nothing is tested";
 }
 
+/// Subnormal operands count at all levels, and infinities and NaN are those of IEEE 754.
+TEST_P(ProductLevels, SpecialNumbersOfF16) {
+  if (!hostHas(GetParam()))
+    GTEST_SKIP() << "the host does not have this level";
+  constexpr int size = 32;
+  auto kernel = compile(
+      [](Block &b, In<f16, 2> A, In<f16, 2> B, Out<f32, 2> C) {
+        auto As = b.shared<f16>(size, size), Bs = b.shared<f16>(size, size);
+        auto acc = b.local<f32>(size, size);
+        b.copy(A.at(0, 0), As);
+        b.copy(B.at(0, 0), Bs);
+        b.gemm(As, Bs, acc, {.accumulate = false});
+        b.copy(acc, C.at(0, 0));
+      },
+      Target::native(), {.name = "special", .cpu = GetParam()});
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float smallest = 0x1p-24f; // subnormal in f16
+  struct {
+    float a, b, expected;
+  } rows[] = {{smallest, 1, smallest},   {smallest, smallest, 0x1p-48f},
+              {1, -smallest, -smallest}, {65504, 65504, 65504.f * 65504.f},
+              {infinity, 2, infinity},   {-infinity, 1, -infinity},
+              {infinity, 0, NAN},        {NAN, 1, NAN}};
+  for (auto [x, y, expected] : rows) {
+    std::vector<f16> a(size * size), b(size * size);
+    std::vector<f32> c(size * size);
+    a[0] = f16(x);
+    b[0] = f16(y);
+    kernel(view(a, {size, size}), view(b, {size, size}), view(c, {size, size}));
+    if (std::isnan(expected))
+      EXPECT_TRUE(std::isnan(c[0])) << x << " * " << y;
+    else
+      EXPECT_EQ(c[0], expected) << x << " * " << y;
+  }
+}
+
 /// The instructions of each level, and none of a higher one.
 TEST(ProductLevels, Instructions) {
   Case c = {.m = 32, .n = 32, .k = 64};
@@ -306,6 +356,11 @@ TEST(ProductLevels, Instructions) {
     EXPECT_NE(unsignedBytes.find(e.u8), std::string::npos) << e.u8;
     for (const std::string &text : {floats, bytes, unsignedBytes})
       EXPECT_EQ(text.find(e.absent), std::string::npos) << e.absent;
+    // Only some processors with AMX have it for f16.
+    bool tiles = e.cpu == Cpu::Amx && hasTilesForF16();
+    std::string halves = assembly(Product<f16, f32, 2>{c, false});
+    EXPECT_EQ(halves.find("tdpfp16ps") != std::string::npos, tiles);
+    EXPECT_EQ(halves.find("vfmadd") != std::string::npos, !tiles);
   }
 }
 

@@ -124,10 +124,12 @@ LogicalResult FillOp::verify() {
 static LogicalResult verifyPacked(GemmOp op) {
   MemRefType type = typeOf(op.getB());
   Type element = type.getElementType();
-  int64_t group = element.isBF16() ? 2 : element.isSignlessInteger(8) ? 4 : 0;
+  int64_t group = isa<Float16Type, BFloat16Type>(element) ? 2
+                  : element.isSignlessInteger(8)          ? 4
+                                                          : 0;
   if (!group)
     return fail(emitCoded(op, PackedOperand)
-                    << "a packed operand of `gemm` has elements of bf16 or i8, not "
+                    << "a packed operand of `gemm` has elements of f16, bf16 or i8, not "
                     << describe(element),
                 "other types are multiplied from two-dimensional tiles");
   if (type.getDimSize(2) != GemmOp::panelColumns || type.getDimSize(3) != group)

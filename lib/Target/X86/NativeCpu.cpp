@@ -50,6 +50,7 @@ const std::string &tilesRefused() {
 NativeCpu makeHostCpu(bool tiles) {
   NativeCpu cpu;
   cpu.tiles = tiles;
+  cpu.tilesF16 = tiles && has("amx-fp16");
   cpu.name = llvm::sys::getHostCPUName().str();
   cpu.vectorBits = has("avx512f") ? 512 : has("avx2") ? 256 : 128;
   cpu.dotBf16 = has("avx512bf16");

@@ -17,9 +17,10 @@ namespace penstock {
 
 /// Instructions that native code may use.
 struct NativeCpu {
-  bool tiles = false;   ///< AMX for bf16 and i8, with permission of the kernel
-  bool dotBf16 = false; ///< AVX-512 BF16
-  bool dotI8 = false;   ///< AVX-512 VNNI
+  bool tiles = false;    ///< AMX for bf16 and i8, with permission of the kernel
+  bool tilesF16 = false; ///< AMX for f16, too
+  bool dotBf16 = false;  ///< AVX-512 BF16
+  bool dotI8 = false;    ///< AVX-512 VNNI
   unsigned vectorBits = 128;
   std::string name;                  ///< as LLVM spells it
   std::vector<std::string> features; ///< beyond those of the name: "+avx2", "-amx-tile"

@@ -28,13 +28,13 @@
 // -----
 
 func.func @packed_type() attributes {tile.kernel} {
-  %a = tile.alloc "a" : memref<8x4xf16, #tile.space<shared>>
-  %b = tile.alloc "b" : memref<1x2x16x2xf16, #tile.space<shared>>
+  %a = tile.alloc "a" : memref<8x4xf32, #tile.space<shared>>
+  %b = tile.alloc "b" : memref<1x2x16x2xf32, #tile.space<shared>>
   %c = tile.alloc "c" : memref<8x16xf32, #tile.space<local>>
-  // expected-error @+2 {{PS1762: a packed operand of `gemm` has elements of bf16 or i8, not f16}}
+  // expected-error @+2 {{PS1762: a packed operand of `gemm` has elements of f16, bf16 or i8, not f32}}
   // expected-note @+1 {{help: other types are multiplied from two-dimensional tiles}}
-  tile.gemm %a, %b into %c : memref<8x4xf16, #tile.space<shared>>,
-    memref<1x2x16x2xf16, #tile.space<shared>>, memref<8x16xf32, #tile.space<local>>
+  tile.gemm %a, %b into %c : memref<8x4xf32, #tile.space<shared>>,
+    memref<1x2x16x2xf32, #tile.space<shared>>, memref<8x16xf32, #tile.space<local>>
   return
 }
 
