@@ -28,9 +28,10 @@ struct OneDnn {
       : threads(p.threads), engine(dnnl::engine::kind::cpu, 0), stream(engine) {
     using dnnl::memory;
     using tag = memory::format_tag;
-    auto narrow = p.type == AnchorType::Bf16 ? memory::data_type::bf16
-                  : p.type == AnchorType::I8 ? memory::data_type::s8
-                                             : memory::data_type::f32;
+    auto narrow = p.type == AnchorType::Bf16  ? memory::data_type::bf16
+                  : p.type == AnchorType::F16 ? memory::data_type::f16
+                  : p.type == AnchorType::I8  ? memory::data_type::s8
+                                              : memory::data_type::f32;
     auto wide = p.type == AnchorType::I8 ? memory::data_type::s32 : memory::data_type::f32;
     omp_set_num_threads(threads);
     memory::desc a({p.m, p.k}, narrow, tag::ab), b({p.k, p.n}, narrow, tag::any),
@@ -64,6 +65,13 @@ struct Mkl {
     mkl_set_num_threads(p.threads);
     if (p.type == AnchorType::F32)
       return;
+    if (p.type == AnchorType::F16) {
+      packed = mkl_malloc(cblas_gemm_f16f16f32_pack_get_size(CblasBMatrix, p.m, p.n, p.k), 64);
+      cblas_gemm_f16f16f32_pack(CblasRowMajor, CblasBMatrix, CblasNoTrans, p.m, p.n, p.k,
+                                static_cast<const MKL_F16 *>(p.b), p.n,
+                                static_cast<MKL_F16 *>(packed));
+      return;
+    }
     bool floats = p.type == AnchorType::Bf16;
     size_t bytes = floats ? cblas_gemm_bf16bf16f32_pack_get_size(CblasBMatrix, p.m, p.n, p.k)
                           : cblas_gemm_s8u8s32_pack_get_size(CblasBMatrix, p.m, p.n, p.k);
@@ -83,6 +91,11 @@ struct Mkl {
       cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p.m, p.n, p.k, 1,
                   static_cast<const float *>(p.a), p.k, static_cast<const float *>(p.b), p.n, 0,
                   static_cast<float *>(p.c), p.n);
+    else if (p.type == AnchorType::F16)
+      cblas_gemm_f16f16f32_compute(CblasRowMajor, CblasNoTrans, CblasPacked, p.m, p.n, p.k, 1,
+                                   static_cast<const MKL_F16 *>(p.a), p.k,
+                                   static_cast<const MKL_F16 *>(packed), p.n, 0,
+                                   static_cast<float *>(p.c), p.n);
     else if (p.type == AnchorType::Bf16)
       cblas_gemm_bf16bf16f32_compute(CblasRowMajor, CblasNoTrans, CblasPacked, p.m, p.n, p.k, 1,
                                      static_cast<const MKL_BF16 *>(p.a), p.k,

@@ -16,7 +16,7 @@
 
 namespace bench {
 
-enum class AnchorType : int32_t { Bf16, I8, F32 };
+enum class AnchorType : int32_t { Bf16, I8, F32, F16 };
 
 /// C = A B: A is M x K and B is K x N, both row-major; C is f32, or i32 for i8.
 struct AnchorProblem {

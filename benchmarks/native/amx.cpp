@@ -1,4 +1,4 @@
-//===- amx.cpp - Products of bf16 and i8 beside oneDNN and MKL ------------===//
+//===- amx.cpp - Products beside oneDNN and MKL ---------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,25 +7,21 @@
 //
 // native/amx-bf16-SHAPE, native/amx-i8-SHAPE     C = A B, f32 or i32 results; `-1t` on one
 //                                                thread, else two. B is packed before.
-//
-// All contenders take turns in one process, and each round starts with another one. The
-// ratio is the median over rounds of the fastest anchor's time by ours. A round counts
-// if the tile unit was in its fast state before and after each of its samples and other
-// processes left the cores alone; after PENSTOCK_BENCH_GATED_SECONDS (120) without seven
-// such rounds, all of them count and the unit says so.
+// native/f16-SHAPE, native/f32-SHAPE             the same; in f32 we pack B in each call
+// native/decode-bf16-M                           M rows by 32 MB of packed weights, in GB/s
+//                                                of weights; the unit has the share of a loop
+//                                                that only reads them
 //
 //===----------------------------------------------------------------------===//
-#include "Anchors.h"
+#include "Contest.h"
 #include "Measure.h"
-#include "OtherLoad.h"
 #include "TileProbe.h"
-#include "Tuning/SchedulingDelay.h"
 
-#include <dlfcn.h>
 #include <functional>
-#include <optional>
+#include <immintrin.h>
+#include <memory>
 #include <penstock/penstock.h>
-#include <span>
+#include <thread>
 
 using namespace penstock;
 
@@ -58,111 +54,62 @@ template <class T, class S> struct PackedMatmul {
   }
 };
 
-std::vector<bench::Anchor> openAnchors() {
-  // Threads of a library that has finished do not spin on the cores of the next one.
-  setenv("GOMP_SPINCOUNT", "0", 1);
-  setenv("OMP_WAIT_POLICY", "passive", 1);
-  setenv("KMP_BLOCKTIME", "0", 1);
-  setenv("MKL_THREADING_LAYER", "GNU", 1);
-  void *library = dlopen(PENSTOCK_ANCHORS, RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return {};
-  auto all = reinterpret_cast<bench::AnchorsFunction>(dlsym(library, bench::anchorsFunction));
-  int32_t count = 0;
-  const bench::Anchor *first = all ? all(&count) : nullptr;
-  return {first, first + count};
-}
+/// f32 has no packed operands.
+struct PlainMatmul {
+  Blocks block;
 
-struct Contender {
-  std::string name;
-  std::function<void()> run;
-};
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-struct Result {
-  double ours = 0, anchor = 0, ratio = 0, ofPeak = 0;
-  size_t rounds = 0;
-  bool gated = true;
-  std::string name; ///< of the anchor that was fastest most often
-};
-
-/// The first contender is ours.
-Result compare(const std::vector<Contender> &contenders, int threads) {
-  struct Round {
-    std::vector<double> seconds;
-    double peak;
-    bool gated;
-  };
-  double limit = bench::setting("PENSTOCK_BENCH_GATED_SECONDS", 120);
-  double budget = bench::setting("PENSTOCK_BENCH_SECONDS", 2);
-  if (budget == 0)
-    limit = 0;
-  // Short calls are repeated, so that the probes do not evict what a call needs.
-  int repeats = int(std::clamp(2e-3 / bench::secondsOf(contenders[0].run), 1.0, 50.0));
-  std::vector<Round> rounds;
-  size_t gated = 0, inWindow = 0;
-  bench::OtherLoad others;
-  double start = bench::now(CLOCK_MONOTONIC);
-  for (size_t first = 0;; ++first) {
-    double elapsed = bench::now(CLOCK_MONOTONIC) - start;
-    if (!rounds.empty() && (gated >= 7 ? elapsed >= budget : elapsed >= limit))
-      break;
-    Round round{std::vector<double>(contenders.size()), bench::peakOfTiles(), true};
-    for (size_t i = 0; i < contenders.size(); ++i) {
-      size_t at = (first + i) % contenders.size();
-      contenders[at].run(); // brings its own operands back into the caches
-      bool fast = bench::tilesAreFast(threads);
-      double delay = tuning::schedulingDelay();
-      round.seconds[at] = bench::secondsOf([&] {
-                            for (int r = 0; r < repeats; ++r)
-                              contenders[at].run();
-                          }) /
-                          repeats;
-      double waited = tuning::schedulingDelay() - delay;
-      fast &= waited < 0.05 * repeats * round.seconds[at];
-      round.gated &= fast && bench::tilesAreFast(threads);
+  void operator()(Block &b, In<f32, 2> A, In<f32, 2> B, Out<f32, 2> C) const {
+    auto [M, K] = A.sizes();
+    auto [bm, bn] = b.grid(ceil_div(M, block.m), ceil_div(C.size(1), block.n));
+    auto As = b.shared<f32>(block.m, block.k), Bs = b.shared<f32>(block.k, block.n);
+    auto acc = b.local<f32>(block.m, block.n);
+    b.fill(acc, 0);
+    for (Index ko : b.range(ceil_div(K, block.k))) {
+      b.copy(A.at(bm * block.m, ko * block.k), As);
+      b.copy(B.at(ko * block.k, bn * block.n), Bs);
+      b.gemm(As, Bs, acc);
     }
-    rounds.push_back(std::move(round));
-    ++inWindow;
-    if (others.seconds() < bench::OtherLoad::shortestWindow && budget > 0)
-      continue;
-    bool quiet = others.wasQuiet();
-    for (Round &each : std::span(rounds).last(inWindow))
-      gated += each.gated &= quiet;
-    inWindow = 0;
+    b.copy(acc, C.at(bm * block.m, bn * block.n));
   }
-  for (Round &unchecked : std::span(rounds).last(inWindow))
-    unchecked.gated = false;
-  Result result;
-  result.gated = gated >= 7;
-  std::vector<double> ours, anchors, ratios, peaks;
-  std::vector<size_t> wins(contenders.size());
-  for (const Round &round : rounds) {
-    if (result.gated && !round.gated)
-      continue;
-    auto best = std::min_element(round.seconds.begin() + 1, round.seconds.end());
-    ++wins[size_t(best - round.seconds.begin())];
-    ours.push_back(round.seconds[0]);
-    anchors.push_back(*best);
-    ratios.push_back(*best / round.seconds[0]);
-    peaks.push_back(round.peak);
-  }
-  result.rounds = ours.size();
-  result.ours = median(ours);
-  result.anchor = median(anchors);
-  result.ratio = median(ratios);
-  result.ofPeak = median(peaks);
-  result.name = contenders[size_t(std::max_element(wins.begin(), wins.end()) - wins.begin())].name;
-  return result;
+};
+
+template <class T> constexpr bench::AnchorType anchorType() {
+  return std::is_same_v<T, i8>     ? bench::AnchorType::I8
+         : std::is_same_v<T, bf16> ? bench::AnchorType::Bf16
+         : std::is_same_v<T, f16>  ? bench::AnchorType::F16
+                                   : bench::AnchorType::F32;
+}
+
+/// Times that the loop reads everything, so that starting a thread does not count.
+constexpr int readPasses = 4;
+
+__attribute__((target("avx512f"))) void readOnce(const char *data, size_t bytes) {
+  __m512i sums[4] = {};
+  for (size_t i = 0; i + 256 <= bytes; i += 256)
+    for (int j = 0; j < 4; ++j)
+      sums[j] = _mm512_xor_si512(sums[j], _mm512_loadu_si512(data + i + 64 * size_t(j)));
+  __m512i all =
+      _mm512_xor_si512(_mm512_xor_si512(sums[0], sums[1]), _mm512_xor_si512(sums[2], sums[3]));
+  asm volatile("" ::"v"(all));
+}
+
+void readLoop(const void *data, size_t bytes, int threads) {
+  auto part = [&](int thread) {
+    size_t share = bytes / size_t(threads);
+    for (int pass = 0; pass < readPasses; ++pass)
+      readOnce(static_cast<const char *>(data) + size_t(thread) * share, share);
+  };
+  std::vector<std::thread> helpers;
+  for (int thread = 1; thread < threads; ++thread)
+    helpers.emplace_back(part, thread);
+  part(0);
+  for (std::thread &helper : helpers)
+    helper.join();
 }
 
 template <class T, class S>
 void run(const std::string &name, Size size, Blocks block, int threads,
-         const std::vector<bench::Anchor> &anchors) {
+         const std::vector<bench::Anchor> &anchors, bool decodes = false) {
   auto [m, n, k] = size;
   if (!bench::hasTiles())
     return bench::skipped(name, "this processor or process has no AMX");
@@ -179,21 +126,27 @@ void run(const std::string &name, Size size, Blocks block, int threads,
   };
   auto a = numbers(size_t(m * k), 1), b = numbers(size_t(k * n), 2);
   std::vector<S> c(size_t(m * n)), theirs(size_t(m * n));
-  auto packed = pack(view(b, {k, n}));
-  auto kernel = compile(PackedMatmul<T, S>{block}, Target::native(), {.name = "matmul"});
-  std::vector<Contender> contenders = {{"", [&] {
-                                          kernel.launch({.threads = threads}, view(a, {m, k}),
-                                                        packed.view(), view(c, {m, n}));
-                                        }}};
+  const void *weights = nullptr;
+  constexpr bool packs = !std::is_same_v<T, f32>;
+  auto ours = [&] {
+    if constexpr (packs) {
+      auto packed = std::make_shared<Packed<T>>(pack(view(std::as_const(b), {k, n})));
+      auto kernel = compile(PackedMatmul<T, S>{block}, Target::native(), {.name = "matmul"});
+      weights = packed->view().data;
+      return std::function<void()>([=, &a, &c] {
+        kernel.launch({.threads = threads}, view(a, {m, k}), packed->view(), view(c, {m, n}));
+      });
+    } else {
+      auto kernel = compile(PlainMatmul{block}, Target::native(), {.name = "matmul"});
+      return std::function<void()>([=, &a, &b, &c] {
+        kernel.launch({.threads = threads}, view(a, {m, k}), view(b, {k, n}), view(c, {m, n}));
+      });
+    }
+  }();
+  std::vector<bench::Contender> contenders = {{"", ours}};
   contenders[0].run();
-  bench::AnchorProblem problem{isInt ? bench::AnchorType::I8 : bench::AnchorType::Bf16,
-                               m,
-                               n,
-                               k,
-                               a.data(),
-                               b.data(),
-                               theirs.data(),
-                               threads};
+  bench::AnchorProblem problem{anchorType<T>(), m,      n, k, a.data(), b.data(),
+                               theirs.data(),   threads};
   std::vector<std::pair<const bench::Anchor *, void *>> prepared;
   for (const bench::Anchor &anchor : anchors)
     if (void *state = anchor.prepare(&problem)) {
@@ -202,15 +155,25 @@ void run(const std::string &name, Size size, Blocks block, int threads,
       contenders.back().run();
       bench::expectClose(name + ", " + anchor.name, c, theirs, isInt ? 0 : 1e-3 * double(k));
     }
-  Result result = compare(contenders, threads);
-  double work = 2e-9 * double(m) * double(n) * double(k);
-  // One product of tiles is 16 x 16 x 32 x 2 operations; i8 has twice as many.
-  double peak = threads * (isInt ? 2 : 1) * 16384 / result.ofPeak;
-  char unit[200];
-  std::snprintf(unit, sizeof unit, "GFLOP/s (%s; ours %.2f of the register peak; %zu rounds%s)",
-                result.name.c_str(), work / result.ours / peak, result.rounds,
-                result.gated ? "" : ", NOT gated: the machine was busy");
-  bench::line(name, work / result.ours, work / result.anchor, result.ratio, unit);
+  bench::Result result = bench::compare(contenders, threads);
+  char unit[240];
+  if (decodes) {
+    size_t bytes = size_t(n * k) * sizeof(T);
+    bench::Result reading = bench::compare(
+        {{"", ours}, {"read loop", [&] { readLoop(weights, bytes, threads); }}}, threads);
+    double work = 1e-9 * double(bytes);
+    std::snprintf(unit, sizeof unit, "GB/s (%s; %.2f of a read loop's %.1f, %s)",
+                  result.text().c_str(), reading.ratio / readPasses,
+                  readPasses * work / reading.others, reading.text().c_str());
+    bench::line(name, work / result.ours, work / result.others, result.ratio, unit);
+  } else {
+    double work = 2e-9 * double(m) * double(n) * double(k);
+    // One product of tiles is 16 x 16 x 32 x 2 operations; i8 has twice as many.
+    double peak = threads * (isInt ? 2 : 1) * 16384 / result.ofPeak;
+    std::snprintf(unit, sizeof unit, "GFLOP/s (ours %.2f of the register peak of tiles; %s)",
+                  work / result.ours / peak, result.text().c_str());
+    bench::line(name, work / result.ours, work / result.others, result.ratio, unit);
+  }
   for (auto [anchor, state] : prepared)
     anchor->release(state);
 }
@@ -218,33 +181,42 @@ void run(const std::string &name, Size size, Blocks block, int threads,
 struct Shape {
   const char *name;
   Size size;
-  Blocks bf16, i8;
+  Blocks bf16, i8, f32;
 };
 
 // Blocks were chosen among a handful, in bf16 on Granite Rapids; those of i8 have the same bytes.
 // All of them divide their shapes: at edges tiles are copied.
 constexpr Shape shapes[] = {
-    {"512", {512, 512, 512}, {128, 512, 512}, {128, 512, 512}},
-    {"1024", {1024, 1024, 1024}, {256, 1024, 512}, {256, 1024, 1024}},
-    {"2048", {2048, 2048, 2048}, {256, 2048, 512}, {256, 2048, 1024}},
-    {"4096", {4096, 4096, 4096}, {256, 1024, 512}, {256, 1024, 1024}},
-    {"256x11008x4096", {256, 11008, 4096}, {256, 1376, 512}, {256, 1376, 1024}},
+    {"512", {512, 512, 512}, {128, 512, 512}, {128, 512, 512}, {128, 256, 128}},
+    {"1024", {1024, 1024, 1024}, {256, 1024, 512}, {256, 1024, 1024}, {128, 512, 128}},
+    {"2048", {2048, 2048, 2048}, {256, 2048, 512}, {256, 2048, 1024}, {128, 512, 128}},
+    {"4096", {4096, 4096, 4096}, {256, 1024, 512}, {256, 1024, 1024}, {128, 512, 128}},
+    {"256x11008x4096", {256, 11008, 4096}, {256, 1376, 512}, {256, 1376, 1024}, {128, 688, 128}},
 };
 
 } // namespace
 
 int main(int argc, char **argv) {
-  std::vector<bench::Anchor> anchors = openAnchors();
-  for (bool isInt : {false, true})
+  std::vector<bench::Anchor> anchors = bench::openAnchors();
+  for (const char *type : {"amx-bf16", "amx-i8", "f16", "f32"})
     for (const Shape &shape : shapes)
       for (int threads : {2, 1}) {
-        std::string name = std::string("native/amx-") + (isInt ? "i8-" : "bf16-") + shape.name +
-                           (threads == 1 ? "-1t" : "");
+        std::string name = std::string("native/") + type + "-" + shape.name;
+        if (threads == 1)
+          name += "-1t";
         if (!bench::wanted(argc, argv, name))
           continue;
-        if (isInt)
+        if (type == std::string("amx-i8"))
           run<i8, i32>(name, shape.size, shape.i8, threads, anchors);
+        else if (type == std::string("f16"))
+          run<f16, f32>(name, shape.size, shape.bf16, threads, anchors);
+        else if (type == std::string("f32"))
+          run<f32, f32>(name, shape.size, shape.f32, threads, anchors);
         else
           run<bf16, f32>(name, shape.size, shape.bf16, threads, anchors);
       }
+  for (int rows : {1, 8, 16})
+    if (std::string name = "native/decode-bf16-" + std::to_string(rows);
+        bench::wanted(argc, argv, name))
+      run<bf16, f32>(name, {rows, 4096, 4096}, {rows, 256, 4096}, 2, anchors, /*decodes=*/true);
 }

@@ -1,0 +1,105 @@
+//===- Contest.cpp - Native code beside libraries -------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Contest.h"
+#include "Measure.h"
+#include "OtherLoad.h"
+#include "TileProbe.h"
+#include "Tuning/SchedulingDelay.h"
+
+#include <dlfcn.h>
+#include <span>
+
+using namespace penstock;
+
+std::vector<bench::Anchor> bench::openAnchors() {
+  // Threads of a library that has finished do not spin on the cores of the next one.
+  setenv("GOMP_SPINCOUNT", "0", 1);
+  setenv("OMP_WAIT_POLICY", "passive", 1);
+  setenv("KMP_BLOCKTIME", "0", 1);
+  setenv("MKL_THREADING_LAYER", "GNU", 1);
+  void *library = dlopen(PENSTOCK_ANCHORS, RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return {};
+  auto all = reinterpret_cast<bench::AnchorsFunction>(dlsym(library, bench::anchorsFunction));
+  int32_t count = 0;
+  const bench::Anchor *first = all ? all(&count) : nullptr;
+  return {first, first + count};
+}
+
+static double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+bench::Result bench::compare(const std::vector<Contender> &contenders, int threads) {
+  struct Round {
+    std::vector<double> seconds;
+    double peak;
+    bool gated;
+  };
+  double limit = bench::setting("PENSTOCK_BENCH_GATED_SECONDS", 120);
+  double budget = bench::setting("PENSTOCK_BENCH_SECONDS", 2);
+  if (budget == 0)
+    limit = 0;
+  // Short calls are repeated, so that the probes do not evict what a call needs.
+  int repeats = int(std::clamp(2e-3 / bench::secondsOf(contenders[0].run), 1.0, 50.0));
+  std::vector<Round> rounds;
+  size_t gated = 0, inWindow = 0;
+  bench::OtherLoad others;
+  double start = bench::now(CLOCK_MONOTONIC);
+  for (size_t first = 0;; ++first) {
+    double elapsed = bench::now(CLOCK_MONOTONIC) - start;
+    if (!rounds.empty() && (gated >= 7 ? elapsed >= budget : elapsed >= limit))
+      break;
+    Round round{std::vector<double>(contenders.size()), bench::peakOfTiles(), true};
+    for (size_t i = 0; i < contenders.size(); ++i) {
+      size_t at = (first + i) % contenders.size();
+      contenders[at].run(); // brings its own operands back into the caches
+      bool fast = bench::tilesAreFast(threads);
+      double delay = tuning::schedulingDelay();
+      round.seconds[at] = bench::secondsOf([&] {
+                            for (int r = 0; r < repeats; ++r)
+                              contenders[at].run();
+                          }) /
+                          repeats;
+      double waited = tuning::schedulingDelay() - delay;
+      fast &= waited < 0.05 * repeats * round.seconds[at];
+      round.gated &= fast && bench::tilesAreFast(threads);
+    }
+    rounds.push_back(std::move(round));
+    ++inWindow;
+    if (others.seconds() < bench::OtherLoad::shortestWindow && budget > 0)
+      continue;
+    bool quiet = others.wasQuiet();
+    for (Round &each : std::span(rounds).last(inWindow))
+      gated += each.gated &= quiet;
+    inWindow = 0;
+  }
+  for (Round &unchecked : std::span(rounds).last(inWindow))
+    unchecked.gated = false;
+  Result result;
+  result.gated = gated >= 7;
+  std::vector<double> ours, anchors, ratios, peaks;
+  std::vector<size_t> wins(contenders.size());
+  for (const Round &round : rounds) {
+    if (result.gated && !round.gated)
+      continue;
+    auto best = std::min_element(round.seconds.begin() + 1, round.seconds.end());
+    ++wins[size_t(best - round.seconds.begin())];
+    ours.push_back(round.seconds[0]);
+    anchors.push_back(*best);
+    ratios.push_back(*best / round.seconds[0]);
+    peaks.push_back(round.peak);
+  }
+  result.rounds = ours.size();
+  result.ours = median(ours);
+  result.others = median(anchors);
+  result.ratio = median(ratios);
+  result.ofPeak = median(peaks);
+  result.name = contenders[size_t(std::max_element(wins.begin(), wins.end()) - wins.begin())].name;
+  return result;
+}
