@@ -46,6 +46,10 @@ public:
       report.rightPacking = packingOf(bt);
       bt = pack(bt);
     }
+    if (Value padded = padRows(bt)) {
+      bt = padded;
+      report.right = "read in its tile, whose rows are padded by 64 bytes";
+    }
     // Four vectors wide leaves room for six rows in 32 registers.
     int64_t wide = std::min<int64_t>(4, std::max<int64_t>(1, n / lanes));
     int64_t rows = wide >= 3 ? 6 : wide == 2 ? 12 : 16;
@@ -203,6 +207,40 @@ private:
            : type.isF16()  ? std::optional(PackFrom::F16)
            : type.isBF16() ? std::optional(PackFrom::BF16)
                            : std::nullopt;
+  }
+
+  /// Rows of B that are a multiple of 1 KB apart are in few sets of the first-level cache, so that
+  /// the columns which all rows of A use would not stay there. Gives such a tile longer rows, if
+  /// nothing but copies from tensors and products use it. Null: nothing to do.
+  Value padRows(Value operand) {
+    auto alloc = operand.getDefiningOp<tile::AllocOp>();
+    auto type = cast<MemRefType>(operand.getType());
+    constexpr int64_t line = 64, apart = 1024;
+    int64_t bytes = type.getElementTypeBitWidth() / 8;
+    if (!alloc || alloc.getVersionsAttr() || type.getRank() != 2 ||
+        type.getDimSize(1) * bytes % apart ||
+        !llvm::all_of(alloc->getUsers(), [&](Operation *user) {
+          auto copy = dyn_cast<tile::CopyOp>(user);
+          return isa<tile::GemmOp>(user) || (copy && copy.getTarget() == operand &&
+                                             copy.readsTensor() && !copy.getAsyncAttr());
+        }))
+      return {};
+    OpBuilder at(alloc);
+    SmallVector<int64_t> shape(type.getShape());
+    shape[1] += line / bytes;
+    auto longer = MemRefType::get(shape, type.getElementType(), MemRefLayoutAttrInterface(),
+                                  type.getMemorySpace());
+    Value padded =
+        tile::AllocOp::create(at, alloc.getLoc(), longer, alloc.getLabelAttr(), IntegerAttr());
+    auto numbers = [&](ArrayRef<int64_t> values) {
+      return llvm::map_to_vector(
+          values, [&](int64_t value) -> OpFoldResult { return at.getIndexAttr(value); });
+    };
+    Value view = memref::SubViewOp::create(at, alloc.getLoc(), padded, numbers({0, 0}),
+                                           numbers(type.getShape()), numbers({1, 1}));
+    alloc.getResult().replaceAllUsesWith(view);
+    alloc.erase();
+    return view;
   }
 
   //===------------------------------------------------------------------===//

@@ -490,7 +490,9 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     iteration loads one row of B, and broadcasts and multiplies each element of a
     column of A. Operands that are not f32 (or i32 for i8), or whose rows of B are
     not contiguous, are packed into a tile of that form first; the runtime packs
-    transposed operands. Remaining rows and columns get their own blocks.
+    transposed operands. Remaining rows and columns get their own blocks. A tile of B that
+    is only copied to and multiplied gets longer rows if they are a multiple of 1 KB, because
+    these would displace each other in the first-level cache.
 
     Products of bf16 and i8, and of f16 with `tiles-f16`, use instructions that add up groups
     of elements, if the target has them. The runtime packs B in panels of 16 columns, and A where K is not

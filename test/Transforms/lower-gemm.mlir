@@ -57,3 +57,47 @@ func.func @u8() attributes {tile.kernel} {
   tile.gemm %a, %b into %c overwrite unsigned_a : !a, !b, !c
   return
 }
+
+// -----
+
+!B = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+!a = memref<8x4xf32, #tile.space<shared>>
+!b = memref<4x256xf32, #tile.space<shared>>
+!c = memref<8x256xf32, #tile.space<local>>
+
+// Rows of 1 KB would be in few sets of the first-level cache: B gets rows of 1088 bytes, which the
+// copy fills, too.
+// CHECK-LABEL: func.func @padded
+// CHECK: %[[LONG:.*]] = tile.alloc "b" : memref<4x272xf32
+// CHECK: %[[B:.*]] = memref.subview %[[LONG]][0, 0] [4, 256] [1, 1]
+// CHECK: tile.copy %{{.*}} to %[[B]]
+// CHECK: vector.load %[[B]]
+func.func @padded(%B: !B {tile.access = "in"}, %runtime: !llvm.ptr) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.copy %B[%c0, %c0] to %b : !B to !b
+  tile.gemm %a, %b into %c overwrite : !a, !b, !c
+  return
+}
+
+// -----
+
+!a = memref<8x4xf32, #tile.space<shared>>
+!b = memref<4x256xf32, #tile.space<shared>>
+!c = memref<8x256xf32, #tile.space<local>>
+
+// Others may rely on the layout of a tile that they use.
+// CHECK-LABEL: func.func @used_otherwise
+// CHECK-NOT: memref.subview
+// CHECK: return
+func.func @used_otherwise(%runtime: !llvm.ptr) attributes {tile.kernel} {
+  %one = arith.constant 1.0 : f32
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.fill %b, %one : !b, f32
+  tile.gemm %a, %b into %c overwrite : !a, !b, !c
+  return
+}

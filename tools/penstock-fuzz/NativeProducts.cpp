@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Random matmuls whose operands native code packs, reads in tensors or finds packed, at a random
-// level of instructions. Elements are small integers, or any of i8, so that all sums are exact:
-// results equal those of the interpreter bit by bit. Tensors have NaNs between their rows.
+// level of instructions. Those of f32 have tiles whose rows are padded, because they are 1 KB long.
+// Elements are small integers, or any of i8, so that all sums are exact: results equal those of the
+// interpreter bit by bit. Tensors have NaNs between their rows.
 //
 //===----------------------------------------------------------------------===//
 #include "Modes.h"
@@ -33,7 +34,18 @@ template <class E, class S> struct Products {
 
   enum class Form { Plain, Transposed, Packed };
 
+  /// f32 has no packed operands.
+  static constexpr bool packs = !std::is_same_v<E, f32>;
+
+  static constexpr int64_t groupSize() {
+    if constexpr (packs)
+      return Packed<E>::group;
+    else
+      return 1;
+  }
   Form form() const {
+    if (!packs)
+      return Random(seed).of({Form::Plain, Form::Plain, Form::Transposed});
     return Random(seed).of({Form::Plain, Form::Transposed, Form::Packed, Form::Packed});
   }
   static int64_t extent(Random &random) {
@@ -43,9 +55,11 @@ template <class E, class S> struct Products {
   void operator()(Block &b, In<E, 2> A, In<E, 2> At, In<E, 2> B, In<E, 2> Bt, In<E, 4> P,
                   InOut<S, 2> C, Out<S, 2> D) const {
     Random random(derive(seed, 1));
-    constexpr int64_t group = Packed<E>::group;
+    constexpr int64_t group = groupSize();
     Form form = this->form();
     int64_t m = extent(random), n = extent(random), k = extent(random);
+    if (!packs && random.chance(50))
+      n = 256;
     if (form == Form::Packed) {
       n = (n + 15) / 16 * 16;
       k = (k + group - 1) / group * group;
@@ -62,7 +76,12 @@ template <class E, class S> struct Products {
     Index n0 = bn * n + (form != Form::Packed && random.chance(15) ? random.between(-5, 5) : 0);
     auto As = turnedA ? b.shared<E>(k, m) : b.shared<E>(m, k);
     auto Bs = form == Form::Transposed ? b.shared<E>(n, k) : b.shared<E>(k, n);
-    auto Ps = packed_tile<E>(b, std::max(k, group), (n + 15) / 16 * 16);
+    auto Ps = [&] {
+      if constexpr (packs)
+        return packed_tile<E>(b, std::max(k, group), (n + 15) / 16 * 16);
+      else
+        return Bs;
+    }();
     auto memory = turnedAcc ? b.local<S>(n, m) : b.local<S>(m, n);
     auto acc = turnedAcc ? transposed(memory) : memory;
     auto other = b.local<S>(m, n);
@@ -79,10 +98,12 @@ template <class E, class S> struct Products {
       Index k0 = i * k;
       auto load = [&] {
         b.copy(turnedA ? At.at(k0, m0) : A.at(m0, k0), As, {.fill = edge});
-        if (form == Form::Packed)
-          b.copy(P.at(bn * (n / 16), i * (k / group), 0, 0), Ps);
-        else
-          b.copy(form == Form::Transposed ? B.at(n0, k0) : Bt.at(k0, n0), Bs);
+        if constexpr (packs)
+          if (form == Form::Packed) {
+            b.copy(P.at(bn * (n / 16), i * (k / group), 0, 0), Ps);
+            return;
+          }
+        b.copy(form == Form::Transposed ? B.at(n0, k0) : Bt.at(k0, n0), Bs);
       };
       auto multiply = [&](const Tile<S, 2> &sums, const GemmOptions &how) {
         auto a = turnedA ? transposed(As) : As;
@@ -171,12 +192,26 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
     int64_t grain = random.chance(50) ? 16 : 1;
     int64_t m = random.between(1, 130 / grain) * grain, n = random.between(1, 130 / grain) * grain,
             k = random.between(0, 160 / grain) * grain;
+    if (!Products<E, S>::packs && random.chance(30))
+      n = random.of({256, 300, 512});
     constexpr bool full = std::is_same_v<E, i8>;
     E between = full ? E(77) : E(std::numeric_limits<float>::quiet_NaN());
     Matrix<E> a(random, m, k, between, full), at(random, k, m, between, full),
         b(random, n, k, between, full), bt(random, k, n, between, full);
-    Packed<E> packed = random.chance(50) ? pack(std::as_const(bt).view())
-                                         : pack(std::as_const(b).view(), {.transposed = true});
+    const E none[16] = {};
+    auto packed = [&] {
+      if constexpr (Products<E, S>::packs)
+        return random.chance(50) ? pack(std::as_const(bt).view())
+                                 : pack(std::as_const(b).view(), {.transposed = true});
+      else
+        return &none[0];
+    }();
+    auto packedView = [&] {
+      if constexpr (Products<E, S>::packs)
+        return packed.view();
+      else
+        return view(packed, {1, 1, 16, 1});
+    }();
     Matrix<S> c(random, m, n, S(5), false), d(random, m, n, S(6), false);
     Matrix<S> c2 = c, d2 = d;
     LaunchOptions launch{.threads = int(random.between(1, 3))};
@@ -186,7 +221,7 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
           task(i);
       };
     auto run_on = [&](const auto &built, Matrix<S> &inout, Matrix<S> &out) {
-      return built.try_launch(launch, a.view(), at.view(), b.view(), bt.view(), packed.view(),
+      return built.try_launch(launch, a.view(), at.view(), b.view(), bt.view(), packedView,
                               inout.view(), out.view());
     };
     auto expected = run_on(reference.kernel, c, d), found = run_on(native.kernel, c2, d2);
@@ -207,11 +242,13 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
 }
 
 CaseResult multiplyOne(uint64_t seed, Counters &counters) {
-  switch (seed % 3) {
+  switch (seed % 4) {
   case 0:
     return multiply<f16, f32>(seed, counters);
   case 1:
     return multiply<bf16, f32>(seed, counters);
+  case 2:
+    return multiply<f32, f32>(seed, counters);
   default:
     return multiply<i8, i32>(seed, counters);
   }

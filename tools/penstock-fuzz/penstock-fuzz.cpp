@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
   mode("api", "records random sequences of calls, wrong ones among them");
   mode("divided", "compares warp-specialized matmuls on the emulator and natively");
   mode("products",
-       "compares products of f16, bf16 and i8 natively, at all levels of CPUs, and on the "
+       "compares products of f16, bf16, i8 and f32 natively, at all levels of CPUs, and on the "
        "interpreter");
   mode("packed", "compares products of 4-bit values and with scales on emulated GPUs, natively and "
                  "with plain loops");
