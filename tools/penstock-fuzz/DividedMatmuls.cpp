@@ -142,7 +142,7 @@ template <class E, class S, class R> struct Matmul {
         b.require(A.size(1) < 1000, "small sums");
       if (odd())
         b.copy(turnedB ? B.at(n0, 0) : Bt.at(0, n0), Bs);
-      if (body == 4 || body == 5) { // which multiply before they load
+      if (body == 4 || body == 5 || body == 9) { // which multiply before they load
         b.fill(As, 1);
         b.fill(Bs, 1);
       }
