@@ -14,11 +14,9 @@
 // that follows; only its left operand, half as large as the scores, is kept that long.
 //
 //===----------------------------------------------------------------------===//
-#include "Analysis/TileMemory.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
-#include "Scheduling/Verify.h"
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/Passes.h"
@@ -235,22 +233,11 @@ private:
   bool tryEntries(scf::ForOp loop, nvptx::ScheduleEntries &entries, bool tensorMemory = true) {
     Attribute before = loop->getAttr(tile::TileDialect::scheduleAttr);
     entries.write();
-    if (!isLegal(loop, tensorMemory)) {
+    if (!nvptx::isLegal(loop, architecture, tensorMemory)) {
       loop->setAttr(tile::TileDialect::scheduleAttr, before);
       return false;
     }
     return true;
-  }
-
-  bool isLegal(scf::ForOp loop, bool tensorMemory) {
-    PipelineLoop body = analyzeLoop(loop);
-    assignCapacity(body, architecture);
-    if (!tensorMemory)
-      body.problem.capacity[size_t(sched::Space::Tensor)] = 0;
-    auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
-    sched::Schedule chosen{{schedule.getStage().begin(), schedule.getStage().end()},
-                           {schedule.getOrder().begin(), schedule.getOrder().end()}};
-    return sched::verify(body.problem, chosen).legal();
   }
 
   /// Makes statements of what the user grouped as one: each then waits for what it needs.

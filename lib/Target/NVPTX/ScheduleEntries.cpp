@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/ScheduleEntries.h"
+#include "Analysis/TileMemory.h"
 #include "Dialect/Tile/TileDialect.h"
+#include "Scheduling/Verify.h"
 
 #include <numeric>
 
@@ -74,4 +76,15 @@ void ScheduleEntries::write() {
                                           /*resolved=*/true, schedule.getInferred(),
                                           schedule.getSolverSeconds()));
   }
+}
+
+bool nvptx::isLegal(scf::ForOp loop, const hw::Architecture &architecture, bool tensorMemory) {
+  PipelineLoop body = analyzeLoop(loop);
+  assignCapacity(body, architecture);
+  if (!tensorMemory)
+    body.problem.capacity[size_t(sched::Space::Tensor)] = 0;
+  tile::ScheduleAttr schedule = scheduleOf(loop);
+  sched::Schedule chosen{{schedule.getStage().begin(), schedule.getStage().end()},
+                         {schedule.getOrder().begin(), schedule.getOrder().end()}};
+  return sched::verify(body.problem, chosen).legal();
 }

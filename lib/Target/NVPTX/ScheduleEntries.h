@@ -14,6 +14,7 @@
 #define PENSTOCK_TARGET_NVPTX_SCHEDULEENTRIES_H
 
 #include "Analysis/PipelineLoop.h"
+#include "Hardware/Architecture.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace penstock::nvptx {
@@ -47,6 +48,10 @@ private:
   /// By new statement: the one that it stands beside.
   llvm::DenseMap<mlir::Operation *, std::pair<mlir::Operation *, bool>> placed;
 };
+
+/// Returns whether the resolved schedule of a loop is legal and its tiles fit in memory.
+/// \p tensorMemory: tensor memory is limited, too.
+bool isLegal(mlir::scf::ForOp loop, const hw::Architecture &architecture, bool tensorMemory = true);
 
 } // namespace penstock::nvptx
 

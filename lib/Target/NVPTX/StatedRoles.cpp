@@ -5,11 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/StatedRoles.h"
-#include "Analysis/TileMemory.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
 #include "Dialect/Tile/TileTypes.h"
-#include "Scheduling/Verify.h"
 #include "Target/NVPTX/LoopPlans.h"
 #include "Target/NVPTX/ScheduleEntries.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -134,14 +132,6 @@ void nvptx::separateStages(scf::ForOp loop, const hw::Architecture &architecture
   auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
   if (!schedule.getInferred())
     return;
-  auto isLegal = [&] {
-    PipelineLoop body = analyzeLoop(loop);
-    assignCapacity(body, architecture);
-    auto chosen = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
-    return sched::verify(body.problem, {{chosen.getStage().begin(), chosen.getStage().end()},
-                                        {chosen.getOrder().begin(), chosen.getOrder().end()}})
-        .legal();
-  };
   PipelineLoop body = analyzeLoop(loop);
   // Statements after a stated role run one stage later, which gives its results another version;
   // where there is no memory for more versions of copies, the role runs one stage earlier.
@@ -161,7 +151,7 @@ void nvptx::separateStages(scf::ForOp loop, const hw::Architecture &architecture
           --stage;
       }
       entries.write();
-      if (isLegal())
+      if (isLegal(loop, architecture))
         break;
       loop->setAttr(tile::TileDialect::scheduleAttr, before);
     }
