@@ -284,8 +284,10 @@ private:
           condition(), [&] { nest(b, in, out, count, depth); },
           [&] { nest(b, in, out, count, depth); });
     case 27:
-      return b.statement(careless ? name() : "group" + std::to_string(random.next()),
-                         [&] { nest(b, in, out, count, depth); });
+      return b.statement(
+          careless ? name() : "group" + std::to_string(random.next()),
+          [&] { nest(b, in, out, count, depth); },
+          {.role = wrong() ? random.of({"load", "first", "compute", "two words", "0"}) : ""});
     case 28:
       return b.parallel(mild(), [&](Index i) {
         kept.indices.push_back(i);
