@@ -136,6 +136,30 @@ TEST(Roles, ConvertWeights) {
     expectSameEverywhere("ConvertedWeights", {{{"M", 200}, {"N", 72}, {"K", k}}});
 }
 
+TEST(Roles, ConvertInOneStage) {
+  constexpr int64_t M = 130, N = 72, K = 192;
+  std::vector<f16> A;
+  std::vector<int8_t> B;
+  std::vector<f32> scale;
+  for (int64_t i = 0; i < M * K; ++i)
+    A.push_back(f16(float(i * 7 % 5 - 2)));
+  for (int64_t i = 0; i < N * K; ++i)
+    B.push_back(int8_t(i * 11 % 7 - 3));
+  for (int64_t i = 0; i < K; ++i)
+    scale.push_back(float(i % 3 + 1));
+  auto run = [&](Target target) {
+    std::vector<f32> C(M * N, -1);
+    ConvertedWeights kernel;
+    kernel.stages = 1;
+    compile(kernel, target)(view(A, {M, K}), view(B, {N, K}), view(scale, {K}), view(C, {M, N}));
+    return C;
+  };
+  std::vector<f32> expected = run(Target::interpreter());
+  for (const Target &target : gpus)
+    EXPECT_EQ(run(target), expected);
+  EXPECT_EQ(run(Target::native()), expected);
+}
+
 TEST(Roles, PassResultsOn) {
   for (int64_t n : {0, 8, 32, 64, 100, 320})
     expectSameEverywhere("ThreeSteps", {{{"M", 72}, {"N", n}}});
@@ -144,6 +168,8 @@ TEST(Roles, PassResultsOn) {
 TEST(Roles, CorrectSumsInTensorMemory) {
   auto kernel = compile(Correction{}, Target::sm_100a().emulated());
   auto reference = compile(Correction{}, Target::interpreter());
+  // 8 warps compute, 4 correct, 1 loads and 1 multiplies.
+  EXPECT_NE(kernel.ptx().find(".reqntid 448"), std::string::npos);
   constexpr int64_t M = 200, D = 64;
   std::vector<f16> Q, K, V;
   for (int64_t i = 0; i < 320 * D; ++i) {

@@ -143,6 +143,8 @@ void nvptx::separateStages(scf::ForOp loop, const hw::Architecture &architecture
     Attribute before = loop->getAttr(tile::TileDialect::scheduleAttr);
     for (bool later : {true, false}) {
       ScheduleEntries entries(loop->getParentOfType<func::FuncOp>());
+      if (!later && entries.at(loop, body.statements[i].op).stage == 0)
+        break;
       for (size_t j = 0; j < roles.size(); ++j) {
         int64_t &stage = entries.at(loop, body.statements[j].op).stage;
         if (later && j > i && stage == entries.at(loop, body.statements[i].op).stage)
