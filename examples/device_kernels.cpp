@@ -140,7 +140,8 @@ constexpr Tolerance bf16Tolerance = {.of_largest = 0x1p-7};
 constexpr auto readsBeforeTma = "threads have read the tile when they arrive, which the emulator "
                                 "orders before what TMA writes";
 
-PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group, pipeline.num_stages);
+PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group, cluster_m, cluster_n, pair,
+                pipeline.num_stages);
 PENSTOCK_KERNEL(MatmulTwoStages, block_m, block_n, block_k, group, pipeline.num_stages);
 PENSTOCK_REFERENCE(MatmulTwoStages, Matmul);
 PENSTOCK_KERNEL(MatmulFourStages, block_m, block_n, block_k, group, pipeline.num_stages);
@@ -149,7 +150,7 @@ PENSTOCK_KERNEL(MatmulStated, block_m, block_n, block_k, group);
 PENSTOCK_REFERENCE(MatmulStated, Matmul);
 PENSTOCK_KERNEL(MatmulBf16, block_m, block_n, block_k, group, pipeline.num_stages);
 PENSTOCK_REFERENCE(MatmulBf16, MatmulOf<bf16>);
-PENSTOCK_KERNEL(FewBlocks, blocks, block_m, block_n, block_k, stages);
+PENSTOCK_KERNEL(FewBlocks, blocks, block_m, block_n, block_k, stages, pair);
 PENSTOCK_REFERENCE(FewBlocks, Matmul);
 // Beside the grid: three and four tiles for each block.
 PENSTOCK_SHAPES(FewBlocks, Shape{}, Shape{{"M", 384}, {"K", 192}, {"N", 128}},

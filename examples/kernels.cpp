@@ -30,9 +30,10 @@ namespace examples {
 PENSTOCK_KERNEL(VectorAdd, block);
 PENSTOCK_KERNEL(RowSoftmax, block_m, block_n);
 PENSTOCK_KERNEL(LayerNorm, block_m, block_n);
-PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group, cluster_m, cluster_n, pair);
+PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group, cluster_m, cluster_n, pair,
+                pipeline.num_stages);
 PENSTOCK_KERNEL(MatmulBiasGelu, block_m, block_n, block_k, stages, group);
-PENSTOCK_KERNEL(PersistentMatmul, blocks, block_m, block_n, block_k, stages);
+PENSTOCK_KERNEL(PersistentMatmul, blocks, block_m, block_n, block_k, stages, pair);
 PENSTOCK_KERNEL(GroupedMatmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(Convolution, block_w, block_n, block_k, stages);
 PENSTOCK_KERNEL(Int4Matmul, block_m, block_n, block_k, group, stages);

@@ -20,18 +20,21 @@ using namespace penstock;
 struct PersistentMatmul {
   int blocks = 132; // multiprocessors of an H100; a B200 has 148
   int block_m = 128, block_n = 128, block_k = 64, stages = 4;
+  int pair = 0; // 1: two blocks, one tile below the other, multiply as one on Blackwell
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
 
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
     auto [M, K] = A.sizes();
     auto columns = ceil_div(B.size(0), block_n);
-    auto tiles = ceil_div(M, block_m) * columns;
-    auto block = b.grid(min(tiles, blocks));
+    const int members = pair ? 2 : 1, teams = std::max(blocks / members, 1);
+    auto tiles = ceil_div(M, members * block_m) * columns; // of a team
+    auto [member, team] = b.grid(members, min(tiles, teams));
+    b.prefer({.pair = pair != 0});
 
     auto As = b.shared<f16>(block_m, block_k), Bs = b.shared<f16>(block_n, block_k);
     auto acc = b.local<f32>(block_m, block_n);
-    for (Index tile : b.range(block, tiles, blocks)) {
-      Index m0 = tile / columns * block_m, n0 = tile % columns * block_n;
+    for (Index tile : b.range(team, tiles, teams)) {
+      Index m0 = (tile / columns * members + member) * block_m, n0 = tile % columns * block_n;
       b.fill(acc, 0);
       for (Index k : b.pipelined(ceil_div(K, block_k), {.num_stages = stages})) {
         b.copy(A.at(m0, k * block_k), As);

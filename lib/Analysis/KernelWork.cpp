@@ -11,6 +11,9 @@
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileTypes.h"
 
+#include <cmath>
+#include <numeric>
+
 using namespace mlir;
 
 namespace penstock {
@@ -22,6 +25,8 @@ using timing::Engine;
 /// Iterations that reach the steady state of any ring that fits an SM, and of each of
 /// several tiles.
 constexpr int64_t steadyIterations = 48, tileIterations = 64;
+/// Longer cycles of slots are not kept whole.
+constexpr int64_t longestCycle = 128;
 /// Tiles that show what a persistent block does between two of them.
 constexpr int64_t severalTiles = 3;
 /// Tiles whose strips are listed: a few waves, or more where that is cheap.
@@ -108,31 +113,34 @@ private:
 
   bool simulate() {
     // One iteration of some blocks first: they tell how many there are. Blocks differ
-    // where a mask ends their loops.
+    // where a mask ends their loops, and in a last round over tiles that not all take part in.
     KernelTrace first(kernel, {1, 1, false});
     int64_t trips = 1, longest = 0, clusters = blocks / nv::clusterSize(kernel);
     int64_t samples = std::min(clusters, sampledBlocks);
-    double allTrips = 0;
+    int64_t mostTiles = 1;
+    double allTrips = 0, allTiles = 0;
     for (int64_t i = 0; i < samples; ++i) {
       int64_t at = samples > 1 ? (clusters - 1) * i / (samples - 1) : 0;
       at *= nv::clusterSize(kernel);
       if (!trace(first, 0, at))
         return false;
       allTrips += double(std::max<int64_t>(1, first.innerTrips()));
+      allTiles += double(std::max<int64_t>(1, first.outerTrips()));
+      mostTiles = std::max(mostTiles, first.outerTrips());
       if (first.innerTrips() > trips) {
         trips = first.innerTrips();
         longest = at;
       }
     }
-    bool loopsOverTiles = first.outerTrips() > 1;
+    bool loopsOverTiles = mostTiles > 1;
     bool several = asksForWork || loopsOverTiles;
     timing::Kernel &k = work.kernel;
     k.persistent = several;
     auto timed = std::make_shared<timing::TimedProtocol>();
-    timed->iterations = std::min(trips, several ? tileIterations : steadyIterations);
+    timed->iterations = cutTo(several ? tileIterations : steadyIterations, trips);
     timed->tiles = several ? severalTiles : 1;
     if (loopsOverTiles)
-      timed->tiles = std::min(timed->tiles, first.outerTrips());
+      timed->tiles = std::min(timed->tiles, mostTiles);
     KernelTrace full(kernel, {timed->iterations, timed->tiles, true});
     auto protocol = trace(full, asksForWork ? timed->tiles - 1 : 0, longest);
     if (!protocol)
@@ -150,12 +158,30 @@ private:
     k.trips = allTrips / double(samples);
     k.blocksPerTile = timed->pair ? 2 : 1;
     k.raster.tilesN = 1;
-    k.raster.tilesM = blocks / k.blocksPerTile;
-    if (loopsOverTiles)
-      k.raster.tilesM *= first.outerTrips();
+    double teams = double(blocks) / double(k.blocksPerTile);
+    k.raster.tilesM = std::llround(loopsOverTiles ? teams * allTiles / double(samples) : teams);
     countWork(*timed, full.sourceOps());
+    if (!timing::timesOf(*timed, chip, {})) {
+      refuse(kernel, "a simulation of its first iterations does not come to an end");
+      return false;
+    }
     k.protocol = std::move(timed);
     return true;
+  }
+
+  /// About \p wanted of \p trips iterations. What follows the loop, like the next tile of a
+  /// persistent block, uses the slots and phases after the whole loop, so whole
+  /// cycles of all rings are left out.
+  int64_t cutTo(int64_t wanted, int64_t trips) {
+    if (trips <= wanted)
+      return trips;
+    int64_t cycle = 2; // both phases of a barrier
+    kernel.walk([&](nv::BarrierAllocOp op) {
+      auto slots = int64_t(op.getCounts().size());
+      if (int64_t both = std::lcm(cycle, 2 * slots); both <= longestCycle)
+        cycle = both;
+    });
+    return wanted + (trips - wanted) % cycle;
   }
 
   /// Bytes and products of one iteration, from the steps of the first tile's loop.

@@ -48,10 +48,10 @@ void penstock::detail::prefer(Ints blocks, bool pair, Loc at) {
   auto asked = cast<tile::GridOp>(r->builder.clone(*grid));
   asked->setLoc(r->locationOf(at));
   SmallVector<int64_t> cluster(blocks.begin(), blocks.end());
-  if (pair && llvm::all_of(cluster, [](int64_t along) { return along == 1; })) {
+  if (cluster.empty()) // not stated
     cluster.assign(grid.getNumResults(), 1);
+  if (pair && llvm::all_of(cluster, [](int64_t along) { return along == 1; }))
     cluster.front() = 2;
-  }
   asked.setCluster(cluster);
   asked.setPair(pair);
   if (!r->verify(asked))

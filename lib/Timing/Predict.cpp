@@ -41,7 +41,7 @@ struct SmTimes {
 
   SmTimes(const Kernel &kernel, const hw::Chip &chip, const Conditions &at) {
     if (kernel.protocol) {
-      // A protocol that does not end was reported by the barrier check; it takes for ever.
+      // KernelWork refuses protocols that do not end.
       ProtocolTimes times = timesOf(*kernel.protocol, chip, at).value_or(ProtocolTimes{});
       interval = times.interval;
       fill = times.fill;

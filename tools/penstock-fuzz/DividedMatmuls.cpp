@@ -91,15 +91,23 @@ template <class E, class S, class R> struct Matmul {
           b.prefer({.cluster = {random.of({1, 2}), 1}, .pair = true});
         return writeTile(tiles(), bm, bn, depth);
       }
-      // A block computes several tiles, of one depth or of several.
-      int blocks = int(random.between(1, 3));
-      bool uneven = random.chance(40), some = random.chance(20);
-      auto block = b.grid(blocks);
-      if (random.chance(20)) // mostly refused: blocks have other numbers of tiles
-        b.prefer({.cluster = {blocks}});
+      // A block computes several tiles, of one depth or of several. So does a team of blocks,
+      // whose members have rows one below the other, or columns side by side.
+      int blocks = int(random.between(1, 3)), members = int(random.of({1, 1, 2, 2, 3, 4}));
+      bool uneven = random.chance(40), some = random.chance(20), below = random.chance(70);
+      auto [member, block] = b.grid(members, blocks);
+      if (random.chance(10)) // mostly refused: blocks have other numbers of tiles
+        b.prefer({.cluster = {1, blocks}});
+      else if (members != 3 && random.chance(40))
+        b.prefer({.cluster = {members, 1}});
+      else if (random.chance(70))
+        b.prefer({.pair = members == 2});
+      Index along = ceil_div(columns, below ? 1 : members);
       Tiles in = tiles();
-      for (Index t : b.range(block, rows * columns, blocks)) {
-        Index bm = t / columns, bn = t % columns, steps = uneven ? min(depth, t % 4) : depth;
+      for (Index t : b.range(block, ceil_div(rows, below ? members : 1) * along, blocks)) {
+        Index bm = below ? t / along * members + member : t / along;
+        Index bn = below ? t % along : t % along * members + member;
+        Index steps = uneven ? min(depth, t % 4) : depth;
         if (some)
           b.when(t % 3 != 1, [&] { writeTile(in, bm, bn, steps); });
         else

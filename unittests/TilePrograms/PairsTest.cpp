@@ -42,6 +42,41 @@ PENSTOCK_KERNEL(Pair64);
 PENSTOCK_KERNEL(Pair128);
 PENSTOCK_KERNEL(Pair256);
 
+/// Teams of two blocks compute one tile below the other, and several of these in turn. The depth
+/// of a tile may differ from that of the tile before, and be 0.
+template <int Stages, bool Pair, bool Uneven = false> struct Team {
+  static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f32, 2> C) const {
+    auto [M, K] = A.sizes();
+    auto columns = ceil_div(B.size(0), 64);
+    auto tiles = ceil_div(M, 256) * columns, steps = ceil_div(K, 64);
+    auto [member, team] = b.grid(2, 2);
+    b.prefer({.cluster = {2, 1}, .pair = Pair});
+    auto As = b.shared<f16>(128, 64), Bs = b.shared<f16>(64, 64);
+    auto acc = b.local<f32>(128, 64);
+    for (Index t : b.range(team, tiles, 2)) {
+      Index m0 = (t / columns * 2 + member) * 128, n0 = t % columns * 64;
+      b.fill(acc, 0);
+      for (Index k : b.pipelined(Uneven ? min(steps, t % 4) : steps, {.num_stages = Stages})) {
+        b.copy(A.at(m0, k * 64), As);
+        b.copy(B.at(n0, k * 64), Bs);
+        b.gemm(As, transposed(Bs), acc);
+      }
+      b.copy(acc, C.at(m0, n0));
+    }
+  }
+};
+using Team2 = Team<2, true>;
+using Team3 = Team<3, true>;
+using UnevenTeam = Team<3, true, true>;
+using SharingTeam = Team<3, false>;
+using UnevenSharingTeam = Team<3, false, true>;
+PENSTOCK_KERNEL(Team2);
+PENSTOCK_KERNEL(Team3);
+PENSTOCK_KERNEL(UnevenTeam);
+PENSTOCK_KERNEL(SharingTeam);
+PENSTOCK_KERNEL(UnevenSharingTeam);
+
 /// The same with a part that keeps blocks from being paired.
 template <int What> struct Unpaired {
   static constexpr auto signature = "A[M,K], B[N,K], scale[N,K] -> C[M,N]";
@@ -99,6 +134,33 @@ TEST(Pairs, MultiplyAsOne) {
   EXPECT_NE(planOf("Pair256", "sm_100a").find("each copies 128 rows of `Bs`"), std::string::npos);
 }
 
+TEST(Pairs, TeamsAreRight) {
+  for (const char *name : {"Team2", "Team3", "SharingTeam"})
+    for (int64_t k : {0, 64, 136, 448})
+      expectSameEverywhere(name, {{{"M", 600}, {"N", 200}, {"K", k}}});
+  for (const char *name : {"UnevenTeam", "UnevenSharingTeam"})
+    expectSameEverywhere(name, {{{"M", 600}, {"N", 264}, {"K", 200}},
+                                {{"M", 8}, {"N", 136}, {"K", 64}},
+                                {{"M", 0}, {"N", 64}, {"K", 64}}});
+}
+
+/// The epilogue of a tile runs under the products of the next one, in both blocks.
+TEST(Pairs, TeamsKeepRingsOpen) {
+  for (const char *name : {"Team2", "Team3"}) {
+    std::string plan = planOf(name, "sm_100a");
+    for (const char *part : {"pairs of blocks multiply as one", "rings stay open",
+                             "mma: leader wait after epilogue of acc distance 2",
+                             // a thread of each warp of both blocks
+                             "barriers after epilogue of acc: 8 arrivals for each slot"})
+      EXPECT_NE(plan.find(part), std::string::npos) << plan;
+  }
+  for (const char *gpu : {"sm_90a", "sm_100a"}) {
+    std::string plan = planOf("SharingTeam", gpu);
+    EXPECT_NE(plan.find("each of 2 blocks copies 32 rows to all of them"), std::string::npos)
+        << plan;
+  }
+}
+
 TEST(Pairs, ReasonsAreTold) {
   auto expectReason = [](const char *name, const char *gpu, const char *why) {
     std::string plan = planOf(name, gpu);
@@ -110,6 +172,16 @@ TEST(Pairs, ReasonsAreTold) {
   expectReason("ThreadsRead", "sm_100a", "the loop copies by TMA other than one tile");
   for (const char *name : {"CommonLeft", "TwoProducts", "ThreadsRead"})
     expectSameEverywhere(name, {{{"M", 260}, {"N", 136}, {"K", 136}}});
+}
+
+TEST(Pairs, NothingIsPreferredByDefault) {
+  EXPECT_TRUE(bool(try_compile(
+      [](Block &b, Out<f32, 2> X) {
+        auto [i, j] = b.grid(X.size(0), X.size(1));
+        b.prefer({});
+        b.store(X.at(i, j), 1);
+      },
+      Target::native(), {.name = "unasked"})));
 }
 
 TEST(Pairs, AreOfTwoBlocks) {

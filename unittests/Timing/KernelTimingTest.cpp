@@ -21,6 +21,7 @@
 #include "blackwell_matmul/v6.h"
 #include "hopper_matmul/steps.h"
 #include "matmul/kernel.h"
+#include "persistent_matmul/kernel.h"
 #include "gtest/gtest.h"
 #include <penstock/check.h>
 #include <penstock/inspect.h>
@@ -33,6 +34,7 @@ namespace kernels {
 using namespace blackwell;
 struct HopperSteps : hopper::Matmul {};
 struct TileMatmul : examples::Matmul {};
+struct TilePersistent : examples::PersistentMatmul {};
 
 PENSTOCK_KERNEL(MatmulV1, block_m, block_n, block_k, epilogue_n);
 PENSTOCK_KERNEL(MatmulV2, block_m, block_n, block_k, stages, epilogue_n);
@@ -41,7 +43,8 @@ PENSTOCK_KERNEL(MatmulV4, block_m, block_n, block_k, stages, epilogue_n, group);
 PENSTOCK_KERNEL(MatmulV5, block_m, block_n, block_k, stages, epilogue_n, group);
 PENSTOCK_KERNEL(MatmulV6, block_m, block_n, block_k, stages, epilogue_n);
 PENSTOCK_KERNEL(HopperSteps, block_m, block_n, block_k, stages, consumers, in_flight);
-PENSTOCK_KERNEL(TileMatmul, block_m, block_n, block_k, group, pipeline.num_stages);
+PENSTOCK_KERNEL(TileMatmul, block_m, block_n, block_k, group, cluster_m, pipeline.num_stages);
+PENSTOCK_KERNEL(TilePersistent, blocks, block_n, stages, pair);
 
 } // namespace kernels
 
@@ -166,6 +169,38 @@ TEST(KernelTiming, TileProgramIsPredictedLikeItsExplicitForm) {
   PredictedRun plain =
       predicted("MatmulV4", "sm_100a", {{"block_n", "256"}, {"stages", "4"}, {"group", "8"}});
   EXPECT_NEAR(field(tile, "interval") / field(plain, "interval"), 1, 0.1);
+}
+
+// A tile begins with the slots after all iterations of the last one, not after the simulated ones.
+TEST(KernelTiming, PersistentRingsOfAnyLength) {
+  const double productCycles = 2.0 * 128 * 256 * 64 / 8192; // of a B200's tensor core
+  double before = 0;
+  for (const char *stages : {"2", "3", "4"}) {
+    SCOPED_TRACE(stages);
+    PredictedRun run = predicted("TilePersistent", "sm_100a",
+                                 {{"block_n", "256"}, {"blocks", "148"}, {"stages", stages}});
+    EXPECT_GE(field(run, "interval"), productCycles);
+    EXPECT_GE(run.tflops, before); // a slot more does no harm
+    before = run.tflops;
+  }
+}
+
+// 64 x 32 tiles over 148 blocks: some compute 14 of them, others 13.
+TEST(KernelTiming, AllTilesOfPersistentBlocksCount) {
+  PredictedRun run =
+      predicted("TilePersistent", "sm_100a", {{"block_n", "256"}, {"blocks", "148"}});
+  EXPECT_NEAR(field(run, "waves"), 2048 / 148.0, 0.1);
+}
+
+// Published at 8192: 1610 TFLOP/s on B200 (Tilus V6), 808 on H100 (the fastest kernel of the
+// H100 worklog).
+TEST(KernelTiming, TilePrograms5PercentFromTheBestPublished) {
+  PredictedRun blackwell =
+      predicted("TilePersistent", "sm_100a",
+                {{"block_n", "256"}, {"blocks", "148"}, {"stages", "4"}, {"pair", "1"}});
+  EXPECT_NEAR(blackwell.tflops / 1610, 1, 0.05);
+  PredictedRun hopper = predicted("TileMatmul", "sm_90a", {{"block_n", "256"}, {"cluster_m", "2"}});
+  EXPECT_NEAR(hopper.tflops / 808, 1, 0.05);
 }
 
 TEST(KernelTiming, RefusalsNameTheReason) {

@@ -80,10 +80,13 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
     return success();
   auto layout = sharedLayoutOf(tileType);
   constexpr int64_t boxAlignment = 128;
-  if (layout->chunks() > 1 && layout->chunkBytes() % boxAlignment)
+  // A part has the columns of its tile, with the same distances.
+  Value root = tile::rootOf(tile);
+  if (auto whole = sharedLayoutOf(typeOf(root));
+      whole && layout->chunks() > 1 && whole->chunkBytes() % boxAlignment)
     return fail(emitCoded(op, HardwareShape)
-                    << describe(tile) << " is copied in " << layout->chunks() << " boxes of "
-                    << layout->chunkBytes() << " bytes; each must begin at a multiple of "
+                    << describe(root) << " lies in " << whole->chunks() << " boxes of "
+                    << whole->chunkBytes() << " bytes; each must begin at a multiple of "
                     << boxAlignment,
                 "give it a multiple of 8 rows");
   if (scales) {

@@ -55,8 +55,8 @@ void Lowering::initialize() {
     });
   if (cluster > 1)
     lowerClusterSync();
-  ExecutionScope all;
-  lowerSync(all);
+  else
+    lowerSync(ExecutionScope());
   for (nv::TensorAllocOp op : tiles)
     tensorBases[op.getResult()] = LLVM::LoadOp::create(
         builder, loc, builder.getI32Type(), sharedPointer(i32(tensorSlots.lookup(op.getResult()))));

@@ -169,7 +169,7 @@ bool nvptx::mayStayOpen(const PipelineLoop &loop) {
 }
 
 std::optional<AccumulatorRing> AccumulatorRing::of(PipelineLoop &loop, const sched::Plan &inner,
-                                                   int64_t warps) {
+                                                   int64_t warps, bool paired) {
   Value accumulator = outsideUse(loop).accumulator;
   if (!accumulator)
     return std::nullopt;
@@ -178,14 +178,22 @@ std::optional<AccumulatorRing> AccumulatorRing::of(PipelineLoop &loop, const sch
       if (point.kind == PlanPoint::Issue &&
           inner.bound.statements[point.at].executedBy == Engine::Tcgen05Mma)
         return AccumulatorRing(loop, accumulator,
-                               planAround(accumulator, versionsOf(accumulator), role, warps));
+                               planAround(accumulator, versionsOf(accumulator), role, warps),
+                               paired);
   return std::nullopt;
 }
 
-AccumulatorRing::AccumulatorRing(PipelineLoop &loop, Value accumulator, sched::Plan plan)
-    : loop(&loop), plan(std::move(plan)), b(loop.loop) {
+AccumulatorRing::AccumulatorRing(PipelineLoop &loop, Value accumulator, sched::Plan plan,
+                                 bool paired)
+    : loop(&loop), plan(std::move(plan)), paired(paired), b(loop.loop) {
   if (diagnostics().empty())
     makeVersions(accumulator);
+}
+
+bool AccumulatorRing::isWide(sched::BarrierId barrier) const {
+  return paired && llvm::any_of(plan.roles[1].points, [&](const PlanPoint &point) {
+           return point.kind == PlanPoint::Arrive && point.barrier == barrier;
+         });
 }
 
 void AccumulatorRing::makeVersions(Value accumulator) {
@@ -194,7 +202,11 @@ void AccumulatorRing::makeVersions(Value accumulator) {
   auto kernel = op->getParentOfType<func::FuncOp>();
   auto type = cast<MemRefType>(accumulator.getType());
   int64_t versions = plan.slots[0], columns = type.getDimSize(1);
-  barriers = PointWriter::allocate(b, loc, kernel, plan.barriers);
+  std::vector<sched::PlanBarrier> allocated = plan.barriers;
+  for (auto [i, barrier] : llvm::enumerate(allocated))
+    if (isWide(sched::BarrierId(i))) // a thread of each warp arrives
+      barrier.arrivals = barrier.arrivals / nv::warpSize * 2;
+  barriers = PointWriter::allocate(b, loc, kernel, allocated);
   Value count;
   {
     OpBuilder::InsertionGuard guard(b);
@@ -271,13 +283,19 @@ void AccumulatorRing::write(OpBuilder &at, unsigned role, bool before) {
         position.phase = arith::XOrIOp::create(at, loc, position.phase, one);
       }
       writer.wait(loc, barriers[point.barrier], position,
-                  point.leader && plan.roles[role].warps > 1);
+                  point.leader && plan.roles[role].warps > 1, isWide(point.barrier));
       break;
     }
-    case PlanPoint::Arrive:
+    case PlanPoint::Arrive: {
+      // At the first block of a pair, one for its warp: loads from tensor memory are those of a
+      // whole warp, and so are waits for them.
+      SmallVector<Value> blocks;
+      if (isWide(point.barrier))
+        blocks.push_back(zero);
       writer.arrive(loc, barriers[point.barrier], writer.asIndex(loc, position.slot), Value(),
-                    point.leader);
+                    point.leader, blocks);
       break;
+    }
     case PlanPoint::Commit:
       writer.commit(loc, point.engine, barriers[point.barrier], writer.asIndex(loc, position.slot));
       break;

@@ -37,9 +37,10 @@ bool mayStayOpen(const PipelineLoop &loop);
 class AccumulatorRing {
 public:
   /// The ring of a loop whose rings stay open; none if no accumulator is in tensor memory.
-  /// \p warps execute what follows the loop.
+  /// \p warps execute what follows the loop. \p paired: the first of two blocks fills the
+  /// accumulators of both.
   static std::optional<AccumulatorRing> of(PipelineLoop &loop, const sched::Plan &inner,
-                                           int64_t warps);
+                                           int64_t warps, bool paired);
 
   /// Why there is no plan; nothing may be written then.
   const std::vector<Diagnostic> &diagnostics() const { return plan.diagnostics; }
@@ -53,7 +54,9 @@ public:
   void writeEpilogue();
 
 private:
-  AccumulatorRing(PipelineLoop &loop, mlir::Value accumulator, sched::Plan plan);
+  AccumulatorRing(PipelineLoop &loop, mlir::Value accumulator, sched::Plan plan, bool paired);
+  /// Returns whether threads of both blocks of a pair arrive at a barrier, which the first awaits.
+  bool isWide(sched::BarrierId barrier) const;
   /// Gives each version its columns, and counts runs.
   void makeVersions(mlir::Value accumulator);
   /// Points of a role of the plan before or after its statement.
@@ -61,6 +64,7 @@ private:
 
   PipelineLoop *loop;
   sched::Plan plan; ///< of the loop around: role 0 fills, role 1 reads
+  bool paired;
   mlir::OpBuilder b;
   std::vector<mlir::Value> barriers;
   mlir::Value run; ///< its number

@@ -11,6 +11,7 @@
 #include "Target/NVPTX/ClusterShares.h"
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/KernelArchitecture.h"
+#include "Target/NVPTX/OpenRings.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -68,8 +69,10 @@ std::string nvptx::pairBlocks(func::FuncOp kernel) {
   });
   auto loop =
       products.size() == 1 ? dyn_cast<scf::ForOp>(products[0]->getParentOp()) : scf::ForOp();
-  if (!loop || loop->getParentOp() != kernel || !products[0]->hasAttr(nv::NVDialect::roleAttr))
-    return "the kernel has other than one product by tcgen05, in a loop that runs once";
+  if (!loop || !products[0]->hasAttr(nv::NVDialect::roleAttr))
+    return "the kernel has other than one product by tcgen05, in a pipelined loop";
+  if (loop->getParentOp() != kernel && !mayStayOpen(analyzeLoop(loop)))
+    return "all roles meet between two runs of the loop";
   tile::GemmOp product = products[0];
   auto sums = cast<MemRefType>(product.getAcc().getType());
   if (sums.getDimSize(0) != pairedRows || sums.getDimSize(1) > mostColumns ||

@@ -77,8 +77,12 @@ public:
       shares->writeRank(b, loc);
       sharing = shares->ranks(b, loc);
     }
-    if (pair)
+    if (pair) {
+      // The first block overwrites accumulators of this one.
+      if (!open && around.again)
+        nv::ClusterSyncOp::create(b, loc);
       pair->writeRank(b, loc);
+    }
     // Warpgroups that compute parts share the code of the first.
     auto roles = ArrayRef(plan.roles).drop_back(size_t(of.parts - 1));
     for (const sched::PlanRole &each : roles)
@@ -153,6 +157,8 @@ private:
     // The steps of the prologue do not synchronize with the run before.
     if (open && hasJoins(each))
       nv::SyncOp::create(b, loc);
+    if (pair && pair->multiplies(each))
+      openIf(pair->isFirst());
     if (accumulators)
       accumulators->writeBefore(each, b);
     writeSteps();
@@ -220,8 +226,6 @@ private:
     OpBuilder::InsertionGuard guard(b);
     if (peels)
       openIf(compare(arith::CmpIPredicate::sgt, trips, index(0)));
-    if (pair && pair->multiplies(*role))
-      openIf(pair->isFirst());
     writePrologue(depth, repeated, peels);
     Value end = peels ? trips : b.createOrFold<arith::AddIOp>(loc, trips, index(depth));
     writeMainLoop(depth, repeated, end, peels);
@@ -231,7 +235,7 @@ private:
     for (const PlanPoint &point : role->drain)
       if (!awaited || point.kind != PlanPoint::WaitBarrier)
         writeDrain(point);
-    if (pair && !pair->multiplies(*role))
+    if (pair && !accumulators && !pair->multiplies(*role))
       awaitProductsOfPair();
   }
 

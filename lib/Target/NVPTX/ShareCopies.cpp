@@ -69,7 +69,8 @@ public:
     std::string unpaired = grid.getPair() ? nvptx::pairBlocks(kernel) : "";
     if (!unpaired.empty())
       kernel->setAttr(nv::NVDialect::noPairAttr, StringAttr::get(kernel.getContext(), unpaired));
-    guardEffects();
+    if (isRoundedUp())
+      guardEffects();
     OpBuilder b(kernel.getBody().front().getTerminator());
     // No block ends while others may write to its memory.
     nv::ClusterSyncOp::create(b, grid.getLoc());
@@ -111,6 +112,15 @@ private:
   bool differsInCluster(Value value) {
     return llvm::any_of(llvm::seq(grid.getNumResults()), [&](unsigned dim) {
       return grid.clusterAlong(dim) > 1 && differs(value, dim);
+    });
+  }
+
+  /// Returns whether clusters may have blocks beyond the end of the grid.
+  bool isRoundedUp() {
+    return llvm::any_of(llvm::seq(grid.getNumResults()), [&](unsigned dim) {
+      auto extent = getConstantIntValue(grid.getExtents()[dim]);
+      int64_t blocks = grid.clusterAlong(dim);
+      return blocks > 1 && (!extent || *extent % blocks != 0);
     });
   }
 
@@ -161,6 +171,8 @@ private:
         return "a copy is under a condition that differs between the blocks of a cluster";
     }
     for (Operation &op : kernel.getBody().front()) {
+      if (!isRoundedUp())
+        break;
       bool around = llvm::any_of(loops, [&](Operation *loop) { return op.isAncestor(loop); });
       if ((around || !op.use_empty()) && hasEffect(&op))
         return "blocks beyond the end of the grid, which load for others, would have effects of "

@@ -18,6 +18,7 @@
 #include "Target/NVPTX/IssueProducts.h"
 #include "Target/NVPTX/LoopPlans.h"
 #include "Target/NVPTX/OpenRings.h"
+#include "Target/NVPTX/PairedProduct.h"
 #include "Target/NVPTX/Passes.h"
 #include "Target/NVPTX/PlanWriter.h"
 #include "Target/NVPTX/RegisterNeeds.h"
@@ -64,7 +65,8 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
                   sched::isCoveredIfReentered(plan);
       std::optional<nvptx::AccumulatorRing> accumulators;
       if (open)
-        accumulators = nvptx::AccumulatorRing::of(loops[i].body, plan, warps);
+        accumulators = nvptx::AccumulatorRing::of(
+            loops[i].body, plan, warps, nvptx::PairedProduct::of(loops[i].body).has_value());
       if (accumulators && failed(report(loops[i], accumulators->diagnostics())))
         return signalPassFailure();
       nvptx::writePlan(loops[i], written, i, open, accumulators ? &*accumulators : nullptr);

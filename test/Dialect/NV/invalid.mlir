@@ -369,9 +369,25 @@ func.func @odd_boxes(%a: !g) attributes {tile.kernel, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %X = tile.alloc "X" : !x
   %full = nv.mbarrier.alloc [1] : !nv.barriers<1>
-  // expected-error @+2 {{`X` (7x6 f64, shared) is copied in 3 boxes of 112 bytes; each must begin at a multiple of 128}}
+  // expected-error @+2 {{`X` (7x6 f64, shared) lies in 3 boxes of 112 bytes; each must begin at a multiple of 128}}
   // expected-note @+1 {{give it a multiple of 8 rows}}
   nv.tma.load %a[%c0, %c0] to %X, %full[%c0] : !g, !x, !nv.barriers<1>
+  return
+}
+
+// -----
+
+!g = memref<?x?xf64, strided<[?, 1]>, #tile.space<global>>
+!x = memref<13x6xf64, #tile.space<shared>>
+!part = memref<8x6xf64, strided<[6, 1]>, #tile.space<shared>>
+func.func @part_of_odd_boxes(%a: !g) attributes {tile.kernel, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %X = tile.alloc "X" : !x
+  %rows = memref.subview %X[0, 0] [8, 6] [1, 1] : !x to !part
+  %full = nv.mbarrier.alloc [1] : !nv.barriers<1>
+  // expected-error @+2 {{`X` (13x6 f64, shared) lies in 3 boxes of 208 bytes; each must begin at a multiple of 128}}
+  // expected-note @+1 {{give it a multiple of 8 rows}}
+  nv.tma.load %a[%c0, %c0] to %rows, %full[%c0] : !g, !part, !nv.barriers<1>
   return
 }
 
