@@ -189,6 +189,9 @@ PredictedRun predictGpu(mlir::ModuleOp module, const std::string &kernel, const 
   };
   const timing::Prediction &p = timed->prediction;
   std::vector<Suggestion> suggestions = suggest(others, p.seconds);
+  using timing::Bound;
+  bool byThreads =
+      std::max(p.cyclesOf(Bound::Cuda), p.cyclesOf(Bound::Sfu)) > p.cyclesOf(Bound::Tensor);
   return {chip.name,
           renderTiming(*timed, chip, suggestions) + machineText(machine, factor),
           timingJson(*timed, chip, suggestions),
@@ -196,7 +199,8 @@ PredictedRun predictGpu(mlir::ModuleOp module, const std::string &kernel, const 
           p.seconds,
           p.tflops,
           p.low,
-          p.high};
+          p.high,
+          byThreads};
 }
 
 PredictedRun predictCpu(mlir::ModuleOp module, const std::string &kernel, NativeTarget target,

@@ -95,7 +95,7 @@ struct LaunchOptions {
   /// Paced: receives what the cluster of block `traceBlock` does.
   std::function<void(const TraceEvent &)> onTrace;
   uint32_t traceBlock = 0; ///< of the grid, x first
-  /// Paced: runs no other cluster than that one, unless they communicate.
+  /// Paced: runs no other cluster than that one, for which it may wait in vain.
   bool onlyTraced = false;
   /// Paced: receives, for each of its SMs, what that cluster occupied.
   std::function<void(const PacedTotals &)> onTotals;

@@ -114,7 +114,8 @@ struct PacedTotals {
   double issue = 0;  ///< of the busiest quarter, as are units of quarters
   double units[unsigned(Unit::Count)] = {};
   double tensor = 0, tma = 0;
-  double copied = 0; ///< bytes, by TMA
+  double copied = 0;       ///< bytes, by TMA
+  double multiplyAdds = 0; ///< of asynchronous products
 };
 
 } // namespace penstock::emu

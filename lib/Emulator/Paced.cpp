@@ -56,6 +56,7 @@ PacedTotals PacedSm::totals(double cycles) const {
   totals.tensor = tensor.used;
   totals.tma = tma.used;
   totals.copied = copied;
+  totals.multiplyAdds = multiplyAdds;
   return totals;
 }
 
@@ -108,8 +109,12 @@ void Cluster::pace(Event &event, const AsyncWork &work) {
     if (peer)
       start = std::max(start, peer->tensor.free);
     start = sm.tensor.take(start, times.busy);
-    if (peer)
+    double multiplyAdds = double(work.m) * work.n * work.k;
+    sm.multiplyAdds += multiplyAdds;
+    if (peer) {
       peer->tensor.take(start, times.busy);
+      peer->multiplyAdds += multiplyAdds;
+    }
     event.busyUntil = start + times.busy;
     event.due = event.busyUntil + times.latency;
     // Issue blocks while more products are under way than the queue holds.

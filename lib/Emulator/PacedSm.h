@@ -33,8 +33,9 @@ struct PacedSm {
   PacedResource issue[quarters];
   PacedResource units[quarters][unsigned(Unit::Count)];
   PacedResource tensor, tma;
-  double copied = 0;   ///< bytes, by TMA
-  double lastLoad = 0; ///< start of the last load, for its other receivers
+  double copied = 0;       ///< bytes, by TMA
+  double multiplyAdds = 0; ///< of products on the tensor core
+  double lastLoad = 0;     ///< start of the last load, for its other receivers
   /// Starts of the products that were issued last, by chain: a thread or a warpgroup.
   std::unordered_map<uint64_t, std::deque<double>> products;
   /// Times at which copies to an mbarrier have arrived.

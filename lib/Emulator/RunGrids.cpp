@@ -202,7 +202,9 @@ private:
 } // namespace
 
 void runGrids(GlobalState &state) {
-  if (state.grids.size() == 1 && !state.grids[0]->program->crossCta)
+  const Grid &first = *state.grids[0];
+  bool alone = first.options.timing == Timing::Paced && first.options.onlyTraced;
+  if (state.grids.size() == 1 && (alone || !first.program->crossCta))
     runParallel(*state.grids[0]);
   else
     Together(state).run();

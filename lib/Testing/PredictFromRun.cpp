@@ -5,14 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tile programs of one group of warps have no roles for the event model. Their PTX runs on the
-// emulator's clock instead, the first block of the grid, and the chip model fills its SMs with
-// such blocks. Every tensor moves between HBM and the SMs once, or more often if the blocks
-// together ask for more.
+// Tile programs of one group of warps have no roles for the event model, and in attention,
+// warpgroups drift apart until one multiplies under the softmax of another one, which that model
+// does not know. Their PTX runs on the emulator's clock instead, the first block of the grid, and
+// the chip model fills its SMs with such blocks. Every tensor moves between HBM and the SMs once,
+// or more often if the blocks together ask for more.
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Json.h"
+#include "Draw/Waterfall.h"
 #include "Testing/ChipPace.h"
 #include "Testing/KernelUnderTest.h"
 #include "Timing/Block.h"
@@ -35,6 +37,8 @@ constexpr double mostBytes = double(int64_t(4) << 30);
 constexpr double ptxError = 0.15;
 constexpr double ninetyPercent = 1.645;
 constexpr int draws = 32;
+/// Smaller shares of the time are not told.
+constexpr double smallShare = 0.005;
 
 std::string formatted(const char *format, double value) {
   char text[64];
@@ -70,6 +74,46 @@ Busiest busiestOf(const emu::PacedTotals &all) {
   consider(all.tensor, timing::Engine::Tensor, "the tensor core");
   consider(all.tma, timing::Engine::Cuda, "TMA");
   return found;
+}
+
+/// Cycles in which the tensor core makes these multiply-adds of 16 bits, in its best shape.
+double bestCycles(const hw::Chip &chip, double multiplyAdds) {
+  constexpr int64_t rows = 128, columns = 256, depth = 64, bytes = 2;
+  double busy = chip.architecture->products(rows, columns, depth, bytes, 1).busy;
+  return multiplyAdds / double(rows * columns * depth) * busy;
+}
+
+/// Shares of the time, from the peak on: what products need in the best shape, and each loss.
+std::vector<timing::Loss> lossesOf(const timing::Prediction &p, const hw::Chip &chip,
+                                   const emu::PacedTotals &block, double blocks) {
+  double whole = p.seconds * chip.boost.value * 1e9;
+  double perSm = blocks / double(chip.architecture->limits.multiprocessors);
+  double best = bestCycles(chip, block.multiplyAdds) * perSm / whole;
+  double products = std::max(best, block.tensor * perSm / whole), rest = 1 - products;
+  std::vector<timing::Loss> losses = {{"products", best}, {"shapes of products", products - best}};
+  for (const timing::Loss &loss : p.waterfall)
+    if (loss.what == "clock" || loss.what == "last wave" || loss.what == "launch") {
+      losses.push_back(loss);
+      rest -= loss.share;
+    }
+  losses.insert(losses.begin() + 2, {"other work, waits", std::max(0.0, rest)});
+  return losses;
+}
+
+std::string waterfallOf(const std::vector<timing::Loss> &losses, const PredictedRun &run,
+                        double gigahertz, const hw::Chip &chip, const std::string &kernel) {
+  draw::Waterfall picture;
+  picture.title = kernel;
+  picture.subtitle = timeText(run.seconds) + " at " + formatted("%.2f GHz", gigahertz) + " on " +
+                     chip.name + "; peak at " + formatted("%.3f GHz", chip.boost.value);
+  picture.unit = "TFLOP/s";
+  picture.peak = run.tflops / losses.front().share;
+  for (size_t i = 1; i < losses.size(); ++i)
+    if (losses[i].share >= smallShare / 5)
+      picture.losses.push_back({losses[i].what, losses[i].share});
+  picture.low = run.low;
+  picture.high = run.high;
+  return draw::toSvg(picture);
 }
 
 double tensorBytes(const MadeArguments &made) {
@@ -149,6 +193,11 @@ PredictedRun penstock::predict_from_run(const std::string &kernel, const std::st
   launch.onTotals = [&](const emu::PacedTotals &all) { totals.push_back(all); };
   launch.print = [](const std::string &) {};
   emu::Report report = launchEmulated(variant, tested->info, made.arguments, launch);
+  if (!report.findings.empty()) { // it may wait for others
+    launch.onlyTraced = false;
+    totals.clear();
+    report = launchEmulated(variant, tested->info, made.arguments, launch);
+  }
   if (!report.findings.empty() || totals.empty()) {
     diagnostics.insert(diagnostics.end(), report.findings.begin(), report.findings.end());
     return {};
@@ -159,6 +208,7 @@ PredictedRun penstock::predict_from_run(const std::string &kernel, const std::st
   block.cycles = totals[0].cycles;
   block.busy = busiest.cycles;
   block.busiest = busiest.engine;
+  block.tensor = std::max(totals[0].tensor, totals[0].units[unsigned(emu::Unit::Matrix)]);
   block.blocks = double(report.stats.blocks);
   double asked =
       totals[0].units[unsigned(emu::Unit::Global)] * chip->streamRate.value * block.blocks;
@@ -181,8 +231,14 @@ PredictedRun penstock::predict_from_run(const std::string &kernel, const std::st
   PredictedRun run;
   run.chip = chip->name;
   run.seconds = p.seconds;
-  run.text = "predicted  " + formatted("%.0f", rate) + " GB/s (" +
-             formatted("%.0f", rate / spread) + " to " + formatted("%.0f", rate * spread) + "), " +
+  double multiplyAdds = totals[0].multiplyAdds * block.blocks;
+  run.tflops = 2 * multiplyAdds / p.seconds * 1e-12;
+  run.low = run.tflops / spread;
+  run.high = run.tflops * spread;
+  bool multiplies = multiplyAdds > 0;
+  double told = multiplies ? run.tflops : rate;
+  run.text = "predicted  " + formatted("%.0f", told) + (multiplies ? " TFLOP/s (" : " GB/s (") +
+             formatted("%.0f", told / spread) + " to " + formatted("%.0f", told * spread) + "), " +
              timeText(p.seconds) + " at " + formatted("%.2f GHz", p.gigahertz) + " on " +
              chip->name + "\n";
   bool memory = p.bound().of == timing::Bound::Hbm || p.bound().of == timing::Bound::Fabric;
@@ -199,6 +255,16 @@ PredictedRun penstock::predict_from_run(const std::string &kernel, const std::st
   else
     run.text += std::string(busiest.name) + ": " + formatted("%.0f", busiest.cycles) +
                 " cycles of each block\n";
+  if (multiplies) {
+    std::vector<timing::Loss> losses = lossesOf(p, *chip, totals[0], block.blocks);
+    std::string shares;
+    for (const timing::Loss &loss : losses)
+      if (loss.share >= smallShare)
+        shares +=
+            (shares.empty() ? "" : ", ") + loss.what + " " + formatted("%.0f %%", 100 * loss.share);
+    run.text += "time       " + shares + "\n";
+    run.waterfall = waterfallOf(losses, run, p.gigahertz, *chip, kernel);
+  }
   run.text += "block      " + formatted("%.0f", block.cycles) +
               " cycles alone on an SM; busiest: " + busiest.name + ", " +
               formatted("%.0f", busiest.cycles) + "\n";
@@ -216,6 +282,7 @@ PredictedRun penstock::predict_from_run(const std::string &kernel, const std::st
                  .number("low", p.seconds / spread)
                  .number("high", p.seconds * spread)
                  .number("gigabytesPerSecond", rate)
+                 .number("tflops", run.tflops)
                  .number("gigahertz", p.gigahertz)
                  .number("blockCycles", block.cycles)
                  .number("busyCycles", block.busy)

@@ -26,6 +26,7 @@ Kernel blockKernel(const BlockRun &run) {
   kernel.raster.totalBytes = run.bytes;
   kernel.fabricBytes = std::max(run.bytes, run.asked) / run.blocks;
   kernel.trips = 1;
+  kernel.moreTensorCycles = run.busiest == Engine::Tensor ? 0 : run.tensor;
   return kernel;
 }
 

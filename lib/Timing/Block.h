@@ -19,6 +19,7 @@ struct BlockRun {
   /// Tensor, or Cuda for issue slots, shared memory and all others.
   double busy = 0;
   Engine busiest = Engine::Cuda;
+  double tensor = 0; ///< cycles of the tensor core
   double blocks = 1; ///< of the launch
   double bytes = 0;  ///< of global memory, by all blocks
   double asked = 0;  ///< of the fabric: all that they ask for, whether L2 has it or not

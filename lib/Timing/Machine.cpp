@@ -176,13 +176,13 @@ private:
     unsigned o = rolesOps[role][h.position];
     const Op &op = loop.ops[o];
     int64_t k = h.iteration + op.ahead;
-    double t = h.ready, start = t, goesOn = t + op.issueCycles, ended = t;
+    double t = h.ready, start = t, goesOn = t + op.issueCycles;
     double &engine = engines[size_t(op.engine)];
     if (op.engine != Engine::None) {
       start = std::max(t + op.issueDelay, engine);
       engine = start + times[o].busy;
-      ended = start + times[o].latency;
     }
+    double ended = start + times[o].latency;
     if (op.engine == Engine::Tensor) {
       // Issue blocks while more products are outstanding than the queue holds.
       double beyond = std::max(0.0, op.products - queueRoom);

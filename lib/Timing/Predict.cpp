@@ -138,7 +138,7 @@ private:
       r.cycles = persistentCycles(r, one.perTile, options.without.waves ? perSlot : whole);
     else
       r.cycles = wavesCycles(r, alone, fabric, one.compute());
-    r.utilization = iterations * tensor / r.cycles;
+    r.utilization = iterations * (tensor + kernel.moreTensorCycles) / r.cycles;
     // A chain of waits binds only if it is longer than what its engines are busy for.
     bool chained = latency > 1.02 * one.most();
     r.bounds = {{Bound::Tensor, tensor},
@@ -185,8 +185,8 @@ private:
   /// Each step from peak at the highest clock to the prediction, as a share of the time.
   void findLosses(Prediction &r) const {
     double boost = chip.boost.value, whole = r.seconds * 1e9;
-    double iterations = r.utilization * r.cycles / std::max(tensor, 1e-9);
-    double ideal = iterations * tensor;
+    double products = tensor + kernel.moreTensorCycles;
+    double ideal = r.utilization * r.cycles * tensor / std::max(products, 1e-9);
     bool quantized = r.blocksPerSm == 1 || kernel.persistent;
     double padded = quantized ? ideal * std::ceil(r.waves - 1e-9) / r.waves : ideal;
     double stall = std::max(0.0, r.interval - tensor);

@@ -150,6 +150,8 @@ struct Kernel {
   double spillCycles = 0; ///< per iteration
   double flop = 0;
   double storedBytes = 0; ///< written to HBM
+  /// Cycles per iteration of the tensor core beside those of operations, which lower the clock.
+  double moreTensorCycles = 0;
 };
 
 } // namespace penstock::timing

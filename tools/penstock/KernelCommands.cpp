@@ -107,15 +107,17 @@ int explainRun(ExplainSession &session, const std::string &chosen) {
                          session.diagnostics, session.options.compile.cpu, session.options.machine)
           : predict_registered(session.kernel, architecture, sizes, session.options,
                                session.diagnostics);
-  // One group of warps: its PTX is run instead.
+  // One group of warps, or threads that compute for longer than products take: the PTX is run.
   auto needsRun = [](const Diagnostic &d) {
     return std::ranges::any_of(d.facts, [](const auto &fact) { return fact.first == "needs_run"; });
   };
-  if (run.text.empty() && !session.isText() && std::ranges::any_of(session.diagnostics, needsRun)) {
+  if (!session.isText() &&
+      (run.bound_by_threads ||
+       (run.text.empty() && std::ranges::any_of(session.diagnostics, needsRun)))) {
     session.diagnostics.clear();
     run = predict_from_run(session.kernel, architecture, session.shapes[0], session.options,
                            session.diagnostics);
-    if (!run.text.empty() && !session.output.empty()) {
+    if (!run.text.empty() && run.waterfall.empty() && !session.output.empty()) {
       session.error(1501, "`" + session.kernel + "` has no waterfall: it is predicted from a run");
       return session.finish(1);
     }
@@ -275,6 +277,8 @@ void addExplain(cli::Tool &tool) {
                session->options.machine, cli::Complete::Files);
   command.output("FILE", "with --shape: SVG of what is lost from the peak to the predicted rate",
                  session->output);
+  command.flag("contract", "with --shape: allows products to be fused with sums",
+               session->options.compile.contract);
   command.example("penstock explain libexample_kernels.so FlashAttention --target sm_90a");
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Hardware/Chip.h"
+#include "flash_attention/kernel.h"
 #include "layer_norm/kernel.h"
 #include "row_softmax/kernel.h"
 #include "vector_add/kernel.h"
@@ -12,10 +13,13 @@
 #include <penstock/check.h>
 #include <penstock/inspect.h>
 
+#include <cmath>
+
 using namespace penstock;
 
 namespace kernels {
 
+struct RunAttention : examples::FlashAttention {};
 struct RunVectorAdd : examples::VectorAdd {};
 struct RunSoftmax : examples::RowSoftmax {};
 struct RunLayerNorm : examples::LayerNorm {};
@@ -51,6 +55,7 @@ struct RunAgain {
   }
 };
 
+PENSTOCK_KERNEL(RunAttention, block_m, block_n, dim, stages, slack);
 PENSTOCK_KERNEL(RunVectorAdd, block);
 PENSTOCK_KERNEL(RunAgain);
 PENSTOCK_KERNEL(RunExponentials, block, rounds);
@@ -155,6 +160,38 @@ TEST(FromRun, Refusals) {
   EXPECT_TRUE(
       predict_from_run("RunSoftmax", "sm_90a", {{"M", 64}}, options, diagnostics).text.empty());
   EXPECT_EQ(diagnostics.size(), 1u);
+}
+
+// FlashAttention 3 was published with 646 TFLOP/s at this shape (2 sequences of 16 heads), and ours
+// has its form: two warpgroups, one of which multiplies under the softmax of the other.
+TEST(FromRun, AttentionMultipliesUnderSoftmax) {
+  Shape shape = {{"H", 32}, {"M", 8192}, {"N", 8192}, {"D", 128}, {"scale", 0.1275}};
+  PredictedRun run = predicted("RunAttention", "sm_90a", shape,
+                               {{"block_m", "128"}, {"block_n", "128"}, {"dim", "128"}});
+  EXPECT_NEAR(run.tflops, 4 * 32 * 8192.0 * 8192 * 128 / run.seconds * 1e-12, 1);
+  EXPECT_LT(run.low, 646);
+  EXPECT_GT(run.tflops, 646);
+  // A block's waits take their time, also where no other block fills them.
+  double waves = std::ceil(field(run, "waves")), cycles = field(run, "blockCycles");
+  EXPECT_GE(run.seconds, waves * cycles / (field(run, "gigahertz") * 1e9));
+  EXPECT_NE(run.waterfall.find("other work, waits"), std::string::npos);
+  // The event model knows that it does not know.
+  std::vector<Diagnostic> diagnostics;
+  InspectOptions options;
+  options.set = {{"block_m", "128"}, {"block_n", "128"}, {"dim", "128"}};
+  EXPECT_TRUE(predict_registered("RunAttention", "sm_90a",
+                                 {{"H", 32}, {"M", 8192}, {"N", 8192}, {"D", 128}}, options,
+                                 diagnostics, /*suggest=*/false)
+                  .bound_by_threads);
+}
+
+// Exponentials are the busiest here, but products lower the clock, too.
+TEST(FromRun, ProductsLowerTheClock) {
+  Shape shape = {{"H", 32}, {"M", 4096}, {"N", 4096}, {"D", 128}, {"scale", 0.1275}};
+  PredictedRun run = predicted("RunAttention", "sm_100a", shape,
+                               {{"block_m", "128"}, {"block_n", "128"}, {"dim", "128"}});
+  EXPECT_NE(run.json.find("\"busiest\":\"exponentials\""), std::string::npos) << run.json;
+  EXPECT_LT(field(run, "gigahertz"), 0.9 * hw::findChip("sm_100a")->boost.value);
 }
 
 } // namespace
