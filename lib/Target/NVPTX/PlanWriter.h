@@ -7,20 +7,155 @@
 //
 // Private to nv-write-plans.
 //
+// Each role's loop is written as a prologue and a main loop of steps. In the main loop,
+// statements of the role's last stage exist in every step; those of earlier stages,
+// mostly copies, are under a condition. So each statement is written at most twice for
+// every stage that it is ahead, whatever the number of iterations. Points that trail
+// the last statement, releases of what it has read, follow in an epilogue. Products that
+// threads issue one stage early have no condition: the last step is written apart.
+//
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TARGET_NVPTX_PLANWRITER_H
 #define PENSTOCK_TARGET_NVPTX_PLANWRITER_H
 
+#include "Target/NVPTX/ClusterShares.h"
+#include "Target/NVPTX/GroupCounts.h"
 #include "Target/NVPTX/LoopPlans.h"
+#include "Target/NVPTX/LoopSurroundings.h"
 #include "Target/NVPTX/OpenRings.h"
+#include "Target/NVPTX/PairedProduct.h"
+#include "Target/NVPTX/PlanPoints.h"
+#include "Target/NVPTX/SlotCounters.h"
 
 namespace penstock::nvptx {
 
-/// Writes a loop as the roles of its plan execute it. \p number tells the loop from others of
-/// the kernel; \p open: rings stay open between runs of the loop; \p accumulators, which runs
-/// fill in turn, may be null.
-void writePlan(ScheduledLoop &loop, const LoopPlan &plan, size_t number, bool open,
-               AccumulatorRing *accumulators);
+/// Writes a loop as the roles of its plan execute it.
+class PlanWriter : PipelineWriter {
+public:
+  /// \p number tells the loop from others of the kernel; \p open: rings stay open between runs
+  /// of the loop; \p accumulators, which runs fill in turn, may be null.
+  PlanWriter(ScheduledLoop &loop, const LoopPlan &of, size_t number, bool open,
+             AccumulatorRing *accumulators)
+      : PipelineWriter(loop, of.slots()), of(of), plan(of.plan), number(int64_t(number)),
+        open(open), accumulators(accumulators), shares(ClusterShares::of(body, of)),
+        pair(PairedProduct::of(body)), writer(b) {}
+  void run();
+
+private:
+  //===------------------------------------------------------------------===//
+  // Roles and steps: PlanWriter.cpp
+  //===------------------------------------------------------------------===//
+
+  /// Lets others take the memory of tiles that nothing accesses after the loop. \p synced: all
+  /// threads have met.
+  void freeTiles(const LoopSurroundings &around, bool synced);
+  void writeRole(const sched::PlanRole &each);
+  static bool hasJoins(const sched::PlanRole &role);
+  void writeSteps();
+  /// In the second block, the role that loads awaits the products of the first one: it has
+  /// followed the phases of their barrier.
+  void awaitProductsOfPair();
+  /// Returns whether threads issue products before the role's last stage. The assembler keeps these
+  /// in flight only if no branch lies around them, so that the last steps are written apart.
+  bool multipliesEarly() const;
+  void writePrologue(int64_t depth, int64_t repeated, bool peels);
+  void writeMainLoop(int64_t depth, int64_t repeated, mlir::Value end, bool peels);
+  /// Writes the rest after the main loop: the last statements, if these were peeled, and points
+  /// that trail the last statement.
+  void writeEpilogue(int64_t depth, mlir::Value end, bool peels);
+  ClosedStages allStages() const { return {0, plan.numStages()}; }
+  std::string describePlan() const;
+  /// Whether anything waits for what the role's last iterations release: the loop when it is
+  /// entered again, or the end of a role.
+  bool mustRelease() const;
+  /// Which iterations of a step may not exist.
+  struct Exists {
+    bool mayBeEarly = false; ///< before the first iteration
+    bool mayBeLate = false;  ///< after the last one
+    bool never = false;      ///< not begun yet
+  };
+  /// Writes step \p t. \p number is its number up to a multiple of what recurs.
+  void writeStep(mlir::Value t, int64_t number, llvm::function_ref<Exists(int64_t)> existsAt);
+  /// Whether a join in step \p number has anything to order: a statement that was issued
+  /// before point \p at, other than a copy whose end only its barrier shows.
+  bool mustMeet(int64_t number, size_t at) const;
+  /// No groups of an engine are counted before the first of its statements begins.
+  int64_t firstStageOf(sched::Engine engine) const;
+  static bool isAboutGroups(const sched::PlanPoint &point);
+
+  //===------------------------------------------------------------------===//
+  // Points, barriers and statements: PlanWriterPoints.cpp
+  //===------------------------------------------------------------------===//
+
+  void writePoint(const sched::PlanPoint &point, mlir::Value k);
+  /// Whether a point arrives in all blocks that share copies.
+  bool isWide(const sched::PlanPoint &point) const {
+    return shares && shares->isWide(point.barrier);
+  }
+  /// Whether threads of the role access shared memory themselves. Engines await all of a warp.
+  bool readsByThreads() const;
+  /// The token that a wait of iteration \p k awaits; goes on where there is one.
+  SlotCounters::Position awaited(const sched::PlanPoint &point, mlir::Value k);
+  void writeDrain(const sched::PlanPoint &point);
+  /// \p at is the point's number among those of a step, or the number of these.
+  void waitGroup(const sched::PlanPoint &point, size_t at);
+  /// A warp waits as one: only then does the assembler compute addresses once for all threads.
+  void waitBarrier(const sched::PlanPoint &point, SlotCounters::Position at);
+  /// Bytes of a token: copies under a condition that does not hold bring none.
+  mlir::Value bytesOf(const sched::PlanPoint &expect, mlir::Value k);
+  void makeBarriers();
+  /// The barrier and the parity of token \p k.
+  SlotCounters::Position tokenOf(sched::BarrierId barrier, mlir::Value k);
+  mlir::Value slotOfToken(sched::BarrierId barrier, mlir::Value k);
+  /// The index of a slot in the array that the barriers of all parts share.
+  mlir::Value inArray(sched::BarrierId barrier, mlir::Value slot);
+  /// `k - distance`, of which the main loop knows slots without a division.
+  mlir::Value earlier(mlir::Value k, int64_t distance);
+  bool reentered() const { return bool(firstToken); }
+  /// Tokens go on where a loop is entered again. Slots of tiles only do if rings stay open.
+  SlotCounters &slotsOfTiles() { return reentered() && !open ? slots : tokens; }
+  /// Registers cannot be indexed: steps are repeated until versions recur.
+  bool isRing(size_t buffer) const override;
+  mlir::MemRefType typeOf(size_t buffer) const override;
+  /// Slots in tensor memory lie side by side.
+  mlir::Value allocate(mlir::MemRefType type, mlir::StringAttr label) override;
+  mlir::Value slotOf(size_t buffer, mlir::Value k) override;
+  mlir::Value versionOf(size_t buffer, mlir::Value k) override;
+  /// Chooses what the role's main loop counts.
+  void countSlots();
+  void writeOp(size_t i, mlir::IRMapping &mapping, mlir::Value k) override;
+  mlir::Value rowsOf(mlir::Value tile, mlir::Value first, int64_t rows);
+  /// Returns whether a reduction is the last one before threads wait for a product. The assembler
+  /// moves what no instruction needs sooner after the wait: then nothing overlaps.
+  bool endsBeforeWait(size_t statement) const;
+  const PipelineStatement &statementOf(const sched::PlanPoint &point) const;
+
+  const LoopPlan &of;
+  const sched::Plan &plan;
+  const int64_t number;
+  const bool open;                        ///< rings stay open between runs of the loop
+  AccumulatorRing *accumulators;          ///< that runs fill in turn; null: none
+  std::optional<ClusterShares> shares;    ///< that blocks of a cluster copy
+  llvm::SmallVector<mlir::Value> sharing; ///< ranks of these blocks
+  std::optional<PairedProduct> pair;      ///< of two blocks
+  PointWriter writer;
+  const sched::PlanRole *role = nullptr; ///< that is being written
+  int64_t firstStage = 0;                ///< of the role; its first step runs it
+  int64_t lastIssue = 0;                 ///< the last stage of its statements
+  int64_t lastStage = 0;                 ///< the last stage of its points
+  bool releases = true;                  ///< whether arrivals are awaited
+  ClosedBefore closed;                   ///< what the steps so far have closed
+  mlir::Value ownPart;                   ///< i32: the part that a warpgroup computes, if any
+  std::optional<int64_t> part;           ///< of the statement that is being written
+  std::vector<mlir::Value> barriers;
+  llvm::DenseMap<unsigned, sched::BarrierId> signals; ///< by statement: what its copy completes
+  mlir::Value tokenCount;     ///< variable that counts tokens, if the loop is entered again
+  mlir::Value firstToken;     ///< its value when the loop is entered; null: 0
+  SlotCounters tokens, slots; ///< of barriers, and of tiles if these differ
+  llvm::DenseMap<mlir::Value, int64_t>
+      aheadOf;           ///< by iteration: how far before the main loop's own
+  int64_t iteration = 0; ///< that is being written, up to a multiple of what recurs
+};
 
 } // namespace penstock::nvptx
 

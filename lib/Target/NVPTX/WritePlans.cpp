@@ -69,7 +69,7 @@ struct WritePlans : penstock::impl::WritePlansBase<WritePlans> {
             loops[i].body, plan, warps, nvptx::PairedProduct::of(loops[i].body).has_value());
       if (accumulators && failed(report(loops[i], accumulators->diagnostics())))
         return signalPassFailure();
-      nvptx::writePlan(loops[i], written, i, open, accumulators ? &*accumulators : nullptr);
+      nvptx::PlanWriter(loops[i], written, i, open, accumulators ? &*accumulators : nullptr).run();
       for (const sched::PlanRole &role : plan.roles)
         roles = std::max(roles, role.firstWarp + role.warps);
     }
