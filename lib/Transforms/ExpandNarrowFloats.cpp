@@ -237,12 +237,32 @@ struct ExtendInSteps : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
+/// Returns whether an operation is one that the pass, or a pass that it runs, rewrites.
+bool isConcerned(Operation *op) {
+  auto isNarrow = [&](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    auto real = dyn_cast<FloatType>(element);
+    return real && real.getWidth() < 32 &&
+           (!element.isF16() || isa<math::MathDialect>(op->getDialect()));
+  };
+  return llvm::any_of(op->getOperandTypes(), isNarrow) ||
+         llvm::any_of(op->getResultTypes(), isNarrow) ||
+         (isa<arith::TruncFOp>(op) && getElementTypeOrSelf(op->getOperand(0).getType()).isF64());
+}
+
 struct ExpandNarrowFloats : penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowFloats> {
   using Base = penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowFloats>;
   using Base::Base;
 
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    // Most programs have none, and thousands of operations.
+    if (!getOperation()
+             ->walk([](Operation *op) {
+               return isConcerned(op) ? WalkResult::interrupt() : WalkResult::advance();
+             })
+             .wasInterrupted())
+      return;
     // Arithmetic on narrow types first: it leaves extensions and truncations.
     OpPassManager emulate(ModuleOp::getOperationName());
     arith::ArithEmulateUnsupportedFloatsOptions options;
