@@ -35,7 +35,7 @@ PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group, cluster_m, cluster_n, 
 PENSTOCK_KERNEL(MatmulBiasGelu, block_m, block_n, block_k, stages, group);
 PENSTOCK_KERNEL(PersistentMatmul, blocks, block_m, block_n, block_k, stages, pair);
 PENSTOCK_KERNEL(GroupedMatmul, block_m, block_n, block_k, stages);
-PENSTOCK_KERNEL(Convolution, block_w, block_n, block_k, stages);
+PENSTOCK_KERNEL(Convolution, block_h, block_w, block_n, block_k, stages);
 PENSTOCK_KERNEL(Int4Matmul, block_m, block_n, block_k, group, stages);
 PENSTOCK_KERNEL(MxF8Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(MxF4Matmul, block_m, block_n, block_k, stages);

@@ -48,7 +48,8 @@ std::vector<check::Expected> reference(const std::vector<f16> &x, const std::vec
 int main() {
   check::Cases cases("convolution");
   check::Random random(6);
-  check::BothTargets kernels(Convolution{.block_w = 16, .block_n = 16, .block_k = 16});
+  check::BothTargets kernels(
+      Convolution{.block_h = 3, .block_w = 16, .block_n = 16, .block_k = 16});
   auto test = [&](const Sizes &s, check::Size size) {
     auto x = check::randoms<f16>(random, s.B * s.H * s.W * s.C, -1, 1);
     auto f = check::randoms<f16>(random, s.O * 9 * s.C, -1, 1);
@@ -63,7 +64,7 @@ int main() {
               });
   };
   for (const Sizes &s : std::vector<Sizes>{{1, 1, 1, 1, 1},
-                                           {2, 3, 16, 16, 16}, // everything divides
+                                           {2, 6, 16, 16, 16}, // everything divides
                                            {1, 4, 19, 5, 17},  // nothing does
                                            {1, 2, 3, 0, 4},    // empty sums
                                            {0, 4, 4, 4, 4}})

@@ -206,6 +206,11 @@ public:
   Tile<T, 3> local(int64_t a, int64_t b, int64_t c, TileOptions o = {}, Loc at = here()) {
     return make<T, 3>(detail::Space::Local, {a, b, c}, o, at);
   }
+  template <class T>
+  Tile<T, 4> local(int64_t a, int64_t b, int64_t c, int64_t d, TileOptions o = {},
+                   Loc at = here()) {
+    return make<T, 4>(detail::Space::Local, {a, b, c, d}, o, at);
+  }
 
   //===------------------------------------------------------------------===//
   // Operations on tiles

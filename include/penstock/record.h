@@ -97,6 +97,7 @@ PENSTOCK_EXPORT int64_t extent(Ref tile, int dim, Loc);
 PENSTOCK_EXPORT Ref size(Ref tensor, int dim, Loc);
 PENSTOCK_EXPORT Ref slice(Ref tile, Refs offsets, Ints sizes, bool dropFirst, Loc);
 PENSTOCK_EXPORT Ref transpose(Ref tile, Loc);
+PENSTOCK_EXPORT Ref asMatrix(Ref tile, Loc);
 PENSTOCK_EXPORT Ref load(Ref memory, Refs indices, Loc);
 PENSTOCK_EXPORT void store(Ref value, Ref memory, Refs indices, Loc);
 PENSTOCK_EXPORT Ref atomic(Kind, Ref value, Ref memory, Refs indices, Loc);

@@ -206,6 +206,15 @@ template <class T> Tile<T, 2> transposed(const Tile<T, 2> &tile, Loc at = here()
   return Tile<T, 2>(detail::transpose(tile.ref, at));
 }
 
+/// View of a tile as a matrix: all dimensions but the last become its rows, in row-major order.
+template <class T, int R> Tile<T, 2> as_matrix(const Tile<T, R> &tile, Loc at = here()) {
+  static_assert(R >= 2, "a matrix has two dimensions");
+  if constexpr (R == 2)
+    return tile;
+  else
+    return Tile<T, 2>(detail::asMatrix(tile.ref, at));
+}
+
 /// Broadcasts v over rows: v[i] for element (i, j).
 template <class T> Expr<T> broadcast_rows(const Tile<T, 1> &v, Loc at = here()) {
   static constexpr int64_t dims[] = {0};

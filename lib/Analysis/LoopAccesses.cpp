@@ -144,10 +144,10 @@ std::vector<LoopAccesses::Extent> LoopAccesses::boxOf(const tile::TileAccess &ac
     views.push_back(op);
     root = op->getOperand(0);
   }
-  auto type = cast<MemRefType>(root.getType());
+  auto type = cast<MemRefType>(tile::rootOf(access.memref).getType());
   std::vector<Extent> box(size_t(type.getRank()));
   if (root != tile::rootOf(access.memref))
-    return box; // anywhere
+    return box; // anywhere: a view as a matrix
   for (auto [extent, size] : llvm::zip(box, type.getShape()))
     extent = {AffineOffset(), ShapedType::isDynamic(size) ? -1 : size};
 

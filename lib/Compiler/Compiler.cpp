@@ -240,11 +240,13 @@ public:
   Backend(const BackendOptions &options, std::vector<penstock::Diagnostic> &diagnostics)
       : options(options), diagnostics(diagnostics) {}
 
-  /// A wrong schedule is wrong on every target.
+  /// A wrong schedule is wrong on every target. The interpreter runs the program as it is.
   bool checkSchedules(ModuleOp module) {
+    OwningOpRef<ModuleOp> checked = module.clone();
     PassManager passes(module->getName());
+    passes.addNestedPass<func::FuncOp>(createFlattenTiles());
     passes.addNestedPass<func::FuncOp>(createResolveSchedules());
-    return runPasses(passes, module, options, diagnostics);
+    return runPasses(passes, *checked, options, diagnostics);
   }
 
   bool native(penstock::detail::Executable &executable, ModuleOp module, StringRef kernel) {

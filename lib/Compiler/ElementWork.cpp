@@ -172,7 +172,7 @@ private:
 
 VectorWork penstock::elementWorkOf(tile::CopyOp copy) {
   VectorWork work;
-  Rows rows = rowsOf(copy.getTileShape());
+  Rows rows = rowsOf(copy.getBoxShape());
   auto from = cast<MemRefType>(copy.getSource().getType()),
        to = cast<MemRefType>(copy.getTarget().getType());
   SmallVector<int64_t> dims = copy.getTensorDims();

@@ -20,6 +20,8 @@
 #include "Draw/Svg.h"
 #include "Draw/Trace.h"
 #include "Hardware/Architecture.h"
+#include "Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
 #include "penstock/inspect.h"
 
 using namespace penstock;
@@ -56,7 +58,9 @@ std::vector<Planned> plan(mlir::ModuleOp module, const std::string &kernel,
   auto function = module.lookupSymbol<mlir::func::FuncOp>(kernel);
   {
     tile::DiagnosticCollector collector(module.getContext(), diagnostics, InternalError);
-    if (failed(nv::checkArchitecture(function, architecture)))
+    mlir::PassManager passes(module->getName());
+    passes.addNestedPass<mlir::func::FuncOp>(createFlattenTiles());
+    if (failed(nv::checkArchitecture(function, architecture)) || failed(passes.run(module)))
       return planned;
   }
   if (auto wrong = checkTileMemory(function, architecture); !wrong.empty()) {

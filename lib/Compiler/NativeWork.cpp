@@ -244,7 +244,7 @@ private:
     for (Value offset : offsets)
       at.push_back(scalars.compute(offset).value_or(0));
     double share = 1, elements = 1, row = 1;
-    auto shape = copy.getTileShape();
+    SmallVector<int64_t> shape = copy.getBoxShape();
     for (auto [dim, extent] : llvm::zip(copy.getTensorDims(), shape)) {
       int64_t size = sizeOf(tensor, dim);
       int64_t inside = std::clamp<int64_t>(size - at[size_t(dim)], 0, extent);

@@ -25,6 +25,7 @@ using namespace mlir;
 using namespace penstock;
 
 void penstock::buildSchedulePipeline(OpPassManager &passes, const hw::Architecture &architecture) {
+  passes.addNestedPass<func::FuncOp>(createFlattenTiles());
   if (!architecture.limits.tensorColumns) // only tcgen05 multiplies with scales
     passes.addNestedPass<func::FuncOp>(createExpandScaledProducts());
   passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
@@ -86,6 +87,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture
     buildSchedulePipeline(passes, architecture);
     buildBlockPipeline(passes, architecture, options);
   } else {
+    passes.addNestedPass<func::FuncOp>(createFlattenTiles());
     passes.addNestedPass<func::FuncOp>(createAttachTarget({architecture.name, false}));
   }
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());

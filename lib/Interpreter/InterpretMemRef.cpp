@@ -1,4 +1,4 @@
-//===- InterpretMemRef.cpp - Sizes, slices and transposes of tiles --------===//
+//===- InterpretMemRef.cpp - Sizes and views of tiles ---------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -60,8 +60,25 @@ static void execute(memref::TransposeOp transpose, Frame &frame) {
   frame.setView(transpose.getResult(), std::move(result));
 }
 
+/// The merged dimensions lie one after another, so that the last of them has the step.
+static void execute(memref::CollapseShapeOp collapse, Frame &frame) {
+  View view = frame.view(collapse.getSrc());
+  View result = view;
+  result.sizes.clear();
+  result.strides.clear();
+  for (const ReassociationIndices &dims : collapse.getReassociationIndices()) {
+    int64_t size = 1;
+    for (int64_t dim : dims)
+      size *= view.sizes[dim];
+    result.sizes.push_back(size);
+    result.strides.push_back(view.strides[dims.back()]);
+  }
+  frame.setView(collapse.getResult(), std::move(result));
+}
+
 void addMemRefModels(DialectRegistry &registry) {
-  addModels<memref::MemRefDialect, memref::DimOp, memref::SubViewOp, memref::TransposeOp>(registry);
+  addModels<memref::MemRefDialect, memref::DimOp, memref::SubViewOp, memref::TransposeOp,
+            memref::CollapseShapeOp>(registry);
 }
 
 } // namespace penstock::interpreter

@@ -43,11 +43,18 @@ namespace {
 struct Side {
   Value memref;
   View view;
-  Indices offsets;        ///< empty for a tile
-  ArrayRef<int64_t> dims; ///< those of the tensor along which the box runs
+  Indices offsets;             ///< empty for a tile
+  ArrayRef<int64_t> dims;      ///< those of the tensor along which the box runs
+  ArrayRef<int64_t> rows = {}; ///< extents that are the rows of a tile of rank 2; empty: none
 
-  /// Where the tile's element \p index lies on this side, if it does.
+  /// Where the box's element \p index lies on this side, if it does.
   std::optional<Indices> find(ArrayRef<int64_t> index) const {
+    if (offsets.empty() && !rows.empty()) {
+      int64_t row = 0;
+      for (auto [i, extent] : llvm::zip(index, rows))
+        row = row * extent + i;
+      return Indices{row, index.back()};
+    }
     if (offsets.empty())
       return Indices(index);
     Indices at = offsets;
@@ -71,7 +78,7 @@ static uint64_t convert(Element from, Element to, uint64_t bits) {
 /// there.
 static void copy(CopyOp op, Frame &frame, const Side &source, Side target, uint64_t fill) {
   SmallVector<std::pair<int64_t, uint64_t>, 0> writes;
-  forEachIndex(op.getTileShape(), [&](ArrayRef<int64_t> index) {
+  forEachIndex(op.getBoxShape(), [&](ArrayRef<int64_t> index) {
     std::optional<Indices> to = target.find(index);
     if (!to)
       return;
@@ -101,8 +108,9 @@ static std::vector<Footprint> footprintsOf(CopyOp op, Frame &frame, Side source,
   if (op.readsTensor() || op.writesTensor())
     dims = op.getTensorDims();
   source.dims = target.dims = dims;
+  source.rows = target.rows = op.getRows().value_or(ArrayRef<int64_t>());
   std::vector<int64_t> reads, writes;
-  forEachIndex(op.getTileShape(), [&](ArrayRef<int64_t> index) {
+  forEachIndex(op.getBoxShape(), [&](ArrayRef<int64_t> index) {
     std::optional<Indices> to = target.find(index);
     if (!to)
       return;
@@ -129,6 +137,7 @@ static void execute(CopyOp op, Frame &frame) {
     if (op.readsTensor() || op.writesTensor())
       dims = op.getTensorDims();
     source.dims = target.dims = dims;
+    source.rows = target.rows = op.getRows().value_or(ArrayRef<int64_t>());
     copy(op, frame, source, target, fill);
   };
   if (!completesLater(op))

@@ -274,7 +274,7 @@ void seam::tmaLoad(const BoxRef &box, Ref tile, BarrierRef ref, Ref multicast, C
   mlir::Value blocks = call.useIfThere(multicast, "mask of blocks");
   if (call.ok)
     call.make<penstock::nv::TmaLoadOp>(source, offsets, target, barriers, index, blocks,
-                                       call.dimsOf(box), call.nameOf(cache));
+                                       call.dimsOf(box), call.nameOf(cache), DenseI64ArrayAttr());
 }
 
 void seam::tmaStore(Ref tile, const BoxRef &box, std::optional<Reduction> combined, Cache cache,
@@ -285,7 +285,8 @@ void seam::tmaStore(Ref tile, const BoxRef &box, std::optional<Reduction> combin
   auto offsets = call.useAll(box.offsets, "offset");
   if (call.ok)
     call.make<penstock::nv::TmaStoreOp>(source, target, offsets, call.dimsOf(box),
-                                        call.nameOf(combined), call.nameOf(cache));
+                                        call.nameOf(combined), call.nameOf(cache),
+                                        DenseI64ArrayAttr());
 }
 
 void seam::asyncArrive(BarrierRef ref, Loc at) {
@@ -302,7 +303,7 @@ void seam::asyncCopy(const BoxRef &box, Ref tile, int64_t bytes, bool l1, Loc at
   mlir::Value target = call.use(tile, "tile");
   if (call.ok)
     call.make<penstock::nv::AsyncCopyOp>(source, offsets, target, call.dimsOf(box), uint64_t(bytes),
-                                         l1);
+                                         l1, DenseI64ArrayAttr());
 }
 
 void seam::group(Group group, Loc at) {

@@ -185,6 +185,25 @@ Ref penstock::detail::transpose(Ref tile, Loc at) {
   return r->verify(op) ? r->add(op.getResult()) : r->poison();
 }
 
+Ref penstock::detail::asMatrix(Ref tile, Loc at) {
+  RECORDING(r, at);
+  Entry *entry = r->use(tile, at, "tile");
+  if (!entry)
+    return r->poison();
+  auto type = cast<MemRefType>(entry->value.getType());
+  int64_t last = type.getRank() - 1;
+  SmallVector<ReassociationIndices> dims = {llvm::to_vector(llvm::seq<int64_t>(0, last)), {last}};
+  if (!memref::CollapseShapeOp::isGuaranteedCollapsible(type, dims)) {
+    r->error(MatrixView, at,
+             "the rows of " + tile::describe(entry->value) +
+                 ", a slice, do not lie one after another, as those of a matrix",
+             "take as_matrix(..) of the whole tile, and a slice(..) of that");
+    return r->poison();
+  }
+  auto op = memref::CollapseShapeOp::create(r->builder, r->locationOf(at), entry->value, dims);
+  return r->verify(op) ? r->add(op.getResult()) : r->poison();
+}
+
 //===----------------------------------------------------------------------===//
 // Single elements
 //===----------------------------------------------------------------------===//

@@ -52,7 +52,8 @@ struct Member {
 };
 
 std::optional<Member> memberOf(tile::CopyOp copy) {
-  if (copy.getAsyncAttr() || copy.getInstance() || (copy.readsTensor() && copy.writesTensor()))
+  if (copy.getAsyncAttr() || copy.getInstance() || copy.getRows() ||
+      (copy.readsTensor() && copy.writesTensor()))
     return std::nullopt;
   Member member{copy, copy.getTileShape()};
   if (copy.readsTensor())

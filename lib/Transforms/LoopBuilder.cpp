@@ -38,7 +38,7 @@ LoopBuilder::Box LoopBuilder::boxOf(tile::CopyOp copy) {
   Value tensor = copy.readsTensor() ? copy.getSource() : copy.getTarget();
   SmallVector<Value> offsets = offsetsOf(copy);
   SmallVector<int64_t> dims(copy.getTensorDims());
-  ArrayRef<int64_t> shape = copy.getTileShape();
+  SmallVector<int64_t> shape = copy.getBoxShape();
   Box box;
   auto require = [&](arith::CmpIPredicate predicate, Value x, Value y) {
     Value ok = arith::CmpIOp::create(b, loc, predicate, x, y);

@@ -60,14 +60,14 @@ private:
   /// The part of the tile that exists in the tensor is a box; where it is the
   /// whole tile, loops have constant length.
   void withTensor() {
-    ArrayRef<int64_t> shape = op.getTileShape();
+    SmallVector<int64_t> shape = op.getBoxShape();
     Box box = boxOf(op);
     auto branch = scf::IfOp::create(b, loc, TypeRange(), box.inside, true, true);
     inBranch(branch.thenBlock(), [&] { nest(shape, [&](ValueRange at) { element(at); }); });
     inBranch(branch.elseBlock(), [&] {
       if (op.readsTensor()) {
         Value fill = op.getFill() ? op.getFill() : zero(elementOf(op.getTarget()));
-        nest(shape, [&](ValueRange at) { store(fill, op.getTarget(), at); });
+        nest(op.getTileShape(), [&](ValueRange at) { store(fill, op.getTarget(), at); });
       }
       if (!box.begins.empty())
         nest(box.begins, box.ends, [&](ValueRange at) { element(at); });
@@ -83,13 +83,24 @@ private:
       scf::YieldOp::create(b, loc);
   }
 
-  /// Copies the element at index \p at of the tile.
+  /// Copies the element at index \p at of the box.
   void element(ValueRange at) {
-    SmallVector<Value> position = inTensor(op, at);
-    ValueRange from = op.readsTensor() ? ValueRange(position) : at;
-    ValueRange to = op.writesTensor() ? ValueRange(position) : at;
+    SmallVector<Value> position = inTensor(op, at), own = inTile(at);
+    ValueRange from = op.readsTensor() ? position : own;
+    ValueRange to = op.writesTensor() ? position : own;
     Value value = load(op.getSource(), from);
     store(convert(value, elementOf(op.getTarget())), op.getTarget(), to);
+  }
+
+  /// The element of the tile at index \p at of the box.
+  SmallVector<Value> inTile(ValueRange at) {
+    auto rows = op.getRows();
+    if (!rows)
+      return at;
+    Value row = at[0];
+    for (auto [i, extent] : llvm::zip(at.drop_front(), rows->drop_front()))
+      row = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, row, index(extent)), i);
+    return {row, at.back()};
   }
 
   tile::CopyOp op;

@@ -105,7 +105,8 @@ Value PackedOperands::intrinsic(StringRef name, ValueRange arguments, Type resul
 bool penstock::isPlain(tile::CopyOp copy) {
   Value tensor = copy.readsTensor() ? copy.getSource() : copy.getTarget();
   auto dims = copy.getTensorDims();
-  bool plain = int64_t(dims.size()) == cast<MemRefType>(tensor.getType()).getRank() &&
+  bool plain = !copy.getRows() &&
+               int64_t(dims.size()) == cast<MemRefType>(tensor.getType()).getRank() &&
                elementTypeOf(copy.getSource()) == elementTypeOf(copy.getTarget());
   for (auto [i, dim] : llvm::enumerate(dims))
     plain &= dim == int64_t(i);
@@ -142,8 +143,8 @@ static tile::CopyOp copyBefore(tile::GemmOp gemm, Value tile) {
   // All dimensions, in their order, without a conversion.
   auto tensor = cast<MemRefType>(copy.getSource().getType());
   auto dims = copy.getTensorDims();
-  bool same =
-      int64_t(dims.size()) == tensor.getRank() && tensor.getElementType() == elementTypeOf(tile);
+  bool same = !copy.getRows() && int64_t(dims.size()) == tensor.getRank() &&
+              tensor.getElementType() == elementTypeOf(tile);
   for (auto [i, dim] : llvm::enumerate(dims))
     same &= dim == int64_t(i);
   return same ? copy : tile::CopyOp();

@@ -217,6 +217,56 @@ def UnrollLoops : Pass<"tile-unroll-loops", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
+def FlattenTiles : Pass<"tile-flatten-tiles", "::mlir::func::FuncOp"> {
+  let summary = "Make matrices of tiles that are viewed as such";
+  let description = [{
+    A tile of three or more dimensions that `memref.collapse_shape` views as a matrix, `as_matrix` in
+    C++, becomes that matrix, with all tiles that are copied or set together with it. Its copies from
+    and to tensors name the extents of the box that its rows are (`rows`). In maps, the indices of
+    elements along merged dimensions become quotients of the row. Any other use of the tile with its
+    own dimensions is an error (PS1757).
+
+    Example (`--tile-flatten-tiles`):
+
+    ```mlir
+    !X = memref<?x?x?xf16, strided<[?, ?, 1]>, #tile.space<global>>
+    !x = memref<8x16x64xf16, #tile.space<shared>>
+    !m = memref<128x64xf16, #tile.space<shared>>
+    !t = memref<64x128xf16, strided<[1, 64]>, #tile.space<shared>>
+    !l = memref<128x128xf32, #tile.space<local>>
+    func.func @k(%X: !X, %y: index, %x: index, %c: index) attributes {tile.kernel} {
+      %Xs = tile.alloc "Xs" : !x
+      %acc = tile.alloc "acc" : !l
+      tile.copy %X[%y, %x, %c] to %Xs : !X to !x
+      %m = memref.collapse_shape %Xs [[0, 1], [2]] : !x into !m
+      %t = memref.transpose %m (i, j) -> (j, i) : !m to !t
+      tile.gemm %m, %t into %acc overwrite : !m, !t, !l
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !X = memref<?x?x?xf16, strided<[?, ?, 1]>, #tile.space<global>>
+    !m = memref<128x64xf16, #tile.space<shared>>
+    !t = memref<64x128xf16, strided<[1, 64]>, #tile.space<shared>>
+    !l = memref<128x128xf32, #tile.space<local>>
+    func.func @k(%X: !X, %y: index, %x: index, %c: index) attributes {tile.kernel} {
+      %Xs = tile.alloc "Xs" : !m
+      %acc = tile.alloc "acc" : !l
+      tile.copy %X[%y, %x, %c] to %Xs rows [8, 16] : !X to !m
+      %t = memref.transpose %Xs (i, j) -> (j, i) : !m to !t
+      tile.gemm %Xs, %t into %acc overwrite : !m, !t, !l
+      return
+    }
+    ```
+
+    Tests: test/Transforms/flatten-tiles.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def OpenStatements : Pass<"tile-open-statements", "::mlir::func::FuncOp"> {
   let summary = "Make statements of what a stated role groups";
   let description = [{

@@ -51,6 +51,7 @@ bool removeForErrors(TuneCandidate &candidate, const std::vector<Diagnostic> &fo
 
 void resolveSchedules(mlir::ModuleOp module, std::vector<Diagnostic> &found) {
   mlir::PassManager passes(module->getName());
+  passes.addNestedPass<mlir::func::FuncOp>(createFlattenTiles());
   passes.addNestedPass<mlir::func::FuncOp>(createResolveSchedules());
   tile::DiagnosticCollector collector(module->getContext(), found, InternalError);
   (void)passes.run(module); // errors are diagnostics

@@ -208,6 +208,16 @@ std::vector<Section> sections() {
            }
            k.b.copy(acc, k.D.at(0, 0));
          }},
+        {"`as_matrix`: a box as an operand and an accumulator of `gemm`",
+         [](Names &k) {
+           auto a = k.b.shared<f16>(8, 16, 64);
+           auto c = k.b.shared<f16>(128, 64);
+           auto acc = k.b.local<f32>(8, 16, 128);
+           k.b.fill(a, 1);
+           k.b.copy(k.H.at(0, 0), c);
+           k.b.gemm(as_matrix(a), transposed(c), as_matrix(acc), {.accumulate = false});
+           k.b.copy(as_matrix(acc), k.D.at(0, 0));
+         }},
         {"`gemm`, f16", product<f16, f32>()},
         {"`gemm`, bf16", product<bf16, f32>()},
         {"`gemm`, f8e4m3", product<f8e4m3, f32>()},

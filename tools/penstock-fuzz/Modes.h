@@ -19,6 +19,7 @@ int runCalls(const BatchOptions &options);
 int runDivided(const BatchOptions &options);
 int runProducts(const BatchOptions &options);
 int runPacked(const BatchOptions &options);
+int runBoxed(const BatchOptions &options);
 
 } // namespace penstock::fuzz
 

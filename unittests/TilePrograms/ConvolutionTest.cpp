@@ -19,8 +19,9 @@ PENSTOCK_KERNEL(Convolution);
 TEST(Convolutions, AreRight) {
   for (auto [h, w, c, o] : {std::array<int64_t, 4>{1, 1, 8, 8},
                             {3, 5, 8, 8},
+                            {9, 17, 8, 8}, // a pixel more than a block in both directions
                             {2, 130, 72, 16},
-                            {2, 16, 128, 136},
+                            {16, 16, 128, 136},
                             {2, 7, 5, 3},
                             {2, 4, 0, 8}})
     expectSameEverywhere("Convolution",

@@ -21,7 +21,8 @@ def NV_TmaLoadOp : NV_BarrierOp<"tma.load", "OneThread", [AttrSizedOperandSegmen
     bytes, which the launch checks.
 
     Rows of the tile are along the tensor's second to last dimension, or along the
-    first of `dims`; columns along its last.
+    first of `dims`; columns along its last. With `rows`, the rows of the tile are those of a box
+    with these extents along all of `dims` but the last, in row-major order.
 
     With `multicast` the box is read once and arrives in every block of the cluster
     whose bit is set: in the same tile, and on the same barrier there. `cache` is the L2
@@ -40,16 +41,18 @@ def NV_TmaLoadOp : NV_BarrierOp<"tma.load", "OneThread", [AttrSizedOperandSegmen
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$offsets, AnyMemRef:$target,
                        NV_Barriers:$barriers, Index:$index, Optional<I32>:$multicast,
-                       OptionalAttr<DenseI64ArrayAttr>:$dims, OptionalAttr<StrAttr>:$cache);
+                       OptionalAttr<DenseI64ArrayAttr>:$dims, OptionalAttr<StrAttr>:$cache,
+                       OptionalAttr<DenseI64ArrayAttr>:$rows);
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$offsets,
                                  "::mlir::Value":$target, "::mlir::Value":$barriers,
-                                 "::mlir::Value":$index, "::mlir::DenseI64ArrayAttr":$dims), [{
+                                 "::mlir::Value":$index, "::mlir::DenseI64ArrayAttr":$dims,
+                                 "::mlir::DenseI64ArrayAttr":$rows), [{
     build($_builder, $_state, source, offsets, target, barriers, index,
-          /*multicast=*/::mlir::Value(), dims, /*cache=*/::mlir::StringAttr());
+          /*multicast=*/::mlir::Value(), dims, /*cache=*/::mlir::StringAttr(), rows);
   }]>];
   let assemblyFormat = [{
     $source `[` $offsets `]` `to` $target `,` $barriers `[` $index `]`
-    (`dims` $dims^)? (`multicast` $multicast^)? (`cache` $cache^)? attr-dict
+    (`dims` $dims^)? (`rows` $rows^)? (`multicast` $multicast^)? (`cache` $cache^)? attr-dict
     `:` type($source) `,` type($target) `,` qualified(type($barriers))
   }];
 }
@@ -61,8 +64,8 @@ def NV_TmaStoreOp : NV_EffectOp<"tma.store", "OneThread"> {
   let summary = "copies a shared tile to a box of a tensor, by TMA";
   let description = [{
     Issued by one thread, as part of its next group. Elements outside the tensor are
-    not written; the offsets are non-negative. `dims` is that of `nv.tma.load`.
-    `combine` is the reduction applied to the destination, atomic per element: "add",
+    not written; the offsets are non-negative. `dims` and `rows` are those of
+    `nv.tma.load`. `combine` is the reduction applied to the destination, atomic per element: "add",
     "min" or "max"; none for a plain store.
 
     ```mlir
@@ -79,15 +82,16 @@ def NV_TmaStoreOp : NV_EffectOp<"tma.store", "OneThread"> {
   }];
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target, Variadic<Index>:$offsets,
                        OptionalAttr<DenseI64ArrayAttr>:$dims, OptionalAttr<StrAttr>:$combine,
-                       OptionalAttr<StrAttr>:$cache);
+                       OptionalAttr<StrAttr>:$cache, OptionalAttr<DenseI64ArrayAttr>:$rows);
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::Value":$target,
                                  "::mlir::ValueRange":$offsets,
-                                 "::mlir::DenseI64ArrayAttr":$dims), [{
+                                 "::mlir::DenseI64ArrayAttr":$dims,
+                                 "::mlir::DenseI64ArrayAttr":$rows), [{
     build($_builder, $_state, source, target, offsets, dims, /*combine=*/::mlir::StringAttr(),
-          /*cache=*/::mlir::StringAttr());
+          /*cache=*/::mlir::StringAttr(), rows);
   }]>];
   let assemblyFormat = [{
-    $source `to` $target `[` $offsets `]` (`dims` $dims^)? (`combine` $combine^)? (`cache` $cache^)?
+    $source `to` $target `[` $offsets `]` (`dims` $dims^)? (`rows` $rows^)? (`combine` $combine^)? (`cache` $cache^)?
     attr-dict `:` type($source) `,` type($target)
   }];
   let hasVerifier = 1;
@@ -136,7 +140,7 @@ def NV_AsyncCopyOp : NV_EffectOp<"cp_async", "Warps"> {
     and the offset along rows, must be multiples of it. The tile has one or two
     dimensions. Elements outside the tensor read as zero. Completes at
     `nv.cp_async.wait_group` and a synchronization, or with the barrier of
-    `nv.cp_async.arrive`. `dims` is that of `nv.tma.load`. With `l1`, and always with
+    `nv.cp_async.arrive`. `dims` and `rows` are those of `nv.tma.load`. With `l1`, and always with
     fewer than 16 bytes, the copy also uses the L1 cache.
 
     ```mlir
@@ -154,9 +158,10 @@ def NV_AsyncCopyOp : NV_EffectOp<"cp_async", "Warps"> {
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$offsets, AnyMemRef:$target,
                        OptionalAttr<DenseI64ArrayAttr>:$dims,
-                       DefaultValuedAttr<I64Attr, "16">:$bytes, UnitAttr:$l1);
+                       DefaultValuedAttr<I64Attr, "16">:$bytes, UnitAttr:$l1,
+                       OptionalAttr<DenseI64ArrayAttr>:$rows);
   let assemblyFormat = [{
-    $source `[` $offsets `]` `to` $target (`dims` $dims^)? (`bytes` $bytes^)? (`l1` $l1^)? attr-dict
+    $source `[` $offsets `]` `to` $target (`dims` $dims^)? (`rows` $rows^)? (`bytes` $bytes^)? (`l1` $l1^)? attr-dict
     `:` type($source) `,` type($target)
   }];
   let hasVerifier = 1;

@@ -24,11 +24,23 @@ static LogicalResult verifyCache(Operation *op, std::optional<StringRef> cache) 
               "evict_first, evict_normal and evict_last do");
 }
 
+using Dims = std::optional<ArrayRef<int64_t>>;
+
+/// The extents of a box whose rows are those of a tile of rank 2.
+static LogicalResult verifyRows(Operation *op, Value tile, Dims rows) {
+  int64_t product = 1;
+  for (int64_t extent : *rows)
+    product = extent < 1 || extent > typeOf(tile).getDimSize(0) ? 0 : product * extent;
+  if (rows->size() >= 2 && rows->size() <= 4 && product == typeOf(tile).getDimSize(0))
+    return success();
+  return fail(emitCoded(op, HardwareShape) << "`rows` does not give the rows of " << describe(tile),
+              "name two to four extents, whose product is the number of rows");
+}
+
 /// A box of a tensor and a shared tile, as an engine copies them, or threads some
 /// bytes at a time.
 static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, Value tile,
-                               std::optional<ArrayRef<int64_t>> dims, bool byTma,
-                               int64_t bytes = 16) {
+                               Dims dims, Dims ofRows, bool byTma, int64_t bytes = 16) {
   if (failed(verifySpace(op, tensor, tile::Space::Global, "tensor")) ||
       failed(verifySpace(op, tile, tile::Space::Shared, "tile")))
     return failure();
@@ -45,9 +57,12 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
   bool scales = byTma && tileType.getRank() == 4 && tileType.getDimSize(3) == 16 &&
                 tileType.getElementTypeBitWidth() == 8;
   int64_t boxRank = scales ? 4 : !byTma && tileType.getRank() == 1 ? 1 : 2;
-  if ((boxRank == 2 && failed(verifyRank2(op, tile, "tile"))) ||
+  if (((boxRank == 2 || ofRows) && failed(verifyRank2(op, tile, "tile"))) ||
+      (ofRows && failed(verifyRows(op, tile, ofRows))) ||
       failed(verifyWholeSlot(op, tile, "tile", byTma ? Rows::Patterns : Rows::All)))
     return failure();
+  if (ofRows)
+    boxRank = int64_t(ofRows->size()) + 1;
   if (isTransposed(tile))
     return fail(emitCoded(op, HardwareShape)
                     << "`" << op->getName().stripDialect() << "` copies rows to rows, and "
@@ -63,14 +78,15 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
                     << "`" << op->getName().stripDialect()
                     << "` copies scales along the last dimensions of " << describe(tensor),
                 "leave .dims(..) out");
-  if (dims && (int64_t(dims->size()) != boxRank || dims->back() != last ||
-               (boxRank == 2 && (dims->front() < 0 || dims->front() >= last))))
+  if (dims && (int64_t(dims->size()) != boxRank || dims->back() != last || dims->front() < 0 ||
+               !llvm::is_sorted(*dims, std::less_equal<int64_t>())))
     return fail(emitCoded(op, HardwareShape)
                     << "`" << op->getName().stripDialect()
                     << "` copies rows, whose elements lie along the last dimension of "
                     << describe(tensor),
-                "name two dimensions, the second of them " + std::to_string(last) +
-                    "; or copy with b.copy");
+                (ofRows ? "name " + std::to_string(boxRank) + " dimensions, the last of them "
+                        : std::string("name two dimensions, the second of them ")) +
+                    std::to_string(last) + "; or copy with b.copy");
   if (tileType.getShape().back() * tileType.getElementTypeBitWidth() % (8 * bytes))
     return fail(emitCoded(op, HardwareShape) << "the rows of " << describe(tile)
                                              << " are not multiples of " << bytes << " bytes",
@@ -98,15 +114,20 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
     return success();
   }
   int64_t rows = layout::tmaBoxRows(layout->rows);
-  if (auto rule = layout::refuseTmaBox(
-          layout->elementBits, {layout->chunkCols(), rows ? rows : layout->rows}, layout->swizzle))
+  std::vector<int64_t> box = {layout->chunkCols(), rows ? rows : layout->rows};
+  if (ofRows) {
+    box.pop_back();
+    box.insert(box.end(), ofRows->rbegin(), ofRows->rend());
+  }
+  if (auto rule = layout::refuseTmaBox(layout->elementBits, box, layout->swizzle))
     return fail(emitCoded(op, HardwareShape)
                 << describe(tile) << " is not a legal TMA box: " << *rule);
   return success();
 }
 
 LogicalResult TmaLoadOp::verify() {
-  if (failed(verifyBox(*this, getSource(), getOffsets(), getTarget(), getDims(), true)) ||
+  if (failed(
+          verifyBox(*this, getSource(), getOffsets(), getTarget(), getDims(), getRows(), true)) ||
       failed(verifyMulticast(*this, getMulticast())) || failed(verifyCache(*this, getCache())))
     return failure();
   return verifyIndex(*this, getBarriers(), getIndex());
@@ -142,7 +163,7 @@ LogicalResult TmaStoreOp::verify() {
                 "declare the argument as Out<..> or InOut<..>");
   if (failed(verifyCache(*this, getCache())) || failed(verifyCombination(*this)))
     return failure();
-  return verifyBox(*this, getTarget(), getOffsets(), getSource(), getDims(), true);
+  return verifyBox(*this, getTarget(), getOffsets(), getSource(), getDims(), getRows(), true);
 }
 
 LogicalResult TmaWaitOp::verify() { return verifyGroups(*this, getPending(), 63); }
@@ -154,7 +175,8 @@ LogicalResult AsyncCopyOp::verify() {
     return fail(emitCoded(*this, HardwareShape) << "`cp_async` of " << bytes << " bytes of "
                                                 << describe(getTarget()) << " at a time",
                 "4, 8 or 16 bytes are copied, and at least one element");
-  return verifyBox(*this, getSource(), getOffsets(), getTarget(), getDims(), false, bytes);
+  return verifyBox(*this, getSource(), getOffsets(), getTarget(), getDims(), getRows(), false,
+                   bytes);
 }
 
 LogicalResult AsyncArriveOp::verify() { return verifyIndex(*this, getBarriers(), getIndex()); }

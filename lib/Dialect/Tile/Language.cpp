@@ -47,19 +47,20 @@ bool isLanguageOp(Operation *op) {
       (op->getDialect() && isExplicit(*op->getDialect())))
     return true;
   return isa<func::ReturnOp, scf::ForOp, scf::IfOp, scf::WhileOp, scf::ConditionOp, scf::YieldOp,
-             memref::DimOp, memref::SubViewOp, memref::TransposeOp, arith::ConstantOp,
-             arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::DivUIOp,
-             arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp, arith::FloorDivSIOp, arith::AndIOp,
-             arith::OrIOp, arith::XOrIOp, arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp,
-             arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp, arith::AddFOp,
-             arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::RemFOp, arith::NegFOp,
-             arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
-             arith::CmpIOp, arith::CmpFOp, arith::SelectOp, arith::ExtFOp, arith::TruncFOp,
-             arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
-             arith::FPToSIOp, arith::FPToUIOp, arith::IndexCastOp, arith::IndexCastUIOp,
-             arith::BitcastOp, math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::SqrtOp,
-             math::RsqrtOp, math::TanhOp, math::ErfOp, math::SinOp, math::CosOp, math::AbsFOp,
-             math::AbsIOp, math::FloorOp, math::CeilOp, math::RoundEvenOp, math::FmaOp>(op);
+             memref::DimOp, memref::SubViewOp, memref::TransposeOp, memref::CollapseShapeOp,
+             arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp,
+             arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
+             arith::FloorDivSIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::ShLIOp,
+             arith::ShRSIOp, arith::ShRUIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp,
+             arith::MaxUIOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+             arith::RemFOp, arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+             arith::MinNumFOp, arith::CmpIOp, arith::CmpFOp, arith::SelectOp, arith::ExtFOp,
+             arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp,
+             arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::IndexCastOp,
+             arith::IndexCastUIOp, arith::BitcastOp, math::ExpOp, math::Exp2Op, math::LogOp,
+             math::Log2Op, math::SqrtOp, math::RsqrtOp, math::TanhOp, math::ErfOp, math::SinOp,
+             math::CosOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp,
+             math::RoundEvenOp, math::FmaOp>(op);
 }
 
 LogicalResult verifyTypes(Operation *op) {
@@ -80,8 +81,8 @@ LogicalResult verifyTypes(Operation *op) {
   // A tile is known by the allocation or argument that its views lead back to.
   // Choosing between tiles at run time, or carrying them through a loop, would
   // hide which one an operation touches.
-  if (!isa<AllocOp, memref::SubViewOp, memref::TransposeOp>(op) && !isExplicit(*op->getDialect()) &&
-      llvm::any_of(types, llvm::IsaPred<MemRefType>))
+  if (!isa<AllocOp, memref::SubViewOp, memref::TransposeOp, memref::CollapseShapeOp>(op) &&
+      !isExplicit(*op->getDialect()) && llvm::any_of(types, llvm::IsaPred<MemRefType>))
     return emitCoded(op, TextForeignType)
            << "`" << op->getName()
            << "` chooses a tile at run time; tiles are named directly or "
@@ -117,6 +118,19 @@ LogicalResult verifyView(memref::SubViewOp view) {
              << dim << " lies outside of " << describe(view.getSource());
   }
   return success();
+}
+
+/// A tile is viewed as a matrix: all dimensions but the last become one.
+LogicalResult verifyMatrix(memref::CollapseShapeOp view) {
+  if (failed(verifyViewed(view, view.getSrc(), "matrix")))
+    return failure();
+  auto type = cast<MemRefType>(view.getSrc().getType());
+  auto dims = view.getReassociationIndices();
+  if (type.getRank() >= 3 && dims.size() == 2 && dims[1].size() == 1)
+    return success();
+  return emitCoded(view, MatrixView)
+         << "a view of " << describe(view.getSrc())
+         << " merges other dimensions than all but the last of three or more";
 }
 
 LogicalResult verifyLoop(scf::ForOp loop) {
@@ -311,6 +325,8 @@ LogicalResult tile::verifyKernel(Operation *op) {
       ok = verifyView(view);
     else if (auto loop = dyn_cast<scf::ForOp>(inner); loop && succeeded(ok))
       ok = verifyLoop(loop);
+    else if (auto view = dyn_cast<memref::CollapseShapeOp>(inner); view && succeeded(ok))
+      ok = verifyMatrix(view);
     else if (auto view = dyn_cast<memref::TransposeOp>(inner); view && succeeded(ok))
       ok = verifyViewed(view, view.getIn(), "transpose");
     else if (auto size = dyn_cast<memref::DimOp>(inner); size && succeeded(ok))

@@ -116,7 +116,7 @@ TileAccess box(TileAccess access, ValueRange offsets, CopyOp copy) {
   Builder builder(copy.getContext());
   access.offsets.assign(offsets.begin(), offsets.end());
   access.sizes.assign(offsets.size(), builder.getIndexAttr(1));
-  for (auto [dim, size] : llvm::zip(copy.getTensorDims(), copy.getTileShape()))
+  for (auto [dim, size] : llvm::zip(copy.getTensorDims(), copy.getBoxShape()))
     access.sizes[dim] = builder.getIndexAttr(size);
   return access;
 }

@@ -25,6 +25,10 @@ StringRef tile::spelled(Operation *op) {
     return "require";
   if (isa<AllocOp>(op))
     return "shared` or `local";
+  if (isa<memref::CollapseShapeOp>(op))
+    return "as_matrix";
+  if (isa<memref::SubViewOp>(op))
+    return "slice";
   return op->getName().stripDialect();
 }
 

@@ -137,6 +137,9 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [AttrSizedOperandSegments]> {
     slice of a tensor that starts at the given offsets. The slice has the tile's shape
     along the tensor's last dimensions, or along `dims`, and extent one along the
     others. Floating-point elements are converted with rounding to nearest even.
+    With `rows`, the tile is a matrix whose rows are those of a box: the slice has
+    these extents along all of its dimensions but the last, and the tile's rows are
+    its elements along them, in row-major order.
 
     Elements outside the tensor read as zero, or as `fill`, and are not written.
     Between two views of one tile, all elements are read before any is written. With
@@ -153,22 +156,45 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [AttrSizedOperandSegments]> {
       return
     }
     ```
+
+    A box of 2 x 64 pixels with 64 channels each:
+
+    ```mlir
+    !X = memref<?x?x?x?xf16, strided<[?, ?, ?, 1]>, #tile.space<global>>
+    !s = memref<128x64xf16, #tile.space<shared>>
+    func.func @k(%X: !X, %b: index, %y: index, %x: index, %c: index) attributes {tile.kernel} {
+      %Xs = tile.alloc "Xs" : !s
+      tile.copy %X[%b, %y, %x, %c] to %Xs rows [2, 64] : !X to !s
+      return
+    }
+    ```
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$source_offsets,
                        AnyMemRef:$target, Variadic<Index>:$target_offsets,
                        Optional<Tile_Scalar>:$fill, Optional<Index>:$instance,
                        OptionalAttr<DenseI64ArrayAttr>:$dims,
-                       OptionalAttr<StrAttr>:$async);
+                       OptionalAttr<StrAttr>:$async,
+                       OptionalAttr<DenseI64ArrayAttr>:$rows);
+  let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$sourceOffsets,
+                                 "::mlir::Value":$target, "::mlir::ValueRange":$targetOffsets,
+                                 "::mlir::Value":$fill, "::mlir::Value":$instance,
+                                 "::mlir::DenseI64ArrayAttr":$dims,
+                                 "::mlir::StringAttr":$async), [{
+    build($_builder, $_state, source, sourceOffsets, target, targetOffsets, fill, instance, dims,
+          async, /*rows=*/::mlir::DenseI64ArrayAttr());
+  }]>];
   let assemblyFormat = [{
     $source (`[` $source_offsets^ `]`)? `to` $target (`[` $target_offsets^ `]`)?
-    (`dims` $dims^)? (`fill` $fill^ `:` type($fill))? (`async` $async^)?
+    (`dims` $dims^)? (`rows` $rows^)? (`fill` $fill^ `:` type($fill))? (`async` $async^)?
     (`instance` $instance^)? attr-dict `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The shape of what is copied: that of the side without offsets.
     ::llvm::ArrayRef<int64_t> getTileShape();
-    /// For each dimension of the tile, the tensor's dimension it runs along.
+    /// The shape of the slice of a tensor: that of the tile, or `rows` and its columns.
+    ::llvm::SmallVector<int64_t> getBoxShape();
+    /// For each dimension of the slice, the tensor's dimension it runs along.
     ::llvm::SmallVector<int64_t> getTensorDims();
     bool readsTensor() { return !getSourceOffsets().empty(); }
     bool writesTensor() { return !getTargetOffsets().empty(); }

@@ -31,13 +31,43 @@ ArrayRef<int64_t> CopyOp::getTileShape() {
   return typeOf(readsTensor() ? getTarget() : getSource()).getShape();
 }
 
+SmallVector<int64_t> CopyOp::getBoxShape() {
+  SmallVector<int64_t> shape(getTileShape());
+  if (auto rows = getRows()) {
+    shape.assign(rows->begin(), rows->end());
+    shape.push_back(getTileShape().back());
+  }
+  return shape;
+}
+
 SmallVector<int64_t> CopyOp::getTensorDims() {
   if (auto dims = getDims())
     return SmallVector<int64_t>(*dims);
   Value tensor = readsTensor() ? getSource() : getTarget();
-  int64_t rank = getTileShape().size();
+  int64_t rank = int64_t(getBoxShape().size());
   int64_t first = typeOf(tensor).getRank() - rank;
   return llvm::to_vector(llvm::seq<int64_t>(first, first + rank));
+}
+
+/// The extents that `rows` gives to the rows of a copied tile.
+static LogicalResult verifyRows(CopyOp op) {
+  auto rows = op.getRows();
+  if (!rows)
+    return success();
+  ArrayRef<int64_t> shape = op.getTileShape();
+  bool fits = (op.readsTensor() || op.writesTensor()) && shape.size() == 2 && rows->size() >= 2 &&
+              int64_t(rows->size()) < maxTileRank;
+  int64_t product = 1;
+  for (size_t i = 0; fits && i < rows->size(); ++i) {
+    fits = (*rows)[i] >= 1 && (*rows)[i] <= shape[0];
+    product *= (*rows)[i];
+    fits &= product <= shape[0];
+  }
+  if (fits && product == shape[0])
+    return success();
+  return fail(emitCoded(op, ShapeMismatch)
+                  << "`rows` does not give the rows of a tile that is copied from or to a tensor",
+              "name two or more extents, whose product is the number of rows of a tile of rank 2");
 }
 
 LogicalResult CopyOp::verify() {
@@ -63,6 +93,9 @@ LogicalResult CopyOp::verify() {
     Value tile = readsTensor() ? target : source;
     ValueRange offsets = readsTensor() ? getSourceOffsets() : getTargetOffsets();
     int64_t rank = typeOf(tensor).getRank();
+    if (failed(verifyRows(*this)))
+      return failure();
+    auto boxRank = int64_t(getBoxShape().size());
     if (static_cast<int64_t>(offsets.size()) != rank)
       return fail(emitCoded(*this, OffsetCount)
                   << describe(tensor) << " has rank " << rank << " and " << offsets.size()
@@ -71,18 +104,18 @@ LogicalResult CopyOp::verify() {
       return fail(emitCoded(*this, SpaceMismatch)
                       << "offsets are given for " << describe(tensor) << ", which is a tile",
                   "take a slice of the tile instead");
-    if (typeOf(tile).getRank() > rank)
+    if (boxRank > rank)
       return fail(emitCoded(*this, ShapeMismatch)
                       << describe(tile) << " has a higher rank than " << describe(tensor),
                   "copy into a tile of the tensor's rank, and use it with "
                   "broadcast_rows(..) or broadcast_cols(..)");
     if (auto dims = getDims()) {
-      if (static_cast<int64_t>(dims->size()) != typeOf(tile).getRank())
+      if (static_cast<int64_t>(dims->size()) != boxRank)
         return fail(emitCoded(*this, ShapeMismatch)
                         << "`dims` names " << dims->size()
                         << (dims->size() == 1 ? " dimension" : " dimensions") << " of "
                         << describe(tensor) << " for " << describe(tile) << ", which has "
-                        << typeOf(tile).getRank(),
+                        << boxRank,
                     "name one dimension of the tensor for each dimension of "
                     "the tile");
       int64_t last = -1;
@@ -99,6 +132,8 @@ LogicalResult CopyOp::verify() {
                 areTransposed(typeOf(source).getShape(), typeOf(target).getShape())
                     ? "did you mean " + transposedName(source) + "?"
                     : std::string("use slice(..) to copy a part of the larger one"));
+  } else if (getRows()) {
+    return verifyRows(*this);
   } else if (getDims()) {
     return fail(emitCoded(*this, ShapeMismatch) << "`dims` is given for a copy between two tiles");
   }
@@ -321,7 +356,8 @@ SmallVector<int64_t> MapOp::getInputDims(unsigned i) {
 static bool isSameView(Value a, Value b) {
   while (a != b) {
     Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
-    if (!left || !right || !isa<memref::SubViewOp, memref::TransposeOp>(left) ||
+    if (!left || !right ||
+        !isa<memref::SubViewOp, memref::TransposeOp, memref::CollapseShapeOp>(left) ||
         left->getName() != right->getName() || a.getType() != b.getType() ||
         left->getAttrDictionary() != right->getAttrDictionary() ||
         !llvm::equal(llvm::drop_begin(left->getOperands()), llvm::drop_begin(right->getOperands())))

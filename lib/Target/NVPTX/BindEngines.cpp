@@ -126,7 +126,7 @@ private:
           Value zero = arith::ConstantIndexOp::create(b, copy.getLoc(), 0);
           trial = {zero.getDefiningOp(), barriers};
           return nv::TmaLoadOp::create(b, copy.getLoc(), copy.getSource(), copy.getSourceOffsets(),
-                                       copy.getTarget(), barriers, zero, dims);
+                                       copy.getTarget(), barriers, zero, dims, copy.getRowsAttr());
         }))
       return eraseTrial(), Engine::TmaLoad;
     eraseTrial();
@@ -134,7 +134,7 @@ private:
     if (bytes && isLegal(copy, [&](OpBuilder &b) -> Operation * {
           return nv::AsyncCopyOp::create(b, copy.getLoc(), copy.getSource(),
                                          copy.getSourceOffsets(), copy.getTarget(), dims, bytes,
-                                         /*l1=*/false);
+                                         /*l1=*/false, copy.getRowsAttr());
         }))
       return Engine::CpAsync;
     return Engine::Threads;

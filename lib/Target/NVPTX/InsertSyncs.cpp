@@ -133,7 +133,7 @@ private:
     if (!loop)
       return true;
     ValueRanges ranges(kernel);
-    auto shape = cast<MemRefType>(copy.getSource().getType()).getShape();
+    SmallVector<int64_t> shape = copy.getBoxShape();
     SmallVector<int64_t> dims = copy.getTensorDims();
     for (auto [i, dim] : llvm::enumerate(dims)) {
       auto offset =

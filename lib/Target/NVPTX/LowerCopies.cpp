@@ -24,18 +24,19 @@ namespace {
 /// What one instruction copies of a tile.
 struct Box {
   int64_t row, col, byte;
-  int64_t offset(unsigned dim, unsigned rank, std::optional<ArrayRef<int64_t>> dims) const {
+  int64_t offset(unsigned dim, unsigned rank, Extents dims) const {
     return dim + 1 == rank ? col : dim == rowDim(rank, dims) ? row : 0;
   }
 };
 
 /// Chunks of columns, and of those as many rows as a box can have.
-SmallVector<Box> boxesOf(const layout::SharedTile &tile, int64_t rows, size_t rank) {
-  if (rank > 2) // scales, in one box
+SmallVector<Box> boxesOf(const layout::SharedTile &tile, ArrayRef<int64_t> shape, Extents ofRows) {
+  if (shape.size() > 2) // scales, in one box
     return {{0, 0, 0}};
   SmallVector<Box> boxes;
+  int64_t rows = shape[0], step = ofRows ? rows : layout::tmaBoxRows(rows);
   for (int64_t chunk = 0; chunk < tile.chunks(); ++chunk)
-    for (int64_t row = 0; row < rows; row += layout::tmaBoxRows(rows))
+    for (int64_t row = 0; row < rows; row += step)
       boxes.push_back({row, chunk * tile.chunkCols(),
                        chunk * tile.chunkBytes() + row * layout::spanBytes(tile.swizzle)});
   return boxes;
@@ -47,7 +48,7 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const ExecutionScope &) {
   View view = viewOf(op.getTarget());
   const layout::SharedTile &tile = shared.lookup(view.root).layout;
   unsigned rank = op.getOffsets().size();
-  Value map = tensorMap(op.getSource(), op.getTarget(), op.getDims());
+  Value map = tensorMap(op.getSource(), op.getTarget(), op.getDims(), op.getRows());
   Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
   if (pair) // of the first block: the rank is bit 24 of an address
     barrier = andBits(barrier, 0xfeffffff);
@@ -56,7 +57,7 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const ExecutionScope &) {
   if (!inOrder) // explicit kernels slice tensors in their innermost loops
     for (Value offset : op.getOffsets())
       offsets.push_back(asI32(offset));
-  for (const Box &box : boxesOf(tile, view.shape[0], view.shape.size())) {
+  for (const Box &box : boxesOf(tile, view.shape, op.getRows())) {
     SmallVector<Value> operands = {add(first, box.byte), map};
     for (unsigned dim = rank; dim-- > 0;)
       operands.push_back(add(offsets[dim], box.offset(dim, rank, op.getDims())));
@@ -85,9 +86,9 @@ void Lowering::lowerTmaStore(nv::TmaStoreOp op, const ExecutionScope &) {
   View view = viewOf(op.getSource());
   const layout::SharedTile &tile = shared.lookup(view.root).layout;
   unsigned rank = op.getOffsets().size();
-  Value map = tensorMap(op.getTarget(), op.getSource(), op.getDims());
+  Value map = tensorMap(op.getTarget(), op.getSource(), op.getDims(), op.getRows());
   Value first = engineAddress(view);
-  for (const Box &box : boxesOf(tile, view.shape[0], view.shape.size())) {
+  for (const Box &box : boxesOf(tile, view.shape, op.getRows())) {
     SmallVector<Value> operands = {map};
     for (unsigned dim = rank; dim-- > 0;)
       operands.push_back(add(asI32(op.getOffsets()[dim]), box.offset(dim, rank, op.getDims())));
@@ -148,11 +149,12 @@ LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const ExecutionScope 
   SmallVector<Value> base = baseOf(layout, by);
   unsigned rank = op.getOffsets().size();
   bool hasRows = type.getRank() == 2;
-  size_t alongRows = hasRows ? rowDim(rank, op.getDims()) : rank - 1;
+  int64_t oneExtent[] = {0}; // that of rows along one dimension does not matter
+  ArrayRef<int64_t> rows = op.getRows().value_or(ArrayRef<int64_t>(oneExtent));
   needRows(op.getSource(), unsigned(piece));
   Value width = asI32(tensorSize(op.getSource(), rank - 1));
   SmallVector<Value> indices = coordinates(op.getOffsets());
-  Value firstRow = indices[alongRows], firstCol = indices[rank - 1];
+  SmallVector<Value> start = indices;
   SmallVector<int64_t> zeros(base.size(), 0);
   for (int64_t reg = 0; reg < layout.registers(); reg += vector) {
     auto offset = layout.offsetOf(reg);
@@ -161,8 +163,11 @@ LogicalResult Lowering::lowerAsyncCopy(nv::AsyncCopyOp op, const ExecutionScope 
       inTile.push_back(add(thread, own));
     auto copy = [&] {
       if (hasRows)
-        indices[alongRows] = add(firstRow, inTile.front());
-      indices[rank - 1] = add(firstCol, inTile.back());
+        for (auto [i, at] : llvm::enumerate(inRows(inTile.front(), rows))) {
+          size_t dim = rowDim(rank, op.getDims(), rows, i);
+          indices[dim] = add(start[dim], at);
+        }
+      indices[rank - 1] = add(start[rank - 1], inTile.back());
       // Elements of the piece that lie in the tensor: pieces do not lie across its edge at
       // the left, where they begin at multiples of their size.
       Value left = arith::SubIOp::create(builder, loc, width, indices[rank - 1]);

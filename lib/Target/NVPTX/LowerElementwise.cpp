@@ -196,7 +196,7 @@ void Lowering::copyElements(tile::CopyOp op, const Distribution &layout, ArrayRe
         values.push_back(fromStored(readRegister(*from, reg + i), source));
     } else if (op.readsTensor()) {
       auto [inside, address] =
-          tensorElement(op.getSource(), op.getSourceOffsets(), dims, base, offset);
+          tensorElement(op.getSource(), op.getSourceOffsets(), dims, op.getRows(), base, offset);
       if (run > 1)
         values = loadVector(inside, address, source, run);
       else
@@ -225,7 +225,7 @@ void Lowering::copyElements(tile::CopyOp op, const Distribution &layout, ArrayRe
         writeRegister(*to, reg + i, toStored(values[size_t(i)]));
     } else if (op.writesTensor()) {
       auto [inside, address] =
-          tensorElement(op.getTarget(), op.getTargetOffsets(), dims, base, offset);
+          tensorElement(op.getTarget(), op.getTargetOffsets(), dims, op.getRows(), base, offset);
       if (run > 1)
         storeVector(inside, address, values);
       else

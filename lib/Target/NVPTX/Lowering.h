@@ -55,9 +55,13 @@ struct View {
 /// as bytes.
 Type storedAs(Type element);
 
+using Extents = std::optional<llvm::ArrayRef<int64_t>>;
+
 /// The dimension of a tensor along which the rows of a box lie.
-inline size_t rowDim(size_t rank, std::optional<llvm::ArrayRef<int64_t>> dims) {
-  return dims ? size_t(dims->front()) : rank - 2;
+inline size_t rowDim(size_t rank, Extents dims) { return dims ? size_t(dims->front()) : rank - 2; }
+/// The dimension of a tensor along which extent \p i of the rows of a box lies.
+inline size_t rowDim(size_t rank, Extents dims, llvm::ArrayRef<int64_t> rows, size_t i) {
+  return dims ? size_t((*dims)[i]) : rank - 1 - rows.size() + i;
 }
 
 /// A tile in registers.
@@ -185,15 +189,17 @@ private:
   /// Whether an element of a box lies inside of the tensor, and its address. The
   /// box begins at \p start; its dimensions run along \p dims of the tensor.
   std::pair<Value, Value> tensorElement(Value tensor, mlir::ValueRange start,
-                                        llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<Value> at,
-                                        llvm::ArrayRef<int64_t> offset);
+                                        llvm::ArrayRef<int64_t> dims, Extents rows,
+                                        llvm::ArrayRef<Value> at, llvm::ArrayRef<int64_t> offset);
+  /// The coordinates of a row in the box that the rows of a tile are.
+  SmallVector<Value> inRows(Value row, llvm::ArrayRef<int64_t> rows);
   /// An element of a tensor if \p inside holds, otherwise zero.
   Value loadInside(Value inside, Value address, Type element);
   void storeInside(Value inside, Value address, Value value);
   /// Tells the launch that rows of a tensor are multiples of \p bytes.
   void needRows(Value tensor, unsigned bytes, bool whole = false);
   /// The tensor map for boxes of this tile, and its address.
-  Value tensorMap(Value tensor, Value tile, std::optional<llvm::ArrayRef<int64_t>> dims);
+  Value tensorMap(Value tensor, Value tile, Extents dims, Extents rows);
 
   // LowerBarriers.cpp
   void initialize();

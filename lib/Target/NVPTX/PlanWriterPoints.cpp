@@ -261,7 +261,7 @@ void PlanWriter::writeOp(size_t i, IRMapping &mapping, Value k) {
     DenseI64ArrayAttr dims = nvptx::boxDims(copy);
     if (engine == Engine::CpAsync) {
       nv::AsyncCopyOp::create(b, op->getLoc(), source, offsets, target, dims,
-                              nvptx::asyncCopyBytes(copy), /*l1=*/false);
+                              nvptx::asyncCopyBytes(copy), /*l1=*/false, copy.getRowsAttr());
       return;
     }
     sched::BarrierId barrier = signals.lookup(unsigned(i));
@@ -277,7 +277,8 @@ void PlanWriter::writeOp(size_t i, IRMapping &mapping, Value k) {
       row = arith::AddIOp::create(b, loc, row, pair->rowOf(b, loc));
     }
     nv::TmaLoadOp::create(b, op->getLoc(), source, offsets, target, barriers[barrier],
-                          slotOfToken(barrier, k), blocks, dims, /*cache=*/StringAttr());
+                          slotOfToken(barrier, k), blocks, dims, /*cache=*/StringAttr(),
+                          copy.getRowsAttr());
     return;
   }
   Operation *copy = cloneWithViews(op, mapping);

@@ -193,7 +193,7 @@ private:
         along.push_back(dim);
         blocks *= grid.clusterAlong(dim);
       }
-    if (along.empty() || type.getRank() != 2 ||
+    if (along.empty() || type.getRank() != 2 || copy.getRows() ||
         type.getDimSize(0) % (blocks * nvptx::swizzledRows) != 0)
       return false;
     copy->setAttr(nv::NVDialect::sharedAlongAttr, DenseI64ArrayAttr::get(copy.getContext(), along));

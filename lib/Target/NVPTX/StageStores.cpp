@@ -113,7 +113,7 @@ private:
       return false;
     SmallVector<int64_t> dims = copy.getTensorDims();
     int64_t last = typeOf(copy.getTarget()).getRank() - 1;
-    return dims.size() == 2 && dims[0] < last && dims[1] == last;
+    return dims.size() >= 2 && dims.back() == last;
   }
 
   /// The load of an accumulator whose registers are only there to be stored.
@@ -224,7 +224,7 @@ private:
       offsets.back() = arith::AddIOp::create(b, copy.getLoc(), offsets.back(),
                                              arith::ConstantIndexOp::create(b, copy.getLoc(), n));
     return nv::TmaStoreOp::create(b, copy.getLoc(), slab, copy.getTarget(), offsets,
-                                  copy.getDimsAttr());
+                                  copy.getDimsAttr(), copy.getRowsAttr());
   }
 
   void store(tile::CopyOp copy, Value slab, int64_t n) {

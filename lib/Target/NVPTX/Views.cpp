@@ -314,10 +314,31 @@ Value Lowering::globalElement(Value tensor, ArrayRef<Value> indices, int64_t inR
                              ArrayRef<LLVM::GEPArg>{int32_t(inRow)});
 }
 
+SmallVector<Value> Lowering::inRows(Value row, ArrayRef<int64_t> rows) {
+  SmallVector<Value> result;
+  for (int64_t extent : llvm::reverse(rows.drop_front())) {
+    result.push_back(arith::RemUIOp::create(builder, loc, row, i32(extent)));
+    row = arith::DivUIOp::create(builder, loc, row, i32(extent));
+  }
+  result.push_back(row);
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
 std::pair<Value, Value> Lowering::tensorElement(Value tensor, ValueRange start,
-                                                ArrayRef<int64_t> dims, ArrayRef<Value> at,
-                                                ArrayRef<int64_t> offset) {
+                                                ArrayRef<int64_t> dims, Extents rows,
+                                                ArrayRef<Value> at, ArrayRef<int64_t> offset) {
   SmallVector<Value> first = coordinates(start);
+  SmallVector<Value> inBox;
+  SmallVector<int64_t> offsetInBox;
+  if (rows) {
+    inBox = inRows(add(at[0], offset[0]), *rows);
+    offsetInBox.assign(inBox.size(), 0);
+    inBox.push_back(at[1]);
+    offsetInBox.push_back(offset[1]);
+    at = inBox;
+    offset = offsetInBox;
+  }
   // Elements of a row differ by a number that needs no arithmetic.
   int64_t inRow = 0;
   for (size_t dim = 0; dim < dims.size(); ++dim) {
@@ -391,7 +412,7 @@ void Lowering::needRows(Value tensor, unsigned bytes, bool whole) {
     result.rowAligned.push_back(rule);
 }
 
-Value Lowering::tensorMap(Value tensor, Value tile, std::optional<ArrayRef<int64_t>> dims) {
+Value Lowering::tensorMap(Value tensor, Value tile, Extents dims, Extents rows) {
   View view = viewOf(tile);
   const layout::SharedTile &layout = shared.find(view.root)->second.layout;
   auto type = cast<MemRefType>(tensor.getType());
@@ -404,6 +425,9 @@ Value Lowering::tensorMap(Value tensor, Value tile, std::optional<ArrayRef<int64
   if (size_t tileRank = view.shape.size(); tileRank > 2) // all of it at once
     for (size_t dim = 0; dim < tileRank; ++dim)
       recipe.box[dim] = uint32_t(view.shape[tileRank - 1 - dim]);
+  else if (rows)
+    for (size_t i = 0; i < rows->size(); ++i)
+      recipe.box[rank - 1 - rowDim(rank, dims, *rows, i)] = uint32_t((*rows)[i]);
   else
     recipe.box[rank - 1 - rowDim(rank, dims)] = uint32_t(layout::tmaBoxRows(view.shape[0]));
   recipe.swizzle = layout::tensorMapCode(layout.swizzle);

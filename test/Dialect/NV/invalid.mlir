@@ -446,3 +446,40 @@ func.func @scaled_columns() attributes {tile.kernel, nv.threads = 128 : i64} {
       scales(memref<1x1x32x16xf8E8M0FNU, #t>, memref<3x1x32x16xf8E8M0FNU, #t>)
   return
 }
+
+// -----
+
+!X = memref<?x?x?xf16, strided<[?, ?, 1]>, #tile.space<global>>
+!s = memref<128x64xf16, #tile.space<shared>>
+func.func @rows(%X: !X, %i: index) attributes {tile.kernel, nv.threads = 128 : i64} {
+  %Xs = tile.alloc "Xs" : !s
+  %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+  // expected-error @+2 {{`rows` does not give the rows of `Xs` (128x64 f16, shared)}}
+  // expected-note @+1 {{name two to four extents, whose product is the number of rows}}
+  nv.tma.load %X[%i, %i, %i] to %Xs, %full[%i] rows [8, 8] : !X, !s, !nv.barriers<1>
+  return
+}
+
+// -----
+
+// A box has at most 256 elements along a dimension.
+!X = memref<?x?x?xf16, strided<[?, ?, 1]>, #tile.space<global>>
+!s = memref<512x64xf16, #tile.space<shared>>
+func.func @long_rows(%X: !X, %i: index) attributes {tile.kernel, nv.threads = 128 : i64} {
+  %Xs = tile.alloc "Xs" : !s
+  // expected-error @+1 {{`Xs` (512x64 f16, shared) is not a legal TMA box}}
+  nv.tma.store %Xs to %X[%i, %i, %i] rows [1, 512] : !s, !X
+  return
+}
+
+// -----
+
+!X = memref<?x?x?x?xf16, strided<[?, ?, ?, 1]>, #tile.space<global>>
+!s = memref<128x64xf16, #tile.space<shared>>
+func.func @dims_of_rows(%X: !X, %i: index) attributes {tile.kernel, nv.threads = 128 : i64} {
+  %Xs = tile.alloc "Xs" : !s
+  // expected-error @+2 {{`cp_async` copies rows, whose elements lie along the last dimension of}}
+  // expected-note @+1 {{name 3 dimensions, the last of them 3; or copy with b.copy}}
+  nv.cp_async %X[%i, %i, %i, %i] to %Xs dims [1, 1, 3] rows [8, 16] : !X, !s
+  return
+}

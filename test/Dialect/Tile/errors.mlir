@@ -225,3 +225,41 @@ func.func @scaled_rows(%a: !a, %s: !s, %c: memref<64x64xf32, #tile.space<local>>
   tile.gemm %a, %t into %c scales(%s, %s) : !a, !t, memref<64x64xf32, #tile.space<local>> scales(!s, !s)
   return
 }
+
+// -----
+
+// `rows` are the extents of the rows of a matrix that a tensor is copied to.
+!X = memref<?x?x?xf16, strided<[?, ?, 1]>, #tile.space<global>>
+!m = memref<128x64xf16, #tile.space<shared>>
+func.func @rows(%X: !X, %i: index) attributes {tile.kernel} {
+  %t = tile.alloc "t" : !m
+  // expected-error @+2 {{`rows` does not give the rows of a tile that is copied from or to a tensor}}
+  // expected-note @+1 {{name two or more extents, whose product is the number of rows of a tile of rank 2}}
+  tile.copy %X[%i, %i, %i] to %t rows [8, 8] : !X to !m
+  return
+}
+
+// -----
+
+!m = memref<128x64xf16, #tile.space<shared>>
+func.func @rows_of_tiles() attributes {tile.kernel} {
+  %t = tile.alloc "t" : !m
+  %u = tile.alloc "u" : !m
+  // expected-error @+2 {{`rows` does not give the rows of a tile}}
+  // expected-note @+1 {{name two or more extents}}
+  tile.copy %t to %u rows [8, 16] : !m to !m
+  return
+}
+
+// -----
+
+// A box has as many dimensions as the tensor, at most.
+!X = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+!m = memref<128x64xf16, #tile.space<shared>>
+func.func @rows_of_rank(%X: !X, %i: index) attributes {tile.kernel} {
+  %t = tile.alloc "t" : !m
+  // expected-error @+2 {{`t` (128x64 f16, shared) has a higher rank than}}
+  // expected-note @+1 {{copy into a tile of the tensor's rank}}
+  tile.copy %X[%i, %i] to %t rows [8, 16] : !X to !m
+  return
+}
