@@ -43,7 +43,7 @@ PENSTOCK_KERNEL(MxF4Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(NvF4Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(Gather, block_m, block_n);
 PENSTOCK_KERNEL(FlashAttention, block_m, block_n, dim, stages, causal, slack);
-PENSTOCK_KERNEL(AttentionBackward, block_m, block_n, dim, stages);
+PENSTOCK_KERNEL(AttentionBackward, block_m, block_n, dim, stages, threads);
 PENSTOCK_KERNEL(Histogram, block, bins);
 PENSTOCK_KERNEL(Transpose, block_m, block_n);
 

@@ -25,7 +25,10 @@ using namespace penstock;
 
 struct AttentionBackward {
   // `dim` is the size of a head; smaller heads work too, filled up with zeros.
-  int block_m = 32, block_n = 64, dim = 64, stages = 2;
+  int block_m = 64, block_n = 64, dim = 64, stages = 2;
+  // Threads that compute on GPUs. Heads of 128 have block_n = 128, and on Hopper 256 threads with
+  // block_m = 32, so that all sums fit into registers.
+  int threads = 128;
   static constexpr auto signature =
       "Q[H,M,D], K[H,N,D], V[H,N,D], dO[H,M,D], L[H,M], R[H,M], scale "
       "-> dQ[H,M,D], dK[H,N,D], dV[H,N,D]";
@@ -38,6 +41,7 @@ struct AttentionBackward {
     b.require(D <= dim, "the kernel was compiled for smaller heads");
     auto [bn, h] = b.grid(ceil_div(N, block_n), H);
     Index n0 = bn * block_n;
+    b.threads(threads);
 
     auto Ks = b.shared<f16>(block_n, dim);
     auto Vs = b.shared<f16>(block_n, dim);
@@ -48,8 +52,8 @@ struct AttentionBackward {
     auto weights = b.local<f16>(block_n, block_m);
     auto dS = b.local<f16>(block_n, block_m); // gradients of the scores
     auto dSs = b.shared<f16>(block_n, block_m);
-    auto l = b.local<f32>(block_m);
-    auto r = b.local<f32>(block_m);
+    auto l = b.shared<f32>(block_m);
+    auto r = b.shared<f32>(block_m);
     auto dq = b.local<f32>(dim, block_m);
     auto dqs = b.shared<f32>(block_m, dim);
     auto dk = b.local<f32>(block_n, dim);

@@ -254,6 +254,8 @@ public:
         nativeCpuFor(options.cpu, kernel, executable.info.location, diagnostics);
     if (!cpu)
       return false;
+    // The threads that a tile program states are those of a GPU.
+    module.lookupSymbol<func::FuncOp>(kernel)->removeAttr(nv::NVDialect::threadsAttr);
     PassManager passes(module->getName());
     buildNativeLoopPipeline(passes, {options.lateCompletion, *cpu, options.contract});
     buildNativeLLVMPipeline(passes);

@@ -23,3 +23,11 @@ struct Pooling {
 } // namespace
 
 WRONG_PROGRAM { compile(Pooling{}, Target::native()); }
+
+// EXPECT: matrix-of-reduced-tile.cpp:19: error PS1757: `reduce` uses `acc` (8x16x64 f32, local) with its own dimensions, and its rows are those of a matrix
+// EXPECT:    19 |     b.reduce(Max, acc, 1, rows);
+// EXPECT:       |     ^
+// EXPECT: matrix-of-reduced-tile.cpp:18: note: the tile is used as a matrix here
+// EXPECT:    18 |     b.gemm(as_matrix(Xs), Fs, as_matrix(acc), {.accumulate = false});
+// EXPECT:       |                               ^
+// EXPECT:   help: use as_matrix(acc) here, too; with their own dimensions, such tiles are copied from and to tensors, filled, and set from tiles of the same shape

@@ -18,7 +18,7 @@ struct Middle {
 
 WRONG_PROGRAM { compile(Middle{}, Target::native()); }
 
-// EXPECT: matrix-of-slice.cpp:14: error PS1757: the rows of `Xs` (8x8x32 f16, shared), a slice, do
-// not lie one after another, as those of a matrix EXPECT:    14 |     b.copy(as_matrix(slice(Xs,
-// {0, 4, 0}, {8, 8, 32})), Y.at(0, 0)); EXPECT:       |            ^ EXPECT:   help: take
-// as_matrix(..) of the whole tile, and a slice(..) of that
+// EXPECT: matrix-of-slice.cpp:14: error PS1757: the rows of `Xs` (8x8x32 f16, shared), a slice, do not lie one after another, as those of a matrix
+// EXPECT:    14 |     b.copy(as_matrix(slice(Xs, {0, 4, 0}, {8, 8, 32})), Y.at(0, 0));
+// EXPECT:       |            ^
+// EXPECT:   help: take as_matrix(..) of the whole tile, and a slice(..) of that

@@ -40,9 +40,28 @@ void expectGradients(const AttentionBackward &kernel, backward::Sizes sizes, int
 TEST(AttentionBackward, IsRightWithHeadsOf64) { expectGradients({}, {2, 130, 100, 64, 2}, 20); }
 
 TEST(AttentionBackward, IsRightWithHeadsOf128) {
-  expectGradients({.dim = 128}, {1, 200, 64, 128, 2}, 3);
+  expectGradients({.block_m = 32, .block_n = 128, .dim = 128, .threads = 256},
+                  {1, 130, 150, 128, 2}, 20);
 }
 
 TEST(AttentionBackward, FillsUpSmallerHeads) { expectGradients({}, {1, 70, 65, 56, 2}, 1); }
+
+/// Rows that TMA cannot copy take the kernel whose threads copy.
+TEST(AttentionBackward, TakesOddHeads) { expectGradients({}, {1, 70, 65, 37, 2}, 1); }
+
+PENSTOCK_KERNEL(AttentionBackward);
+
+/// A warp loads by TMA, and all five products are those of warpgroups.
+TEST(AttentionBackward, IsWarpSpecialized) {
+  for (std::string gpu : {"sm_90a", "sm_100a"}) {
+    std::string plan = programs::planOf("AttentionBackward", gpu);
+    EXPECT_NE(plan.find("loads by TMA"), std::string::npos) << plan;
+    for (std::string sum : {"P", "dP", "dv", "dk", "dq"}) {
+      std::string product = "`gemm` into `" + sum + "` (64x64 f32, ";
+      product += gpu == "sm_90a" ? "local): wgmma" : "tensor): tcgen05.mma";
+      EXPECT_NE(plan.find(product), std::string::npos) << sum << "\n" << plan;
+    }
+  }
+}
 
 } // namespace
