@@ -12,22 +12,40 @@
 
 #include <dlfcn.h>
 #include <span>
+#include <unistd.h>
 
 using namespace penstock;
 
-std::vector<bench::Anchor> bench::openAnchors() {
+/// Null: the module, or a function of this name in it, does not exist.
+template <class Function> static Function open(const std::string &module, const char *name) {
   // Threads of a library that has finished do not spin on the cores of the next one.
   setenv("GOMP_SPINCOUNT", "0", 1);
   setenv("OMP_WAIT_POLICY", "passive", 1);
   setenv("KMP_BLOCKTIME", "0", 1);
   setenv("MKL_THREADING_LAYER", "GNU", 1);
-  void *library = dlopen(PENSTOCK_ANCHORS, RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return {};
-  auto all = reinterpret_cast<bench::AnchorsFunction>(dlsym(library, bench::anchorsFunction));
+  std::string path = PENSTOCK_ANCHORS "/" + module;
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library && access(path.c_str(), F_OK) == 0)
+    std::fprintf(stderr, "%s\n", dlerror());
+  return library ? reinterpret_cast<Function>(dlsym(library, name)) : nullptr;
+}
+
+std::vector<bench::Anchor> bench::openAnchors() {
+  auto all = open<bench::AnchorsFunction>("libpenstock_anchors.so", bench::anchorsFunction);
   int32_t count = 0;
   const bench::Anchor *first = all ? all(&count) : nullptr;
   return {first, first + count};
+}
+
+const std::vector<const bench::FusedAnchor *> &bench::openFusedAnchors() {
+  static const auto anchors = [] {
+    std::vector<const bench::FusedAnchor *> found;
+    for (const char *module : {"libpenstock_anchors.so", "libpenstock_torch_anchors.so"})
+      if (auto anchor = open<FusedAnchorFunction>(module, fusedAnchorFunction))
+        found.push_back(anchor());
+    return found;
+  }();
+  return anchors;
 }
 
 static double median(std::vector<double> values) {

@@ -16,6 +16,7 @@
 #define PENSTOCK_BENCHMARKS_NATIVE_CONTEST_H
 
 #include "Anchors.h"
+#include "FusedAnchors.h"
 
 #include <functional>
 #include <string>
@@ -25,6 +26,7 @@ namespace bench {
 
 /// Libraries of benchmarks/install-anchors; empty without them.
 std::vector<Anchor> openAnchors();
+const std::vector<const FusedAnchor *> &openFusedAnchors();
 
 struct Contender {
   std::string name;

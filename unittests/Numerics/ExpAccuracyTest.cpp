@@ -115,7 +115,7 @@ void expectWithin(double bound, Function function, double (*exact)(double),
 
 } // namespace
 
-// Measured over every 61st float: 0.92, 0.88, 0.81, 0.76, 2.16, 0.89.
+// Exponentials and logarithms, measured over every 61st float: 0.92, 0.88, 0.81, 0.76.
 TEST(ExpAccuracy, Exp) {
   expectWithin(1, [](auto x) { return exp(x); }, std::exp);
 }
@@ -129,10 +129,10 @@ TEST(ExpAccuracy, Log2) {
   expectWithin(1, [](auto x) { return log2(x); }, std::log2);
 }
 TEST(ExpAccuracy, Tanh) {
-  expectWithin(2.5, [](auto x) { return tanh(x); }, std::tanh);
+  expectWithin(2, [](auto x) { return tanh(x); }, std::tanh);
 }
 TEST(ExpAccuracy, Erf) {
-  expectWithin(1, [](auto x) { return erf(x); }, std::erf);
+  expectWithin(1.5, [](auto x) { return erf(x); }, std::erf);
 }
 // Correctly rounded; the inverse is two operations.
 TEST(ExpAccuracy, Sqrt) {

@@ -1,10 +1,11 @@
-//===- ExpandExponentials.cpp - exp and exp2 that vectorize ---------------===//
+//===- ExpandExponentials.cpp - exp, erf and tanh that vectorize ----------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 #include "Target/X86/ExpandExponentials.h"
+#include "Target/SingleFormulas.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -77,9 +78,29 @@ template <typename Op> struct ExpandExponential : OpRewritePattern<Op> {
   }
 };
 
+/// Powers of 2 are expanded afterwards.
+struct Formula : SingleFormulas {
+  using SingleFormulas::SingleFormulas;
+  Value exp2(Value x) override { return math::Exp2Op::create(b, loc, x); }
+  Value reciprocal(Value x) override { return arith::DivFOp::create(b, loc, real(1), x); }
+};
+
+template <class Op, auto Formulated> struct ExpandSmooth : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    if (!op.getType().isF32())
+      return failure();
+    Formula formula(rewriter, op.getLoc());
+    rewriter.replaceOp(op, (formula.*Formulated)(op.getOperand()));
+    return success();
+  }
+};
+
 } // namespace
 
 void penstock::populateExponentialPatterns(RewritePatternSet &patterns) {
-  patterns.add<ExpandExponential<math::ExpOp>, ExpandExponential<math::Exp2Op>>(
-      patterns.getContext());
+  patterns
+      .add<ExpandExponential<math::ExpOp>, ExpandExponential<math::Exp2Op>,
+           ExpandSmooth<math::ErfOp, &Formula::erf>, ExpandSmooth<math::TanhOp, &Formula::tanh>>(
+          patterns.getContext());
 }

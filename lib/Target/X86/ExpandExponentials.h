@@ -1,4 +1,4 @@
-//===- ExpandExponentials.h - exp and exp2 that vectorize -------*- C++ -*-===//
+//===- ExpandExponentials.h - exp, erf and tanh that vectorize --*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,10 +11,9 @@
 
 namespace penstock {
 
-/// math.exp and math.exp2 of f32 as arithmetic, within 2 units in the last
-/// place, subnormal results, infinities and NaN included. A call to libm would
-/// keep the loop around it from being vectorized, and attention spends its time
-/// there.
+/// Expands exp, exp2, erf and tanh of f32 to arithmetic, subnormal results, infinities
+/// and NaN included; docs/numerics.md states the errors. A call to libm would keep the
+/// loop around it from being vectorized, and attention spends its time there.
 void populateExponentialPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace penstock

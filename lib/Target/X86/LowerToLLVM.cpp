@@ -20,7 +20,6 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -53,9 +52,6 @@ struct LowerToLLVM : penstock::impl::LowerToLLVMBase<LowerToLLVM> {
   LogicalResult prepare() {
     RewritePatternSet patterns(&getContext());
     populateExponentialPatterns(patterns);
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return name == "log" || name == "log2" || name == "tanh" || name == "erf";
-    });
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     memref::populateExpandOpsPatterns(patterns);
     memref::populateExpandStridedMetadataPatterns(patterns);
@@ -71,7 +67,7 @@ struct LowerToLLVM : penstock::impl::LowerToLLVMBase<LowerToLLVM> {
     cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
     populateFuncToLLVMConversionPatterns(types, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(types, patterns);
-    // An instruction where there is one; libm has the rest (erf, tan, ...).
+    // An instruction where there is one; libm has the rest (log, sin, ...).
     populateMathToLLVMConversionPatterns(types, patterns, /*approximateLog1p=*/false,
                                          /*benefit=*/2);
     populateMathToLibmConversionPatterns(patterns);

@@ -13,7 +13,7 @@ def LowerToLLVM : Pass<"penstock-lower-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Convert loops, scalars and vectors to the LLVM dialect";
   let description = [{
     One conversion with upstream's patterns for arith, cf, func, math, memref and
-    vector. `exp2`, `exp`, `log`, `tanh` and `erf` of f32 become polynomials first, so
+    vector. `exp2`, `exp`, `tanh` and `erf` of f32 become polynomials first, so
     that loops with them vectorize. Pointer arguments of kernels are marked as not
     aliasing, because the launch has checked it.
 

@@ -1,7 +1,7 @@
 // RUN: penstock-opt %s --penstock-native | FileCheck %s
 
-// exp2 becomes arithmetic; tensors do not alias.
-// CHECK-NOT: @fmaf
+// exp2, erf and tanh become arithmetic; tensors do not alias.
+// CHECK-NOT: @{{fmaf|erff|tanhf}}
 // CHECK-LABEL: llvm.func @k.packed(%{{.*}}: !llvm.ptr)
 // CHECK-LABEL: llvm.func @k(
 // CHECK-SAME: llvm.noalias
@@ -13,7 +13,9 @@ func.func @k(%A: memref<?xf32, strided<[1]>, #tile.space<global>>) attributes {t
   tile.copy %A[%c0] to %s : memref<?xf32, strided<[1]>, #tile.space<global>> to memref<16xf32, #tile.space<local>>
   tile.map %s ins(%s) dims [[0]] {
   ^bb0(%x: f32):
-    %y = math.exp2 %x : f32
+    %p = math.exp2 %x : f32
+    %e = math.erf %p : f32
+    %y = math.tanh %e : f32
     tile.yield %y : f32
   } : memref<16xf32, #tile.space<local>> ins(memref<16xf32, #tile.space<local>>)
   tile.copy %s to %A[%c0] : memref<16xf32, #tile.space<local>> to memref<?xf32, strided<[1]>, #tile.space<global>>

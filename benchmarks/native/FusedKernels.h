@@ -1,0 +1,150 @@
+//===- FusedKernels.h - Kernels that are compared with libraries *- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_BENCHMARKS_NATIVE_FUSEDKERNELS_H
+#define PENSTOCK_BENCHMARKS_NATIVE_FUSEDKERNELS_H
+
+#include <penstock/penstock.h>
+
+namespace bench {
+using namespace penstock;
+
+/// y = gelu(x w + bias), w packed.
+struct LinearGelu {
+  int block_m = 256, block_n = 512, block_k = 512;
+
+  void operator()(Block &b, In<bf16, 2> x, In<bf16, 4> w, In<bf16, 1> bias, Out<bf16, 2> y) const {
+    auto [bm, bn] = b.grid(ceil_div(y.size(0), block_m), ceil_div(y.size(1), block_n));
+    auto xs = b.shared<bf16>(block_m, block_k);
+    auto ws = packed_tile<bf16>(b, block_k, block_n);
+    auto acc = b.local<f32>(block_m, block_n);
+    auto add = b.local<f32>(block_n);
+    b.fill(acc, 0);
+    for (Index ko : b.range(ceil_div(x.size(1), block_k))) {
+      b.copy(x.at(bm * block_m, ko * block_k), xs);
+      b.copy(w.at(bn * (block_n / 16), ko * (block_k / 2), 0, 0), ws);
+      b.gemm(xs, ws, acc);
+    }
+    b.copy(bias.at(bn * block_n), add);
+    b.set(acc, acc + broadcast_cols(add));
+    b.set(acc, acc * 0.5f * (erf(acc * 0.70710678f) + 1));
+    b.copy(acc, y.at(bm * block_m, bn * block_n));
+  }
+};
+
+/// y = x w for weights with a scale for each column and `group` rows. They have the order of packed
+/// operands of bf16: w[N / 16, K / 2, 16, 2], in i8 or, with two values in a byte, i4x2.
+template <class W> struct QuantizedLinear {
+  int block_m = 16, block_n = 64, group = 128;
+
+  void operator()(Block &b, In<bf16, 2> x, In<W, 4> w, In<bf16, 2> scales, Out<bf16, 2> y) const {
+    constexpr int bytes = std::is_same_v<W, i8> ? 2 : 1;
+    auto [bm, bn] = b.grid(ceil_div(y.size(0), block_m), ceil_div(y.size(1), block_n));
+    auto xs = b.shared<bf16>(block_m, group);
+    auto qs = b.shared<W>(block_n / 16, group / 2, 16, bytes);
+    auto ws = packed_tile<bf16>(b, group, block_n);
+    auto part = b.local<f32>(block_m, block_n), acc = b.local<f32>(block_m, block_n);
+    auto s = b.local<f32>(block_n);
+    b.fill(acc, 0);
+    for (Index g : b.range(x.size(1) / group)) {
+      b.copy(x.at(bm * block_m, g * group), xs);
+      b.copy(w.at(bn * (block_n / 16), g * (group / 2), 0, 0), qs);
+      if constexpr (std::is_same_v<W, i8>)
+        b.set(ws, cast<bf16>(qs)); // exact
+      else
+        b.unpack(qs, ws);
+      b.gemm(xs, ws, part, {.accumulate = false});
+      b.copy(scales.at(g, bn * block_n).dims(1), s);
+      b.set(acc, acc + part * broadcast_cols(s));
+    }
+    b.copy(acc, y.at(bm * block_m, bn * block_n));
+  }
+};
+
+/// Not causal.
+struct Attention {
+  int block_m = 128, block_n = 256, dim = 64;
+
+  void operator()(Block &b, In<bf16, 3> Q, In<bf16, 3> K, In<bf16, 3> V, Scalar<f32> scale,
+                  Out<bf16, 3> O) const {
+    auto [bm, h] = b.grid(ceil_div(Q.size(1), block_m), Q.size(0));
+    Index m0 = bm * block_m, N = K.size(1);
+    auto Qs = b.shared<bf16>(block_m, dim);
+    auto Ks = b.shared<bf16>(block_n, dim), Vs = b.shared<bf16>(block_n, dim);
+    auto S = b.local<f32>(block_m, block_n);
+    auto P = b.local<bf16>(block_m, block_n);
+    auto out = b.local<f32>(block_m, dim);
+    auto top = b.local<f32>(block_m), old = b.local<f32>(block_m), rescale = b.local<f32>(block_m);
+    auto sum = b.local<f32>(block_m), part = b.local<f32>(block_m);
+    b.copy(Q.at(h, m0, 0), Qs);
+    b.fill(out, 0);
+    b.fill(sum, 0);
+    b.fill(top, -infinity);
+    for (Index n : b.range(ceil_div(N, block_n))) {
+      Index n0 = n * block_n;
+      b.copy(K.at(h, n0, 0), Ks);
+      b.gemm(Qs, transposed(Ks), S, {.accumulate = false});
+      b.when(n0 + block_n > N, [&] { b.set(S, where(col(S) + n0 < N, S, -infinity)); });
+      b.copy(top, old);
+      b.reduce(Max, S, 1, top, {.accumulate = true});
+      b.set(rescale, exp2((old - top) * scale));
+      b.set(S, exp2(S * scale - broadcast_rows(top) * scale));
+      b.reduce(Sum, S, 1, part);
+      b.copy(S, P);
+      b.set(sum, sum * rescale + part);
+      b.set(out, out * broadcast_rows(rescale));
+      b.copy(V.at(h, n0, 0), Vs);
+      b.gemm(P, Vs, out);
+    }
+    b.set(sum, 1 / sum);
+    b.set(out, out * broadcast_rows(sum));
+    b.copy(out, O.at(h, m0, 0));
+  }
+};
+
+/// Rows of up to `columns` elements.
+struct RmsNorm {
+  int rows = 4, columns = 4096;
+
+  void operator()(Block &b, In<bf16, 2> x, In<bf16, 1> weight, Scalar<f32> eps,
+                  Out<bf16, 2> y) const {
+    b.require(x.size(1) <= columns, "a row is longer than the tile");
+    Index first = b.grid(ceil_div(x.size(0), rows)) * rows;
+    auto t = b.local<f32>(rows, columns), squares = b.local<f32>(rows, columns);
+    auto w = b.local<f32>(columns);
+    auto scale = b.local<f32>(rows);
+    b.copy(x.at(first, 0), t);
+    b.set(squares, t * t);
+    b.reduce(Sum, squares, 1, scale);
+    b.set(scale, rsqrt(scale / cast<f32>(x.size(1)) + eps));
+    b.copy(weight.at(0), w);
+    b.set(t, t * broadcast_rows(scale) * broadcast_cols(w));
+    b.copy(t, y.at(first, 0));
+  }
+};
+
+/// Rows of up to `columns` elements.
+struct Softmax {
+  int rows = 4, columns = 1024;
+
+  void operator()(Block &b, In<f32, 2> x, Out<f32, 2> y) const {
+    b.require(x.size(1) <= columns, "a row is longer than the tile");
+    Index first = b.grid(ceil_div(x.size(0), rows)) * rows;
+    auto t = b.local<f32>(rows, columns);
+    auto top = b.local<f32>(rows), sum = b.local<f32>(rows);
+    b.copy(x.at(first, 0), t, {.fill = -infinity});
+    b.reduce(Max, t, 1, top);
+    b.set(t, exp(t - broadcast_rows(top)));
+    b.reduce(Sum, t, 1, sum);
+    b.set(sum, 1 / sum);
+    b.set(t, t * broadcast_rows(sum));
+    b.copy(t, y.at(first, 0));
+  }
+};
+
+} // namespace bench
+
+#endif // PENSTOCK_BENCHMARKS_NATIVE_FUSEDKERNELS_H
