@@ -35,30 +35,46 @@ struct LinearGelu {
   }
 };
 
-/// y = x w for weights with a scale for each column and `group` rows. They have the order of packed
-/// operands of bf16: w[N / 16, K / 2, 16, 2], in i8 or, with two values in a byte, i4x2.
-template <class W> struct QuantizedLinear {
-  int block_m = 16, block_n = 64, group = 128;
+/// y = x w for weights of 8 or 4 bits, with a scale for each column and `group` rows. Columns are
+/// in blocks, w[N / block_n, K, block_n]. Weights of 4 bits are stored as w + 8; in each group, row
+/// r of bytes has rows r and r + group / 2.
+template <bool four> struct QuantizedLinear {
+  int block_m = 16, block_n = 256, group = 128;
+  /// Scales weights, which rounds them to bf16, instead of sums. That is faster for many rows.
+  bool scale_weights = false;
 
-  void operator()(Block &b, In<bf16, 2> x, In<W, 4> w, In<bf16, 2> scales, Out<bf16, 2> y) const {
-    constexpr int bytes = std::is_same_v<W, i8> ? 2 : 1;
+  void operator()(Block &b, In<bf16, 2> x, In<i8, 3> w, In<bf16, 2> scales, Out<bf16, 2> y) const {
+    constexpr int parts = four ? 2 : 1;
+    const int rows = group / parts;
     auto [bm, bn] = b.grid(ceil_div(y.size(0), block_m), ceil_div(y.size(1), block_n));
     auto xs = b.shared<bf16>(block_m, group);
-    auto qs = b.shared<W>(block_n / 16, group / 2, 16, bytes);
-    auto ws = packed_tile<bf16>(b, group, block_n);
+    auto bytes = b.shared<i8>(rows, block_n);
+    auto ws = b.shared<bf16>(rows, block_n), high = b.shared<bf16>(rows, block_n);
     auto part = b.local<f32>(block_m, block_n), acc = b.local<f32>(block_m, block_n);
     auto s = b.local<f32>(block_n);
+    auto dequantize = [&](const Tile<bf16, 2> &to, const Expr<i32> &number) {
+      if (scale_weights)
+        b.set(to, cast<f32>(number) * broadcast_cols(s));
+      else
+        b.set(to, cast<bf16>(cast<i8>(number))); // exact
+    };
     b.fill(acc, 0);
     for (Index g : b.range(x.size(1) / group)) {
       b.copy(x.at(bm * block_m, g * group), xs);
-      b.copy(w.at(bn * (block_n / 16), g * (group / 2), 0, 0), qs);
-      if constexpr (std::is_same_v<W, i8>)
-        b.set(ws, cast<bf16>(qs)); // exact
-      else
-        b.unpack(qs, ws);
-      b.gemm(xs, ws, part, {.accumulate = false});
       b.copy(scales.at(g, bn * block_n).dims(1), s);
-      b.set(acc, acc + part * broadcast_cols(s));
+      b.copy(w.at(bn, g * rows, 0).dims(1, 2), bytes);
+      auto value = cast<i32>(bytes);
+      const auto &sums = scale_weights ? acc : part;
+      dequantize(ws, four ? (value & 15) - 8 : value);
+      if constexpr (four) {
+        dequantize(high, (value & 240) / 16 - 8);
+        b.gemm(slice(xs, {0, 0}, {block_m, rows}), ws, sums, {.accumulate = scale_weights});
+        b.gemm(slice(xs, {0, rows}, {block_m, rows}), high, sums);
+      } else {
+        b.gemm(xs, ws, sums, {.accumulate = scale_weights});
+      }
+      if (!scale_weights)
+        b.set(acc, acc + part * broadcast_cols(s));
     }
     b.copy(acc, y.at(bm * block_m, bn * block_n));
   }

@@ -92,28 +92,25 @@ void linearGelu(const std::string &name, Size size, bench::LinearGelu blocks) {
       0.05, size.operations(), "GFLOP/s");
 }
 
-/// Weights in the order that QuantizedLinear takes.
-template <class W> std::vector<W> order(const std::vector<i8> &w, int64_t k, int64_t n) {
-  constexpr bool four = !std::is_same_v<W, i8>;
-  std::vector<W> result(w.size() / (four ? 2 : 1));
-  for (int64_t panel = 0; panel < n / 16; ++panel)
-    for (int64_t pair = 0; pair < k / 2; ++pair)
-      for (int64_t column = 0; column < 16; ++column) {
-        size_t from = size_t(2 * pair * n + panel * 16 + column);
-        size_t to = size_t((panel * (k / 2) + pair) * 16 + column);
-        i8 low = w[from], high = w[from + size_t(n)];
-        if constexpr (four)
-          result[to] = W(low, high);
-        else
-          result[2 * to] = low, result[2 * to + 1] = high;
-      }
+/// Weights as QuantizedLinear takes them.
+template <bool four>
+std::vector<i8> arrange(const std::vector<i8> &w, int64_t k, int64_t n,
+                        const bench::QuantizedLinear<four> &blocks) {
+  std::vector<i8> result;
+  int64_t columns = blocks.block_n, half = blocks.group / 2;
+  for (int64_t first = 0; first < n; first += columns)
+    for (int64_t row = 0; row < (four ? k / 2 : k); ++row) {
+      const i8 *low = &w[size_t((four ? row / half * half + row : row) * n + first)];
+      for (int64_t column = 0; column < columns; ++column)
+        result.push_back(four ? i8(uint8_t((low[column] + 8) | (low[half * n + column] + 8) << 4))
+                              : low[column]);
+    }
   return result;
 }
 
-template <class W>
-void quantized(const std::string &name, Size size, bench::QuantizedLinear<W> blocks,
+template <bool four>
+void quantized(const std::string &name, Size size, bench::QuantizedLinear<four> blocks,
                bool groups = true) {
-  constexpr bool four = !std::is_same_v<W, i8>;
   auto [m, n, k] = size;
   auto x = randomBf16(m * k, 1);
   auto numbers = bench::numbers<float>(size_t(k * n), 2);
@@ -127,13 +124,13 @@ void quantized(const std::string &name, Size size, bench::QuantizedLinear<W> blo
   for (size_t i = 0; i < spread.size(); ++i)
     spread[i] = scales[i % scales.size()];
   std::vector<bf16> y(size_t(m * n));
-  auto ordered = order<W>(w, k, n);
+  auto ours = arrange(w, k, n, blocks);
   auto kernel = compile(blocks, Target::native());
   contest(
       name,
       [&, m = m, n = n, k = k] {
         kernel.launch({.threads = threads}, view(x, {m, k}),
-                      view(std::as_const(ordered), {n / 16, k / 2, 16, four ? 1 : 2}),
+                      view(ours, {n / blocks.block_n, four ? k / 2 : k, blocks.block_n}),
                       view(spread, {k / blocks.group, n}), view(y, {m, n}));
       },
       y,
@@ -213,14 +210,18 @@ int main(int argc, char **argv) {
          [&](const std::string &name) { linearGelu(name, size, blocks); });
   for (int64_t m : {1, 16, 256}) {
     Size size{m, 4096, 4096};
-    int rows = int(std::min<int64_t>(m, 128)), columns = m > 16 ? 512 : 64;
-    line("native/fused-weights-i8-" + size.text(),
-         [&](const std::string &name) { quantized<i8>(name, size, {rows, columns}); });
-    line("native/fused-weights-i8c-" + size.text(), [&](const std::string &name) {
-      quantized<i8>(name, size, {rows, columns}, /*groups=*/false);
+    int rows = int(m), columns = m > 16 ? 512 : 256;
+    bool many = m > 16;
+    line("native/fused-weights-i8-" + size.text(), [&](const std::string &name) {
+      quantized<false>(name, size, {.block_m = rows, .block_n = columns, .scale_weights = many});
     });
-    line("native/fused-weights-i4-" + size.text(),
-         [&](const std::string &name) { quantized<i4x2>(name, size, {rows, columns}); });
+    line("native/fused-weights-i8c-" + size.text(), [&](const std::string &name) {
+      quantized<false>(name, size, {.block_m = rows, .block_n = columns, .scale_weights = many},
+                       /*groups=*/false);
+    });
+    line("native/fused-weights-i4-" + size.text(), [&](const std::string &name) {
+      quantized<true>(name, size, {.block_m = rows, .block_n = columns, .scale_weights = many});
+    });
   }
   for (int dim : {128, 64})
     line("native/fused-attention-bf16-16x1024x" + std::to_string(dim),

@@ -250,6 +250,24 @@ bool isConcerned(Operation *op) {
          (isa<arith::TruncFOp>(op) && getElementTypeOrSelf(op->getOperand(0).getType()).isF64());
 }
 
+/// Integers of 8 bits are exact in bf16, so that nothing is rounded.
+struct TruncateSmallInteger : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+    Operation *from = op.getIn().getDefiningOp();
+    if (!getElementTypeOrSelf(op.getType()).isBF16() ||
+        !isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(from) ||
+        !getElementTypeOrSelf(op.getIn().getType()).isF32() ||
+        getElementTypeOrSelf(from->getOperand(0).getType()).getIntOrFloatBitWidth() > 8)
+      return failure();
+    Bits bits(rewriter, op.getLoc(), op.getType());
+    Value upper = bits.shr(bits.cast(bits.i32(), op.getIn()), bits.number(16));
+    Value half = arith::TruncIOp::create(rewriter, op.getLoc(), bits.i16(), upper);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), half);
+    return success();
+  }
+};
+
 struct ExpandNarrowFloats : penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowFloats> {
   using Base = penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowFloats>;
   using Base::Base;
@@ -283,8 +301,10 @@ struct ExpandNarrowFloats : penstock::impl::ExpandNarrowFloatsBase<ExpandNarrowF
     patterns
         .add<ExtendF8, TruncateToF8, ExtendPower, TruncateToPower, TruncateInSteps, ExtendInSteps>(
             context);
-    if (!convertsBf16)
+    if (!convertsBf16) {
+      patterns.add<TruncateSmallInteger>(context, /*benefit=*/2);
       arith::populateExpandBFloat16Patterns(patterns);
+    }
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -329,26 +329,44 @@ struct FuseElements : penstock::impl::FuseElementsBase<FuseElements> {
   }
 
   static void find(Block &block, std::vector<Group> &groups) {
-    Group group;
-    auto end = [&] {
-      if (group.forwards)
-        groups.push_back(std::move(group));
-      group = {};
-    };
+    SmallVector<Member> members;
     for (Operation &op : block) {
       if (auto member = memberOf(&op)) {
-        if (!group.members.empty() && member->shape != group.members.front().shape &&
-            group.isIndependent(*member))
-          continue;
-        if (!group.add(*member)) {
-          end();
-          group.add(*member);
-        }
+        members.push_back(*member);
       } else if (!isa<tile::AllocOp>(op) && (op.getNumRegions() || !isMemoryEffectFree(&op))) {
-        end();
+        find(members, groups);
+        members.clear();
       }
     }
-    end();
+    find(members, groups);
+  }
+
+  /// Operations of another shape that do not depend on a group may be between its members. They
+  /// run before it, and form groups of their own.
+  static void find(ArrayRef<Member> members, std::vector<Group> &groups) {
+    while (!members.empty()) {
+      Group group;
+      SmallVector<Member> between;
+      size_t last = 0, betweenLast = 0;
+      for (size_t i = 0; i < members.size(); ++i) {
+        const Member &member = members[i];
+        if (i && member.shape != members.front().shape && group.isIndependent(member)) {
+          between.push_back(member);
+          continue;
+        }
+        if (!group.add(member))
+          break;
+        last = i;
+        betweenLast = between.size();
+      }
+      if (group.forwards) {
+        groups.push_back(std::move(group));
+        find(ArrayRef(between).take_front(betweenLast), groups);
+      } else {
+        last = 0;
+      }
+      members = members.drop_front(last + 1);
+    }
   }
 };
 

@@ -44,3 +44,23 @@ func.func @add(%x: bf16, %y: bf16) -> bf16 {
   %z = arith.addf %x, %y : bf16
   return %z : bf16
 }
+
+// Integers of 8 bits are exact: nothing is rounded.
+// CHECK-LABEL: func.func @exact
+// CHECK: %[[NUMBER:.*]] = arith.sitofp %{{.*}} : i8 to f32
+// CHECK-NOT: arith.addi
+// CHECK: arith.shrui
+// CHECK: arith.bitcast %{{.*}} : i16 to bf16
+func.func @exact(%x: i8) -> bf16 {
+  %y = arith.sitofp %x : i8 to bf16
+  return %y : bf16
+}
+
+// Of 16 bits they are not.
+// CHECK-LABEL: func.func @rounded
+// CHECK: arith.sitofp %{{.*}} : i16 to f32
+// CHECK: arith.addi
+func.func @rounded(%x: i16) -> bf16 {
+  %y = arith.sitofp %x : i16 to bf16
+  return %y : bf16
+}

@@ -112,3 +112,64 @@ func.func @turned(%x: f32) attributes {tile.kernel} {
   } : !w ins(!w)
   return
 }
+
+// -----
+
+!t = memref<4x8xf32, #tile.space<local>>
+!v = memref<4xf32, #tile.space<local>>
+
+// Operations on %t are between those on vectors and do not depend on the first one: they are a
+// group of their own, which runs before.
+// CHECK-LABEL: func.func @two_shapes(
+func.func @two_shapes(%x: f32) attributes {tile.kernel} {
+  %t = tile.alloc "t" : !t
+  %v = tile.alloc "v" : !v
+  %w = tile.alloc "w" : !v
+  // CHECK: scf.for
+  // CHECK: scf.for
+  // CHECK: arith.addf
+  // CHECK: memref.store {{.*}}, %w
+  // CHECK: scf.for
+  // CHECK: memref.load %w
+  // CHECK: arith.mulf %arg0
+  // CHECK-NOT: tile.map
+  tile.fill %v, %x : !v, f32
+  tile.fill %t, %x : !t, f32
+  tile.reduce sum %t along 1 into %w : !t, !v
+  tile.map %v ins(%v, %w) dims [[0], [0]] {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.mulf %a, %b : f32
+    tile.yield %s : f32
+  } : !v ins(!v, !v)
+  return
+}
+
+// -----
+
+!t = memref<4x8xf32, #tile.space<local>>
+!v = memref<4xf32, #tile.space<local>>
+
+// The operations on %t read the vector that the first one sets: it is not moved behind them.
+// CHECK-LABEL: func.func @dependent(
+func.func @dependent(%x: f32) attributes {tile.kernel} {
+  %t = tile.alloc "t" : !t
+  %v = tile.alloc "v" : !v
+  %w = tile.alloc "w" : !v
+  // CHECK: tile.fill %v
+  // CHECK: scf.for
+  // CHECK: memref.load %v
+  // CHECK: memref.store {{.*}}, %w
+  // CHECK: tile.map %v
+  tile.fill %v, %x : !v, f32
+  tile.map %t ins(%v) dims [[0]] {
+  ^bb0(%a: f32):
+    tile.yield %a : f32
+  } : !t ins(!v)
+  tile.reduce sum %t along 1 into %w : !t, !v
+  tile.map %v ins(%v, %w) dims [[0], [0]] {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.mulf %a, %b : f32
+    tile.yield %s : f32
+  } : !v ins(!v, !v)
+  return
+}
