@@ -82,7 +82,7 @@ template <bool four> struct QuantizedLinear {
 
 /// Not causal.
 struct Attention {
-  int block_m = 128, block_n = 256, dim = 64;
+  int block_m = 256, block_n = 256, dim = 64;
 
   void operator()(Block &b, In<bf16, 3> Q, In<bf16, 3> K, In<bf16, 3> V, Scalar<f32> scale,
                   Out<bf16, 3> O) const {

@@ -258,7 +258,7 @@ public:
     module.lookupSymbol<func::FuncOp>(kernel)->removeAttr(nv::NVDialect::threadsAttr);
     PassManager passes(module->getName());
     buildNativeLoopPipeline(passes, {options.lateCompletion, *cpu, options.contract});
-    buildNativeLLVMPipeline(passes);
+    buildNativeLLVMPipeline(passes, *cpu);
     if (!runPasses(passes, module, options, diagnostics))
       return false;
     readAttributes(executable.info, module, kernel);

@@ -54,10 +54,10 @@ void penstock::buildNativeLoopPipeline(OpPassManager &passes,
   passes.addPass(createExpandNarrowFloats());
 }
 
-void penstock::buildNativeLLVMPipeline(OpPassManager &passes) {
+void penstock::buildNativeLLVMPipeline(OpPassManager &passes, const NativeCpu &cpu) {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  passes.addPass(createLowerToLLVM());
+  passes.addPass(createLowerToLLVM({cpu.vectorBits}));
   passes.addPass(createPackArguments());
 }
 
@@ -168,7 +168,7 @@ void penstock::registerPasses() {
                                           "From a tile program to the LLVM dialect for the host",
                                           [](OpPassManager &passes, const NativeOptions &options) {
                                             buildNativeLoopPipeline(passes, options.get());
-                                            buildNativeLLVMPipeline(passes);
+                                            buildNativeLLVMPipeline(passes, options.get().cpu);
                                           });
   registerPassPipeline(
       "penstock-gpu", "From a tile program or an explicit kernel to the LLVM dialect for a GPU",

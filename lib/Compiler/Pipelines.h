@@ -35,7 +35,7 @@ void buildSchedulePipeline(mlir::OpPassManager &passes, const hw::Architecture &
 /// From a tile program to loops over elements, still in upstream's dialects.
 void buildNativeLoopPipeline(mlir::OpPassManager &passes, const NativePipelineOptions &options);
 /// From there to the LLVM dialect.
-void buildNativeLLVMPipeline(mlir::OpPassManager &passes);
+void buildNativeLLVMPipeline(mlir::OpPassManager &passes, const NativeCpu &cpu);
 /// From a tile program with resolved schedules to what the threads and engines of a block do.
 void buildBlockPipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,
                         const DevicePipelineOptions &options = {});

@@ -115,7 +115,6 @@ void expectWithin(double bound, Function function, double (*exact)(double),
 
 } // namespace
 
-// Exponentials and logarithms, measured over every 61st float: 0.92, 0.88, 0.81, 0.76.
 TEST(ExpAccuracy, Exp) {
   expectWithin(1, [](auto x) { return exp(x); }, std::exp);
 }

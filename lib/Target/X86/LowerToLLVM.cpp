@@ -34,6 +34,8 @@ using namespace penstock;
 namespace {
 
 struct LowerToLLVM : penstock::impl::LowerToLLVMBase<LowerToLLVM> {
+  using LowerToLLVMBase::LowerToLLVMBase;
+
   void getDependentDialects(DialectRegistry &registry) const override {
     LowerToLLVMBase::getDependentDialects(registry);
     registry.insert<affine::AffineDialect>();
@@ -51,7 +53,7 @@ struct LowerToLLVM : penstock::impl::LowerToLLVMBase<LowerToLLVM> {
   /// What has to be simpler before it can be converted operation by operation.
   LogicalResult prepare() {
     RewritePatternSet patterns(&getContext());
-    populateExponentialPatterns(patterns);
+    populateExponentialPatterns(patterns, /*scales=*/vectorBits == 512);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     memref::populateExpandOpsPatterns(patterns);
     memref::populateExpandStridedMetadataPatterns(patterns);
@@ -60,7 +62,7 @@ struct LowerToLLVM : penstock::impl::LowerToLLVMBase<LowerToLLVM> {
 
   LogicalResult convert() {
     MLIRContext *context = &getContext();
-    LowerToLLVMOptions options(context);
+    mlir::LowerToLLVMOptions options(context);
     LLVMTypeConverter types(context, options);
     RewritePatternSet patterns(context);
     arith::populateArithToLLVMConversionPatterns(types, patterns);

@@ -37,6 +37,8 @@ def LowerToLLVM : Pass<"penstock-lower-to-llvm", "::mlir::ModuleOp"> {
 
     Tests: test/Target/X86/lower-to-llvm.mlir
   }];
+  let options = [Option<"vectorBits", "vector-bits", "unsigned", "512",
+                        "width of the target's vector registers">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
 }
 

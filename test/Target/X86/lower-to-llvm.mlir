@@ -1,4 +1,5 @@
-// RUN: penstock-opt %s --penstock-native | FileCheck %s
+// RUN: penstock-opt %s --penstock-native | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: penstock-opt %s --penstock-native=vector-bits=256 | FileCheck %s --check-prefixes=CHECK,NARROW
 
 // exp2, erf and tanh become arithmetic; tensors do not alias.
 // CHECK-NOT: @{{fmaf|erff|tanhf}}
@@ -7,6 +8,9 @@
 // CHECK-SAME: llvm.noalias
 // CHECK-NOT: llvm.intr.exp2
 // CHECK: llvm.intr.fma
+// AVX-512 multiplies by powers of 2; elsewhere ldexp would be a call.
+// WIDE: llvm.call_intrinsic "llvm.ldexp.f32.i32"
+// NARROW-NOT: ldexp
 func.func @k(%A: memref<?xf32, strided<[1]>, #tile.space<global>>) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %s = tile.alloc "s" : memref<16xf32, #tile.space<local>>
