@@ -105,12 +105,9 @@ Value PackedOperands::intrinsic(StringRef name, ValueRange arguments, Type resul
 bool penstock::isPlain(tile::CopyOp copy) {
   Value tensor = copy.readsTensor() ? copy.getSource() : copy.getTarget();
   auto dims = copy.getTensorDims();
-  bool plain = !copy.getRows() &&
-               int64_t(dims.size()) == cast<MemRefType>(tensor.getType()).getRank() &&
-               elementTypeOf(copy.getSource()) == elementTypeOf(copy.getTarget());
-  for (auto [i, dim] : llvm::enumerate(dims))
-    plain &= dim == int64_t(i);
-  return plain;
+  return !copy.getRows() && elementTypeOf(copy.getSource()) == elementTypeOf(copy.getTarget()) &&
+         !dims.empty() && dims.back() == cast<MemRefType>(tensor.getType()).getRank() - 1 &&
+         llvm::is_sorted(dims);
 }
 
 /// Whether nothing writes a tensor while a kernel runs.
@@ -140,18 +137,19 @@ static tile::CopyOp copyBefore(tile::GemmOp gemm, Value tile) {
   if (!copy || copy.getTarget() != tile || !copy.readsTensor() || !isConstant(copy.getSource()) ||
       copy.getAsyncAttr() || copy->getBlock() != gemm->getBlock() || !copy->isBeforeInBlock(gemm))
     return {};
-  // All dimensions, in their order, without a conversion.
-  auto tensor = cast<MemRefType>(copy.getSource().getType());
-  auto dims = copy.getTensorDims();
-  bool same = !copy.getRows() && int64_t(dims.size()) == tensor.getRank() &&
-              tensor.getElementType() == elementTypeOf(tile);
-  for (auto [i, dim] : llvm::enumerate(dims))
-    same &= dim == int64_t(i);
-  return same ? copy : tile::CopyOp();
+  return isPlain(copy) ? copy : tile::CopyOp();
 }
 
 static OperandRange offsetsOf(tile::CopyOp copy) {
   return copy.readsTensor() ? copy.getSourceOffsets() : copy.getTargetOffsets();
+}
+
+/// Of one value for each dimension of a copy's tensor, those of its tile.
+static SmallVector<Value, 4> inTile(tile::CopyOp copy, ArrayRef<Value> ofTensor) {
+  SmallVector<Value, 4> result;
+  for (int64_t dim : copy.getTensorDims())
+    result.push_back(ofTensor[size_t(dim)]);
+  return result;
 }
 
 PackedOperands::Operand PackedOperands::boxOf(tile::CopyOp copy) {
@@ -162,6 +160,7 @@ PackedOperands::Operand PackedOperands::boxOf(tile::CopyOp copy) {
     Value step = product(product(offset, stride), index(size));
     box.address = arith::AddIOp::create(b, loc, box.address, step);
   }
+  box.strides = inTile(copy, box.strides);
   return box;
 }
 
@@ -172,7 +171,10 @@ Value PackedOperands::isInside(tile::CopyOp copy) {
     inside = arith::AndIOp::create(b, loc, inside, ok);
   };
   Value tensor = copy.readsTensor() ? copy.getSource() : copy.getTarget();
-  for (auto [i, offset, extent] : llvm::enumerate(offsetsOf(copy), copy.getTileShape())) {
+  auto dims = copy.getTensorDims();
+  for (auto [i, offset] : llvm::enumerate(offsetsOf(copy))) {
+    auto at = llvm::find(dims, int64_t(i));
+    int64_t extent = at == dims.end() ? 1 : copy.getTileShape()[size_t(at - dims.begin())];
     Value size = memref::DimOp::create(b, loc, tensor, int64_t(i));
     require(offset, index(0));
     require(arith::SubIOp::create(b, loc, size, offset), index(extent));
@@ -200,10 +202,10 @@ PackedOperands::Operand PackedOperands::locate(Value memref,
     return operandOf(memref);
   Value tile = copy.getTarget();
   Value condition = isInside(copy);
-  Operand tensor = operandOf(copy.getSource());
+  SmallVector<Value, 4> strides = inTile(copy, operandOf(copy.getSource()).strides);
   if (suits)
-    condition = arith::AndIOp::create(b, loc, condition, suits(tensor.strides));
-  SmallVector<Type> types(1 + tensor.strides.size(), b.getIndexType());
+    condition = arith::AndIOp::create(b, loc, condition, suits(strides));
+  SmallVector<Type> types(1 + strides.size(), b.getIndexType());
   auto branch = scf::IfOp::create(b, loc, types, condition, /*addElseBlock=*/true);
   auto yield = [&](Operand operand) {
     SmallVector<Value> values = {operand.address};

@@ -18,7 +18,8 @@
 
 namespace penstock {
 
-/// Whether a copy takes all dimensions of its tensor, in their order, without a conversion.
+/// Whether a copy takes dimensions of its tensor in their order, the contiguous one among them,
+/// without a conversion.
 bool isPlain(tile::CopyOp copy);
 
 class PackedOperands : public GemmBuilder {
@@ -50,7 +51,7 @@ protected:
     llvm::SmallVector<mlir::Value, 4> strides;
   };
   Operand operandOf(mlir::Value memref);
-  /// The box of a copy in its tensor.
+  /// The box of a copy in its tensor, with the strides of the tile's dimensions.
   Operand boxOf(tile::CopyOp copy);
   mlir::Value toPointer(mlir::Value address);
   mlir::Value intrinsic(llvm::StringRef name, mlir::ValueRange arguments, mlir::Type result = {});

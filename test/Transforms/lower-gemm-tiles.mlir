@@ -209,3 +209,31 @@ func.func @copied(%A: !A {tile.access = "inout"}, %B: !A {tile.access = "in"}, %
   tile.copy %b to %A[%c0, %c0] : !b to !A
   return
 }
+
+// -----
+
+!A = memref<?x?x?xbf16, strided<[?, ?, 1]>, #tile.space<global>>
+!T = memref<?x?x?xbf16, strided<[?, ?, 1]>, #tile.space<global>>
+!a = memref<32x64xbf16, #tile.space<shared>>
+!b = memref<64x32xbf16, #tile.space<shared>>
+!c = memref<32x32xf32, #tile.space<local>>
+
+// A matrix of a tensor with three dimensions is read there, too, if it has the contiguous one. B
+// does not: it is copied.
+// CHECK-LABEL: func.func @layers
+// CHECK: tile.copy %{{.*}} dims [0, 1]
+// CHECK: scf.if {{.*}} -> (index, index, index)
+// CHECK: } else {
+// CHECK-NEXT: tile.copy %{{.*}} dims [0, 2]
+// CHECK-NOT: tile.copy
+func.func @layers(%A: !A {tile.access = "in"}, %B: !T {tile.access = "in"}, %h: index, %runtime: !llvm.ptr)
+    attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.copy %A[%c0, %h, %c0] to %a dims [0, 2] : !A to !a
+  tile.copy %B[%c0, %c0, %h] to %b dims [0, 1] : !T to !b
+  tile.gemm %a, %b into %c overwrite : !a, !b, !c
+  return
+}

@@ -28,6 +28,9 @@ namespace {
 
 enum Counter : int { Refused, Built, Launched, WithPacked, WithUnsigned, OnTiles };
 
+/// Matrices in the tensor A.
+constexpr int64_t layers = 2;
+
 /// Operands E, sums S.
 template <class E, class S> struct Products {
   uint64_t seed = 0;
@@ -48,11 +51,13 @@ template <class E, class S> struct Products {
       return Random(seed).of({Form::Plain, Form::Plain, Form::Transposed});
     return Random(seed).of({Form::Plain, Form::Transposed, Form::Packed, Form::Packed});
   }
+  /// Whether A is a slice of a tensor along its second dimension instead of the first.
+  bool middle() const { return Random(derive(seed, 3)).chance(30); }
   static int64_t extent(Random &random) {
     return random.chance(50) ? random.of({16, 32, 48, 64, 128}) : random.between(1, 80);
   }
 
-  void operator()(Block &b, In<E, 2> A, In<E, 2> At, In<E, 2> B, In<E, 2> Bt, In<E, 4> P,
+  void operator()(Block &b, In<E, 3> A, In<E, 2> At, In<E, 2> B, In<E, 2> Bt, In<E, 4> P,
                   InOut<S, 2> C, Out<S, 2> D) const {
     Random random(derive(seed, 1));
     constexpr int64_t group = groupSize();
@@ -94,10 +99,16 @@ template <class E, class S> struct Products {
 
     bool adds = random.chance(12), reloads = random.chance(12), skips = random.chance(10);
     double edge = random.chance(15) ? 1 : 0;
+    int64_t layer = Random(derive(seed, 4)).of({0, 1, 1, 1, int(layers)}); // the last is outside
     auto step = [&](const Index &i) {
       Index k0 = i * k;
       auto load = [&] {
-        b.copy(turnedA ? At.at(k0, m0) : A.at(m0, k0), As, {.fill = edge});
+        if (turnedA)
+          b.copy(At.at(k0, m0), As, {.fill = edge});
+        else if (middle())
+          b.copy(A.at(m0, layer, k0).dims(0, 2), As, {.fill = edge});
+        else
+          b.copy(A.at(layer, m0, k0), As, {.fill = edge});
         if constexpr (packs)
           if (form == Form::Packed) {
             b.copy(P.at(bn * (n / 16), i * (k / group), 0, 0), Ps);
@@ -124,7 +135,7 @@ template <class E, class S> struct Products {
       if (second)
         multiply(other, {.unsigned_a = options.unsigned_a});
     };
-    Index depth = ceil_div(A.size(1), k);
+    Index depth = ceil_div(A.size(2), k);
     switch (random.below(4)) {
     case 0:
       step(Index(0));
@@ -159,6 +170,13 @@ template <class T> struct Matrix {
             T(full ? int(random.between(-128, 127)) : int(random.between(-6, 6)));
   }
   auto view() { return penstock::view(values.data(), {rows, columns}, {stride, 1}); }
+  /// Several matrices of \p each rows, one after the other or row by row.
+  auto stack(int64_t each, bool byRows) {
+    int64_t many = each ? rows / each : 0;
+    return byRows
+               ? penstock::view(values.data(), {each, many, columns}, {many * stride, stride, 1})
+               : penstock::view(values.data(), {many, each, columns}, {each * stride, stride, 1});
+  }
   auto view() const { return penstock::view(values.data(), {rows, columns}, {stride, 1}); }
 
   int64_t rows, columns, stride;
@@ -196,7 +214,7 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
       n = random.of({256, 300, 512});
     constexpr bool full = std::is_same_v<E, i8>;
     E between = full ? E(77) : E(std::numeric_limits<float>::quiet_NaN());
-    Matrix<E> a(random, m, k, between, full), at(random, k, m, between, full),
+    Matrix<E> a(random, layers * m, k, between, full), at(random, k, m, between, full),
         b(random, n, k, between, full), bt(random, k, n, between, full);
     const E none[16] = {};
     auto packed = [&] {
@@ -221,8 +239,8 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
           task(i);
       };
     auto run_on = [&](const auto &built, Matrix<S> &inout, Matrix<S> &out) {
-      return built.try_launch(launch, a.view(), at.view(), b.view(), bt.view(), packedView,
-                              inout.view(), out.view());
+      return built.try_launch(launch, a.stack(m, kernel.middle()), at.view(), b.view(), bt.view(),
+                              packedView, inout.view(), out.view());
     };
     auto expected = run_on(reference.kernel, c, d), found = run_on(native.kernel, c2, d2);
     std::string sizes = "M=" + std::to_string(m) + ", N=" + std::to_string(n) +
