@@ -53,8 +53,9 @@ public:
     // Four vectors wide leaves room for six rows in 32 registers.
     int64_t wide = std::min<int64_t>(4, std::max<int64_t>(1, n / lanes));
     int64_t rows = wide >= 3 ? 6 : wide == 2 ? 12 : 16;
-    if (m % rows && m % 4 == 0 && m % 6)
-      rows = wide >= 3 ? 4 : 8; // no remainder beats a few more registers
+    // In a few rows no remainder beats a few more registers.
+    if (m % rows && m % 4 == 0 && m < 16 * rows)
+      rows = wide >= 3 ? 4 : 8;
     rows = std::min(rows, m);
     int64_t step = wide * lanes, k = cast<MemRefType>(a.getType()).getDimSize(1);
     int64_t bytes = compute.getIntOrFloatBitWidth() / 8;
@@ -209,13 +210,13 @@ private:
                            : std::nullopt;
   }
 
-  /// Rows of B that are a multiple of 1 KB apart are in few sets of the first-level cache, so that
+  /// Rows of B that are a multiple of 512 bytes apart are in few sets of the first-level cache, so that
   /// the columns which all rows of A use would not stay there. Gives such a tile longer rows, if
   /// nothing but copies from tensors and products use it. Null: nothing to do.
   Value padRows(Value operand) {
     auto alloc = operand.getDefiningOp<tile::AllocOp>();
     auto type = cast<MemRefType>(operand.getType());
-    constexpr int64_t line = 64, apart = 1024;
+    constexpr int64_t line = 64, apart = 512;
     int64_t bytes = type.getElementTypeBitWidth() / 8;
     if (!alloc || alloc.getVersionsAttr() || type.getRank() != 2 ||
         type.getDimSize(1) * bytes % apart ||
