@@ -227,7 +227,8 @@ std::optional<NativeCpu> penstock::nativeCpuFor(Cpu level, StringRef kernel,
     d.code = CpuLevel;
     d.location = location;
     d.message = "`" + kernel.str() + "` cannot be compiled for the given instruction set: " + why;
-    d.helps.push_back("leave .cpu (--cpu) out: the best one that the host has is then used");
+    d.helps.push_back(
+        "leave .cpu (--cpu) and PENSTOCK_CPU out: the best one that the host has is then used");
     diagnostics.push_back(std::move(d));
   }
   return cpu;

@@ -8,6 +8,7 @@
 // Integers, so that sums are exact in any order. The reference is three plain loops.
 //
 //===----------------------------------------------------------------------===//
+#include <penstock/cache.h>
 #include <penstock/penstock.h>
 
 #include <gtest/gtest.h>
@@ -225,6 +226,25 @@ TEST(ProductLevelsDeathTest, ProcessWithoutPermission) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(runWithoutPermission(), testing::ExitedWithCode(0),
               "error PS1760: .*(no AMX|may not use AMX)(.|\n)*right");
+}
+
+// The level of kernels that state none, for programs that cannot be changed.
+TEST(ProductLevels, EnvironmentChoosesTheHostsLevel) {
+  auto build = [](Cpu level) {
+    return try_compile([](Block &) {}, Target::native(),
+                       {.name = "nothing", .cpu = level, .cache = &KernelCache::none()});
+  };
+  setenv("PENSTOCK_CPU", "avx2", 1);
+  Data<bf16, f32> data(cases[0], false);
+  EXPECT_EQ(run(data, false, Target::native(), Cpu::Host), data.expected);
+  setenv("PENSTOCK_CPU", "sse", 1);
+  auto refused = build(Cpu::Host);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.diagnostics.front().code, 1760);
+  EXPECT_NE(refused.diagnostics.front().message.find("PENSTOCK_CPU is `sse`"), std::string::npos);
+  EXPECT_TRUE(build(Cpu::Avx2));
+  unsetenv("PENSTOCK_CPU");
+  EXPECT_TRUE(build(Cpu::Host));
 }
 
 /// Several blocks and steps, with edges, so that operands are read in tensors and in tiles.

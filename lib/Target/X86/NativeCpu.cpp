@@ -8,9 +8,11 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #ifdef __linux__
 #include <sys/syscall.h>
@@ -75,7 +77,30 @@ std::string NativeCpu::description() const {
   return llvm::sys::getProcessTriple() + " " + name + " " + llvm::join(features, ",");
 }
 
+/// The level that PENSTOCK_CPU states, so that a whole program, or all tests, can be run as on a
+/// smaller processor.
+static std::optional<Cpu> hostLevel(std::string &why) {
+  const char *stated = std::getenv("PENSTOCK_CPU");
+  if (!stated || !*stated)
+    return Cpu::Host;
+  auto level = llvm::StringSwitch<std::optional<Cpu>>(stated)
+                   .Case("amx", Cpu::Amx)
+                   .Case("avx512", Cpu::Avx512)
+                   .Case("avx2", Cpu::Avx2)
+                   .Default(std::nullopt);
+  if (!level)
+    why = "the environment variable PENSTOCK_CPU is `" + std::string(stated) +
+          "`; levels are amx, avx512 and avx2";
+  return level;
+}
+
 std::optional<NativeCpu> penstock::findNativeCpu(Cpu level, std::string &why) {
+  if (level == Cpu::Host) {
+    std::optional<Cpu> stated = hostLevel(why);
+    if (!stated)
+      return std::nullopt;
+    level = *stated;
+  }
   switch (level) {
   case Cpu::Host:
     return hostCpu(hasTiles() && tilesRefused().empty());
