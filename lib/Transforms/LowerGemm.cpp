@@ -210,9 +210,9 @@ private:
                            : std::nullopt;
   }
 
-  /// Rows of B that are a multiple of 512 bytes apart are in few sets of the first-level cache, so that
-  /// the columns which all rows of A use would not stay there. Gives such a tile longer rows, if
-  /// nothing but copies from tensors and products use it. Null: nothing to do.
+  /// Rows of B that are a multiple of 512 bytes apart are in few sets of the first-level cache, so
+  /// that the columns which all rows of A use would not stay there. Gives such a tile longer rows,
+  /// if nothing but copies from tensors and products use it. Null: nothing to do.
   Value padRows(Value operand) {
     auto alloc = operand.getDefiningOp<tile::AllocOp>();
     auto type = cast<MemRefType>(operand.getType());
