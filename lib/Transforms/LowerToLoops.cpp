@@ -120,20 +120,12 @@ public:
     int64_t dim = op.getDim(), last = source.getRank() - 1;
     ArrayRef<int64_t> kept = typeOf(op.getTarget()).getShape();
     if (dim == last) {
-      // One running value for each element of the target.
       nest(kept, [&](ValueRange at) {
         Value start = op.getAccumulate() ? load(op.getTarget(), at) : neutral(op);
-        auto loop = scf::ForOp::create(b, loc, index(0), index(source.getDimSize(dim)), index(1),
-                                       ValueRange{start});
-        {
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPointToStart(loop.getBody());
-          SmallVector<Value> from(at);
-          from.push_back(loop.getInductionVar());
-          Value value = convert(load(op.getSource(), from), type);
-          scf::YieldOp::create(b, loc, combine(op, loop.getRegionIterArg(0), value));
-        }
-        store(loop.getResult(0), op.getTarget(), at);
+        bool isExtreme =
+            op.getKind() == tile::ReduceKind::Max || op.getKind() == tile::ReduceKind::Min;
+        store(isExtreme && type.isF32() ? extreme(at, start) : running(at, start), op.getTarget(),
+              at);
       });
     } else {
       // All elements of the target at once, so that the inner loop is
@@ -155,6 +147,66 @@ public:
   }
 
 private:
+  /// Element \p i of the row at \p at.
+  Value element(ValueRange at, Value i) {
+    SmallVector<Value> from(at);
+    from.push_back(i);
+    return convert(load(op.getSource(), from), type);
+  }
+
+  scf::ForOp overRow(ValueRange starts) {
+    int64_t extent = typeOf(op.getSource()).getDimSize(op.getDim());
+    return scf::ForOp::create(b, loc, index(0), index(extent), index(1), starts);
+  }
+
+  Value running(ValueRange at, Value start) {
+    auto loop = overRow(start);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value value = element(at, loop.getInductionVar());
+    scf::YieldOp::create(b, loc, combine(op, loop.getRegionIterArg(0), value));
+    return loop.getResult(0);
+  }
+
+  /// The largest or smallest number. Instructions for them neither pass NaN on nor order zeros:
+  /// without both, a loop has half as many. It also finds the largest magnitude as an integer,
+  /// which is that of NaN if there is one; then, or if the result is a zero, the row is reduced
+  /// again.
+  Value extreme(ValueRange at, Value start) {
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantIntOp::create(b, loc, value, 32);
+    };
+    auto loop = overRow({start, number(0)});
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Value value = element(at, loop.getInductionVar()), sofar = loop.getRegionIterArg(0);
+      auto flags = arith::FastMathFlags::nnan | arith::FastMathFlags::nsz;
+      Value next = op.getKind() == tile::ReduceKind::Max
+                       ? Value(arith::MaxNumFOp::create(b, loc, sofar, value, flags))
+                       : Value(arith::MinNumFOp::create(b, loc, sofar, value, flags));
+      Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), value);
+      Value magnitude = arith::AndIOp::create(b, loc, bits, number(0x7fffffff));
+      Value largest = arith::MaxUIOp::create(b, loc, loop.getRegionIterArg(1), magnitude);
+      scf::YieldOp::create(b, loc, ValueRange{next, largest});
+    }
+    Value found = loop.getResult(0);
+    Value hasNaN = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, loop.getResult(1),
+                                         number(0x7f800000));
+    Value startsWithNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, start, start);
+    hasNaN = arith::OrIOp::create(b, loc, hasNaN, startsWithNaN);
+    // A choice, because with NaN the loop has found poison.
+    Value isZero = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, found, zero(type));
+    Value again = arith::SelectOp::create(b, loc, hasNaN, hasNaN, isZero);
+    auto branch = scf::IfOp::create(b, loc, type, again, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, loc, running(at, start));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, loc, found);
+    return branch.getResult(0);
+  }
+
   tile::ReduceOp op;
   Type type;
 };

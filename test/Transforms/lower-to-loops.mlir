@@ -41,3 +41,23 @@ func.func @broadcast() attributes {tile.kernel} {
   } : !s ins(!s, !v)
   return
 }
+
+!m = memref<4x64xf32, #tile.space<local>>
+!n = memref<4xf32, #tile.space<local>>
+
+// The largest number is found without regard for NaN and the sign of zeros, and again with it if
+// there may be one.
+// CHECK-LABEL: func.func @largest
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: arith.maxnumf {{.*}} fastmath<nnan,nsz> : f32
+// CHECK: arith.maxui
+// CHECK: arith.select
+// CHECK: scf.if
+// CHECK: arith.maximumf {{.*}} : f32
+func.func @largest() attributes {tile.kernel} {
+  %m = tile.alloc "m" : !m
+  %n = tile.alloc "n" : !n
+  tile.reduce max %m along 1 into %n : !m, !n
+  return
+}

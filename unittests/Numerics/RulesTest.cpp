@@ -236,6 +236,41 @@ TEST_P(Rules, MaxAndMinPassNaNOn) {
   EXPECT_EQ(reduced<f32>(Max, {-3, -infinity, -2}, -infinity), -2);
 }
 
+// Rows as long as several vectors, which are reduced once more if there is NaN, or the result is
+// a zero. They end at an edge of the tensor, so that the copy is not part of the loop.
+TEST_P(Rules, ExtremesOfLongRows) {
+  constexpr int columns = 60, tile = 64;
+  for (Reduction kind : {Max, Min}) {
+    auto kernel = compile(
+        [=](Block &b, In<f32, 2> X, InOut<f32, 1> Y) {
+          auto x = b.local<f32>(1, tile);
+          auto y = b.local<f32>(1);
+          b.copy(X.at(0, 0), x, {.fill = kind == Max ? -infinity : infinity});
+          b.copy(Y.at(0), y);
+          b.reduce(kind, x, 1, y, {.accumulate = true});
+          b.copy(y, Y.at(0));
+        },
+        target());
+    f32 sign = kind == Max ? 1 : -1, start = kind == Max ? -infinity : infinity;
+    auto run = [&](f32 others, int at, f32 value, f32 first) {
+      std::vector<f32> x(columns, others), y = {first};
+      x[size_t(at)] = value;
+      kernel(view(x, {1, columns}), view(y, {1}));
+      return y[0];
+    };
+    for (int at : {0, 15, 16, 40, columns - 1}) {
+      EXPECT_EQ(run(-3 * sign, at, -2 * sign, start), -2 * sign) << at;
+      EXPECT_EQ(run(-3 * sign, at, sign * infinity, start), sign * infinity) << at;
+      for (uint32_t bits : {0x7fc00000u, 0xffc00000u})
+        EXPECT_TRUE(std::isnan(run(5, at, detail::bits<f32>(bits), start))) << at;
+      f32 zero = run(-sign * 0.0f, at, sign * 0.0f, start);
+      EXPECT_EQ(detail::bits<uint32_t>(zero), detail::bits<uint32_t>(sign * 0.0f)) << at;
+    }
+    EXPECT_TRUE(std::isnan(run(1, 3, 2, NAN)));
+    EXPECT_EQ(run(1, 3, 2, sign * 7), sign * 7);
+  }
+}
+
 TEST_P(Rules, CopiesKeepTheBitsOfNaN) {
   auto kernel = compile(
       [](Block &b, In<f32, 1> X, Out<f32, 1> Y) {
