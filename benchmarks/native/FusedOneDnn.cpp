@@ -45,27 +45,22 @@ struct OneDnn {
       return;
     }
 #if PENSTOCK_DNNL_AT_LEAST(6)
-    if (p.kind == FusedKind::Weights || p.kind == FusedKind::WeightsI4) {
+    if ((p.kind == FusedKind::Weights || p.kind == FusedKind::WeightsI4) && p.group < p.k) {
       bool four = p.kind == FusedKind::WeightsI4;
       auto narrow = four ? memory::data_type::s4 : memory::data_type::s8;
       // Weights become bf16 before they are multiplied.
       attributes.set_fpmath_mode(dnnl::fpmath_mode::bf16, /*apply_to_int=*/true);
       memory::desc scales({p.k / p.group, p.n}, bf16, tag::ab);
-      if (p.group == p.k)
-        attributes.set_scales(DNNL_ARG_WEIGHTS, 1 << 1, {}, bf16);
-      else
-        attributes.set_scales(DNNL_ARG_WEIGHTS, (1 << 0) | (1 << 1), {p.group, 1}, bf16);
-      if (p.group == p.k)
-        scales = memory::desc({p.n}, bf16, tag::a);
+      attributes.set_scales(DNNL_ARG_WEIGHTS, (1 << 0) | (1 << 1), {p.group, 1}, bf16);
       arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, bind(scales, p.inputs[2]));
-      memory::desc plain({p.k, p.n}, narrow, tag::ab);
+      // It has no reorder to its layout from 4 bits, but one from f32.
       const auto *from = static_cast<const int8_t *>(p.inputs[1]);
-      std::vector<uint8_t> halves;
+      std::vector<float> numbers;
       if (four)
-        for (int64_t i = 0; i < p.k * p.n; i += 2)
-          halves.push_back(uint8_t((from[i] & 15) | (from[i + 1] & 15) << 4));
+        numbers.assign(from, from + p.k * p.n);
+      memory::desc plain({p.k, p.n}, four ? memory::data_type::f32 : narrow, tag::ab);
       prepare({engine, x, {{p.k, p.n}, narrow, tag::any}, y, attributes},
-              bind(plain, four ? static_cast<const void *>(halves.data()) : from));
+              bind(plain, four ? static_cast<const void *>(numbers.data()) : from));
       return;
     }
 #endif

@@ -27,8 +27,9 @@ namespace {
 using bench::FusedKind;
 using bench::FusedProblem;
 
+/// A copy: torch's functions need its own alignment.
 at::Tensor tensor(const void *data, at::IntArrayRef sizes, at::ScalarType type) {
-  return at::from_blob(const_cast<void *>(data), sizes, at::TensorOptions(type));
+  return at::from_blob(const_cast<void *>(data), sizes, at::TensorOptions(type)).clone();
 }
 
 /// Calls an operator that has no C++ function.
