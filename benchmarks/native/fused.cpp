@@ -210,7 +210,7 @@ int main(int argc, char **argv) {
          [&](const std::string &name) { linearGelu(name, size, blocks); });
   for (int64_t m : {1, 16, 256}) {
     Size size{m, 4096, 4096};
-    int rows = int(m), columns = m > 16 ? 512 : 256;
+    int rows = int(m), columns = m > 16 ? 512 : 128;
     bool many = m > 16;
     line("native/fused-weights-i8-" + size.text(), [&](const std::string &name) {
       quantized<false>(name, size, {.block_m = rows, .block_n = columns, .scale_weights = many});
