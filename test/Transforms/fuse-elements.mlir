@@ -149,7 +149,7 @@ func.func @two_shapes(%x: f32) attributes {tile.kernel} {
 !t = memref<4x8xf32, #tile.space<local>>
 !v = memref<4xf32, #tile.space<local>>
 
-// The operations on %t read the vector that the first one sets: it is not moved behind them.
+// The operations on %t read the vector that the first one sets: it is not moved after them.
 // CHECK-LABEL: func.func @dependent(
 func.func @dependent(%x: f32) attributes {tile.kernel} {
   %t = tile.alloc "t" : !t

@@ -48,7 +48,7 @@ template <typename Op> struct ExpandExponential : OpRewritePattern<Op> {
     bounded = arith::MaximumFOp::create(b, loc, bounded, low);
     Value scaled =
         base2 ? bounded : Value(arith::MulFOp::create(b, loc, bounded, f32(1.4426950408889634)));
-    // A sum with this number has no bits behind the point, and n in its last ones. NaN gives an n
+    // A sum with this number has no fractional bits, and n in its last ones. NaN gives an n
     // that has no meaning, and a polynomial that is NaN.
     constexpr int32_t shifter = 0x4b400000; // 1.5 * 2^23
     Value shifted = arith::AddFOp::create(b, loc, scaled, f32(0x1.8p23));
