@@ -258,33 +258,40 @@ private:
         mutation.kind == SyncKind::BarrierArrive || mutation.kind == SyncKind::TensorCommit;
     if (arrives && evidence.at(&variant).isNeverAwaited(mutation.line))
       return "no run waits for a phase in which this arrives";
-    return mutation.change == Change::Removed || mutation.change == Change::OnePendingMore
-               ? coveredBy(variant, mutation, all)
-               : "";
+    switch (mutation.change) {
+    case Change::Removed:
+    case Change::OnePendingMore:
+    case Change::NotReleased:
+    case Change::NotAcquired:
+      return coveredBy(variant, mutation, all);
+    default:
+      return "";
+    }
   }
 
   /// Finds another instruction of the same kind that orders the same, or two of them: removing
-  /// all is detected; removing this one alone is not.
+  /// all, or weakening all, is detected; removing this one alone is not.
   std::string coveredBy(const EmulatedKernel &variant, const Mutation &mutation,
                         const std::vector<Mutation> &all) {
+    bool weakened =
+        mutation.change == Change::NotReleased || mutation.change == Change::NotAcquired;
+    std::string changing = weakened ? "weakening" : "removing";
     std::vector<const Mutation *> others;
     for (const Mutation &other : all)
-      if (other.kind == mutation.kind && other.change == Change::Removed &&
-          other.begin != mutation.begin)
+      if (other.kind == mutation.kind && other.begin != mutation.begin &&
+          other.change == (weakened ? mutation.change : Change::Removed))
         others.push_back(&other);
     for (const Mutation *other : others)
       if (std::string added = addedTo(variant, mutation, {other}); !added.empty())
-        return "line " + std::to_string(other->line) +
-               " orders the same: removing both is detected (" + added +
-               "); removing either alone is not";
+        return "line " + std::to_string(other->line) + " orders the same: " + changing +
+               " both is detected (" + added + "); " + changing + " either alone is not";
     // A loop has one barrier before and one behind what its threads share.
     for (size_t i = 0; others.size() <= mostInPairs && i < others.size(); ++i)
       for (size_t j = i + 1; j < others.size(); ++j)
         if (std::string added = addedTo(variant, mutation, {others[i], others[j]}); !added.empty())
           return "lines " + std::to_string(others[i]->line) + " and " +
-                 std::to_string(others[j]->line) +
-                 " order the same: removing all three is detected (" + added +
-                 "); removing this one alone is not";
+                 std::to_string(others[j]->line) + " order the same: " + changing +
+                 " all three is detected (" + added + "); " + changing + " this one alone is not";
     return "";
   }
 

@@ -282,6 +282,9 @@ bool PlanWriter::mustRelease() const {
 
 void PlanWriter::writeStep(Value t, int64_t number, llvm::function_ref<Exists(int64_t)> existsAt) {
   const std::vector<PlanPoint> &points = role->points;
+  // In a prologue, where not all groups exist, a wait for products may find that the last one was
+  // enough. Its count, until another group is closed:
+  std::optional<int64_t> waited;
   for (size_t i = 0; i < points.size();) {
     // Groups are closed in every step, so that counts of groups are constants, and waits
     // for them are harmless: the assembler keeps products in flight only if no branch
@@ -289,11 +292,19 @@ void PlanWriter::writeStep(Value t, int64_t number, llvm::function_ref<Exists(in
     if (isAboutGroups(points[i])) {
       bool begun = firstStage + number >= firstStageOf(points[i].engine);
       if (points[i].kind == PlanPoint::Commit && begun) {
-        if (nvptx::closesGroup(plan, *role, i, closed))
+        if (nvptx::closesGroup(plan, *role, i, closed)) {
           writer.closeGroup(loc, points[i].engine);
+          if (points[i].engine == Engine::Wgmma)
+            waited.reset();
+        }
       } else if (points[i].kind == PlanPoint::WaitGroup && begun &&
                  !existsAt(points[i].stage).never) {
-        waitGroup(points[i], i);
+        int64_t count = groupsAfter(points[i], i);
+        bool products = points[i].engine == Engine::Wgmma;
+        if (!products || !waited || *waited > count)
+          writer.waitGroup(loc, points[i], count);
+        if (products)
+          waited = std::min(waited.value_or(count), count);
       }
       ++i;
       continue;

@@ -97,8 +97,9 @@ private:
   /// The token that a wait of iteration \p k awaits; goes on where there is one.
   SlotCounters::Position awaited(const sched::PlanPoint &point, mlir::Value k);
   void writeDrain(const sched::PlanPoint &point);
-  /// \p at is the point's number among those of a step, or the number of these.
-  void waitGroup(const sched::PlanPoint &point, size_t at);
+  /// The number of groups that a wait leaves in flight. \p at is the point's number among those of
+  /// a step, or the number of these.
+  int64_t groupsAfter(const sched::PlanPoint &point, size_t at) const;
   /// A warp waits as one: only then does the assembler compute addresses once for all threads.
   void waitBarrier(const sched::PlanPoint &point, SlotCounters::Position at);
   /// Bytes of a token: copies under a condition that does not hold bring none.

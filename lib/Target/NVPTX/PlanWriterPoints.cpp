@@ -72,7 +72,7 @@ void PlanWriter::writePoint(const PlanPoint &point, Value k) {
     part = of.statements[point.at].part;
     return writeInstance(of.statements[point.at].number, k);
   case PlanPoint::WaitGroup:
-    return waitGroup(point, size_t(&point - role->points.data()));
+    return writer.waitGroup(loc, point, groupsAfter(point, size_t(&point - role->points.data())));
   case PlanPoint::WaitBarrier:
     return waitBarrier(point, awaited(point, k));
   case PlanPoint::Expect: {
@@ -129,7 +129,7 @@ void PlanWriter::writeDrain(const PlanPoint &point) {
   OpBuilder::InsertionGuard guard(b);
   switch (point.kind) {
   case PlanPoint::WaitGroup:
-    return waitGroup(point, role->points.size());
+    return writer.waitGroup(loc, point, groupsAfter(point, role->points.size()));
   case PlanPoint::WaitBarrier: {
     Value token = before(trips, point.distance + 1);
     openIf(compare(arith::CmpIPredicate::sge, token, index(0)));
@@ -143,9 +143,8 @@ void PlanWriter::writeDrain(const PlanPoint &point) {
   }
 }
 
-void PlanWriter::waitGroup(const PlanPoint &point, size_t at) {
-  writer.waitGroup(loc, point,
-                   nvptx::countGroups(plan, *role, point.engine, point.pending, at, closed));
+int64_t PlanWriter::groupsAfter(const PlanPoint &point, size_t at) const {
+  return nvptx::countGroups(plan, *role, point.engine, point.pending, at, closed);
 }
 
 void PlanWriter::waitBarrier(const PlanPoint &point, nvptx::SlotCounters::Position at) {

@@ -110,8 +110,9 @@ func.func @stated(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.th
 // WRITTEN-NEXT:  nv.wgmma.commit_group
 // WRITTEN:       nv.wgmma.mma {{.*}} into %O
 // WRITTEN-NEXT:  nv.wgmma.commit_group
-// WRITTEN:       nv.wgmma.wait_group 1
-// WRITTEN-NEXT:  nv.mbarrier.arrive
+// WRITTEN-NEXT:  nv.wgmma.wait_group 0
+// WRITTEN-NEXT:  nv.mbarrier.arrive %after_gemm_P
+// WRITTEN-NEXT:  nv.mbarrier.arrive %after_gemm_X
 // WRITTEN:       tile.copy
 // WRITTEN:     } {nv.plan
 // WRITTEN:     nv.wgmma.mma {{.*}} into %O
