@@ -164,8 +164,8 @@ struct PredictedRun {
   std::string waterfall;
   double seconds = 0;
   double tflops = 0, low = 0, high = 0;
-  /// Threads compute for longer than the tensor core multiplies. The model has no warps that drift
-  /// apart, and predict_from_run is closer.
+  /// Threads compute in the loop for longer than the tensor core multiplies. The model has no warps
+  /// that drift apart, and predict_from_run is closer.
   bool bound_by_threads = false;
 };
 /// \p sizes by their names in the kernel's signature; \p architecture is "sm_90a", "sm_100a",

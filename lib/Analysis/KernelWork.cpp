@@ -187,11 +187,16 @@ private:
   /// Bytes and products of one iteration, from the steps of the first tile's loop.
   void countWork(const timing::TimedProtocol &timed, const std::vector<Operation *> &ops) {
     double bytes = 0, flop = 0, narrow = 0;
+    double tensor = 0, general = 0, exponentials = 0; // cycles in the loop
     bool cut = double(timed.iterations) < work.kernel.trips;
     for (auto [r, role] : llvm::enumerate(timed.protocol.roles))
       for (const sched::ProtocolStep &step : role.steps) {
         const timing::StepCost &cost = timed.costs[step.source];
         double share = cost.scopeWarps ? double(timed.roles[r].warps) / double(cost.scopeWarps) : 1;
+        if (step.kind == Kind::Touch && step.iteration >= 0) {
+          general += cost.work.cycles * share;
+          exponentials += cost.exponentialCycles * share;
+        }
         if (step.kind != Kind::Copy && step.kind != Kind::Start)
           continue;
         // A loop that was cut short has too small a share of loads before it.
@@ -206,11 +211,13 @@ private:
             work.loadAt = tile::sourceLocationOf(op->getLoc());
         }
         if (cost.work.engine == Engine::Tensor) {
+          tensor += cost.work.products * cost.work.productCycles * share;
           flop += share * flopOf(ops[step.source]);
           if (work.productAt.line == 0)
             work.productAt = tile::sourceLocationOf(ops[step.source]->getLoc());
         }
       }
+    work.boundByThreads = std::max(general, exponentials) > tensor;
     double iterations = double(timed.iterations * timed.tiles);
     timing::Kernel &k = work.kernel;
     k.narrow = narrow > bytes / 2;

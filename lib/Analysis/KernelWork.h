@@ -37,6 +37,8 @@ struct KernelWork {
   SourceLocation loadAt;    ///< of the first load in the loop
   SourceLocation productAt; ///< of the first product
   std::string ring;         ///< names of the ring's tiles
+  /// Threads compute in the loop for longer than the tensor core multiplies.
+  bool boundByThreads = false;
 };
 
 /// \p sizes by their names in the kernel's signature.

@@ -189,9 +189,6 @@ PredictedRun predictGpu(mlir::ModuleOp module, const std::string &kernel, const 
   };
   const timing::Prediction &p = timed->prediction;
   std::vector<Suggestion> suggestions = suggest(others, p.seconds);
-  using timing::Bound;
-  bool byThreads =
-      std::max(p.cyclesOf(Bound::Cuda), p.cyclesOf(Bound::Sfu)) > p.cyclesOf(Bound::Tensor);
   return {chip.name,
           renderTiming(*timed, chip, suggestions) + machineText(machine, factor),
           timingJson(*timed, chip, suggestions),
@@ -200,7 +197,7 @@ PredictedRun predictGpu(mlir::ModuleOp module, const std::string &kernel, const 
           p.tflops,
           p.low,
           p.high,
-          byThreads};
+          timed->work.boundByThreads};
 }
 
 PredictedRun predictCpu(mlir::ModuleOp module, const std::string &kernel, NativeTarget target,
