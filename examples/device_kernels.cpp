@@ -22,6 +22,7 @@
 #include "blackwell_matmul/v4.h"
 #include "blackwell_matmul/v5.h"
 #include "blackwell_matmul/v6.h"
+#include "convolution/kernel.h"
 #include "flash_attention/kernel.h"
 #include "histogram/kernel.h"
 #include "hopper_matmul/steps.h"
@@ -163,6 +164,12 @@ PENSTOCK_KERNEL(SmallLayerNorm, block_m, block_n);
 PENSTOCK_REFERENCE(SmallLayerNorm, LayerNorm, bf16Tolerance);
 PENSTOCK_KERNEL(SmallMatmulBiasGelu, block_m, block_n, block_k, stages, group);
 PENSTOCK_REFERENCE(SmallMatmulBiasGelu, MatmulBiasGelu, f16Tolerance);
+PENSTOCK_KERNEL(Convolution, block_h, block_w, block_n, block_k, stages);
+PENSTOCK_REFERENCE(Convolution, Convolution, f16Tolerance);
+// Boxes that reach over all edges of the images, and rows that TMA cannot copy.
+PENSTOCK_SHAPES(Convolution,
+                Shape{{"B", 1}, {"H", 9}, {"W", 17}, {"C", 72}, {"O", 136}, {"T", 9}},
+                Shape{{"B", 2}, {"H", 3}, {"W", 5}, {"C", 7}, {"O", 9}, {"T", 9}});
 PENSTOCK_KERNEL(Int4Matmul, block_m, block_n, block_k, group, stages);
 // Enough steps that every slot is filled three times.
 PENSTOCK_SHAPES(Int4Matmul, Shape{{"M", 64}, {"N", 128}, {"K", 576}, {"P", 288}, {"S", 9}},
