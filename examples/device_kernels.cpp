@@ -167,8 +167,7 @@ PENSTOCK_REFERENCE(SmallMatmulBiasGelu, MatmulBiasGelu, f16Tolerance);
 PENSTOCK_KERNEL(Convolution, block_h, block_w, block_n, block_k, stages);
 PENSTOCK_REFERENCE(Convolution, Convolution, f16Tolerance);
 // Boxes that reach over all edges of the images, and rows that TMA cannot copy.
-PENSTOCK_SHAPES(Convolution,
-                Shape{{"B", 1}, {"H", 9}, {"W", 17}, {"C", 72}, {"O", 136}, {"T", 9}},
+PENSTOCK_SHAPES(Convolution, Shape{{"B", 1}, {"H", 9}, {"W", 17}, {"C", 72}, {"O", 136}, {"T", 9}},
                 Shape{{"B", 2}, {"H", 3}, {"W", 5}, {"C", 7}, {"O", 9}, {"T", 9}});
 PENSTOCK_KERNEL(Int4Matmul, block_m, block_n, block_k, group, stages);
 // Enough steps that every slot is filled three times.
