@@ -219,3 +219,15 @@ FailedCase penstock::fuzz::runAlone(uint64_t seed, double seconds, const Case &o
     return {seed, Failure::None, ""};
   return result.failures.front();
 }
+
+int penstock::fuzz::report(const BatchResult &result, const char *mode, const char *cases,
+                           std::initializer_list<std::pair<const char *, uint64_t>> counts) {
+  for (const FailedCase &failed : result.failures)
+    std::printf("%s with %s 1 --seed %llu: %s\n", nameOf(failed.failure), mode,
+                static_cast<unsigned long long>(failed.seed), failed.message.c_str());
+  std::printf("%s=%llu", cases, static_cast<unsigned long long>(result.cases));
+  for (auto [name, count] : counts)
+    std::printf(" %s=%llu", name, static_cast<unsigned long long>(count));
+  std::printf(" failures=%zu\n", result.failures.size());
+  return result.failures.empty() ? 0 : 1;
+}

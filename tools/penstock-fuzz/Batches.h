@@ -16,8 +16,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace penstock::fuzz {
@@ -72,6 +74,11 @@ BatchResult runBatches(const BatchOptions &options, const Case &one);
 FailedCase runAlone(uint64_t seed, double seconds, const Case &one);
 
 const char *nameOf(Failure failure);
+
+/// Prints the failures of a run of \p mode, "--boxed", with what repeats each, and a line of its
+/// counts. Returns the exit code.
+int report(const BatchResult &result, const char *mode, const char *cases,
+           std::initializer_list<std::pair<const char *, uint64_t>> counts);
 
 } // namespace penstock::fuzz
 

@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 using namespace penstock;
 using namespace penstock::fuzz;
@@ -245,14 +244,7 @@ CaseResult boxedOne(uint64_t seed, Counters &counters) {
 
 int penstock::fuzz::runBoxed(const BatchOptions &options) {
   BatchResult result = runBatches(options, boxedOne);
-  for (const FailedCase &failed : result.failures)
-    std::printf("%s with --boxed 1 --seed %llu: %s\n", nameOf(failed.failure),
-                static_cast<unsigned long long>(failed.seed), failed.message.c_str());
   Counters &c = result.counters;
-  std::printf("products=%llu refused=%llu compiled=%llu launches=%llu failures=%zu\n",
-              static_cast<unsigned long long>(result.cases),
-              static_cast<unsigned long long>(c[Refused]),
-              static_cast<unsigned long long>(c[Built]),
-              static_cast<unsigned long long>(c[Launched]), result.failures.size());
-  return result.failures.empty() ? 0 : 1;
+  return report(result, "--boxed", "products",
+                {{"refused", c[Refused]}, {"compiled", c[Built]}, {"launches", c[Launched]}});
 }

@@ -18,7 +18,6 @@
 #include "penstock/penstock.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 using namespace penstock;
@@ -391,14 +390,10 @@ CaseResult divideOne(uint64_t seed, Counters &counters) {
 
 int penstock::fuzz::runDivided(const BatchOptions &options) {
   BatchResult result = runBatches(options, divideOne);
-  for (const FailedCase &failed : result.failures)
-    std::printf("%s with --divided 1 --seed %llu: %s\n", nameOf(failed.failure),
-                static_cast<unsigned long long>(failed.seed), failed.message.c_str());
   Counters &c = result.counters;
-  std::printf(
-      "matmuls=%llu refused=%llu compiled=%llu launches=%llu faults=%llu failures=%zu\n",
-      static_cast<unsigned long long>(result.cases), static_cast<unsigned long long>(c[Refused]),
-      static_cast<unsigned long long>(c[Divided]), static_cast<unsigned long long>(c[Launched]),
-      static_cast<unsigned long long>(c[Faulted]), result.failures.size());
-  return result.failures.empty() ? 0 : 1;
+  return report(result, "--divided", "matmuls",
+                {{"refused", c[Refused]},
+                 {"compiled", c[Divided]},
+                 {"launches", c[Launched]},
+                 {"faults", c[Faulted]}});
 }

@@ -17,7 +17,6 @@
 #include "penstock/penstock.h"
 
 #include <algorithm>
-#include <cstdio>
 
 using namespace penstock;
 using namespace penstock::fuzz;
@@ -287,14 +286,7 @@ CaseResult packedOne(uint64_t seed, Counters &counters) {
 
 int penstock::fuzz::runPacked(const BatchOptions &options) {
   BatchResult result = runBatches(options, packedOne);
-  for (const FailedCase &failed : result.failures)
-    std::printf("%s with --packed 1 --seed %llu: %s\n", nameOf(failed.failure),
-                static_cast<unsigned long long>(failed.seed), failed.message.c_str());
   Counters &c = result.counters;
-  std::printf("products=%llu refused=%llu compiled=%llu launches=%llu failures=%zu\n",
-              static_cast<unsigned long long>(result.cases),
-              static_cast<unsigned long long>(c[Refused]),
-              static_cast<unsigned long long>(c[Built]),
-              static_cast<unsigned long long>(c[Launched]), result.failures.size());
-  return result.failures.empty() ? 0 : 1;
+  return report(result, "--packed", "products",
+                {{"refused", c[Refused]}, {"compiled", c[Built]}, {"launches", c[Launched]}});
 }
