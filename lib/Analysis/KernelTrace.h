@@ -155,6 +155,7 @@ private:
   /// The number of this warp role's first warpgroup in the scope of an operation.
   int64_t groupOf(mlir::Operation *op) const;
   std::optional<int64_t> partOf(mlir::Operation *op, mlir::MemRefType type) const;
+  std::optional<std::pair<int64_t, int64_t>> heldBy(mlir::Operation *op) const;
   /// Whether this warp role has the thread that acts for the scope.
   bool leads(mlir::Operation *op) const;
   sched::ProtocolStep &step(sched::ProtocolStep::Kind kind, mlir::Operation *op);

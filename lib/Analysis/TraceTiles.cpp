@@ -12,6 +12,7 @@
 #include "Analysis/KernelTrace.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Layout/Distribution.h"
 
 using namespace mlir;
 
@@ -137,6 +138,34 @@ void KernelTrace::access(sched::ProtocolStep &to, Value memref, bool write, int6
   to.accesses.push_back({box, write, uncertain || !exact, scope});
 }
 
+/// The elements of a tile of one dimension that warps of a role, if they are a part of those that
+/// copy it, hold in registers: from the first one, to that after the last.
+std::optional<std::pair<int64_t, int64_t>> KernelTrace::heldBy(Operation *op) const {
+  auto copy = dyn_cast<tile::CopyOp>(op);
+  nv::ThreadScope scope = nv::scopeOf(op);
+  if (!copy || copy.readsTensor() || copy.writesTensor() || warpRole.warps == scope.warps ||
+      cast<MemRefType>(copy.getTarget().getType()).getRank() != 1)
+    return std::nullopt;
+  for (Value tile : {copy.getSource(), copy.getTarget()}) {
+    auto alloc = tile.getDefiningOp<tile::AllocOp>();
+    auto text = alloc ? alloc->getAttrOfType<StringAttr>(nv::NVDialect::layoutAttr) : StringAttr();
+    auto layout = text ? layout::parseDistribution(text.str()) : std::nullopt;
+    if (!layout)
+      continue;
+    int64_t first = layout->shape[0], end = 0;
+    int64_t thread = (warpRole.firstWarp - scope.firstWarp) * nv::warpSize;
+    for (int64_t i = 0; i < warpRole.warps * nv::warpSize; ++i)
+      for (int64_t reg = 0; reg < layout->registers(); ++reg) {
+        int64_t element = layout->baseOf(thread + i)[0] + layout->offsetOf(reg)[0];
+        first = std::min(first, element);
+        end = std::max(end, std::min(element + 1, layout->shape[0]));
+      }
+    if (first < end)
+      return std::pair(first, end);
+  }
+  return std::nullopt;
+}
+
 bool KernelTrace::runVariable(Operation *op) {
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
     auto found = variables.find(load.getSource());
@@ -171,6 +200,12 @@ bool KernelTrace::runTileOp(Operation *op) {
       for (bool write : {false, true})
         if (write ? one.writes : one.reads)
           access(to, one.memref, write, warpRole.rank, scopeOf(op));
+    if (auto own = heldBy(op))
+      for (sched::ProtocolAccess &access : to.accesses) {
+        unsigned last = access.box.rank - 1; // slots of a ring come first
+        access.box.begin[last] += own->first;
+        access.box.end[last] = access.box.begin[last] + own->second - own->first;
+      }
     if (to.accesses.empty() && !limits.plainSteps)
       steps->pop_back();
   }

@@ -127,6 +127,9 @@ void allocate(Exec &ex, const DInst &inst) {
     checkAccess(ex, lane, ref, 4, Write);
   for (unsigned i = unsigned(found); i < unsigned(found) + need; ++i)
     tensor.allocated[i] = unsigned(found) + 1;
+  auto held =
+      unsigned(std::ranges::count_if(tensor.allocated, [](uint32_t owner) { return owner != 0; }));
+  tensor.mostColumns = std::max(tensor.mostColumns, 32 * held);
   if (ex.grid.checks())
     forTensorCells(0xff, unsigned(found) * 32, columns,
                    [&](CellSet set) { tensor.shadow.forget(set); });

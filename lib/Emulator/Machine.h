@@ -231,6 +231,7 @@ struct TensorMemory {
   std::vector<uint32_t> words;       ///< 128 lanes x 512 columns
   Shadow shadow;                     ///< a cell is 16 lanes of one column
   uint32_t allocated[512 / 32] = {}; ///< 0 free, else 1 + owner of the columns
+  unsigned mostColumns = 0;          ///< that were allocated at once
   bool relinquished = false;
   uint32_t lastColumns = 0;
   uint32_t allocPc = 0;

@@ -114,8 +114,9 @@ struct PacedTotals {
   double issue = 0;  ///< of the busiest quarter, as are units of quarters
   double units[unsigned(Unit::Count)] = {};
   double tensor = 0, tma = 0;
-  double copied = 0;       ///< bytes, by TMA
-  double multiplyAdds = 0; ///< of asynchronous products
+  double copied = 0;          ///< bytes, by TMA
+  double multiplyAdds = 0;    ///< of asynchronous products
+  unsigned tensorColumns = 0; ///< of tensor memory, that a block allocates at once
 };
 
 } // namespace penstock::emu

@@ -61,8 +61,11 @@ PacedTotals PacedSm::totals(double cycles) const {
 }
 
 void Cluster::reportTotals() const {
-  for (const auto &cta : ctas)
-    grid->options.onTotals(cta->paced->totals(now));
+  for (const auto &cta : ctas) {
+    PacedTotals totals = cta->paced->totals(now);
+    totals.tensorColumns = cta->tensor ? cta->tensor->mostColumns : 0;
+    grid->options.onTotals(totals);
+  }
 }
 
 void Cluster::observePhase(Warp &warp, const Mbarrier &barrier) const {

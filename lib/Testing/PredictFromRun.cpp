@@ -218,6 +218,7 @@ PredictedRun penstock::predict_from_run(const std::string &kernel, const std::st
   block.needs.threads = variant.kernel.threads;
   block.needs.registers = variant.kernel.registers ? variant.kernel.registers : assumedRegisters;
   block.needs.sharedBytes = variant.kernel.sharedBytes;
+  block.needs.tensorColumns = totals[0].tensorColumns;
   timing::PredictOptions how;
   how.draws = draws;
   if (factor > 0) {

@@ -37,9 +37,12 @@ inline AnyKernel compileFor(const std::string &name, Target target) {
 
 /// Explains a registered program for one GPU: its plans. \p mayWarn: not all of its barriers can
 /// be checked.
-inline std::string planOf(const std::string &name, const std::string &gpu, bool mayWarn = false) {
+inline std::string planOf(const std::string &name, const std::string &gpu, bool mayWarn = false,
+                          const std::vector<std::pair<std::string, std::string>> &fields = {}) {
   std::vector<Diagnostic> diagnostics;
-  std::string text = explain_registered(name, gpu, {}, diagnostics);
+  InspectOptions options;
+  options.set = fields;
+  std::string text = explain_registered(name, gpu, options, diagnostics);
   for (const Diagnostic &d : diagnostics)
     EXPECT_TRUE(mayWarn && d.severity == Severity::Warning) << name << "\n" << to_text(diagnostics);
   size_t at = text.find("on " + gpu);

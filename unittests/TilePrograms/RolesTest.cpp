@@ -100,15 +100,17 @@ PENSTOCK_KERNEL(StatedSchedule);
 
 /// Sums in tensor memory are corrected by warps of their own, which get factors in shared memory.
 struct Correction {
+  int rows = 128;
   static constexpr auto signature = "Q[M,D], K[N,D], V[N,D] -> O[M,D]";
   void operator()(Block &b, In<f16, 2> Q, In<f16, 2> K, In<f16, 2> V, Out<f32, 2> O) const {
     auto N = K.size(0);
-    auto m0 = b.grid(ceil_div(Q.size(0), 128)) * 128;
-    auto Qs = b.shared<f16>(128, 64), Ks = b.shared<f16>(64, 64), Vs = b.shared<f16>(64, 64);
-    auto S = b.local<f32>(128, 64), out = b.local<f32>(128, 64);
-    auto P = b.local<f16>(128, 64);
-    auto factor = b.shared<f32>(128);
-    auto top = b.local<f32>(128), before = b.local<f32>(128), now = b.local<f32>(128);
+    auto m0 = b.grid(ceil_div(Q.size(0), rows)) * rows;
+    auto Qs = b.shared<f16>(rows, 64), Ks = b.shared<f16>(64, 64), Vs = b.shared<f16>(64, 64);
+    auto S = b.local<f32>(rows, 64), out = b.local<f32>(rows, 64);
+    auto P = b.local<f16>(rows, 64);
+    auto factor = b.shared<f32>(rows);
+    auto top = b.local<f32>(rows), before = b.local<f32>(rows), now = b.local<f32>(rows);
+    auto own = b.local<f32>(rows);
     b.copy(Q.at(m0, 0), Qs);
     b.fill(top, 0);
     b.fill(out, 0);
@@ -123,13 +125,18 @@ struct Correction {
         b.set(P, cast<f16>(where(col(S) + n * 64 < N, S, 0)));
         b.copy(now, factor);
       });
-      b.statement("correct", [&] { b.set(out, out * broadcast_rows(factor)); },
+      b.statement("correct",
+                  [&] {
+                    b.copy(factor, own);
+                    b.set(out, out * broadcast_rows(own));
+                  },
                   {.role = "correction"});
       b.gemm(P, Vs, out);
     }
     b.copy(out, O.at(m0, 0));
   }
 };
+PENSTOCK_KERNEL(Correction, rows);
 
 TEST(Roles, ConvertWeights) {
   for (int64_t k : {0, 64, 128, 200, 448})
@@ -165,12 +172,12 @@ TEST(Roles, PassResultsOn) {
     expectSameEverywhere("ThreeSteps", {{{"M", 72}, {"N", n}}});
 }
 
-TEST(Roles, CorrectSumsInTensorMemory) {
-  auto kernel = compile(Correction{}, Target::sm_100a().emulated());
+/// Compares with the interpreter, for numbers of tiles around the number of stages.
+void expectCorrected(int rows, const std::string &threads) {
+  auto kernel = compile(Correction{.rows = rows}, Target::sm_100a().emulated());
   auto reference = compile(Correction{}, Target::interpreter());
-  // 8 warps compute, 4 correct, 1 loads and 1 multiplies.
-  EXPECT_NE(kernel.ptx().find(".reqntid 448"), std::string::npos);
-  constexpr int64_t M = 200, D = 64;
+  EXPECT_NE(kernel.ptx().find(".reqntid " + threads), std::string::npos);
+  constexpr int64_t M = 300, D = 64;
   std::vector<f16> Q, K, V;
   for (int64_t i = 0; i < 320 * D; ++i) {
     Q.push_back(f16(float(i * 7 % 3 - 1)));
@@ -187,6 +194,19 @@ TEST(Roles, CorrectSumsInTensorMemory) {
       run(reference, expected, {});
       EXPECT_EQ(O, expected) << n;
     }
+}
+
+TEST(Roles, CorrectSumsInTensorMemory) {
+  // 8 warps compute, 4 correct, 1 loads and 1 multiplies.
+  expectCorrected(128, "448");
+}
+
+// Two warpgroups compute, and two correct, each the rows of one.
+TEST(Roles, CorrectSumsOfTwoWarpgroups) {
+  expectCorrected(256, "576");
+  std::string plan = planOf("Correction", "sm_100a", false, {{"rows", "256"}});
+  EXPECT_NE(plan.find("role correction part 1 warps 12..15"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("are role `correction`"), std::string::npos) << plan;
 }
 
 TEST(Roles, KeepStatedSchedules) {

@@ -185,6 +185,19 @@ TEST(FromRun, AttentionMultipliesUnderSoftmax) {
                   .bound_by_threads);
 }
 
+// Two versions of 64 columns of scores, 32 of weights and 128 of sums are 288 columns of tensor
+// memory: an SM has 512, and hands out powers of two.
+TEST(FromRun, TensorMemoryLimitsBlocks) {
+  Shape shape = {{"H", 1}, {"M", 256}, {"N", 128}, {"D", 128}, {"scale", 0.1275}};
+  auto blocksPerSm = [&](const char *columns) {
+    return field(predicted("RunAttention", "sm_100a", shape,
+                           {{"block_m", "128"}, {"block_n", columns}, {"dim", "128"}}),
+                 "blocksPerSm");
+  };
+  EXPECT_EQ(blocksPerSm("64"), 1);
+  EXPECT_EQ(blocksPerSm("32"), 2); // 224 columns
+}
+
 // Exponentials are the busiest here, but products lower the clock, too.
 TEST(FromRun, ProductsLowerTheClock) {
   Shape shape = {{"H", 32}, {"M", 4096}, {"N", 4096}, {"D", 128}, {"scale", 0.1275}};

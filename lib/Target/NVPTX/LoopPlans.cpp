@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/LoopPlans.h"
 #include "Dialect/NV/NVDialect.h"
+#include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Queues.h"
 #include "Scheduling/Mechanisms.h"
@@ -69,17 +70,28 @@ bool needsOneThread(const sched::Statement &statement) {
   return sched::mechanismOf(statement.executedBy).leader;
 }
 
+/// Warps that execute a statement of another role than the one that computes: a warpgroup reaches
+/// 128 rows of tensor memory.
+int64_t warpsFor(Operation *statement) {
+  Engine engine = nvptx::engineOf(statement);
+  if (engine != Engine::Tcgen05Load && engine != Engine::Tcgen05Store)
+    return nv::warpgroupWarps;
+  auto copy = cast<tile::CopyOp>(statement);
+  Value cells = engine == Engine::Tcgen05Load ? copy.getSource() : copy.getTarget();
+  return nv::warpgroupWarps * nv::tensorParts(cast<MemRefType>(cells.getType()));
+}
+
 /// Warps of each role. Other roles are warps after the compute warps, or the first of these
 /// where none of them has anything else to do. Only whole warpgroups pass registers on, and only
 /// those access tensor memory: they begin at multiples of a warpgroup.
-sched::RoleSizes sizesOf(const sched::Problem &problem, const sched::RoleAssignment &roles,
+sched::RoleSizes sizesOf(const PipelineLoop &loop, const sched::RoleAssignment &roles,
                          int64_t warps, bool own, bool whole) {
   sched::RoleSizes sizes;
   for (auto [role, name] : llvm::enumerate(roles.names)) {
     int64_t count = whole ? nv::warpgroupWarps : 1;
-    for (auto [statement, of] : llvm::zip_equal(problem.statements, roles.roleOf))
-      if (of == role && !needsOneThread(statement))
-        count = nv::warpgroupWarps;
+    for (auto [i, of] : llvm::enumerate(roles.roleOf))
+      if (of == role && !needsOneThread(loop.problem.statements[i]))
+        count = std::max(count, warpsFor(loop.statements[i].op));
     sizes.warps.push_back(name == computeRole ? warps : count);
   }
   sizes.firstWarp.resize(roles.names.size());
@@ -143,6 +155,7 @@ nvptx::LoopPlan::LoopPlan(sched::Plan plan) : plan(std::move(plan)) {
   number(statements, this->plan.bound.statements.size());
   number(buffers, this->plan.bound.buffers.size());
   number(barriers, this->plan.barriers.size());
+  number(roles, this->plan.roles.size());
 }
 
 std::vector<int64_t> nvptx::LoopPlan::slots() const {
@@ -154,13 +167,17 @@ std::vector<int64_t> nvptx::LoopPlan::slots() const {
 }
 
 bool nvptx::LoopPlan::isCompute(const sched::PlanRole &role) const {
-  return plan.roles.size() == 1 || StringRef(role.name).split(' ').first == computeRole;
+  return plan.roles.size() == 1 || nameOf(role) == computeRole;
+}
+
+StringRef nvptx::LoopPlan::nameOf(const sched::PlanRole &role) {
+  return StringRef(role.name).split(' ').first;
 }
 
 nvptx::LoopPlan nvptx::planOf(const ScheduledLoop &loop, int64_t warps, bool own, bool whole) {
   sched::RoleAssignment roles = rolesOf(loop.body);
   if (roles.names.size() > 1) {
-    sched::RoleSizes sizes = sizesOf(loop.body.problem, roles, warps, own, whole);
+    sched::RoleSizes sizes = sizesOf(loop.body, roles, warps, own, whole);
     if (std::optional<LoopPlan> parts = planInParts(loop, roles, sizes))
       return *parts;
     sched::Plan plan = sched::derive(loop.body.problem, loop.schedule, roles, sizes);

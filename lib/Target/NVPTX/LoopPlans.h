@@ -34,13 +34,13 @@ struct LoopPlan {
   sched::Plan plan;
   /// Warpgroups that compute parts of their own. Their roles are the last ones of the plan.
   int64_t parts = 1;
-  /// By statement, buffer and barrier of the plan: the first of its parts, by the loop's number for
-  /// statements and buffers; and its part, if it is one.
+  /// By statement, buffer, barrier and role of the plan: the first of its parts, by the loop's
+  /// number for statements and buffers; and its part, if it is one.
   struct Origin {
     unsigned number = 0;
     std::optional<int64_t> part;
   };
-  std::vector<Origin> statements, buffers, barriers;
+  std::vector<Origin> statements, buffers, barriers, roles;
 
   /// A plan in the loop's own numbers.
   explicit LoopPlan(sched::Plan plan);
@@ -49,6 +49,8 @@ struct LoopPlan {
   /// Slots of the loop's buffers.
   std::vector<int64_t> slots() const;
   bool isCompute(const sched::PlanRole &role) const;
+  /// The name of a role, without its part.
+  static llvm::StringRef nameOf(const sched::PlanRole &role);
 };
 
 /// The plan of a loop that \p warps compute. Other roles are warps after these, \p own, or the

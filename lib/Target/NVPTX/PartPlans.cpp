@@ -73,18 +73,39 @@ public:
   }
 
 private:
+  /// Roles of as many warpgroups as there are parts.
+  bool isDividedRole(unsigned role) const {
+    return sizes.warps[role] == parts * nv::warpgroupWarps;
+  }
+
   bool isDivided(sched::StatementId statement) const {
-    return roles.names[roles.roleOf[statement]] == nvptx::computeRole ||
+    return isDividedRole(roles.roleOf[statement]) ||
            problem.statements[statement].executedBy == Engine::Tcgen05Mma;
   }
 
+  /// Whether a shared tile passes a value for each row between threads of the same rows.
+  bool passesRows(sched::BufferId buffer) const {
+    const std::vector<int64_t> &shape = problem.buffers[buffer].shape;
+    if (problem.buffers[buffer].space != sched::Space::Shared || shape.size() != 1 ||
+        shape[0] != parts * nv::tensorLanes)
+      return false;
+    for (sched::StatementId i = 0; i < problem.statements.size(); ++i)
+      for (const sched::Access &access : problem.statements[i].accesses)
+        if (access.buffer == buffer && (!isDividedRole(roles.roleOf[i]) ||
+                                        problem.statements[i].executedBy != Engine::Threads ||
+                                        !isa<tile::CopyOp>(loop.body.statements[i].op)))
+          return false;
+    return true;
+  }
+
   /// Chooses the buffers that have parts: those that lie in registers or in tensor memory, where
-  /// the rows of a part are those of its warpgroup. Returns false if warpgroups meet elsewhere.
+  /// the rows of a part are those of its warpgroup, and those that pass such rows on. Returns false
+  /// if warpgroups meet elsewhere.
   bool findBuffers() {
     hasParts.assign(problem.buffers.size(), false);
     for (sched::BufferId i = 0; i < problem.buffers.size(); ++i) {
       sched::Space space = problem.buffers[i].space;
-      hasParts[i] = space == sched::Space::Local || space == sched::Space::Tensor;
+      hasParts[i] = space == sched::Space::Local || space == sched::Space::Tensor || passesRows(i);
     }
     for (sched::StatementId i = 0; i < problem.statements.size(); ++i)
       for (const sched::Access &access : problem.statements[i].accesses)
@@ -170,20 +191,23 @@ private:
   }
 
   void divideRoles() {
-    for (auto [i, name] : llvm::enumerate(roles.names)) {
-      bool compute = name == nvptx::computeRole;
-      int64_t warps = sizes.warps[i] / (compute ? parts : 1);
-      for (int64_t part = 0; part < (compute ? parts : 1); ++part) {
-        dividedRoles.names.push_back(compute ? name + suffix(part) : name);
+    std::vector<unsigned> firstRole;
+    for (unsigned i = 0; i < roles.names.size(); ++i) {
+      bool divided = isDividedRole(i);
+      auto first = unsigned(dividedRoles.names.size());
+      firstRole.push_back(first);
+      int64_t warps = sizes.warps[i] / (divided ? parts : 1);
+      for (int64_t part = 0; part < (divided ? parts : 1); ++part) {
+        dividedRoles.names.push_back(roles.names[i] + (divided ? suffix(part) : ""));
         dividedSizes.firstWarp.push_back(sizes.firstWarp[i] + part * warps);
         dividedSizes.warps.push_back(warps);
+        result.roles.push_back({first, divided ? std::optional(part) : std::nullopt});
       }
     }
-    // Compute warps are the last role.
     for (const LoopPlan::Origin &origin : result.statements) {
       unsigned role = roles.roleOf[origin.number];
-      bool compute = roles.names[role] == nvptx::computeRole;
-      dividedRoles.roleOf.push_back(role + unsigned(compute ? origin.part.value_or(0) : 0));
+      int64_t part = isDividedRole(role) ? origin.part.value_or(0) : 0;
+      dividedRoles.roleOf.push_back(firstRole[role] + unsigned(part));
     }
   }
 
@@ -222,11 +246,10 @@ private:
     const sched::Plan &plan = result.plan;
     for (unsigned i = 0; i < plan.barriers.size(); ++i)
       result.barriers.push_back({i, std::nullopt});
-    size_t first = plan.roles.size() - size_t(parts);
-    for (int64_t part = 0; part < parts; ++part) {
-      const sched::PlanRole &own = plan.roles[first + size_t(part)];
-      if (!pairPoints(plan.roles[first].points, own.points, part) ||
-          !pairPoints(plan.roles[first].drain, own.drain, part))
+    for (auto [own, origin] : llvm::zip_equal(plan.roles, result.roles)) {
+      const sched::PlanRole &first = plan.roles[origin.number];
+      if (origin.part && (!pairPoints(first.points, own.points, *origin.part) ||
+                          !pairPoints(first.drain, own.drain, *origin.part)))
         return false;
     }
     return true;

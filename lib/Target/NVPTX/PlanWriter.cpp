@@ -54,10 +54,10 @@ void PlanWriter::run() {
       nv::ClusterSyncOp::create(b, loc);
     pair->writeRank(b, loc);
   }
-  // Warpgroups that compute parts share the code of the first.
-  auto roles = ArrayRef(plan.roles).drop_back(size_t(of.parts - 1));
-  for (const sched::PlanRole &each : roles)
-    writeRole(each);
+  // Warpgroups of parts share the code of the first.
+  for (auto [each, origin] : llvm::zip_equal(plan.roles, of.roles))
+    if (origin.part.value_or(0) == 0)
+      writeRole(each, origin.part.has_value());
   if (accumulators)
     accumulators->writeEpilogue();
   if (firstToken) {
@@ -71,7 +71,9 @@ void PlanWriter::run() {
   auto ends = [&](size_t role) { return sched::endsInRole(plan, role); };
   bool computes = of.isCompute(plan.roles.back());
   if (!around.again &&
-      (meets || (computes && llvm::all_of(llvm::seq(roles.size() - 1, plan.roles.size()), ends))))
+      (meets ||
+       (computes &&
+        llvm::all_of(llvm::seq(plan.roles.size() - size_t(of.parts), plan.roles.size()), ends))))
     freeTiles(around, /*synced=*/meets);
   finish();
 }
@@ -90,7 +92,7 @@ void PlanWriter::freeTiles(const nvptx::LoopSurroundings &around, bool synced) {
   }
 }
 
-void PlanWriter::writeRole(const sched::PlanRole &each) {
+void PlanWriter::writeRole(const sched::PlanRole &each, bool divided) {
   role = &each;
   loc = loop.getLoc();
   releases = true;
@@ -106,15 +108,15 @@ void PlanWriter::writeRole(const sched::PlanRole &each) {
   OpBuilder::InsertionGuard guard(b);
   if (plan.roles.size() > 1) {
     bool compute = of.isCompute(each);
-    auto scope = nv::WarpsOp::create(b, loc, each.firstWarp, each.warps * (compute ? of.parts : 1));
+    auto scope = nv::WarpsOp::create(b, loc, each.firstWarp, each.warps * (divided ? of.parts : 1));
     if (!compute)
-      scope->setAttr(nv::NVDialect::roleAttr, b.getStringAttr(each.name));
+      scope->setAttr(nv::NVDialect::roleAttr, b.getStringAttr(nvptx::LoopPlan::nameOf(each)));
     b.createBlock(&scope.getBody());
     nv::EndOp::create(b, loc);
     b.setInsertionPointToStart(&scope.getBody().front());
   }
   ownPart = Value();
-  if (of.parts > 1 && of.isCompute(each))
+  if (divided)
     ownPart = arith::IndexCastOp::create(b, loc, b.getI32Type(),
                                          nv::WarpgroupOp::create(b, loc, b.getIndexType()));
   // The steps of the prologue do not synchronize with the run before.

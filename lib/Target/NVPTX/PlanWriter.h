@@ -49,7 +49,7 @@ private:
   /// Lets others take the memory of tiles that nothing accesses after the loop. \p synced: all
   /// threads have met.
   void freeTiles(const LoopSurroundings &around, bool synced);
-  void writeRole(const sched::PlanRole &each);
+  void writeRole(const sched::PlanRole &each, bool divided);
   static bool hasJoins(const sched::PlanRole &role);
   void writeSteps();
   /// In the second block, the role that loads awaits the products of the first one: it has

@@ -16,6 +16,7 @@
 #include "Layout/Distribution.h"
 #include "Target/NVPTX/Passes.h"
 #include "Target/NVPTX/TileLayouts.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace penstock {
@@ -111,6 +112,12 @@ Operation *neighbor(Operation *op, bool after) {
   return op;
 }
 
+std::optional<layout::Distribution> layoutOf(Value tile) {
+  auto alloc = tile.getDefiningOp<tile::AllocOp>();
+  auto text = alloc ? alloc->getAttrOfType<StringAttr>(nv::NVDialect::layoutAttr) : StringAttr();
+  return text ? layout::parseDistribution(text.str()) : std::nullopt;
+}
+
 /// Returns the tile in registers by whose elements a map multiplies those of its target; null if it
 /// does anything else.
 Value factorOf(tile::MapOp map) {
@@ -128,11 +135,6 @@ Value factorOf(tile::MapOp map) {
   if (!factor.getDefiningOp<tile::AllocOp>() || factor == map.getTarget())
     return {};
   // The threads of a warp must hold what they multiply by.
-  auto layoutOf = [](Value tile) -> std::optional<layout::Distribution> {
-    auto alloc = tile.getDefiningOp<tile::AllocOp>();
-    auto text = alloc ? alloc->getAttrOfType<StringAttr>(nv::NVDialect::layoutAttr) : StringAttr();
-    return text ? layout::parseDistribution(text.str()) : std::nullopt;
-  };
   auto own = layoutOf(factor), full = layoutOf(map.getTarget());
   if (!own || !full || !(nvptx::sliceAlong(*full, map.getInputDims(i)) == *own))
     return {};
@@ -169,6 +171,75 @@ bool isFirstToAwait(nv::TensorLoadOp load) {
   return true;
 }
 
+/// Scales an accumulator some columns at a time, each loaded while those before are scaled: all of
+/// them would take the registers of a row.
+class PieceWriter {
+public:
+  PieceWriter(tile::MapOp map, nv::TensorLoadOp load)
+      : map(map), cells(load.getSource()), type(cast<MemRefType>(map.getTarget().getType())),
+        warpgroups(nv::scopeOf(load).warps / nv::warpgroupWarps), b(map), loc(map.getLoc()) {}
+
+  /// The columns of a piece; all of them if a thread has few.
+  int64_t columns() const {
+    constexpr int64_t registers = 32;
+    int64_t threads = warpgroups * nv::warpgroupWarps * nv::warpSize;
+    int64_t pieces = type.getNumElements() / threads / registers;
+    return pieces > 1 && type.getDimSize(1) % pieces == 0 ? type.getDimSize(1) / pieces
+                                                          : type.getDimSize(1);
+  }
+
+  void run() {
+    int64_t step = columns(), count = type.getDimSize(1) / step;
+    Value registers[] = {allocate(step), allocate(step)};
+    load(registers[0], 0);
+    for (int64_t i = 0; i < count; ++i) {
+      Value own = registers[i % 2];
+      nv::TensorWaitLoadOp::create(b, loc);
+      if (i + 1 < count)
+        load(registers[(i + 1) % 2], (i + 1) * step);
+      IRMapping mapping;
+      mapping.map(map.getTarget(), own);
+      b.clone(*map, mapping);
+      nv::TensorStoreOp::create(b, loc, own, columnsOf(own, i * step));
+    }
+  }
+
+private:
+  Value allocate(int64_t columns) {
+    OpBuilder::InsertionGuard guard(b);
+    auto whole = map.getTarget().getDefiningOp<tile::AllocOp>();
+    b.setInsertionPoint(whole);
+    auto alloc = tile::AllocOp::create(
+        b, loc,
+        tile::tileType({type.getDimSize(0), columns}, type.getElementType(), tile::Space::Local),
+        whole.getLabelAttr(), IntegerAttr());
+    alloc->setAttr(nv::NVDialect::layoutAttr,
+                   b.getStringAttr(toString(
+                       layout::tensorMemoryAccumulator(type.getDimSize(0), columns, warpgroups))));
+    return alloc;
+  }
+
+  Value columnsOf(Value registers, int64_t first) {
+    auto piece = cast<MemRefType>(registers.getType());
+    SmallVector<OpFoldResult> offsets = {b.getIndexAttr(0), b.getIndexAttr(first)};
+    SmallVector<OpFoldResult> sizes = {b.getIndexAttr(piece.getDimSize(0)),
+                                       b.getIndexAttr(piece.getDimSize(1))};
+    SmallVector<OpFoldResult> strides(2, b.getIndexAttr(1));
+    return memref::SubViewOp::create(b, loc, cells, offsets, sizes, strides);
+  }
+
+  void load(Value registers, int64_t first) {
+    nv::TensorLoadOp::create(b, loc, columnsOf(registers, first), registers);
+  }
+
+  tile::MapOp map;
+  Value cells;
+  MemRefType type;
+  int64_t warpgroups;
+  OpBuilder b;
+  Location loc;
+};
+
 /// The wait for the store stays: it may be that of other stores, too.
 void skipScaling(tile::MapOp map) {
   auto wait = dyn_cast_or_null<nv::TensorWaitLoadOp>(neighbor(map, false));
@@ -188,6 +259,13 @@ void skipScaling(tile::MapOp map) {
   for (Operation *op :
        {load.getOperation(), wait.getOperation(), map.getOperation(), store.getOperation()})
     op->moveBefore(choice.thenBlock()->getTerminator());
+  PieceWriter pieces(map, load);
+  if (pieces.columns() == cast<MemRefType>(map.getTarget().getType()).getDimSize(1))
+    return;
+  pieces.run();
+  for (Operation *op :
+       {store.getOperation(), map.getOperation(), wait.getOperation(), load.getOperation()})
+    op->erase();
 }
 
 struct SkipIdentities : penstock::impl::SkipIdentitiesBase<SkipIdentities> {

@@ -333,7 +333,8 @@ def SkipIdentities : Pass<"nv-skip-identities", "::mlir::func::FuncOp"> {
       comparison holds for the coordinates at the end of the tile;
     - the scaling of a sum in TMEM by powers of the difference of maxima, which is 1 where no row
       has a new one. A warp leaves it out, with the load and the store of the sum, where all of
-      its factors are 1.
+      its factors are 1. The others scale 32 columns of a thread's row at a time, and load the next
+      ones meanwhile.
 
     Kernels with wgmma stay as they are: where branches meet, LLVM copies registers, which products
     in flight may own.

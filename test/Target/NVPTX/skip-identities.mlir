@@ -4,6 +4,8 @@
 
 !d = memref<128x32xf32, #tile.space<tensor>>
 !r = memref<128x32xf32, #tile.space<local>>
+!dd = memref<128x64xf32, #tile.space<tensor>>
+!rr = memref<128x64xf32, #tile.space<local>>
 !v = memref<128xf32, #tile.space<local>>
 
 // CHECK-LABEL: @scaled
@@ -34,6 +36,42 @@ func.func @scaled(%n: index) attributes {tile.kernel, nv.threads = 128 : i64} {
     nv.tcgen05.wait_store
   }
   nv.tcgen05.dealloc %acc : !d
+  return
+}
+
+// Each piece is loaded while the one before is scaled, and scaled after it has arrived.
+// CHECK-LABEL: @pieces
+// CHECK: scf.if
+// CHECK-NEXT: %[[FIRST:.*]] = memref.subview %[[ACC:.*]][0, 0] [128, 32]
+// CHECK-NEXT: nv.tcgen05.load %[[FIRST]] to %[[A:.*]] :
+// CHECK-NEXT: nv.tcgen05.wait_load
+// CHECK-NEXT: %[[SECOND:.*]] = memref.subview %[[ACC]][0, 32] [128, 32]
+// CHECK-NEXT: nv.tcgen05.load %[[SECOND]] to %[[B:.*]] :
+// CHECK-NEXT: tile.map %[[A]] ins(%[[A]]
+// CHECK: %[[SAME:.*]] = memref.subview %[[ACC]][0, 0] [128, 32]
+// CHECK-NEXT: nv.tcgen05.store %[[A]] to %[[SAME]]
+// CHECK-NEXT: nv.tcgen05.wait_load
+// CHECK-NEXT: tile.map %[[B]] ins(%[[B]]
+// CHECK: nv.tcgen05.store %[[B]]
+// CHECK-NEXT: }
+func.func @pieces(%n: index) attributes {tile.kernel, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %acc = nv.tcgen05.alloc "acc" : !dd
+  %sum = tile.alloc "sum" {nv.layout = "128x64 threads [128:0*1] registers [64:1*1]"} : !rr
+  %f = tile.alloc "f" {nv.layout = "128 threads [128:0*1] registers []"} : !v
+  scf.for %k = %c0 to %n step %c1 {
+    nv.tcgen05.load %acc to %sum : !dd, !rr
+    nv.tcgen05.wait_load
+    tile.map %sum ins(%sum, %f) dims [[0, 1], [0]] {
+    ^bb0(%x: f32, %y: f32):
+      %0 = arith.mulf %x, %y : f32
+      tile.yield %0 : f32
+    } : !rr ins(!rr, !v)
+    nv.tcgen05.store %sum to %acc : !rr, !dd
+    nv.tcgen05.wait_store
+  }
+  nv.tcgen05.dealloc %acc : !dd
   return
 }
 
