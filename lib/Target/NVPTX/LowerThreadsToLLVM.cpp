@@ -102,7 +102,10 @@ struct LowerThreadsToLLVM : penstock::impl::LowerThreadsToLLVMBase<LowerThreadsT
     populateMathToLLVMConversionPatterns(types, patterns);
     LLVMConversionTarget target(*context);
     target.addLegalOp<ModuleOp>();
-    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+    // Nothing is undone: a conversion that fails is an error of the compiler.
+    ConversionConfig config;
+    config.allowPatternRollback = false;
+    if (failed(applyFullConversion(getOperation(), target, std::move(patterns), config)))
       signalPassFailure();
   }
 };
