@@ -142,7 +142,7 @@ constexpr auto readsBeforeTma = "threads have read the tile when they arrive, wh
                                 "orders before what TMA writes";
 
 PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group, cluster_m, cluster_n, pair,
-                pipeline.num_stages);
+                launch_control, pipeline.num_stages);
 PENSTOCK_KERNEL(MatmulTwoStages, block_m, block_n, block_k, group, pipeline.num_stages);
 PENSTOCK_REFERENCE(MatmulTwoStages, Matmul);
 PENSTOCK_KERNEL(MatmulFourStages, block_m, block_n, block_k, group, pipeline.num_stages);

@@ -32,7 +32,7 @@ PENSTOCK_KERNEL(VectorAdd, block);
 PENSTOCK_KERNEL(RowSoftmax, block_m, block_n);
 PENSTOCK_KERNEL(LayerNorm, block_m, block_n);
 PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group, cluster_m, cluster_n, pair,
-                pipeline.num_stages);
+                launch_control, pipeline.num_stages);
 PENSTOCK_KERNEL(MatmulBiasGelu, block_m, block_n, block_k, stages, group);
 PENSTOCK_KERNEL(PersistentMatmul, blocks, block_m, block_n, block_k, stages, pair);
 PENSTOCK_KERNEL(GroupedMatmul, block_m, block_n, block_k, stages);

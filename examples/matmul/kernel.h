@@ -20,6 +20,7 @@ using namespace penstock;
 
 template <class T> struct MatmulOf {
   int block_m = 128, block_n = 128, block_k = 64, group = 8, cluster_m = 1, cluster_n = 1, pair = 0;
+  bool launch_control = false; // blocks take over others that have not started
   PipelineOptions pipeline = {.num_stages = 3};
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
 
@@ -27,7 +28,9 @@ template <class T> struct MatmulOf {
     auto [M, K] = A.sizes();
     auto N = B.size(0);
     auto [bm, bn] = b.grid(ceil_div(M, block_m), ceil_div(N, block_n), swizzled(group));
-    b.prefer({.cluster = {cluster_m, cluster_n}, .pair = pair != 0}); // of blocks that share copies
+    b.prefer({.cluster = {cluster_m, cluster_n}, // of blocks that share copies
+              .pair = pair != 0,
+              .launch_control = launch_control});
     auto As = b.template shared<T>(block_m, block_k);
     auto Bs = b.template shared<T>(block_n, block_k);
     auto acc = b.template local<f32>(block_m, block_n);

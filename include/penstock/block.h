@@ -85,6 +85,9 @@ struct Preferences {
   /// The two blocks of a cluster, along the first extent if none is given, multiply as one.
   /// Blackwell.
   bool pair = false;
+  /// Blocks that have finished take over others that have not started, so that the loads of one
+  /// tile run under the epilogue of another. Without clusters. Blackwell.
+  bool launch_control = false;
 };
 
 enum Atomic : uint8_t { Add, AtomicMax, AtomicMin, Exchange };
@@ -174,7 +177,7 @@ public:
   /// States preferences for the blocks of the grid, after grid(). `penstock explain` says what
   /// became of them.
   void prefer(const Preferences &o, Loc at = here()) {
-    detail::prefer(o.cluster, o.pair, within(at));
+    detail::prefer(o.cluster, o.pair, o.launch_control, within(at));
   }
 
   //===------------------------------------------------------------------===//

@@ -135,7 +135,7 @@ PENSTOCK_EXPORT void require(Ref condition, std::string_view message, Loc);
 /// Group of a grid without swizzle.
 inline constexpr int64_t noSwizzle = INT64_MIN;
 PENSTOCK_EXPORT void grid(Refs extents, int64_t swizzle, List<Ref>, Loc);
-PENSTOCK_EXPORT void prefer(Ints cluster, bool pair, Loc);
+PENSTOCK_EXPORT void prefer(Ints cluster, bool pair, bool launchControl, Loc);
 struct LoopArguments {
   Ref begin, end, step;
   int unroll = -1; ///< -1: not stated

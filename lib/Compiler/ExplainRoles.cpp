@@ -36,18 +36,21 @@ std::string warpsText(nv::WarpsOp warps) {
 
 /// What the warps of a scope are there for.
 std::string jobOf(nv::WarpsOp warps) {
-  bool loads = false, multiplies = false, stores = false;
+  bool loads = false, multiplies = false, stores = false, asks = false;
   warps.walk([&](Operation *op) {
     loads |= isa<nv::TmaLoadOp>(op);
     multiplies |= isa<nv::WgmmaOp, nv::TensorMmaOp>(op);
     stores |= isa<nv::TmaStoreOp>(op);
+    asks |= isa<nv::ClcRequestOp>(op);
   });
   // "it loads", "they load".
   bool one = warps.getCount() == 1;
   std::string job;
-  for (auto [is, what] : {std::pair(loads, one ? "loads by TMA" : "load by TMA"),
-                          std::pair(multiplies, one ? "multiplies" : "multiply"),
-                          std::pair(stores, one ? "stores by TMA" : "store by TMA")})
+  for (auto [is, what] :
+       {std::pair(loads, one ? "loads by TMA" : "load by TMA"),
+        std::pair(multiplies, one ? "multiplies" : "multiply"),
+        std::pair(stores, one ? "stores by TMA" : "store by TMA"),
+        std::pair(asks, one ? "asks for blocks to take over" : "ask for blocks to take over")})
     if (is)
       job += (job.empty() ? "" : " and ") + std::string(what);
   if (auto role = warps->getAttrOfType<StringAttr>(nv::NVDialect::roleAttr); role && job.empty())

@@ -66,6 +66,7 @@ void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture 
   passes.addNestedPass<func::FuncOp>(
       createAttachTarget({architecture.name, /*alignedRows=*/!options.plain}));
   passes.addNestedPass<func::FuncOp>(createChooseThreads({architecture.name}));
+  passes.addNestedPass<func::FuncOp>(createTakeOverBlocks());
   passes.addNestedPass<func::FuncOp>(createAssignSpaces());
   passes.addNestedPass<func::FuncOp>(createBindEngines({architecture.name, options.plain}));
   passes.addNestedPass<func::FuncOp>(createOverlapProducts());
@@ -76,6 +77,7 @@ void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture 
   passes.addNestedPass<func::FuncOp>(createWritePlans({options.omittedPoint}));
   passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
   passes.addNestedPass<func::FuncOp>(createStageStores());
+  passes.addNestedPass<func::FuncOp>(createRequestBlocks());
 }
 
 void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture &architecture,

@@ -35,7 +35,7 @@ void penstock::detail::grid(Refs extents, int64_t swizzle, List<Ref> out, Loc at
     ref = r->add(coordinate);
 }
 
-void penstock::detail::prefer(Ints blocks, bool pair, Loc at) {
+void penstock::detail::prefer(Ints blocks, bool pair, bool launchControl, Loc at) {
   Recorder *r = recorderFor(at);
   if (!r)
     return;
@@ -54,12 +54,14 @@ void penstock::detail::prefer(Ints blocks, bool pair, Loc at) {
     cluster.front() = 2;
   asked.setCluster(cluster);
   asked.setPair(pair);
+  asked.setLaunchControl(launchControl);
   if (!r->verify(asked))
     return;
   asked.erase();
   if (!llvm::all_of(cluster, [](int64_t along) { return along == 1; }))
     grid.setCluster(cluster);
   grid.setPair(pair);
+  grid.setLaunchControl(launchControl);
 }
 
 /// A loop that is only there so that the body of a wrong one can be recorded.

@@ -258,6 +258,12 @@ private:
         mutation.kind == SyncKind::BarrierArrive || mutation.kind == SyncKind::TensorCommit;
     if (arrives && evidence.at(&variant).isNeverAwaited(mutation.line))
       return "no run waits for a phase in which this arrives";
+    if (mutation.kind == SyncKind::ProxyFence && mutation.change == Change::Removed)
+      if (std::string added = addedTo(variant, mutation, {}, /*fenceReads=*/true); !added.empty())
+        return "the ISA asks for it after reads of what an engine overwrites: if the emulator "
+               "does, "
+               "too, removing it is detected (" +
+               added + ")";
     switch (mutation.change) {
     case Change::Removed:
     case Change::OnePendingMore:
@@ -297,7 +303,7 @@ private:
 
   /// What a mutation adds to the findings of others, in any case.
   std::string addedTo(const EmulatedKernel &variant, const Mutation &mutation,
-                      const std::vector<const Mutation *> &others) {
+                      const std::vector<const Mutation *> &others, bool fenceReads = false) {
     std::vector<const Mutation *> with = others;
     with.push_back(&mutation);
     auto without = read(variant, applied(variant.kernel.ptx, others));
@@ -308,6 +314,7 @@ private:
       // A change may hide findings behind a limit.
       emu::LaunchOptions launch = limited({});
       launch.maxFindings = 1000;
+      launch.fenceReads = fenceReads;
       std::string added = addedBy(keysOf(runCase(tested, *together, on, launch).report),
                                   keysOf(runCase(tested, *without, on, launch).report));
       if (!added.empty())

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Transforms/GridCoordinates.h"
 #include "Transforms/KernelAbi.h"
 #include "Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -170,61 +171,32 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
     return arith::IndexCastOp::create(b, loc, b.getIndexType(), loadEntry(b, loc, entry));
   }
 
-  /// Every extent is at least 1 when a block runs.
-  template <typename Op> static Value safely(OpBuilder &b, Location loc, Value x, Value y) {
-    auto op = Op::create(b, loc, x, y);
-    op->setAttr(abi::safeAttr, b.getUnitAttr());
-    return op;
-  }
-  static Value quotient(OpBuilder &b, Location loc, Value x, Value y) {
-    return safely<arith::DivUIOp>(b, loc, x, y);
-  }
-  static Value remainder(OpBuilder &b, Location loc, Value x, Value y) {
-    return safely<arith::RemUIOp>(b, loc, x, y);
-  }
-
   /// Block numbers to coordinates. Blocks of a cluster have consecutive numbers, the first
   /// extent fastest; clusters are numbered as blocks are without them.
   void lowerGrid(tile::GridOp grid, Value block) {
     OpBuilder b(grid);
     Location loc = grid.getLoc();
-    SmallVector<Value> coordinates, inCluster;
+    SmallVector<Value> inCluster;
     unsigned rank = grid.getNumResults();
     for (unsigned dim = 0; grid.getCluster() && dim < rank; ++dim) {
       Value along = arith::ConstantIndexOp::create(b, loc, grid.clusterAlong(dim));
-      inCluster.push_back(remainder(b, loc, block, along));
-      block = quotient(b, loc, block, along);
+      inCluster.push_back(safeRemainder(b, loc, block, along));
+      block = safeQuotient(b, loc, block, along);
     }
     auto extentOf = [&](unsigned dim) {
       Value extent = loadIndex(b, loc, dim);
       int64_t along = grid.clusterAlong(dim);
-      return along == 1 ? extent
-                        : quotient(b, loc, extent, arith::ConstantIndexOp::create(b, loc, along));
+      return along == 1
+                 ? extent
+                 : safeQuotient(b, loc, extent, arith::ConstantIndexOp::create(b, loc, along));
     };
-    if (auto swizzle = grid.getSwizzle()) {
-      Value rows = extentOf(0), columns = extentOf(1);
-      Value width = arith::ConstantIndexOp::create(b, loc, *swizzle);
-      Value perGroup = arith::MulIOp::create(b, loc, rows, width);
-      Value group = quotient(b, loc, block, perGroup);
-      Value inGroup = remainder(b, loc, block, perGroup);
-      Value firstColumn = arith::MulIOp::create(b, loc, group, width);
-      Value left = arith::SubIOp::create(b, loc, columns, firstColumn);
-      Value thisWidth = arith::MinSIOp::create(b, loc, width, left);
-      coordinates.push_back(quotient(b, loc, inGroup, thisWidth));
-      Value column = remainder(b, loc, inGroup, thisWidth);
-      coordinates.push_back(arith::AddIOp::create(b, loc, firstColumn, column));
-    } else {
-      Value rest = block;
-      for (unsigned i = 0; i < rank; ++i) {
-        if (i + 1 == rank) {
-          coordinates.push_back(rest);
-          break;
-        }
-        Value extent = extentOf(i);
-        coordinates.push_back(remainder(b, loc, rest, extent));
-        rest = quotient(b, loc, rest, extent);
-      }
-    }
+    SmallVector<Value> extents;
+    for (unsigned dim = 0; dim < rank; ++dim)
+      if (grid.getSwizzle() || dim + 1 < rank)
+        extents.push_back(extentOf(dim));
+      else
+        extents.push_back(Value()); // not needed
+    SmallVector<Value> coordinates = coordinatesOfBlock(b, loc, extents, grid.getSwizzle(), block);
     for (auto [dim, own] : llvm::enumerate(inCluster)) {
       Value along = arith::ConstantIndexOp::create(b, loc, grid.clusterAlong(unsigned(dim)));
       Value first = arith::MulIOp::create(b, loc, coordinates[dim], along);

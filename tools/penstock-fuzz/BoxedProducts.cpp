@@ -80,6 +80,7 @@ template <class E, class R> struct BoxedProduct {
     auto [Z, H, W, N] = Y.sizes();
     auto tilesX = ceil_div(W, bx);
     auto [z, y, rest] = b.grid(ceil_div(Z, depth), ceil_div(H, by), tilesX * ceil_div(N, n));
+    b.prefer({.launch_control = random.chance(30)});
     auto [column, x] = fast_divmod(rest, max(tilesX, 1));
     Index z0 = z * depth, y0 = y * by, x0 = x * bx, n0 = column * n;
     auto Xs = allocate<E, Rank>(b, true, {bz, by, bx, form.channels});

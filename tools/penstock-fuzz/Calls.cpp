@@ -325,7 +325,7 @@ private:
         b.grid(index());
       else
         b.grid(index(), index(), swizzled(odd()));
-      b.prefer({.cluster = {odd(), 1}});
+      b.prefer({.cluster = {odd(), 1}, .launch_control = random.chance(50)});
       return;
     case 32: {
       Var<i32> sum(b, 0);

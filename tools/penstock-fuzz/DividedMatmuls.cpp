@@ -88,6 +88,8 @@ template <class E, class S, class R> struct Matmul {
           b.prefer({.cluster = {random.of({1, 2, 4}), random.of({1, 2})}});
         else if (random.chance(50)) // or multiply as one
           b.prefer({.cluster = {random.of({1, 2}), 1}, .pair = true});
+        else if (random.chance(60)) // or take over others
+          b.prefer({.launch_control = true});
         return writeTile(tiles(), bm, bn, depth);
       }
       // A block computes several tiles, of one depth or of several. So does a team of blocks,

@@ -33,6 +33,7 @@ struct ExpressionKernel {
     else
       (void)random.next(); // the expressions are the same
     auto m0 = b.grid(ceil_div(A.size(0), height)) * height;
+    b.prefer({.launch_control = random.chance(20)});
     auto x = b.local<f32>(height, width), result = b.local<f32>(height, width);
     auto i = b.local<i32>(height, width), counts = b.local<i32>(height, width);
     auto h = b.local<f16>(height, width);

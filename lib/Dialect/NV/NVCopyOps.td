@@ -267,4 +267,32 @@ def NV_ClcAnswerOp : NV_EffectOp<"clc.answer", "EachThread"> {
   let hasVerifier = 1;
 }
 
+def NV_ClcWorkOp : NV_Op<"clc.work", "EachThread", [Pure]> {
+  let availability = "OnlySm100a";
+  let summary = "coordinates of the block that a round of a loop stands for";
+  let description = [{
+    In a loop with `nv.takes_over`: round 0 is the block itself, the others are blocks that it takes
+    over, as long as they are granted. nv-request-blocks replaces it.
+
+    ```mlir
+    func.func @k(%n: index) attributes {tile.kernel, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %block = tile.grid %n : index
+      scf.for %round = %c0 to %n step %c1 {
+        %granted, %own = nv.clc.work %round, %block : i1, index
+        scf.if %granted {
+          tile.print "{}" %own : index
+        }
+      } {nv.takes_over}
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Index:$round, Variadic<Index>:$first);
+  let results = (outs I1:$granted, Variadic<Index>:$coordinates);
+  let assemblyFormat = "$round `,` $first attr-dict `:` type(results)";
+  let hasVerifier = 1;
+}
+
 #endif // PENSTOCK_NV_COPY_OPS

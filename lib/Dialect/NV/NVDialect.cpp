@@ -95,6 +95,11 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.starts` belongs on a product";
   }
+  if (attribute.getName() == takesOverAttr) {
+    if (isa<scf::ForOp>(op) && isa<UnitAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.takes_over` belongs on a loop";
+  }
   if (attribute.getName() == roleAttr) {
     if (op->getParentOfType<func::FuncOp>() && isa<StringAttr>(attribute.getValue()))
       return success();

@@ -73,6 +73,8 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral roleAttr = "nv.role";
     /// On a product of a loop: its first iteration overwrites the accumulator.
     static constexpr ::llvm::StringLiteral startsAttr = "nv.starts";
+    /// On a loop: its rounds are the block itself and those that it takes over.
+    static constexpr ::llvm::StringLiteral takesOverAttr = "nv.takes_over";
     /// On a statement of a pipelined loop: the number of the loop, whose plan orders it.
     /// On a product with scales, and on the two tiles of tensor memory that they are copied to: the
     /// number of the product, and twice that number plus the number of the operand.

@@ -201,3 +201,15 @@ LogicalResult ClcRequestOp::verify() {
 }
 
 LogicalResult ClcAnswerOp::verify() { return verifyAnswer(*this, getAnswer()); }
+
+LogicalResult ClcWorkOp::verify() {
+  if (getFirst().size() != getCoordinates().size())
+    return emitCoded(*this, HardwareShape)
+           << "has " << getCoordinates().size() << " coordinates of " << getFirst().size();
+  Operation *loop = (*this)->getParentOp();
+  while (loop && !loop->hasAttr(NVDialect::takesOverAttr))
+    loop = loop->getParentOp();
+  if (!loop)
+    return emitCoded(*this, HardwareShape) << "is in no loop over blocks that are taken over";
+  return success();
+}

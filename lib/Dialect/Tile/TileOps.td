@@ -52,7 +52,8 @@ def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>]> {
 
     `cluster` is the preferred number of neighbors along each extent that run as one cluster of
     a GPU (nv-share-copies), at most 8 blocks in all. With `pair`, its two blocks multiply as one
-    where they can.
+    where they can. With `launch_control`, a block of a Blackwell GPU that has finished takes over
+    blocks that have not started (nv-take-over-blocks).
 
     ```mlir
     func.func @k(%m: index, %n: index) attributes {tile.kernel} {
@@ -65,10 +66,12 @@ def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>]> {
   let arguments = (ins Variadic<Index>:$extents,
                        OptionalAttr<I64Attr>:$swizzle,
                        OptionalAttr<DenseI64ArrayAttr>:$cluster,
-                       UnitAttr:$pair);
+                       UnitAttr:$pair,
+                       UnitAttr:$launch_control);
   let results = (outs Variadic<Index>:$coordinates);
   let assemblyFormat = [{
-    $extents (`swizzle` $swizzle^)? (`cluster` $cluster^)? (`pair` $pair^)? attr-dict `:` type($coordinates)
+    $extents (`swizzle` $swizzle^)? (`cluster` $cluster^)? (`pair` $pair^)?
+    (`launch_control` $launch_control^)? attr-dict `:` type($coordinates)
   }];
   let extraClassDeclaration = [{
     /// The number of blocks of a cluster along an extent.

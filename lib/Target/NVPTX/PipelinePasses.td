@@ -58,6 +58,95 @@ def AssignRoles : Pass<"nv-assign-roles", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::penstock::nv::NVDialect"];
 }
 
+def TakeOverBlocks : Pass<"nv-take-over-blocks", "::mlir::func::FuncOp"> {
+  let summary = "Let blocks take over others that have not started";
+  let description = [{
+    If `tile.grid` prefers `launch_control` and the GPU has it, what a block does becomes the body
+    of a loop: round 0 is the block itself, further rounds are blocks that it takes over. The
+    passes that follow see a persistent kernel, whose rings stay open between two rounds.
+    `nv-request-blocks` ends the loop when no block is left.
+
+    Example (`--nv-attach-target=architecture=sm_100a --nv-choose-threads --nv-take-over-blocks`):
+
+    ```mlir
+    func.func @k(%n: index) attributes {tile.kernel} {
+      %block = tile.grid %n launch_control : index
+      tile.print "{}" %block : index
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+    %0 = tile.grid %arg0 launch_control : index
+    ...
+    scf.for %arg1 = %c0 to %1 step %c1 {
+      %granted, %coordinates = nv.clc.work %arg1, %0 : i1, index
+      scf.if %granted {
+        tile.print "{}" %coordinates : index
+      }
+    } {nv.takes_over}
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/take-over-blocks.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def RequestBlocks : Pass<"nv-request-blocks", "::mlir::func::FuncOp"> {
+  let summary = "Ask for blocks to take over";
+  let description = [{
+    Turns the loop of `nv-take-over-blocks` into one that runs as long as the hardware grants
+    blocks. One warp, of its own beside other roles, requests the next block as soon as all threads
+    have read the answer before. At the end of a round all threads await the answer.
+
+    Example (`--nv-request-blocks`):
+
+    ```mlir
+    func.func @k(%n: index) attributes {tile.kernel, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %block = tile.grid %n launch_control : index
+      scf.for %round = %c0 to %n step %c1 {
+        %granted, %own = nv.clc.work %round, %block : i1, index
+        scf.if %granted {
+          tile.print "{}" %own : index
+        }
+      } {nv.takes_over}
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+    scf.while : () -> () {
+    ...
+      nv.warps 0, 1 {
+        nv.mbarrier.wait %read
+    ...
+        nv.clc.request %answer, %answered
+    ...
+      tile.print
+    ...
+      nv.mbarrier.wait %answered
+      %granted, %block = nv.clc.answer %answer
+      nv.fence.proxy_async
+      nv.mbarrier.arrive %read
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/take-over-blocks.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def ShareCopies : Pass<"nv-share-copies", "::mlir::func::FuncOp"> {
   let summary = "Divide copies among the blocks of a cluster";
   let description = [{

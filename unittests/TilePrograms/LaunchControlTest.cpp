@@ -1,0 +1,118 @@
+//===- LaunchControlTest.cpp - Blocks that take over others ---------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Programs.h"
+
+using namespace penstock;
+using namespace programs;
+
+namespace {
+
+/// Rings and accumulators stay in use from one tile to the next.
+struct TakenMatmul {
+  static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f32, 2> C) const {
+    auto [M, K] = A.sizes();
+    auto [bm, bn] = b.grid(ceil_div(M, 128), ceil_div(B.size(0), 64), swizzled(2));
+    b.prefer({.launch_control = true});
+    auto As = b.shared<f16>(128, 64), Bs = b.shared<f16>(64, 64);
+    auto acc = b.local<f32>(128, 64);
+    b.fill(acc, 0);
+    for (Index k : b.pipelined(ceil_div(K, 64), {.num_stages = 3})) {
+      b.copy(A.at(bm * 128, k * 64), As);
+      b.copy(B.at(bn * 64, k * 64), Bs);
+      b.gemm(As, transposed(Bs), acc);
+    }
+    b.copy(acc, C.at(bm * 128, bn * 64));
+  }
+};
+PENSTOCK_KERNEL(TakenMatmul);
+
+/// One group of warps, without a pipeline, in three extents, which say where a block is.
+struct TakenSums {
+  static constexpr auto signature = "X[P,M,N] -> Y[P,M,N]";
+  void operator()(Block &b, In<i32, 3> X, Out<i32, 3> Y) const {
+    auto [P, M, N] = X.sizes();
+    auto [p, bm, bn] = b.grid(P, ceil_div(M, 16), ceil_div(N, 32));
+    b.prefer({.launch_control = true});
+    auto x = b.local<i32>(16, 32);
+    auto rows = b.local<i32>(16);
+    auto passed = b.shared<i32>(16, 32);
+    b.copy(X.at(p, bm * 16, bn * 32), x);
+    b.reduce(Sum, x, 1, rows);
+    b.set(passed, x + broadcast_rows(rows));
+    b.set(x, passed + cast<i32>(p * 100 + bm * 10 + bn));
+    b.copy(x, Y.at(p, bm * 16, bn * 32));
+  }
+};
+PENSTOCK_KERNEL(TakenSums);
+
+/// A tile that threads fill before the loop: roles meet between two blocks.
+struct TakenAttention {
+  static constexpr auto signature = "Q[M,D], K[N,D] -> O[M,D]";
+  void operator()(Block &b, In<f16, 2> Q, In<f16, 2> K, Out<f32, 2> O) const {
+    auto N = K.size(0);
+    auto m0 = b.grid(ceil_div(Q.size(0), 128)) * 128;
+    b.prefer({.launch_control = true});
+    auto Qs = b.shared<f16>(128, 64), Ks = b.shared<f16>(64, 64);
+    auto S = b.local<f32>(128, 64), out = b.local<f32>(128, 64);
+    auto P = b.local<f16>(128, 64);
+    b.copy(Q.at(m0, 0), Qs);
+    b.fill(out, 0);
+    for (Index n : b.pipelined(ceil_div(N, 64), {.num_stages = 2})) {
+      b.copy(K.at(n * 64, 0), Ks);
+      b.gemm(Qs, transposed(Ks), S, {.accumulate = false});
+      b.set(P, cast<f16>(where(col(S) + n * 64 < N, max(S, 0), 0)));
+      b.gemm(P, Ks, out);
+    }
+    b.copy(out, O.at(m0, 0));
+  }
+};
+PENSTOCK_KERNEL(TakenAttention);
+
+TEST(LaunchControl, MatmulsStayRight) {
+  for (int64_t k : {0, 64, 192, 200, 450})
+    expectSameEverywhere("TakenMatmul", {{{"M", 390}, {"N", 200}, {"K", k}}});
+}
+
+TEST(LaunchControl, BlocksHaveTheirCoordinates) {
+  expectSameEverywhere("TakenSums", {{{"P", 3}, {"M", 40}, {"N", 70}},
+                                     {{"P", 1}, {"M", 16}, {"N", 32}},
+                                     {{"P", 0}, {"M", 16}, {"N", 32}}});
+}
+
+TEST(LaunchControl, RolesMeetWhereTheyMust) {
+  for (int64_t n : {0, 64, 130, 256})
+    expectSameEverywhere("TakenAttention", {{{"M", 500}, {"N", n}, {"D", 64}}});
+}
+
+TEST(LaunchControl, BlackwellTakesBlocksOver) {
+  for (const char *name : {"TakenMatmul", "TakenSums", "TakenAttention"}) {
+    EXPECT_NE(compileFor(name, gpus[1]).ptx().find("clusterlaunchcontrol.try_cancel"),
+              std::string::npos);
+    EXPECT_EQ(compileFor(name, gpus[0]).ptx().find("clusterlaunchcontrol"), std::string::npos);
+  }
+  std::string plan = planOf("TakenMatmul", "sm_100a");
+  EXPECT_NE(plan.find("between runs of the loop, rings stay open"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("warp 6 asks for blocks to take over"), std::string::npos) << plan;
+}
+
+TEST(LaunchControl, NotWithClusters) {
+  auto refused = try_compile(
+      [](Block &b, In<f32, 1> X, Out<f32, 1> Y) {
+        auto block = b.grid(ceil_div(X.size(0), 64));
+        b.prefer({.cluster = {2}, .launch_control = true});
+        auto x = b.local<f32>(64);
+        b.copy(X.at(block * 64), x);
+        b.copy(x, Y.at(block * 64));
+      },
+      Target::sm_100a().emulated(), {.name = "refused"});
+  ASSERT_FALSE(bool(refused));
+  EXPECT_EQ(refused.diagnostics.front().message,
+            "blocks of a cluster of 2 do not take over others");
+}
+
+} // namespace
