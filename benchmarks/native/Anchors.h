@@ -5,14 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// benchmarks/install-anchors builds a shared library with this interface against oneDNN
-// and MKL, and benchmarks open it if it is there. The project itself needs neither.
+// benchmarks/install-anchors builds a module with this interface for each library, and
+// benchmarks open those that are there. The project itself needs none.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_BENCHMARKS_NATIVE_ANCHORS_H
 #define PENSTOCK_BENCHMARKS_NATIVE_ANCHORS_H
 
 #include <cstdint>
+#include <cstdio>
 
 namespace bench {
 
@@ -35,9 +36,24 @@ struct Anchor {
   void (*release)(void *);
 };
 
-/// Name of the function that returns all anchors of the library and their number.
-constexpr const char *anchorsFunction = "penstock_anchors";
-using AnchorsFunction = const Anchor *(*)(int32_t *count);
+/// Name of the function that returns the anchor of a module.
+constexpr const char *anchorFunction = "penstock_anchor";
+using AnchorFunction = const Anchor *(*)();
+
+/// The functions of an anchor whose state is a class with the member run.
+template <class Library, class Failure> Anchor anchor(const char *name) {
+  return {name,
+          [](const AnchorProblem *problem) -> void * {
+            try {
+              return new Library(*problem);
+            } catch (const Failure &failure) {
+              std::fprintf(stderr, "not compared: %s\n", failure.what());
+              return nullptr;
+            }
+          },
+          [](void *library) { static_cast<Library *>(library)->run(); },
+          [](void *library) { delete static_cast<Library *>(library); }};
+}
 
 } // namespace bench
 

@@ -10,40 +10,49 @@
 #include "TileProbe.h"
 #include "Tuning/SchedulingDelay.h"
 
+#include <algorithm>
 #include <dlfcn.h>
+#include <filesystem>
 #include <span>
-#include <unistd.h>
 
 using namespace penstock;
 
-/// Null: the module, or a function of this name in it, does not exist.
-template <class Function> static Function open(const std::string &module, const char *name) {
+/// All functions of this name in modules of benchmarks/install-anchors.
+template <class Function> static std::vector<Function> functions(const char *name) {
   // Threads of a library that has finished do not spin on the cores of the next one.
   setenv("GOMP_SPINCOUNT", "0", 1);
   setenv("OMP_WAIT_POLICY", "passive", 1);
   setenv("KMP_BLOCKTIME", "0", 1);
   setenv("MKL_THREADING_LAYER", "GNU", 1);
-  std::string path = PENSTOCK_ANCHORS "/" + module;
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library && access(path.c_str(), F_OK) == 0)
-    std::fprintf(stderr, "%s\n", dlerror());
-  return library ? reinterpret_cast<Function>(dlsym(library, name)) : nullptr;
+  std::vector<std::string> paths;
+  std::error_code none;
+  for (const auto &file : std::filesystem::directory_iterator(PENSTOCK_ANCHORS, none))
+    paths.push_back(file.path());
+  std::sort(paths.begin(), paths.end());
+  std::vector<Function> found;
+  for (const std::string &path : paths) {
+    void *module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!module)
+      std::fprintf(stderr, "%s\n", dlerror());
+    else if (void *function = dlsym(module, name))
+      found.push_back(reinterpret_cast<Function>(function));
+  }
+  return found;
 }
 
 std::vector<bench::Anchor> bench::openAnchors() {
-  auto all = open<bench::AnchorsFunction>("libpenstock_anchors.so", bench::anchorsFunction);
-  int32_t count = 0;
-  const bench::Anchor *first = all ? all(&count) : nullptr;
-  return {first, first + count};
+  std::vector<Anchor> anchors;
+  for (auto anchor : functions<AnchorFunction>(anchorFunction))
+    anchors.push_back(*anchor());
+  return anchors;
 }
 
 const std::vector<const bench::FusedAnchor *> &bench::openFusedAnchors() {
   static const auto anchors = [] {
-    std::vector<const bench::FusedAnchor *> found;
-    for (const char *module : {"libpenstock_anchors.so", "libpenstock_torch_anchors.so"})
-      if (auto anchor = open<FusedAnchorFunction>(module, fusedAnchorFunction))
-        found.push_back(anchor());
-    return found;
+    std::vector<const FusedAnchor *> all;
+    for (auto anchor : functions<FusedAnchorFunction>(fusedAnchorFunction))
+      all.push_back(anchor());
+    return all;
   }();
   return anchors;
 }

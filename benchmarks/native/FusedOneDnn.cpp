@@ -13,8 +13,15 @@
 #include <dnnl.hpp>
 #include <omp.h>
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#define PENSTOCK_DNNL_AT_LEAST(MINOR)                                                              \
+  (DNNL_VERSION_MAJOR > 3 || (DNNL_VERSION_MAJOR == 3 && DNNL_VERSION_MINOR >= MINOR))
+#if PENSTOCK_DNNL_AT_LEAST(6)
+#include "OneDnnAttention.h"
+#endif
 
 namespace {
 
@@ -22,8 +29,11 @@ using bench::FusedKind;
 using bench::FusedProblem;
 using dnnl::memory;
 
-#define PENSTOCK_DNNL_AT_LEAST(MINOR)                                                              \
-  (DNNL_VERSION_MAJOR > 3 || (DNNL_VERSION_MAJOR == 3 && DNNL_VERSION_MINOR >= MINOR))
+std::string version() {
+  const dnnl_version_t *version = dnnl_version();
+  return "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+         std::to_string(version->patch);
+}
 
 struct OneDnn {
   explicit OneDnn(const FusedProblem &p)
@@ -45,6 +55,11 @@ struct OneDnn {
       return;
     }
 #if PENSTOCK_DNNL_AT_LEAST(6)
+    if (p.kind == FusedKind::Attention) {
+      attention.emplace(p, engine);
+      name = version() + " Graph";
+      return;
+    }
     if ((p.kind == FusedKind::Weights || p.kind == FusedKind::WeightsI4) && p.group < p.k) {
       bool four = p.kind == FusedKind::WeightsI4;
       auto narrow = four ? memory::data_type::s4 : memory::data_type::s8;
@@ -69,7 +84,12 @@ struct OneDnn {
 
   void run() {
     omp_set_num_threads(threads);
-    product.execute(stream, arguments);
+#if PENSTOCK_DNNL_AT_LEAST(6)
+    if (attention)
+      attention->execute(stream);
+    else
+#endif
+      product.execute(stream, arguments);
     stream.wait();
   }
   void finish() {}
@@ -87,9 +107,7 @@ private:
     stream.wait();
     arguments.emplace(DNNL_ARG_WEIGHTS, weights);
     product = dnnl::matmul(description);
-    const dnnl_version_t *version = dnnl_version();
-    name = "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
-           std::to_string(version->patch) + " " + description.impl_info_str();
+    name = version() + " " + description.impl_info_str();
   }
 
   int threads;
@@ -97,6 +115,9 @@ private:
   dnnl::stream stream;
   dnnl::matmul product;
   std::unordered_map<int, memory> arguments;
+#if PENSTOCK_DNNL_AT_LEAST(6)
+  std::optional<bench::OneDnnAttention> attention;
+#endif
 };
 
 } // namespace

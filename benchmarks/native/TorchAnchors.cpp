@@ -21,6 +21,7 @@
 
 #include <cstring>
 #include <functional>
+#include <stdexcept>
 
 namespace {
 
@@ -68,7 +69,8 @@ struct Torch {
       break;
     }
     case FusedKind::Weights: {
-      TORCH_CHECK(p.group == p.k, "it has one scale for each output");
+      if (p.group != p.k)
+        throw std::runtime_error("torch has one scale for each output");
       at::Tensor x = tensor(p.inputs[0], {p.m, p.k}, bf16),
                  w = tensor(p.inputs[1], {p.k, p.n}, at::kChar).t().contiguous(),
                  scales = tensor(p.inputs[2], {p.n}, bf16);
