@@ -35,48 +35,112 @@ struct LinearGelu {
   }
 };
 
-/// y = x w for weights of 8 or 4 bits, with a scale for each column and `group` rows. Columns are
-/// in blocks, w[N / block_n, K, block_n]. Weights of 4 bits are stored as w + 8; in each group, row
-/// r of bytes has rows r and r + group / 2.
+/// y = x w for weights of 8 or 4 bits, with a scale for each column and `group` rows, packed for
+/// bf16. Weights of 4 bits are stored as w + 8; in each group, row r of bytes has rows r and r +
+/// group / 2.
 template <bool four> struct QuantizedLinear {
-  int block_m = 16, block_n = 256, group = 128;
-  /// Scales weights, which rounds them to bf16, instead of sums. That is faster for many rows.
-  bool scale_weights = false;
+  int block_m = 16, block_n = 64, group = 128;
 
-  void operator()(Block &b, In<bf16, 2> x, In<i8, 3> w, In<bf16, 2> scales, Out<bf16, 2> y) const {
+  void operator()(Block &b, In<bf16, 2> x, In<i8, 4> w, In<bf16, 2> scales, Out<bf16, 2> y) const {
     constexpr int parts = four ? 2 : 1;
     const int rows = group / parts;
     auto [bm, bn] = b.grid(ceil_div(y.size(0), block_m), ceil_div(y.size(1), block_n));
     auto xs = b.shared<bf16>(block_m, group);
-    auto bytes = b.shared<i8>(rows, block_n);
-    auto ws = b.shared<bf16>(rows, block_n), high = b.shared<bf16>(rows, block_n);
+    auto bytes = packed_tile<i8, bf16>(b, rows, block_n);
+    auto ws = packed_tile<bf16>(b, rows, block_n), high = packed_tile<bf16>(b, rows, block_n);
     auto part = b.local<f32>(block_m, block_n), acc = b.local<f32>(block_m, block_n);
     auto s = b.local<f32>(block_n);
-    auto dequantize = [&](const Tile<bf16, 2> &to, const Expr<i32> &number) {
-      if (scale_weights)
-        b.set(to, cast<f32>(number) * broadcast_cols(s));
-      else
-        b.set(to, cast<bf16>(cast<i8>(number))); // exact
-    };
+    b.fill(acc, 0);
+    for (Index g : b.range(x.size(1) / group)) {
+      b.copy(x.at(bm * block_m, g * group), xs);
+      b.copy(scales.at(g, bn * block_n).dims(1), s);
+      b.copy(w.at(bn * (block_n / 16), g * (rows / 2), 0, 0), bytes);
+      auto value = cast<i32>(bytes);
+      b.set(ws, cast<bf16>(cast<i8>(four ? (value & 15) - 8 : value))); // exact
+      if constexpr (four) {
+        b.set(high, cast<bf16>(cast<i8>((value & 240) / 16 - 8)));
+        b.gemm(slice(xs, {0, 0}, {block_m, rows}), ws, part, {.accumulate = false});
+        b.gemm(slice(xs, {0, rows}, {block_m, rows}), high, part);
+      } else {
+        b.gemm(xs, ws, part, {.accumulate = false});
+      }
+      b.set(acc, acc + part * broadcast_cols(s));
+    }
+    b.copy(acc, y.at(bm * block_m, bn * block_n));
+  }
+};
+
+/// The same for many rows of x. Scales weights, which rounds them to bf16, instead of sums. Columns
+/// are in blocks, w[N / block_n, K, block_n].
+template <bool four> struct ScaledLinear {
+  int block_m = 256, block_n = 512, group = 128;
+
+  void operator()(Block &b, In<bf16, 2> x, In<i8, 3> w, In<bf16, 2> scales, Out<bf16, 2> y) const {
+    const int rows = four ? group / 2 : group;
+    auto [bm, bn] = b.grid(ceil_div(y.size(0), block_m), ceil_div(y.size(1), block_n));
+    auto xs = b.shared<bf16>(block_m, group);
+    auto bytes = b.shared<i8>(rows, block_n);
+    auto ws = b.shared<bf16>(rows, block_n), high = b.shared<bf16>(rows, block_n);
+    auto acc = b.local<f32>(block_m, block_n);
+    auto s = b.local<f32>(block_n);
     b.fill(acc, 0);
     for (Index g : b.range(x.size(1) / group)) {
       b.copy(x.at(bm * block_m, g * group), xs);
       b.copy(scales.at(g, bn * block_n).dims(1), s);
       b.copy(w.at(bn, g * rows, 0).dims(1, 2), bytes);
       auto value = cast<i32>(bytes);
-      const auto &sums = scale_weights ? acc : part;
-      dequantize(ws, four ? (value & 15) - 8 : value);
+      b.set(ws, cast<f32>(four ? (value & 15) - 8 : value) * broadcast_cols(s));
       if constexpr (four) {
-        dequantize(high, (value & 240) / 16 - 8);
-        b.gemm(slice(xs, {0, 0}, {block_m, rows}), ws, sums, {.accumulate = scale_weights});
-        b.gemm(slice(xs, {0, rows}, {block_m, rows}), high, sums);
+        b.set(high, cast<f32>((value & 240) / 16 - 8) * broadcast_cols(s));
+        b.gemm(slice(xs, {0, 0}, {block_m, rows}), ws, acc);
+        b.gemm(slice(xs, {0, rows}, {block_m, rows}), high, acc);
       } else {
-        b.gemm(xs, ws, sums, {.accumulate = scale_weights});
+        b.gemm(xs, ws, acc);
       }
-      if (!scale_weights)
-        b.set(acc, acc + part * broadcast_cols(s));
     }
     b.copy(acc, y.at(bm * block_m, bn * block_n));
+  }
+};
+
+/// The same for one row of x, by vectors: rows of w are columns of the product, and nothing is
+/// stored but sums of groups. Weights of 4 bits are stored as w + 8; in each group, byte i has
+/// elements i and i + group / 2.
+template <bool four> struct QuantizedRow {
+  int block = 32, k = 4096, group = 128;
+
+  void operator()(Block &b, In<bf16, 2> x, In<i8, 3> w, In<bf16, 2> scales, Out<bf16, 1> y) const {
+    const int groups = k / group, width = four ? group / 2 : group;
+    Index first = b.grid(ceil_div(y.size(0), block)) * block;
+    auto low = b.local<f32>(groups, width), high = b.local<f32>(groups, width);
+    auto bytes = b.local<i8>(groups, width);
+    auto products = b.local<f32>(groups, width);
+    auto part = b.local<f32>(groups), offset = b.local<f32>(groups);
+    auto sums = b.local<f32>(block, groups), s = b.local<f32>(block, groups);
+    auto result = b.local<f32>(block);
+    b.copy(x.at(0, 0), low);
+    if constexpr (four) {
+      // x (w - 8) is x w less 8 x, and half of the weights are 16 times as large.
+      b.copy(x.at(0, width), high);
+      b.set(products, (low + high) * 8);
+      b.reduce(Sum, products, 1, offset);
+      b.set(high, high * 0.0625f);
+    }
+    for (Index row : b.range(block)) {
+      b.copy(w.at(first + row, 0, 0).dims(1, 2), bytes);
+      auto value = cast<i32>(bytes);
+      if constexpr (four)
+        b.set(products, cast<f32>(value & 15) * low + cast<f32>(value & 240) * high);
+      else
+        b.set(products, cast<f32>(value) * low);
+      b.reduce(Sum, products, 1, part);
+      if constexpr (four)
+        b.set(part, part - offset);
+      b.copy(part, sums[row]);
+    }
+    b.copy(scales.at(first, 0), s);
+    b.set(sums, sums * s);
+    b.reduce(Sum, sums, 1, result);
+    b.copy(result, y.at(first));
   }
 };
 

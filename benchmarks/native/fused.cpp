@@ -92,58 +92,113 @@ void linearGelu(const std::string &name, Size size, bench::LinearGelu blocks) {
       0.05, size.operations(), "GFLOP/s");
 }
 
-/// Weights as QuantizedLinear takes them.
-template <bool four>
-std::vector<i8> arrange(const std::vector<i8> &w, int64_t k, int64_t n,
-                        const bench::QuantizedLinear<four> &blocks) {
+/// Two weights of 4 bits in each byte, as QuantizedLinear takes them.
+std::vector<i8> pairs(const std::vector<i8> &w, int64_t k, int64_t n, int64_t group) {
   std::vector<i8> result;
-  int64_t columns = blocks.block_n, half = blocks.group / 2;
-  for (int64_t first = 0; first < n; first += columns)
-    for (int64_t row = 0; row < (four ? k / 2 : k); ++row) {
-      const i8 *low = &w[size_t((four ? row / half * half + row : row) * n + first)];
-      for (int64_t column = 0; column < columns; ++column)
-        result.push_back(four ? i8(uint8_t((low[column] + 8) | (low[half * n + column] + 8) << 4))
-                              : low[column]);
-    }
+  int64_t half = group / 2;
+  for (int64_t row = 0; row < k / 2; ++row) {
+    const i8 *low = &w[size_t((row / half * half + row) * n)];
+    for (int64_t column = 0; column < n; ++column)
+      result.push_back(i8(uint8_t((low[column] + 8) | (low[half * n + column] + 8) << 4)));
+  }
   return result;
+}
+
+/// Operands of a product with quantized weights, as libraries take them.
+template <bool four> struct Quantized {
+  /// With \p group rows for each scale.
+  Quantized(Size size, int64_t group)
+      : size(size), group(group), x(randomBf16(size.m * size.k, 1)), w(size_t(size.k * size.n)),
+        scales(randomBf16(size.k / group * size.n, 3, four ? 0.01f : 0.0005f)),
+        y(size_t(size.m * size.n)) {
+    auto numbers = bench::numbers<float>(w.size(), 2);
+    for (size_t i = 0; i < w.size(); ++i)
+      w[i] = i8(numbers[i] * (four ? 7.99f : 127.f));
+  }
+
+  void contest(const std::string &name, const std::function<void()> &ours) {
+    ::contest(name, ours, y,
+              {four ? FusedKind::WeightsI4 : FusedKind::Weights,
+               1,
+               size.m,
+               size.n,
+               size.k,
+               group,
+               {x.data(), w.data(), scales.data()},
+               nullptr,
+               0},
+              0.05, size.operations(), "GFLOP/s");
+  }
+
+  Size size;
+  int64_t group;
+  std::vector<bf16> x;
+  std::vector<i8> w;
+  std::vector<bf16> scales, y;
+};
+
+/// A row of scales for each \p group rows, from one for each of the problem's groups.
+template <bool four> std::vector<bf16> scalesOf(const Quantized<four> &problem, int64_t group) {
+  std::vector<bf16> spread(size_t(problem.size.k / group * problem.size.n));
+  for (size_t i = 0; i < spread.size(); ++i)
+    spread[i] = problem.scales[i % problem.scales.size()];
+  return spread;
 }
 
 template <bool four>
 void quantized(const std::string &name, Size size, bench::QuantizedLinear<four> blocks,
-               bool groups = true) {
+               int64_t group) {
   auto [m, n, k] = size;
-  auto x = randomBf16(m * k, 1);
-  auto numbers = bench::numbers<float>(size_t(k * n), 2);
-  std::vector<i8> w(numbers.size());
-  for (size_t i = 0; i < w.size(); ++i)
-    w[i] = i8(numbers[i] * (four ? 7.99f : 127.f));
-  int64_t rows = groups ? k / blocks.group : 1;
-  auto scales = randomBf16(rows * n, 3, four ? 0.01f : 0.0005f);
-  // Ours has a row of scales for each group.
-  std::vector<bf16> spread(size_t(k / blocks.group * n));
-  for (size_t i = 0; i < spread.size(); ++i)
-    spread[i] = scales[i % scales.size()];
-  std::vector<bf16> y(size_t(m * n));
-  auto ours = arrange(w, k, n, blocks);
+  Quantized<four> problem(size, group);
+  auto scales = scalesOf(problem, blocks.group);
+  auto bytes = four ? pairs(problem.w, k, n, blocks.group) : problem.w;
+  auto packed = pack_for<bf16>(view(std::as_const(bytes), {four ? k / 2 : k, n}));
   auto kernel = compile(blocks, Target::native());
-  contest(
-      name,
-      [&, m = m, n = n, k = k] {
-        kernel.launch({.threads = threads}, view(x, {m, k}),
-                      view(ours, {n / blocks.block_n, four ? k / 2 : k, blocks.block_n}),
-                      view(spread, {k / blocks.group, n}), view(y, {m, n}));
-      },
-      y,
-      {four ? FusedKind::WeightsI4 : FusedKind::Weights,
-       1,
-       m,
-       n,
-       k,
-       k / rows,
-       {x.data(), w.data(), scales.data()},
-       nullptr,
-       0},
-      0.05, size.operations(), "GFLOP/s");
+  problem.contest(name, [&, m = m, n = n, k = k] {
+    kernel.launch({.threads = threads}, view(problem.x, {m, k}), packed.view(),
+                  view(scales, {k / blocks.group, n}), view(problem.y, {m, n}));
+  });
+}
+
+template <bool four> void manyRows(const std::string &name, Size size, int64_t group) {
+  auto [m, n, k] = size;
+  Quantized<four> problem(size, group);
+  bench::ScaledLinear<four> blocks{.block_m = int(m)};
+  auto scales = scalesOf(problem, blocks.group);
+  auto bytes = four ? pairs(problem.w, k, n, blocks.group) : problem.w;
+  std::vector<i8> w;
+  int64_t rows = four ? k / 2 : k;
+  for (int64_t first = 0; first < n; first += blocks.block_n)
+    for (int64_t row = 0; row < rows; ++row)
+      w.insert(w.end(), &bytes[size_t(row * n + first)],
+               &bytes[size_t(row * n + first)] + blocks.block_n);
+  auto kernel = compile(blocks, Target::native());
+  problem.contest(name, [&, m = m, n = n, k = k] {
+    kernel.launch({.threads = threads}, view(problem.x, {m, k}),
+                  view(w, {n / blocks.block_n, rows, blocks.block_n}),
+                  view(scales, {k / blocks.group, n}), view(problem.y, {m, n}));
+  });
+}
+
+template <bool four> void quantizedRow(const std::string &name, Size size, int64_t group) {
+  auto [m, n, k] = size;
+  Quantized<four> problem(size, group);
+  auto transposed = [n = n](const auto &from) {
+    auto to = from;
+    size_t rows = from.size() / size_t(n);
+    for (size_t i = 0; i < from.size(); ++i)
+      to[i % size_t(n) * rows + i / size_t(n)] = from[i];
+    return to;
+  };
+  auto w = transposed(four ? pairs(problem.w, k, n, group) : problem.w);
+  auto scales = transposed(problem.scales);
+  auto kernel = compile(bench::QuantizedRow<four>{.block = 64, .k = int(k), .group = int(group)},
+                        Target::native());
+  problem.contest(name, [&, n = n, k = k] {
+    kernel.launch({.threads = threads}, view(problem.x, {k / group, group}),
+                  view(w, {n, k / group, four ? group / 2 : group}), view(scales, {n, k / group}),
+                  view(problem.y, {n}));
+  });
 }
 
 void attention(const std::string &name, int64_t heads, int64_t m, int64_t dim,
@@ -210,18 +265,19 @@ int main(int argc, char **argv) {
          [&](const std::string &name) { linearGelu(name, size, blocks); });
   for (int64_t m : {1, 16, 256}) {
     Size size{m, 4096, 4096};
-    int rows = int(m), columns = m > 16 ? 512 : 128;
-    bool many = m > 16;
-    line("native/fused-weights-i8-" + size.text(), [&](const std::string &name) {
-      quantized<false>(name, size, {.block_m = rows, .block_n = columns, .scale_weights = many});
-    });
-    line("native/fused-weights-i8c-" + size.text(), [&](const std::string &name) {
-      quantized<false>(name, size, {.block_m = rows, .block_n = columns, .scale_weights = many},
-                       /*groups=*/false);
-    });
-    line("native/fused-weights-i4-" + size.text(), [&](const std::string &name) {
-      quantized<true>(name, size, {.block_m = rows, .block_n = columns, .scale_weights = many});
-    });
+    auto weights = [&]<bool four>(const std::string &name, int64_t group) {
+      line("native/fused-weights-" + name + "-" + size.text(), [&](const std::string &full) {
+        if (m == 1)
+          quantizedRow<four>(full, size, group);
+        else if (m > 16)
+          manyRows<four>(full, size, group);
+        else
+          quantized<four>(full, size, {.block_m = int(m), .block_n = 128}, group);
+      });
+    };
+    weights.operator()<false>("i8", 128);
+    weights.operator()<false>("i8c", size.k);
+    weights.operator()<true>("i4", 128);
   }
   for (int dim : {128, 64})
     line("native/fused-attention-bf16-16x1024x" + std::to_string(dim),

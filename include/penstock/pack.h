@@ -21,8 +21,9 @@ namespace detail {
 class PENSTOCK_EXPORT PackedMemory {
 public:
   PackedMemory() = default;
+  /// Packs \p group elements of a column next to each other.
   PackedMemory(const void *data, int64_t rows, int64_t columns, int64_t rowStride,
-               int64_t columnStride, int64_t elementBytes);
+               int64_t columnStride, int64_t elementBytes, int64_t group);
   PackedMemory(PackedMemory &&other) noexcept : memory(std::exchange(other.memory, nullptr)) {}
   PackedMemory &operator=(PackedMemory other) noexcept {
     std::swap(memory, other.memory);
@@ -38,19 +39,22 @@ private:
 } // namespace detail
 
 /// The second operand of products on CPUs, K x N, packed as `Block::gemm` with a tile of rank 4
-/// takes it. Parts of it that are beyond K and N are zero.
-template <class T> class Packed {
+/// takes it. Parts of it that are beyond K and N are zero. With another type \p As, elements are
+/// in the order of a packed operand of that type, which a kernel converts them to.
+template <class T, class As = T> class Packed {
 public:
   static_assert(std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, i8>,
                 "only matrices of f16, bf16 and i8 are packed");
+  static_assert(std::is_same_v<As, T> || (std::is_same_v<T, i8> && sizeof(As) == 2),
+                "only i8 is packed for a product of another type, which is f16 or bf16");
   /// Number of elements of a column that are adjacent.
-  static constexpr int64_t group = 4 / int64_t(sizeof(T));
+  static constexpr int64_t group = 4 / int64_t(sizeof(As));
 
   Packed() = default;
   Packed(const TensorView<const T, 2> &matrix, bool isTransposed)
       : k(matrix.sizes[isTransposed]), n(matrix.sizes[!isTransposed]),
         memory(matrix.data, k, n, matrix.strides[isTransposed], matrix.strides[!isTransposed],
-               int64_t(sizeof(T))) {}
+               int64_t(sizeof(T)), group) {}
 
   /// Argument for a kernel's `In<T, 4>`: [N / 16, K / group, 16, group].
   TensorView<const T, 4> view() const {
@@ -65,8 +69,10 @@ private:
 
 /// Allocates a tile for a packed k x n operand of `Block::gemm`; k is a multiple of the group and
 /// n of 16.
-template <class T> Tile<T, 4> packed_tile(Block &b, int64_t k, int64_t n, Loc at = here()) {
-  const int64_t shape[] = {n / 16, k / Packed<T>::group, 16, Packed<T>::group};
+template <class T, class As = T>
+Tile<T, 4> packed_tile(Block &b, int64_t k, int64_t n, Loc at = here()) {
+  constexpr int64_t group = Packed<T, As>::group;
+  const int64_t shape[] = {n / 16, k / group, 16, group};
   return Tile<T, 4>(
       detail::allocate(detail::Space::Shared, detail::ElementOf<T>::value, shape, 0, b.within(at)));
 }
@@ -79,6 +85,14 @@ struct PackOptions {
 /// Packs a K x N matrix once, for many launches. Throws std::bad_alloc.
 template <class T>
 Packed<std::remove_const_t<T>> pack(const TensorView<T, 2> &matrix, PackOptions options = {}) {
+  return {matrix, options.transposed};
+}
+
+/// Packs a K x N matrix of i8 in the order of a packed operand of \p As: a kernel that copies a
+/// slice to a `packed_tile<i8, As>` and converts it to a `packed_tile<As>` rearranges nothing.
+template <class As, class T>
+Packed<std::remove_const_t<T>, As> pack_for(const TensorView<T, 2> &matrix,
+                                            PackOptions options = {}) {
   return {matrix, options.transposed};
 }
 

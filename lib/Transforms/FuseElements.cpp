@@ -196,11 +196,15 @@ public:
 
   /// Values of tiles in \p unused stay in registers.
   void run(const llvm::SmallDenseSet<Value> &unused) {
+    merged = mergedDimensions();
     Value inside;
     for (const Member &member : group.members)
       if (member.tensorRead || member.tensorWritten) {
-        Value ok = boxOf(cast<tile::CopyOp>(member.op)).inside;
+        auto copy = cast<tile::CopyOp>(member.op);
+        Value ok = boxOf(copy).inside;
         inside = inside ? Value(arith::AndIOp::create(b, loc, inside, ok)) : ok;
+        if (merged > 1)
+          inside = arith::AndIOp::create(b, loc, inside, isContiguous(copy));
       }
     if (!inside) {
       write(unused);
@@ -216,8 +220,141 @@ public:
   }
 
 private:
-  void write(const llvm::SmallDenseSet<Value> &unused) {
+  //===------------------------------------------------------------------===//
+  // Dimensions with few elements
+  //===------------------------------------------------------------------===//
+
+  /// Returns how many of the last dimensions one loop runs over. Panels of packed operands have a
+  /// last dimension of 2 or 4 elements, too few for vectors; tiles are contiguous, so the loop
+  /// takes the dimensions before it as well.
+  int64_t mergedDimensions() {
+    constexpr int64_t fewest = 16;
     ArrayRef<int64_t> shape = group.members.front().shape;
+    auto rank = int64_t(shape.size()), most = rank;
+    if (shape.back() >= fewest)
+      return 1;
+    auto keep = [&](int64_t dim) { most = std::min(most, rank - 1 - dim); };
+    for (const Member &member : group.members) {
+      if (isa<tile::ReduceOp>(member.op))
+        return 1;
+      if (auto map = dyn_cast<tile::MapOp>(member.op)) {
+        for (unsigned i = 0; i < map.getInputs().size(); ++i)
+          if (SmallVector<int64_t> dims = map.getInputDims(i); !isIdentity(dims, rank))
+            llvm::for_each(dims, keep);
+        map.getBody().walk([&](tile::ElementIndexOp index) { keep(int64_t(index.getDim())); });
+      }
+      if (member.tensorRead || member.tensorWritten) {
+        keep(0); // slices are seldom contiguous along their first dimension
+        SmallVector<int64_t> dims = cast<tile::CopyOp>(member.op).getTensorDims();
+        int64_t last =
+            typeOf(member.tensorRead ? member.tensorRead : member.tensorWritten).getRank();
+        for (int64_t dim = rank - 1; dim >= 0; --dim)
+          if (dims[size_t(dim)] != last - (rank - dim))
+            keep(dim);
+      }
+    }
+    return std::max<int64_t>(most, 1);
+  }
+
+  /// The shape that loops run over.
+  SmallVector<int64_t> mergedShape() {
+    SmallVector<int64_t> shape(group.members.front().shape);
+    for (int64_t i = 1; i < merged; ++i) {
+      int64_t last = shape.pop_back_val();
+      shape.back() *= last;
+    }
+    return shape;
+  }
+
+  static Value tensorOf(tile::CopyOp copy) {
+    return copy.readsTensor() ? copy.getSource() : copy.getTarget();
+  }
+
+  /// Whether the merged dimensions of a copy's tensor are contiguous.
+  Value isContiguous(tile::CopyOp copy) {
+    auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, tensorOf(copy));
+    ArrayRef<int64_t> shape = group.members.front().shape;
+    Value all = arith::ConstantIntOp::create(b, loc, 1, 1);
+    int64_t expected = 1;
+    for (int64_t i = 0; i < merged; ++i) {
+      Value stride = metadata.getStrides()[metadata.getStrides().size() - 1 - size_t(i)];
+      Value ok = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, stride, index(expected));
+      all = arith::AndIOp::create(b, loc, all, ok);
+      expected *= shape[shape.size() - 1 - size_t(i)];
+    }
+    return all;
+  }
+
+  /// A tile in the shape of the loops.
+  Value mergedTile(Value tile) {
+    SmallVector<int64_t> shape = mergedShape(), strides(shape.size(), 1);
+    for (size_t i = shape.size() - 1; i > 0; --i)
+      strides[i - 1] = strides[i] * shape[i];
+    auto type = MemRefType::get(shape, typeOf(tile).getElementType(), MemRefLayoutAttrInterface(),
+                                typeOf(tile).getMemorySpace());
+    return memref::ReinterpretCastOp::create(b, loc, type, tile, /*offset=*/0, shape, strides);
+  }
+
+  /// The box of a copy's tensor in the shape of the loops.
+  Value mergedBox(tile::CopyOp copy) {
+    Value tensor = tensorOf(copy);
+    auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, tensor);
+    Value first = metadata.getOffset();
+    for (auto [offset, stride] :
+         llvm::zip(copy.readsTensor() ? copy.getSourceOffsets() : copy.getTargetOffsets(),
+                   metadata.getStrides()))
+      first = arith::AddIOp::create(b, loc, first, arith::MulIOp::create(b, loc, offset, stride));
+    SmallVector<int64_t> shape = mergedShape(), dims = copy.getTensorDims();
+    SmallVector<OpFoldResult> sizes, strides;
+    SmallVector<int64_t> known;
+    for (auto [i, size] : llvm::enumerate(shape)) {
+      bool last = i + 1 == shape.size();
+      sizes.push_back(b.getIndexAttr(size));
+      strides.push_back(last ? OpFoldResult(b.getIndexAttr(1))
+                             : OpFoldResult(metadata.getStrides()[size_t(dims[i])]));
+      known.push_back(last ? 1 : ShapedType::kDynamic);
+    }
+    auto type = MemRefType::get(shape, typeOf(tensor).getElementType(),
+                                StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, known),
+                                typeOf(tensor).getMemorySpace());
+    return memref::ReinterpretCastOp::create(b, loc, type, tensor, OpFoldResult(first), sizes,
+                                             strides);
+  }
+
+  /// Makes views of all tiles and tensors, before the loops.
+  void mergeAll() {
+    for (const Member &member : group.members) {
+      SmallVector<Value, 4> tiles(member.reads);
+      if (member.writes)
+        tiles.push_back(member.writes);
+      for (Value tile : tiles)
+        if (!views.contains(tile))
+          views[tile] = mergedTile(tile);
+      if (member.tensorRead || member.tensorWritten)
+        boxes[member.op] = mergedBox(cast<tile::CopyOp>(member.op));
+    }
+  }
+
+  Value loadTensor(tile::CopyOp copy, ValueRange at) {
+    return merged > 1 ? load(boxes.lookup(copy), at) : load(copy.getSource(), inTensor(copy, at));
+  }
+  void storeTensor(Value value, tile::CopyOp copy, ValueRange at) {
+    if (merged > 1)
+      store(value, boxes.lookup(copy), at);
+    else
+      store(value, copy.getTarget(), inTensor(copy, at));
+  }
+  Value viewOf(Value tile) { return merged > 1 ? views.lookup(tile) : tile; }
+
+  //===------------------------------------------------------------------===//
+  // Loops
+  //===------------------------------------------------------------------===//
+
+  void write(const llvm::SmallDenseSet<Value> &unused) {
+    if (merged > 1)
+      mergeAll();
+    SmallVector<int64_t> merging = mergedShape();
+    ArrayRef<int64_t> shape = merging;
     nest(shape.drop_back(), [&](ValueRange row) {
       SmallVector<tile::ReduceOp> reductions;
       SmallVector<Value> starts;
@@ -239,7 +376,7 @@ private:
           execute(member.op, at, loop, sums, next);
         for (auto [tile, value] : elements)
           if (group.written.contains(tile) && !unused.contains(tile))
-            store(value, tile, at);
+            store(value, viewOf(tile), at);
         if (!sums.empty())
           scf::YieldOp::create(b, loc, sums);
       }
@@ -253,11 +390,10 @@ private:
     llvm::TypeSwitch<Operation *>(op)
         .Case<tile::FillOp>([&](auto fill) { elements[fill.getTarget()] = fill.getValue(); })
         .Case<tile::CopyOp>([&](auto copy) {
-          Value value = copy.readsTensor() ? load(copy.getSource(), inTensor(copy, at))
-                                           : element(copy.getSource(), at);
+          Value value = copy.readsTensor() ? loadTensor(copy, at) : element(copy.getSource(), at);
           value = convert(value, typeOf(copy.getTarget()).getElementType());
           if (copy.writesTensor())
-            store(value, copy.getTarget(), inTensor(copy, at));
+            storeTensor(value, copy, at);
           else
             elements[copy.getTarget()] = value;
         })
@@ -275,7 +411,7 @@ private:
     Block &body = map.getBody().front();
     for (auto [i, input] : llvm::enumerate(map.getInputs())) {
       SmallVector<int64_t> dims = map.getInputDims(unsigned(i));
-      if (isIdentity(dims, int64_t(at.size()))) {
+      if (isIdentity(dims, int64_t(typeOf(map.getTarget()).getRank()))) {
         mapping.map(body.getArgument(unsigned(i)), element(input, at));
         continue;
       }
@@ -295,12 +431,15 @@ private:
   Value element(Value tile, ValueRange at) {
     Value &value = elements[tile];
     if (!value)
-      value = load(tile, at);
+      value = load(viewOf(tile), at);
     return value;
   }
 
   const Group &group;
-  llvm::MapVector<Value, Value> elements; ///< of tiles, at the current index
+  int64_t merged = 1;                            ///< dimensions of the innermost loop
+  llvm::SmallDenseMap<Value, Value> views;       ///< tiles, if dimensions are merged
+  llvm::SmallDenseMap<Operation *, Value> boxes; ///< tensors of copies, likewise
+  llvm::MapVector<Value, Value> elements;        ///< of tiles, at the current index
 };
 
 struct FuseElements : penstock::impl::FuseElementsBase<FuseElements> {

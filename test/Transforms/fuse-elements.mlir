@@ -173,3 +173,67 @@ func.func @dependent(%x: f32) attributes {tile.kernel} {
   } : !v ins(!v, !v)
   return
 }
+
+// -----
+
+!bytes = memref<2x8x16x2xi8, #tile.space<shared>>
+!panels = memref<2x8x16x2xbf16, #tile.space<shared>>
+!q = memref<?x?x?x?xi8, strided<[?, ?, ?, 1]>, #tile.space<global>>
+
+// The last dimension has two elements. Where the tensor has no gaps within a panel, one loop runs
+// over the 8 * 16 * 2 elements of each; otherwise the operations stay as they are.
+// CHECK-LABEL: func.func @panels(
+func.func @panels(%q: !q) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %bytes = tile.alloc "bytes" : !bytes
+  %panels = tile.alloc "panels" : !panels
+  // CHECK: memref.extract_strided_metadata
+  // CHECK: %[[GROUP:.*]] = arith.constant 2 : index
+  // CHECK-NEXT: arith.cmpi eq, %strides#2, %[[GROUP]]
+  // CHECK: %[[ROW:.*]] = arith.constant 32 : index
+  // CHECK-NEXT: arith.cmpi eq, %strides#1, %[[ROW]]
+  // CHECK-NOT: arith.cmpi eq, %strides#0
+  // CHECK: scf.if
+  // CHECK: %[[FROM:.*]] = memref.reinterpret_cast %arg0 {{.*}} sizes: [2, 256]
+  // CHECK: %[[TO:.*]] = memref.reinterpret_cast %panels to offset: [0], sizes: [2, 256], strides: [256, 1]
+  // CHECK: scf.for
+  // CHECK: scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step
+  // CHECK: memref.load %[[FROM]][%{{.*}}, %[[I]]]
+  // CHECK: arith.sitofp
+  // CHECK: memref.store %{{.*}}, %[[TO]][%{{.*}}, %[[I]]]
+  // CHECK: } else {
+  // CHECK: tile.copy
+  // CHECK: tile.map
+  tile.copy %q[%c0, %c0, %c0, %c0] to %bytes : !q to !bytes
+  tile.map %panels ins(%bytes) dims [[0, 1, 2, 3]] {
+  ^bb0(%a: i8):
+    %f = arith.sitofp %a : i8 to bf16
+    tile.yield %f : bf16
+  } : !panels ins(!bytes)
+  %used = memref.load %panels[%c0, %c0, %c0, %c0] : !panels
+  return
+}
+
+// -----
+
+!bytes = memref<2x8x16x2xi8, #tile.space<shared>>
+!wide = memref<2x8x16x2xi32, #tile.space<shared>>
+
+// The element's index along a dimension is needed: that one and those before it keep their loops.
+// CHECK-LABEL: func.func @indexed(
+func.func @indexed(%x: i8) attributes {tile.kernel} {
+  %bytes = tile.alloc "bytes" : !bytes
+  %wide = tile.alloc "wide" : !wide
+  // CHECK: sizes: [2, 8, 32], strides: [256, 32, 1]
+  // CHECK-NOT: reinterpret_cast {{.*}} sizes: [2, 256]
+  tile.fill %bytes, %x : !bytes, i8
+  tile.map %wide ins(%bytes) dims [[0, 1, 2, 3]] {
+  ^bb0(%a: i8):
+    %row = tile.element_index 1
+    %i = arith.index_cast %row : index to i32
+    %e = arith.extsi %a : i8 to i32
+    %s = arith.addi %e, %i : i32
+    tile.yield %s : i32
+  } : !wide ins(!bytes)
+  return
+}

@@ -7,6 +7,7 @@
 //
 // Random matmuls whose operands native code packs, reads in tensors or finds packed, at a random
 // level of instructions. Those of f32 have tiles whose rows are padded, because they are 1 KB long.
+// Packed weights of i8 are converted to f16 or bf16 in kernels, from tensors with and without gaps.
 // Elements are small integers, or any of i8, so that all sums are exact: results equal those of the
 // interpreter bit by bit. Tensors have NaNs between their rows.
 //
@@ -26,7 +27,7 @@ using namespace penstock::fuzz;
 
 namespace {
 
-enum Counter : int { Refused, Built, Launched, WithPacked, WithUnsigned, OnTiles };
+enum Counter : int { Refused, Built, Launched, WithPacked, WithConverted, WithUnsigned, OnTiles };
 
 /// Matrices in the tensor A.
 constexpr int64_t layers = 2;
@@ -35,10 +36,12 @@ constexpr int64_t layers = 2;
 template <class E, class S> struct Products {
   uint64_t seed = 0;
 
-  enum class Form { Plain, Transposed, Packed };
+  enum class Form { Plain, Transposed, Packed, Converted };
 
   /// f32 has no packed operands.
   static constexpr bool packs = !std::is_same_v<E, f32>;
+  /// Weights of i8 become operands of 16 bits.
+  static constexpr bool converts = sizeof(E) == 2;
 
   static constexpr int64_t groupSize() {
     if constexpr (packs)
@@ -49,8 +52,10 @@ template <class E, class S> struct Products {
   Form form() const {
     if (!packs)
       return Random(seed).of({Form::Plain, Form::Plain, Form::Transposed});
-    return Random(seed).of({Form::Plain, Form::Transposed, Form::Packed, Form::Packed});
+    return Random(seed).of(
+        {Form::Plain, Form::Transposed, Form::Packed, converts ? Form::Converted : Form::Packed});
   }
+  bool isPacked() const { return form() == Form::Packed || form() == Form::Converted; }
   /// Whether A is a slice of a tensor along its second dimension instead of the first.
   bool middle() const { return Random(derive(seed, 3)).chance(30); }
   static int64_t extent(Random &random) {
@@ -58,14 +63,14 @@ template <class E, class S> struct Products {
   }
 
   void operator()(Block &b, In<E, 3> A, In<E, 2> At, In<E, 2> B, In<E, 2> Bt, In<E, 4> P,
-                  InOut<S, 2> C, Out<S, 2> D) const {
+                  In<i8, 4> Q, InOut<S, 2> C, Out<S, 2> D) const {
     Random random(derive(seed, 1));
     constexpr int64_t group = groupSize();
     Form form = this->form();
     int64_t m = extent(random), n = extent(random), k = extent(random);
     if (!packs && random.chance(50))
       n = 256;
-    if (form == Form::Packed) {
+    if (isPacked()) {
       n = (n + 15) / 16 * 16;
       k = (k + group - 1) / group * group;
     }
@@ -78,7 +83,7 @@ template <class E, class S> struct Products {
     auto [bm, bn] = b.grid(ceil_div(C.size(0), m), ceil_div(C.size(1), n));
     // Offsets that leave the tensors at either end. Tiles of different blocks do not overlap.
     Index m0 = bm * m + (random.chance(15) ? random.between(-5, 5) : 0);
-    Index n0 = bn * n + (form != Form::Packed && random.chance(15) ? random.between(-5, 5) : 0);
+    Index n0 = bn * n + (!isPacked() && random.chance(15) ? random.between(-5, 5) : 0);
     auto As = turnedA ? b.shared<E>(k, m) : b.shared<E>(m, k);
     auto Bs = form == Form::Transposed ? b.shared<E>(n, k) : b.shared<E>(k, n);
     auto Ps = [&] {
@@ -97,6 +102,7 @@ template <class E, class S> struct Products {
     if (second)
       b.fill(other, 0);
 
+    float factor = random.chance(50) ? 1.f : 0.5f;
     bool adds = random.chance(12), reloads = random.chance(12), skips = random.chance(10);
     double edge = random.chance(15) ? 1 : 0;
     int64_t layer = Random(derive(seed, 4)).of({0, 1, 1, 1, int(layers)}); // the last is outside
@@ -109,6 +115,16 @@ template <class E, class S> struct Products {
           b.copy(A.at(m0, layer, k0).dims(0, 2), As, {.fill = edge});
         else
           b.copy(A.at(layer, m0, k0), As, {.fill = edge});
+        if constexpr (converts)
+          if (form == Form::Converted) {
+            auto bytes = packed_tile<i8, E>(b, k, n);
+            b.copy(Q.at(bn * (n / 16), i * (k / group), 0, 0), bytes);
+            if (factor == 1)
+              b.set(Ps, cast<E>(bytes));
+            else
+              b.set(Ps, cast<E>(cast<f32>(cast<i32>(bytes) & 15) * factor));
+            return;
+          }
         if constexpr (packs)
           if (form == Form::Packed) {
             b.copy(P.at(bn * (n / 16), i * (k / group), 0, 0), Ps);
@@ -118,7 +134,7 @@ template <class E, class S> struct Products {
       };
       auto multiply = [&](const Tile<S, 2> &sums, const GemmOptions &how) {
         auto a = turnedA ? transposed(As) : As;
-        if (form == Form::Packed)
+        if (isPacked())
           b.gemm(a, Ps, sums, how);
         else
           b.gemm(a, form == Form::Transposed ? transposed(Bs) : Bs, sums, how);
@@ -205,6 +221,7 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
   ++counters[Built];
   counters[OnTiles] += level == Cpu::Amx;
   counters[WithPacked] += kernel.form() == Products<E, S>::Form::Packed;
+  counters[WithConverted] += kernel.form() == Products<E, S>::Form::Converted;
   counters[WithUnsigned] += program.find("unsigned_a") != std::string::npos;
   for (int run = 0; run < 2; ++run) {
     int64_t grain = random.chance(50) ? 16 : 1;
@@ -230,6 +247,35 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
       else
         return view(packed, {1, 1, 16, 1});
     }();
+    Matrix<i8> q(random, k, n, i8(77), false);
+    auto bytes = [&] {
+      if constexpr (Products<E, S>::converts)
+        return pack_for<E>(std::as_const(q).view());
+      else
+        return pack(std::as_const(q).view());
+    }();
+    // With gaps between groups, rows or panels it is read element by element.
+    auto bytesView = bytes.view();
+    std::vector<i8> apart;
+    if (random.chance(40)) {
+      auto from = bytesView;
+      int64_t gap[3] = {random.of({0, 7}), random.of({0, 5}), random.of({0, 0, 3})};
+      for (int dim = 2; dim >= 0; --dim)
+        bytesView.strides[dim] = bytesView.strides[dim + 1] * bytesView.sizes[dim + 1] + gap[dim];
+      apart.assign(size_t(bytesView.strides[0] * bytesView.sizes[0] + 1), i8(99));
+      auto at = [](const auto &tensor, std::initializer_list<int64_t> index) {
+        int64_t offset = 0, dim = 0;
+        for (int64_t i : index)
+          offset += i * tensor.strides[dim++];
+        return offset;
+      };
+      for (int64_t i = 0; i < from.sizes[0]; ++i)
+        for (int64_t j = 0; j < from.sizes[1]; ++j)
+          for (int64_t l = 0; l < from.sizes[2]; ++l)
+            for (int64_t e = 0; e < from.sizes[3]; ++e)
+              apart[size_t(at(bytesView, {i, j, l, e}))] = from.data[at(from, {i, j, l, e})];
+      bytesView.data = apart.data();
+    }
     Matrix<S> c(random, m, n, S(5), false), d(random, m, n, S(6), false);
     Matrix<S> c2 = c, d2 = d;
     LaunchOptions launch{.threads = int(random.between(1, 3))};
@@ -240,7 +286,7 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
       };
     auto run_on = [&](const auto &built, Matrix<S> &inout, Matrix<S> &out) {
       return built.try_launch(launch, a.stack(m, kernel.middle()), at.view(), b.view(), bt.view(),
-                              packedView, inout.view(), out.view());
+                              packedView, bytesView, inout.view(), out.view());
     };
     auto expected = run_on(reference.kernel, c, d), found = run_on(native.kernel, c2, d2);
     std::string sizes = "M=" + std::to_string(m) + ", N=" + std::to_string(n) +
@@ -281,9 +327,11 @@ int penstock::fuzz::runProducts(const BatchOptions &options) {
                 static_cast<unsigned long long>(failed.seed), failed.message.c_str());
   Counters &c = result.counters;
   auto count = [&](Counter which) { return static_cast<unsigned long long>(c[which]); };
-  std::printf("programs=%llu compiled=%llu launches=%llu packed=%llu unsigned=%llu amx=%llu "
-              "mismatches=%zu\n",
-              static_cast<unsigned long long>(result.cases), count(Built), count(Launched),
-              count(WithPacked), count(WithUnsigned), count(OnTiles), result.failures.size());
+  std::printf(
+      "programs=%llu compiled=%llu launches=%llu packed=%llu converted=%llu unsigned=%llu amx=%llu "
+      "mismatches=%zu\n",
+      static_cast<unsigned long long>(result.cases), count(Built), count(Launched),
+      count(WithPacked), count(WithConverted), count(WithUnsigned), count(OnTiles),
+      result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }

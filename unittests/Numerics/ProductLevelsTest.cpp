@@ -300,6 +300,67 @@ TEST_P(ProductLevels, OperandsInTensors) {
   }
 }
 
+/// Weights of i8 in the order of operands of E, which are converted before they are multiplied.
+template <class E> struct Converted {
+  void operator()(Block &b, In<E, 2> A, In<i8, 4> B, Out<f32, 2> C) const {
+    constexpr int m = 16, n = 32, k = 64;
+    auto [bm, bn] = b.grid(ceil_div(C.size(0), m), ceil_div(C.size(1), n));
+    auto As = b.shared<E>(m, k);
+    auto bytes = packed_tile<i8, E>(b, k, n);
+    auto Bs = packed_tile<E>(b, k, n);
+    auto acc = b.local<f32>(m, n);
+    b.fill(acc, 0);
+    for (Index ko : b.range(ceil_div(A.size(1), k))) {
+      b.copy(A.at(bm * m, ko * k), As);
+      b.copy(B.at(bn * (n / 16), ko * (k / 2), 0, 0), bytes);
+      b.set(Bs, cast<E>(bytes));
+      b.gemm(As, Bs, acc);
+    }
+    b.copy(acc, C.at(bm * m, bn * n));
+  }
+};
+
+template <class E> void multiplyConverted(Cpu level) {
+  auto kernel = compile(Converted<E>{}, Target::native(), {.name = "converted", .cpu = level});
+  std::mt19937 random(7);
+  for (auto [m, n, k] : {std::array<int64_t, 3>{16, 64, 128}, {9, 50, 131}, {33, 17, 1}}) {
+    std::vector<E> a(size_t(m * k));
+    std::vector<i8> w(size_t(k * n)), turned(w.size());
+    for (E &x : a)
+      x = E(float(int(random() % 9) - 4));
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        turned[size_t(j * k + i)] = w[size_t(i * n + j)] = i8(int(random() % 256) - 128);
+    std::vector<f32> expected(size_t(m * n)), sums(expected.size(), 5);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        for (int64_t l = 0; l < k; ++l)
+          expected[size_t(i * n + j)] += float(a[size_t(i * k + l)]) * float(w[size_t(l * n + j)]);
+    auto packed = pack_for<E>(view(std::as_const(w), {k, n}));
+    // [N / 16, K / 2, 16, 2], and zero beyond the matrix.
+    auto panels = packed.view();
+    ASSERT_EQ(panels.sizes, (std::array<int64_t, 4>{(n + 15) / 16, (k + 1) / 2, 16, 2}));
+    for (int64_t at = 0; at < panels.sizes[0] * panels.strides[0]; ++at) {
+      int64_t column = at / panels.strides[0] * 16 + at / 2 % 16;
+      int64_t row = at % panels.strides[0] / 32 * 2 + at % 2;
+      ASSERT_EQ(panels.data[at], row < k && column < n ? w[size_t(row * n + column)] : 0) << at;
+    }
+    kernel(view(a, {m, k}), panels, view(sums, {m, n}));
+    EXPECT_EQ(sums, expected) << m << "x" << n << "x" << k;
+    auto other = pack_for<E>(view(std::as_const(turned), {n, k}), {.transposed = true});
+    std::fill(sums.begin(), sums.end(), 5.0f);
+    kernel(view(a, {m, k}), other.view(), view(sums, {m, n}));
+    EXPECT_EQ(sums, expected) << m << "x" << n << "x" << k << " transposed";
+  }
+}
+
+TEST_P(ProductLevels, ConvertedWeights) {
+  if (!hostHas(GetParam()))
+    GTEST_SKIP() << "the host does not have this level";
+  multiplyConverted<bf16>(GetParam());
+  multiplyConverted<f16>(GetParam());
+}
+
 /// LLVM calls a function for the rounding to bf16 where the processor has no instruction.
 TEST(ProductLevels, RoundingToBf16WithoutInstruction) {
   auto kernel = compile(

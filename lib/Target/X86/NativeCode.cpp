@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Target/X86/NativeCode.h"
 #include "Target/LLVMPipeline.h"
+#include "Target/X86/TakeHighHalves.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -107,8 +108,11 @@ std::optional<NativeObject> penstock::generateNativeObject(mlir::ModuleOp module
     }
   if (llvm::verifyModule(*llvmModule))
     return fail("the LLVM IR of the kernel is not valid");
-  if (optimized)
+  if (optimized) {
     runLLVMPipeline(*llvmModule, *machine, pipeline);
+    if (cpu.vectorBits == 512)
+      takeHighHalves(*llvmModule);
+  }
 
   NativeObject result;
   llvm::raw_string_ostream bitcode(result.bitcode);
