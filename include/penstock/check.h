@@ -276,10 +276,10 @@ struct RunTimes {
 /// One line for people.
 PENSTOCK_EXPORT std::string to_text(const RunTimes &times);
 
-/// Timeline of one run on the emulator, in cycles.
+/// Timeline of one run: on the emulator, in cycles, or on the CPU, in nanoseconds.
 struct RunPicture {
-  RunTimes times;
-  std::string svg;   ///< a Gantt chart: warps, copies, the tensor core
+  RunTimes times;    ///< on the emulator
+  std::string svg;   ///< a Gantt chart: warps, copies, the tensor core; or threads of the CPU
   std::string trace; ///< the same for Perfetto
   std::vector<Diagnostic> diagnostics;
 };
@@ -289,6 +289,11 @@ PENSTOCK_EXPORT RunPicture
 draw_run(const std::string &kernel, Target target, const Shape &shape,
          const std::vector<std::pair<std::string, std::string>> &set = {}, uint32_t block = 0,
          bool contract = false);
+
+/// Draws a launch of a kernel for the CPU, the second of two: which thread ran which block when.
+/// \p threads: as LaunchOptions::threads.
+PENSTOCK_EXPORT RunPicture draw_native_run(const AnyKernel &kernel, const std::string &name,
+                                           const Shape &shape, int threads = 0);
 
 /// Predicts the run time of a registered kernel on H100 ("sm_90a") or B200 ("sm_100a") from a
 /// run of one block's PTX on the emulator: also for kernels that predict_registered refuses,

@@ -180,7 +180,7 @@ void Chart::axis() {
     text(x(t), bottom + 15, "tick", std::to_string(t));
   }
   line(marginLeft, bottom, width - marginRight, bottom, "base");
-  text((marginLeft + width - marginRight) / 2.0, bottom + 30, "tick", "cycles");
+  text((marginLeft + width - marginRight) / 2.0, bottom + 30, "tick", timeline.unit);
 }
 
 void Chart::interval() {

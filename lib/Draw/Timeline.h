@@ -47,6 +47,8 @@ struct Slice {
 struct Timeline {
   std::string title;
   std::string subtitle;
+  /// Of all times: "cycles" or "ns".
+  std::string unit = "cycles";
   std::vector<Row> rows;
   std::vector<Slice> slices;
   /// Cycles from one iteration to the next in the steady state; 0: not known.

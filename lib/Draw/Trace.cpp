@@ -22,6 +22,13 @@ const char *colors[] = {"thread_state_running", "rail_animation",  "thread_state
 std::string toTrace(const Timeline &timeline) {
   std::vector<std::string> events;
   auto event = [&](std::string text) { events.push_back(std::move(text)); };
+  // Times of the format are in microseconds.
+  auto time = [&](int64_t value) {
+    if (timeline.unit != "ns")
+      return std::to_string(value);
+    std::string rest = std::to_string(value % 1000);
+    return std::to_string(value / 1000) + "." + std::string(3 - rest.size(), '0') + rest;
+  };
   auto named = [](const std::string &name) { return JsonObject().text("name", name).str(); };
   event(JsonObject()
             .text("ph", "M")
@@ -66,8 +73,8 @@ std::string toTrace(const Timeline &timeline) {
               .number("tid", thread)
               .text("name", s.name)
               .text("cat", kind)
-              .number("ts", s.start)
-              .number("dur", s.end - s.start)
+              .json("ts", time(s.start))
+              .json("dur", time(s.end - s.start))
               .text("cname", color)
               .json("args", details.str())
               .str());
@@ -93,7 +100,7 @@ std::string toTrace(const Timeline &timeline) {
   }
   return JsonObject()
              .text("displayTimeUnit", "ns")
-             .json("otherData", JsonObject().text("unit", "cycles").str())
+             .json("otherData", JsonObject().text("unit", timeline.unit).str())
              .json("traceEvents", jsonLines(events))
              .str() +
          "\n";

@@ -12,7 +12,7 @@
 namespace penstock::draw {
 
 /// The Trace Event Format. One cycle is shown as one microsecond, which the
-/// viewer then labels with cycles read as such. Flights of one row overlap, so
+/// viewer then labels with cycles read as such; nanoseconds are shown as they are. Flights of one row overlap, so
 /// each lane of them is a thread of its own.
 std::string toTrace(const Timeline &);
 

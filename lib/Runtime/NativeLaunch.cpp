@@ -7,6 +7,7 @@
 #include "Runtime/NativeLaunch.h"
 #include "Diagnostics/Codes.h"
 #include "Runtime/BlockContext.h"
+#include "Runtime/BlockRecorder.h"
 #include "Runtime/Scratch.h"
 #include "Runtime/ThreadPool.h"
 #include "penstock/limits.h"
@@ -84,7 +85,9 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
   threads =
       static_cast<int>(std::min<uint64_t>(std::min(threads, 1024), std::max<uint64_t>(blocks, 1)));
   std::atomic<bool> outOfMemory{false};
-  auto runBlock = [&](uint64_t block, int) {
+  BlockRecorder *recorder = BlockRecorder::ofThread();
+  auto runBlock = [&](uint64_t block, int worker) {
+    int64_t begin = recorder ? recorder->now() : 0;
     Scratch scratch(info.scratchBytes);
     if (!scratch.data()) {
       outOfMemory = true;
@@ -99,6 +102,8 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
     slots.pointer(&context);
     entries.block(slots.slots.data());
     context.finish();
+    if (recorder)
+      recorder->add({block, worker, begin, recorder->now()});
   };
   if (blocks && options.executor)
     parallelFor(blocks, threads, options.executor, runBlock);

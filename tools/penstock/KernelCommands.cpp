@@ -173,6 +173,7 @@ struct TraceSession : Session {
   int iterations = 8;
   std::vector<Shape> shapes;
   int64_t block = -1; ///< -1: not given
+  int threads = 0;    ///< of the CPU
   std::string output;
 };
 
@@ -201,14 +202,37 @@ int traceRun(TraceSession &session, const std::string &chosen) {
   return session.finish(0);
 }
 
+int traceNative(TraceSession &session) {
+  session.options.target = Target::native();
+  AnyKernel kernel = session.compiled();
+  if (!kernel)
+    return session.finish(1);
+  RunPicture picture = draw_native_run(kernel, session.kernel, session.shapes[0], session.threads);
+  session.diagnostics.insert(session.diagnostics.end(), picture.diagnostics.begin(),
+                             picture.diagnostics.end());
+  if (picture.svg.empty() || !session.write(session.output + ".svg", picture.svg) ||
+      !session.write(session.output + ".json", picture.trace))
+    return session.finish(1);
+  session.result(session.output + ".svg, " + session.output + ".json\n",
+                 picturesJson(session, {JsonObject()
+                                            .text("svg", session.output + ".svg")
+                                            .text("trace", session.output + ".json")}));
+  return session.finish(0);
+}
+
 int trace(TraceSession &session, const cli::Command &command) {
   if (session.shapes.size() > 1)
     return command.usageError("`--shape` is given twice");
   bool run = !session.shapes.empty();
   if (!run && session.block >= 0)
     return command.usageError("`--block` needs `--shape`: only a run has blocks");
-  if (run && (session.isText() || session.target == "native"))
-    return command.usageError("`--shape` draws a kernel of a library, for a GPU");
+  bool native = session.target == "native";
+  if (run && session.isText() && !native)
+    return command.usageError("`--shape` draws a kernel of a library, or one for the CPU");
+  if (run && native && session.block >= 0)
+    return command.usageError("`--block` is for GPUs: a picture of the CPU has all blocks");
+  if (session.threads && !(run && native))
+    return command.usageError("`--threads` needs `--target native` and `--shape`");
   if (!session.load())
     return session.finish(1);
   std::string chosen = chooseTarget(session);
@@ -216,6 +240,8 @@ int trace(TraceSession &session, const cli::Command &command) {
     return session.finish(1);
   if (session.output.empty())
     session.output = session.kernel;
+  if (run && native)
+    return traceNative(session);
   if (run)
     return traceRun(session, chosen);
   std::string architecture = architectureOf(session), text = chosen;
@@ -287,12 +313,14 @@ void addTrace(cli::Tool &tool) {
   cli::Command &command = tool.command(
       "trace",
       "Draws the predicted timeline of each pipelined loop, PREFIX-N.svg and PREFIX-N.json, or "
-      "with --shape a run on the emulator, PREFIX.svg and PREFIX.json.",
+      "with --shape a run on the emulator or, with --target native, on this CPU, PREFIX.svg and "
+      "PREFIX.json.",
       [session](const cli::Command &self) { return trace(*session, self); });
   session->declareKernel(command);
   declareHardware(command, *session);
+  session->declareCpu(command);
   command.number("iterations", "number of iterations to draw", session->iterations, 1, 1000)
-      .values("shape", "SIZE=NUMBER,..", "draws a run on the emulator with these sizes",
+      .values("shape", "SIZE=NUMBER,..", "draws a run with these sizes",
               shapeReader(session->shapes))
       .flag("contract", "with --shape: allows products to be fused with sums",
             session->options.compile.contract);
@@ -305,6 +333,10 @@ void addTrace(cli::Tool &tool) {
                 session->block = block;
                 return "";
               })
+      .number("threads", "with --target native and --shape: threads to run blocks on (all)",
+              session->threads, 0, 4096)
       .output("PREFIX", "prefix of the file names; default: the kernel's name", session->output)
+      .example("penstock trace libexample_kernels.so Matmul --target native --shape "
+               "M=512,N=512,K=256")
       .example("penstock trace libexample_kernels.so FlashAttention --target sm_90a -o attention");
 }
