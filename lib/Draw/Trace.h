@@ -12,8 +12,8 @@
 namespace penstock::draw {
 
 /// The Trace Event Format. One cycle is shown as one microsecond, which the
-/// viewer then labels with cycles read as such; nanoseconds are shown as they are. Flights of one row overlap, so
-/// each lane of them is a thread of its own.
+/// viewer then labels with cycles read as such; nanoseconds are shown as they are. Flights of one
+/// row overlap, so each lane of them is a thread of its own.
 std::string toTrace(const Timeline &);
 
 } // namespace penstock::draw
