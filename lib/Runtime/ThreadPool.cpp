@@ -37,6 +37,23 @@ template <class Ready> bool spin(Ready ready) {
   return false;
 }
 
+/// Hands out the items below \p total to \p threads threads, from one counter. Many items are
+/// handed out several at a time, because the counter's cache line takes longer to move between
+/// cores than a short block takes; the last ones singly, so that no thread waits for many.
+template <class Body>
+void takeItems(std::atomic<uint64_t> &next, uint64_t total, int threads, const Body &body) {
+  constexpr uint64_t most = 8;
+  while (true) {
+    uint64_t seen = next.load(std::memory_order_relaxed);
+    if (seen >= total)
+      return;
+    uint64_t size = std::clamp<uint64_t>((total - seen) / (8 * uint64_t(threads)), 1, most);
+    uint64_t first = next.fetch_add(size, std::memory_order_relaxed);
+    for (uint64_t item = first; item < std::min(first + size, total); ++item)
+      body(item);
+  }
+}
+
 class Pool {
 public:
   ~Pool() {
@@ -66,6 +83,7 @@ public:
       total = count;
       next.store(0, std::memory_order_relaxed);
       allowed = wanted;
+      sharing = wanted + 1;
       published.store(++generation, std::memory_order_release);
     }
     wake.notify_all();
@@ -84,8 +102,7 @@ public:
 
 private:
   void work(int worker) {
-    for (uint64_t item; (item = next.fetch_add(1, std::memory_order_relaxed)) < total;)
-      (*job)(item, worker);
+    takeItems(next, total, sharing, [&](uint64_t item) { (*job)(item, worker); });
   }
 
   void help(int worker) {
@@ -116,6 +133,7 @@ private:
   std::atomic<uint64_t> next{0};
   std::atomic<int> running{0}; ///< helpers that have begun and not ended
   int allowed = 0;             ///< number of helpers that may begin
+  int sharing = 1;             ///< number of threads that the items are for
   bool stop = false;
 };
 
@@ -129,11 +147,10 @@ void parallelFor(uint64_t count, int threads, const std::function<void(uint64_t,
 void parallelFor(uint64_t count, int threads, const Executor &executor,
                  const std::function<void(uint64_t, int)> &body) {
   std::atomic<uint64_t> next{0};
-  auto work = [&](int worker) {
-    for (uint64_t item; (item = next.fetch_add(1, std::memory_order_relaxed)) < count;)
-      body(item, worker);
-  };
   int tasks = static_cast<int>(std::min<uint64_t>(threads > 0 ? threads : defaultThreads(), count));
+  auto work = [&](int worker) {
+    takeItems(next, count, std::max(1, tasks), [&](uint64_t item) { body(item, worker); });
+  };
   if (tasks > 1)
     executor(tasks, work);
   work(0);
