@@ -15,6 +15,7 @@
 #include "attention/blackwell.h"
 #include "attention/hopper.h"
 #include "attention/reference.h"
+#include "attention_backward/kernel.h"
 #include "blackwell_matmul/v0.h"
 #include "blackwell_matmul/v1.h"
 #include "blackwell_matmul/v2.h"
@@ -84,6 +85,9 @@ struct SmallMxF4Matmul : MxF4Matmul {
 };
 struct SmallNvF4Matmul : NvF4Matmul {
   SmallNvF4Matmul() { block_k = 128, stages = 2; }
+};
+struct SmallMxF6Matmul : MxF6Matmul {
+  SmallMxF6Matmul() { stages = 2; }
 };
 struct FlashAttentionCausal : FlashAttention {
   FlashAttentionCausal() { causal = true; }
@@ -193,6 +197,13 @@ PENSTOCK_SHAPES(SmallNvF4Matmul,
                 Shape{{"M", 128}, {"N", 128}, {"P", 320}, {"I", 1}, {"H", 1}, {"J", 10}},
                 Shape{{"M", 72}, {"N", 136}, {"P", 210}, {"I", 1}, {"H", 2}, {"J", 7}});
 PENSTOCK_EQUIVALENT(SmallNvF4Matmul, {"fence.proxy.async", readsBeforeTma});
+// 640 values of k, whose rows TMA pads, and rows that it does not.
+PENSTOCK_KERNEL(SmallMxF6Matmul, block_m, block_n, block_k, stages);
+PENSTOCK_REFERENCE(SmallMxF6Matmul, MxF6Matmul);
+PENSTOCK_SHAPES(SmallMxF6Matmul,
+                Shape{{"M", 128}, {"N", 128}, {"P", 480}, {"Q", 480}, {"I", 1}, {"H", 1}, {"J", 5}},
+                Shape{{"M", 72}, {"N", 136}, {"P", 204}, {"Q", 204}, {"I", 1}, {"H", 2}, {"J", 4}});
+PENSTOCK_EQUIVALENT(SmallMxF6Matmul, {"fence.proxy.async", readsBeforeTma});
 PENSTOCK_KERNEL(SmallHistogram, block, bins);
 PENSTOCK_SHAPES(SmallHistogram, Shape{{"B", 32}}, Shape{{"B", 5}});
 PENSTOCK_KERNEL(Transpose, block_m, block_n);
@@ -256,6 +267,12 @@ PENSTOCK_KERNEL(FlashAttentionWide, block_m, block_n, dim, stages);
 PENSTOCK_SHAPES(FlashAttentionWide, Shape{{"H", 2}, {"M", 200}, {"D", 64}, {"N", 330}},
                 Shape{{"H", 1}, {"M", 128}, {"D", 40}, {"N", 64}},
                 Shape{{"H", 1}, {"M", 8}, {"D", 64}, {"N", 0}});
+// Queries for more tiles than twice the stages, and rows that TMA cannot copy.
+PENSTOCK_KERNEL(AttentionBackward, block_m, block_n, dim, stages, threads);
+PENSTOCK_REFERENCE(AttentionBackward, AttentionBackward, f16Tolerance);
+PENSTOCK_SHAPES(AttentionBackward,
+                Shape{{"H", 1}, {"M", 330}, {"D", 64}, {"N", 100}, {"scale", 0.0625}},
+                Shape{{"H", 2}, {"M", 40}, {"D", 37}, {"N", 70}, {"scale", 0.0625}});
 PENSTOCK_KERNEL(BlackwellAttention, block_m, block_n, dim, stages);
 PENSTOCK_REFERENCE(BlackwellAttention, attendAll, attentionTolerance);
 PENSTOCK_SHAPES(BlackwellAttention, EXAMPLES_ATTENTION_SHAPES);

@@ -41,6 +41,7 @@ PENSTOCK_KERNEL(Int4Matmul, block_m, block_n, block_k, group, stages);
 PENSTOCK_KERNEL(MxF8Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(MxF4Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(NvF4Matmul, block_m, block_n, block_k, stages);
+PENSTOCK_KERNEL(MxF6Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_KERNEL(Gather, block_m, block_n);
 PENSTOCK_KERNEL(FlashAttention, block_m, block_n, dim, stages, causal, slack);
 PENSTOCK_KERNEL(AttentionBackward, block_m, block_n, dim, stages, threads);

@@ -269,21 +269,24 @@ public:
   void gemm(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, GemmOptions o = {},
             Loc at = here()) {
     detail::checkMultiplied<A, B>();
-    multiply(a.ref, b.ref, acc.ref, o, at, detail::isPacked<A>);
+    multiply(a.ref, b.ref, acc.ref, o, at,
+             {detail::ElementOf<A>::value, detail::ElementOf<B>::value});
   }
   /// The same with a packed second operand, a tile of a tensor from pack(..): [N / 16, K / 2, 16,
   /// 2] for bf16, [N / 16, K / 4, 16, 4] for i8. Only on CPUs.
   template <class A, class B, class C>
   void gemm(const Tile<A, 2> &a, const Tile<B, 4> &b, const Tile<C, 2> &acc, GemmOptions o = {},
             Loc at = here()) {
-    multiply(a.ref, b.ref, acc.ref, o, at);
+    multiply(a.ref, b.ref, acc.ref, o, at,
+             {detail::ElementOf<A>::value, detail::ElementOf<B>::value});
   }
 
-  /// Unpacks 4-bit values: values[.., 2 * j] and values[.., 2 * j + 1] come from packed[.., j].
-  /// i4x2 becomes i8, i32 or floating point, f4e2m1x2 floating point.
+  /// Unpacks values of 4 or 6 bits: values[.., 2 * j] and values[.., 2 * j + 1] come from
+  /// packed[.., j], or four values from three bytes. i4x2 becomes i8, i32 or floating point, others
+  /// floating point.
   template <class P, class T, int R>
   void unpack(const Tile<P, R> &packed, const Tile<T, R> &values, Loc at = here()) {
-    static_assert(detail::isPacked<P>, "unpack takes a tile of f4e2m1x2 or i4x2");
+    static_assert(detail::isPacked<P>, "unpack takes a tile of packed elements");
     static_assert(
         std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, f32> ||
             (std::is_same_v<P, i4x2> && (std::is_same_v<T, i8> || std::is_same_v<T, i32>)),
@@ -296,7 +299,7 @@ public:
               ReduceOptions o = {}, Loc at = here()) {
     static_assert(R > 1, "a tile of rank one is reduced as a 1 x n tile");
     static_assert(!detail::isPacked<T> && !detail::isPacked<U>,
-                  "a packed element is two values; unpack the tile with b.unpack(packed, values)");
+                  "packed elements are not numbers; unpack the tile with b.unpack(packed, values)");
     detail::reduce(detail::Kind(kind), source.ref, dim, target.ref, o.accumulate, within(at));
   }
 
@@ -555,7 +558,7 @@ private:
                   "b.unpack(packed, values)");
   }
   void multiply(detail::Ref a, detail::Ref b, detail::Ref acc, const GemmOptions &o, Loc at,
-                bool packed = false) {
+                std::array<Element, 2> elements) {
     detail::gemm({.a = a,
                   .b = b,
                   .acc = acc,
@@ -564,7 +567,8 @@ private:
                   .accumulate = o.accumulate,
                   .tf32 = o.tf32,
                   .unsignedA = o.unsigned_a,
-                  .packed = packed,
+                  .elementA = elements[0],
+                  .elementB = elements[1],
                   .async = o.async},
                  within(at));
   }

@@ -17,6 +17,8 @@
 #include "penstock/inspect.h"
 #include "penstock/registry.h"
 
+#include <new>
+
 namespace penstock {
 
 /// Size, or value of a scalar argument.
@@ -147,10 +149,26 @@ enum class Data : uint8_t {
   Random ///< uniform in [-1, 1): results are compared within a bound
 };
 
+namespace detail {
+/// Begins allocations where a GPU's do: some copies by TMA need more than malloc gives.
+template <class T> struct GpuAlignment {
+  using value_type = T;
+  static constexpr std::align_val_t alignment{256};
+
+  GpuAlignment() = default;
+  template <class U> GpuAlignment(const GpuAlignment<U> &) {}
+  T *allocate(size_t count) {
+    return static_cast<T *>(::operator new(count * sizeof(T), alignment));
+  }
+  void deallocate(T *memory, size_t) { ::operator delete(memory, alignment); }
+  bool operator==(const GpuAlignment &) const { return true; }
+};
+} // namespace detail
+
 /// Arguments of a launch that own their memory.
 struct MadeArguments {
   std::vector<detail::Argument> arguments;
-  std::vector<std::vector<char>> memory;
+  std::vector<std::vector<char, detail::GpuAlignment<char>>> memory;
   /// Empty, or one error.
   std::vector<Diagnostic> diagnostics;
 };

@@ -37,7 +37,9 @@ enum class Element : uint8_t {
   index,
   f8e8m0,
   f4e2m1x2,
-  i4x2
+  i4x2,
+  f6e2m3_packed,
+  f6e3m2_packed
 };
 
 namespace detail {
@@ -199,6 +201,72 @@ struct i4x2 {
   int high() const { return ((raw >> 4) ^ 8) - 8; }
 };
 
+namespace detail {
+
+/// A floating-point format of 6 bits without infinities and NaN. All values are multiples of the
+/// smallest one.
+template <int ExponentBits, int MantissaBits> struct SixBitFormat {
+  static constexpr int bias = (1 << (ExponentBits - 1)) - 1;
+  static constexpr float smallest = 1.0f / float(1 << (bias + MantissaBits - 1));
+  static constexpr uint32_t largestBits = 31;
+
+  /// To nearest even; beyond the largest magnitude, and for NaN, the largest.
+  static uint32_t fromFloat(float value) {
+    uint32_t in = bits<uint32_t>(value), sign = in >> 31 << 5;
+    float magnitude = bits<float>(in & 0x7fffffffu);
+    if (!(magnitude < toFloat(largestBits)))
+      return sign | largestBits;
+    // Steps between values double with each exponent but the first.
+    float step = smallest;
+    uint32_t first = 0;
+    for (; magnitude >= step * float(2 << MantissaBits); step *= 2)
+      first += 1u << MantissaBits;
+    float steps = magnitude / step;
+    auto kept = static_cast<uint32_t>(steps);
+    float rest = steps - static_cast<float>(kept);
+    return sign | (first + kept + (rest > 0.5f || (rest == 0.5f && (kept & 1))));
+  }
+  static float toFloat(uint32_t in) {
+    uint32_t exponent = in >> MantissaBits & ((1u << ExponentBits) - 1);
+    uint32_t significand = in & ((1u << MantissaBits) - 1);
+    if (exponent)
+      significand = (significand | 1u << MantissaBits) << (exponent - 1);
+    float magnitude = static_cast<float>(significand) * smallest;
+    return in & 32u ? -magnitude : magnitude;
+  }
+};
+
+} // namespace detail
+
+/// A byte of densely packed 6-bit values: four take three bytes, the first one the lowest bits.
+/// Values have 2 bits of exponent (multiples of 1/8 up to 7.5) or 3 (of 1/16 up to 28). Tensors
+/// count bytes along their last dimension; `packed_value` and `set_packed_value` access values.
+struct f6e2m3_packed {
+  using Format = detail::SixBitFormat<2, 3>;
+  uint8_t raw = 0;
+};
+struct f6e3m2_packed {
+  using Format = detail::SixBitFormat<3, 2>;
+  uint8_t raw = 0;
+};
+
+/// Returns a value of a row of f6e2m3_packed or f6e3m2_packed.
+template <class P> float packed_value(const P *row, int64_t index) {
+  const P *first = row + index / 4 * 3;
+  uint32_t word = first[0].raw | uint32_t(first[1].raw) << 8 | uint32_t(first[2].raw) << 16;
+  return P::Format::toFloat(word >> (6 * (index % 4)) & 63u);
+}
+/// Sets it, rounded to nearest even; beyond the largest magnitude, and for NaN, to the largest.
+template <class P> void set_packed_value(P *row, int64_t index, float value) {
+  P *first = row + index / 4 * 3;
+  for (int bit = 0, at = int(6 * (index % 4)); bit < 6; ++bit, ++at) {
+    auto mask = static_cast<uint8_t>(1u << (at % 8));
+    bool set = P::Format::fromFloat(value) >> bit & 1u;
+    uint8_t &byte = first[at / 8].raw;
+    byte = static_cast<uint8_t>(set ? byte | mask : byte & ~mask);
+  }
+}
+
 using f32 = float;
 using f64 = double;
 using i8 = int8_t;
@@ -235,6 +303,8 @@ PENSTOCK_ELEMENT(index_t, index)
 PENSTOCK_ELEMENT(f8e8m0, f8e8m0)
 PENSTOCK_ELEMENT(f4e2m1x2, f4e2m1x2)
 PENSTOCK_ELEMENT(i4x2, i4x2)
+PENSTOCK_ELEMENT(f6e2m3_packed, f6e2m3_packed)
+PENSTOCK_ELEMENT(f6e3m2_packed, f6e3m2_packed)
 #undef PENSTOCK_ELEMENT
 
 template <class T>
@@ -244,9 +314,18 @@ inline constexpr bool isFloating =
 template <class T>
 inline constexpr bool isInteger =
     std::is_same_v<T, index_t> || (std::is_integral_v<T> && !std::is_same_v<T, bool>);
-/// True for bytes with two values.
+/// True for bytes of densely packed 6-bit values.
 template <class T>
-inline constexpr bool isPacked = std::is_same_v<T, f4e2m1x2> || std::is_same_v<T, i4x2>;
+inline constexpr bool isSixBit =
+    std::is_same_v<T, f6e2m3_packed> || std::is_same_v<T, f6e3m2_packed>;
+/// True for bytes of values of fewer bits.
+template <class T>
+inline constexpr bool isPacked =
+    std::is_same_v<T, f4e2m1x2> || std::is_same_v<T, i4x2> || isSixBit<T>;
+/// True for operands that can have scales.
+template <class T>
+inline constexpr bool isScalable = std::is_same_v<T, f8e4m3> || std::is_same_v<T, f8e5m2> ||
+                                   std::is_same_v<T, f4e2m1x2> || isSixBit<T>;
 
 } // namespace detail
 } // namespace penstock

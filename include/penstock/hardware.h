@@ -66,7 +66,9 @@ template <class T, int R, Access A> BoxRef boxAt(const TensorSlice<T, R, A> &sli
   return {slice.tensor, slice.offsets, {slice.dimensions.data(), size_t(slice.count)}};
 }
 /// \p multicast: mask of blocks, empty: own block only.
-PENSTOCK_EXPORT void tmaLoad(const BoxRef &, Ref tile, BarrierRef, Ref multicast, Cache, Loc);
+/// \p padded: the packed element whose values are padded; none for a plain copy.
+PENSTOCK_EXPORT void tmaLoad(const BoxRef &, Ref tile, BarrierRef, Ref multicast, Cache,
+                             std::optional<Element> padded, Loc);
 /// \p combined: reduction applied to the destination; none for a plain store.
 PENSTOCK_EXPORT void tmaStore(Ref tile, const BoxRef &, std::optional<Reduction> combined, Cache,
                               Loc);
@@ -91,9 +93,9 @@ PENSTOCK_EXPORT void openWhileBody(Scope, Ref condition, Loc);
 PENSTOCK_EXPORT Ref allocateTensor(Element, Ints shape, Loc);
 PENSTOCK_EXPORT void deallocateTensor(Ref, Loc);
 PENSTOCK_EXPORT void mma(bool blackwell, Ref a, Ref b, Ref acc, Ref accumulate, Loc);
-/// \p packed: the operands are f4e2m1x2.
-PENSTOCK_EXPORT void scaledMma(Ref a, Ref b, Ref acc, Ref scaleA, Ref scaleB, bool packed,
-                               Ref accumulate, Loc);
+/// The elements tell packed ones from bytes.
+PENSTOCK_EXPORT void scaledMma(Ref a, Ref b, Ref acc, Ref scaleA, Ref scaleB, Element elementA,
+                               Element elementB, Ref accumulate, Loc);
 PENSTOCK_EXPORT void commit(BarrierRef, Ref multicast, Loc);
 PENSTOCK_EXPORT Ref loadTensor(Ref tile, Loc);
 PENSTOCK_EXPORT void storeTensor(Ref source, Ref target, Loc);
@@ -141,6 +143,10 @@ struct TmaLoadOptions {
   /// Multicasts the box to the same tile and barrier of all these blocks.
   BlockMask multicast = {};
   Cache cache = NoHint;
+  /// Pads packed values so that 16 of them take 16 bytes, as tcgen05.mma reads values of 6 bits,
+  /// and of 4 bits beside others. The tile has a byte for each value; barriers count bytes of
+  /// values.
+  bool padded = false;
 };
 struct TmaStoreOptions {
   Cache cache = NoHint;
@@ -184,7 +190,8 @@ namespace detail {
 template <class A, class B> constexpr void checkMultiplied() {
   static_assert(!std::is_same_v<A, i4x2> && !std::is_same_v<B, i4x2>,
                 "i4x2 is not multiplied as it is; unpack it with b.unpack(packed, values)");
-  static_assert(isPacked<A> == isPacked<B>, "f4e2m1x2 is only multiplied by f4e2m1x2");
+  static_assert((!isPacked<A> && !isPacked<B>) || (isScalable<A> && isScalable<B>),
+                "packed values are multiplied by packed values or f8");
 }
 
 struct BarrierCalls {
@@ -253,7 +260,7 @@ struct TmaCalls {
     static_assert(A != Access::Out, "this tensor is an Out<..>: it is only written");
     static_assert(R == 2 || R == 4, "TMA loads matrices, and scales of rank 4");
     nv::tmaLoad(nv::boxAt(source), target.ref, barrier.ref, o.multicast ? o.multicast->ref : Ref(),
-                o.cache, at);
+                o.cache, o.padded ? std::optional(ElementOf<T>::value) : std::nullopt, at);
   }
   template <class T, int RT, Access A>
   void store(const Tile<T, 2> &source, const TensorSlice<T, RT, A> &target, TmaStoreOptions o = {},
@@ -327,14 +334,15 @@ struct TensorCalls {
     static_assert(R == 2 || R == 4, "TMEM holds matrices, and scales of rank 4");
     nv::deallocateTensor(tile.ref, at);
   }
-  /// acc += a * b; a is in shared memory or TMEM.
+  /// acc += a * b; a is in shared memory or TMEM. Tiles of 6-bit values, and of 4-bit values beside
+  /// others, are padded (TmaLoadOptions).
   template <class A, class B, class C>
   void mma(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, TensorMmaOptions o = {},
            Loc at = here()) const {
     checkMultiplied<A, B>();
-    if (isPacked<A> || o.scale_a.ref.id || o.scale_b.ref.id)
-      nv::scaledMma(a.ref, b.ref, acc.ref, o.scale_a.ref, o.scale_b.ref, isPacked<A>,
-                    o.accumulate.ref, at);
+    if (isPacked<A> || isPacked<B> || o.scale_a.ref.id || o.scale_b.ref.id)
+      nv::scaledMma(a.ref, b.ref, acc.ref, o.scale_a.ref, o.scale_b.ref, ElementOf<A>::value,
+                    ElementOf<B>::value, o.accumulate.ref, at);
     else
       nv::mma(true, a.ref, b.ref, acc.ref, o.accumulate.ref, at);
   }

@@ -117,12 +117,12 @@ struct GemmArguments {
   Ref a, b, acc;
   Ref scaleA = {}, scaleB = {}; ///< empty: none
   bool accumulate = true, tf32 = false, unsignedA = false;
-  bool packed = false; ///< the operands are f4e2m1x2
+  Element elementA = Element::f32, elementB = Element::f32; ///< tell packed elements from bytes
   std::string_view async = {};
 };
 PENSTOCK_EXPORT void gemm(const GemmArguments &, Loc);
 PENSTOCK_EXPORT void reduce(Kind, Ref source, int dim, Ref target, bool accumulate, Loc);
-/// \p element: f4e2m1x2 or i4x2.
+/// \p element: a packed one.
 PENSTOCK_EXPORT void unpack(Ref packed, Element element, Ref values, Loc);
 PENSTOCK_EXPORT void assign(Ref target, Ref expression, Loc);
 PENSTOCK_EXPORT void wait(List<const std::string_view> names, int lag, Loc);

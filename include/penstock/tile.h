@@ -115,6 +115,8 @@ template <> class ExprOps<bool> : public ExprLogic<bool> {};
 /// Packed elements have no operators.
 template <> class ExprOps<f4e2m1x2> {};
 template <> class ExprOps<i4x2> {};
+template <> class ExprOps<f6e2m3_packed> {};
+template <> class ExprOps<f6e3m2_packed> {};
 
 template <class V> struct ValueOf {
   using type = typename V::value_type;
@@ -258,7 +260,7 @@ template <class To, class From> Expr<To> cast(const Expr<From> &value, Loc at = 
 }
 template <class To, class From, int R> Expr<To> cast(const Tile<From, R> &value, Loc at = here()) {
   static_assert(!detail::isPacked<From> && !detail::isPacked<To>,
-                "a packed element is two values; unpack the tile with b.unpack(packed, values)");
+                "packed elements are not numbers; unpack the tile with b.unpack(packed, values)");
   return cast<To>(Expr<From>(detail::elements(value.ref, {}, at)), at);
 }
 

@@ -31,7 +31,8 @@ struct GemmOptions {
   /// The elements of an i8 first operand are 0 to 255. Only on CPUs.
   bool unsigned_a = false;
   std::string async = {};
-  /// Scales of the operands: products of f8 and f4e2m1x2 are (a * scale_a) * (b * scale_b).
+  /// Scales of the operands: products of f8 and of packed floating-point values are
+  /// (a * scale_a) * (b * scale_b).
   Scales scale_a = {}, scale_b = {};
 };
 struct ReduceOptions {

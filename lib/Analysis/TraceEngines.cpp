@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "Analysis/KernelTrace.h"
 #include "Dialect/NV/Operands.h"
+#include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -186,6 +187,8 @@ bool KernelTrace::runCopy(nv::HardwareOpInterface op, ArrayRef<nv::HardwareAcces
     return withBarrier(Kind::Copy, op, barrier->barriers, barrier->index,
                        pair && barrier->firstOfPair ? 0 : rank, [&](sched::ProtocolStep &made) {
                          made.bytes = bytesOf(target);
+                         if (auto load = dyn_cast<nv::TmaLoadOp>(*op); load && load.getPadding())
+                           made.bytes = made.bytes * tile::bitsOf(*load.getPadding()) / 8;
                          access(made, target, true, rank);
                        });
   });

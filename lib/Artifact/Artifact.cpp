@@ -71,7 +71,7 @@ template <class IO, class T> void diagnostic(IO &io, T &d) {
 template <class IO, class T> void argument(IO &io, T &value) {
   textField(io, value.name);
   io.below(value.tensor, 2);
-  io.below(value.element, uint64_t(Element::i4x2) + 1);
+  io.below(value.element, uint64_t(Element::f6e3m2_packed) + 1);
   io.below(value.rank, detail::Extents::capacity + 1);
   io.below(value.written, 2);
   io.below(value.mayOverlap, 2);
@@ -141,7 +141,7 @@ template <class IO, class T> void deviceKernel(IO &io, T &kernel) {
   io.items(kernel.rowAligned, [](IO &each, auto &rule) {
     each.integer(rule.argument);
     each.integer(rule.bytes);
-    each.below(rule.whole, 2);
+    each.integer(rule.multiple);
   });
   io.items(kernel.names, [](IO &each, auto &name) {
     each.below(name.kind, StorageName::NamedBarrier + 1);
@@ -189,7 +189,8 @@ public:
           map.box.size() != rankOf(map.argument))
         return false;
     for (const RowAlignment &rule : kernel.rowAligned)
-      if (!isTensor(rule.argument) || rule.bytes == 0 || rule.bytes > 4096)
+      if (!isTensor(rule.argument) || rule.bytes == 0 || rule.bytes > 4096 || rule.multiple == 1 ||
+          rule.multiple > 4096) // 1 was a flag of older artifacts
         return false;
     return kernel.threads >= 1 && kernel.threads <= 1024;
   }

@@ -79,6 +79,8 @@ const char *bundle::scalarType(Element element) {
   case Element::f8e8m0:
   case Element::f4e2m1x2:
   case Element::i4x2:
+  case Element::f6e2m3_packed:
+  case Element::f6e3m2_packed:
     break;
   }
   return "uint8_t";

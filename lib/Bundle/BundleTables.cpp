@@ -172,8 +172,8 @@ private:
              ", {" + (box.empty() ? "0" : box) + "}}";
     });
     std::string rows = array("struct rowRule", kernel.rowAligned, [](const RowAlignment &rule) {
-      return "{" + number(rule.argument) + ", " + number(rule.bytes) + ", " + number(rule.whole) +
-             "}";
+      return "{" + number(rule.argument) + ", " + number(rule.bytes) + ", " +
+             number(rule.multiple) + "}";
     });
     std::string faults = array("struct message", kernel.faults, [](const Diagnostic &fault) {
       return "{0, " + std::to_string(fault.code) + ", " + quoted(messageOf(fault)) + "}";

@@ -40,7 +40,8 @@ enum DeviceType { Cpu = 1, Cuda = 2, CudaHost = 3, RocmHost = 11, CudaManaged = 
 /// Returns whether an element has no type of its own in numpy and is passed as bytes.
 bool isByte(Element element) {
   return element == Element::f8e4m3 || element == Element::f8e5m2 || element == Element::f8e8m0 ||
-         element == Element::f4e2m1x2 || element == Element::i4x2;
+         element == Element::f4e2m1x2 || element == Element::i4x2 ||
+         element == Element::f6e2m3_packed || element == Element::f6e3m2_packed;
 }
 
 /// Element of a DLPack type; no value if kernels have none. \p wanted decides where two are
@@ -187,6 +188,8 @@ private:
       return store(f8e8m0(float(value)), to), true;
     case Element::f4e2m1x2:
     case Element::i4x2:
+    case Element::f6e2m3_packed:
+    case Element::f6e3m2_packed:
       return refuse(parameter, "`" + parameter.name + "` of `" + kernel.name + "` is " +
                                    name_of(parameter.element) + ", which only tensors hold");
     case Element::f32:

@@ -12,6 +12,7 @@
 #include "Dialect/Tile/DiagnosticBridge.h"
 #include "Dialect/Tile/Language.h"
 #include "Dialect/Tile/Locations.h"
+#include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/Signature.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Lang/Recorder.h"
@@ -207,7 +208,7 @@ KernelInfo penstock::infoOf(func::FuncOp kernel) {
     }
     to.element = elementOf(element);
     if (auto packed = kernel.getArgAttrOfType<StringAttr>(i, tile::TileDialect::packedAttr))
-      to.element = packed == tile::TileDialect::packedI4 ? Element::i4x2 : Element::f4e2m1x2;
+      to.element = tile::findPacked(packed)->element;
     info.arguments.push_back(std::move(to));
   }
   return info;

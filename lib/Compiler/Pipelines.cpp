@@ -24,10 +24,13 @@
 using namespace mlir;
 using namespace penstock;
 
-void penstock::buildSchedulePipeline(OpPassManager &passes, const hw::Architecture &architecture) {
+void penstock::buildSchedulePipeline(OpPassManager &passes, const hw::Architecture &architecture,
+                                     bool plain) {
   passes.addNestedPass<func::FuncOp>(createFlattenTiles());
-  if (!architecture.limits.tensorColumns) // only tcgen05 multiplies with scales
-    passes.addNestedPass<func::FuncOp>(createExpandScaledProducts());
+  bool scales = architecture.limits.tensorColumns; // only tcgen05 multiplies with them
+  if (scales && !plain)
+    passes.addNestedPass<func::FuncOp>(createPadOperands());
+  passes.addNestedPass<func::FuncOp>(createExpandScaledProducts({/*unpadded=*/scales}));
   passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
 }
 
@@ -86,7 +89,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture
     passes.addNestedPass<func::FuncOp>(createAllowContraction());
   if (options.warpSpecialize) {
     passes.addNestedPass<func::FuncOp>(createOpenStatements());
-    buildSchedulePipeline(passes, architecture);
+    buildSchedulePipeline(passes, architecture, options.plain);
     buildBlockPipeline(passes, architecture, options);
   } else {
     passes.addNestedPass<func::FuncOp>(createFlattenTiles());

@@ -31,7 +31,8 @@ struct DevicePipelineOptions {
 };
 
 /// Resolves the schedules of a tile program, after products that the target does not have.
-void buildSchedulePipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture);
+void buildSchedulePipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,
+                           bool plain = false);
 /// From a tile program to loops over elements, still in upstream's dialects.
 void buildNativeLoopPipeline(mlir::OpPassManager &passes, const NativePipelineOptions &options);
 /// From there to the LLVM dialect.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Interpreter/Models.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -225,25 +226,49 @@ static void multiply(GemmOp op, Frame &frame, const View &a, const View &b, View
   });
 }
 
+/// The value in the low bits of a word.
+static float decodePacked(Packing packing, uint32_t bits) {
+  switch (packing) {
+  case Packing::F6E2M3:
+  case Packing::PaddedF6E2M3:
+    return f6e2m3_packed::Format::toFloat(bits & 63);
+  case Packing::F6E3M2:
+  case Packing::PaddedF6E3M2:
+    return f6e3m2_packed::Format::toFloat(bits & 63);
+  case Packing::F4E2M1:
+  case Packing::PaddedF4E2M1:
+  case Packing::I4: // not multiplied
+    break;
+  }
+  f4e2m1x2 pair;
+  pair.raw = uint8_t(bits);
+  return pair.low();
+}
+
 /// The operand of a product with scales, each value times its scale: rows of k. \p kDim is the
-/// dimension of \p view along which k runs.
+/// dimension of \p view along which k runs. \p packing: how bytes hold values.
 static SmallVector<float, 0> scaledRows(GemmOp op, Frame &frame, Value memref, Value scales,
-                                        unsigned kDim) {
+                                        unsigned kDim, std::optional<Packing> packing) {
   View view = frame.view(memref), scale = frame.view(scales);
-  int64_t perElement = op.valuesPerElement(), block = op.scaleBlock();
-  int64_t rows = view.sizes[1 - kDim], k = view.sizes[kDim] * perElement;
+  int64_t rows = view.sizes[1 - kDim], k = op.valuesOfK(), block = op.scaleBlock();
   SmallVector<float, 0> result(rows * k);
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t i = 0; i < k; ++i) {
-      int64_t at[] = {r, i / perElement};
-      if (kDim == 0)
-        std::swap(at[0], at[1]);
-      uint64_t bits = frame.read(op, memref, view, at);
-      float value = float(decode(view.element, bits).real);
-      if (perElement == 2) {
-        f4e2m1x2 pair;
-        pair.raw = uint8_t(bits);
-        value = i % 2 ? pair.high() : pair.low();
+      auto element = [&](int64_t along) {
+        int64_t at[] = {r, along};
+        if (kDim == 0)
+          std::swap(at[0], at[1]);
+        return frame.read(op, memref, view, at);
+      };
+      float value = 0;
+      if (!packing) {
+        value = float(decode(view.element, element(i)).real);
+      } else {
+        int64_t first = bitOf(*packing, i), last = first + bitsOf(*packing) - 1;
+        uint64_t bits = element(first / 8);
+        if (last / 8 != first / 8)
+          bits |= element(last / 8) << 8;
+        value = decodePacked(*packing, uint32_t(bits >> (first % 8)));
       }
       int64_t j = i / block;
       int64_t of[] = {r / 128, j / 4, r % 32, r / 32 % 4 * 4 + j % 4};
@@ -254,8 +279,9 @@ static SmallVector<float, 0> scaledRows(GemmOp op, Frame &frame, Value memref, V
 }
 
 static void multiplyScaled(GemmOp op, Frame &frame) {
-  SmallVector<float, 0> left = scaledRows(op, frame, op.getA(), op.getScaleA(), 1);
-  SmallVector<float, 0> right = scaledRows(op, frame, op.getB(), op.getScaleB(), 0);
+  SmallVector<float, 0> left = scaledRows(op, frame, op.getA(), op.getScaleA(), 1, op.packingOfA());
+  SmallVector<float, 0> right =
+      scaledRows(op, frame, op.getB(), op.getScaleB(), 0, op.packingOfB());
   View acc = frame.view(op.getAcc());
   int64_t inner = int64_t(left.size()) / acc.sizes[0];
   forEachIndex(acc.sizes, [&](ArrayRef<int64_t> index) {

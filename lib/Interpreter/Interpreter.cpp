@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Interpreter/Interpreter.h"
+#include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Interpreter/Frame.h"
 #include "Interpreter/Grid.h"
@@ -43,9 +44,7 @@ std::optional<Misfit> checkTensor(MemRefType type, const penstock::detail::Argum
 Element launchedElement(func::FuncOp kernel, BlockArgument argument) {
   auto packed =
       kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), tile::TileDialect::packedAttr);
-  return !packed                                 ? elementOf(argument.getType())
-         : packed == tile::TileDialect::packedI4 ? Element::i4x2
-                                                 : Element::f4e2m1x2;
+  return packed ? tile::findPacked(packed)->element : elementOf(argument.getType());
 }
 
 std::optional<Misfit> checkArgument(Type type, Element element,

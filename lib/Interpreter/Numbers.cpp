@@ -62,6 +62,8 @@ unsigned widthOf(Element element) {
   case Element::i8:
   case Element::f4e2m1x2:
   case Element::i4x2:
+  case Element::f6e2m3_packed:
+  case Element::f6e3m2_packed:
     return 8;
   case Element::f16:
   case Element::bf16:

@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/SourceText.h"
 #include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Lang/RecordSupport.h"
 #include "Lang/Recorder.h"
 #include "Lang/VariableNames.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -264,17 +266,42 @@ Ref seam::tryWait(BarrierRef ref, Ref phase, BarrierSemantics how, int64_t nanos
   return call.r ? call.r->poison() : Ref();
 }
 
+/// The offset of a box along packed values, of which tensors count the bytes. It is a multiple of
+/// 128 values, as boxes need, only if it is one in bytes.
+static mlir::Value offsetInValues(Call &call, mlir::Value bytes, tile::Packing packing) {
+  OpBuilder &b = call.r->builder;
+  Location loc = bytes.getLoc();
+  auto number = [&](int64_t value) -> mlir::Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  mlir::Value bits = arith::MulIOp::create(b, loc, bytes, number(8));
+  return arith::DivUIOp::create(b, loc, bits, number(tile::bitsOf(packing)));
+}
+
 void seam::tmaLoad(const BoxRef &box, Ref tile, BarrierRef ref, Ref multicast, Cache cache,
-                   Loc at) {
+                   std::optional<Element> padded, Loc at) {
   Call call(at);
   mlir::Value source = call.use(box.tensor, "tensor");
   auto offsets = call.useAll(box.offsets, "offset");
   mlir::Value target = call.use(tile, "tile");
   auto [barriers, index] = call.barrier(ref);
   mlir::Value blocks = call.useIfThere(multicast, "mask of blocks");
-  if (call.ok)
-    call.make<penstock::nv::TmaLoadOp>(source, offsets, target, barriers, index, blocks,
-                                       call.dimsOf(box), call.nameOf(cache), DenseI64ArrayAttr());
+  if (!call.ok)
+    return;
+  tile::PackingAttr padding;
+  if (padded) {
+    const tile::PackedElement *packed = tile::findPacked(*padded);
+    if (!packed || packed->packing == tile::Packing::I4) {
+      call.r->error(PackedElements, at, "TMA does not pad " + tile::describe(source),
+                    "leave .padded out; f4e2m1x2, f6e2m3_packed and f6e3m2_packed are padded");
+      return;
+    }
+    padding = tile::PackingAttr::get(call.r->context, tile::padded(packed->packing));
+    offsets.back() = offsetInValues(call, offsets.back(), packed->packing);
+  }
+  call.make<penstock::nv::TmaLoadOp>(source, offsets, target, barriers, index, blocks,
+                                     call.dimsOf(box), call.nameOf(cache), DenseI64ArrayAttr(),
+                                     padding);
 }
 
 void seam::tmaStore(Ref tile, const BoxRef &box, std::optional<Reduction> combined, Cache cache,
@@ -425,14 +452,25 @@ void seam::mma(bool blackwell, Ref a, Ref b, Ref acc, Ref accumulate, Loc at) {
     call.make<penstock::nv::WgmmaOp>(left, right, sum, more);
 }
 
-void seam::scaledMma(Ref a, Ref b, Ref acc, Ref scaleA, Ref scaleB, bool packed, Ref accumulate,
-                     Loc at) {
+/// How the tensor core reads the bytes of an operand beside another one, if it is not as two
+/// f4e2m1.
+static tile::PackingAttr paddedPackingOf(Recorder &r, Element element, Element other) {
+  const tile::PackedElement *packed = tile::findPacked(element);
+  if (!packed || (packed->packing == tile::Packing::F4E2M1 && other == element))
+    return {};
+  return tile::PackingAttr::get(r.context, tile::padded(packed->packing));
+}
+
+void seam::scaledMma(Ref a, Ref b, Ref acc, Ref scaleA, Ref scaleB, Element elementA,
+                     Element elementB, Ref accumulate, Loc at) {
   Call call(at);
   mlir::Value left = call.use(a, "left operand"), right = call.use(b, "right operand"),
               sum = call.use(acc, "accumulator"), more = call.use(accumulate, "condition"),
               first = call.useIfThere(scaleA, "scales"), second = call.useIfThere(scaleB, "scales");
-  if (call.ok && checkScales(*call.r, packed, left, first, second, at))
-    call.make<penstock::nv::TensorMmaOp>(left, right, sum, more, first, second, IntegerAttr());
+  if (call.ok && checkScales(*call.r, {left, elementA}, {right, elementB}, first || second, at))
+    call.make<penstock::nv::TensorMmaOp>(left, right, sum, more, first, second, IntegerAttr(),
+                                         paddedPackingOf(*call.r, elementA, elementB),
+                                         paddedPackingOf(*call.r, elementB, elementA));
 }
 
 void seam::commit(BarrierRef ref, Ref multicast, Loc at) {

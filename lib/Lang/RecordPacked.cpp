@@ -33,12 +33,14 @@ void penstock::detail::unpack(Ref packed, Element element, Ref values, Loc at) {
     return;
   mlir::Value source = from->value, target = to->value;
   SmallVector<int64_t> shape(cast<MemRefType>(source.getType()).getShape());
-  shape.back() *= 2;
+  tile::Packing packing = tile::findPacked(element)->packing;
+  shape.back() = tile::valuesIn(packing, shape.back());
   auto type = cast<MemRefType>(target.getType());
   if (type.getShape() != ArrayRef<int64_t>(shape)) {
     r->error(PackedElements, at,
              "`unpack` of " + tile::describe(source) + " does not fit " + tile::describe(target),
-             "each byte holds two values along the last dimension");
+             tile::bitsOf(packing) == 4 ? "each byte holds two values along the last dimension"
+                                        : "three bytes hold four values along the last dimension");
     return;
   }
   Location loc = r->locationOf(at);
@@ -49,27 +51,37 @@ void penstock::detail::unpack(Ref packed, Element element, Ref values, Loc at) {
   SmallVector<mlir::Value> index;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     index.push_back(tile::ElementIndexOp::create(r->builder, loc, r->builder.getIndexType(), dim));
-  mlir::Value value = tile::loadPacked(
-      r->builder, loc, source, index,
-      element == Element::i4x2 ? tile::Packing::I4 : tile::Packing::F4E2M1, type.getElementType());
+  mlir::Value value =
+      tile::loadPacked(r->builder, loc, source, index, packing, type.getElementType());
   tile::YieldOp::create(r->builder, loc, value);
   r->builder.setInsertionPointAfter(map);
   r->verify(map);
 }
 
-bool penstock::lang::checkScales(Recorder &r, bool packed, mlir::Value a, mlir::Value scaleA,
-                                 mlir::Value scaleB, Loc at) {
-  bool scaled = scaleA || scaleB;
-  if (packed && !scaled) {
-    r.error(ScaledProduct, at, "a product of " + tile::describe(a) + " without scales",
-            "f4e2m1x2 is multiplied with .scale_a and .scale_b; or unpack it with "
-            "b.unpack(packed, values)");
-    return false;
-  }
-  if (!packed && scaled && cast<MemRefType>(a.getType()).getElementType().isInteger(8)) {
-    r.error(ScaledProduct, at, "a product of " + tile::describe(a) + " with scales",
-            "f8e4m3, f8e5m2 and f4e2m1x2 are multiplied with scales");
-    return false;
+bool penstock::lang::checkScales(Recorder &r, const ProductOperand &a, const ProductOperand &b,
+                                 bool scaled, Loc at) {
+  for (const ProductOperand &operand : {a, b}) {
+    const tile::PackedElement *packed = tile::findPacked(operand.element);
+    if (packed && !scaled) {
+      r.error(ScaledProduct, at, "a product of " + tile::describe(operand.tile) + " without scales",
+              packed->name.str() + " is multiplied with .scale_a and .scale_b; or unpack it with "
+                                   "b.unpack(packed, values)");
+      return false;
+    }
+    if (!packed && scaled &&
+        cast<MemRefType>(operand.tile.getType()).getElementType().isInteger(8)) {
+      r.error(ScaledProduct, at, "a product of " + tile::describe(operand.tile) + " with scales",
+              "f8e4m3, f8e5m2, f4e2m1x2, f6e2m3_packed and f6e3m2_packed are multiplied with "
+              "scales");
+      return false;
+    }
   }
   return true;
+}
+
+tile::PackingAttr penstock::lang::packingOf(Recorder &r, Element element) {
+  const tile::PackedElement *packed = tile::findPacked(element);
+  if (!packed || packed->packing == tile::Packing::F4E2M1)
+    return {};
+  return tile::PackingAttr::get(r.context, packed->packing);
 }

@@ -28,10 +28,16 @@ inline Recorder *recorderFor(Loc at) {
   if (!NAME)                                                                                       \
     return {};
 
-/// Reports operands of a product that only their C++ types tell from bytes: f4e2m1x2 without
-/// scales, and i8 with them.
-bool checkScales(Recorder &r, bool packed, mlir::Value a, mlir::Value scaleA, mlir::Value scaleB,
+/// An operand of a product, whose C++ type tells packed elements from bytes.
+struct ProductOperand {
+  mlir::Value tile;
+  Element element;
+};
+/// Reports packed operands without scales, and i8 with them.
+bool checkScales(Recorder &r, const ProductOperand &a, const ProductOperand &b, bool scaled,
                  Loc at);
+/// Returns the packing of an operand; null for pairs of f4e2m1, and for elements that are values.
+tile::PackingAttr packingOf(Recorder &r, Element element);
 
 } // namespace penstock::lang
 

@@ -316,11 +316,15 @@ void penstock::detail::gemm(const GemmArguments &arguments, Loc at) {
       return;
     scales.push_back(scale ? scale->value : mlir::Value());
   }
-  if (ea && eb && ec && checkScales(*r, arguments.packed, ea->value, scales[0], scales[1], at))
+  if (ea && eb && ec &&
+      checkScales(*r, {ea->value, arguments.elementA}, {eb->value, arguments.elementB},
+                  scales[0] || scales[1], at))
     r->verify(tile::GemmOp::create(r->builder, r->locationOf(at), ea->value, eb->value, ec->value,
                                    mlir::Value(), scales[0], scales[1], !arguments.accumulate,
                                    arguments.tf32 ? tile::Precision::TF32 : tile::Precision::Full,
-                                   arguments.unsignedA, optionalName(*r, arguments.async)));
+                                   arguments.unsignedA, optionalName(*r, arguments.async),
+                                   packingOf(*r, arguments.elementA),
+                                   packingOf(*r, arguments.elementB)));
 }
 
 void penstock::detail::reduce(Kind kind, Ref source, int dim, Ref target, bool accumulate, Loc at) {

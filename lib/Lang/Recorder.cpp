@@ -8,6 +8,7 @@
 #include "Dialect/Tile/DiagnosticBridge.h"
 #include "Dialect/Tile/Language.h"
 #include "Dialect/Tile/Locations.h"
+#include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/Signature.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Lang/CanonicalOrder.h"
@@ -323,9 +324,8 @@ mlir::Value Recorder::constant(TypedAttr attr) {
 }
 
 StringAttr Recorder::packedAttrOf(Element element) {
-  return element == Element::f4e2m1x2 ? builder.getStringAttr(tile::TileDialect::packedF4)
-         : element == Element::i4x2   ? builder.getStringAttr(tile::TileDialect::packedI4)
-                                      : StringAttr();
+  const tile::PackedElement *packed = tile::findPacked(element);
+  return packed ? builder.getStringAttr(packed->name) : StringAttr();
 }
 
 Type Recorder::typeOf(Element element) {
@@ -349,6 +349,8 @@ Type Recorder::typeOf(Element element) {
   case Element::i8:
   case Element::f4e2m1x2: // bytes; `tile.packed` says of what
   case Element::i4x2:
+  case Element::f6e2m3_packed:
+  case Element::f6e3m2_packed:
     return builder.getI8Type();
   case Element::i16:
     return builder.getI16Type();

@@ -40,6 +40,12 @@ unsigned typeCode(MmaType type) {
     return 1;
   case MmaType::TF32:
     return 2;
+  case MmaType::E2M3:
+    return 3;
+  case MmaType::E3M2:
+    return 4;
+  case MmaType::E2M1:
+    return 5;
   }
   return 0;
 }
@@ -132,13 +138,17 @@ int elementBits(MmaType type) {
   case MmaType::S8:
   case MmaType::U8:
   case MmaType::E2M1x2:
+  case MmaType::E2M3:
+  case MmaType::E3M2:
+  case MmaType::E2M1:
     return 8;
   }
   return 0;
 }
 
 const char *nameOf(MmaType type) {
-  constexpr const char *names[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "e2m1x2"};
+  constexpr const char *names[] = {"f16", "bf16",   "tf32", "e4m3", "e5m2", "s8",
+                                   "u8",  "e2m1x2", "e2m3", "e3m2", "e2m1"};
   return names[unsigned(type)];
 }
 

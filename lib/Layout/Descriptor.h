@@ -54,11 +54,12 @@ std::optional<uint64_t> tcgen05Descriptor(const MatrixOperand &);
 /// bytes; an operand that does not start with a chunk must end within it.
 int64_t operandStepBytes(const MatrixOperand &, int64_t mnStart, int64_t kStart);
 
-/// An E2M1x2 is a byte with two values, which is only multiplied with scales.
-enum class MmaType : uint8_t { F16, BF16, TF32, E4M3, E5M2, S8, U8, E2M1x2 };
+/// An E2M1x2 is a byte with two values, which is only multiplied with scales. 16 values of E2M3,
+/// E3M2 and E2M1 lie in the first bytes of every 16, so that they count as bytes.
+enum class MmaType : uint8_t { F16, BF16, TF32, E4M3, E5M2, S8, U8, E2M1x2, E2M3, E3M2, E2M1 };
 enum class AccType : uint8_t { F16, F32, S32 };
 
-/// Bits of an element in shared memory.
+/// Bits of an element in shared memory, with its padding.
 int elementBits(MmaType);
 /// As PTX spells it.
 const char *nameOf(MmaType);

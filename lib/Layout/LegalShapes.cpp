@@ -12,7 +12,7 @@ namespace {
 using Refusal = std::optional<std::string>;
 
 /// Types of one kind may be multiplied with each other.
-enum class Kind { F16, TF32, F8, I8, F4 };
+enum class Kind { F16, TF32, F8, I8, F4, Padded };
 
 Kind kindOf(MmaType type) {
   switch (type) {
@@ -29,6 +29,10 @@ Kind kindOf(MmaType type) {
     return Kind::I8;
   case MmaType::E2M1x2:
     return Kind::F4;
+  case MmaType::E2M3:
+  case MmaType::E3M2:
+  case MmaType::E2M1:
+    return Kind::Padded;
   }
   return Kind::F16;
 }
@@ -114,8 +118,11 @@ Refusal refuseTcgen05(int ctas, int m, int n, MmaType a, MmaType b, AccType d, M
 
 Refusal refuseScaledTcgen05(int m, int n, MmaType a, MmaType b, AccType d, Major aMajor,
                             Major bMajor, int block) {
-  bool f4 = a == MmaType::E2M1x2 && b == a, f8 = kindOf(a) == Kind::F8 && kindOf(b) == Kind::F8;
-  if (!f4 && !f8)
+  auto isByte = [](MmaType type) {
+    return kindOf(type) == Kind::F8 || kindOf(type) == Kind::Padded;
+  };
+  bool f4 = a == MmaType::E2M1x2 && b == a;
+  if (!f4 && !(isByte(a) && isByte(b)))
     return "tcgen05.mma with scales cannot multiply " + quoted(a) + " by " + quoted(b);
   if (d != AccType::F32)
     return std::string("tcgen05.mma with scales accumulates in f32");

@@ -14,9 +14,10 @@
 namespace penstock {
 
 const char *nameOf(Element element) {
-  static const char *const names[] = {"f16",    "bf16",  "f32",    "f64",      "f8e4m3",
-                                      "f8e5m2", "bool",  "i8",     "i16",      "i32",
-                                      "i64",    "index", "f8e8m0", "f4e2m1x2", "i4x2"};
+  static const char *const names[] = {
+      "f16",    "bf16",     "f32",  "f64",           "f8e4m3",       "f8e5m2",
+      "bool",   "i8",       "i16",  "i32",           "i64",          "index",
+      "f8e8m0", "f4e2m1x2", "i4x2", "f6e2m3_packed", "f6e3m2_packed"};
   return names[static_cast<int>(element)];
 }
 

@@ -22,6 +22,8 @@ enum Code {
   Float8E4M3FN = 10,
   Float8E5M2 = 12,
   Float8E8M0FNU = 14,
+  Float6E2M3FN = 15,
+  Float6E3M2FN = 16,
   Float4E2M1FN = 17
 };
 
@@ -47,6 +49,9 @@ bool isOf(Element element, const detail::ForeignTensor &tensor) {
     return tensor.code == (isPair(tensor) ? Float4E2M1FN : UInt);
   case Element::i4x2:
     return isPair(tensor) ? tensor.code == Int : whole;
+  case Element::f6e2m3_packed: // bytes only: those of 6-bit types may be padded
+  case Element::f6e3m2_packed:
+    return tensor.code == UInt;
   case Element::i1:
     return tensor.code == Bool;
   case Element::i8:
@@ -69,6 +74,8 @@ std::string typeName(const detail::ForeignTensor &tensor) {
                                                            {Float8E4M3FN, "float8_e4m3fn "},
                                                            {Float8E5M2, "float8_e5m2 "},
                                                            {Float8E8M0FNU, "float8_e8m0fnu "},
+                                                           {Float6E2M3FN, "float6_e2m3fn "},
+                                                           {Float6E3M2FN, "float6_e3m2fn "},
                                                            {Float4E2M1FN, "float4_e2m1fn "}};
   std::string name = "type code " + std::to_string(tensor.code) + ", bits ";
   for (const auto &[code, text] : names)

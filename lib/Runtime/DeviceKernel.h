@@ -35,7 +35,7 @@ struct TensorMapRecipe {
 /// A tensor argument whose rows must begin at multiples of `bytes`.
 struct RowAlignment {
   unsigned argument = 0, bytes = 16;
-  bool whole = false; ///< their length must be a multiple, too
+  unsigned multiple = 0; ///< of these bytes, which their length must be; 0: any
   friend bool operator==(const RowAlignment &, const RowAlignment &) = default;
 };
 

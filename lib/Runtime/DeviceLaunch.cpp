@@ -46,10 +46,10 @@ int64_t misalignedRowStride(const RowAlignment &rule, const detail::Argument &te
 
 /// The length of the rows, in bytes, if that violates the alignment; else 0.
 int64_t misalignedRowLength(const RowAlignment &rule, const detail::Argument &tensor) {
-  if (!rule.whole || tensor.sizes.empty())
+  if (!rule.multiple || tensor.sizes.empty())
     return 0;
   int64_t bytes = tensor.sizes.back() * int64_t(bytesOf(tensor.element));
-  return isMultiple(uint64_t(bytes), rule.bytes) ? 0 : bytes;
+  return isMultiple(uint64_t(bytes), rule.multiple) ? 0 : bytes;
 }
 
 /// Engines copy 16 bytes at a time, and indices have 32 bits.
@@ -69,7 +69,7 @@ std::optional<Diagnostic> checkRows(const DeviceKernel &kernel, const KernelInfo
       return error(info, HardwareAlignment,
                    "rows of `" + info.arguments[rule.argument].name + "` have " +
                        std::to_string(bytes) + " bytes; the kernel accesses multiples of " +
-                       std::to_string(rule.bytes),
+                       std::to_string(rule.multiple),
                    "pad the rows");
   for (size_t i = 0; i < arguments.size(); ++i)
     for (int64_t size : arguments[i].sizes)
@@ -175,15 +175,20 @@ TensorMapDescription penstock::packMap(const TensorMapRecipe &recipe,
   map.strides[0] = bytes;
   // A map cannot be empty.
   bool empty = std::ranges::count(tensor.sizes, 0) != 0;
+  // Types whose values are padded count them, not bytes, by whole boxes; rows are 32 bytes apart.
+  unsigned bits = recipe.dataType == 14 ? 4 : recipe.dataType == 15 ? 6 : 0;
+  uint64_t apart = bits ? 32 : 16;
   for (size_t d = 0; d < rank; ++d) {
     size_t from = rank - 1 - d;
     map.sizes[d] = empty ? 1 : uint64_t(tensor.sizes[from]);
     map.box[d] = recipe.box[d];
+    if (bits && d == 0)
+      map.sizes[d] = empty ? recipe.box[d] : map.sizes[d] * 8 / bits;
     if (d)
       map.strides[d] = uint64_t(tensor.strides[from]) * bytes;
     // The stride of a dimension of one element is never used, but checked.
     if (d && (map.sizes[d] == 1 || map.strides[d] == 0))
-      map.strides[d] = (map.strides[d] + 15) / 16 * 16 + (map.strides[d] == 0 ? 16 : 0);
+      map.strides[d] = (map.strides[d] + apart - 1) / apart * apart + (map.strides[d] ? 0 : apart);
   }
   return map;
 }

@@ -68,6 +68,8 @@ constexpr size_t bytesOf(Element element) {
   case Element::f8e8m0:
   case Element::f4e2m1x2:
   case Element::i4x2:
+  case Element::f6e2m3_packed:
+  case Element::f6e3m2_packed:
     return 1;
   case Element::f16:
   case Element::bf16:

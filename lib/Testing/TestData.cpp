@@ -42,6 +42,10 @@ template <class F> auto withType(Element element, F &&body) {
     return body(static_cast<f4e2m1x2 *>(nullptr));
   case Element::i4x2:
     return body(static_cast<i4x2 *>(nullptr));
+  case Element::f6e2m3_packed:
+    return body(static_cast<f6e2m3_packed *>(nullptr));
+  case Element::f6e3m2_packed:
+    return body(static_cast<f6e3m2_packed *>(nullptr));
   case Element::i1:
     return body(static_cast<bool *>(nullptr));
   case Element::i8:
@@ -68,6 +72,8 @@ void write(Element element, void *at, double value) {
       converted = T(static_cast<float>(value), static_cast<float>(1 - value));
     else if constexpr (std::is_same_v<T, i4x2>)
       converted = T(static_cast<int>(3 * value), static_cast<int>(1 - 2 * value));
+    else if constexpr (detail::isSixBit<T>) // pieces of several values
+      converted.raw = static_cast<uint8_t>(static_cast<int64_t>(64 * value) * 37);
     else
       converted = T(static_cast<float>(value));
     std::memcpy(at, &converted, sizeof converted);
@@ -257,7 +263,7 @@ MadeArguments penstock::make_arguments(const std::vector<ArgumentDescription> &d
     for (size_t d = argument.sizes.size(); d-- > 1;)
       argument.strides[d - 1] = argument.strides[d] * argument.sizes[d];
     size_t elements = static_cast<size_t>(total), bytes = bytesOf(description.element);
-    std::vector<char> &memory = made.memory.back();
+    auto &memory = made.memory.back();
     memory.resize((elements + 1) * bytes);
     argument.data = memory.data();
     Sequence sequence(seed, made.arguments.size());

@@ -34,12 +34,14 @@ public:
     if (isScheduled())
       becomeStatement();
     // Tensor cores take a left operand from registers, but never a right one.
-    Value left = scaled(gemm.getA(), gemm.getScaleA(), tile::Space::Local);
-    Value right = scaled(withKLast(gemm.getB()), gemm.getScaleB(), tile::Space::Shared);
+    Value left = scaled(gemm.getA(), gemm.getScaleA(), gemm.packingOfA(), tile::Space::Local);
+    Value right =
+        scaled(withKLast(gemm.getB()), gemm.getScaleB(), gemm.packingOfB(), tile::Space::Shared);
     b.setInsertionPoint(gemm);
     tile::GemmOp::create(b, loc, left, transposed(right), gemm.getAcc(), gemm.getInstance(),
                          Value(), Value(), gemm.getOverwrite(), gemm.getPrecision(),
-                         gemm.getUnsignedA(), gemm.getAsyncAttr());
+                         gemm.getUnsignedA(), gemm.getAsyncAttr(), tile::PackingAttr(),
+                         tile::PackingAttr());
     gemm.erase();
   }
 
@@ -75,16 +77,15 @@ private:
   }
 
   /// Allocates a tile of bf16, and sets it to an operand times its scales.
-  Value scaled(Value operand, Value scales, tile::Space space) {
+  Value scaled(Value operand, Value scales, std::optional<tile::Packing> packing,
+               tile::Space space) {
     auto type = cast<MemRefType>(operand.getType());
-    bool packed = gemm.valuesPerElement() == 2;
-    SmallVector<int64_t> shape(type.getShape());
-    shape.back() *= gemm.valuesPerElement();
+    SmallVector<int64_t> shape = {type.getDimSize(0), gemm.valuesOfK()};
     Value tile = allocate(shape, space, tile::nameOf(operand));
     // Packed elements are loaded, others are an input of the map.
     SmallVector<Value> inputs;
     SmallVector<Attribute> dims;
-    if (!packed) {
+    if (!packing) {
       inputs.push_back(operand);
       dims.push_back(b.getI64ArrayAttr({0, 1}));
     }
@@ -94,8 +95,8 @@ private:
     Value at[] = {tile::ElementIndexOp::create(b, loc, b.getIndexType(), 0),
                   tile::ElementIndexOp::create(b, loc, b.getIndexType(), 1)};
     Value value;
-    if (packed)
-      value = tile::loadPacked(b, loc, operand, at, tile::Packing::F4E2M1, b.getF32Type());
+    if (packing)
+      value = tile::loadPacked(b, loc, operand, at, *packing, b.getF32Type());
     else
       value = extended(body->addArgument(type.getElementType(), loc));
     Value factor = extended(scaleAt(scales, at));
@@ -138,11 +139,23 @@ private:
   Location loc;
 };
 
+/// Returns whether tcgen05 reads the operands of a product with scales as they are: bytes of values
+/// and padded ones, or two values in each byte of both.
+bool isReadByTcgen05(tile::GemmOp gemm) {
+  auto a = gemm.packingOfA(), b = gemm.packingOfB();
+  auto isByte = [](std::optional<tile::Packing> packing) {
+    return !packing || tile::isPadded(*packing);
+  };
+  return (isByte(a) && isByte(b)) || (a == tile::Packing::F4E2M1 && b == a);
+}
+
 struct ExpandScaledProducts : penstock::impl::ExpandScaledProductsBase<ExpandScaledProducts> {
+  using ExpandScaledProductsBase::ExpandScaledProductsBase;
+
   void runOnOperation() override {
     SmallVector<tile::GemmOp> products;
     getOperation().walk([&](tile::GemmOp gemm) {
-      if (gemm.isScaled())
+      if (gemm.isScaled() && !(unpadded && isReadByTcgen05(gemm)))
         products.push_back(gemm);
     });
     for (tile::GemmOp gemm : products)

@@ -89,6 +89,9 @@ def ExpandScaledProducts : Pass<"tile-expand-scaled-products", "::mlir::func::Fu
 
     In a loop whose stages are stated, the three operations are one statement, as the product was.
 
+    With `unpadded`, only products that tcgen05 does not take: of 6-bit values, and of 4-bit values
+    by others, that `nv-pad-operands` has not padded.
+
     Example (`--tile-expand-scaled-products --canonicalize`):
 
     ```mlir
@@ -166,6 +169,10 @@ def ExpandScaledProducts : Pass<"tile-expand-scaled-products", "::mlir::func::Fu
 
     Tests: test/Transforms/expand-scaled-products.mlir
   }];
+  let options = [
+    Option<"unpadded", "unpadded", "bool", "false",
+           "only products that tcgen05 does not take as they are">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect", "::penstock::tile::TileDialect"];
 }

@@ -27,7 +27,8 @@ _bind = lib.__getattr__("__xla_ffi_penstock_bind")
 _bind.restype, _bind.argtypes = None, [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint64]
 
 _DTYPES = {"f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "f16": "float16", "bf16": "bfloat16", "f32": "float32",
-           "f64": "float64", "f8e8m0": "float8_e8m0fnu", "f4e2m1x2": "uint8", "i4x2": "uint8", "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64"}
+           "f64": "float64", "f8e8m0": "float8_e8m0fnu", "f4e2m1x2": "uint8", "i4x2": "uint8", "f6e2m3_packed": "uint8",
+           "f6e3m2_packed": "uint8", "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64"}
 
 _bound: dict[str, CompiledKernel] = {}  # XLA programs refer to kernels until the process ends
 

@@ -19,7 +19,7 @@ from ._library import PACKAGE
 from ._results import Plan, answer
 
 NUMPY_TYPES = {"f16": "float16", "f32": "float32", "f64": "float64", "f8e4m3": "uint8", "f8e5m2": "uint8",
-               "f8e8m0": "uint8", "f4e2m1x2": "uint8", "i4x2": "uint8",
+               "f8e8m0": "uint8", "f4e2m1x2": "uint8", "i4x2": "uint8", "f6e2m3_packed": "uint8", "f6e3m2_packed": "uint8",
                "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64"}
 
 library = load(os.environ.get("PENSTOCK_GALLERY") or os.path.join(PACKAGE, "lib", "libpenstock_gallery.so"))

@@ -18,6 +18,7 @@ _DTYPES = {
     "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
     "f8e4m3": torch.float8_e4m3fn, "f8e5m2": torch.float8_e5m2, "i1": torch.bool, "i8": torch.int8,
     "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "i4x2": torch.uint8,
+    "f6e2m3_packed": torch.uint8, "f6e3m2_packed": torch.uint8,
 }
 _BYTES = [torch.float8_e4m3fn, torch.float8_e5m2]
 for _element, _dtype in (("f8e8m0", "float8_e8m0fnu"), ("f4e2m1x2", "float4_e2m1fn_x2")):

@@ -33,6 +33,8 @@ void write(uint8_t *to, Element element, double value) {
     return put(f8e8m0(static_cast<float>(value)));
   case Element::f4e2m1x2: // both halves of the byte
   case Element::i4x2:
+  case Element::f6e2m3_packed:
+  case Element::f6e3m2_packed:
     return put(static_cast<uint8_t>(static_cast<int64_t>(value) * 0x35));
   case Element::i1:
     return put(static_cast<uint8_t>(value > 0));
@@ -70,6 +72,8 @@ double read(const uint8_t *from, Element element) {
     return static_cast<float>(get(f8e8m0()));
   case Element::f4e2m1x2:
   case Element::i4x2:
+  case Element::f6e2m3_packed:
+  case Element::f6e3m2_packed:
     return get(uint8_t());
   case Element::i1:
     return get(uint8_t());

@@ -151,6 +151,7 @@ TEST(Artifact, WrongIndicesAreRefused) {
   EXPECT_EQ(changed([](Artifact &a) { a.variants[0].maps[0].argument = 2; }), refers);
   EXPECT_EQ(changed([](Artifact &a) { a.variants[0].maps[0].box = {1}; }), refers);
   EXPECT_EQ(changed([](Artifact &a) { a.variants[0].rowAligned[0].bytes = 0; }), refers);
+  EXPECT_EQ(changed([](Artifact &a) { a.variants[0].rowAligned[0].multiple = 1; }), refers);
   EXPECT_EQ(changed([](Artifact &a) { a.variants[0].faults.clear(); }), refers);
   EXPECT_EQ(changed([](Artifact &a) { a.variants[0].threads = 1025; }), refers);
   EXPECT_NE(changed([](Artifact &a) { a.cubins[0].variant = 2; }), "");

@@ -15,22 +15,31 @@ using namespace bugs;
 
 namespace {
 
-enum class InScaled { None, ReleasedAtIssue, NoWaitForLoads, NoWaitForProducts };
+enum class InScaled { None, ReleasedAtIssue, NoWaitForLoads, NoWaitForProducts, PaddingExpected };
 
-template <class T, class S> struct Scaled {
+/// Bits of a value of T.
+template <class T>
+constexpr int bitsOf = std::is_same_v<T, f4e2m1x2> ? 4
+                       : detail::isSixBit<T>       ? 6
+                                                   : 8;
+
+template <class T, class S, class U = T> struct Scaled {
   InScaled bug = InScaled::None;
   int block_m = 128, block_n = 128, block_k = 256, stages = 2; ///< block_k counts values
-  static constexpr int per = std::is_same_v<T, f4e2m1x2> ? 2 : 1;
+  /// Pairs of 4-bit values lie as they are, others that are not bytes are padded to bytes.
+  static constexpr bool dense = bitsOf<T> == 4 && bitsOf<U> == 4;
   static constexpr int block = std::is_same_v<S, f8e4m3> ? 16 : 32;
   bool is(InScaled one) const { return bug == one; }
 
-  void operator()(Block &b, In<T, 2> A, In<T, 2> B, In<S, 4> SA, In<S, 4> SB, Out<f32, 2> C) const {
-    const int elements = block_k / per, groups = block_k / (4 * block);
+  void operator()(Block &b, In<T, 2> A, In<U, 2> B, In<S, 4> SA, In<S, 4> SB, Out<f32, 2> C) const {
+    const int inA = block_k * bitsOf<T> / 8, inB = block_k * bitsOf<U> / 8; // of the tensors
+    const int groups = block_k / (4 * block), inTile = dense ? block_k / 2 : block_k;
     const int m128 = block_m / 128, n128 = block_n / 128;
-    auto tiles = ceil_div(A.size(1), elements);
+    auto tiles = ceil_div(A.size(1), inA);
     b.grid(1);
     b.threads(block_m); // a row for each
-    auto As = b.shared<T>(stages, block_m, elements), Bs = b.shared<T>(stages, block_n, elements);
+    auto As = b.shared<T>(stages, block_m, inTile);
+    auto Bs = b.shared<U>(stages, block_n, inTile);
     auto Ss = b.shared<S>(stages * m128, groups, 32, 16);
     auto Ts = b.shared<S>(stages * n128, groups, 32, 16);
     auto scale_a = b.tcgen05.alloc<S>(m128, groups, 32, 16);
@@ -50,10 +59,12 @@ template <class T, class S> struct Scaled {
       for (Index k : b.range(tiles)) {
         Index s = Scalar<int>(slot);
         b.mbarrier.wait(empty[s], phase);
-        int64_t bytes = As[0].bytes() + Bs[0].bytes() + (m128 + n128) * groups * 512;
-        b.elect_one([&] { b.mbarrier.arrive_expect(full[s], bytes); });
-        b.tma.load(A.at(0, k * elements), As[s], full[s]);
-        b.tma.load(B.at(0, k * elements), Bs[s], full[s]);
+        int64_t bytes = block_m * inA + block_n * inB + (m128 + n128) * groups * 512;
+        if (is(InScaled::PaddingExpected))
+          bytes = As[0].bytes() + Bs[0].bytes() + (m128 + n128) * groups * 512;
+        b.elect_one([&] { b.mbarrier.arrive_expect(full[s], bytes); }); // [expect]
+        b.tma.load(A.at(0, k * inA), As[s], full[s], {.padded = !dense && bitsOf<T> < 8});
+        b.tma.load(B.at(0, k * inB), Bs[s], full[s], {.padded = !dense && bitsOf<U> < 8});
         b.tma.load(SA.at(0, k * groups, 0, 0), ofA(s), full[s]); // [load scales]
         b.tma.load(SB.at(0, k * groups, 0, 0), ofB(s), full[s]);
         slot = (slot + 1) % stages;
@@ -97,54 +108,65 @@ template <class T, class S> struct Scaled {
 };
 
 /// Operands and scales of few bits, whose sums are exact in f32.
-template <class T, class S> struct Data {
-  using Kernel = Scaled<T, S>;
+template <class T, class S, class U = T> struct Data {
+  using Kernel = Scaled<T, S, U>;
+  static constexpr size_t alignment = 32; ///< of 6-bit values
   int64_t m, n, k, groups;
-  std::vector<T> a, b;
+  std::vector<T> a;
+  std::vector<U> b;
+  std::vector<double> valuesA, valuesB;
   std::vector<S> sa, sb;
   std::vector<f32> c;
   unsigned state = 5;
 
   Data(const Kernel &kernel, int64_t tiles)
       : m(kernel.block_m), n(kernel.block_n), k(tiles * kernel.block_k),
-        groups(k / (4 * Kernel::block)), a(size_t(m * k / Kernel::per)),
-        b(size_t(n * k / Kernel::per)), sa(size_t(m / 128 * groups * 512)),
+        groups(k / (4 * Kernel::block)), a(size_t(m * bytesOf<T>()) + alignment),
+        b(size_t(n * bytesOf<U>()) + alignment), sa(size_t(m / 128 * groups * 512)),
         sb(size_t(n / 128 * groups * 512)), c(size_t(m * n), -77) {
-    for (auto *operand : {&a, &b})
-      for (T &element : *operand) {
-        if constexpr (Kernel::per == 2)
-          element = T(value(), value());
-        else
-          element = T(value());
-      }
+    fill(a, valuesA, m);
+    fill(b, valuesB, n);
     for (auto *scales : {&sa, &sb})
       for (S &scale : *scales)
         scale = S(Kernel::block == 16 ? float(next() % 6 + 2) / 4 : float(1 << next() % 4) / 2);
+  }
+  template <class E> int64_t bytesOf() const { return k * bitsOf<E> / 8; }
+  template <class E> static E *first(std::vector<E> &operand) {
+    auto address = reinterpret_cast<uintptr_t>(operand.data());
+    return operand.data() + (alignment - address % alignment) % alignment;
+  }
+  template <class E> void fill(std::vector<E> &operand, std::vector<double> &values, int64_t rows) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t i = 0; i < k; ++i) {
+        float number = value();
+        values.push_back(double(number));
+        E *row = first(operand) + r * bytesOf<E>();
+        if constexpr (bitsOf<E> == 6)
+          set_packed_value(row, i, number);
+        else if constexpr (bitsOf<E> == 4)
+          row[i / 2] = i % 2 ? E(row[i / 2].low(), number) : E(number, 0);
+        else
+          row[i] = E(number);
+      }
   }
   unsigned next() { return (state = state * 1664525 + 1013904223) >> 16; }
   float value() {
     constexpr float magnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
     return magnitudes[next() % 8] * (next() % 2 ? -1.0f : 1.0f);
   }
-  double at(const std::vector<T> &operand, const std::vector<S> &scales, int64_t r,
+  double at(const std::vector<double> &values, const std::vector<S> &scales, int64_t r,
             int64_t i) const {
-    const T &element = operand[size_t((r * k + i) / Kernel::per)];
     int64_t j = i / Kernel::block;
     size_t offset =
         size_t(((r / 128 * groups + j / 4) * 32 + r % 32) * 16 + r / 32 % 4 * 4 + j % 4);
-    double scale = double(float(scales[offset]));
-    if constexpr (Kernel::per == 2)
-      return scale * double(i % 2 ? element.high() : element.low());
-    else
-      return scale * double(float(element));
+    return double(float(scales[offset])) * values[size_t(r * k + i)];
   }
   template <class K> std::vector<Diagnostic> launch(const K &kernel, Timing timing) {
     LaunchOptions options;
     options.completion = timing.completion;
     options.seed = timing.seed;
-    int64_t p = k / Kernel::per;
-    return kernel.try_launch(options, view(a, {m, p}), view(b, {n, p}),
-                             view(sa, {m / 128, groups, 32, 16}),
+    return kernel.try_launch(options, view(first(a), {m, bytesOf<T>()}),
+                             view(first(b), {n, bytesOf<U>()}), view(sa, {m / 128, groups, 32, 16}),
                              view(sb, {n / 128, groups, 32, 16}), view(c, {m, n}));
   }
   int64_t wrong() const {
@@ -152,11 +174,11 @@ template <class T, class S> struct Data {
     std::vector<double> right;
     for (int64_t j = 0; j < n; ++j)
       for (int64_t i = 0; i < k; ++i)
-        right.push_back(at(b, sb, j, i));
+        right.push_back(at(valuesB, sb, j, i));
     for (int64_t r = 0; r < m; ++r) {
       std::vector<double> left;
       for (int64_t i = 0; i < k; ++i)
-        left.push_back(at(a, sa, r, i));
+        left.push_back(at(valuesA, sa, r, i));
       for (int64_t j = 0; j < n; ++j) {
         double sum = 0;
         for (int64_t i = 0; i < k; ++i)
@@ -170,11 +192,11 @@ template <class T, class S> struct Data {
 
 Target blackwell() { return Target::sm_100a().emulated(); }
 
-template <class T, class S> void expectProduct(Scaled<T, S> kernel, int64_t tiles) {
+template <class T, class S, class U> void expectProduct(Scaled<T, S, U> kernel, int64_t tiles) {
   auto compiled = try_compile(kernel, blackwell());
   ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
   for (Timing timing : timings) {
-    Data<T, S> data(kernel, tiles);
+    Data<T, S, U> data(kernel, tiles);
     auto found = data.launch(compiled.kernel, timing);
     EXPECT_TRUE(found.empty()) << timing.name << "\n" << to_text(found);
     EXPECT_EQ(data.wrong(), 0) << timing.name;
@@ -185,6 +207,9 @@ using MxF8 = Scaled<f8e4m3, f8e8m0>;
 using MxF8Wide = Scaled<f8e5m2, f8e8m0>;
 using MxF4 = Scaled<f4e2m1x2, f8e8m0>;
 using NvF4 = Scaled<f4e2m1x2, f8e4m3>;
+using MxF6 = Scaled<f6e2m3_packed, f8e8m0, f6e3m2_packed>;
+using MxF8ByF6 = Scaled<f8e4m3, f8e8m0, f6e2m3_packed>;
+using MxF4ByF6 = Scaled<f4e2m1x2, f8e8m0, f6e3m2_packed>;
 
 TEST(ScaledProducts, AreRight) {
   expectProduct(MxF8{.block_k = 128}, 3);
@@ -194,6 +219,25 @@ TEST(ScaledProducts, AreRight) {
   expectProduct(MxF4{.block_k = 512}, 1);
   expectProduct(NvF4{}, 3);
   expectProduct(NvF4{.block_k = 64}, 5);
+}
+
+TEST(ScaledProducts, ArePaddedByTma) {
+  expectProduct(MxF6{.block_k = 128}, 3);
+  expectProduct(MxF6{.block_n = 256}, 2);
+  expectProduct(MxF8ByF6{.block_k = 128}, 2);
+  expectProduct(MxF4ByF6{.block_k = 128}, 2);
+}
+
+// Barriers count the bytes of values: one that expects the padding never completes.
+TEST(ScaledProducts, DoNotExpectPadding) {
+  MxF6 kernel{.bug = InScaled::PaddingExpected, .block_k = 128};
+  auto refused = try_compile(kernel, blackwell());
+  EXPECT_FALSE(bool(refused));
+  auto compiled = try_compile(kernel, blackwell(), {.check_barriers = false});
+  ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+  Data<f6e2m3_packed, f8e8m0, f6e3m2_packed> data(kernel, 2);
+  auto found = data.launch(compiled.kernel, timings[0]);
+  EXPECT_FALSE(found.empty());
 }
 
 // Parts of 128 rows and columns have scales of their own.
@@ -207,6 +251,7 @@ TEST(ScaledProducts, AreAssembled) {
   expectAssembled(MxF8{.block_k = 128}, Target::sm_100a());
   expectAssembled(MxF4{}, Target::sm_100a());
   expectAssembled(NvF4{.block_n = 256}, Target::sm_100a());
+  expectAssembled(MxF6{.block_k = 128}, Target::sm_100a());
 }
 
 class ScaledBugs : public ::testing::TestWithParam<Case<InScaled>> {};
@@ -275,6 +320,18 @@ TEST(ScaledProducts, AreRefusedWithoutTheirScales) {
         b.tcgen05.dealloc(acc);
       },
       1764, "with the scales `scales` (1x2x32x16 f8 e8m0, tensor)");
+}
+
+TEST(ScaledProducts, DoNotPadBytes) {
+  expectRefused(
+      [](Block &b, In<f8e4m3, 2> A) {
+        b.grid(1);
+        b.threads(128);
+        auto As = b.shared<f8e4m3>(128, 128);
+        auto [full] = b.mbarrier.alloc<1>({1});
+        b.warp(0, [&] { b.tma.load(A.at(0, 0), As, full, {.padded = true}); });
+      },
+      1763, "TMA does not pad");
 }
 
 } // namespace

@@ -62,6 +62,12 @@ TEST(DLPack, NothingIsReinterpreted) {
   EXPECT_EQ(refusal({kDLUInt, 8, 1}, f4e2m1x2()), "");
   EXPECT_EQ(refusal({kDLInt, 4, 2}, i4x2()), "");
   EXPECT_EQ(refusal({kDLInt, 8, 1}, i4x2()), "");
+  EXPECT_EQ(refusal({kDLUInt, 8, 1}, f6e2m3_packed()), "");
+  // Values of 6 bits may lie densely or in a byte each.
+  EXPECT_EQ(refusal({15, 6, 1}, f6e2m3_packed()),
+            "this DLPack tensor holds float6_e2m3fn 6, the view f6e2m3_packed");
+  EXPECT_EQ(refusal({16, 6, 4}, f6e3m2_packed()),
+            "this DLPack tensor holds float6_e3m2fn 6 x 4, the view f6e3m2_packed");
   EXPECT_EQ(refusal({kDLInt, 4, 2}, f4e2m1x2()),
             "this DLPack tensor holds int4 x 2, the view f4e2m1x2");
   EXPECT_EQ(refusal({17, 4, 2}, i8()), "this DLPack tensor holds float4_e2m1fn 4 x 2, the view i8");

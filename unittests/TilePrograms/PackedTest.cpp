@@ -99,6 +99,119 @@ TEST(PackedElements, AreUnpackedToEveryType) {
   expectUnpacked<f4e2m1x2, f32, false>(e2m1);
 }
 
+/// The magnitudes of a format with 6 bits, by its definition: significands of \p mantissa bits, of
+/// which those of the first two exponents have the same step.
+std::vector<float> sixBitTable(int exponents, int mantissa, float smallest) {
+  std::vector<float> table;
+  for (int e = 0; e < 1 << exponents; ++e)
+    for (int m = 0; m < 1 << mantissa; ++m)
+      table.push_back(smallest * std::ldexp(float(e ? m + (1 << mantissa) : m), e ? e - 1 : 0));
+  for (size_t i = 0; i < 32; ++i)
+    table.push_back(-table[i]);
+  return table;
+}
+
+// OCP MX formats, E2M3: 0.125 to 7.5, E3M2: 0.0625 to 28.
+TEST(SixBitValues, HaveTheValuesOfTheirFormats) {
+  auto e2m3 = sixBitTable(2, 3, 0.125f), e3m2 = sixBitTable(3, 2, 0.0625f);
+  EXPECT_EQ(e2m3[31], 7.5f);
+  EXPECT_EQ(e2m3[8], 1.0f);
+  EXPECT_EQ(e3m2[31], 28.0f);
+  EXPECT_EQ(e3m2[12], 1.0f);
+  for (uint32_t code = 0; code < 64; ++code) {
+    EXPECT_EQ(f6e2m3_packed::Format::toFloat(code), e2m3[code]);
+    EXPECT_EQ(f6e3m2_packed::Format::toFloat(code), e3m2[code]);
+  }
+}
+
+template <class P> void expectRounded(const std::vector<float> &table, float step) {
+  for (int i = -1000; i <= 1000; ++i) {
+    float x = float(i) * step;
+    uint32_t best = 0;
+    for (uint32_t code = 0; code < 32; ++code) {
+      float error = std::fabs(std::fabs(x) - table[code]);
+      float least = std::fabs(std::fabs(x) - table[best]);
+      if (error < least || (error == least && code % 2 == 0))
+        best = code;
+    }
+    EXPECT_EQ(P::Format::fromFloat(x), (std::signbit(x) ? 32u : 0u) | best) << x;
+  }
+  EXPECT_EQ(P::Format::fromFloat(INFINITY), 31u);
+  EXPECT_EQ(P::Format::fromFloat(-1e30f), 63u);
+}
+
+TEST(SixBitValues, AreRoundedToNearestEven) {
+  expectRounded<f6e2m3_packed>(sixBitTable(2, 3, 0.125f), 0.125f / 16);
+  expectRounded<f6e3m2_packed>(sixBitTable(3, 2, 0.0625f), 0.0625f / 2);
+}
+
+// Four values take three bytes, the first one the lowest bits; neighbors keep their values.
+TEST(SixBitValues, AreDenselyPacked) {
+  std::vector<f6e2m3_packed> row(6);
+  for (int i = 0; i < 8; ++i)
+    set_packed_value(row.data(), i, -7.5f);
+  for (auto &byte : row)
+    EXPECT_EQ(byte.raw, 0xff);
+  for (int i = 0; i < 8; ++i) {
+    set_packed_value(row.data(), i, 1.0f); // code 8: bit 3
+    uint64_t expected = ~uint64_t(0) & 0xffffffffffff;
+    expected &= ~(uint64_t(63) << 6 * i);
+    expected |= uint64_t(8) << 6 * i;
+    uint64_t bytes = 0;
+    for (int b = 0; b < 6; ++b)
+      bytes |= uint64_t(row[size_t(b)].raw) << 8 * b;
+    EXPECT_EQ(bytes, expected) << i;
+    EXPECT_EQ(packed_value(row.data(), i), 1.0f);
+    EXPECT_EQ(packed_value(row.data(), (i + 1) % 8), -7.5f);
+    set_packed_value(row.data(), i, -7.5f);
+  }
+}
+
+template <class P, class V, bool Shared> struct UnpackSixBits {
+  void operator()(Block &b, In<P, 2> packed, Out<V, 2> values) const {
+    auto first = b.grid(ceil_div(packed.size(0), 8)) * 8;
+    auto bytes = Shared ? b.template shared<P>(8, 48) : b.template local<P>(8, 48);
+    auto out = b.local<V>(8, 64);
+    b.copy(packed.at(first, 0), bytes);
+    b.unpack(bytes, out);
+    b.copy(out, values.at(first, 0));
+  }
+};
+
+// Each code at each of the four positions.
+template <class P, class V, bool Shared>
+void expectSixBitsUnpacked(const std::vector<float> &table) {
+  std::vector<uint8_t> packed(16 * 48);
+  std::vector<float> expected(16 * 64);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    size_t code = (i * 7 + i / 64 * 5) % 64;
+    expected[i] = table[code];
+    for (size_t bit = 0; bit < 6; ++bit)
+      packed[(6 * i + bit) / 8] |= uint8_t((code >> bit & 1) << (6 * i + bit) % 8);
+  }
+  for (auto &[name, target] : targets) {
+    SCOPED_TRACE(name);
+    auto compiled = try_compile(UnpackSixBits<P, V, Shared>{}, target, {.name = "unpack"});
+    ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+    std::vector<V> values(expected.size(), V(-77));
+    auto found = compiled.kernel.try_launch(
+        {}, view(reinterpret_cast<P *>(packed.data()), {16, 48}), view(values, {16, 64}));
+    ASSERT_TRUE(found.empty()) << to_text(found);
+    int wrong = 0;
+    for (size_t i = 0; i < expected.size(); ++i)
+      wrong += float(values[i]) != expected[i];
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST(SixBitValues, AreUnpackedToEveryType) {
+  auto e2m3 = sixBitTable(2, 3, 0.125f), e3m2 = sixBitTable(3, 2, 0.0625f);
+  expectSixBitsUnpacked<f6e2m3_packed, f16, true>(e2m3);
+  expectSixBitsUnpacked<f6e2m3_packed, f32, false>(e2m3);
+  expectSixBitsUnpacked<f6e3m2_packed, bf16, true>(e3m2);
+  expectSixBitsUnpacked<f6e3m2_packed, f32, true>(e3m2);
+}
+
 TEST(PackedElements, DoNotFitOtherShapes) {
   auto refused = try_compile(
       [](Block &b, In<i4x2, 2> A, Out<f32, 2> C) {

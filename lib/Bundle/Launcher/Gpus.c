@@ -235,13 +235,19 @@ static int addMap(struct BUNDLE *bundle, const struct argumentInfo *info,
   }
   slot = (unsigned)(hash >> 32) % cachedMaps;
   if (memcmp(&cache[slot].key, &key, sizeof key) != 0) {
+    /* Types whose values are padded count them, not bytes, by whole boxes; rows are 32 bytes
+       apart. */
+    unsigned bits = recipe->dataType == 14 ? 4 : recipe->dataType == 15 ? 6 : 0;
+    uint64_t apart = bits ? 32 : 16;
     for (d = 0; d < info->rank; ++d) {
       unsigned from = info->rank - 1 - d;
       sizes[d] = empty ? 1 : (uint64_t)tensor->sizes[from];
+      if (bits && d == 0)
+        sizes[d] = empty ? recipe->box[d] : sizes[d] * 8 / bits;
       strides[d] = d ? (uint64_t)tensor->strides[from] * info->bytes : info->bytes;
       /* The stride of a dimension of one element is never used, but checked. */
       if (d && (sizes[d] == 1 || strides[d] == 0))
-        strides[d] = (strides[d] + 15) / 16 * 16 + (strides[d] == 0 ? 16 : 0);
+        strides[d] = (strides[d] + apart - 1) / apart * apart + (strides[d] ? 0 : apart);
     }
     memset(&cache[slot].key, 0, sizeof key);
     result = bundle->driver.tensorMapEncodeTiled(

@@ -209,10 +209,10 @@ static int64_t misalignedLength(const struct kernel *kernel, const struct rowRul
                                 const struct argument *arguments) {
   const struct argumentInfo *info = &kernel->arguments[rule->argument];
   int64_t bytes;
-  if (!rule->whole || !info->rank)
+  if (!rule->multiple || !info->rank)
     return 0;
   bytes = arguments[rule->argument].sizes[info->rank - 1] * (int64_t)info->bytes;
-  return bytes % rule->bytes ? bytes : 0;
+  return bytes % rule->multiple ? bytes : 0;
 }
 
 /* The first variant that takes these rows, otherwise the last. */
@@ -256,7 +256,7 @@ static int prepareGrid(const struct kernel *kernel, const struct variant *varian
       fail(to, hardwareAlignment,
            "rows of `%s` have %lld bytes; the kernel accesses multiples of %u: pad the rows",
            kernel->arguments[variant->rows[i].argument].name, (long long)bytes,
-           variant->rows[i].bytes);
+           variant->rows[i].multiple);
       return 0;
     }
   }

@@ -60,7 +60,7 @@ struct mapRecipe {
 
 struct rowRule {
   unsigned argument, bytes;
-  unsigned whole; /* rows have multiples, too */
+  unsigned multiple; /* of these bytes, which their length must be; 0: any */
 };
 
 /* A size of the signature that a configuration is restricted to. */

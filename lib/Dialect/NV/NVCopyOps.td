@@ -24,6 +24,10 @@ def NV_TmaLoadOp : NV_BarrierOp<"tma.load", "OneThread", [AttrSizedOperandSegmen
     first of `dims`; columns along its last. With `rows`, the rows of the tile are those of a box
     with these extents along all of `dims` but the last, in row-major order.
 
+    With `padding`, the tensor's bytes are densely packed values and the tile's have that padded
+    packing: 16 values take 16 bytes. The last offset counts values, and the rows of the tensor and
+    of the tile hold multiples of 128. The barrier counts the bytes without padding.
+
     With `multicast` the box is read once and arrives in every block of the cluster
     whose bit is set: in the same tile, and on the same barrier there. `cache` is the L2
     eviction priority: "evict_first", "evict_normal" or "evict_last".
@@ -42,17 +46,18 @@ def NV_TmaLoadOp : NV_BarrierOp<"tma.load", "OneThread", [AttrSizedOperandSegmen
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$offsets, AnyMemRef:$target,
                        NV_Barriers:$barriers, Index:$index, Optional<I32>:$multicast,
                        OptionalAttr<DenseI64ArrayAttr>:$dims, OptionalAttr<StrAttr>:$cache,
-                       OptionalAttr<DenseI64ArrayAttr>:$rows);
+                       OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<Tile_Packing>:$padding);
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$offsets,
                                  "::mlir::Value":$target, "::mlir::Value":$barriers,
                                  "::mlir::Value":$index, "::mlir::DenseI64ArrayAttr":$dims,
                                  "::mlir::DenseI64ArrayAttr":$rows), [{
     build($_builder, $_state, source, offsets, target, barriers, index,
-          /*multicast=*/::mlir::Value(), dims, /*cache=*/::mlir::StringAttr(), rows);
+          /*multicast=*/::mlir::Value(), dims, /*cache=*/::mlir::StringAttr(), rows,
+          /*padding=*/::penstock::tile::PackingAttr());
   }]>];
   let assemblyFormat = [{
     $source `[` $offsets `]` `to` $target `,` $barriers `[` $index `]`
-    (`dims` $dims^)? (`rows` $rows^)? (`multicast` $multicast^)? (`cache` $cache^)? attr-dict
+    (`dims` $dims^)? (`rows` $rows^)? (`padding` $padding^)? (`multicast` $multicast^)? (`cache` $cache^)? attr-dict
     `:` type($source) `,` type($target) `,` qualified(type($barriers))
   }];
 }

@@ -67,6 +67,11 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.engine` is a name on a copy or a product";
   }
+  if (attribute.getName() == paddingAttr) {
+    if (isa<tile::CopyOp>(op) && isa<tile::PackingAttr>(attribute.getValue()))
+      return success();
+    return tile::emitCoded(op, OpForm) << "`nv.padding` is a packing on a copy";
+  }
   if (attribute.getName() == plannedAttr) {
     if (isa<tile::TileDialect, NVDialect>(op->getDialect()) &&
         isa<IntegerAttr>(attribute.getValue()))

@@ -50,6 +50,9 @@ def NV_Dialect : Dialect {
     /// On a copy of a pipelined loop: the extents of the grid along which the blocks of a cluster
     /// divide it.
     static constexpr ::llvm::StringLiteral sharedAlongAttr = "nv.shared_along";
+    /// On a copy of densely packed values: the padded packing of the tile (tile::Packing), whose
+    /// offset along k then counts values.
+    static constexpr ::llvm::StringLiteral paddingAttr = "nv.padding";
     /// On a kernel: two adjacent blocks multiply together.
     static constexpr ::llvm::StringLiteral pairAttr = "nv.pair";
     /// On a kernel: why blocks are not paired although that is preferred.

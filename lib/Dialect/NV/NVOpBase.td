@@ -9,6 +9,7 @@
 
 include "Dialect/NV/NVDialect.td"
 include "Dialect/NV/NVInterfaces.td"
+include "Dialect/Tile/TileAttrs.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/CommonTypeConstraints.td"

@@ -68,8 +68,8 @@ def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma", "OneThread", [AttrSizedOperandSe
     `part` multiplies one of them alone.
 
     With scales, `acc = (a * scale_a) * (b * scale_b)`, as in `tile.gemm`: operands of f8, or of i8 as
-    bytes of two f4e2m1 values, K-major in shared memory; scales are TMEM tiles, which
-    `nv.tcgen05.copy` fills.
+    bytes of two f4e2m1 values or of a padded packing, K-major in shared memory; scales are TMEM
+    tiles, which `nv.tcgen05.copy` fills.
 
     ```mlir
     !s = memref<128x64xf16, #tile.space<shared>>
@@ -89,15 +89,19 @@ def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma", "OneThread", [AttrSizedOperandSe
   }];
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$acc, I1:$accumulate,
                        Optional<AnyMemRef>:$scale_a, Optional<AnyMemRef>:$scale_b,
-                       OptionalAttr<I64Attr>:$part);
+                       OptionalAttr<I64Attr>:$part, OptionalAttr<Tile_Packing>:$packing_a,
+                       OptionalAttr<Tile_Packing>:$packing_b);
   let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b, "::mlir::Value":$acc,
                                  "::mlir::Value":$accumulate), [{
     build($_builder, $_state, a, b, acc, accumulate, /*scale_a=*/::mlir::Value(),
-          /*scale_b=*/::mlir::Value(), /*part=*/::mlir::IntegerAttr());
+          /*scale_b=*/::mlir::Value(), /*part=*/::mlir::IntegerAttr(),
+          /*packing_a=*/::penstock::tile::PackingAttr(),
+          /*packing_b=*/::penstock::tile::PackingAttr());
   }]>];
   let assemblyFormat = [{
     $a `,` $b `into` $acc `accumulate` $accumulate (`part` $part^)?
-    (`scales` `(` $scale_a^ `,` $scale_b `)`)? attr-dict
+    (`scales` `(` $scale_a^ `,` $scale_b `)`)? (`packing_a` $packing_a^)?
+    (`packing_b` $packing_b^)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc) (`scales` `(` type($scale_a)^ `,` type($scale_b) `)`)?
   }];
   let hasVerifier = 1;

@@ -19,9 +19,26 @@ std::optional<layout::SharedTile> nv::sharedLayoutOf(MemRefType type) {
                                type.getDimSize(type.getRank() - 1), type.getElementTypeBitWidth());
 }
 
-static std::optional<layout::MmaType> mmaType(Type element, bool scaled) {
-  if (scaled && element.isSignlessInteger(8))
+/// Of bytes that hold values of fewer bits; none if the tensor core does not read them so.
+static std::optional<layout::MmaType> mmaType(tile::Packing packing) {
+  switch (packing) {
+  case tile::Packing::F4E2M1:
     return layout::MmaType::E2M1x2;
+  case tile::Packing::PaddedF4E2M1:
+    return layout::MmaType::E2M1;
+  case tile::Packing::PaddedF6E2M3:
+    return layout::MmaType::E2M3;
+  case tile::Packing::PaddedF6E3M2:
+    return layout::MmaType::E3M2;
+  case tile::Packing::I4:
+  case tile::Packing::F6E2M3:
+  case tile::Packing::F6E3M2:
+    break;
+  }
+  return std::nullopt;
+}
+
+static std::optional<layout::MmaType> mmaType(Type element) {
   if (element.isF16())
     return layout::MmaType::F16;
   if (element.isBF16())
@@ -56,7 +73,7 @@ bool nv::isTransposed(Value memref) {
          isTransposed(from->getOperand(0));
 }
 
-static Product multiplied(Value a, Value b, Value acc, bool pair, bool scaled) {
+static Product multiplied(Value a, Value b, Value acc, bool pair, const ScaledTypes *scaled) {
   int64_t blocks = pair ? 2 : 1;
   Product product;
   auto typeOf = [](Value value) { return cast<MemRefType>(value.getType()); };
@@ -67,8 +84,13 @@ static Product multiplied(Value a, Value b, Value acc, bool pair, bool scaled) {
                     tile::describe(acc) + " do not fit";
     return product;
   }
-  auto ta = mmaType(typeOf(a).getElementType(), scaled),
-       tb = mmaType(typeOf(b).getElementType(), scaled);
+  auto operandType = [&](Value value, std::optional<tile::Packing> packing) {
+    Type element = typeOf(value).getElementType();
+    return scaled && element.isSignlessInteger(8) ? mmaType(packing.value_or(tile::Packing::F4E2M1))
+                                                  : mmaType(element);
+  };
+  auto ta = operandType(a, scaled ? scaled->a : std::nullopt),
+       tb = operandType(b, scaled ? scaled->b : std::nullopt);
   auto td = accType(typeOf(acc).getElementType());
   if (!ta || !tb || !td) {
     product.error = "the tensor core does not multiply " + tile::describe(a) + " and " +
@@ -100,12 +122,12 @@ static Product multiplied(Value a, Value b, Value acc, bool pair, bool scaled) {
   return product;
 }
 
-Product nv::scaledProductOf(Value a, Value b, Value acc, Type scale) {
-  Product product = multiplied(a, b, acc, /*pair=*/false, /*scaled=*/true);
-  product.scaleBlock = isa<Float8E4M3FNType>(scale) ? 16 : 32;
+Product nv::scaledProductOf(Value a, Value b, Value acc, const ScaledTypes &types) {
+  Product product = multiplied(a, b, acc, /*pair=*/false, &types);
+  product.scaleBlock = isa<Float8E4M3FNType>(types.scale) ? 16 : 32;
   return product;
 }
 
 Product nv::productOf(Value a, Value b, Value acc, bool pair) {
-  return multiplied(a, b, acc, pair, /*scaled=*/false);
+  return multiplied(a, b, acc, pair, /*scaled=*/nullptr);
 }

@@ -12,6 +12,7 @@
 #ifndef PENSTOCK_DIALECT_NV_OPERANDS_H
 #define PENSTOCK_DIALECT_NV_OPERANDS_H
 
+#include "Dialect/Tile/TileDialect.h"
 #include "Layout/Descriptor.h"
 #include "Layout/LegalShapes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -23,6 +24,9 @@ namespace penstock::nv {
 /// swizzled as widely as the rows allow. None if rows are no multiples of 16
 /// bytes.
 std::optional<layout::SharedTile> sharedLayoutOf(mlir::MemRefType type);
+
+/// Values of 4 or 6 bits in a row of a box that TMA pads to 16 bytes for 16 values.
+inline constexpr int64_t paddedBox = 128;
 
 /// Whether a view exchanges the dimensions of its tile: twice is not at all.
 bool isTransposed(mlir::Value memref);
@@ -55,8 +59,13 @@ struct Product {
 /// the tile in the other order. In a pair of blocks each has half of the rows of
 /// A and of the accumulator, and half of the columns of B; m and n are of both.
 Product productOf(mlir::Value a, mlir::Value b, mlir::Value acc, bool pair = false);
-/// The same with scales of element type \p scale: bytes are pairs of f4 values.
-Product scaledProductOf(mlir::Value a, mlir::Value b, mlir::Value acc, mlir::Type scale);
+/// Of a product with scales: their element, and how bytes of the operands hold values, if it is not
+/// as two f4e2m1.
+struct ScaledTypes {
+  mlir::Type scale;
+  std::optional<tile::Packing> a, b;
+};
+Product scaledProductOf(mlir::Value a, mlir::Value b, mlir::Value acc, const ScaledTypes &types);
 
 } // namespace penstock::nv
 

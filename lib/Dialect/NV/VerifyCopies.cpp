@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/OperandChecks.h"
 #include "Dialect/NV/Operands.h"
+#include "Dialect/Tile/PackedElements.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -40,7 +41,8 @@ static LogicalResult verifyRows(Operation *op, Value tile, Dims rows) {
 /// A box of a tensor and a shared tile, as an engine copies them, or threads some
 /// bytes at a time.
 static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, Value tile,
-                               Dims dims, Dims ofRows, bool byTma, int64_t bytes = 16) {
+                               Dims dims, Dims ofRows, bool byTma, int64_t bytes = 16,
+                               std::optional<tile::Packing> padding = std::nullopt) {
   if (failed(verifySpace(op, tensor, tile::Space::Global, "tensor")) ||
       failed(verifySpace(op, tile, tile::Space::Shared, "tile")))
     return failure();
@@ -95,6 +97,12 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
   if (!byTma)
     return success();
   auto layout = sharedLayoutOf(tileType);
+  // Rows of 128 padded values fill the widest swizzle, the only one that their boxes have.
+  if (padding && (!tile::isPadded(*padding) || ofRows || !tileType.getElementType().isInteger(8) ||
+                  tileType.getDimSize(1) % paddedBox))
+    return fail(emitCoded(op, HardwareShape)
+                    << "`tma.load` does not pad values to " << describe(tile),
+                "its rows are multiples of " + std::to_string(paddedBox) + " bytes");
   constexpr int64_t boxAlignment = 128;
   // A part has the columns of its tile, with the same distances.
   Value root = tile::rootOf(tile);
@@ -126,8 +134,8 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
 }
 
 LogicalResult TmaLoadOp::verify() {
-  if (failed(
-          verifyBox(*this, getSource(), getOffsets(), getTarget(), getDims(), getRows(), true)) ||
+  if (failed(verifyBox(*this, getSource(), getOffsets(), getTarget(), getDims(), getRows(), true,
+                       16, getPadding())) ||
       failed(verifyMulticast(*this, getMulticast())) || failed(verifyCache(*this, getCache())))
     return failure();
   return verifyIndex(*this, getBarriers(), getIndex());

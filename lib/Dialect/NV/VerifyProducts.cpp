@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/OperandChecks.h"
 #include "Dialect/NV/Operands.h"
+#include "Dialect/Tile/PackedElements.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -40,7 +41,7 @@ static LogicalResult verifyLeftOperand(Operation *op, Value a, bool blackwell) {
 
 /// The operands where they can be, shapes that fit, types that are multiplied.
 static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, tile::Space accSpace,
-                                   bool blackwell, Value scales = Value()) {
+                                   bool blackwell, const ScaledTypes *scales = nullptr) {
   // Hopper reads its left operand from registers too, and Blackwell from where
   // accumulators lie: on both it is the accumulator's memory.
   bool leftShared = tile::spaceOf(typeOf(a)) != accSpace;
@@ -56,8 +57,7 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
       failed(verifyRank2(op, acc, "accumulator")))
     return failure();
   bool pair = blackwell && isPaired(op);
-  auto product = scales ? scaledProductOf(a, b, acc, typeOf(scales).getElementType())
-                        : productOf(a, b, acc, pair);
+  auto product = scales ? scaledProductOf(a, b, acc, *scales) : productOf(a, b, acc, pair);
   if (!product.error.empty())
     return fail(emitCoded(op, HardwareShape) << product.error);
   int64_t rows = product.m;
@@ -137,8 +137,9 @@ static LogicalResult verifyScales(TensorMmaOp op) {
                        "memory, is not supported",
                 "multiply tiles in shared memory by one block");
   Type element = typeOf(scales[0]).getElementType();
-  int64_t perElement = typeOf(op.getA()).getElementType().isSignlessInteger(8) ? 2 : 1;
-  int64_t k = typeOf(op.getA()).getDimSize(1) * perElement;
+  int64_t k = typeOf(op.getA()).getDimSize(1);
+  if (typeOf(op.getA()).getElementType().isSignlessInteger(8))
+    k = tile::valuesIn(op.getPackingA().value_or(tile::Packing::F4E2M1), k);
   int64_t group = isa<Float8E4M3FNType>(element) ? 4 * 16 : 4 * 32;
   int64_t sizes[] = {typeOf(op.getA()).getDimSize(0), typeOf(op.getB()).getDimSize(1)};
   for (auto [scale, rows] : llvm::zip(scales, sizes)) {
@@ -197,9 +198,12 @@ LogicalResult TensorMmaOp::verify() {
       part && (part.getInt() < 0 || part.getInt() >= tensorParts(typeOf(getAcc()))))
     return fail(emitCoded(*this, HardwareShape)
                 << describe(getAcc()) << " has no part " << part.getInt() << " of 128 rows");
-  if ((getScaleA() || getScaleB()) && failed(verifyScales(*this)))
+  if (!getScaleA() && !getScaleB())
+    return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Tensor, true);
+  if (failed(verifyScales(*this)))
     return failure();
-  return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Tensor, true, getScaleA());
+  ScaledTypes types{typeOf(getScaleA()).getElementType(), getPackingA(), getPackingB()};
+  return verifyProduct(*this, getA(), getB(), getAcc(), tile::Space::Tensor, true, &types);
 }
 
 LogicalResult TensorCommitOp::verify() {

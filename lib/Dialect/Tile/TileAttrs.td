@@ -60,6 +60,13 @@ def Tile_AtomicKind : Tile_Enum<"AtomicKind", "an atomic update", [
 def Tile_Precision : Tile_Enum<"Precision", "precision of products of f32 operands", [
     I32EnumAttrCase<"Full", 0, "full">, I32EnumAttrCase<"TF32", 1, "tf32">]>;
 
+def Tile_Packing : Tile_Enum<"Packing", "how bytes hold values of fewer bits", [
+    I32EnumAttrCase<"F4E2M1", 0, "f4e2m1">, I32EnumAttrCase<"I4", 1, "i4">,
+    I32EnumAttrCase<"F6E2M3", 2, "f6e2m3">, I32EnumAttrCase<"F6E3M2", 3, "f6e3m2">,
+    I32EnumAttrCase<"PaddedF4E2M1", 4, "padded_f4e2m1">,
+    I32EnumAttrCase<"PaddedF6E2M3", 5, "padded_f6e2m3">,
+    I32EnumAttrCase<"PaddedF6E3M2", 6, "padded_f6e3m2">]>;
+
 //===----------------------------------------------------------------------===//
 // Schedules
 //===----------------------------------------------------------------------===//

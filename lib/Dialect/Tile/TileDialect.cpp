@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -91,8 +92,7 @@ LaunchConstancy tile::isLaunchConstant(Value value) {
 
 /// Returns whether \p name is a packed element, and \p type a memref of bytes.
 static bool isPacked(StringAttr name, Type type) {
-  return name && (name == TileDialect::packedF4 || name == TileDialect::packedI4) &&
-         cast<MemRefType>(type).getElementType().isSignlessInteger(8);
+  return name && findPacked(name) && cast<MemRefType>(type).getElementType().isSignlessInteger(8);
 }
 
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribute named) {
@@ -115,7 +115,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     if (alloc && isPacked(dyn_cast<StringAttr>(attr), alloc.getResult().getType()))
       return success();
     return emitCoded(op, MisplacedAttribute) << "`tile.packed` belongs on a `tile.alloc` of i8 and "
-                                                "must be \"f4e2m1x2\" or \"i4x2\"";
+                                                "names a packed element, e.g. \"f4e2m1x2\"";
   }
   if (name == scheduleAttr) {
     if (!isa<scf::ForOp>(op) || !isa<ScheduleAttr>(attr))
@@ -177,8 +177,9 @@ LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op, unsigned, uns
     return success();
   if (name == overlapsAttr && tensor && isa<UnitAttr>(named.getValue()))
     return success();
-  return emitCoded(op, MisplacedAttribute) << "`" << name << "` on argument " << index
-                                           << " is not one of `tile.name = \"..\"`, `tile.access = "
-                                              "\"in|out|inout\"`, `tile.packed = "
-                                              "\"f4e2m1x2|i4x2\"` (of i8) or `tile.overlaps`";
+  return emitCoded(op, MisplacedAttribute)
+         << "`" << name << "` on argument " << index
+         << " is not one of `tile.name = \"..\"`, `tile.access = "
+            "\"in|out|inout\"`, `tile.packed = "
+            "\"f4e2m1x2|i4x2|f6e2m3_packed|f6e3m2_packed\"` (of i8) or `tile.overlaps`";
 }

@@ -59,10 +59,8 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral nameAttr = "tile.name";
     static constexpr ::llvm::StringLiteral accessAttr = "tile.access";
     static constexpr ::llvm::StringLiteral overlapsAttr = "tile.overlaps";
-    /// On a tensor or a tile of i8: the packed element that the bytes are, "f4e2m1x2" or "i4x2".
+    /// On a tensor or a tile of i8: the packed element that the bytes are (PackedElements.h).
     static constexpr ::llvm::StringLiteral packedAttr = "tile.packed";
-    static constexpr ::llvm::StringLiteral packedF4 = "f4e2m1x2";
-    static constexpr ::llvm::StringLiteral packedI4 = "i4x2";
   }];
 }
 

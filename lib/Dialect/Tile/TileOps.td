@@ -235,9 +235,11 @@ def Tile_GemmOp : Tile_AccessOp<"gemm", [AttrSizedOperandSegments]> {
     shape is N / 16 x K / p x 16 x p. Packed and unsigned operands are for CPUs only.
 
     With scales, `acc += sum over k of (a * scale_a) * (b * scale_b)`. The operands are f8, or i8 as
-    bytes of two f4e2m1 values each, whose K then counts bytes. Both lie with K last. A scale
+    bytes of packed values, whose K then counts bytes: two f4e2m1 values in each, or with
+    `packing_a` and `packing_b` f6e2m3 or f6e3m2, of which four take three bytes. Padded packings
+    hold 16 values in the first bytes of every 16. Both lie with K last. A scale
     belongs to a row of `a` or a column of `b`, and to 32 values of k (f8E8M0FNU, a power of two) or
-    of f4 to 16 (f8E4M3FN, whose sign is ignored). Scales lie in the blocked layout of cuBLAS: a
+    with two operands of f4 to 16 (f8E4M3FN, whose sign is ignored). Scales lie in the blocked layout of cuBLAS: a
     tile of rows / 128 x K / (4 * block) x 32 x 16, where the scale of row r and block j of k is
     element [r / 128, j / 4, r mod 32, r / 32 mod 4 * 4 + j mod 4]. A scaled operand that f32
     cannot hold is undefined.
@@ -264,11 +266,13 @@ def Tile_GemmOp : Tile_AccessOp<"gemm", [AttrSizedOperandSegments]> {
                        Optional<Index>:$instance, Optional<AnyMemRef>:$scale_a,
                        Optional<AnyMemRef>:$scale_b, UnitAttr:$overwrite,
                        DefaultValuedAttr<Tile_Precision, "Precision::Full">:$precision,
-                       UnitAttr:$unsigned_a, OptionalAttr<StrAttr>:$async);
+                       UnitAttr:$unsigned_a, OptionalAttr<StrAttr>:$async,
+                       OptionalAttr<Tile_Packing>:$packing_a, OptionalAttr<Tile_Packing>:$packing_b);
   let assemblyFormat = [{
     $a `,` $b `into` $acc (`overwrite` $overwrite^)? (`precision` $precision^)?
     (`unsigned_a` $unsigned_a^)? (`async` $async^)? (`instance` $instance^)?
-    (`scales` `(` $scale_a^ `,` $scale_b `)`)? attr-dict
+    (`scales` `(` $scale_a^ `,` $scale_b `)`)? (`packing_a` $packing_a^)?
+    (`packing_b` $packing_b^)? attr-dict
     `:` type($a) `,` type($b) `,` type($acc) (`scales` `(` type($scale_a)^ `,` type($scale_b) `)`)?
   }];
   let hasVerifier = 1;
@@ -280,10 +284,12 @@ def Tile_GemmOp : Tile_AccessOp<"gemm", [AttrSizedOperandSegments]> {
       return ::llvm::cast<::mlir::MemRefType>(getB().getType()).getRank() == 4;
     }
     bool isScaled() { return getScaleA() || getScaleB(); }
-    /// Of a product with scales: values in an element of an operand, and values that share a scale.
-    int64_t valuesPerElement() {
-      return ::llvm::cast<::mlir::MemRefType>(getA().getType()).getElementType().isInteger(8) ? 2 : 1;
-    }
+    /// Of a product with scales: how the bytes of an operand hold values; none if each element is
+    /// one.
+    ::std::optional<Packing> packingOfA();
+    ::std::optional<Packing> packingOfB();
+    /// Of a product with scales: the number of values of k, and those that share a scale.
+    int64_t valuesOfK();
     int64_t scaleBlock() {
       auto type = ::llvm::cast<::mlir::MemRefType>(getScaleA().getType());
       return ::llvm::isa<::mlir::Float8E4M3FNType>(type.getElementType()) ? 16 : 32;

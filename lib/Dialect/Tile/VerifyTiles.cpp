@@ -9,6 +9,7 @@
 // API; help attached to them suggests a fix.
 //
 //===----------------------------------------------------------------------===//
+#include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileChecks.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -191,17 +192,21 @@ static LogicalResult verifyScaled(GemmOp op) {
     return fail(emitCoded(op, ScaledProduct) << "`gemm` has scales of one operand only",
                 "give both .scale_a and .scale_b");
   Type ea = elementOf(op.getA()), eb = elementOf(op.getB()), es = elementOf(scales[0]);
-  bool f4 = ea.isSignlessInteger(8) && eb == ea;
-  bool f8 = isa<Float8E4M3FNType, Float8E5M2Type>(ea) && isa<Float8E4M3FNType, Float8E5M2Type>(eb);
-  bool powers = isa<Float8E8M0FNUType>(es), small = f4 && isa<Float8E4M3FNType>(es);
-  if ((!f4 && !f8) || (!powers && !small) || elementOf(scales[1]) != es ||
+  auto scalable = [](Type element, std::optional<Packing> packing) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(element) ||
+           (element.isSignlessInteger(8) && packing != Packing::I4);
+  };
+  std::optional<Packing> pa = op.packingOfA(), pb = op.packingOfB();
+  bool powers = isa<Float8E8M0FNUType>(es);
+  bool small = pa == Packing::F4E2M1 && pb == pa && isa<Float8E4M3FNType>(es);
+  if (!scalable(ea, pa) || !scalable(eb, pb) || (!powers && !small) || elementOf(scales[1]) != es ||
       !elementOf(op.getAcc()).isF32())
     return fail(emitCoded(op, ScaledProduct)
                     << "`gemm` cannot multiply " << describe(op.getA()) << " with scales "
                     << describe(scales[0]) << " by " << describe(op.getB()) << " with scales "
                     << describe(scales[1]) << " into " << describe(op.getAcc()),
-                "f8 and f4e2m1x2 take scales of f8e8m0, f4e2m1x2 also of f8e4m3; they accumulate "
-                "in f32");
+                "f8, f4e2m1x2, f6e2m3_packed and f6e3m2_packed take scales of f8e8m0, two operands "
+                "of f4e2m1x2 also of f8e4m3; they accumulate in f32");
   if (op.getPrecision() != Precision::Full || op.getUnsignedA() || op.getAsync())
     return fail(emitCoded(op, ScaledProduct)
                     << "tf32, unsigned_a and async do not apply to a product with scales",
@@ -218,7 +223,7 @@ static LogicalResult verifyScaled(GemmOp op) {
                       << " of a product with scales does not lie with k last",
                   k ? "store it as M x K" : "store it as N x K and multiply by transposed(..)");
   }
-  int64_t k = typeOf(op.getA()).getDimSize(1) * op.valuesPerElement(), block = op.scaleBlock();
+  int64_t k = op.valuesOfK(), block = op.scaleBlock();
   std::tuple<Value, int64_t, StringRef> shapes[] = {
       {scales[0], typeOf(op.getAcc()).getDimSize(0), "rows"},
       {scales[1], typeOf(op.getAcc()).getDimSize(1), "columns"}};
@@ -245,6 +250,22 @@ static LogicalResult verifyScaled(GemmOp op) {
   return success();
 }
 
+/// An operand of bytes holds two f4e2m1 in each, unless \p stated says something else.
+static std::optional<Packing> packingOf(Value operand, std::optional<Packing> stated) {
+  if (!typeOf(operand).getElementType().isSignlessInteger(8))
+    return std::nullopt;
+  return stated.value_or(Packing::F4E2M1);
+}
+
+std::optional<Packing> GemmOp::packingOfA() { return packingOf(getA(), getPackingA()); }
+std::optional<Packing> GemmOp::packingOfB() { return packingOf(getB(), getPackingB()); }
+
+int64_t GemmOp::valuesOfK() {
+  int64_t elements = typeOf(getA()).getDimSize(1);
+  auto packing = packingOfA();
+  return packing ? valuesIn(*packing, elements) : elements;
+}
+
 LogicalResult GemmOp::verify() {
   std::pair<Value, StringRef> operands[] = {
       {getA(), "first operand"}, {getB(), "second operand"}, {getAcc(), "accumulator"}};
@@ -263,11 +284,20 @@ LogicalResult GemmOp::verify() {
       return failure();
     b = {b[1] * b[3], b[0] * b[2]};
   }
+  if (isScaled()) { // operands may have different numbers of values in a byte
+    if (auto packing = packingOfA())
+      a[1] = valuesIn(*packing, a[1]);
+    if (auto packing = packingOfB())
+      b[0] = valuesIn(*packing, b[0]);
+  }
   if (a[1] != b[0]) {
     return fail(
         emitCoded(*this, ShapeMismatch) << "the inner sizes of `gemm` differ: " << describe(getA())
                                         << " times " << describe(getB()),
-        a[1] == b[1]   ? "the second operand is K x N; did you mean " + transposedName(getB()) + "?"
+        isScaled() && (packingOfA() || packingOfB())
+            ? "the first operand has " + std::to_string(a[1]) + " values of k, the second " +
+                  std::to_string(b[0])
+        : a[1] == b[1] ? "the second operand is K x N; did you mean " + transposedName(getB()) + "?"
         : a[0] == b[0] ? "the first operand is M x K; did you mean " + transposedName(getA()) + "?"
                        : std::string("the first operand is M x K, the second K x N"));
   }
@@ -284,6 +314,8 @@ LogicalResult GemmOp::verify() {
                 "copy the operand into a tile of its own first");
   if (isScaled())
     return verifyScaled(*this);
+  if (getPackingA() || getPackingB())
+    return fail(emitCoded(*this, ScaledProduct) << "a product of packed values without scales");
   Type ea = elementOf(getA()), eb = elementOf(getB()), ec = elementOf(getAcc());
   bool f8 = isa<Float8E4M3FNType, Float8E5M2Type>(ea) && isa<Float8E4M3FNType, Float8E5M2Type>(eb);
   bool floats = (ea == eb && isa<Float16Type, BFloat16Type, Float32Type>(ea)) || f8;

@@ -62,13 +62,17 @@ public:
     SmallVector<tile::CopyOp> copies;
     SmallVector<tile::GemmOp> products;
     kernel.walk([&](Operation *op) {
-      if (auto copy = dyn_cast<tile::CopyOp>(op); copy && isStatement(op))
+      if (auto copy = dyn_cast<tile::CopyOp>(op); copy && nvptx::isPipelinedStatement(op))
         copies.push_back(copy);
       if (auto gemm = dyn_cast<tile::GemmOp>(op))
         products.push_back(gemm);
     });
-    for (tile::CopyOp copy : copies)
-      nvptx::setEngine(copy, engineOf(copy));
+    for (tile::CopyOp copy : copies) {
+      Engine engine = engineOf(copy);
+      if (nvptx::paddingOf(copy) && engine != Engine::TmaLoad)
+        return refusePadding(copy);
+      nvptx::setEngine(copy, engine);
+    }
     for (tile::GemmOp gemm : products) {
       Engine engine = engineOf(gemm);
       if (gemm.isScaled() && engine != Engine::Tcgen05Mma)
@@ -98,14 +102,6 @@ private:
     return argument && kernel.getArgAttr(argument.getArgNumber(), tile::TileDialect::overlapsAttr);
   }
 
-  /// Whether an operation is a statement of a pipelined loop, maybe under conditions.
-  static bool isStatement(Operation *op) {
-    Operation *parent = op->getParentOp();
-    while (isa_and_nonnull<scf::IfOp>(parent))
-      parent = parent->getParentOp();
-    return isa_and_nonnull<scf::ForOp>(parent) && parent->hasAttr(tile::TileDialect::scheduleAttr);
-  }
-
   Engine engineOf(tile::CopyOp copy) {
     if (plain || !copy.readsTensor() || written.contains(tile::rootOf(copy.getSource())) ||
         (overlapped && mayOverlap(copy.getSource())))
@@ -125,8 +121,11 @@ private:
                                          StringAttr(), ArrayRef<int64_t>{1});
           Value zero = arith::ConstantIndexOp::create(b, copy.getLoc(), 0);
           trial = {zero.getDefiningOp(), barriers};
-          return nv::TmaLoadOp::create(b, copy.getLoc(), copy.getSource(), copy.getSourceOffsets(),
-                                       copy.getTarget(), barriers, zero, dims, copy.getRowsAttr());
+          auto load =
+              nv::TmaLoadOp::create(b, copy.getLoc(), copy.getSource(), copy.getSourceOffsets(),
+                                    copy.getTarget(), barriers, zero, dims, copy.getRowsAttr());
+          load.setPaddingAttr(nvptx::paddingOf(copy));
+          return load;
         }))
       return eraseTrial(), Engine::TmaLoad;
     eraseTrial();
@@ -138,6 +137,16 @@ private:
         }))
       return Engine::CpAsync;
     return Engine::Threads;
+  }
+
+  /// Refuses a copy that only TMA makes: nv-pad-operands has chosen it for that.
+  LogicalResult refusePadding(tile::CopyOp copy) {
+    auto diagnostic = tile::emitCoded(copy, PaddedCopy)
+                      << "TMA does not copy " << tile::describe(copy.getSource()) << " to "
+                      << tile::describe(copy.getTarget()) << ", whose values are padded";
+    tile::attachHelp(diagnostic) << "copy whole tiles of 8 rows or more; or unpack the values with "
+                                    "b.unpack(packed, values)";
+    return diagnostic;
   }
 
   void eraseTrial() {
@@ -212,7 +221,7 @@ private:
       }
       return nv::TensorMmaOp::create(b, gemm.getLoc(), gemm.getA(), gemm.getB(), cells,
                                      trial.front()->getResult(0), scales[0], scales[1],
-                                     IntegerAttr());
+                                     IntegerAttr(), gemm.getPackingAAttr(), gemm.getPackingBAttr());
     });
     for (Operation *op : ArrayRef(trial).drop_front())
       legal = legal && succeeded(verifySilently(op));
@@ -304,6 +313,17 @@ int64_t nvptx::allocatedColumns(MemRefType type) {
 
 int64_t nvptx::allocatedColumns(Value tile) {
   return allocatedColumns(cast<MemRefType>(tile.getType()));
+}
+
+bool nvptx::isPipelinedStatement(Operation *op) {
+  Operation *parent = op->getParentOp();
+  while (isa_and_nonnull<scf::IfOp>(parent))
+    parent = parent->getParentOp();
+  return isa_and_nonnull<scf::ForOp>(parent) && parent->hasAttr(tile::TileDialect::scheduleAttr);
+}
+
+tile::PackingAttr nvptx::paddingOf(tile::CopyOp copy) {
+  return copy->getAttrOfType<tile::PackingAttr>(nv::NVDialect::paddingAttr);
 }
 
 void nvptx::setEngine(Operation *op, Engine engine) {

@@ -126,6 +126,79 @@ def AssignSpaces : Pass<"nv-assign-spaces", "::mlir::func::FuncOp"> {
   }];
 }
 
+def PadOperands : Pass<"nv-pad-operands", "::mlir::func::FuncOp"> {
+  let summary = "Pad 6-bit operands of products with scales, and 4-bit ones beside others";
+  let description = [{
+    tcgen05 reads values of 6 bits, and of 4 bits beside wider ones, from bytes of which 16 hold 16
+    values in their first ones; TMA copies densely packed values there. The operand's tile gets a
+    byte for each value, its copies `nv.padding` and an offset that counts values, and the product
+    the padded packing. `tile-expand-scaled-products` takes the products of a kernel in which some
+    operand is not written by copies of whole tiles alone, in pipelined loops, from tensors that the
+    kernel does not write, at multiples of 128 values.
+
+    Example (`--nv-pad-operands`):
+
+    ```mlir
+    !A = memref<?x?xi8, strided<[?, 1]>, #tile.space<global>>
+    !S = memref<?x?x?x?xf8E8M0FNU, strided<[?, ?, ?, 1]>, #tile.space<global>>
+    !a = memref<128x96xi8, #tile.space<shared>>
+    !b = memref<128x128xf8E4M3FN, #tile.space<shared>>
+    !t = memref<128x128xf8E4M3FN, strided<[1, 128]>, #tile.space<shared>>
+    !s = memref<1x1x32x16xf8E8M0FNU, #tile.space<shared>>
+    !d = memref<128x128xf32, #tile.space<local>>
+    func.func @k(%A: !A, %n: index) attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c96 = arith.constant 96 : index
+      %As = tile.alloc "As" : !a
+      %Bs = tile.alloc "Bs" : !b
+      %SA = tile.alloc "SA" : !s
+      %acc = tile.alloc "acc" : !d
+      %Bt = memref.transpose %Bs (i, j) -> (j, i) : !b to !t
+      scf.for %k = %c0 to %n step %c1 {
+        %at = arith.muli %k, %c96 : index
+        tile.copy %A[%c0, %at] to %As : !A to !a
+        tile.gemm %As, %Bt into %acc scales(%SA, %SA) packing_a f6e2m3 : !a, !t, !d scales(!s, !s)
+      } {tile.schedule = #tile.schedule<num_stages = 2>}
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    !A = memref<?x?xi8, strided<[?, 1]>, #tile.space<global>>
+    !S = memref<?x?x?x?xf8E8M0FNU, strided<[?, ?, ?, 1]>, #tile.space<global>>
+    !a = memref<128x128xi8, #tile.space<shared>>
+    !b = memref<128x128xf8E4M3FN, #tile.space<shared>>
+    !t = memref<128x128xf8E4M3FN, strided<[1, 128]>, #tile.space<shared>>
+    !s = memref<1x1x32x16xf8E8M0FNU, #tile.space<shared>>
+    !d = memref<128x128xf32, #tile.space<local>>
+    func.func @k(%A: !A, %n: index) attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c96 = arith.constant 96 : index
+      %As = tile.alloc "As" : !a
+      %Bs = tile.alloc "Bs" : !b
+      %SA = tile.alloc "SA" : !s
+      %acc = tile.alloc "acc" : !d
+      %Bt = memref.transpose %Bs (i, j) -> (j, i) : !b to !t
+      scf.for %k = %c0 to %n step %c1 {
+        %at = arith.muli %k, %c96 : index
+        %c128 = arith.constant 128 : index
+        %0 = arith.muli %k, %c128 : index
+        tile.copy %A[%c0, %0] to %As {nv.padding = 5 : i32} : !A to !a
+        tile.gemm %As, %Bt into %acc scales(%SA, %SA) packing_a padded_f6e2m3 : !a, !t, !d scales(!s, !s)
+      } {tile.schedule = #tile.schedule<num_stages = 2>}
+      return
+    }
+    ```
+
+    Tests: test/Target/NVPTX/pad-operands.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::arith::ArithDialect"];
+}
+
 def BindEngines : Pass<"nv-bind-engines", "::mlir::func::FuncOp"> {
   let summary = "Choose the engine of each product and each pipelined copy";
   let description = [{

@@ -18,6 +18,11 @@
 
 namespace penstock::nvptx {
 
+/// Whether an operation is a statement of a pipelined loop, maybe under conditions.
+bool isPipelinedStatement(mlir::Operation *op);
+
+/// The padded packing of a copy of packed values that nv-pad-operands has chosen; null: none.
+tile::PackingAttr paddingOf(tile::CopyOp copy);
 /// The engine of a copy or a product; threads unless nv-bind-engines says otherwise.
 sched::Engine engineOf(mlir::Operation *op);
 void setEngine(mlir::Operation *op, sched::Engine engine);

@@ -58,7 +58,8 @@ void nvptx::writeIssue(OpBuilder &b, Operation *op, Engine engine, Value isFirst
       issue = nv::WgmmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more);
     else
       issue = nv::TensorMmaOp::create(b, loc, gemm.getA(), gemm.getB(), gemm.getAcc(), more, scaleA,
-                                      scaleB, part ? b.getI64IntegerAttr(*part) : IntegerAttr());
+                                      scaleB, part ? b.getI64IntegerAttr(*part) : IntegerAttr(),
+                                      gemm.getPackingAAttr(), gemm.getPackingBAttr());
   }
   if (Attribute loop = op->getAttr(nv::NVDialect::plannedAttr))
     issue->setAttr(nv::NVDialect::plannedAttr, loop);

@@ -125,7 +125,7 @@ template <typename Io> void visit(Io &io, TensorMapRecipe &map) {
 template <typename Io> void visit(Io &io, RowAlignment &rule) {
   io("argument", rule.argument);
   io("bytes", rule.bytes);
-  io("whole", rule.whole);
+  io("multiple", rule.multiple);
 }
 
 template <typename Io> void visit(Io &io, StorageName &name) {

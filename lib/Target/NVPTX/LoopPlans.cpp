@@ -7,6 +7,7 @@
 #include "Target/NVPTX/LoopPlans.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/NV/Operands.h"
+#include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Queues.h"
 #include "Scheduling/Mechanisms.h"
@@ -128,6 +129,8 @@ void nvptx::bindEngines(PipelineLoop &loop) {
     if (auto copy = dyn_cast<tile::CopyOp>(op)) {
       auto type = cast<MemRefType>(copy.getTarget().getType());
       statement.bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+      if (auto padding = paddingOf(copy)) // which barriers do not count
+        statement.bytes = statement.bytes * tile::bitsOf(padding.getValue()) / 8;
     }
     if (gemm)
       for (size_t buffer = 0; buffer < loop.buffers.size(); ++buffer)

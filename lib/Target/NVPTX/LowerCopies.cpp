@@ -48,7 +48,8 @@ void Lowering::lowerTmaLoad(nv::TmaLoadOp op, const ExecutionScope &) {
   View view = viewOf(op.getTarget());
   const layout::SharedTile &tile = shared.lookup(view.root).layout;
   unsigned rank = op.getOffsets().size();
-  Value map = tensorMap(op.getSource(), op.getTarget(), op.getDims(), op.getRows());
+  Value map =
+      tensorMap(op.getSource(), op.getTarget(), op.getDims(), op.getRows(), op.getPadding());
   Value barrier = sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()));
   if (pair) // of the first block: the rank is bit 24 of an address
     barrier = andBits(barrier, 0xfeffffff);

@@ -158,7 +158,8 @@ LogicalResult Lowering::lowerCopy(tile::CopyOp op, const ExecutionScope &by) {
   }
   auto start = op.readsTensor() ? op.getSourceOffsets() : op.getTargetOffsets();
   if (alignedRows && isMultipleOf(start.back(), vector)) {
-    needRows(tensor, unsigned(vector * bytesInTensor(tensor)), /*whole=*/true);
+    needRows(tensor, unsigned(vector * bytesInTensor(tensor)),
+             /*multiple=*/unsigned(vector * bytesInTensor(tensor)));
     copyElements(op, layout, base, first, vector, by);
     return success();
   }

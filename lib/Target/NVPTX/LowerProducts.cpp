@@ -21,6 +21,9 @@ static const char *kindOf(layout::MmaType type) {
     return "tf32";
   case layout::MmaType::E4M3:
   case layout::MmaType::E5M2:
+  case layout::MmaType::E2M3:
+  case layout::MmaType::E3M2:
+  case layout::MmaType::E2M1:
     return "f8f6f4";
   case layout::MmaType::S8:
   case layout::MmaType::U8:
@@ -99,7 +102,8 @@ Value Lowering::ownLanes(Value tile, int64_t columns, const ExecutionScope &by) 
 LogicalResult Lowering::lowerScaledMma(nv::TensorMmaOp op) {
   auto scaleType = cast<MemRefType>(op.getScaleA().getType());
   nv::Product product =
-      nv::scaledProductOf(op.getA(), op.getB(), op.getAcc(), scaleType.getElementType());
+      nv::scaledProductOf(op.getA(), op.getB(), op.getAcc(),
+                          {scaleType.getElementType(), op.getPackingA(), op.getPackingB()});
   auto a = layout::tcgen05Descriptor(product.aOperand);
   auto b = layout::tcgen05Descriptor(product.bOperand);
   if (!a || !b)

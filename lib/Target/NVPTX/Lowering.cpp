@@ -83,7 +83,7 @@ LogicalResult Lowering::run() {
   for (BlockArgument argument : body.getArguments().slice(1, ownArguments))
     if (auto bytes = kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber() - 1,
                                                           nv::NVDialect::rowBytesAttr))
-      needRows(argument, unsigned(bytes.getInt()), /*whole=*/true);
+      needRows(argument, unsigned(bytes.getInt()), /*multiple=*/unsigned(bytes.getInt()));
   base32 = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base);
   thread = ptxValue(builder.getI32Type(), "mov.u32 $0, %tid.x;");
   if (failed(placeStorage()))

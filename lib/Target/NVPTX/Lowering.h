@@ -197,9 +197,10 @@ private:
   Value loadInside(Value inside, Value address, Type element);
   void storeInside(Value inside, Value address, Value value);
   /// Tells the launch that rows of a tensor are multiples of \p bytes.
-  void needRows(Value tensor, unsigned bytes, bool whole = false);
+  void needRows(Value tensor, unsigned bytes, unsigned multiple = 0);
   /// The tensor map for boxes of this tile, and its address.
-  Value tensorMap(Value tensor, Value tile, Extents dims, Extents rows);
+  Value tensorMap(Value tensor, Value tile, Extents dims, Extents rows,
+                  std::optional<tile::Packing> padding = std::nullopt);
 
   // LowerBarriers.cpp
   void initialize();

@@ -277,7 +277,7 @@ void PlanWriter::writeOp(size_t i, IRMapping &mapping, Value k) {
     }
     nv::TmaLoadOp::create(b, op->getLoc(), source, offsets, target, barriers[barrier],
                           slotOfToken(barrier, k), blocks, dims, /*cache=*/StringAttr(),
-                          copy.getRowsAttr());
+                          copy.getRowsAttr(), nvptx::paddingOf(copy));
     return;
   }
   Operation *copy = cloneWithViews(op, mapping);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/Locations.h"
+#include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Architecture.h"
@@ -406,19 +407,26 @@ static unsigned mapType(Type element) {
   }
 }
 
-void Lowering::needRows(Value tensor, unsigned bytes, bool whole) {
-  RowAlignment rule{cast<BlockArgument>(tensor).getArgNumber() - 1, bytes, whole};
+/// The same of packed values that are padded to 16 bytes for 16 of them.
+static unsigned paddedMapType(tile::Packing packing) {
+  return tile::bitsOf(packing) == 6 ? 15 : 14;
+}
+
+void Lowering::needRows(Value tensor, unsigned bytes, unsigned multiple) {
+  RowAlignment rule{cast<BlockArgument>(tensor).getArgNumber() - 1, bytes,
+                    multiple == 1 ? 0 : multiple};
   if (!llvm::is_contained(result.rowAligned, rule))
     result.rowAligned.push_back(rule);
 }
 
-Value Lowering::tensorMap(Value tensor, Value tile, Extents dims, Extents rows) {
+Value Lowering::tensorMap(Value tensor, Value tile, Extents dims, Extents rows,
+                          std::optional<tile::Packing> padding) {
   View view = viewOf(tile);
   const layout::SharedTile &layout = shared.find(view.root)->second.layout;
   auto type = cast<MemRefType>(tensor.getType());
   TensorMapRecipe recipe;
   recipe.argument = cast<BlockArgument>(tensor).getArgNumber() - 1;
-  recipe.dataType = mapType(type.getElementType());
+  recipe.dataType = padding ? paddedMapType(*padding) : mapType(type.getElementType());
   size_t rank = size_t(type.getRank());
   recipe.box.resize(rank, 1);
   recipe.box[0] = uint32_t(layout.chunkCols());
@@ -431,7 +439,10 @@ Value Lowering::tensorMap(Value tensor, Value tile, Extents dims, Extents rows) 
   else
     recipe.box[rank - 1 - rowDim(rank, dims)] = uint32_t(layout::tmaBoxRows(view.shape[0]));
   recipe.swizzle = layout::tensorMapCode(layout.swizzle);
-  needRows(tensor, 16);
+  if (padding) // the map counts boxes of values
+    needRows(tensor, 32, unsigned(nv::paddedBox * tile::bitsOf(*padding) / 8));
+  else
+    needRows(tensor, 16);
   unsigned number = unsigned(llvm::find(result.maps, recipe) - result.maps.begin());
   if (number == result.maps.size()) {
     result.maps.push_back(recipe);

@@ -483,3 +483,36 @@ func.func @dims_of_rows(%X: !X, %i: index) attributes {tile.kernel, nv.threads =
   nv.cp_async %X[%i, %i, %i, %i] to %Xs dims [1, 1, 3] rows [8, 16] : !X, !s
   return
 }
+
+// -----
+
+// Boxes of padded values have 128 bytes in each row.
+func.func @padded_columns(%A: memref<?x?xi8, strided<[?, 1]>, #tile.space<global>>)
+    attributes {tile.kernel, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %As = tile.alloc "As" : memref<128x96xi8, #tile.space<shared>>
+  %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+  // expected-error @+2 {{`tma.load` does not pad values to `As` (128x96 i8, shared)}}
+  // expected-note @+1 {{its rows are multiples of 128 bytes}}
+  nv.tma.load %A[%c0, %c0] to %As, %full[%c0] padding padded_f6e2m3
+    : memref<?x?xi8, strided<[?, 1]>, #tile.space<global>>, memref<128x96xi8, #tile.space<shared>>, !nv.barriers<1>
+  return
+}
+
+// -----
+
+// The tensor core does not read densely packed values of 6 bits.
+func.func @dense_six_bits(%more: i1) attributes {tile.kernel, nv.threads = 128 : i64} {
+  %As = tile.alloc "As" : memref<128x96xi8, #tile.space<shared>>
+  %Bt = memref.transpose %As (i, j) -> (j, i) : memref<128x96xi8, #tile.space<shared>>
+    to memref<96x128xi8, strided<[1, 96]>, #tile.space<shared>>
+  %S = nv.tcgen05.alloc "S" : memref<1x1x32x16xf8E8M0FNU, #tile.space<tensor>>
+  %acc = nv.tcgen05.alloc "acc" : memref<128x128xf32, #tile.space<tensor>>
+  nv.warps 0, 1 {
+    // expected-error @+1 {{the tensor core does not multiply `As` (128x96 i8, shared)}}
+    nv.tcgen05.mma %As, %Bt into %acc accumulate %more scales(%S, %S) packing_a f6e2m3 packing_b f6e2m3
+      : memref<128x96xi8, #tile.space<shared>>, memref<96x128xi8, strided<[1, 96]>, #tile.space<shared>>,
+        memref<128x128xf32, #tile.space<tensor>> scales(memref<1x1x32x16xf8E8M0FNU, #tile.space<tensor>>, memref<1x1x32x16xf8E8M0FNU, #tile.space<tensor>>)
+  }
+  return
+}

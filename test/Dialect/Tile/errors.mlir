@@ -182,7 +182,7 @@ func.func @triggers(%c: i1) attributes {tile.kernel} {
 // -----
 
 func.func @packed_floats() attributes {tile.kernel} {
-  // expected-error @+1 {{`tile.packed` belongs on a `tile.alloc` of i8 and must be "f4e2m1x2" or "i4x2"}}
+  // expected-error @+1 {{`tile.packed` belongs on a `tile.alloc` of i8 and names a packed element, e.g. "f4e2m1x2"}}
   %a = tile.alloc "a" {tile.packed = "i4x2"} : memref<8x4xf16, #tile.space<shared>>
   return
 }
@@ -195,8 +195,47 @@ func.func @packed_floats() attributes {tile.kernel} {
 func.func @scale_element(%a: !a, %s: !s, %c: memref<128x128xf32, #tile.space<local>>) {
   %t = memref.transpose %a (i, j) -> (j, i) : !a to !t
   // expected-error @+2 {{PS1764: `gemm` cannot multiply a tile (128x128 f8 e4m3, shared) with scales a tile (1x2x32x16 f8 e4m3, shared)}}
-  // expected-note @+1 {{help: f8 and f4e2m1x2 take scales of f8e8m0, f4e2m1x2 also of f8e4m3}}
+  // expected-note @+1 {{help: f8, f4e2m1x2, f6e2m3_packed and f6e3m2_packed take scales of f8e8m0, two operands of f4e2m1x2 also of f8e4m3}}
   tile.gemm %a, %t into %c scales(%s, %s) : !a, !t, memref<128x128xf32, #tile.space<local>> scales(!s, !s)
+  return
+}
+
+// -----
+
+// f6 has scales of powers of two only.
+!a = memref<128x96xi8, #tile.space<shared>>
+!t = memref<96x128xi8, strided<[1, 96]>, #tile.space<shared>>
+!s = memref<1x2x32x16xf8E4M3FN, #tile.space<shared>>
+func.func @six_bit_scale(%a: !a, %s: !s, %c: memref<128x128xf32, #tile.space<local>>) {
+  %t = memref.transpose %a (i, j) -> (j, i) : !a to !t
+  // expected-error @+2 {{PS1764: `gemm` cannot multiply a tile (128x96 i8, shared) with scales a tile (1x2x32x16 f8 e4m3, shared)}}
+  // expected-note @+1 {{two operands of f4e2m1x2 also of f8e4m3}}
+  tile.gemm %a, %t into %c scales(%s, %s) packing_a f6e2m3 packing_b f6e2m3 : !a, !t, memref<128x128xf32, #tile.space<local>> scales(!s, !s)
+  return
+}
+
+// -----
+
+// 96 bytes are 128 values of 6 bits, but 192 of 4.
+!a = memref<128x96xi8, #tile.space<shared>>
+!t = memref<96x128xi8, strided<[1, 96]>, #tile.space<shared>>
+!s = memref<1x1x32x16xf8E8M0FNU, #tile.space<shared>>
+func.func @mixed_values(%a: !a, %s: !s, %c: memref<128x128xf32, #tile.space<local>>) {
+  %t = memref.transpose %a (i, j) -> (j, i) : !a to !t
+  // expected-error @+2 {{the inner sizes of `gemm` differ}}
+  // expected-note @+1 {{the first operand has 128 values of k, the second 192}}
+  tile.gemm %a, %t into %c scales(%s, %s) packing_a f6e2m3 : !a, !t, memref<128x128xf32, #tile.space<local>> scales(!s, !s)
+  return
+}
+
+// -----
+
+!a = memref<128x96xi8, #tile.space<shared>>
+!t = memref<96x128xi8, strided<[1, 96]>, #tile.space<shared>>
+func.func @packed_without_scales(%a: !a, %c: memref<128x128xi32, #tile.space<local>>) {
+  %t = memref.transpose %a (i, j) -> (j, i) : !a to !t
+  // expected-error @+1 {{PS1764: a product of packed values without scales}}
+  tile.gemm %a, %t into %c packing_a f6e2m3 packing_b f6e2m3 : !a, !t, memref<128x128xi32, #tile.space<local>>
   return
 }
 

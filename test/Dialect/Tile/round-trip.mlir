@@ -118,3 +118,21 @@ func.func @scales(%A: memref<?x?xi8, strided<[?, 1]>, #tile.space<global>> {tile
     scales(memref<1x2x32x16xf8E4M3FN, #tile.space<shared>>, memref<1x2x32x16xf8E4M3FN, #tile.space<shared>>)
   return
 }
+
+// Values of 6 bits and of 4 bits: 96 and 64 bytes hold 128 of them.
+// CHECK-LABEL: func.func @packings
+func.func @packings(%B: memref<?x?xi8, strided<[?, 1]>, #tile.space<global>> {tile.packed = "f6e3m2_packed"})
+    attributes {tile.kernel} {
+  %As = tile.alloc "As" {tile.packed = "f6e2m3_packed"} : memref<128x96xi8, #tile.space<shared>>
+  %Bs = tile.alloc "Bs" {tile.packed = "f4e2m1x2"} : memref<128x64xi8, #tile.space<shared>>
+  %Bt = memref.transpose %Bs (i, j) -> (j, i) : memref<128x64xi8, #tile.space<shared>>
+    to memref<64x128xi8, strided<[1, 64]>, #tile.space<shared>>
+  %S = tile.alloc "S" : memref<1x1x32x16xf8E8M0FNU, #tile.space<shared>>
+  %acc = tile.alloc "acc" : memref<128x128xf32, #tile.space<local>>
+  // CHECK: tile.gemm %As, %{{.*}} into %acc scales(%S, %S) packing_a f6e2m3 packing_b f4e2m1 :
+  tile.gemm %As, %Bt into %acc scales(%S, %S) packing_a f6e2m3 packing_b f4e2m1
+    : memref<128x96xi8, #tile.space<shared>>,
+    memref<64x128xi8, strided<[1, 64]>, #tile.space<shared>>, memref<128x128xf32, #tile.space<local>>
+    scales(memref<1x1x32x16xf8E8M0FNU, #tile.space<shared>>, memref<1x1x32x16xf8E8M0FNU, #tile.space<shared>>)
+  return
+}

@@ -80,3 +80,45 @@ func.func @nvf4() attributes {tile.kernel, nv.threads = 128 : i64} {
   nv.tcgen05.dealloc %acc : memref<256x128xf32, #t>
   return
 }
+
+// -----
+
+#s = #tile.space<shared>
+#t = #tile.space<tensor>
+
+// Values of 6 bits and of f8, of which 16 take 16 bytes: four instructions for 128 of them. TMA pads
+// by tensor maps of type 15 (16U6_ALIGN16B), with boxes of 128 values; rows of the tensor are whole
+// boxes of 96 bytes, 32 bytes apart.
+// 0x08a00180: e2m3 (3 << 7) by e4m3 (0), 128 columns, powers of two, 128 rows.
+// CHECK: box = [128, 128], data_type = 15
+// CHECK-SAME: row_aligned = [{argument = 0 : i64, bytes = 32 : i64, multiple = 96 : i64}]
+// CHECK-LABEL: func.func @mxf6(
+// CHECK-DAG: arith.constant 144703872 : i32
+// CHECK: cp.async.bulk.tensor.2d
+// CHECK-COUNT-4: @issuer tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X [$0], a, b, $3, [$4], [$5], more;
+// CHECK-NOT: tcgen05.mma
+func.func @mxf6(%A: memref<?x?xi8, strided<[?, 1]>, #tile.space<global>> {tile.packed = "f6e2m3_packed"})
+    attributes {tile.kernel, nv.threads = 128 : i64} {
+  %yes = arith.constant true
+  %c0 = arith.constant 0 : index
+  %As = tile.alloc "As" : memref<128x128xi8, #s>
+  %Bs = tile.alloc "Bs" : memref<128x128xf8E4M3FN, #s>
+  %Bt = memref.transpose %Bs (i, j) -> (j, i)
+    : memref<128x128xf8E4M3FN, #s> to memref<128x128xf8E4M3FN, strided<[1, 128]>, #s>
+  %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+  %SA = nv.tcgen05.alloc "SA" : memref<1x1x32x16xf8E8M0FNU, #t>
+  %SB = nv.tcgen05.alloc "SB" : memref<1x1x32x16xf8E8M0FNU, #t>
+  %acc = nv.tcgen05.alloc "acc" : memref<128x128xf32, #t>
+  nv.warps 0, 1 {
+    nv.tma.load %A[%c0, %c0] to %As, %full[%c0] padding padded_f6e2m3
+      : memref<?x?xi8, strided<[?, 1]>, #tile.space<global>>, memref<128x128xi8, #s>, !nv.barriers<1>
+    nv.tcgen05.mma %As, %Bt into %acc accumulate %yes scales(%SA, %SB) packing_a padded_f6e2m3
+      : memref<128x128xi8, #s>, memref<128x128xf8E4M3FN, strided<[1, 128]>, #s>,
+        memref<128x128xf32, #t> scales(memref<1x1x32x16xf8E8M0FNU, #t>, memref<1x1x32x16xf8E8M0FNU, #t>)
+  }
+  nv.sync
+  nv.tcgen05.dealloc %SA : memref<1x1x32x16xf8E8M0FNU, #t>
+  nv.tcgen05.dealloc %SB : memref<1x1x32x16xf8E8M0FNU, #t>
+  nv.tcgen05.dealloc %acc : memref<128x128xf32, #t>
+  return
+}
