@@ -141,6 +141,9 @@ constexpr Tolerance elementaryTolerance = {.of_largest = 0x1p-20};
 constexpr Tolerance f16Tolerance = {.of_largest = 0x1p-10};
 constexpr Tolerance bf16Tolerance = {.of_largest = 0x1p-7};
 
+// Barriers of slots that threads fill.
+constexpr auto metSince =
+    "threads have met several times since the products that read the slot were awaited";
 // Fences between threads that read a tile and TMA, which fills it next.
 constexpr auto readsBeforeTma = "threads have read the tile when they arrive, which the emulator "
                                 "orders before what TMA writes";
@@ -267,12 +270,16 @@ PENSTOCK_KERNEL(FlashAttentionWide, block_m, block_n, dim, stages);
 PENSTOCK_SHAPES(FlashAttentionWide, Shape{{"H", 2}, {"M", 200}, {"D", 64}, {"N", 330}},
                 Shape{{"H", 1}, {"M", 128}, {"D", 40}, {"N", 64}},
                 Shape{{"H", 1}, {"M", 8}, {"D", 64}, {"N", 0}});
-// Queries for more tiles than twice the stages, and rows that TMA cannot copy.
+// Queries for more tiles than twice the stages, rows that TMA cannot copy, and no queries.
 PENSTOCK_KERNEL(AttentionBackward, block_m, block_n, dim, stages, threads);
 PENSTOCK_REFERENCE(AttentionBackward, AttentionBackward, f16Tolerance);
 PENSTOCK_SHAPES(AttentionBackward,
                 Shape{{"H", 1}, {"M", 330}, {"D", 64}, {"N", 100}, {"scale", 0.0625}},
-                Shape{{"H", 2}, {"M", 40}, {"D", 37}, {"N", 70}, {"scale", 0.0625}});
+                Shape{{"H", 2}, {"M", 330}, {"D", 37}, {"N", 70}, {"scale", 0.0625}},
+                Shape{{"H", 1}, {"M", 0}, {"D", 64}, {"N", 70}, {"scale", 0.0625}},
+                Shape{{"H", 1}, {"M", 0}, {"D", 37}, {"N", 70}, {"scale", 0.0625}});
+PENSTOCK_EQUIVALENT(AttentionBackward, {"b.copy(Q.at(h, m0, 0), Qs);", metSince},
+                    {"b.copy(dO.at(h, m0, 0), dOs);", metSince});
 PENSTOCK_KERNEL(BlackwellAttention, block_m, block_n, dim, stages);
 PENSTOCK_REFERENCE(BlackwellAttention, attendAll, attentionTolerance);
 PENSTOCK_SHAPES(BlackwellAttention, EXAMPLES_ATTENTION_SHAPES);
