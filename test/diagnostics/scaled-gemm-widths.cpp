@@ -26,7 +26,7 @@ struct Product {
 
 WRONG_PROGRAM { compile(Product{}, Target::native()); }
 
-// EXPECT: scaled-gemm-widths.cpp:21: error PS1102: the inner sizes of `gemm` differ: `As` (128x128
-// f8 e4m3, shared) times `Bs` (192x128 f6e3m2_packed, shared) EXPECT:    21 |     b.gemm(As,
-// transposed(Bs), acc, {.scale_a = SA, .scale_b = SA}); EXPECT:       |     ^ EXPECT:   help: the
-// first operand has 128 values of k, the second 256
+// EXPECT: scaled-gemm-widths.cpp:21: error PS1102: the inner sizes of `gemm` differ: `As` (128x128 f8 e4m3, shared) times `Bs` (192x128 f6e3m2_packed, shared)
+// EXPECT:    21 |     b.gemm(As, transposed(Bs), acc, {.scale_a = SA, .scale_b = SA});
+// EXPECT:       |     ^
+// EXPECT:   help: the first operand has 128 values of k, the second 256
