@@ -83,7 +83,7 @@ struct LaunchOptions {
   /// That is the contract of Penstock's own kernels; the ISA lets a read of such
   /// a register wait by itself, and kernels of others rely on it.
   bool waitBeforeUse = false;
-  /// Asks for a proxy fence after generic reads, too, before an engine overwrites what was read.
+  /// Requires a proxy fence after generic reads, too, before an engine overwrites what was read.
   /// The ISA does; kernels of others omit it.
   bool fenceReads = false;
   std::function<void(const std::string &)> print; ///< output of printf

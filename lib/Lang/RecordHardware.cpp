@@ -452,7 +452,7 @@ void seam::mma(bool blackwell, Ref a, Ref b, Ref acc, Ref accumulate, Loc at) {
     call.make<penstock::nv::WgmmaOp>(left, right, sum, more);
 }
 
-/// How the tensor core reads the bytes of an operand beside another one, if it is not as two
+/// The format in which the tensor core reads an operand beside another one, if it is not two
 /// f4e2m1.
 static tile::PackingAttr paddedPackingOf(Recorder &r, Element element, Element other) {
   const tile::PackedElement *packed = tile::findPacked(element);

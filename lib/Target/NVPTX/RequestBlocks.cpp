@@ -133,10 +133,10 @@ private:
                                       b.getStringAttr(name), SmallVector<int64_t>{count});
   }
   Value variable(Type type, Value first) {
-    Value place = tile::AllocOp::create(b, loc, tile::tileType({}, type, tile::Space::Local),
-                                        StringAttr(), IntegerAttr());
-    store(first, place);
-    return place;
+    Value variable = tile::AllocOp::create(b, loc, tile::tileType({}, type, tile::Space::Local),
+                                           StringAttr(), IntegerAttr());
+    store(first, variable);
+    return variable;
   }
   Value load(Value variable) {
     return tile::LoadOp::create(b, loc, cast<MemRefType>(variable.getType()).getElementType(),
