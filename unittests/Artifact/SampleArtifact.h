@@ -59,7 +59,7 @@ inline Artifact sampleArtifact() {
                    {ParameterField::Size, 0, 1, 136},   {ParameterField::Stride, 1, 0, 144},
                    {ParameterField::Scalar, 2, 0, 152}, {ParameterField::Constant, 3, 0, 160},
                    {ParameterField::Faults, 0, 0, 168}};
-  kernel.rowAligned = {{0, 16, 96}};
+  kernel.rowAligned = {{0, 16, 64}};
   kernel.names = {{StorageName::Tensor, "acc", 0, 128, 64}};
   kernel.faults = {sampleDiagnostic("a fault")};
   LaunchProgram &program = kernel.launch;

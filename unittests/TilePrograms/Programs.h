@@ -37,12 +37,9 @@ inline AnyKernel compileFor(const std::string &name, Target target) {
 
 /// Explains a registered program for one GPU: its plans. \p mayWarn: not all of its barriers can
 /// be checked.
-inline std::string planOf(const std::string &name, const std::string &gpu, bool mayWarn = false,
-                          const std::vector<std::pair<std::string, std::string>> &fields = {}) {
+inline std::string planOf(const std::string &name, const std::string &gpu, bool mayWarn = false) {
   std::vector<Diagnostic> diagnostics;
-  InspectOptions options;
-  options.set = fields;
-  std::string text = explain_registered(name, gpu, options, diagnostics);
+  std::string text = explain_registered(name, gpu, {}, diagnostics);
   for (const Diagnostic &d : diagnostics)
     EXPECT_TRUE(mayWarn && d.severity == Severity::Warning) << name << "\n" << to_text(diagnostics);
   size_t at = text.find("on " + gpu);

@@ -147,17 +147,46 @@ public:
     std::vector<Loop> found;
     for (auto &[head, body] : bodies) {
       Loop &loop = found.emplace_back();
-      for (size_t block : body)
-        for (size_t line : blocks[block].lines)
-          if (std::string instruction = instructionIn(lines[line]); !instruction.empty()) {
+      for (size_t block : body) {
+        Pieces pieces;
+        for (size_t line : blocks[block].lines) {
+          std::string instruction = instructionIn(lines[line]);
+          bool same = pieces.goesOn(lines[line], instruction);
+          if (!instruction.empty() && !same) {
             loop.lines.push_back(line);
             ++loop.counts[instruction];
           }
+        }
+      }
     }
     return found;
   }
 
 private:
+  /// Columns of an accumulator that are loaded while those before are scaled and stored: a plan has
+  /// one wait for all of them.
+  class Pieces {
+  public:
+    /// Whether a line is a wait for a piece after the first.
+    bool goesOn(const std::string &line, const std::string &instruction) {
+      if (instruction == "tcgen05.wait::ld") {
+        bool same = state == Stored;
+        state = Awaited;
+        return same;
+      }
+      if (!instruction.empty())
+        state = Elsewhere;
+      else if (line.find("tcgen05.ld") != std::string::npos)
+        state = state == Awaited ? Ahead : Elsewhere;
+      else if (line.find("tcgen05.st") != std::string::npos)
+        state = state == Ahead ? Stored : Elsewhere;
+      return false;
+    }
+
+  private:
+    enum { Elsewhere, Awaited, Ahead, Stored } state = Elsewhere;
+  };
+
   static constexpr size_t none = size_t(-1);
   struct Block {
     std::vector<size_t> lines, next;
