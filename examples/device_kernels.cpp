@@ -141,9 +141,6 @@ constexpr Tolerance elementaryTolerance = {.of_largest = 0x1p-20};
 constexpr Tolerance f16Tolerance = {.of_largest = 0x1p-10};
 constexpr Tolerance bf16Tolerance = {.of_largest = 0x1p-7};
 
-// Barriers of slots that threads fill.
-constexpr auto metSince =
-    "threads have met several times since the products that read the slot were awaited";
 // Fences between threads that read a tile and TMA, which fills it next.
 constexpr auto readsBeforeTma = "threads have read the tile when they arrive, which the emulator "
                                 "orders before what TMA writes";
@@ -278,8 +275,6 @@ PENSTOCK_SHAPES(AttentionBackward,
                 Shape{{"H", 2}, {"M", 330}, {"D", 37}, {"N", 70}, {"scale", 0.0625}},
                 Shape{{"H", 1}, {"M", 0}, {"D", 64}, {"N", 70}, {"scale", 0.0625}},
                 Shape{{"H", 1}, {"M", 0}, {"D", 37}, {"N", 70}, {"scale", 0.0625}});
-PENSTOCK_EQUIVALENT(AttentionBackward, {"b.copy(Q.at(h, m0, 0), Qs);", metSince},
-                    {"b.copy(dO.at(h, m0, 0), dOs);", metSince});
 PENSTOCK_KERNEL(BlackwellAttention, block_m, block_n, dim, stages);
 PENSTOCK_REFERENCE(BlackwellAttention, attendAll, attentionTolerance);
 PENSTOCK_SHAPES(BlackwellAttention, EXAMPLES_ATTENTION_SHAPES);

@@ -17,9 +17,8 @@ using namespace penstock;
 
 namespace {
 
-/// Pairs of more instructions, or more instructions one after the other, are too many to try; and
-/// that more of them together order the same is not a reason.
-constexpr size_t mostInPairs = 10, mostOthers = 16, mostTogether = 4;
+/// Pairs of more instructions are too many to try.
+constexpr size_t mostInPairs = 6;
 
 /// All mutants of one kernel.
 class Mutator {
@@ -261,9 +260,9 @@ private:
       return "no run waits for a phase in which this arrives";
     if (mutation.kind == SyncKind::ProxyFence && mutation.change == Change::Removed)
       if (std::string added = addedTo(variant, mutation, {}, /*fenceReads=*/true); !added.empty())
-        return "the ISA asks for it after reads of what an engine overwrites: if the emulator "
-               "does, "
-               "too, removing it is detected (" +
+        return "it follows reads of what an engine overwrites, for which the ISA requires it; if "
+               "the "
+               "emulator requires it as well, removing it is detected (" +
                added + ")";
     switch (mutation.change) {
     case Change::Removed:
@@ -276,7 +275,7 @@ private:
     }
   }
 
-  /// Finds another instruction of the same kind that orders the same, or a few of them: removing
+  /// Finds another instruction of the same kind that orders the same, or two of them: removing
   /// all, or weakening all, is detected; removing this one alone is not.
   std::string coveredBy(const EmulatedKernel &variant, const Mutation &mutation,
                         const std::vector<Mutation> &all) {
@@ -299,23 +298,7 @@ private:
           return "lines " + std::to_string(others[i]->line) + " and " +
                  std::to_string(others[j]->line) + " order the same: " + changing +
                  " all three is detected (" + added + "); " + changing + " this one alone is not";
-    // A register fence orders all products after it, across iterations, too. Leave out as
-    // many as are not needed to notice this one.
-    if (others.size() > mostOthers || addedTo(variant, mutation, others).empty())
-      return "";
-    for (size_t i = others.size(); i-- > 0;) {
-      std::vector<const Mutation *> rest = others;
-      rest.erase(rest.begin() + int64_t(i));
-      if (!addedTo(variant, mutation, rest).empty())
-        others = std::move(rest);
-    }
-    if (others.size() > mostTogether)
-      return "";
-    std::string lines;
-    for (const Mutation *other : others)
-      lines += (lines.empty() ? "" : ", ") + std::to_string(other->line);
-    return "lines " + lines + " order the same: " + changing + " all is detected (" +
-           addedTo(variant, mutation, others) + "); " + changing + " this one alone is not";
+    return "";
   }
 
   /// What a mutation adds to the findings of others, in any case.

@@ -13,6 +13,7 @@
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/PlanPoints.h"
 #include "Transforms/GridCoordinates.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -80,12 +81,14 @@ public:
   }
 
 private:
-  /// Returns the warp that asks. Where roles have warps of their own, it is one more.
+  /// Returns the warp that asks. Where roles have warps of their own, it is one more, if a block
+  /// may have one more.
   int64_t addWarp() {
     threads = kernel->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr).getInt();
     bool roles =
         rounds.walk([](nv::WarpsOp op) { return WalkResult::interrupt(); }).wasInterrupted();
-    if (!roles)
+    constexpr int64_t mostThreads = 1024;
+    if (!roles || threads + nv::warpSize > mostThreads)
       return 0;
     threads += nv::warpSize;
     kernel->setAttr(nv::NVDialect::threadsAttr, b.getI64IntegerAttr(threads));
@@ -101,13 +104,7 @@ private:
     b.setInsertionPointToStart(&scope.getBody().front());
     Value before = arith::XOrIOp::create(b, loc, phase, i32(1));
     nv::WaitOp::create(b, loc, read, index(0), before, /*relaxed=*/false, /*cluster=*/false);
-    auto one = nv::ElectOp::create(b, loc);
-    {
-      OpBuilder::InsertionGuard inner(b);
-      b.createBlock(&one.getBody());
-      nv::ArriveOp::create(b, loc, answered, index(0), index(answerBytes));
-      nv::EndOp::create(b, loc);
-    }
+    nvptx::PointWriter(b).arrive(loc, answered, index(0), index(answerBytes), /*leader=*/true);
     nv::ClcRequestOp::create(b, loc, answer, answered, index(0));
   }
 
