@@ -71,6 +71,7 @@ public:
   }
   bool keepsPhases(BarrierId b, std::string &what);
   bool endsIn(unsigned role);
+  bool endsForAll();
 
 private:
   void checkPair(const Pair &pair);
@@ -269,6 +270,26 @@ void Cover::checkDrain(StatementId s) {
       found.push_back(std::move(missing));
       return;
     }
+}
+
+bool Cover::endsForAll() {
+  for (StatementId s = 0; s < problem.statements.size(); ++s) {
+    const Issued &at = issued[s];
+    if (mechanismOf(problem.statements[s].executedBy).ends == Mechanism::AtIssue)
+      continue;
+    for (int64_t left = 0; left <= drainBound(plan); ++left)
+      for (unsigned t : threadsOf(plan.roles[at.role].points[at.point])) {
+        Thread from{at.role, t};
+        Search search = searchFrom(from, from, left, {&problem.statements[s].guard, nullptr}, true);
+        search.startAtEndOf(at.point, /*writes=*/true);
+        search.run();
+        for (unsigned role = 0; role < plan.roles.size(); ++role)
+          for (unsigned u = 0; u < threadsOfRole; ++u)
+            if (!search.reachedEnd({role, u}))
+              return false;
+      }
+  }
+  return true;
 }
 
 bool Cover::endsIn(unsigned role) {
@@ -500,6 +521,13 @@ bool endsInRole(const Plan &plan, size_t role) {
     return false;
   LoopModel model(plan.bound);
   return Cover(plan, model, /*reentered=*/false).endsIn(unsigned(role));
+}
+
+bool endsInAllThreads(const Plan &plan) {
+  if (plan.straight || !cover::malformedPoints(plan).empty())
+    return false;
+  LoopModel model(plan.bound);
+  return Cover(plan, model, /*reentered=*/false).endsForAll();
 }
 
 } // namespace penstock::sched

@@ -159,17 +159,25 @@ void Search::startAtGroups(size_t issue, bool writes) {
   auto ends = [&](const PlanPoint &wait, At at) {
     return at > start && (!counted || closed(at) > wait.pending);
   };
+  // Threads count alike, so that all of a warpgroup know at the same point.
+  bool byWarpgroup = engine == Engine::Wgmma && role.warps == 4;
+  auto learn = [&](const PlanPoint &wait, At at, int64_t k) {
+    if (byWarpgroup)
+      reachAll(first.role, wait, 0, at, k);
+    else
+      reach(first, 0, at, k);
+  };
   for (size_t p = 0; p < role.points.size(); ++p)
     for (int64_t k = 0; waits(role.points[p]) && k <= lastIteration; ++k)
       if (At at = position(first.role, p, k);
           exists(role.points[p], k) && ends(role.points[p], at)) {
-        reach(first, 0, at, k);
+        learn(role.points[p], at, k);
         break;
       }
   // The steps after the last iteration close groups, too.
   for (size_t p = 0; drain && p < role.drain.size(); ++p)
     if (waits(role.drain[p]) && ends(role.drain[p], {lastIteration + plan.numStages(), -1}))
-      reach(first, 0, {drainStep, int64_t(p)}, lastIteration);
+      learn(role.drain[p], {drainStep, int64_t(p)}, lastIteration);
 }
 
 void Search::startAtEndOf(size_t issue, bool writes) {

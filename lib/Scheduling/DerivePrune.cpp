@@ -128,6 +128,21 @@ bool signaled(const Plan &plan, BarrierId b) {
   return false;
 }
 
+bool isFencedJoin(const std::vector<PlanPoint> &points, size_t join) {
+  return join < points.size() && points[join].kind == PlanPoint::Join &&
+         points[join - 1].kind == PlanPoint::Fence;
+}
+
+/// Replaces a join and the fence before it by a fence before another join.
+void moveFence(std::vector<PlanPoint> &points, size_t join, size_t to) {
+  PlanPoint fence = points[join - 1];
+  fence.stage = points[to].stage;
+  fence.at = points[to].at;
+  points.insert(points.begin() + ptrdiff_t(to), fence);
+  auto fenced = points.begin() + ptrdiff_t(join < to ? join - 1 : join);
+  points.erase(fenced, fenced + 2);
+}
+
 } // namespace
 
 bool separatePhases(Plan &plan) {
@@ -185,9 +200,7 @@ void prune(Plan &plan) {
           std::erase_if(plan.roles[r].drain, isGroup);
         });
     }
-  // Expensive points first: a join costs more than a wait, a wait more than a fence.
-  for (PlanPoint::Kind kind : {PlanPoint::Join, PlanPoint::WaitBarrier, PlanPoint::WaitGroup,
-                               PlanPoint::Fence, PlanPoint::Commit})
+  auto leaveOut = [&](PlanPoint::Kind kind) {
     for (size_t r = 0; r < plan.roles.size(); ++r)
       for (auto list : {&PlanRole::points, &PlanRole::drain})
         for (size_t i = 0; i < (plan.roles[r].*list).size();) {
@@ -198,6 +211,19 @@ void prune(Plan &plan) {
           if ((plan.roles[r].*list)[i].kind != kind || !attempt(erase))
             ++i;
         }
+  };
+  // Expensive points first: a join costs more than a wait, a wait more than a fence.
+  leaveOut(PlanPoint::Join);
+  // A join that only its fence distinguishes from another one: that one can have the fence.
+  for (size_t r = 0; r < plan.roles.size(); ++r)
+    for (size_t i = 1; i < plan.roles[r].points.size(); ++i)
+      for (size_t j = 0; isFencedJoin(plan.roles[r].points, i) && j < plan.roles[r].points.size();
+           ++j)
+        if (j != i && plan.roles[r].points[j].kind == PlanPoint::Join)
+          attempt([&] { moveFence(plan.roles[r].points, i, j); });
+  for (PlanPoint::Kind kind :
+       {PlanPoint::WaitBarrier, PlanPoint::WaitGroup, PlanPoint::Fence, PlanPoint::Commit})
+    leaveOut(kind);
 }
 
 } // namespace penstock::sched

@@ -38,7 +38,8 @@
 //     a WaitGroup ends what the same thread committed, but for the `pending` latest
 //     groups. Commits without a barrier run in *every* step of the loop: where
 //     their iteration does not exist, the group is empty. So `pending` is one number
-//     for head, steady loop and tail.
+//     for head, steady loop and tail. A wgmma is one operation of a warpgroup: in a role
+//     of four warps, each thread's WaitGroup ends it for all of them.
 //
 // - between two asynchronous accesses to shared or global memory, and for the phases
 //   of barriers: from a Commit with a barrier, iteration k, to every wait for token k.
@@ -252,6 +253,11 @@ bool isCoveredIfReentered(const Plan &);
 /// Whether a role knows, after its own part of the loop, that all accesses to shared memory
 /// have ended: each is its own, or a thread of it has waited for the end. Sound, not complete.
 bool endsInRole(const Plan &, size_t role);
+
+/// Returns true if each thread knows, after its own part of the loop, that all that engines do has
+/// ended.
+/// Sound, not complete.
+bool endsInAllThreads(const Plan &);
 
 /// Largest number of iterations before the end for which the drain is checked.
 int64_t drainBound(const Plan &);

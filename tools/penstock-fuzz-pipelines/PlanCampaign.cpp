@@ -28,7 +28,8 @@ enum Counter : int {
   Noticed,
   Unnoticed,
   Reentered,
-  Ending
+  Ending,
+  KnownToAll
 };
 
 /// Of how many derived plans one has all of its points left out and changed.
@@ -92,6 +93,11 @@ std::string compare(const Plan &plan, Counters &counters) {
       if (ends && by == role)
         out += "role " + id(role) + " does not know the end of s" + id(statement) + "; ";
   }
+  bool known = endsInAllThreads(plan);
+  counters[KnownToAll] += known;
+  for (unsigned statement : oracle.unknownToSome)
+    if (known)
+      out += "a thread does not know the end of s" + id(statement) + "; ";
   return out;
 }
 
@@ -170,9 +176,9 @@ int penstock::fuzz::runPlans(const CampaignOptions &options, bool print) {
   auto figure = [&](Counter counter) { return (unsigned long long)result.counters[counter]; };
   uint64_t unnoticed = figure(Unnoticed);
   std::printf("of all: covered=%llu legal=%llu derived=%llu not-derived=%llu noticed=%llu "
-              "reentered=%llu ending=%llu\n",
+              "reentered=%llu ending=%llu known-to-all=%llu\n",
               figure(Covered), figure(Legal), figure(Derived), figure(NotDerived), figure(Noticed),
-              figure(Reentered), figure(Ending));
+              figure(Reentered), figure(Ending), figure(KnownToAll));
   std::printf("plans=%llu requirements=%llu disagreements=%zu deletions=%llu unnoticed=%llu\n",
               (unsigned long long)result.cases, figure(Requirements),
               result.failures.size() - size_t(unnoticed), figure(Changes), figure(Unnoticed));

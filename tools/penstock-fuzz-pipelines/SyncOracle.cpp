@@ -233,6 +233,15 @@ void Instances::connect() {
   std::vector<std::vector<size_t>> all = programs;
   for (const std::vector<size_t> &program : all)
     connectThread(program);
+  // A wgmma of one warpgroup ends for all of its threads at once.
+  for (const std::vector<size_t> &program : all)
+    for (size_t at : program)
+      if (const PlanPoint *point = nodes[at].point;
+          point && point->kind == Kind::Issue && statementOf(*point).executedBy == Engine::Wgmma &&
+          plan.roles[nodes[at].role].warps == 4)
+        for (unsigned t = 0; t < threads; ++t)
+          if (t != nodes[at].thread)
+            edge(ends.at(*point, nodes[at].k, nodes[at].thread), ends.at(*point, nodes[at].k, t));
   // Joins: every thread to every other one of the role, by way of a common node.
   std::map<std::pair<const PlanPoint *, int64_t>, size_t> joins;
   // Waits on each token, and what they wait for.
@@ -454,6 +463,9 @@ void Instances::checkEnds() {
             const auto &seen = conditional ? own : walked(start, access.write, false);
             if (std::none_of(exits.begin(), exits.end(), [&](size_t exit) { return seen[exit]; }))
               faults.inFlight.insert(point.at);
+            if (!now &&
+                std::any_of(exits.begin(), exits.end(), [&](size_t exit) { return !seen[exit]; }))
+              faults.unknownToSome.insert(point.at);
             for (unsigned by = 0; by < plan.roles.size(); ++by)
               if (plan.bound.buffers[access.buffer].space == Space::Shared &&
                   std::none_of(exits.begin(), exits.end(),

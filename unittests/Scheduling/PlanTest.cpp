@@ -128,6 +128,54 @@ TEST(Plan, WarpSpecializedMatmul) {
                                               "[3] arrive after gemm count 128\n");
 }
 
+unsigned joinsOf(const Plan &plan) {
+  unsigned joins = 0;
+  for (const PlanPoint &point : plan.roles[0].points)
+    joins += point.kind == PlanPoint::Join;
+  return joins;
+}
+
+/// A wgmma is one operation of its warpgroup: who has awaited it may overwrite what all of its
+/// warps read. Two warpgroups must meet.
+TEST(Plan, ProductsEndForTheirWarpgroup) {
+  Instance i = parse("loop filled {\n"
+                     "  buffer X global\n  buffer As shared bytes 8192\n  buffer acc local\n"
+                     "  queue mma inorder acc\n"
+                     "  statement fill compute reads X[k] writes As\n"
+                     "  statement gemm compute async queue mma executes wgmma reads As, acc writes "
+                     "acc\n"
+                     "  schedule stage 0 0 order 0 1\n}\n");
+  EXPECT_EQ(joinsOf(derived(i)), 1u);
+  EXPECT_EQ(joinsOf(derived(i, {}, {{0}, {8}})), 2u);
+}
+
+/// Threads copy for other threads and for the tensor core. One join serves both, if
+/// it comes after the fence that only the tensor core needs.
+TEST(Plan, OneJoinHasTheFences) {
+  Plan plan = derived(
+      parse("loop shared {\n"
+            "  buffer L global\n  buffer Q global\n  buffer l shared bytes 256 versions 2\n"
+            "  buffer Qs shared bytes 8192 versions 2\n  buffer acc local\n  buffer r local\n"
+            "  queue mma inorder acc\n"
+            "  statement copyL copy reads L[k] writes l\n"
+            "  statement copyQ copy reads Q[k] writes Qs\n"
+            "  statement gemm compute async queue mma executes wgmma reads Qs, acc writes acc\n"
+            "  statement use compute reads l writes r\n"
+            "  schedule stage 0 0 2 2 order 1 3 2 0\n}\n"));
+  EXPECT_EQ(joinsOf(plan), 1u) << printPlan(plan);
+}
+
+/// A thread waits for each copy by TMA itself, and for its own copies by cp.async.
+TEST(Plan, WhoKnowsThatEnginesHaveEnded) {
+  EXPECT_TRUE(endsInAllThreads(derived(matmul("tma.load", "wgmma", "local", 3))));
+  EXPECT_FALSE(endsInAllThreads(derived(matmul("tma.load", "tcgen05.mma", "tensor", 3))));
+  EXPECT_FALSE(endsInAllThreads(derived(parse("loop copied {\n"
+                                              "  buffer X global\n  buffer As shared bytes 4096\n"
+                                              "  statement load copy async executes cp.async reads "
+                                              "X[k] writes As\n"
+                                              "  schedule stage 0 order 0\n}\n"))));
+}
+
 Instance transpose(const std::string &holder) {
   return parse("loop transpose {\n"
                "  buffer X global\n  buffer Y global\n  buffer In shared bytes 4096\n"

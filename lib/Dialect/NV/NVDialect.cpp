@@ -72,11 +72,12 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.padding` is a packing on a copy";
   }
-  if (attribute.getName() == plannedAttr) {
+  if (attribute.getName() == plannedAttr || attribute.getName() == groupAttr) {
     if (isa<tile::TileDialect, NVDialect>(op->getDialect()) &&
         isa<IntegerAttr>(attribute.getValue()))
       return success();
-    return tile::emitCoded(op, OpForm) << "`nv.planned` is a number on an operation on tiles";
+    return tile::emitCoded(op, OpForm)
+           << "`" << attribute.getName() << "` is a number on an operation on tiles";
   }
   if (attribute.getName() == beforeWaitAttr) {
     if (isa<tile::ReduceOp>(op) && isa<UnitAttr>(attribute.getValue()))

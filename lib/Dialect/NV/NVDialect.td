@@ -79,10 +79,13 @@ def NV_Dialect : Dialect {
     /// On a loop: its rounds are the block itself and those that it takes over.
     static constexpr ::llvm::StringLiteral takesOverAttr = "nv.takes_over";
     /// On a statement of a pipelined loop: the number of the loop, whose plan orders it.
+    static constexpr ::llvm::StringLiteral plannedAttr = "nv.planned";
+    /// On operations that were one statement of a pipelined loop: a number. Its plan does not
+    /// order them among each other.
+    static constexpr ::llvm::StringLiteral groupAttr = "nv.group";
     /// On a product with scales, and on the two tiles of tensor memory that they are copied to: the
     /// number of the product, and twice that number plus the number of the operand.
     static constexpr ::llvm::StringLiteral scalesAttr = "nv.scales";
-    static constexpr ::llvm::StringLiteral plannedAttr = "nv.planned";
     /// On a reduction: it ends before the wait that follows, under a product in flight.
     static constexpr ::llvm::StringLiteral beforeWaitAttr = "nv.before_wait";
     /// On a comparison in a map: its left side is a sum of coordinates with these factors, one

@@ -24,14 +24,28 @@ using namespace penstock;
 
 namespace {
 
+/// The plan of a loop orders a statement before and behind others, not inside.
+void markGroup(tile::StatementOp statement, Attribute loop, int64_t number) {
+  Attribute group = Builder(statement.getContext()).getI64IntegerAttr(number);
+  statement.getBody().walk([&](Operation *op) {
+    if (!isa<tile::TileAccessOpInterface, tile::ParallelOp>(op))
+      return;
+    op->setAttr(nv::NVDialect::plannedAttr, loop);
+    op->setAttr(nv::NVDialect::groupAttr, group);
+  });
+}
+
 struct ExecuteInOrder : penstock::impl::ExecuteInOrderBase<ExecuteInOrder> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     if (!kernel->hasAttr(nv::NVDialect::inOrderAttr))
       return;
     SmallVector<Operation *> dead;
+    int64_t groups = 0;
     kernel.walk([&](Operation *op) {
       if (auto statement = dyn_cast<tile::StatementOp>(op)) {
+        if (Attribute loop = statement->getAttr(nv::NVDialect::plannedAttr))
+          markGroup(statement, loop, groups++);
         mlir::Block &body = statement.getBody().front();
         body.getTerminator()->erase();
         op->getBlock()->getOperations().splice(op->getIterator(), body.getOperations());

@@ -41,8 +41,10 @@ struct Pending {
   llvm::SmallPtrSet<void *, 8> reads, writes, atomics;
   /// Written by threads since the last fence for engines, whatever barriers there were.
   llvm::SmallPtrSet<void *, 8> unfenced;
-  /// What statements of pipelined loops have accessed, by the number of their loop.
+  /// Accesses of statements of pipelined loops, by the number of their loop.
   std::map<int64_t, Pending> planned;
+  /// Accesses of the statement that is being visited, by its number (`nv.group`).
+  std::map<int64_t, Pending> groups;
 
   void merge(const Pending &other) {
     reads.insert(other.reads.begin(), other.reads.end());
@@ -51,28 +53,37 @@ struct Pending {
     unfenced.insert(other.unfenced.begin(), other.unfenced.end());
     for (const auto &[loop, accesses] : other.planned)
       planned[loop].merge(accesses);
+    for (const auto &[group, accesses] : other.groups)
+      groups[group].merge(accesses);
   }
   /// All threads have met.
   void meet() {
     reads.clear();
     writes.clear();
     atomics.clear();
-    for (auto &[loop, accesses] : planned)
-      accesses.meet();
+    for (auto *parts : {&planned, &groups})
+      for (auto &[number, accesses] : *parts)
+        accesses.meet();
   }
   /// Engines see what threads wrote.
   void fence() {
     unfenced.clear();
-    for (auto &[loop, accesses] : planned)
-      accesses.fence();
+    for (auto *parts : {&planned, &groups})
+      for (auto &[number, accesses] : *parts)
+        accesses.fence();
   }
-  /// All but what the plan of loop \p except orders before its own statements.
-  Pending seenBy(std::optional<int64_t> except) const {
+  /// All but what the plan of loop \p except orders before its own statements; what statement
+  /// \p group has accessed before is not ordered by it.
+  Pending seenBy(std::optional<int64_t> except, std::optional<int64_t> group) {
+    std::erase_if(groups, [&](const auto &other) { return other.first != group; });
     Pending all = *this;
     all.planned.clear();
+    all.groups.clear();
     for (const auto &[loop, accesses] : planned)
       if (loop != except)
         all.merge(accesses);
+    for (const auto &[number, accesses] : groups)
+      all.merge(accesses);
     return all;
   }
   bool conflicts(const Pending &with) const {
@@ -93,9 +104,14 @@ public:
     findDisjoint();
     Pending pending;
     visit(kernel.getBody().front(), pending);
+    leaveOutOthers();
   }
 
 private:
+  struct Inserted {
+    Operation *fence = nullptr, *sync = nullptr;
+  };
+
   /// Tensors that may overlap are one piece of memory.
   void *memoryOf(Value memref) {
     Value root = tile::rootOf(memref);
@@ -142,6 +158,38 @@ private:
         return true;
     }
     return false;
+  }
+
+  /// A barrier that an iteration needs because of the one before may order what an earlier one
+  /// was inserted for. Those of loops go first.
+  void leaveOutOthers() {
+    inserts = false;
+    std::vector<Inserted> others;
+    for (const Inserted &one : inserted)
+      if (one.sync->getParentOfType<LoopLikeOpInterface>())
+        leaveOut(one);
+      else
+        others.push_back(one);
+    for (const Inserted &one : others)
+      leaveOut(one);
+  }
+
+  void leaveOut(const Inserted &one) {
+    mlir::Block *block = one.sync->getBlock();
+    Operation *behind = one.sync->getNextNode();
+    SmallVector<Operation *> ops = {one.sync};
+    if (one.fence)
+      ops.insert(ops.begin(), one.fence);
+    for (Operation *op : ops)
+      op->remove();
+    unordered = false;
+    Pending pending;
+    visit(kernel.getBody().front(), pending);
+    for (Operation *op : ops)
+      if (unordered)
+        block->getOperations().insert(behind->getIterator(), op);
+      else
+        op->destroy();
   }
 
   /// The first of the operations that issue a product: nothing comes between its
@@ -219,6 +267,15 @@ private:
     return found;
   }
 
+  void insertBefore(Operation *op, bool fence) {
+    OpBuilder builder(op);
+    Inserted one;
+    if (fence)
+      one.fence = nv::ProxyFenceOp::create(builder, op->getLoc());
+    one.sync = nv::SyncOp::create(builder, op->getLoc());
+    inserted.push_back(one);
+  }
+
   void visit(mlir::Block &block, Pending &pending) {
     for (Operation &op : llvm::make_early_inc_range(block))
       visit(&op, pending);
@@ -255,21 +312,25 @@ private:
       return;
     }
     Pending accesses = accessesOf(op);
+    if (accesses.reads.empty() && accesses.writes.empty() && accesses.atomics.empty())
+      return;
     auto queue = productQueue(op);
-    std::optional<int64_t> loop;
-    if (auto number = op->getAttrOfType<IntegerAttr>(nv::NVDialect::plannedAttr))
-      loop = number.getInt();
-    Pending before = pending.seenBy(loop);
+    auto number = [&](StringRef attribute) -> std::optional<int64_t> {
+      auto found = op->getAttrOfType<IntegerAttr>(attribute);
+      return found ? std::optional(found.getInt()) : std::nullopt;
+    };
+    std::optional<int64_t> loop = number(nv::NVDialect::plannedAttr);
+    std::optional<int64_t> group = number(nv::NVDialect::groupAttr);
+    Pending before = pending.seenBy(loop, group);
     bool fence = queue && llvm::any_of(accesses.reads, [&](void *memory) {
                    return before.unfenced.contains(memory);
                  });
     if (fence || accesses.conflicts(before)) {
-      OpBuilder builder(issueOf(op));
-      if (fence) {
-        nv::ProxyFenceOp::create(builder, op->getLoc());
+      unordered = true;
+      if (inserts)
+        insertBefore(issueOf(op), fence);
+      if (fence)
         pending.fence();
-      }
-      nv::SyncOp::create(builder, op->getLoc());
       pending.meet();
     }
     // All threads wait for a product by tcgen05, here or where its plan says.
@@ -278,7 +339,13 @@ private:
     if (!queue)
       accesses.unfenced = accesses.writes;
     (loop ? pending.planned[*loop] : pending).merge(accesses);
+    if (group)
+      pending.groups[*group].merge(accesses);
   }
+
+  std::vector<Inserted> inserted;
+  bool inserts = true;    ///< or only looks for accesses that are unordered
+  bool unordered = false; ///< whether there are any
 
   func::FuncOp kernel;
   llvm::SmallPtrSet<void *, 8> disjoint; ///< tensors whose elements are accessed once

@@ -156,6 +156,39 @@ private:
   Value barrier, count;
 };
 
+/// Returns true if threads access local tiles there, which products may have in registers.
+bool usesLocalTiles(Operation *op) {
+  return op
+      ->walk([](Operation *nested) {
+        bool local =
+            !isa<nv::WgmmaOp>(nested) && llvm::any_of(nested->getOperandTypes(), [](Type type) {
+              auto memref = dyn_cast<MemRefType>(type);
+              return memref && tile::spaceOf(memref) == tile::Space::Local;
+            });
+        return local ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// A fence orders what threads did to registers before all products after it: another one is
+/// needed only after threads have accessed local tiles again.
+void dropRepeatedFences(func::FuncOp kernel) {
+  kernel.walk([](mlir::Block *block) {
+    bool fenced = false;
+    for (Operation &op : llvm::make_early_inc_range(*block)) {
+      if (!isa<nv::WgmmaFenceOp>(op))
+        fenced = fenced && !usesLocalTiles(&op);
+      else if (fenced)
+        op.erase();
+      else
+        fenced = true;
+    }
+  });
+}
+
 } // namespace
 
-void nvptx::writeInOrder(func::FuncOp kernel) { InOrderWriter(kernel).run(); }
+void nvptx::writeInOrder(func::FuncOp kernel) {
+  InOrderWriter(kernel).run();
+  dropRepeatedFences(kernel);
+}

@@ -279,7 +279,8 @@ def StageStores : Pass<"nv-stage-stores", "::mlir::func::FuncOp"> {
     A copy of a product's accumulator to a tensor becomes a copy to a shared tile and a store by
     TMA, where launches guarantee rows that TMA takes and the shared tile fits beside those
     that are still in use. An accumulator in tensor memory that is only stored is read and stored by columns,
-    so that few registers hold it. Runs after `nv-execute-in-order`.
+    so that few registers hold it. Results that are stored one after the other are awaited once.
+    Runs after `nv-execute-in-order`.
 
     Example (`--nv-stage-stores`):
 
@@ -324,7 +325,8 @@ def ExecuteInOrder : Pass<"nv-execute-in-order", "::mlir::func::FuncOp"> {
   let summary = "Let all threads of a block execute a tile program in order";
   let description = [{
     Asynchronous operations that no engine executes complete at once, waits and
-    schedules are dropped, and named statements are inlined. Kernels that state their
+    schedules are dropped, and named statements are inlined; those that a plan orders
+    (`nv.planned`) leave their operations a common number (`nv.group`). Kernels that state their
     threads are left alone. Runs after `nv-write-plans`.
 
     Example (`--nv-choose-threads --nv-execute-in-order`):

@@ -282,8 +282,9 @@ void PlanWriter::writeOp(size_t i, IRMapping &mapping, Value k) {
   }
   Operation *copy = cloneWithViews(op, mapping);
   storeResults(op, copy);
-  // Groups of operations need order inside.
-  if (isa<tile::CopyOp, tile::FillOp, tile::MapOp, tile::ReduceOp, tile::GemmOp>(copy))
+  // Loops and conditions need order inside.
+  if (isa<tile::CopyOp, tile::FillOp, tile::MapOp, tile::ReduceOp, tile::GemmOp, tile::ParallelOp,
+          tile::StatementOp>(copy))
     copy->setAttr(nv::NVDialect::plannedAttr, b.getI64IntegerAttr(number));
   if (isa<tile::ReduceOp>(copy) && endsBeforeWait(i))
     copy->setAttr(nv::NVDialect::beforeWaitAttr, b.getUnitAttr());

@@ -47,6 +47,11 @@ public:
     });
     for (tile::CopyOp copy : copies)
       stage(copy);
+    for (auto [block, last] : ended) {
+      b.setInsertionPointAfter(last);
+      loc = last.getLoc();
+      endStores();
+    }
   }
 
 private:
@@ -148,11 +153,10 @@ private:
     loc = copy.getLoc();
     Value slab = allocate(slabType, tile::nameOf(copy.getSource()) + " staged");
     b.setInsertionPoint(copy);
+    bool repeated = bool(copy->getParentOfType<scf::ForOp>());
     if (!load) {
       moveTile(copy.getSource(), slab);
-      store(copy, slab, 0);
-      if (copy->getParentOfType<scf::ForOp>())
-        nv::SyncOp::create(b, loc); // before the next tile is staged
+      store(copy, slab, 0, /*stagedAgain=*/repeated);
     } else {
       auto part =
           tile::tileType({type.getDimSize(0), columns}, type.getElementType(), tile::Space::Local);
@@ -160,9 +164,7 @@ private:
         Value registers = allocate(part, "");
         loadColumns(load, registers, n, columns);
         moveTile(registers, slab);
-        store(copy, slab, n);
-        if (n + columns < type.getDimSize(1) || copy->getParentOfType<scf::ForOp>())
-          nv::SyncOp::create(b, loc);
+        store(copy, slab, n, /*stagedAgain=*/repeated || n + columns < type.getDimSize(1));
       }
       eraseLoad(load);
       for (Operation *user : llvm::make_early_inc_range(copy.getSource().getUsers()))
@@ -227,10 +229,21 @@ private:
                                   copy.getDimsAttr(), copy.getRowsAttr());
   }
 
-  void store(tile::CopyOp copy, Value slab, int64_t n) {
+  void store(tile::CopyOp copy, Value slab, int64_t n, bool stagedAgain) {
     nv::ProxyFenceOp::create(b, loc);
     nv::SyncOp::create(b, loc);
-    storeOp(copy, slab, n);
+    nv::TmaStoreOp last = storeOp(copy, slab, n);
+    if (stagedAgain) {
+      endStores();
+      nv::SyncOp::create(b, loc); // before the next tile is staged
+    } else {
+      // While this tile is stored, others are staged elsewhere.
+      ended[copy->getBlock()] = last;
+    }
+  }
+
+  /// Waits until all tiles that were to be stored have been read.
+  void endStores() {
     nv::TmaCommitOp::create(b, loc);
     nv::TmaWaitOp::create(b, loc, 0, /*read=*/true);
   }
@@ -250,6 +263,8 @@ private:
   func::FuncOp kernel;
   int64_t limit;       ///< bytes of shared memory of a block
   int64_t scratch = 0; ///< the largest tile that may be exchanged through shared memory
+  /// The last store of each block of code whose tile is not staged again.
+  llvm::MapVector<mlir::Block *, nv::TmaStoreOp> ended;
   OpBuilder b;
   Location loc = kernel.getLoc();
 };

@@ -118,7 +118,10 @@ def InsertSyncs : Pass<"nv-insert-syncs", "::mlir::func::FuncOp"> {
     In a kernel that all threads execute in order (`nv.in_order`), an `nv.sync` is
     inserted in front of each operation that reads memory written since the last
     barrier, or writes memory read or written since then. What the end of a loop's
-    body leaves behind meets the beginning of the next iteration.
+    body leaves behind meets the beginning of the next iteration. Barriers that others
+    make redundant are left out again, those of loops first. Statements of a pipelined
+    loop (`nv.planned`) are ordered by its plan; operations that were one statement
+    (`nv.group`) are not, among each other.
 
     Example (`--nv-insert-syncs`):
 

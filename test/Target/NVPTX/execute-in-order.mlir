@@ -49,3 +49,28 @@ func.func @large() attributes {tile.kernel} {
 func.func @explicit() attributes {nv.threads = 64, tile.kernel} {
   return
 }
+
+// -----
+
+// Operations of a statement that a plan has ordered with others: their number says that it has
+// not ordered them among each other.
+
+#s = #tile.space<shared>
+
+// CHECK-LABEL: func.func @groups
+// CHECK: tile.fill %X, %{{.*}} {nv.group = 0 : i64, nv.planned = 3 : i64}
+// CHECK-NEXT: tile.reduce {{.*}} {nv.group = 0 : i64, nv.planned = 3 : i64}
+// CHECK-NEXT: tile.fill %X, %{{.*}} {nv.group = 1 : i64, nv.planned = 3 : i64}
+func.func @groups() attributes {tile.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %X = tile.alloc "X" : memref<32x32xf32, #s>
+  %sum = tile.alloc "sum" : memref<32xf32, #tile.space<local>>
+  tile.statement "sums" {
+    tile.fill %X, %zero : memref<32x32xf32, #s>, f32
+    tile.reduce sum %X along 1 into %sum accumulate : memref<32x32xf32, #s>, memref<32xf32, #tile.space<local>>
+  } {nv.planned = 3 : i64}
+  tile.statement "again" {
+    tile.fill %X, %zero : memref<32x32xf32, #s>, f32
+  } {nv.planned = 3 : i64}
+  return
+}

@@ -29,6 +29,42 @@ func.func @loop(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %y: memref<?x?xf32, st
 #s = #tile.space<shared>
 #g = #tile.space<global>
 
+// What the last statement writes, the first one of the next iteration reads. The barrier
+// between them also orders %Y, which is written before the loop: there is no other one for it.
+
+// CHECK-LABEL: func.func @one_for_both
+// CHECK: scf.for
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.copy %Z to
+// CHECK-NEXT: tile.copy %Y to
+// CHECK-NEXT: tile.fill %Q
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.copy %Q to
+// CHECK-NEXT: tile.fill %Z
+// CHECK-NEXT: }
+func.func @one_for_both(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, strided<[?, 1]>, #g>, %q: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant 0.0 : f32
+  %Y = tile.alloc "Y" : memref<32x32xf32, #s>
+  %Z = tile.alloc "Z" : memref<32x32xf32, #s>
+  %Q = tile.alloc "Q" : memref<32x32xf32, #s>
+  tile.fill %Y, %zero : memref<32x32xf32, #s>, f32
+  scf.for %k = %c0 to %n step %c32 {
+    tile.copy %Z to %z[%c0, %k] : memref<32x32xf32, #s> to memref<?x?xf32, strided<[?, 1]>, #g>
+    tile.copy %Y to %y[%c0, %k] : memref<32x32xf32, #s> to memref<?x?xf32, strided<[?, 1]>, #g>
+    tile.fill %Q, %zero : memref<32x32xf32, #s>, f32
+    tile.copy %Q to %q[%c0, %k] : memref<32x32xf32, #s> to memref<?x?xf32, strided<[?, 1]>, #g>
+    tile.fill %Z, %zero : memref<32x32xf32, #s>, f32
+  }
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+#g = #tile.space<global>
+
 // Two reads do not conflict; a write in one branch conflicts with a read behind both.
 
 // CHECK-LABEL: func.func @branch
@@ -141,5 +177,68 @@ func.func @again(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, s
       tile.copy %X to %z[%c0, %far] : memref<32x32xf32, #l> to memref<?x?xf32, strided<[?, 1]>, #g>
     }
   }
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+#l = #tile.space<local>
+
+// The plan of a loop orders its statements: here the two groups. Inside of a group, and behind
+// the loop, threads must meet.
+
+// CHECK-LABEL: func.func @groups
+// CHECK: scf.for
+// CHECK-NEXT: tile.fill %X
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.copy %X to %L
+// CHECK-NEXT: tile.fill %X
+// CHECK-NEXT: {{^ *}}}
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.copy %X to %L
+func.func @groups(%n: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %X = tile.alloc "X" : memref<32x32xf32, #s>
+  %L = tile.alloc "L" : memref<32x32xf32, #l>
+  scf.for %k = %c0 to %n step %c1 {
+    tile.fill %X, %zero {nv.planned = 0 : i64, nv.group = 0 : i64} : memref<32x32xf32, #s>, f32
+    tile.copy %X to %L {nv.planned = 0 : i64, nv.group = 0 : i64} : memref<32x32xf32, #s> to memref<32x32xf32, #l>
+    tile.fill %X, %zero {nv.planned = 0 : i64, nv.group = 1 : i64} : memref<32x32xf32, #s>, f32
+  }
+  tile.copy %X to %L : memref<32x32xf32, #s> to memref<32x32xf32, #l>
+  return
+}
+
+// -----
+
+#s = #tile.space<shared>
+#l = #tile.space<local>
+
+// A group with a condition: what one branch has accessed, and not met since, counts behind it.
+
+// CHECK-LABEL: func.func @condition
+// CHECK: scf.if
+// CHECK-NEXT: tile.fill %X
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.copy %X to %L
+// CHECK: else
+// CHECK-NEXT: tile.fill %X
+// CHECK-NEXT: {{^ *}}}
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.copy %X to %L
+func.func @condition(%c: i1) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %X = tile.alloc "X" : memref<32x32xf32, #s>
+  %L = tile.alloc "L" : memref<32x32xf32, #l>
+  scf.if %c {
+    tile.fill %X, %zero {nv.planned = 0 : i64, nv.group = 0 : i64} : memref<32x32xf32, #s>, f32
+    tile.copy %X to %L {nv.planned = 0 : i64, nv.group = 0 : i64} : memref<32x32xf32, #s> to memref<32x32xf32, #l>
+  } else {
+    tile.fill %X, %zero {nv.planned = 0 : i64, nv.group = 0 : i64} : memref<32x32xf32, #s>, f32
+  }
+  tile.copy %X to %L {nv.planned = 0 : i64, nv.group = 0 : i64} : memref<32x32xf32, #s> to memref<32x32xf32, #l>
   return
 }

@@ -29,6 +29,40 @@ func.func @registers(%C: !T) attributes {tile.kernel, nv.in_order, nv.aligned_ro
 
 // -----
 
+// Two results: while the first one is stored, the second one is staged. Both are awaited at the end.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+!T = memref<?x?xf16, strided<[?, 1]>, #g>
+
+// CHECK-LABEL: func.func @both
+// CHECK: tile.copy %acc to %[[FIRST:.*]] :
+// CHECK-NEXT: nv.fence.proxy_async
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: nv.tma.store %[[FIRST]] to %arg0
+// CHECK-NEXT: tile.copy %other to %[[SECOND:.*]] :
+// CHECK-NEXT: nv.fence.proxy_async
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: nv.tma.store %[[SECOND]] to %arg1
+// CHECK-NEXT: nv.tma.commit_group
+// CHECK-NEXT: nv.tma.wait_group 0 read
+// CHECK-NEXT: return
+func.func @both(%C: !T, %D: !T) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %true = arith.constant true
+  %A = tile.alloc "A" : memref<64x64xf16, #s>
+  %acc = tile.alloc "acc" : memref<64x64xf32, #l>
+  %other = tile.alloc "other" : memref<64x64xf32, #l>
+  nv.wgmma.mma %A, %A into %acc accumulate %true : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  nv.wgmma.mma %A, %A into %other accumulate %true : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  tile.copy %acc to %C[%c0, %c0] : memref<64x64xf32, #l> to !T
+  tile.copy %other to %D[%c0, %c0] : memref<64x64xf32, #l> to !T
+  return
+}
+
+// -----
+
 // Tensor memory: by columns, with zeros where no iteration has written any.
 
 #g = #tile.space<global>

@@ -222,8 +222,8 @@ func.func @written(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
 
 // -----
 
-// Threads write the tile before the loop and read it after it: a fence and barriers order them
-// with the engine.
+// Threads write the tile before the loop: a fence and a barrier order them with the engine. They
+// read it after the loop, in which each of them has awaited all copies: no barrier follows.
 
 #g = #tile.space<global>
 #s = #tile.space<shared>
@@ -235,7 +235,7 @@ func.func @written(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
 // CHECK-NEXT: nv.sync
 // CHECK: scf.for
 // CHECK: nv.plan
-// CHECK: nv.sync
+// CHECK-NOT: nv.sync
 // CHECK: tile.copy
 func.func @accessed_outside(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
     attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
@@ -252,6 +252,62 @@ func.func @accessed_outside(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
     tile.copy %A to %R : memref<64x64xf16, #s> to memref<64x64xf16, #l>
   } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
   tile.copy %A to %R : memref<64x64xf16, #s> to memref<64x64xf16, #l>
+  return
+}
+
+// -----
+
+// A thread knows the end of its own copies only: all of them meet after the loop.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+
+// CHECK-LABEL: func.func @own_copies
+// CHECK: scf.for
+// CHECK: nv.plan
+// CHECK: nv.cp_async.wait_group 0
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.copy
+func.func @own_copies(%a: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
+    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %A = tile.alloc "A" : memref<64x64xf32, #s>
+  %R = tile.alloc "R" : memref<64x64xf32, #l>
+  scf.for %k = %c0 to %n step %c1 {
+    %0 = arith.muli %k, %c64 : index
+    tile.copy %a[%c0, %0] to %A {nv.engine = "cp.async"} : memref<?x?xf32, strided<[?, 1]>, #g> to memref<64x64xf32, #s>
+  } {tile.schedule = #tile.schedule<stage = [0], order = [0], resolved>}
+  tile.copy %A to %R : memref<64x64xf32, #s> to memref<64x64xf32, #l>
+  return
+}
+
+// -----
+
+// One fence orders registers before both products: threads access none in between.
+
+#s = #tile.space<shared>
+#l = #tile.space<local>
+
+// CHECK-LABEL: func.func @one_fence
+// CHECK: nv.wgmma.fence
+// CHECK-NEXT: nv.wgmma.mma {{.*}} into %P
+// CHECK-NOT: nv.wgmma.fence
+// CHECK: nv.wgmma.mma {{.*}} into %Q
+// CHECK: tile.fill %P
+// CHECK: nv.wgmma.fence
+// CHECK: nv.wgmma.mma {{.*}} into %P
+func.func @one_fence() attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %A = tile.alloc "A" : memref<64x64xf16, #s>
+  %P = tile.alloc "P" : memref<64x64xf32, #l>
+  %Q = tile.alloc "Q" : memref<64x64xf32, #l>
+  tile.gemm %A, %A into %P {nv.engine = "wgmma"} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  tile.gemm %A, %A into %Q {nv.engine = "wgmma"} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  tile.fill %P, %zero : memref<64x64xf32, #l>, f32
+  tile.gemm %A, %A into %P {nv.engine = "wgmma"} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
   return
 }
 
