@@ -86,7 +86,7 @@ struct Preferences {
   /// Blackwell.
   bool pair = false;
   /// Blocks that have finished take over others that have not started, so that the loads of one
-  /// tile run under the epilogue of another. Without clusters. Blackwell.
+  /// tile run under the epilogue of another. Clusters take over clusters. Blackwell.
   bool launch_control = false;
 };
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/NonNegative.h"
+#include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -26,7 +27,7 @@ static bool isNonNegative(Value value, unsigned depth) {
     return loop && argument == loop.getInductionVar() && operand(loop.getLowerBound());
   }
   Operation *op = value.getDefiningOp();
-  if (isa<tile::GridOp, memref::DimOp>(op))
+  if (isa<tile::GridOp, nv::ClcWorkOp, memref::DimOp>(op))
     return true;
   // Narrow integers wrap around.
   bool narrow = !value.getType().isIndex() && value.getType().getIntOrFloatBitWidth() < 64;

@@ -18,7 +18,7 @@ using namespace penstock;
 namespace {
 
 /// Pairs of more instructions are too many to try.
-constexpr size_t mostInPairs = 6;
+constexpr size_t mostInPairs = 10;
 
 /// All mutants of one kernel.
 class Mutator {

@@ -24,8 +24,9 @@ Value penstock::safeRemainder(OpBuilder &b, Location loc, Value x, Value y) {
   return safely<arith::RemUIOp>(b, loc, x, y);
 }
 
-SmallVector<Value> penstock::coordinatesOfBlock(OpBuilder &b, Location loc, ValueRange extents,
-                                                std::optional<int64_t> swizzle, Value block) {
+/// The same in a grid without clusters.
+static SmallVector<Value> coordinatesOf(OpBuilder &b, Location loc, ValueRange extents,
+                                        std::optional<int64_t> swizzle, Value block) {
   SmallVector<Value> coordinates;
   if (!swizzle) {
     for (Value extent : extents.drop_back()) {
@@ -46,5 +47,24 @@ SmallVector<Value> penstock::coordinatesOfBlock(OpBuilder &b, Location loc, Valu
   coordinates.push_back(safeQuotient(b, loc, inGroup, thisWidth));
   Value column = safeRemainder(b, loc, inGroup, thisWidth);
   coordinates.push_back(arith::AddIOp::create(b, loc, firstColumn, column));
+  return coordinates;
+}
+
+SmallVector<Value> penstock::coordinatesOfBlock(OpBuilder &b, tile::GridOp grid, ValueRange extents,
+                                                Value block) {
+  Location loc = grid.getLoc();
+  auto along = [&](unsigned dim) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, grid.clusterAlong(dim));
+  };
+  SmallVector<Value> inCluster;
+  for (unsigned dim = 0; grid.getCluster() && dim < grid.getNumResults(); ++dim) {
+    inCluster.push_back(safeRemainder(b, loc, block, along(dim)));
+    block = safeQuotient(b, loc, block, along(dim));
+  }
+  SmallVector<Value> coordinates = coordinatesOf(b, loc, extents, grid.getSwizzle(), block);
+  for (auto [dim, own] : llvm::enumerate(inCluster)) {
+    Value first = arith::MulIOp::create(b, loc, coordinates[dim], along(unsigned(dim)));
+    coordinates[dim] = arith::AddIOp::create(b, loc, first, own);
+  }
   return coordinates;
 }

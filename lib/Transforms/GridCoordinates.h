@@ -12,6 +12,7 @@
 #ifndef PENSTOCK_TRANSFORMS_GRIDCOORDINATES_H
 #define PENSTOCK_TRANSFORMS_GRIDCOORDINATES_H
 
+#include "Dialect/Tile/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <optional>
@@ -22,11 +23,11 @@ namespace penstock {
 mlir::Value safeQuotient(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::Value y);
 mlir::Value safeRemainder(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::Value y);
 
-/// The coordinates of a block in a grid (`tile.grid`).
-llvm::SmallVector<mlir::Value> coordinatesOfBlock(mlir::OpBuilder &b, mlir::Location loc,
-                                                  mlir::ValueRange extents,
-                                                  std::optional<int64_t> swizzle,
-                                                  mlir::Value block);
+/// The coordinates of a block in a grid. \p extents: of the grid, in clusters; the last one is not
+/// needed without a swizzle. Blocks of a cluster have consecutive numbers, the first extent
+/// fastest; clusters are numbered as blocks are without them.
+llvm::SmallVector<mlir::Value> coordinatesOfBlock(mlir::OpBuilder &b, tile::GridOp grid,
+                                                  mlir::ValueRange extents, mlir::Value block);
 
 } // namespace penstock
 

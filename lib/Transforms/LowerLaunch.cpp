@@ -171,18 +171,11 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
     return arith::IndexCastOp::create(b, loc, b.getIndexType(), loadEntry(b, loc, entry));
   }
 
-  /// Block numbers to coordinates. Blocks of a cluster have consecutive numbers, the first
-  /// extent fastest; clusters are numbered as blocks are without them.
+  /// Block numbers to coordinates.
   void lowerGrid(tile::GridOp grid, Value block) {
     OpBuilder b(grid);
     Location loc = grid.getLoc();
-    SmallVector<Value> inCluster;
     unsigned rank = grid.getNumResults();
-    for (unsigned dim = 0; grid.getCluster() && dim < rank; ++dim) {
-      Value along = arith::ConstantIndexOp::create(b, loc, grid.clusterAlong(dim));
-      inCluster.push_back(safeRemainder(b, loc, block, along));
-      block = safeQuotient(b, loc, block, along);
-    }
     auto extentOf = [&](unsigned dim) {
       Value extent = loadIndex(b, loc, dim);
       int64_t along = grid.clusterAlong(dim);
@@ -196,13 +189,7 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
         extents.push_back(extentOf(dim));
       else
         extents.push_back(Value()); // not needed
-    SmallVector<Value> coordinates = coordinatesOfBlock(b, loc, extents, grid.getSwizzle(), block);
-    for (auto [dim, own] : llvm::enumerate(inCluster)) {
-      Value along = arith::ConstantIndexOp::create(b, loc, grid.clusterAlong(unsigned(dim)));
-      Value first = arith::MulIOp::create(b, loc, coordinates[dim], along);
-      coordinates[dim] = arith::AddIOp::create(b, loc, first, own);
-    }
-    grid.replaceAllUsesWith(coordinates);
+    grid.replaceAllUsesWith(coordinatesOfBlock(b, grid, extents, block));
     grid.erase();
   }
 

@@ -84,12 +84,14 @@ template <class E, class S, class R> struct Matmul {
       Index depth = ceil_div(A.size(1), k);
       if (random.chance(60)) {
         auto [bm, bn] = b.grid(rows, columns);
-        if (random.chance(40)) // blocks that load for each other
-          b.prefer({.cluster = {random.of({1, 2, 4}), random.of({1, 2})}});
+        bool takesOver = random.chance(40); // blocks of others
+        if (random.chance(40))              // blocks that load for each other
+          b.prefer(
+              {.cluster = {random.of({1, 2, 4}), random.of({1, 2})}, .launch_control = takesOver});
         else if (random.chance(50)) // or multiply as one
-          b.prefer({.cluster = {random.of({1, 2}), 1}, .pair = true});
-        else if (random.chance(60)) // or take over others
-          b.prefer({.launch_control = true});
+          b.prefer({.cluster = {random.of({1, 2}), 1}, .pair = true, .launch_control = takesOver});
+        else
+          b.prefer({.launch_control = takesOver});
         return writeTile(tiles(), bm, bn, depth);
       }
       // A block computes several tiles, of one depth or of several. So does a team of blocks,

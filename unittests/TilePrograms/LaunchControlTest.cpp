@@ -12,12 +12,12 @@ using namespace programs;
 namespace {
 
 /// Rings and accumulators stay in use from one tile to the next.
-struct TakenMatmul {
+template <int clusterM, int clusterN, bool pair> struct TakenProducts {
   static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f32, 2> C) const {
     auto [M, K] = A.sizes();
     auto [bm, bn] = b.grid(ceil_div(M, 128), ceil_div(B.size(0), 64), swizzled(2));
-    b.prefer({.launch_control = true});
+    b.prefer({.cluster = {clusterM, clusterN}, .pair = pair, .launch_control = true});
     auto As = b.shared<f16>(128, 64), Bs = b.shared<f16>(64, 64);
     auto acc = b.local<f32>(128, 64);
     b.fill(acc, 0);
@@ -29,7 +29,12 @@ struct TakenMatmul {
     b.copy(acc, C.at(bm * 128, bn * 64));
   }
 };
+using TakenMatmul = TakenProducts<1, 1, false>;
+using TakenPairs = TakenProducts<2, 1, true>;
+using TakenClusters = TakenProducts<2, 2, false>;
 PENSTOCK_KERNEL(TakenMatmul);
+PENSTOCK_KERNEL(TakenPairs);
+PENSTOCK_KERNEL(TakenClusters);
 
 /// One group of warps, without a pipeline, in three extents, which say where a block is.
 struct TakenSums {
@@ -100,19 +105,20 @@ TEST(LaunchControl, BlackwellTakesBlocksOver) {
   EXPECT_NE(plan.find("warp 6 asks for blocks to take over"), std::string::npos) << plan;
 }
 
-TEST(LaunchControl, NotWithClusters) {
-  auto refused = try_compile(
-      [](Block &b, In<f32, 1> X, Out<f32, 1> Y) {
-        auto block = b.grid(ceil_div(X.size(0), 64));
-        b.prefer({.cluster = {2}, .launch_control = true});
-        auto x = b.local<f32>(64);
-        b.copy(X.at(block * 64), x);
-        b.copy(x, Y.at(block * 64));
-      },
-      Target::sm_100a().emulated(), {.name = "refused"});
-  ASSERT_FALSE(bool(refused));
-  EXPECT_EQ(refused.diagnostics.front().message,
-            "blocks of a cluster of 2 do not take over others");
+/// Clusters take over clusters; the last ones have blocks outside of the grid.
+TEST(LaunchControl, ClustersTakeOverClusters) {
+  for (const char *name : {"TakenPairs", "TakenClusters"}) {
+    for (int64_t k : {0, 64, 200})
+      expectSameEverywhere(name, {{{"M", 650}, {"N", 200}, {"K", k}}});
+    expectSameEverywhere(name, {{{"M", 100}, {"N", 40}, {"K", 130}}});
+    std::string ptx = compileFor(name, gpus[1]).ptx();
+    EXPECT_NE(ptx.find("try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::"
+                       "cluster::all.b128"),
+              std::string::npos);
+    EXPECT_NE(ptx.find("cp.async.bulk.tensor.2d.global.shared::cta"), std::string::npos);
+  }
+  EXPECT_NE(compileFor("TakenPairs", gpus[1]).ptx().find("tcgen05.mma.cta_group::2"),
+            std::string::npos);
 }
 
 } // namespace

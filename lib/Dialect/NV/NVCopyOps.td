@@ -224,13 +224,15 @@ def NV_AsyncWaitOp : NV_AwaitGroupsOp<"cp_async.wait_group", "EachThread"> {
 }
 
 def NV_ClcRequestOp : NV_BarrierOp<"clc.request", "OneThread"> {
+  let multicast = "getMulticast()";
   let availability = "OnlySm100a";
   let completion = "OnBarrier";
   let hasAccesses = 1;
   let summary = "requests the work of a block that has not started";
   let description = [{
-    Issued by one thread. The answer, 16 bytes, arrives in the tile and on the barrier.
-    After an answer without work, further requests are not allowed.
+    Issued by one thread. The answer, 16 bytes, arrives in the tile and on the barrier; with
+    `multicast`, in those of all blocks of the cluster, whose bits it has. Clusters take over whole
+    clusters. After an answer without work, further requests are not allowed.
 
     ```mlir
     !a = memref<4xi32, #tile.space<shared>>
@@ -243,9 +245,14 @@ def NV_ClcRequestOp : NV_BarrierOp<"clc.request", "OneThread"> {
     }
     ```
   }];
-  let arguments = (ins AnyMemRef:$answer, NV_Barriers:$barriers, Index:$index);
+  let arguments = (ins AnyMemRef:$answer, NV_Barriers:$barriers, Index:$index,
+                       Optional<I32>:$multicast);
+  let builders = [OpBuilder<(ins "::mlir::Value":$answer, "::mlir::Value":$barriers,
+                                 "::mlir::Value":$index), [{
+    build($_builder, $_state, answer, barriers, index, /*multicast=*/::mlir::Value());
+  }]>];
   let assemblyFormat = [{
-    $answer `,` $barriers `[` $index `]` attr-dict `:` type($answer) `,` qualified(type($barriers))
+    $answer `,` $barriers `[` $index `]` (`multicast` $multicast^)? attr-dict `:` type($answer) `,` qualified(type($barriers))
   }];
 }
 
@@ -254,7 +261,8 @@ def NV_ClcAnswerOp : NV_EffectOp<"clc.answer", "EachThread"> {
   let hasAccesses = 1;
   let summary = "decodes the answer to a request for work";
   let description = [{
-    Returns whether there is work, and the number of the block that is taken over.
+    Returns whether there is work, and the number of the block that is taken over: of a cluster,
+    the first.
 
     ```mlir
     !a = memref<4xi32, #tile.space<shared>>

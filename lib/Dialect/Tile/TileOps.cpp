@@ -63,10 +63,6 @@ LogicalResult GridOp::verify() {
       blocks = along < 1 || along > maxClusterBlocks ? 0 : blocks * along;
       text += (text.empty() ? "" : " x ") + std::to_string(along);
     }
-    if (getLaunchControl() && blocks > 1)
-      return fail(emitCoded(*this, GridForm)
-                      << "blocks of a cluster of " << text << " do not take over others",
-                  "leave `.launch_control` out, or `.cluster` and `.pair`");
     if (getPair() && blocks != 2)
       return fail(emitCoded(*this, GridForm)
                       << "a pair is a cluster of two blocks, not of " << text,

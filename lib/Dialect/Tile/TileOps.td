@@ -53,7 +53,7 @@ def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>]> {
     `cluster` is the preferred number of neighbors along each extent that run as one cluster of
     a GPU (nv-share-copies), at most 8 blocks in all. With `pair`, its two blocks multiply as one
     where they can. With `launch_control`, a block of a Blackwell GPU that has finished takes over
-    blocks that have not started (nv-take-over-blocks).
+    blocks that have not started, and a cluster whole clusters (nv-take-over-blocks).
 
     ```mlir
     func.func @k(%m: index, %n: index) attributes {tile.kernel} {

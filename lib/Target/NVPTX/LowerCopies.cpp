@@ -115,8 +115,9 @@ Value Lowering::cachePolicy(StringRef name) {
 }
 
 void Lowering::lowerClcRequest(nv::ClcRequestOp op) {
-  ptx("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [$0], "
-      "[$1];",
+  std::string all = op.getMulticast() ? ".multicast::cluster::all" : "";
+  ptx("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes" + all +
+          ".b128 [$0], [$1];",
       {sharedAddress(rowOffset(viewOf(op.getAnswer()))),
        sharedAddress(barrierOffset(op.getBarriers(), op.getIndex()))});
 }

@@ -35,6 +35,8 @@ public:
   Writer(func::FuncOp kernel, scf::ForOp rounds)
       : kernel(kernel), rounds(rounds), b(kernel.getContext()), loc(rounds.getLoc()) {
     kernel.walk([&](tile::GridOp op) { grid = op; });
+    for (unsigned dim = 0; dim < grid.getNumResults(); ++dim)
+      blocks *= grid.clusterAlong(dim);
   }
 
   void run() {
@@ -44,8 +46,10 @@ public:
         b, loc, tile::tileType({answerWords}, b.getI32Type(), tile::Space::Shared),
         b.getStringAttr("answer"), IntegerAttr());
     answered = allocate("answered", 1);
-    read = allocate("read", threads);
+    read = allocate("read", blocks > 1 ? blocks * threads / nv::warpSize : threads);
     b.setInsertionPoint(rounds);
+    if (blocks > 1)
+      rank = nv::ClusterRankOp::create(b, loc, b.getIndexType());
     // Threads know for themselves what is next: variables, as roles follow the loop at their own
     // pace.
     Value busy = variable(b.getI1Type(), arith::ConstantIntOp::create(b, loc, 1, 1));
@@ -69,11 +73,13 @@ public:
     auto next = nv::ClcAnswerOp::create(b, loc, b.getI1Type(), b.getIndexType(), answer);
     // The next answer is written by another proxy.
     nv::ProxyFenceOp::create(b, loc);
-    nv::ArriveOp::create(b, loc, read, index(0), Value());
+    release();
     store(next.getGranted(), busy);
-    for (auto [coordinate, to] : llvm::zip_equal(
-             coordinatesOfBlock(b, loc, grid.getExtents(), grid.getSwizzle(), next.getBlock()),
-             coordinates))
+    Value block = next.getBlock();
+    if (rank)
+      block = arith::AddIOp::create(b, loc, block, rank);
+    for (auto [coordinate, to] :
+         llvm::zip_equal(coordinatesOfBlock(b, grid, extentsInClusters(), block), coordinates))
       store(asInteger(coordinate), to);
     store(arith::XOrIOp::create(b, loc, now, i32(1)), phase);
     scf::YieldOp::create(b, loc);
@@ -103,9 +109,45 @@ private:
     nv::EndOp::create(b, loc);
     b.setInsertionPointToStart(&scope.getBody().front());
     Value before = arith::XOrIOp::create(b, loc, phase, i32(1));
-    nv::WaitOp::create(b, loc, read, index(0), before, /*relaxed=*/false, /*cluster=*/false);
+    if (!rank) {
+      nv::WaitOp::create(b, loc, read, index(0), before, /*relaxed=*/false, /*cluster=*/false);
+      nvptx::PointWriter(b).arrive(loc, answered, index(0), index(answerBytes), /*leader=*/true);
+      nv::ClcRequestOp::create(b, loc, answer, answered, index(0));
+      return;
+    }
     nvptx::PointWriter(b).arrive(loc, answered, index(0), index(answerBytes), /*leader=*/true);
-    nv::ClcRequestOp::create(b, loc, answer, answered, index(0));
+    // The first block asks for the cluster, when all of its blocks have read the answer before.
+    Value isFirst =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rank, index(0)).getResult();
+    auto first = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(first.thenBlock());
+    nv::WaitOp::create(b, loc, read, index(0), before, /*relaxed=*/false, /*cluster=*/true);
+    nv::ClcRequestOp::create(b, loc, answer, answered, index(0), i32((1 << blocks) - 1));
+  }
+
+  /// Arrives where the answer has been read: in a cluster at its first block, one thread of each
+  /// warp.
+  void release() {
+    if (!rank) {
+      nv::ArriveOp::create(b, loc, read, index(0), Value());
+      return;
+    }
+    nv::WarpSyncOp::create(b, loc);
+    nv::ArriveOp::create(b, loc, read, index(0), Value(), /*cta=*/index(0), /*relaxed=*/false,
+                         /*cluster=*/false, /*eachWarp=*/true);
+  }
+
+  /// Launches round extents up to whole clusters.
+  SmallVector<Value> extentsInClusters() {
+    SmallVector<Value> extents;
+    for (auto [dim, extent] : llvm::enumerate(grid.getExtents())) {
+      int64_t along = grid.clusterAlong(unsigned(dim));
+      extents.push_back(
+          along == 1 ? extent
+                     : safeQuotient(b, loc, arith::AddIOp::create(b, loc, extent, index(along - 1)),
+                                    index(along)));
+    }
+    return extents;
   }
 
   /// Moves what a round does here.
@@ -152,6 +194,8 @@ private:
   OpBuilder b;
   Location loc;
   int64_t threads = 0;
+  int64_t blocks = 1; ///< of a cluster
+  Value rank;         ///< of the block in its cluster, if that has several
   Value answer, answered, read;
 };
 

@@ -48,7 +48,17 @@ template <typename Fn> bool holds(Operation *op, Fn isSuch) {
 class Sharing {
 public:
   Sharing(func::FuncOp kernel, tile::GridOp grid)
-      : kernel(kernel), grid(grid), replication(kernel) {}
+      : kernel(kernel), grid(grid), replication(kernel), body(&kernel.getBody().front()),
+        coordinates(grid.getCoordinates()) {
+    // Of blocks that are taken over.
+    kernel.walk([&](nv::ClcWorkOp work) {
+      body = work->getBlock();
+      coordinates = work.getCoordinates();
+      for (Operation *user : work.getGranted().getUsers())
+        if (auto granted = dyn_cast<scf::IfOp>(user))
+          body = granted.thenBlock();
+    });
+  }
 
   /// Marks copies that the blocks of a cluster share. Returns why there are none; empty if there
   /// are.
@@ -98,12 +108,12 @@ private:
       Value next = work.pop_back_val();
       if (!seen.insert(next).second)
         continue;
-      if (next == grid.getCoordinates()[dim])
+      if (next == coordinates[dim] || next == grid.getCoordinates()[dim])
         return true;
       if (auto argument = dyn_cast<BlockArgument>(next)) {
         if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()))
           work.append({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
-      } else if (next.getDefiningOp() != grid) {
+      } else if (!isa<tile::GridOp, nv::ClcWorkOp>(next.getDefiningOp())) {
         llvm::append_range(work, next.getDefiningOp()->getOperands());
       }
     }
@@ -170,7 +180,7 @@ private:
       if (differ)
         return "a copy is under a condition that differs between the blocks of a cluster";
     }
-    for (Operation &op : kernel.getBody().front()) {
+    for (Operation &op : *body) {
       if (!isRoundedUp())
         break;
       bool around = llvm::any_of(loops, [&](Operation *loop) { return op.isAncestor(loop); });
@@ -202,19 +212,21 @@ private:
 
   /// Puts what acts outside of the block under a condition: the block belongs to the grid.
   void guardEffects() {
-    Block &body = kernel.getBody().front();
     OpBuilder b(kernel.getContext());
-    b.setInsertionPointAfter(grid);
+    if (grid->getBlock() == body)
+      b.setInsertionPointAfter(grid);
+    else
+      b.setInsertionPointToStart(body);
     Value inside;
     for (unsigned dim = 0; dim < grid.getNumResults(); ++dim)
       if (grid.clusterAlong(dim) > 1) {
         Value here = arith::CmpIOp::create(b, grid.getLoc(), arith::CmpIPredicate::slt,
-                                           grid.getCoordinates()[dim], grid.getExtents()[dim]);
+                                           coordinates[dim], grid.getExtents()[dim]);
         inside = inside ? arith::AndIOp::create(b, grid.getLoc(), inside, here).getResult() : here;
       }
     for (Operation &op : llvm::make_early_inc_range(
              llvm::make_range(std::next(inside.getDefiningOp()->getIterator()),
-                              Block::iterator(body.getTerminator()))))
+                              Block::iterator(body->getTerminator()))))
       if (op.use_empty() && hasEffect(&op)) {
         b.setInsertionPoint(&op);
         auto only = scf::IfOp::create(b, op.getLoc(), inside);
@@ -225,6 +237,8 @@ private:
   func::FuncOp kernel;
   tile::GridOp grid;
   nvptx::Replication replication;
+  Block *body;            ///< the work of a block, for its coordinates
+  ValueRange coordinates; ///< of the block
   llvm::SetVector<Operation *> loops;
 };
 

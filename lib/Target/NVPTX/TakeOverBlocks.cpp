@@ -51,8 +51,8 @@ struct TakeOverBlocks : penstock::impl::TakeOverBlocksBase<TakeOverBlocks> {
     const hw::Architecture *architecture = nvptx::architectureOf(kernel);
     tile::GridOp grid;
     kernel.walk([&](tile::GridOp op) { grid = op; });
-    if (!grid || !grid.getLaunchControl() || grid.getCluster() || !architecture ||
-        !architecture->limits.tensorColumns || !kernel->hasAttr(nv::NVDialect::inOrderAttr))
+    if (!grid || !grid.getLaunchControl() || !architecture || !architecture->limits.tensorColumns ||
+        !kernel->hasAttr(nv::NVDialect::inOrderAttr))
       return;
     SmallVector<Operation *> work = workOf(kernel, grid);
     OpBuilder b(kernel.getBody().front().getTerminator());

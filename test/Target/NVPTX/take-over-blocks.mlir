@@ -39,3 +39,24 @@ func.func @k(%n: index) attributes {tile.kernel} {
   tile.print "{} {}" %block, %twice : index, index
   return
 }
+
+// A cluster: each block expects the answer, the first one asks when the warps of both have read.
+// ASKS-LABEL: func.func @cluster
+// ASKS-DAG: %[[READ:.*]] = nv.mbarrier.alloc "read" [8]
+// ASKS-DAG: %[[ANSWERED:.*]] = nv.mbarrier.alloc "answered" [1]
+// ASKS: %[[RANK:.*]] = nv.cluster.rank
+// ASKS: scf.while
+// ASKS: nv.mbarrier.arrive %[[ANSWERED]]
+// ASKS: %[[FIRST:.*]] = arith.cmpi eq, %[[RANK]]
+// ASKS: scf.if %[[FIRST]] {
+// ASKS: nv.mbarrier.wait %[[READ]]{{.*}} cluster
+// ASKS: nv.clc.request {{.*}} multicast %c3_i32
+// ASKS: %{{.*}}, %[[BLOCK:.*]] = nv.clc.answer
+// ASKS: nv.warp.sync
+// ASKS: nv.mbarrier.arrive %[[READ]]{{.*}} of %{{.*}} each_warp
+// ASKS: arith.addi %[[BLOCK]], %[[RANK]]
+func.func @cluster(%n: index) attributes {tile.kernel, nv.cluster = 2 : i64} {
+  %block = tile.grid %n cluster [2] launch_control : index
+  tile.print "{}" %block : index
+  return
+}
