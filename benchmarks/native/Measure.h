@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,20 @@ inline void skipped(const std::string &name, const char *why) {
   std::printf("%s\tskipped\tskipped\t-\t%s\n", name.c_str(), why);
 }
 
+/// Allocates at the start of a cache line, as frameworks do.
+template <class T> struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t line{64};
+  LineAllocator() = default;
+  template <class U> LineAllocator(const LineAllocator<U> &) {}
+  T *allocate(size_t count) {
+    return static_cast<T *>(::operator new(count * sizeof(T), line));
+  }
+  void deallocate(T *memory, size_t) { ::operator delete(memory, line); }
+  bool operator==(const LineAllocator &) const { return true; }
+};
+template <class T> using Tensor = std::vector<T, LineAllocator<T>>;
+
 /// Numbers between -1 and 1 that repeat on every machine.
 template <class T> std::vector<T> numbers(size_t count, uint32_t seed) {
   std::vector<T> result(count);
@@ -102,8 +117,7 @@ template <class T> std::vector<T> numbers(size_t count, uint32_t seed) {
 /// Ends the program if two results are not the same up to \p tolerance: a
 /// wrong result has no speed.
 template <class A, class B>
-void expectClose(const std::string &name, const std::vector<A> &ours, const std::vector<B> &theirs,
-                 double tolerance) {
+void expectClose(const std::string &name, const A &ours, const B &theirs, double tolerance) {
   for (size_t i = 0; i < ours.size(); ++i)
     if (!(std::abs(double(ours[i]) - double(theirs[i])) <= tolerance)) {
       std::fprintf(stderr, "%s: element %zu is %g, expected %g\n", name.c_str(), i, double(ours[i]),

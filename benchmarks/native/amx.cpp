@@ -117,7 +117,7 @@ void run(const std::string &name, Size size, Blocks block, int threads,
     return bench::skipped(name, "no anchors; benchmarks/install-anchors installs them");
   constexpr bool isInt = std::is_same_v<T, i8>;
   auto numbers = [](size_t count, uint32_t seed) {
-    std::vector<T> result(count);
+    bench::Tensor<T> result(count);
     auto from = bench::numbers<float>(count, seed);
     // A from 0 to 127 is the same number with and without a sign.
     for (size_t i = 0; i < count; ++i)
@@ -125,7 +125,7 @@ void run(const std::string &name, Size size, Blocks block, int threads,
     return result;
   };
   auto a = numbers(size_t(m * k), 1), b = numbers(size_t(k * n), 2);
-  std::vector<S> c(size_t(m * n)), theirs(size_t(m * n));
+  bench::Tensor<S> c(size_t(m * n)), theirs(size_t(m * n));
   const void *weights = nullptr;
   constexpr bool packs = !std::is_same_v<T, f32>;
   auto ours = [&] {

@@ -65,6 +65,8 @@ public:
       sums.push_back("the last iteration stores them in the tensor where it is whole");
     if (!sums.empty())
       line("sums", llvm::join(sums, "; "));
+    if (flag("prefetches"))
+      line("prefetch", "what comes from tensors next, into L2");
     int64_t strip = number("strip_bytes"), both = number("left_bytes") + number("right_bytes");
     line("L1",
          Twine(number("columns")) + " columns of B, " + size(strip) +

@@ -44,6 +44,7 @@ struct GemmReport {
   bool startsAsZero = false; ///< no sum is loaded by the first iteration
   bool endsInTensor = false; ///< no sum is stored before the last iteration
   bool packedSums = false;   ///< between iterations, sums are not in their tile
+  bool prefetches = false;   ///< operands of the next steps, where they come from tensors
 
   /// As attribute `penstock.products` of a function, with \p gemm's shape and location.
   mlir::DictionaryAttr toAttribute(tile::GemmOp gemm) const;

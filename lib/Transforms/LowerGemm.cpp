@@ -347,7 +347,8 @@ DictionaryAttr GemmReport::toAttribute(tile::GemmOp gemm) const {
                               b.getNamedAttr("right_in_tensor", b.getBoolAttr(rightInTensor)),
                               b.getNamedAttr("starts_as_zero", b.getBoolAttr(startsAsZero)),
                               b.getNamedAttr("ends_in_tensor", b.getBoolAttr(endsInTensor)),
-                              b.getNamedAttr("packed_sums", b.getBoolAttr(packedSums))});
+                              b.getNamedAttr("packed_sums", b.getBoolAttr(packedSums)),
+                              b.getNamedAttr("prefetches", b.getBoolAttr(prefetches))});
 }
 
 namespace {

@@ -7,7 +7,9 @@
 //
 // A block of the accumulator is 2 x 2 tiles of 16 x 16 numbers. The two panels of B that
 // it needs are used by all blocks below it and stay in the first-level cache; A streams
-// past them.
+// past them, and the next panels are prefetched meanwhile. Where one iteration has all of
+// K, 32 rows of A stay there instead, and B, which is in the second-level cache, streams:
+// sums are then stored along rows of their tensor, and A need not be packed.
 //
 // Tile registers are named here and not allocated by LLVM: all eight are live in the inner
 // loop, and no other code of a kernel uses them. A product loads its own configuration and
@@ -113,10 +115,41 @@ Surroundings surroundingsOf(tile::GemmOp gemm) {
   return found;
 }
 
+/// When the iterations of the loop around a product are the first and the last one.
+struct Iterations {
+  Value isFirst; ///< null: all iterations are alike
+  Value isLast;  ///< null: there is no loop
+  Value isOnly;  ///< null: the order of blocks does not depend on it
+};
+
+Iterations iterationsOf(tile::GemmOp gemm, const Surroundings &around) {
+  scf::ForOp loop = around.loop;
+  if (!loop)
+    return {};
+  OpBuilder b(gemm);
+  Location loc = gemm.getLoc();
+  Iterations result;
+  // Unsigned: the distance of two signed numbers may need one bit more.
+  Value left = arith::SubIOp::create(b, loc, loop.getUpperBound(), loop.getInductionVar());
+  result.isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, left, loop.getStep());
+  if (!around.fill)
+    return result;
+  result.isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, loop.getInductionVar(),
+                                         loop.getLowerBound());
+  // All of B has to stay in the second-level cache, beside other things.
+  constexpr int64_t mostInL2 = 1 << 20;
+  auto type = cast<MemRefType>(gemm.getB().getType());
+  if (type.getNumElements() * type.getElementTypeBitWidth() / 8 <= mostInL2)
+    result.isOnly = arith::AndIOp::create(b, loc, result.isFirst, result.isLast);
+  return result;
+}
+
 class TileLowering : PackedOperands {
 public:
-  explicit TileLowering(tile::GemmOp gemm)
-      : PackedOperands(gemm, /*depth=*/tileRows, /*tiles=*/true, /*flipSigns=*/false) {}
+  TileLowering(tile::GemmOp gemm, const Iterations &iterations)
+      : PackedOperands(gemm, /*depth=*/tileRows, /*tiles=*/true, /*flipSigns=*/false,
+                       /*readsOnce=*/iterations.isOnly),
+        isFirst(iterations.isFirst), isLast(iterations.isLast), byRows(iterations.isOnly) {}
 
   GemmReport run(const Surroundings &around) {
     SmallVector<Blocks, 2> ofRows = blocksOf(m), ofColumns = blocksOf(n);
@@ -129,8 +162,6 @@ public:
     report.stripBytes = report.rightLoads * groups * panelRowBytes;
     report.startsAsZero = around.fill || gemm.getOverwrite();
     report.endsInTensor = bool(around.store);
-    if (around.loop)
-      isLast = lastIteration(around.loop);
     target = acc;
     if (around.store)
       endInTensor(around);
@@ -138,14 +169,17 @@ public:
       startWithZero(around);
       keepPacked();
     }
+    // With less to multiply meanwhile, these would be too many prefetches in a step.
+    bool isLarge = m >= 4 * 2 * tileRows;
+    prefetchesRight = isLarge && gemm.isPacked() && report.rightInTensor;
+    prefetchesLeft = isLarge && n >= 8 * 2 * panelColumns && around.loop && leftSource.address;
+    report.prefetches = prefetchesRight || prefetchesLeft;
     Value configuration = allocate({64}, b.getI8Type());
     for (const Blocks &columns : ofColumns)
       for (const Blocks &rows : ofRows) {
         configure(configuration, rows.tiles, columns.tiles);
-        // B's panels change slowest.
-        loop(columns.begin, columns.end, columns.step, [&](Value j) {
-          loop(rows.begin, rows.end, rows.step,
-               [&](Value i) { block(i, j, rows.tiles.size(), columns.tiles.size()); });
+        forEachBlock(columns, rows, [&](Value i, Value j) {
+          block(i, j, rows.tiles.size(), columns.tiles.size());
         });
       }
     intrinsic("llvm.x86.tilerelease", {});
@@ -161,8 +195,6 @@ private:
   /// The first iteration clears registers, and memory is only filled if there is none.
   void startWithZero(const Surroundings &around) {
     scf::ForOp loop = around.loop;
-    isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, loop.getInductionVar(),
-                                    loop.getLowerBound());
     OpBuilder outside(loop);
     Value none = arith::CmpIOp::create(outside, loc, arith::CmpIPredicate::sge,
                                        loop.getLowerBound(), loop.getUpperBound());
@@ -171,10 +203,26 @@ private:
     fill->moveBefore(branch.thenBlock()->getTerminator());
   }
 
-  Value lastIteration(scf::ForOp loop) {
-    // Unsigned: the distance of two signed numbers may need one bit more.
-    Value left = arith::SubIOp::create(b, loc, loop.getUpperBound(), loop.getInductionVar());
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, left, loop.getStep());
+  /// Panels of B change slowest, or rows of A.
+  void forEachBlock(const Blocks &columns, const Blocks &rows,
+                    llvm::function_ref<void(Value, Value)> body) {
+    if (!byRows)
+      return loop(columns.begin, columns.end, columns.step, [&](Value j) {
+        loop(rows.begin, rows.end, rows.step, [&](Value i) { body(i, j); });
+      });
+    auto choose = [&](Value x, Value y) -> Value {
+      return arith::SelectOp::create(b, loc, byRows, x, y);
+    };
+    auto chosenLoop = [&](const Blocks &x, const Blocks &y) {
+      auto op = scf::ForOp::create(b, loc, choose(index(x.begin), index(y.begin)),
+                                   choose(index(x.end), index(y.end)),
+                                   choose(index(x.step), index(y.step)));
+      b.setInsertionPointToStart(op.getBody());
+      return op.getInductionVar();
+    };
+    OpBuilder::InsertionGuard guard(b);
+    Value outer = chosenLoop(rows, columns), inner = chosenLoop(columns, rows);
+    body(choose(outer, inner), choose(inner, outer));
   }
 
   /// Between iterations sums are in memory of their own, the tiles of a block one after the other:
@@ -268,6 +316,52 @@ private:
     intrinsic("llvm.x86.ldtilecfg", {pointerTo(memory)});
   }
 
+  /// Returns the panels that are multiplied after those of column \p j: the next ones, or those of
+  /// the next iteration of a loop along K, which follow the first ones in the tensor.
+  Value panelsAfter(Value j) {
+    Value next = add(j, 2 * panelColumns);
+    Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, next, index(n));
+    Value panel = product(divide(next, panelColumns), right.stride);
+    Value offset = arith::SelectOp::create(b, loc, more, panel, index(groups * panelRowBytes));
+    return bytes(right.pointer, offset);
+  }
+
+  void prefetch(Value pointer) {
+    constexpr uint32_t reads = 0, intoL2 = 2, data = 1;
+    LLVM::Prefetch::create(b, loc, pointer, reads, intoL2, data);
+  }
+
+  /// Prefetches what comes from memory next, a few lines in each step along K: while a block of sums
+  /// is multiplied, its share of the next panels of B, and one row or more of the part of A that
+  /// the next iteration packs.
+  void prefetchNext(Value i, Value j, Value step, size_t columns) {
+    int64_t blocksOfRows = llvm::divideCeil(m, 2 * tileRows), steps = groups / tileRows;
+    Value row = divide(i, 2 * tileRows);
+    if (prefetchesRight) {
+      int64_t lines = llvm::divideCeil(tileRows, blocksOfRows);
+      Value inBlock = arith::AddIOp::create(b, loc, product(row, index(steps)), step);
+      Value first = bytes(panelsAfter(j), product(inBlock, index(lines * panelRowBytes)));
+      for (size_t column = 0; column < columns; ++column) {
+        for (int64_t line = 0; line < lines; ++line)
+          prefetch(bytes(first, index(line * panelRowBytes)));
+        first = bytes(first, right.stride);
+      }
+    }
+    if (prefetchesLeft) {
+      int64_t blocks = blocksOfRows * llvm::divideCeil(n, 2 * panelColumns);
+      int64_t rows = llvm::divideCeil(m, blocks);
+      Value block = arith::AddIOp::create(
+          b, loc, product(divide(j, 2 * panelColumns), index(blocksOfRows)), row);
+      Value stride = product(leftSource.strides[0], index(elementBytes));
+      // Blocks that have no row left take the last ones, which costs little.
+      Value first = arith::MinUIOp::create(b, loc, product(block, index(rows)), index(m - rows));
+      Value at = bytes(toPointer(leftSource.address), product(first, stride));
+      at = bytes(at, add(product(step, index(tileRowBytes)), k * elementBytes));
+      for (int64_t r = 0; r < rows; ++r, at = bytes(at, stride))
+        prefetch(at);
+    }
+  }
+
   void block(Value i, Value j, size_t rows, size_t columns) {
     Value accRow = toI64(packed ? index(tileRowBytes) : acc.stride), leftRow = toI64(left.stride);
     Value targetRow = toI64(target.stride), panelRow = toI64(index(panelRowBytes));
@@ -301,25 +395,41 @@ private:
       panel.push_back(bytes(right.pointer, product(add(first, int64_t(column)), right.stride)));
 
     start(c, accRow);
-    loop(0, groups / tileRows, 1, [&](Value step) {
-      Value inRow = product(step, index(leftStep));
-      Value inPanel = product(step, index(tileRows * panelRowBytes));
-      auto loadB = [&](size_t column) {
-        intrinsic("llvm.x86.tileloadd64",
-                  {tile(ofB(column)), bytes(panel[column], inPanel), panelRow});
-      };
-      for (size_t r = 0; r < rows; ++r) {
-        if (r == 0)
-          loadB(0);
-        // With a hint that A is not needed again soon, so that it does not displace B.
-        intrinsic("llvm.x86.tileloaddt164", {tile(ofA(r)), bytes(a[r], inRow), leftRow});
-        for (size_t column = 0; column < columns; ++column) {
-          if (r == 0 && column > 0)
-            loadB(column);
-          intrinsic(multiply(), {tile(sum(r, column)), tile(ofA(r)), tile(ofB(column))});
+    // With a hint that the operand which streams is not needed again soon, so that it does not
+    // displace the other one.
+    const StringRef load = "llvm.x86.tileloadd64", stream = "llvm.x86.tileloaddt164";
+    auto multiplyAll = [&](bool streamsRight) {
+      loop(0, groups / tileRows, 1, [&](Value step) {
+        Value inRow = product(step, leftStep);
+        Value inPanel = product(step, index(tileRows * panelRowBytes));
+        auto loadB = [&](size_t column) {
+          intrinsic(streamsRight ? stream : load,
+                    {tile(ofB(column)), bytes(panel[column], inPanel), panelRow});
+        };
+        for (size_t r = 0; r < rows; ++r) {
+          if (r == 0)
+            loadB(0);
+          intrinsic(streamsRight ? load : stream, {tile(ofA(r)), bytes(a[r], inRow), leftRow});
+          for (size_t column = 0; column < columns; ++column) {
+            if (r == 0 && column > 0)
+              loadB(column);
+            intrinsic(multiply(), {tile(sum(r, column)), tile(ofA(r)), tile(ofB(column))});
+            if (r == 0 && column == 0 && !streamsRight)
+              prefetchNext(i, j, step, columns);
+          }
         }
-      }
-    });
+      });
+    };
+    if (byRows) {
+      auto branch = scf::IfOp::create(b, loc, byRows, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      multiplyAll(/*streamsRight=*/true);
+      b.setInsertionPointToStart(branch.elseBlock());
+      multiplyAll(/*streamsRight=*/false);
+    } else {
+      multiplyAll(/*streamsRight=*/false);
+    }
     for (size_t r = 0; r < rows; ++r)
       for (size_t column = 0; column < columns; ++column)
         intrinsic("llvm.x86.tilestored64", {tile(sum(r, column)), to[r][column], targetRow});
@@ -332,10 +442,11 @@ private:
   }
 
   Address target;           ///< of the sums: the accumulator, or a slice of a tensor
-  Value isFirst;            ///< null: all iterations are alike
-  Value isLast;             ///< null: there is no loop
+  Value isFirst, isLast;    ///< see Iterations
+  Value byRows;             ///< rows of A change slowest, not panels of B; null: never
   Value packed;             ///< sums between iterations; null: they are in the accumulator
   int64_t packedColumn = 0; ///< bytes of a column of blocks there
+  bool prefetchesLeft = false, prefetchesRight = false;
 };
 
 } // namespace
@@ -343,5 +454,5 @@ private:
 GemmReport penstock::lowerGemmToTiles(tile::GemmOp gemm) {
   // While the product is the only use of its accumulator in the loop.
   Surroundings around = surroundingsOf(gemm);
-  return TileLowering(gemm).run(around);
+  return TileLowering(gemm, iterationsOf(gemm, around)).run(around);
 }

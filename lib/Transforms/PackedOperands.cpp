@@ -40,7 +40,8 @@ bool penstock::isGrouped(tile::GemmOp gemm) {
   return element.isBF16() || element.isSignlessInteger(8);
 }
 
-PackedOperands::PackedOperands(tile::GemmOp gemm, int64_t depth, bool tiles, bool flipSigns)
+PackedOperands::PackedOperands(tile::GemmOp gemm, int64_t depth, bool tiles, bool flipSigns,
+                               Value readsOnce)
     : GemmBuilder(gemm) {
   auto type = cast<MemRefType>(gemm.getA().getType());
   isInt = type.getElementType().isSignlessInteger(8);
@@ -51,7 +52,7 @@ PackedOperands::PackedOperands(tile::GemmOp gemm, int64_t depth, bool tiles, boo
   n = cast<MemRefType>(gemm.getAcc().getType()).getDimSize(1);
   groups = llvm::alignTo(llvm::divideCeil(k, inGroup), depth);
   panels = llvm::divideCeil(n, panelColumns);
-  packLeft(tiles, flipSigns);
+  packLeft(tiles, flipSigns, readsOnce);
   packRight();
   report.leftBytes = m * groups * groupBytes;
   report.rightBytes = panels * groups * panelRowBytes;
@@ -242,23 +243,60 @@ void PackedOperands::callPack(StringRef name, const Operand &source, int64_t row
   callRuntime(b, loc, name, arguments);
 }
 
-void PackedOperands::packLeft(bool tiles, bool flipSigns) {
+void PackedOperands::packTilesOrRead(Value readsOnce) {
+  Value a = gemm.getA();
+  int64_t steps = groups * groupBytes / tileRowBytes;
+  Value packed = allocate({llvm::divideCeilSigned(m, tileRows), steps * tileRows * tileRowBytes},
+                          b.getI8Type());
+  auto pack = [&] {
+    callPack(abi::packTilesFn, locate(a), m, k, packed, {steps});
+    Operand rows = operandOf(packed);
+    return SmallVector<Value, 4>{rows.address, index(tileRowBytes), rows.strides[0],
+                                 index(tileRows * tileRowBytes)};
+  };
+  auto take = [&](ValueRange values) {
+    left = {toPointer(values[0]), values[1]};
+    leftBlock = values[2];
+    leftStep = values[3];
+  };
+  tile::CopyOp copy = forwardedCopy(a);
+  report.leftInTensor = bool(copy);
+  if (!copy || stridesOf(a).back() != 1)
+    return take(pack());
+  leftSource = boxOf(copy);
+  if (!readsOnce || k != groups * inGroup)
+    return take(pack());
+  // Rows that are far apart displace each other in the first-level cache.
+  constexpr int64_t mostApart = 2048;
+  Value rowBytes = product(leftSource.strides[0], index(elementBytes));
+  Value isNear =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, rowBytes, index(mostApart));
+  Value direct = arith::AndIOp::create(b, loc, isNear, isInside(copy));
+  direct = arith::AndIOp::create(b, loc, direct, readsOnce);
+  SmallVector<Type> types(4, b.getIndexType());
+  auto branch = scf::IfOp::create(b, loc, types, direct, /*addElseBlock=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, loc,
+                         ValueRange{leftSource.address, rowBytes,
+                                    product(rowBytes, index(tileRows)), index(tileRowBytes)});
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, loc, pack());
+  }
+  take(branch.getResults());
+}
+
+void PackedOperands::packLeft(bool tiles, bool flipSigns, Value readsOnce) {
   Value a = gemm.getA();
   bool flip = flipSigns && isInt && !gemm.getUnsignedA();
   if (tiles && copyBefore(gemm, a)) {
-    // Not read in the tensor: with rows far apart that took longer than copying them first.
-    Value packed = allocate({llvm::divideCeilSigned(m, tileRows), groups * tileRows * groupBytes},
-                            b.getI8Type());
-    leftStep = tileRows * tileRowBytes;
-    report.leftInTensor = bool(forwardedCopy(a));
-    callPack(abi::packTilesFn, locate(a), m, k, packed, {groups * groupBytes / tileRowBytes});
-    Address rows = addressOf(packed, 0);
-    left = {rows.pointer, index(tileRowBytes)};
-    leftBlock = rows.stride;
+    packTilesOrRead(readsOnce);
     report.left = "packed in tiles of 16 rows x 64 bytes, from its tensor where it is within it";
     report.leftPacking = GemmPacking::Tiles;
     return;
   }
+  leftStep = index(tileRowBytes);
   if (stridesOf(a).back() == 1 && k == groups * inGroup && !flip) {
     left = addressOf(a, 0);
     report.left = "read in its tile";

@@ -26,8 +26,10 @@ class PackedOperands : public GemmBuilder {
 public:
   /// K is padded to a multiple of \p depth groups. With \p tiles, A is packed in tiles where
   /// that replaces a copy. \p flipSigns makes signed elements of A
-  /// unsigned by adding 128.
-  PackedOperands(tile::GemmOp gemm, int64_t depth, bool tiles, bool flipSigns);
+  /// unsigned by adding 128. Where \p readsOnce is true, all uses of a row of A follow each other,
+  /// so that packing it may not pay; null: nowhere.
+  PackedOperands(tile::GemmOp gemm, int64_t depth, bool tiles, bool flipSigns,
+                 mlir::Value readsOnce = {});
 
 protected:
   /// A matrix in memory: its first byte and the bytes between rows or panels.
@@ -60,9 +62,10 @@ protected:
   int64_t elementBytes, inGroup;
   int64_t m, n, k, groups, panels;
   Address left, right, acc;
+  /// Rows of A in its tensor, if it is read or packed from there; null: it is not.
+  Operand leftSource;
   /// Bytes between 16 rows of A and the next ones, and between steps of 64 bytes along K.
-  mlir::Value leftBlock;
-  int64_t leftStep = 64;
+  mlir::Value leftBlock, leftStep;
 
 private:
   Address addressOf(mlir::Value memref, unsigned strideOf);
@@ -72,7 +75,9 @@ private:
   /// entirely within it and \p suits is true for the tensor's strides, else in its tile.
   Operand locate(mlir::Value memref,
                  llvm::function_ref<mlir::Value(mlir::ValueRange)> suits = nullptr);
-  void packLeft(bool tiles, bool flipSigns);
+  void packLeft(bool tiles, bool flipSigns, mlir::Value readsOnce);
+  /// Packs A in tiles, or reads it in its tensor where rows are used once and near each other.
+  void packTilesOrRead(mlir::Value readsOnce);
   void packRight();
   void callPack(llvm::StringRef name, const Operand &source, int64_t rows, int64_t columns,
                 mlir::Value target, llvm::ArrayRef<int64_t> numbers);

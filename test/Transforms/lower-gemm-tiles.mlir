@@ -112,26 +112,50 @@ func.func @f16(%runtime: !llvm.ptr) attributes {tile.kernel} {
 // ones load them from a block of 4 KB, with 64 bytes between rows; all but the last one store them
 // there. The last one stores them in the tensor; they are copied at an edge, or if there is no
 // iteration. How far an iteration is from the end is unsigned, because it may not fit otherwise.
+// If there is only one, rows of A change slowest and B streams, and A is read in its tensor where
+// its rows are near each other. So few rows prefetch nothing.
 // CHECK-LABEL: func.func @in_tensors
 // CHECK: tile.alloc : memref<1x4096xi8
 // CHECK: scf.if
 // CHECK-NEXT: tile.fill
 // CHECK-NEXT: }
 // CHECK: scf.for %[[K:[a-z0-9_]+]] =
+// CHECK: %[[LEFT:.*]] = arith.subi %{{.*}}, %[[K]]
+// CHECK: %[[LAST:.*]] = arith.cmpi ule, %[[LEFT]]
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[K]]
+// CHECK: %[[ONLY:.*]] = arith.andi %[[FIRST]], %[[LAST]]
+// CHECK: %[[NEAR:.*]] = arith.cmpi ule, %{{.*}}, %c2048
+// CHECK: arith.andi %{{.*}}, %[[ONLY]]
+// CHECK: scf.if {{.*}} -> (index, index, index, index)
+// CHECK-NOT: call
+// CHECK: } else {
 // CHECK: scf.if {{.*}} -> (index, index, index)
 // CHECK: } else {
 // CHECK-NEXT: tile.copy %{{.*}} to %{{.*}} : memref<?x?xbf16
+// CHECK: call @penstock_pack_tiles
 // CHECK: scf.if {{.*}} -> (index, index, index, index, index)
 // CHECK: } else {
 // CHECK-NEXT: tile.copy %{{.*}} to %{{.*}} : memref<?x?x?x?xbf16
-// CHECK: %[[LEFT:.*]] = arith.subi %{{.*}}, %[[K]]
-// CHECK: %[[LAST:.*]] = arith.cmpi ule, %[[LEFT]]
+// CHECK-COUNT-3: arith.select %[[ONLY]]
+// CHECK: scf.for %[[OUTER:[a-z0-9_]+]] =
+// CHECK-COUNT-3: arith.select %[[ONLY]]
+// CHECK: scf.for %[[INNER:[a-z0-9_]+]] =
+// CHECK: arith.select %[[ONLY]], %[[OUTER]], %[[INNER]]
+// CHECK: arith.select %[[ONLY]], %[[INNER]], %[[OUTER]]
 // CHECK: %[[ROW:.*]] = arith.select %[[LAST]], %{{.*}}, %[[PACKED_ROW:.*]] : i64
 // CHECK-COUNT-4: arith.select %[[LAST]], %{{.*}} : !llvm.ptr
 // CHECK: scf.if
 // CHECK-COUNT-4: "llvm.x86.tilezero"
 // CHECK: } else {
 // CHECK-COUNT-4: "llvm.x86.tileloadd64"{{.*}}, %[[PACKED_ROW]])
+// CHECK: scf.if %[[ONLY]]
+// CHECK: "llvm.x86.tileloaddt164"
+// CHECK-NEXT: arith.constant
+// CHECK: "llvm.x86.tileloadd64"
+// CHECK: } else {
+// CHECK: "llvm.x86.tileloadd64"
+// CHECK: "llvm.x86.tileloaddt164"
+// CHECK-NOT: llvm.intr.prefetch
 // CHECK-COUNT-4: "llvm.x86.tilestored64"{{.*}}, %[[ROW]])
 // CHECK: scf.if
 // CHECK-NEXT: tile.copy %{{.*}} to %{{.*}} : memref<32x32xf32
@@ -235,5 +259,51 @@ func.func @layers(%A: !A {tile.access = "in"}, %B: !T {tile.access = "in"}, %h: 
   tile.copy %A[%c0, %h, %c0] to %a dims [0, 2] : !A to !a
   tile.copy %B[%c0, %c0, %h] to %b dims [0, 1] : !T to !b
   tile.gemm %a, %b into %c overwrite : !a, !b, !c
+  return
+}
+
+// -----
+
+!A = memref<?x?xi8, strided<[?, 1]>, #tile.space<global>>
+!B = memref<?x?x?x?xi8, strided<[?, ?, ?, 1]>, #tile.space<global>>
+!a = memref<128x128xi8, #tile.space<shared>>
+!b = memref<16x32x16x4xi8, #tile.space<shared>>
+!c = memref<128x256xi32, #tile.space<local>>
+
+// 128 rows and 256 columns are 32 blocks, each of which takes two steps along K. While panels are
+// used, 8 steps prefetch the next two panels, 4 of the 32 lines of each: those of the next 32 columns
+// or, at the end, 2048 bytes further in the first ones, where K continues. Each step also prefetches
+// one of the two lines of 4 rows of A that the next iteration packs, 128 bytes further. Nothing is
+// prefetched if there is only one iteration.
+// CHECK-LABEL: func.func @prefetches
+// CHECK: scf.if
+// CHECK: "llvm.x86.tileloaddt164"
+// CHECK-NOT: llvm.intr.prefetch
+// CHECK: } else {
+// CHECK: "llvm.x86.tdpbssd"
+// CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %c32
+// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %c256
+// CHECK: arith.select %[[MORE]], %{{.*}}, %c2048
+// CHECK-COUNT-8: "llvm.intr.prefetch"({{.*}}hint = 2 : i32, rw = 0
+// CHECK: arith.minui %{{.*}}, %c124
+// CHECK: arith.addi %{{.*}}, %c128
+// CHECK-COUNT-4: "llvm.intr.prefetch"({{.*}}hint = 2 : i32, rw = 0
+// CHECK-NOT: llvm.intr.prefetch
+// CHECK: "llvm.x86.tdpbssd"
+func.func @prefetches(%A: !A {tile.access = "in"}, %B: !B {tile.access = "in"}, %n: index, %runtime: !llvm.ptr)
+    attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.fill %c, %zero : !c, i32
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %A[%c0, %k] to %a : !A to !a
+    tile.copy %B[%c0, %k, %c0, %c0] to %b : !B to !b
+    tile.gemm %a, %b into %c : !a, !b, !c
+  }
+  tile.print "c = {}" %c : !c
   return
 }

@@ -175,10 +175,11 @@ template <class E, class S> struct Products {
   }
 };
 
-/// A matrix whose rows have something between them.
+/// A matrix whose rows have something between them, sometimes so much that native code packs rows
+/// which it would read in place otherwise.
 template <class T> struct Matrix {
   Matrix(Random &random, int64_t rows, int64_t columns, T between, bool full)
-      : rows(rows), columns(columns), stride(columns + random.of({0, 0, 3, 16})),
+      : rows(rows), columns(columns), stride(columns + random.of({0, 0, 3, 16, 0, 3, 16, 2100})),
         values(size_t(rows * stride + 1), between) {
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j)

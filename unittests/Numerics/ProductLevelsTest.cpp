@@ -250,7 +250,7 @@ TEST(ProductLevels, EnvironmentChoosesTheHostsLevel) {
 /// Several blocks and steps, with edges, so that operands are read in tensors and in tiles.
 template <bool Packs> struct Blocked {
   void operator()(Block &b, In<bf16, 2> A, In<bf16, Packs ? 4 : 2> B, Out<f32, 2> C) const {
-    constexpr int m = 32, n = 48, k = 64;
+    constexpr int m = 64, n = 48, k = 64;
     auto [bm, bn] = b.grid(ceil_div(C.size(0), m), ceil_div(C.size(1), n));
     auto As = b.shared<bf16>(m, k);
     auto acc = b.local<f32>(m, n);
@@ -279,10 +279,14 @@ TEST_P(ProductLevels, OperandsInTensors) {
     GTEST_SKIP() << "the host does not have this level";
   auto packs = compile(Blocked<true>{}, Target::native(), {.name = "packs", .cpu = GetParam()});
   auto plain = compile(Blocked<false>{}, Target::native(), {.name = "plain", .cpu = GetParam()});
-  // The second to last has rows that are a page apart; the last has no iterations.
-  for (auto [m, n, k, stride] : {std::array<int64_t, 4>{64, 96, 128, 128},
+  // Some have rows of A that are a page apart, and some only one iteration; the last has none.
+  for (auto [m, n, k, stride] : {std::array<int64_t, 4>{128, 96, 128, 128},
                                  {50, 70, 150, 151},
                                  {64, 48, 192, 2048},
+                                 {128, 96, 64, 64},
+                                 {128, 96, 64, 70},
+                                 {64, 48, 64, 2048},
+                                 {100, 70, 63, 64},
                                  {40, 50, 0, 1}}) {
     Case c = {.m = int(m), .n = int(n), .k = int(k), .b = Form::Transposed, .accumulate = false};
     Data<bf16, f32> data(c, false);
