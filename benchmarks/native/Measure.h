@@ -95,9 +95,7 @@ template <class T> struct LineAllocator {
   static constexpr std::align_val_t line{64};
   LineAllocator() = default;
   template <class U> LineAllocator(const LineAllocator<U> &) {}
-  T *allocate(size_t count) {
-    return static_cast<T *>(::operator new(count * sizeof(T), line));
-  }
+  T *allocate(size_t count) { return static_cast<T *>(::operator new(count * sizeof(T), line)); }
   void deallocate(T *memory, size_t) { ::operator delete(memory, line); }
   bool operator==(const LineAllocator &) const { return true; }
 };

@@ -8,7 +8,7 @@
 // A block of the accumulator is 2 x 2 tiles of 16 x 16 numbers. The two panels of B that
 // it needs are used by all blocks below it and stay in the first-level cache; A streams
 // past them, and the next panels are prefetched meanwhile. Where one iteration has all of
-// K, 32 rows of A stay there instead, and B, which is in the second-level cache, streams:
+// K, 32 rows of A stay there instead, and B, which is in the L2 cache, streams:
 // sums are then stored along rows of their tensor, and A need not be packed.
 //
 // Tile registers are named here and not allocated by LLVM: all eight are live in the inner
@@ -115,7 +115,7 @@ Surroundings surroundingsOf(tile::GemmOp gemm) {
   return found;
 }
 
-/// When the iterations of the loop around a product are the first and the last one.
+/// First and last iteration of the loop around a product, as conditions.
 struct Iterations {
   Value isFirst; ///< null: all iterations are alike
   Value isLast;  ///< null: there is no loop
@@ -136,7 +136,7 @@ Iterations iterationsOf(tile::GemmOp gemm, const Surroundings &around) {
     return result;
   result.isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, loop.getInductionVar(),
                                          loop.getLowerBound());
-  // All of B has to stay in the second-level cache, beside other things.
+  // All of B has to stay in the L2 cache, beside other things.
   constexpr int64_t mostInL2 = 1 << 20;
   auto type = cast<MemRefType>(gemm.getB().getType());
   if (type.getNumElements() * type.getElementTypeBitWidth() / 8 <= mostInL2)
@@ -331,9 +331,9 @@ private:
     LLVM::Prefetch::create(b, loc, pointer, reads, intoL2, data);
   }
 
-  /// Prefetches what comes from memory next, a few lines in each step along K: while a block of sums
-  /// is multiplied, its share of the next panels of B, and one row or more of the part of A that
-  /// the next iteration packs.
+  /// Prefetches what comes from memory next, a few lines in each step along K: while a block of
+  /// sums is multiplied, its share of the next panels of B, and one row or more of the part of A
+  /// that the next iteration packs.
   void prefetchNext(Value i, Value j, Value step, size_t columns) {
     int64_t blocksOfRows = llvm::divideCeil(m, 2 * tileRows), steps = groups / tileRows;
     Value row = divide(i, 2 * tileRows);

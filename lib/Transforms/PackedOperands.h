@@ -27,7 +27,7 @@ public:
   /// K is padded to a multiple of \p depth groups. With \p tiles, A is packed in tiles where
   /// that replaces a copy. \p flipSigns makes signed elements of A
   /// unsigned by adding 128. Where \p readsOnce is true, all uses of a row of A follow each other,
-  /// so that packing it may not pay; null: nowhere.
+  /// so that packing it may not pay; null: they never do.
   PackedOperands(tile::GemmOp gemm, int64_t depth, bool tiles, bool flipSigns,
                  mlir::Value readsOnce = {});
 

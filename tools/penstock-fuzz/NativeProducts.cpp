@@ -175,8 +175,8 @@ template <class E, class S> struct Products {
   }
 };
 
-/// A matrix whose rows have something between them, sometimes so much that native code packs rows
-/// which it would read in place otherwise.
+/// A matrix whose rows have something between them, sometimes so much that native code packs them
+/// instead of reading them in the tensor.
 template <class T> struct Matrix {
   Matrix(Random &random, int64_t rows, int64_t columns, T between, bool full)
       : rows(rows), columns(columns), stride(columns + random.of({0, 0, 3, 16, 0, 3, 16, 2100})),
