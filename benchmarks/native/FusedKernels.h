@@ -71,32 +71,34 @@ template <bool four> struct QuantizedLinear {
 };
 
 /// The same for many rows of x. Scales weights, which rounds them to bf16, instead of sums. Columns
-/// are in blocks, w[N / block_n, K, block_n].
+/// are in blocks, w[N / block_n, K, block_n]. One product has several groups, because sums are
+/// loaded and stored once for each.
 template <bool four> struct ScaledLinear {
-  int block_m = 256, block_n = 512, group = 128;
+  int block_m = 256, block_n = 256, group = 128, groups = 4;
 
   void operator()(Block &b, In<bf16, 2> x, In<i8, 3> w, In<bf16, 2> scales, Out<bf16, 2> y) const {
     const int rows = four ? group / 2 : group;
     auto [bm, bn] = b.grid(ceil_div(y.size(0), block_m), ceil_div(y.size(1), block_n));
-    auto xs = b.shared<bf16>(block_m, group);
+    auto xs = b.shared<bf16>(block_m, groups * group);
     auto bytes = b.shared<i8>(rows, block_n);
-    auto ws = b.shared<bf16>(rows, block_n), high = b.shared<bf16>(rows, block_n);
+    auto ws = b.shared<bf16>(groups * group, block_n);
     auto acc = b.local<f32>(block_m, block_n);
     auto s = b.local<f32>(block_n);
     b.fill(acc, 0);
-    for (Index g : b.range(x.size(1) / group)) {
-      b.copy(x.at(bm * block_m, g * group), xs);
-      b.copy(scales.at(g, bn * block_n).dims(1), s);
-      b.copy(w.at(bn, g * rows, 0).dims(1, 2), bytes);
-      auto value = cast<i32>(bytes);
-      b.set(ws, cast<f32>(four ? (value & 15) - 8 : value) * broadcast_cols(s));
-      if constexpr (four) {
-        b.set(high, cast<f32>((value & 240) / 16 - 8) * broadcast_cols(s));
-        b.gemm(slice(xs, {0, 0}, {block_m, rows}), ws, acc);
-        b.gemm(slice(xs, {0, rows}, {block_m, rows}), high, acc);
-      } else {
-        b.gemm(xs, ws, acc);
+    for (Index first : b.range(x.size(1) / (groups * group))) {
+      b.copy(x.at(bm * block_m, first * (groups * group)), xs);
+      for (int i = 0; i < groups; ++i) {
+        Index g = first * groups + i;
+        b.copy(scales.at(g, bn * block_n).dims(1), s);
+        b.copy(w.at(bn, g * rows, 0).dims(1, 2), bytes);
+        auto value = cast<i32>(bytes);
+        b.set(slice(ws, {i * group, 0}, {rows, block_n}),
+              cast<f32>(four ? (value & 15) - 8 : value) * broadcast_cols(s));
+        if constexpr (four)
+          b.set(slice(ws, {i * group + rows, 0}, {rows, block_n}),
+                cast<f32>((value & 240) / 16 - 8) * broadcast_cols(s));
       }
+      b.gemm(xs, ws, acc);
     }
     b.copy(acc, y.at(bm * block_m, bn * block_n));
   }
