@@ -39,12 +39,12 @@ InlinePtx &InlinePtx::addOutput(Type type, StringRef prefix) {
   return *this;
 }
 
-InlinePtx &InlinePtx::inOut(Value value) {
+InlinePtx &InlinePtx::addInOut(Value value, StringRef prefix) {
   assert(llvm::none_of(inputConstraints, [](StringRef one) { return llvm::isAlpha(one[0]); }) &&
          "inputs that are outputs as well come first");
   inputConstraints.push_back(std::to_string(types.size()));
   operands.push_back(value);
-  return output(value.getType());
+  return addOutput(value.getType(), prefix);
 }
 
 InlinePtx &InlinePtx::input(Value value) {

@@ -36,7 +36,9 @@ public:
   InlinePtx &earlyOutput(mlir::Type type) { return addOutput(type, "=&"); }
   /// An output in the register of an input. Both have a number; inputs of this kind come before
   /// all others.
-  InlinePtx &inOut(mlir::Value value);
+  InlinePtx &inOut(mlir::Value value) { return addInOut(value, "="); }
+  /// The same, written before all inputs are read.
+  InlinePtx &earlyInOut(mlir::Value value) { return addInOut(value, "=&"); }
   InlinePtx &input(mlir::Value value);
   InlinePtx &inputs(llvm::ArrayRef<mlir::Value> values);
 
@@ -45,6 +47,7 @@ public:
 
 private:
   InlinePtx &addOutput(mlir::Type type, llvm::StringRef prefix);
+  InlinePtx &addInOut(mlir::Value value, llvm::StringRef prefix);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;

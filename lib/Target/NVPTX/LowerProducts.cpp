@@ -406,15 +406,19 @@ LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const ExecutionScope &by) {
   // One instruction takes four registers of a left operand that lies there.
   constexpr int64_t leftWords = 4;
   int64_t leftOfGroup = left ? words(*left) / (perGroup / 64) : 0;
+  Value accumulate = asI32(op.getAccumulate());
   for (int64_t m = 0; m < perGroup; m += 64) {
-    Value accumulate = asI32(op.getAccumulate());
+    // All steps in one statement: LLVM would take each register apart between two of them.
     int64_t firstRegister = m / 64 * count;
+    InlinePtx mma = inlinePtx();
+    for (int64_t i = 0; i < count; ++i)
+      mma.earlyInOut(readRegister(tile, firstRegister + i));
+    int64_t next = 2 * count; // both as outputs and as inputs
+    mma.input(accumulate);
+    std::string text = "{ .reg .pred more, always; setp.ne.b32 more, $" + std::to_string(next++) +
+                       ", 0; setp.eq.b32 always, 0, 0;";
     for (int64_t k = 0; k < product.k; k += step) {
-      InlinePtx mma = inlinePtx();
-      for (int64_t i = 0; i < count; ++i)
-        mma.inOut(readRegister(tile, firstRegister + i));
       std::string leftNames;
-      int64_t next = 2 * count; // both as outputs and as inputs
       if (left) {
         leftNames = operandList(next, leftWords);
         next += leftWords;
@@ -424,18 +428,14 @@ LogicalResult Lowering::lowerWgmma(nv::WgmmaOp op, const ExecutionScope &by) {
         leftNames = "$" + std::to_string(next++);
         mma.input(descriptor(op.getA(), da, *a, layout::operandStepBytes(product.aOperand, m, k)));
       }
-      std::string right = "$" + std::to_string(next++), more = "$" + std::to_string(next);
-      mma.input(descriptor(op.getB(), db, *b, layout::operandStepBytes(product.bOperand, 0, k)))
-          .input(accumulate);
-      SmallVector<Value> sums = mma.emit("{ .reg .pred more; setp.ne.b32 more, " + more +
-                                             ", 0; wgmma.mma_async.sync.aligned." + shape + types +
-                                             " " + operandList(0, count) + ", " + leftNames + ", " +
-                                             right + ", more" + tail + "; }",
-                                         PtxEffects::Memory);
-      for (int64_t i = 0; i < count; ++i)
-        writeRegister(tile, firstRegister + i, sums[size_t(i)]);
-      accumulate = i32(1);
+      mma.input(descriptor(op.getB(), db, *b, layout::operandStepBytes(product.bOperand, 0, k)));
+      text += " wgmma.mma_async.sync.aligned." + shape + types + " " + operandList(0, count) +
+              ", " + leftNames + ", $" + std::to_string(next++) + (k ? ", always" : ", more") +
+              tail + ";";
     }
+    SmallVector<Value> sums = mma.emit(text + " }", PtxEffects::Memory);
+    for (int64_t i = 0; i < count; ++i)
+      writeRegister(tile, firstRegister + i, sums[size_t(i)]);
   }
   return success();
 }

@@ -89,7 +89,13 @@ struct LowerThreadsToLLVM : penstock::impl::LowerThreadsToLLVMBase<LowerThreadsT
     math::populateExpansionPatterns(simpler, {"rsqrt"});
     OpPassManager toBranches(ModuleOp::getOperationName());
     toBranches.addPass(createSCFToControlFlowPass());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(simpler))) ||
+    // LLVM looks for equal blocks and for dead code; here that would be done for each of
+    // thousands of operations before most of them are gone.
+    GreedyRewriteConfig once;
+    once.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+        .enableConstantCSE(false)
+        .setUseTopDownTraversal();
+    if (failed(applyPatternsGreedily(getOperation(), std::move(simpler), once)) ||
         failed(runPipeline(toBranches, getOperation())))
       return signalPassFailure();
     LowerToLLVMOptions options(context);

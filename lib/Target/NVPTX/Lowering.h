@@ -67,11 +67,9 @@ inline size_t rowDim(size_t rank, Extents dims, llvm::ArrayRef<int64_t> rows, si
 /// A tile in registers.
 struct RegisterTile {
   layout::Distribution layout;
-  Value storage; ///< array of the thread's registers
-  /// Of a slice: registers of the whole tile, whose array it is; empty: its own.
-  std::vector<int64_t> ofWhole = {};
-  Type type;    ///< of an element
-  Type element; ///< how a register holds it
+  std::vector<Value> storage; ///< one variable for each of the thread's registers
+  Type type;                  ///< of an element
+  Type element;               ///< how a register holds it
   int64_t registers() const { return layout.registers(); }
 };
 

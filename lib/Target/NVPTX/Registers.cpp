@@ -23,13 +23,14 @@ RegisterTile Lowering::makeRegisters(const Distribution &layout, Type element) {
   tile.layout = layout;
   tile.type = element;
   tile.element = storedAs(element);
-  auto array = LLVM::LLVMArrayType::get(tile.element, unsigned(tile.registers()));
-  // Where the kernel starts, so that LLVM makes registers of it.
+  // Where the kernel starts, so that LLVM makes registers of them. One variable each: an array
+  // would need an address for each access, half of all that LLVM reads.
   OpBuilder::InsertionGuard guard(builder);
   Value one = i32(1);
   builder.setInsertionPointAfter(one.getDefiningOp());
-  tile.storage = LLVM::AllocaOp::create(
-      builder, loc, LLVM::LLVMPointerType::get(kernel.getContext()), array, one);
+  auto pointer = LLVM::LLVMPointerType::get(kernel.getContext());
+  for (int64_t reg = 0; reg < tile.registers(); ++reg)
+    tile.storage.push_back(LLVM::AllocaOp::create(builder, loc, pointer, tile.element, one));
   return tile;
 }
 
@@ -58,9 +59,9 @@ LogicalResult Lowering::allocateRegisters() {
       return;
     RegisterTile tile = *whole;
     tile.layout = part->layout;
-    for (int64_t &of : part->registers)
-      of = whole->ofWhole.empty() ? of : whole->ofWhole[size_t(of)];
-    tile.ofWhole = part->registers;
+    tile.storage.clear();
+    for (int64_t of : part->registers)
+      tile.storage.push_back(whole->storage[size_t(of)]);
     registers[op.getResult()] = tile;
   });
   kernel.walk([&](nv::WgmmaOp op) {
@@ -71,19 +72,12 @@ LogicalResult Lowering::allocateRegisters() {
   return success();
 }
 
-static Value registerAddress(OpBuilder &builder, Location loc, RegisterTile &tile, int64_t reg) {
-  auto array = tile.storage.getDefiningOp<LLVM::AllocaOp>().getElemType();
-  reg = tile.ofWhole.empty() ? reg : tile.ofWhole[size_t(reg)];
-  return LLVM::GEPOp::create(builder, loc, tile.storage.getType(), array, tile.storage,
-                             ArrayRef<LLVM::GEPArg>{0, int32_t(reg)});
-}
-
 Value Lowering::readRegister(RegisterTile &tile, int64_t reg) {
-  return LLVM::LoadOp::create(builder, loc, tile.element, registerAddress(builder, loc, tile, reg));
+  return LLVM::LoadOp::create(builder, loc, tile.element, tile.storage[size_t(reg)]);
 }
 
 void Lowering::writeRegister(RegisterTile &tile, int64_t reg, Value value) {
-  LLVM::StoreOp::create(builder, loc, value, registerAddress(builder, loc, tile, reg));
+  LLVM::StoreOp::create(builder, loc, value, tile.storage[size_t(reg)]);
 }
 
 int64_t Lowering::words(const RegisterTile &tile) const {
