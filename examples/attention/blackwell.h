@@ -98,7 +98,7 @@ struct BlackwellAttention {
         b.copy(top, old);
         b.reduce(Max, S, 1, top, {.accumulate = true});
         b.set(scale_old, exp2((old - top) * scale));
-        b.set(S, exp2((S - broadcast_rows(top)) * scale));
+        b.set(S, exp2(S * scale - broadcast_rows(top) * scale));
         b.reduce(Sum, S, 1, part);
         b.set(sum, sum * scale_old + part);
         b.store(Ps, cast<f16>(S));

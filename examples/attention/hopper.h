@@ -81,7 +81,7 @@ struct HopperAttention {
         b.copy(top, old);
         b.reduce(Max, S, 1, top, {.accumulate = true});
         b.set(scale_old, exp2((old - top) * scale));
-        b.set(S, exp2((S - broadcast_rows(top)) * scale));
+        b.set(S, exp2(S * scale - broadcast_rows(top) * scale));
         b.reduce(Sum, S, 1, part);
         b.set(sum, sum * scale_old + part);
         b.set(out, out * broadcast_rows(scale_old));

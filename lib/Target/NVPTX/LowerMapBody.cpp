@@ -118,13 +118,28 @@ static bool isPacked(Operation &op) {
          op.getResult(0).getType().isF32();
 }
 
+/// Whether the last operation of a map is a product that a sum after it may be fused with: then
+/// an element alone takes no instruction for that sum.
+static bool sumTakesProduct(tile::MapOp op) {
+  auto reduce = dyn_cast_or_null<tile::ReduceOp>(op->getNextNode());
+  if (!reduce || reduce.getSource() != op.getTarget() ||
+      !reduce->hasAttr(tile::TileDialect::contractAttr))
+    return false;
+  Value last = cast<tile::YieldOp>(op.getBody().front().getTerminator()).getValue();
+  if (auto select = last.getDefiningOp<arith::SelectOp>())
+    last = select.getTrueValue();
+  return last.getDefiningOp<arith::MulFOp>() != nullptr;
+}
+
 bool Lowering::computesPairs(tile::MapOp op, const Distribution &layout, ArrayRef<Value> base) {
   if (!architecture.limits.tensorColumns || layout.registers() % 2)
     return false;
   for (int64_t reg = 0; reg < layout.registers(); ++reg)
     if (holdsElement(layout, base, layout.offsetOf(reg)))
       return false;
-  return llvm::any_of(op.getBody().front(), isPacked);
+  // Pairs take half an instruction for each operation of an element, and one for the sum.
+  int64_t operations = llvm::count_if(op.getBody().front(), isPacked);
+  return sumTakesProduct(op) ? operations > 2 : operations > 0;
 }
 
 namespace {
