@@ -158,8 +158,17 @@ Value Lowering::parameter(ParameterField::Kind kind, unsigned index, unsigned di
   builder.setInsertionPointAfter(base.getDefiningOp());
   Value address = LLVM::GEPOp::create(builder, loc, params.getType(), builder.getI8Type(), params,
                                       ArrayRef<LLVM::GEPArg>{int32_t(found->offset)});
-  if (kind == ParameterField::Map)
-    return known = LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), address);
+  if (kind == ParameterField::Map) {
+    Value number = LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), address);
+    // The assembler would add the offset anew for each copy. It does not for a number that comes
+    // from one lane; and as all lanes have the same, it leaves these shuffles out.
+    return known = ptxValue(
+               builder.getI64Type(),
+               "{ .reg .b32 low, high; mov.b64 {low, high}, $1; "
+               "shfl.sync.idx.b32 low, low, 0, 31, 0xffffffff; "
+               "shfl.sync.idx.b32 high, high, 0, 31, 0xffffffff; mov.b64 $0, {low, high}; }",
+               {number});
+  }
   Type type = builder.getI64Type();
   if (kind == ParameterField::Scalar) {
     Type stated = kernel.getBody().front().getArgument(index + 1).getType();

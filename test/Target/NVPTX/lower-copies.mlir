@@ -6,6 +6,9 @@
 #g = #tile.space<global>
 
 // CHECK-LABEL: func.func @k(
+// The address of the tensor map, once for both copies.
+// CHECK: shfl.sync.idx.b32 low, low, 0, 31, 0xffffffff; shfl.sync.idx.b32 high, high, 0, 31, 0xffffffff;
+// CHECK-NOT: shfl.sync
 // CHECK: createpolicy.fractional.L2::evict_first.b64 $0, 1.0;
 // CHECK: complete_tx::bytes.L2::cache_hint [$0], [$1, {$2, $3}], [$4], $5;
 // CHECK: createpolicy.fractional.L2::evict_last.b64 $0, 1.0;
