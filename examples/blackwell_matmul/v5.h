@@ -62,6 +62,7 @@ struct MatmulV5 {
                      tile = cast<int>(next);
                      busy = granted;
                      phase ^= 1u;
+                     b.fence.proxy_async(); // the next answer is written by another proxy
                      b.mbarrier.arrive(read);
                    });
     };
@@ -108,6 +109,7 @@ struct MatmulV5 {
                      busy = b.clc.answer(answer).granted;
                      free_phase ^= 1u;
                      phase ^= 1u;
+                     b.fence.proxy_async();
                      b.mbarrier.arrive(read);
                    });
     });

@@ -144,8 +144,8 @@ private:
     auto diagnostic = tile::emitCoded(copy, PaddedCopy)
                       << "TMA does not copy " << tile::describe(copy.getSource()) << " to "
                       << tile::describe(copy.getTarget()) << ", whose values are padded";
-    tile::attachHelp(diagnostic) << "copy whole tiles of 8 rows or more; or unpack the values with "
-                                    "b.unpack(packed, values)";
+    tile::attachHelp(diagnostic) << "copy from a tensor of at most 5 dimensions; or unpack the "
+                                    "values with b.unpack(packed, values)";
     return diagnostic;
   }
 
