@@ -78,6 +78,30 @@ struct TakenAttention {
 };
 PENSTOCK_KERNEL(TakenAttention);
 
+/// A block of 1024 threads, with the warp that loads: there is no warp left that could ask.
+struct TakenByAll {
+  static constexpr auto signature = "X[M,N] -> Y[M]";
+  void operator()(Block &b, In<i32, 2> X, Out<i32, 1> Y) const {
+    auto N = X.size(1);
+    auto m0 = b.grid(ceil_div(X.size(0), 62)) * 62;
+    b.threads(992);
+    b.prefer({.launch_control = true});
+    auto xs = b.shared<i32>(62, 32);
+    auto x = b.local<i32>(62, 32);
+    auto sum = b.local<i32>(62), part = b.local<i32>(62);
+    b.fill(sum, 0);
+    for (Index n :
+         b.pipelined(ceil_div(N, 32), {.num_stages = 3, .form = Form::WarpSpecialized})) {
+      b.copy(X.at(m0, n * 32), xs);
+      b.set(x, xs * 3);
+      b.reduce(Sum, x, 1, part);
+      b.set(sum, sum + part);
+    }
+    b.copy(sum, Y.at(m0));
+  }
+};
+PENSTOCK_KERNEL(TakenByAll);
+
 TEST(LaunchControl, MatmulsStayRight) {
   for (int64_t k : {0, 64, 192, 200, 450})
     expectSameEverywhere("TakenMatmul", {{{"M", 390}, {"N", 200}, {"K", k}}});
@@ -92,6 +116,13 @@ TEST(LaunchControl, BlocksHaveTheirCoordinates) {
 TEST(LaunchControl, RolesMeetWhereTheyMust) {
   for (int64_t n : {0, 64, 130, 256})
     expectSameEverywhere("TakenAttention", {{{"M", 500}, {"N", n}, {"D", 64}}});
+}
+
+TEST(LaunchControl, TheFirstWarpAsksInAFullBlock) {
+  expectSameEverywhere("TakenByAll", {{{"M", 300}, {"N", 100}}, {{"M", 70}, {"N", 0}}});
+  std::string plan = planOf("TakenByAll", "sm_100a");
+  EXPECT_NE(plan.find("warp 0 asks for blocks to take over"), std::string::npos) << plan;
+  EXPECT_NE(compileFor("TakenByAll", gpus[1]).ptx().find(".reqntid 1024"), std::string::npos);
 }
 
 TEST(LaunchControl, BlackwellTakesBlocksOver) {
