@@ -141,10 +141,6 @@ constexpr Tolerance elementaryTolerance = {.of_largest = 0x1p-20};
 constexpr Tolerance f16Tolerance = {.of_largest = 0x1p-10};
 constexpr Tolerance bf16Tolerance = {.of_largest = 0x1p-7};
 
-// Fences between threads that read a tile and TMA, which fills it next.
-constexpr auto readsBeforeTma = "threads have read the tile when they arrive, which the emulator "
-                                "orders before what TMA writes";
-
 PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group, cluster_m, cluster_n, pair,
                 launch_control, pipeline.num_stages);
 PENSTOCK_KERNEL(MatmulTwoStages, block_m, block_n, block_k, group, pipeline.num_stages);
@@ -177,33 +173,28 @@ PENSTOCK_KERNEL(Int4Matmul, block_m, block_n, block_k, group, stages);
 // Enough steps that every slot is filled three times.
 PENSTOCK_SHAPES(Int4Matmul, Shape{{"M", 64}, {"N", 128}, {"K", 576}, {"P", 288}, {"S", 9}},
                 Shape{{"M", 72}, {"N", 200}, {"K", 128}, {"P", 64}, {"S", 2}});
-PENSTOCK_EQUIVALENT(Int4Matmul, {"fence.proxy.async", readsBeforeTma});
 // Sizes of a product with scales: bytes of k, blocks of 128 rows and of 4 scales.
 PENSTOCK_KERNEL(SmallMxF8Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_REFERENCE(SmallMxF8Matmul, MxF8Matmul);
 PENSTOCK_SHAPES(SmallMxF8Matmul,
                 Shape{{"M", 128}, {"N", 128}, {"P", 640}, {"I", 1}, {"H", 1}, {"J", 5}},
                 Shape{{"M", 136}, {"N", 72}, {"P", 460}, {"I", 2}, {"H", 1}, {"J", 4}});
-PENSTOCK_EQUIVALENT(SmallMxF8Matmul, {"fence.proxy.async", readsBeforeTma});
 PENSTOCK_KERNEL(SmallMxF4Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_REFERENCE(SmallMxF4Matmul, MxF4Matmul);
 PENSTOCK_SHAPES(SmallMxF4Matmul,
                 Shape{{"M", 128}, {"N", 128}, {"P", 320}, {"I", 1}, {"H", 1}, {"J", 5}},
                 Shape{{"M", 72}, {"N", 136}, {"P", 210}, {"I", 1}, {"H", 2}, {"J", 4}});
-PENSTOCK_EQUIVALENT(SmallMxF4Matmul, {"fence.proxy.async", readsBeforeTma});
 PENSTOCK_KERNEL(SmallNvF4Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_REFERENCE(SmallNvF4Matmul, NvF4Matmul);
 PENSTOCK_SHAPES(SmallNvF4Matmul,
                 Shape{{"M", 128}, {"N", 128}, {"P", 320}, {"I", 1}, {"H", 1}, {"J", 10}},
                 Shape{{"M", 72}, {"N", 136}, {"P", 210}, {"I", 1}, {"H", 2}, {"J", 7}});
-PENSTOCK_EQUIVALENT(SmallNvF4Matmul, {"fence.proxy.async", readsBeforeTma});
 // 640 values of k, whose rows TMA pads, and rows that it does not.
 PENSTOCK_KERNEL(SmallMxF6Matmul, block_m, block_n, block_k, stages);
 PENSTOCK_REFERENCE(SmallMxF6Matmul, MxF6Matmul);
 PENSTOCK_SHAPES(SmallMxF6Matmul,
                 Shape{{"M", 128}, {"N", 128}, {"P", 480}, {"Q", 480}, {"I", 1}, {"H", 1}, {"J", 5}},
                 Shape{{"M", 72}, {"N", 136}, {"P", 204}, {"Q", 204}, {"I", 1}, {"H", 2}, {"J", 4}});
-PENSTOCK_EQUIVALENT(SmallMxF6Matmul, {"fence.proxy.async", readsBeforeTma});
 PENSTOCK_KERNEL(SmallHistogram, block, bins);
 PENSTOCK_SHAPES(SmallHistogram, Shape{{"B", 32}}, Shape{{"B", 5}});
 PENSTOCK_KERNEL(Transpose, block_m, block_n);
