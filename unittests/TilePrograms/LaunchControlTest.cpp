@@ -90,8 +90,7 @@ struct TakenByAll {
     auto x = b.local<i32>(62, 32);
     auto sum = b.local<i32>(62), part = b.local<i32>(62);
     b.fill(sum, 0);
-    for (Index n :
-         b.pipelined(ceil_div(N, 32), {.num_stages = 3, .form = Form::WarpSpecialized})) {
+    for (Index n : b.pipelined(ceil_div(N, 32), {.num_stages = 3, .form = Form::WarpSpecialized})) {
       b.copy(X.at(m0, n * 32), xs);
       b.set(x, xs * 3);
       b.reduce(Sum, x, 1, part);
