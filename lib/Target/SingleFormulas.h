@@ -14,7 +14,7 @@
 #ifndef PENSTOCK_TARGET_SINGLEFORMULAS_H
 #define PENSTOCK_TARGET_SINGLEFORMULAS_H
 
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace penstock {
 
@@ -40,6 +40,19 @@ private:
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
   mlir::Value less(mlir::Value x, float y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
+};
+
+/// Replaces an operation on f32 by a formula, a member function of a target's \p Formulas.
+template <class Op, class Formulas, auto formula>
+struct ExpandByFormula : mlir::OpRewritePattern<Op> {
+  using mlir::OpRewritePattern<Op>::OpRewritePattern;
+  mlir::LogicalResult matchAndRewrite(Op op, mlir::PatternRewriter &rewriter) const override {
+    if (!op.getType().isF32())
+      return mlir::failure();
+    Formulas formulas(rewriter, op.getLoc());
+    rewriter.replaceOp(op, (formulas.*formula)(op.getOperand()));
+    return mlir::success();
+  }
 };
 
 } // namespace penstock

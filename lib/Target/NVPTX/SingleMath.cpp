@@ -37,16 +37,7 @@ struct Formula : SingleFormulas {
   }
 };
 
-template <class Op, auto Formulated> struct Expand : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    if (!op.getType().isF32())
-      return failure();
-    Formula formula(rewriter, op.getLoc());
-    rewriter.replaceOp(op, (formula.*Formulated)(op.getOperand()));
-    return success();
-  }
-};
+template <class Op, auto formula> using Expand = ExpandByFormula<Op, Formula, formula>;
 
 } // namespace
 

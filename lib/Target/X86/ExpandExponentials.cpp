@@ -95,23 +95,13 @@ struct Formula : SingleFormulas {
   Value reciprocal(Value x) override { return arith::DivFOp::create(b, loc, real(1), x); }
 };
 
-template <class Op, auto Formulated> struct ExpandSmooth : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    if (!op.getType().isF32())
-      return failure();
-    Formula formula(rewriter, op.getLoc());
-    rewriter.replaceOp(op, (formula.*Formulated)(op.getOperand()));
-    return success();
-  }
-};
+template <class Op, auto formula> using Expand = ExpandByFormula<Op, Formula, formula>;
 
 } // namespace
 
 void penstock::populateExponentialPatterns(RewritePatternSet &patterns, bool scales) {
   patterns.add<ExpandExponential<math::ExpOp>, ExpandExponential<math::Exp2Op>>(
       patterns.getContext(), scales);
-  patterns
-      .add<ExpandSmooth<math::ErfOp, &Formula::erf>, ExpandSmooth<math::TanhOp, &Formula::tanh>>(
-          patterns.getContext());
+  patterns.add<Expand<math::ErfOp, &Formula::erf>, Expand<math::TanhOp, &Formula::tanh>>(
+      patterns.getContext());
 }
