@@ -184,7 +184,7 @@ def write_pages(xml, headers, write):
     reference = Reference(xml, headers)
     names = sorted(n for n in os.listdir(headers) if n.endswith(".h") and n not in INTERNAL)
     # What a kernel uses first, in the order in which it is learned.
-    first = ["block.h", "tile.h", "scalar.h", "view.h", "compile.h", "launch.h", "hardware.h", "pipeline.h"]
+    first = ["block.h", "loops.h", "tile.h", "scalar.h", "view.h", "compile.h", "launch.h", "hardware.h", "pipeline.h"]
     names = [n for n in first if n in names] + [n for n in names if n not in first]
     listing = ""
     for name in names:
