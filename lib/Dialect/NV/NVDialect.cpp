@@ -102,7 +102,7 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
     return tile::emitCoded(op, OpForm) << "`nv.starts` belongs on a product";
   }
   if (attribute.getName() == takesOverAttr) {
-    if (isa<scf::ForOp>(op) && isa<UnitAttr>(attribute.getValue()))
+    if (isa<scf::ForOp, scf::WhileOp>(op) && isa<UnitAttr>(attribute.getValue()))
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.takes_over` belongs on a loop";
   }

@@ -86,6 +86,14 @@ struct Pending {
       all.merge(accesses);
     return all;
   }
+  void forget(const llvm::SmallPtrSetImpl<void *> &tensors) {
+    for (auto *all : {&reads, &writes, &atomics})
+      for (void *memory : tensors)
+        all->erase(memory);
+    for (auto *parts : {&planned, &groups})
+      for (auto &[number, accesses] : *parts)
+        accesses.forget(tensors);
+  }
   bool conflicts(const Pending &with) const {
     auto meet = [](const auto &a, const auto &b) {
       return llvm::any_of(a, [&](void *root) { return b.contains(root); });
@@ -101,6 +109,9 @@ public:
   explicit Inserter(func::FuncOp kernel) : kernel(kernel) {}
 
   void run() {
+    for (Value argument : kernel.getArguments())
+      if (isa<MemRefType>(argument.getType()))
+        tensors.insert(memoryOf(argument));
     findDisjoint();
     Pending pending;
     visit(kernel.getBody().front(), pending);
@@ -307,6 +318,9 @@ private:
       for (int round = 0; round < 2; ++round) {
         for (Region &region : op->getRegions())
           visit(region.front(), pending);
+        // Rounds are blocks, which have no order.
+        if (op->hasAttr(nv::NVDialect::takesOverAttr))
+          pending.forget(tensors);
         pending.merge(skipped);
       }
       return;
@@ -348,6 +362,7 @@ private:
   bool unordered = false; ///< whether there are any
 
   func::FuncOp kernel;
+  llvm::SmallPtrSet<void *, 8> tensors;
   llvm::SmallPtrSet<void *, 8> disjoint; ///< tensors whose elements are accessed once
 };
 

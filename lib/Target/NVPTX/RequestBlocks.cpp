@@ -59,6 +59,7 @@ public:
       coordinates.push_back(variable(b.getI64Type(), asInteger(own)));
 
     auto loop = scf::WhileOp::create(b, loc, TypeRange(), ValueRange());
+    loop->setAttr(nv::NVDialect::takesOverAttr, b.getUnitAttr());
     b.createBlock(&loop.getBefore());
     scf::ConditionOp::create(b, loc, load(busy), ValueRange());
     b.createBlock(&loop.getAfter());

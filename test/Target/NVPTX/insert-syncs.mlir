@@ -242,3 +242,37 @@ func.func @condition(%c: i1) attributes {nv.in_order, nv.threads = 128, tile.ker
   tile.copy %X to %L {nv.planned = 0 : i64, nv.group = 0 : i64} : memref<32x32xf32, #s> to memref<32x32xf32, #l>
   return
 }
+
+// -----
+
+#l = #tile.space<local>
+#s = #tile.space<shared>
+#g = #tile.space<global>
+!T = memref<?x?xf32, strided<[?, 1]>, #g>
+
+// Blocks that are taken over have no order among each other: what they write to tensors needs no
+// barrier from one to the next, what they have in shared memory does.
+
+// CHECK-LABEL: func.func @taken_over
+// CHECK: scf.while
+// CHECK: do
+// CHECK: nv.sync
+// CHECK-NEXT: tile.fill %X
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.copy %X to %L
+// CHECK-NEXT: tile.copy %L to
+// CHECK-NOT: nv.sync
+func.func @taken_over(%y: !T, %n: i1, %m: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %X = tile.alloc "X" : memref<32x32xf32, #s>
+  %L = tile.alloc "L" : memref<32x32xf32, #l>
+  scf.while : () -> () {
+    scf.condition(%n)
+  } do {
+    tile.fill %X, %zero : memref<32x32xf32, #s>, f32
+    tile.copy %X to %L : memref<32x32xf32, #s> to memref<32x32xf32, #l>
+    tile.copy %L to %y[%m, %m] : memref<32x32xf32, #l> to !T
+    scf.yield
+  } attributes {nv.takes_over}
+  return
+}
