@@ -179,7 +179,7 @@ constexpr Case<Ring> cases[] = {
      {2101, "multiply", "load A"},
      {1612, "multiply", "load A"}},
     {Ring::NoAnnouncement, "NoAnnouncement", {2110, "wait for full"}, {1613, "load B"}},
-    // If both copies have ended before a warp waits, its phase has bytes too many: a deadlock.
+    // If the copy that was not announced ends first, the sum of bytes passes zero: a deadlock.
     {Ring::TooFewBytes,
      "TooFewBytes",
      {2101, "load B", "multiply"},
