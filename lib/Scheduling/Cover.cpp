@@ -72,6 +72,9 @@ public:
   bool keepsPhases(BarrierId b, std::string &what);
   bool endsIn(unsigned role);
   bool endsForAll();
+  /// Whatever follows the end of a statement, from each thread that issues it and in each of the
+  /// last iterations, satisfies \p isKnown.
+  template <typename Fn> bool endIsKnown(StatementId s, Fn isKnown);
 
 private:
   void checkPair(const Pair &pair);
@@ -272,23 +275,32 @@ void Cover::checkDrain(StatementId s) {
     }
 }
 
+template <typename Fn> bool Cover::endIsKnown(StatementId s, Fn isKnown) {
+  const Issued &at = issued[s];
+  for (int64_t left = 0; left <= drainBound(plan); ++left)
+    for (unsigned t : threadsOf(plan.roles[at.role].points[at.point])) {
+      Thread from{at.role, t};
+      Search search = searchFrom(from, from, left, {&problem.statements[s].guard, nullptr}, true);
+      search.startAtEndOf(at.point, /*writes=*/true);
+      search.run();
+      if (!isKnown(search))
+        return false;
+    }
+  return true;
+}
+
 bool Cover::endsForAll() {
-  for (StatementId s = 0; s < problem.statements.size(); ++s) {
-    const Issued &at = issued[s];
-    if (mechanismOf(problem.statements[s].executedBy).ends == Mechanism::AtIssue)
-      continue;
-    for (int64_t left = 0; left <= drainBound(plan); ++left)
-      for (unsigned t : threadsOf(plan.roles[at.role].points[at.point])) {
-        Thread from{at.role, t};
-        Search search = searchFrom(from, from, left, {&problem.statements[s].guard, nullptr}, true);
-        search.startAtEndOf(at.point, /*writes=*/true);
-        search.run();
-        for (unsigned role = 0; role < plan.roles.size(); ++role)
-          for (unsigned u = 0; u < threadsOfRole; ++u)
-            if (!search.reachedEnd({role, u}))
-              return false;
-      }
-  }
+  auto toAll = [&](const Search &search) {
+    for (unsigned role = 0; role < plan.roles.size(); ++role)
+      for (unsigned u = 0; u < threadsOfRole; ++u)
+        if (!search.reachedEnd({role, u}))
+          return false;
+    return true;
+  };
+  for (StatementId s = 0; s < problem.statements.size(); ++s)
+    if (mechanismOf(problem.statements[s].executedBy).ends != Mechanism::AtIssue &&
+        !endIsKnown(s, toAll))
+      return false;
   return true;
 }
 
@@ -296,28 +308,19 @@ bool Cover::endsIn(unsigned role) {
   auto isShared = [&](const Access &access) {
     return problem.buffers[access.buffer].space == Space::Shared;
   };
+  auto toRole = [&](const Search &search) {
+    bool known = false;
+    for (unsigned u = 0; u < threadsOfRole; ++u)
+      known |= search.reachedEnd({role, u});
+    return known;
+  };
   for (StatementId s = 0; s < problem.statements.size(); ++s) {
     const std::vector<Access> &accesses = problem.statements[s].accesses;
-    const Issued &at = issued[s];
     if (std::none_of(accesses.begin(), accesses.end(), isShared))
       continue;
-    if (mechanismOf(problem.statements[s].executedBy).ends == Mechanism::AtIssue) {
-      if (at.role != role)
-        return false;
-      continue;
-    }
-    for (int64_t left = 0; left <= drainBound(plan); ++left)
-      for (unsigned t : threadsOf(plan.roles[at.role].points[at.point])) {
-        Thread from{at.role, t};
-        Search search = searchFrom(from, from, left, {&problem.statements[s].guard, nullptr}, true);
-        search.startAtEndOf(at.point, /*writes=*/true);
-        search.run();
-        bool known = false;
-        for (unsigned u = 0; u < threadsOfRole; ++u)
-          known |= search.reachedEnd({role, u});
-        if (!known)
-          return false;
-      }
+    bool atIssue = mechanismOf(problem.statements[s].executedBy).ends == Mechanism::AtIssue;
+    if (atIssue ? issued[s].role != role : !endIsKnown(s, toRole))
+      return false;
   }
   return true;
 }
