@@ -102,7 +102,8 @@ def RequestBlocks : Pass<"nv-request-blocks", "::mlir::func::FuncOp"> {
   let description = [{
     Turns the loop of `nv-take-over-blocks` into one that runs as long as the hardware grants
     blocks. One warp, of its own beside other roles, requests the next block as soon as all threads
-    have read the answer before. At the end of a round all threads await the answer.
+    have read the answer before. At the end of a round all threads await the answer. In a cluster the
+    first block requests, and the answer arrives in all blocks.
 
     Example (`--nv-request-blocks`):
 
