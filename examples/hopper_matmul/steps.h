@@ -72,7 +72,8 @@ struct Matmul {
         });
         state.advance();
       }
-      b.wgmma.wait_group(0);
+      if (in_flight) // the last iteration has not waited for all
+        b.wgmma.wait_group(0);
       b.store(Cs, cast<f16>(acc));
       b.fence.proxy_async();
       b.sync(); // of the consumers

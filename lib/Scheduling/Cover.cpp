@@ -70,7 +70,7 @@ public:
     return *this;
   }
   bool keepsPhases(BarrierId b, std::string &what);
-  bool endsIn(unsigned role);
+  bool endsIn(unsigned role, bool inEach);
   bool endsForAll();
   /// Whatever follows the end of a statement, from each thread that issues it and in each of the
   /// last iterations, satisfies \p isKnown.
@@ -304,22 +304,22 @@ bool Cover::endsForAll() {
   return true;
 }
 
-bool Cover::endsIn(unsigned role) {
+bool Cover::endsIn(unsigned role, bool inEach) {
   auto isShared = [&](const Access &access) {
     return problem.buffers[access.buffer].space == Space::Shared;
   };
   auto toRole = [&](const Search &search) {
-    bool known = false;
+    unsigned known = 0;
     for (unsigned u = 0; u < threadsOfRole; ++u)
-      known |= search.reachedEnd({role, u});
-    return known;
+      known += search.reachedEnd({role, u});
+    return inEach ? known == threadsOfRole : known > 0;
   };
   for (StatementId s = 0; s < problem.statements.size(); ++s) {
     const std::vector<Access> &accesses = problem.statements[s].accesses;
     if (std::none_of(accesses.begin(), accesses.end(), isShared))
       continue;
     bool atIssue = mechanismOf(problem.statements[s].executedBy).ends == Mechanism::AtIssue;
-    if (atIssue ? issued[s].role != role : !endIsKnown(s, toRole))
+    if (atIssue ? inEach || issued[s].role != role : !endIsKnown(s, toRole))
       return false;
   }
   return true;
@@ -519,11 +519,11 @@ bool isCoveredIfReentered(const Plan &plan) {
   return Cover(plan, model, /*reentered=*/true).run(/*firstOnly=*/true).empty();
 }
 
-bool endsInRole(const Plan &plan, size_t role) {
+bool endsInRole(const Plan &plan, size_t role, bool inEach) {
   if (plan.straight || !cover::malformedPoints(plan).empty())
     return false;
   LoopModel model(plan.bound);
-  return Cover(plan, model, /*reentered=*/false).endsIn(unsigned(role));
+  return Cover(plan, model, /*reentered=*/false).endsIn(unsigned(role), inEach);
 }
 
 bool endsInAllThreads(const Plan &plan) {

@@ -251,8 +251,9 @@ bool isCovered(const Plan &);
 bool isCoveredIfReentered(const Plan &);
 
 /// Whether a role knows, after its own part of the loop, that all accesses to shared memory
-/// have ended: each is its own, or a thread of it has waited for the end. Sound, not complete.
-bool endsInRole(const Plan &, size_t role);
+/// have ended: each is its own, or a thread of it has waited for the end; \p inEach: each thread of
+/// it knows. Sound, not complete.
+bool endsInRole(const Plan &, size_t role, bool inEach = false);
 
 /// Returns true if each thread knows, after its own part of the loop, that all that engines do has
 /// ended.

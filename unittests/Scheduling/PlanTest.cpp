@@ -176,6 +176,17 @@ TEST(Plan, WhoKnowsThatEnginesHaveEnded) {
                                               "  schedule stage 0 order 0\n}\n"))));
 }
 
+/// The threads of one warpgroup know that its products have ended; those of two have to meet.
+TEST(Plan, WhichThreadsOfARoleKnowThatProductsHaveEnded) {
+  auto plan = [](int64_t warps) {
+    return derived(matmul("tma.load", "wgmma", "local", 3), {{0, 0, 1}, {"load", "mma"}},
+                   {{warps, 0}, {1, warps}});
+  };
+  EXPECT_TRUE(endsInRole(plan(4), 1, /*inEach=*/true));
+  EXPECT_FALSE(endsInRole(plan(8), 1, /*inEach=*/true));
+  EXPECT_TRUE(endsInRole(plan(8), 1));
+}
+
 Instance transpose(const std::string &holder) {
   return parse("loop transpose {\n"
                "  buffer X global\n  buffer Y global\n  buffer In shared bytes 4096\n"

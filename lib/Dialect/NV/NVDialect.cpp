@@ -57,10 +57,11 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.offset` is a number of bytes on a tile";
   }
-  if (attribute.getName() == syncedAttr) {
+  if (attribute.getName() == syncedAttr || attribute.getName() == endedAttr) {
     if (isa<memref::DeallocOp>(op) && isa<UnitAttr>(attribute.getValue()))
       return success();
-    return tile::emitCoded(op, OpForm) << "`nv.synced` belongs on a deallocation";
+    return tile::emitCoded(op, OpForm)
+           << "`" << attribute.getName().getValue() << "` belongs on a deallocation";
   }
   if (attribute.getName() == engineAttr) {
     if (isa<tile::CopyOp, tile::GemmOp>(op) && isa<StringAttr>(attribute.getValue()))

@@ -69,6 +69,8 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral offsetAttr = "nv.offset";
     /// On a deallocation: threads have met since the last access.
     static constexpr ::llvm::StringLiteral syncedAttr = "nv.synced";
+    /// On a deallocation: each thread that computes knows that all accesses have ended.
+    static constexpr ::llvm::StringLiteral endedAttr = "nv.ended";
     /// On a tile.copy or tile.gemm: the engine that executes it (sched::engineName).
     static constexpr ::llvm::StringLiteral engineAttr = "nv.engine";
     /// On a statement of a pipelined loop, and on the `nv.warps` that execute it: the role

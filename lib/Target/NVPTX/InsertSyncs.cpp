@@ -41,6 +41,8 @@ struct Pending {
   llvm::SmallPtrSet<void *, 8> reads, writes, atomics;
   /// Written by threads since the last fence for engines, whatever barriers there were.
   llvm::SmallPtrSet<void *, 8> unfenced;
+  /// Tensor memory that threads of other roles have accessed since all roles met.
+  llvm::SmallPtrSet<void *, 4> inRoles;
   /// Accesses of statements of pipelined loops, by the number of their loop.
   std::map<int64_t, Pending> planned;
   /// Accesses of the statement that is being visited, by its number (`nv.group`).
@@ -51,6 +53,7 @@ struct Pending {
     writes.insert(other.writes.begin(), other.writes.end());
     atomics.insert(other.atomics.begin(), other.atomics.end());
     unfenced.insert(other.unfenced.begin(), other.unfenced.end());
+    inRoles.insert(other.inRoles.begin(), other.inRoles.end());
     for (const auto &[loop, accesses] : other.planned)
       planned[loop].merge(accesses);
     for (const auto &[group, accesses] : other.groups)
@@ -240,6 +243,11 @@ private:
   /// Returns the accesses of an operation without its regions.
   Pending accessesOfOne(Operation *op) {
     Pending found;
+    // All threads have finished with tensor memory when it is freed.
+    if (auto free = dyn_cast<nv::TensorDeallocOp>(op)) {
+      found.writes.insert(memoryOf(free.getTile()));
+      return found;
+    }
     if (auto hardware = dyn_cast<nv::HardwareOpInterface>(op)) {
       // Copies by engines are ordered by plans; products and threads are not.
       if (!productQueue(op) && hardware.getCompletion() != nv::Completion::Immediate)
@@ -287,21 +295,43 @@ private:
     inserted.push_back(one);
   }
 
+  /// Threads meet: those of one role within it, all others elsewhere.
+  static void meetAt(Operation *op, Pending &pending) {
+    pending.meet();
+    if (!op->getParentOfType<nv::WarpsOp>())
+      pending.inRoles.clear();
+  }
+
+  /// The plan orders them before other accesses, but not before tensor memory is freed.
+  void addTensorAccesses(nv::WarpsOp role, llvm::SmallPtrSetImpl<void *> &memories) {
+    role.walk([&](nv::HardwareOpInterface op) {
+      SmallVector<nv::HardwareAccess> accesses;
+      if (!productQueue(op))
+        op.getAccesses(accesses);
+      for (const nv::HardwareAccess &access : accesses)
+        if (tile::spaceOf(cast<MemRefType>(access.memref.getType())) == tile::Space::Tensor)
+          memories.insert(memoryOf(access.memref));
+    });
+  }
+
   void visit(mlir::Block &block, Pending &pending) {
     for (Operation &op : llvm::make_early_inc_range(block))
       visit(&op, pending);
   }
 
   void visit(Operation *op, Pending &pending) {
-    if (isa<nv::SyncOp>(op))
-      return pending.meet();
+    if (isa<nv::SyncOp, nv::ClusterSyncOp>(op))
+      return meetAt(op, pending);
     if (isa<nv::ProxyFenceOp>(op))
       return pending.fence();
     if (auto warps = dyn_cast<nv::WarpsOp>(op)) {
       // The plan of their loop orders what roles access, but for operations that are one
       // statement.
+      bool other = warps->hasAttr(nv::NVDialect::roleAttr);
       Pending own;
-      visit(warps.getBody().front(), warps->hasAttr(nv::NVDialect::roleAttr) ? own : pending);
+      visit(warps.getBody().front(), other ? own : pending);
+      if (other)
+        addTensorAccesses(warps, pending.inRoles);
       return;
     }
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
@@ -339,13 +369,16 @@ private:
     bool fence = queue && llvm::any_of(accesses.reads, [&](void *memory) {
                    return before.unfenced.contains(memory);
                  });
-    if (fence || accesses.conflicts(before)) {
+    bool freed = isa<nv::TensorDeallocOp>(op) && llvm::any_of(accesses.writes, [&](void *memory) {
+                   return pending.inRoles.contains(memory);
+                 });
+    if (fence || freed || accesses.conflicts(before)) {
       unordered = true;
       if (inserts)
         insertBefore(issueOf(op), fence);
       if (fence)
         pending.fence();
-      pending.meet();
+      meetAt(op, pending);
     }
     // All threads wait for a product by tcgen05, here or where its plan says.
     if (queue == nv::Queue::Tensor)

@@ -137,7 +137,7 @@ private:
     tile::StoreOp::create(b, loc, arith::XOrIOp::create(b, loc, phase, one), count, ValueRange());
   }
 
-  /// Frees tensor memory when all threads have finished with it.
+  /// Frees tensor memory at the end, where nv-insert-syncs lets all threads meet first.
   void free() {
     SmallVector<Value> tiles;
     kernel.walk([&](nv::TensorAllocOp op) { tiles.push_back(op.getResult()); });
@@ -145,8 +145,6 @@ private:
       return;
     Operation *end = kernel.getBody().front().getTerminator();
     b.setInsertionPoint(end);
-    if (!isa_and_nonnull<nv::ClusterSyncOp>(end->getPrevNode())) // all have met there
-      nv::SyncOp::create(b, end->getLoc());
     for (Value tile : tiles)
       nv::TensorDeallocOp::create(b, end->getLoc(), tile);
   }

@@ -56,6 +56,10 @@ bool LoopSurroundings::mayUseSharedBefore() const {
   return false;
 }
 
+bool LoopSurroundings::isAccessedBefore(Value memref) const {
+  return isAccessed(memref, [&](Operation *op) { return op->isBeforeInBlock(loop); });
+}
+
 bool LoopSurroundings::isAccessedAfter(Value memref) const {
   return isAccessed(memref, [&](Operation *op) { return loop->isBeforeInBlock(op); });
 }

@@ -30,6 +30,7 @@ public:
   /// Whether threads may have used any shared memory before the loop: all that is not known to
   /// stay in registers, since copies from one layout to another go through it.
   bool mayUseSharedBefore() const;
+  bool isAccessedBefore(mlir::Value memref) const;
   bool isAccessedAfter(mlir::Value memref) const;
 
 private:

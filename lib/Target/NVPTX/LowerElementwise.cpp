@@ -75,7 +75,7 @@ LogicalResult Lowering::lowerMap(tile::MapOp op, const ExecutionScope &by) {
         SmallVector<int64_t> at(offset);
         if (i)
           at.back() += i;
-        FailureOr<Value> value = mapElement(op, layout, reg + i, base, at);
+        FailureOr<Value> value = mapElement(op, layout, reg + i, base, at, known);
         ok = value;
         values.push_back(value.value_or(Value()));
       }

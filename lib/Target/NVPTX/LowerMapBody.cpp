@@ -40,7 +40,8 @@ Value Lowering::compareCoordinates(arith::CmpIOp op, Value with, ArrayRef<Value>
 
 /// Reads input \p i of a map for one element.
 Value Lowering::mapInput(tile::MapOp op, unsigned i, const Distribution &layout, int64_t reg,
-                         ArrayRef<Value> base, ArrayRef<int64_t> offset) {
+                         ArrayRef<Value> base, ArrayRef<int64_t> offset,
+                         const Distribution *known) {
   Value input = op.getInputs()[i];
   SmallVector<int64_t> dims = op.getInputDims(i);
   if (RegisterTile *tile = registersOf(input)) {
@@ -63,7 +64,10 @@ Value Lowering::mapInput(tile::MapOp op, unsigned i, const Distribution &layout,
     from.push_back(base[size_t(dim)]);
     by.push_back(offset[size_t(dim)]);
   }
-  return loadShared(sharedElement(viewOf(input), from, by), elementOf(input), 1)[0];
+  if (dims.size() < layout.rank())
+    known = nullptr;
+  return loadShared(sharedElement(viewOf(input), from, by, known), elementOf(input), 1,
+                    known ? neighborsFrom(layout, input, offset) : 1)[0];
 }
 
 /// Computes an operation in the body of a map for one element.
@@ -97,10 +101,11 @@ LogicalResult Lowering::mapOperation(Operation &inner, IRMapping &mapping, Array
 
 /// Computes the body of \p op for one element.
 FailureOr<Value> Lowering::mapElement(tile::MapOp op, const Distribution &layout, int64_t reg,
-                                      ArrayRef<Value> base, ArrayRef<int64_t> offset) {
+                                      ArrayRef<Value> base, ArrayRef<int64_t> offset,
+                                      const Distribution *known) {
   IRMapping mapping;
   for (unsigned i = 0; i < op.getInputs().size(); ++i)
-    mapping.map(op.getBody().getArgument(i), mapInput(op, i, layout, reg, base, offset));
+    mapping.map(op.getBody().getArgument(i), mapInput(op, i, layout, reg, base, offset, known));
   for (Operation &inner : op.getBody().front().without_terminator())
     if (failed(mapOperation(inner, mapping, base, offset)))
       return failure();
@@ -179,8 +184,9 @@ LogicalResult Lowering::lowerMapByPairs(tile::MapOp op, RegisterTile &target,
     llvm::DenseMap<Value, ValuePair> values;
     for (unsigned i = 0; i < op.getInputs().size(); ++i)
       for (int64_t lane : {0, 1})
-        mapping[lane].map(op.getBody().getArgument(i),
-                          mapInput(op, i, layout, reg + lane, base, layout.offsetOf(reg + lane)));
+        mapping[lane].map(
+            op.getBody().getArgument(i),
+            mapInput(op, i, layout, reg + lane, base, layout.offsetOf(reg + lane), &layout));
     auto pairOf = [&](Value value) -> ValuePair & {
       auto [found, isNew] = values.try_emplace(value);
       if (isNew)

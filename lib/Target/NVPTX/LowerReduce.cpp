@@ -160,15 +160,19 @@ LogicalResult Lowering::lowerReduce(tile::ReduceOp op, const ExecutionScope &by)
     if (from) {
       value = fromStored(readRegister(*from, reg), source);
     } else {
-      // What lies beyond the tile is not read: the address of its first element is.
-      SmallVector<Value> at;
-      for (size_t d = 0; d < layout.rank(); ++d) {
-        Value index = add(base[d], offset[d]);
-        at.push_back(held ? arith::SelectOp::create(builder, loc, held, index, i32(0)).getResult()
-                          : index);
+      View view = viewOf(op.getSource());
+      if (held) {
+        // What lies beyond the tile is not read: the address of its first element is.
+        SmallVector<Value> at;
+        for (size_t d = 0; d < layout.rank(); ++d)
+          at.push_back(
+              arith::SelectOp::create(builder, loc, held, add(base[d], offset[d]), i32(0)));
+        SmallVector<int64_t> zeros(layout.rank(), 0);
+        value = loadShared(sharedElement(view, at, zeros), source, 1)[0];
+      } else {
+        value = loadShared(sharedElement(view, base, offset, &layout), source, 1,
+                           neighborsFrom(layout, op.getSource(), offset))[0];
       }
-      SmallVector<int64_t> zeros(layout.rank(), 0);
-      value = loadShared(sharedElement(viewOf(op.getSource()), at, zeros), source, 1)[0];
     }
     value = converted(value, sum);
     if (held)

@@ -284,7 +284,11 @@ private:
   Value toStored(Value value);
   /// Returns the number of registers of a layout that go to or come from a shared view at once.
   int64_t together(const layout::Distribution &layout, Value tile);
-  SmallVector<Value> loadShared(Value address, Type element, int64_t count);
+  /// Returns how many neighbors from register \p offset on may come from a shared view at once.
+  int64_t neighborsFrom(const layout::Distribution &layout, Value tile,
+                        llvm::ArrayRef<int64_t> offset);
+  /// \p aligned: the address is that of as many neighbors, which LLVM may load at once.
+  SmallVector<Value> loadShared(Value address, Type element, int64_t count, int64_t aligned = 1);
   void storeShared(Value address, llvm::ArrayRef<Value> elements);
 
   // LowerElementwise.cpp
@@ -300,11 +304,13 @@ private:
   Value compareCoordinates(mlir::arith::CmpIOp op, Value with, llvm::ArrayRef<Value> base,
                            llvm::ArrayRef<int64_t> offset);
   Value mapInput(tile::MapOp op, unsigned i, const layout::Distribution &layout, int64_t reg,
-                 llvm::ArrayRef<Value> base, llvm::ArrayRef<int64_t> offset);
+                 llvm::ArrayRef<Value> base, llvm::ArrayRef<int64_t> offset,
+                 const layout::Distribution *known);
   LogicalResult mapOperation(Operation &inner, mlir::IRMapping &mapping, llvm::ArrayRef<Value> base,
                              llvm::ArrayRef<int64_t> offset);
   mlir::FailureOr<Value> mapElement(tile::MapOp op, const layout::Distribution &layout, int64_t reg,
-                                    llvm::ArrayRef<Value> base, llvm::ArrayRef<int64_t> offset);
+                                    llvm::ArrayRef<Value> base, llvm::ArrayRef<int64_t> offset,
+                                    const layout::Distribution *known);
   /// Whether instructions for two elements save any, and each thread holds all of its registers.
   bool computesPairs(tile::MapOp op, const layout::Distribution &layout,
                      llvm::ArrayRef<Value> base);

@@ -66,6 +66,16 @@ bool isWrittenByEngines(tile::AllocOp tile) {
   return anyAccess(tile, [](const nv::HardwareAccess *engine) { return engine && engine->writes; });
 }
 
+/// Whether warps that do not compute access a tile.
+bool isAccessedByRoles(tile::AllocOp tile) {
+  SmallVector<Operation *> users;
+  nvptx::usersOf(tile.getResult(), users);
+  return llvm::any_of(users, [](Operation *user) {
+    auto warps = user->getParentOfType<nv::WarpsOp>();
+    return warps && warps->hasAttr(nv::NVDialect::roleAttr);
+  });
+}
+
 /// The first offset at which a tile meets none of those that it may not share memory with.
 int64_t firstFit(const Placed &next, ArrayRef<Placed> placed) {
   SmallVector<const SharedAllocation *> taken;
@@ -120,7 +130,9 @@ struct PlanMemory : penstock::impl::PlanMemoryBase<PlanMemory> {
         if (tile == placed.end() || !takesMemoryOf(later, *tile))
           continue;
         bool fence = isAccessedByThreads(tile->tile) && isWrittenByEngines(later.tile);
-        if (fence || !free->hasAttr(nv::NVDialect::syncedAttr))
+        bool known = free->hasAttr(nv::NVDialect::syncedAttr) ||
+                     (free->hasAttr(nv::NVDialect::endedAttr) && !isAccessedByRoles(later.tile));
+        if (fence || !known)
           meetings[next] |= fence;
       }
     }

@@ -32,15 +32,15 @@ void PlanWriter::run() {
   };
   bool engines = plan.roles.size() > 1 ||
                  any([](const auto &engine) { return engine.ends != Mechanism::AtIssue; });
-  // Accesses before the loop are ordered before its engines.
-  if (!open && around.sharedBefore &&
-      any([](const auto &engine) { return engine.proxy == sched::Proxy::Async; }))
-    nv::ProxyFenceOp::create(b, loc);
+  fencesBefore = !open && around.sharedBefore &&
+                 any([](const auto &engine) { return engine.proxy == sched::Proxy::Async; });
   // A plan orders the statements of one run of its loop. The run before, if there may be
   // one, has ended here.
   bool joins = llvm::any_of(plan.roles, hasJoins);
-  if (!open && ((around.before && engines) || (around.again && joins)))
-    nv::SyncOp::create(b, loc);
+  meetsBefore = !open && ((around.before && engines) || (around.again && joins));
+  bool othersBegin = mayOthersBegin(around);
+  if (!othersBegin)
+    meetBefore();
   if (shares) {
     // Other blocks write to the memory of this one.
     if (!open && (around.again || around.mayUseSharedBefore()))
@@ -57,7 +57,7 @@ void PlanWriter::run() {
   // Warpgroups of parts share the code of the first.
   for (auto [each, origin] : llvm::zip_equal(plan.roles, of.roles))
     if (origin.part.value_or(0) == 0)
-      writeRole(each, origin.part.has_value());
+      writeRole(each, origin.part.has_value(), othersBegin && of.isCompute(each));
   if (accumulators)
     accumulators->writeEpilogue();
   if (firstToken) {
@@ -70,17 +70,23 @@ void PlanWriter::run() {
   bool meets = !open && around.after && engines && !known;
   if (meets)
     nv::SyncOp::create(b, loc);
-  auto ends = [&](size_t role) { return sched::endsInRole(plan, role); };
-  bool computes = of.isCompute(plan.roles.back());
-  if (!around.again &&
-      (meets ||
-       (computes &&
-        llvm::all_of(llvm::seq(plan.roles.size() - size_t(of.parts), plan.roles.size()), ends))))
-    freeTiles(around, /*synced=*/meets);
+  auto endsInCompute = [&](bool inEach) {
+    return of.isCompute(plan.roles.back()) &&
+           llvm::all_of(llvm::seq(plan.roles.size() - size_t(of.parts), plan.roles.size()),
+                        [&](size_t role) { return sched::endsInRole(plan, role, inEach); });
+  };
+  if (around.again)
+    return finish();
+  if (meets)
+    freeTiles(around, nv::NVDialect::syncedAttr);
+  else if (endsInCompute(/*inEach=*/true))
+    freeTiles(around, nv::NVDialect::endedAttr);
+  else if (endsInCompute(/*inEach=*/false))
+    freeTiles(around, StringRef());
   finish();
 }
 
-void PlanWriter::freeTiles(const nvptx::LoopSurroundings &around, bool synced) {
+void PlanWriter::freeTiles(const nvptx::LoopSurroundings &around, StringRef known) {
   for (auto [i, buffer] : llvm::enumerate(body.buffers)) {
     // The last version of a tile that is read after the loop is copied there.
     if (!buffer || !buffer.getDefiningOp<tile::AllocOp>() || around.isAccessedAfter(buffer) ||
@@ -89,15 +95,38 @@ void PlanWriter::freeTiles(const nvptx::LoopSurroundings &around, bool synced) {
       continue;
     ArrayRef<Value> versions = storage[i];
     for (Value tile : versions.empty() ? ArrayRef(buffer) : ArrayRef<Value>(versions))
-      if (auto free = memref::DeallocOp::create(b, loc, tile); synced)
-        free->setAttr(nv::NVDialect::syncedAttr, b.getUnitAttr());
+      if (auto free = memref::DeallocOp::create(b, loc, tile); !known.empty())
+        free->setAttr(known, b.getUnitAttr());
   }
 }
 
-void PlanWriter::writeRole(const sched::PlanRole &each, bool divided) {
+bool PlanWriter::mayOthersBegin(const nvptx::LoopSurroundings &around) const {
+  if (plan.roles.size() == 1 || around.again)
+    return false;
+  auto isAccessedBefore = [&](const sched::Access &access) {
+    Value buffer = body.buffers[of.buffers[access.buffer].number];
+    auto type = buffer ? dyn_cast<MemRefType>(buffer.getType()) : MemRefType();
+    return type && tile::spaceOf(type) != tile::Space::Global && around.isAccessedBefore(buffer);
+  };
+  return llvm::all_of(plan.roles, [&](const sched::PlanRole &each) {
+    return of.isCompute(each) || llvm::none_of(each.points, [&](const PlanPoint &point) {
+             return point.kind == PlanPoint::Issue &&
+                    llvm::any_of(plan.bound.statements[point.at].accesses, isAccessedBefore);
+           });
+  });
+}
+
+void PlanWriter::meetBefore() {
+  if (fencesBefore)
+    nv::ProxyFenceOp::create(b, loc);
+  if (meetsBefore)
+    nv::SyncOp::create(b, loc);
+}
+
+void PlanWriter::writeRole(const sched::PlanRole &each, bool divided, bool meets) {
   role = &each;
   loc = loop.getLoc();
-  releases = true;
+  beforeLast = nullptr;
   firstStage = plan.numStages();
   lastIssue = 0;
   lastStage = 0;
@@ -121,6 +150,8 @@ void PlanWriter::writeRole(const sched::PlanRole &each, bool divided) {
   if (divided)
     ownPart = arith::IndexCastOp::create(b, loc, b.getI32Type(),
                                          nv::WarpgroupOp::create(b, loc, b.getIndexType()));
+  if (meets)
+    meetBefore();
   // The steps of the prologue do not synchronize with the run before.
   if (open && hasJoins(each))
     nv::SyncOp::create(b, loc);
@@ -246,7 +277,9 @@ void PlanWriter::writeEpilogue(int64_t depth, Value end, bool peels) {
   bool groups = llvm::any_of(role->points, isAboutGroups);
   int64_t last = groups ? plan.numStages() - 1 : lastStage;
   for (int64_t e = 0; e < peeled + last - lastIssue; ++e) {
-    releases = e < peeled || mustRelease();
+    beforeLast = [this, e, peeled](int64_t stage) {
+      return stage - (peeled ? firstStage : lastIssue) - e - 1;
+    };
     closed = [this, e, peeled, before = closed](int64_t back) {
       return back ? before(back - 1)
                   : nvptx::ClosedStages{firstStage + e + 1, e < peeled ? lastIssue : -1};
@@ -269,18 +302,19 @@ std::string PlanWriter::describePlan() const {
   return accumulators ? text + accumulators->describe() : text;
 }
 
-bool PlanWriter::mustRelease() const {
+bool PlanWriter::isAwaited(sched::BarrierId barrier, int64_t before) const {
   if (firstToken)
     return true;
-  auto isReleased = [&](sched::BarrierId barrier) {
-    return llvm::any_of(role->points, [&](const PlanPoint &point) {
-      return point.barrier == barrier && point.stage > lastIssue;
-    });
+  // Parts share the code of the first, and others may wait for the last part only.
+  auto isWait = [&](const PlanPoint &point) {
+    return point.kind == PlanPoint::WaitBarrier &&
+           of.barriers[point.barrier].number == of.barriers[barrier].number;
   };
   return llvm::any_of(plan.roles, [&](const sched::PlanRole &each) {
-    return llvm::any_of(each.drain, [&](const PlanPoint &point) {
-      return point.kind == PlanPoint::WaitBarrier && isReleased(point.barrier);
-    });
+    return llvm::any_of(each.drain, isWait) ||
+           llvm::any_of(each.points, [&](const PlanPoint &point) {
+             return isWait(point) && point.distance <= before;
+           });
   });
 }
 
@@ -289,6 +323,13 @@ void PlanWriter::writeStep(Value t, int64_t number, llvm::function_ref<Exists(in
   // In a prologue, where not all groups exist, a wait for products may find that the last one was
   // enough. Its count, until another group is closed:
   std::optional<int64_t> waited;
+  auto isNeeded = [&](size_t at) {
+    const PlanPoint &point = points[at];
+    if (point.kind == PlanPoint::Join)
+      return mustMeet(number, at);
+    return point.kind != PlanPoint::Arrive || !beforeLast ||
+           isAwaited(point.barrier, beforeLast(point.stage));
+  };
   for (size_t i = 0; i < points.size();) {
     // Groups are closed in every step, so that counts of groups are constants, and waits
     // for them are harmless: the assembler keeps products in flight only if no branch
@@ -318,10 +359,7 @@ void PlanWriter::writeStep(Value t, int64_t number, llvm::function_ref<Exists(in
     while (end < points.size() && points[end].stage == stage && !isAboutGroups(points[end]))
       ++end;
     Exists exists = existsAt(stage);
-    bool needed = releases || llvm::any_of(llvm::seq(i, end), [&](size_t at) {
-                    return points[at].kind != PlanPoint::Arrive;
-                  });
-    if (needed && !exists.never) {
+    if (!exists.never && llvm::any_of(llvm::seq(i, end), isNeeded)) {
       OpBuilder::InsertionGuard guard(b);
       Value k = earlier(t, stage - firstStage);
       if (exists.mayBeEarly && stage > firstStage)
@@ -330,7 +368,7 @@ void PlanWriter::writeStep(Value t, int64_t number, llvm::function_ref<Exists(in
         openIf(compare(arith::CmpIPredicate::slt, k, trips));
       iteration = number - (stage - firstStage);
       for (; i < end; ++i)
-        if (points[i].kind != PlanPoint::Join || mustMeet(number, i))
+        if (isNeeded(i))
           writePoint(points[i], k);
     }
     i = end;

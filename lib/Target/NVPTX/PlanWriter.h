@@ -46,10 +46,16 @@ private:
   // Roles and steps: PlanWriter.cpp
   //===------------------------------------------------------------------===//
 
-  /// Lets others take the memory of tiles that nothing accesses after the loop. \p synced: all
-  /// threads have met.
-  void freeTiles(const LoopSurroundings &around, bool synced);
-  void writeRole(const sched::PlanRole &each, bool divided);
+  /// Lets others take the memory of tiles that nothing accesses after the loop. \p known is the
+  /// attribute that tells who knows that accesses have ended; empty: one thread.
+  void freeTiles(const LoopSurroundings &around, llvm::StringRef known);
+  /// Whether roles that do not compute access nothing that is accessed before the loop, so that
+  /// they may begin while others still access it.
+  bool mayOthersBegin(const LoopSurroundings &around) const;
+  /// Orders accesses before the loop before its engines, for the threads that come here.
+  void meetBefore();
+  /// \p meets: its threads meet before the loop without those of other roles.
+  void writeRole(const sched::PlanRole &each, bool divided, bool meets);
   static bool hasJoins(const sched::PlanRole &role);
   void writeSteps();
   /// In the second block, the role that loads awaits the products of the first one: it has
@@ -65,9 +71,9 @@ private:
   void writeEpilogue(int64_t depth, mlir::Value end, bool peels);
   ClosedStages allStages() const { return {0, plan.numStages()}; }
   std::string describePlan() const;
-  /// Whether anything waits for what the role's last iterations release: the loop when it is
-  /// entered again, or the end of a role.
-  bool mustRelease() const;
+  /// Whether anything waits for an arrival of the iteration that comes \p before the last one: a
+  /// later iteration, the loop when it is entered again, or the end of a role.
+  bool isAwaited(sched::BarrierId barrier, int64_t before) const;
   /// Which iterations of a step may not exist.
   struct Exists {
     bool mayBeEarly = false; ///< before the first iteration
@@ -140,14 +146,16 @@ private:
   llvm::SmallVector<mlir::Value> sharing; ///< ranks of these blocks
   std::optional<PairedProduct> pair;      ///< of two blocks
   PointWriter writer;
-  const sched::PlanRole *role = nullptr; ///< that is being written
-  int64_t firstStage = 0;                ///< of the role; its first step runs it
-  int64_t lastIssue = 0;                 ///< the last stage of its statements
-  int64_t lastStage = 0;                 ///< the last stage of its points
-  bool releases = true;                  ///< whether arrivals are awaited
-  ClosedBefore closed;                   ///< what the steps so far have closed
-  mlir::Value ownPart;                   ///< i32: the part that a warpgroup computes, if any
-  std::optional<int64_t> part;           ///< of the statement that is being written
+  bool fencesBefore = false, meetsBefore = false; ///< what orders accesses before the loop
+  const sched::PlanRole *role = nullptr;          ///< that is being written
+  int64_t firstStage = 0;                         ///< of the role; its first step runs it
+  int64_t lastIssue = 0;                          ///< the last stage of its statements
+  int64_t lastStage = 0;                          ///< the last stage of its points
+  /// By stage: how many iterations come after that of the step; null: any number may.
+  std::function<int64_t(int64_t)> beforeLast;
+  ClosedBefore closed;         ///< what the steps so far have closed
+  mlir::Value ownPart;         ///< i32: the part that a warpgroup computes, if any
+  std::optional<int64_t> part; ///< of the statement that is being written
   std::vector<mlir::Value> barriers;
   llvm::DenseMap<unsigned, sched::BarrierId> signals; ///< by statement: what its copy completes
   mlir::Value tokenCount;     ///< variable that counts tokens, if the loop is entered again

@@ -256,11 +256,21 @@ int64_t Lowering::together(const Distribution &layout, Value tile) {
   return run;
 }
 
-SmallVector<Value> Lowering::loadShared(Value address, Type element, int64_t count) {
+int64_t Lowering::neighborsFrom(const Distribution &layout, Value tile, ArrayRef<int64_t> offset) {
+  int64_t run = together(layout, tile);
+  while (offset.back() % run)
+    run /= 2;
+  return run;
+}
+
+SmallVector<Value> Lowering::loadShared(Value address, Type element, int64_t count,
+                                        int64_t aligned) {
   Type stored = storedAs(element);
   SmallVector<Value> values;
   if (count == 1) {
-    values.push_back(fromStored(LLVM::LoadOp::create(builder, loc, stored, address), element));
+    auto bytes = unsigned(aligned * stored.getIntOrFloatBitWidth() / 8);
+    values.push_back(
+        fromStored(LLVM::LoadOp::create(builder, loc, stored, address, bytes), element));
     return values;
   }
   Value all = LLVM::LoadOp::create(builder, loc, VectorType::get({count}, stored), address,

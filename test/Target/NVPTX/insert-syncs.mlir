@@ -276,3 +276,61 @@ func.func @taken_over(%y: !T, %n: i1, %m: index) attributes {nv.in_order, nv.thr
   } attributes {nv.takes_over}
   return
 }
+
+// -----
+
+#l = #tile.space<local>
+#s = #tile.space<shared>
+#t = #tile.space<tensor>
+
+// Threads that have loaded from tensor memory meet before it is freed, unless they have met since.
+
+// CHECK-LABEL: func.func @freed
+// CHECK: nv.tcgen05.wait_load
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: nv.tcgen05.dealloc
+func.func @freed() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %acc = nv.tcgen05.alloc "acc" : memref<128x64xf32, #t>
+  %L = tile.alloc "L" : memref<128x64xf32, #l>
+  nv.tcgen05.load %acc to %L : memref<128x64xf32, #t>, memref<128x64xf32, #l>
+  nv.tcgen05.wait_load
+  nv.tcgen05.dealloc %acc : memref<128x64xf32, #t>
+  return
+}
+
+// CHECK-LABEL: func.func @met
+// CHECK: nv.tcgen05.wait_load
+// CHECK-NEXT: nv.sync
+// CHECK-NOT: nv.sync
+// CHECK: return
+func.func @met() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %acc = nv.tcgen05.alloc "acc" : memref<128x64xf32, #t>
+  %L = tile.alloc "L" : memref<128x64xf32, #l>
+  nv.tcgen05.load %acc to %L : memref<128x64xf32, #t>, memref<128x64xf32, #l>
+  nv.tcgen05.wait_load
+  nv.sync
+  nv.tcgen05.dealloc %acc : memref<128x64xf32, #t>
+  return
+}
+
+// Another role has loaded from it: a barrier of the warps that compute is not enough.
+
+// CHECK-LABEL: func.func @freed_after_role
+// CHECK: nv.warps 0, 4
+// CHECK: nv.sync
+// CHECK: }
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: nv.tcgen05.dealloc
+func.func @freed_after_role() attributes {nv.in_order, nv.threads = 256, tile.kernel} {
+  %acc = nv.tcgen05.alloc "acc" : memref<128x64xf32, #t>
+  %L = tile.alloc "L" : memref<128x64xf32, #l>
+  nv.warps 4, 4 {
+    nv.tcgen05.load %acc to %L : memref<128x64xf32, #t>, memref<128x64xf32, #l>
+    nv.tcgen05.wait_load
+  } {nv.role = "scale"}
+  nv.warps 0, 4 {
+    nv.sync
+  }
+  nv.tcgen05.dealloc %acc : memref<128x64xf32, #t>
+  return
+}

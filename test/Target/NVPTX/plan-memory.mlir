@@ -66,6 +66,42 @@ func.func @synced(%f: f32) attributes {tile.kernel, nv.in_order, nv.threads = 12
 
 // -----
 
+!s = memref<32x32xf32, #tile.space<shared>>
+
+// Each thread that computes knows that accesses have ended.
+// CHECK-LABEL: @ended
+// CHECK-NOT: nv.sync
+// CHECK: return
+func.func @ended(%f: f32) attributes {tile.kernel, nv.in_order, nv.threads = 160 : i64} {
+  %X = tile.alloc "X" : !s
+  %Y = tile.alloc "Y" : !s
+  nv.warps 0, 4 {
+    tile.fill %X, %f : !s, f32
+    memref.dealloc %X {nv.ended} : !s
+    tile.fill %Y, %f : !s, f32
+  }
+  return
+}
+
+// Another role does not know it.
+// CHECK-LABEL: @not_ended_for_role
+// CHECK: nv.sync
+// CHECK: nv.warps 4, 1
+func.func @not_ended_for_role(%f: f32) attributes {tile.kernel, nv.in_order, nv.threads = 160 : i64} {
+  %X = tile.alloc "X" : !s
+  %Y = tile.alloc "Y" : !s
+  nv.warps 0, 4 {
+    tile.fill %X, %f : !s, f32
+  }
+  memref.dealloc %X {nv.ended} : !s
+  nv.warps 4, 1 {
+    tile.fill %Y, %f : !s, f32
+  } {nv.role = "other"}
+  return
+}
+
+// -----
+
 !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
 !s = memref<32x32xf32, #tile.space<shared>>
 
