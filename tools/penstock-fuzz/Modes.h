@@ -20,6 +20,7 @@ int runDivided(const BatchOptions &options);
 int runProducts(const BatchOptions &options);
 int runPacked(const BatchOptions &options);
 int runBoxed(const BatchOptions &options);
+int runChained(const BatchOptions &options);
 
 } // namespace penstock::fuzz
 

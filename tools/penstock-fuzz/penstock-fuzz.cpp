@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
     if (modes.size() != 1)
       return self.usageError(
           "expected one of --programs, --device, --mutate, --text, --api, --divided, "
-          "--products, --packed and --boxed");
+          "--products, --packed, --boxed and --chained");
     options.progress = modes[0];
     return modes[0] == "programs"  ? runPrograms(options)
            : modes[0] == "device"  ? runDevice(options)
@@ -39,6 +39,7 @@ int main(int argc, char **argv) {
            : modes[0] == "divided" ? runDivided(options)
            : modes[0] == "packed"  ? runPacked(options)
            : modes[0] == "boxed"   ? runBoxed(options)
+           : modes[0] == "chained" ? runChained(options)
                                    : runProducts(options);
   });
   auto mode = [&](const char *name, const char *help) {
@@ -57,6 +58,8 @@ int main(int argc, char **argv) {
                  "with plain loops");
   mode("boxed", "compares products of boxes as matrices on emulated GPUs, natively, on the "
                 "interpreter and with plain loops");
+  mode("chained", "compares two products with threads' work between them, as in attention, on "
+                  "emulated GPUs, natively, on the interpreter and with plain loops");
   command.text("corpus", "DIR", "with --text: adds the .mlir files below DIR", corpus,
                penstock::cli::Complete::Files);
   command.number("seed", "the first case; a report names the seed of its case", options.seed);

@@ -182,9 +182,9 @@ private:
   /// Whether tcgen05 multiplies, and threads reach the accumulator in tensor memory.
   bool fitsTensorMemory(tile::GemmOp gemm) {
     Value acc = gemm.getAcc();
-    int64_t needed = accumulators.contains(acc) ? 0 : nvptx::allocatedColumns(acc);
+    int64_t needed = accumulators.contains(acc) ? 0 : nvptx::takenColumns(acc);
     for (Value scales : {gemm.getScaleA(), gemm.getScaleB()})
-      needed += scales ? nvptx::allocatedColumns(scales) : 0;
+      needed += scales ? nvptx::takenColumns(scales) : 0;
     if (columns + needed > architecture.limits.tensorColumns || !isTensorProduct(gemm))
       return false;
     columns += needed;
@@ -307,13 +307,11 @@ Operation *nvptx::firstUserAfter(tile::GemmOp gemm, Value tile) {
   return first;
 }
 
-int64_t nvptx::allocatedColumns(MemRefType type) {
-  return int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, nv::tensorColumns(type)))));
+int64_t nvptx::takenColumns(MemRefType type) {
+  return int64_t(llvm::alignTo(uint64_t(nv::tensorColumns(type)), 32));
 }
 
-int64_t nvptx::allocatedColumns(Value tile) {
-  return allocatedColumns(cast<MemRefType>(tile.getType()));
-}
+int64_t nvptx::takenColumns(Value tile) { return takenColumns(cast<MemRefType>(tile.getType())); }
 
 bool nvptx::isPipelinedStatement(Operation *op) {
   Operation *parent = op->getParentOp();

@@ -30,9 +30,10 @@ void setEngine(mlir::Operation *op, sched::Engine engine);
 /// Whether an operation is a product that nv-bind-engines gave to tcgen05.
 bool multipliesByTcgen05(mlir::Operation *op);
 
-/// Columns of tensor memory that the hardware hands out for a tile: a power of two, at least 32.
-int64_t allocatedColumns(mlir::Value tile);
-int64_t allocatedColumns(mlir::MemRefType type);
+/// Columns of tensor memory that a tile takes, where tiles are allocated together: a multiple
+/// of 32.
+int64_t takenColumns(mlir::Value tile);
+int64_t takenColumns(mlir::MemRefType type);
 
 /// The first statement of the product's block after it that uses a tile; null if there is none.
 mlir::Operation *firstUserAfter(tile::GemmOp gemm, mlir::Value tile);

@@ -243,9 +243,10 @@ private:
   /// Returns the accesses of an operation without its regions.
   Pending accessesOfOne(Operation *op) {
     Pending found;
-    // All threads have finished with tensor memory when it is freed.
-    if (auto free = dyn_cast<nv::TensorDeallocOp>(op)) {
-      found.writes.insert(memoryOf(free.getTile()));
+    // All threads have finished with tensor memory when the first of its tiles is freed: they may
+    // have been allocated at once.
+    if (isa<nv::TensorDeallocOp>(op)) {
+      kernel.walk([&](nv::TensorAllocOp tile) { found.writes.insert(memoryOf(tile.getResult())); });
       return found;
     }
     if (auto hardware = dyn_cast<nv::HardwareOpInterface>(op)) {
@@ -381,7 +382,7 @@ private:
       meetAt(op, pending);
     }
     // All threads wait for a product by tcgen05, here or where its plan says.
-    if (queue == nv::Queue::Tensor)
+    if (queue == nv::Queue::Tensor || isa<nv::TensorDeallocOp>(op))
       return;
     if (!queue)
       accesses.unfenced = accesses.writes;

@@ -13,25 +13,49 @@ using namespace mlir;
 using namespace penstock;
 using namespace penstock::nvptx;
 
+/// An allocation has a power of two of columns. Tiles have one each, which other blocks can use
+/// better, unless these are too many: then all of a tile program are allocated at once.
+void Lowering::divideTensorMemory() {
+  auto allocatedColumns = [](int64_t columns) {
+    return int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(32, columns))));
+  };
+  TensorAllocation all{0, {}};
+  int64_t sum = 0;
+  kernel.walk([&](nv::TensorAllocOp op) {
+    auto type = cast<MemRefType>(op.getResult().getType());
+    int64_t columns = allocatedColumns(nv::tensorColumns(type));
+    // The hardware forbids an allocation that is larger than the one before it.
+    auto *behind = llvm::find_if(
+        tensorAllocations, [&](const TensorAllocation &other) { return other.columns < columns; });
+    tensorAllocations.insert(behind, {columns, {op}});
+    sum += columns;
+    all.tiles.push_back(op);
+    all.columns += takenColumns(type);
+  });
+  if (inOrder && sum > architecture.limits.tensorColumns) {
+    all.columns = allocatedColumns(all.columns);
+    tensorAllocations = {all};
+  }
+}
+
 /// Barriers are initialized by one thread, tensor memory is allocated by one
 /// warp; all threads see both before anything else runs.
 void Lowering::initialize() {
   SmallVector<nv::BarrierAllocOp> barriers;
-  SmallVector<nv::TensorAllocOp> tiles;
   kernel.walk([&](nv::BarrierAllocOp op) { barriers.push_back(op); });
-  // The hardware forbids an allocation that is larger than the one before it.
-  for (int64_t columns : {512, 256, 128, 64, 32})
-    kernel.walk([&](nv::TensorAllocOp op) {
-      if (allocatedColumns(op.getResult()) == columns)
-        tiles.push_back(op);
-    });
   // Each gets the first columns that are free.
   int64_t column = 0;
-  for (nv::TensorAllocOp op : tiles) {
-    nameStorage(op, StorageName::Tensor, column, allocatedColumns(op.getResult()), 0);
-    column += allocatedColumns(op.getResult());
+  for (TensorAllocation &allocation : tensorAllocations) {
+    int64_t offset = column;
+    for (nv::TensorAllocOp op : allocation.tiles) {
+      bool alone = allocation.tiles.size() == 1;
+      int64_t columns = alone ? allocation.columns : takenColumns(op.getResult());
+      nameStorage(op, StorageName::Tensor, offset, columns, 0);
+      offset += columns;
+    }
+    column += allocation.columns;
   }
-  if (barriers.empty() && tiles.empty())
+  if (barriers.empty() && tensorAllocations.empty())
     return; // nothing that other threads or blocks must find ready
   if (!barriers.empty())
     when(cmp(arith::CmpIPredicate::eq, thread, i32(0)), [&] {
@@ -42,14 +66,13 @@ void Lowering::initialize() {
                i32(count)});
       ptx("fence.mbarrier_init.release.cluster;");
     });
-  if (!tiles.empty())
+  if (!tensorAllocations.empty())
     when(cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize)), [&] {
-      for (nv::TensorAllocOp op : tiles) {
-        int64_t columns = allocatedColumns(op.getResult());
+      for (TensorAllocation &allocation : tensorAllocations) {
         // Who forgets to free it is shown where it was asked for.
-        llvm::SaveAndRestore<Location> here(loc, op.getLoc());
+        llvm::SaveAndRestore<Location> here(loc, allocation.tiles.front().getLoc());
         ptx("tcgen05.alloc" + ctaGroup() + ".sync.aligned.shared::cta.b32 [$0], $1;",
-            {sharedAddress(i32(tensorSlots.lookup(op.getResult()))), i32(columns)});
+            {sharedAddress(i32(allocation.slot)), i32(allocation.columns)});
       }
       ptx("tcgen05.relinquish_alloc_permit" + ctaGroup() + ".sync.aligned;");
     });
@@ -57,9 +80,24 @@ void Lowering::initialize() {
     lowerClusterSync();
   else
     lowerSync(ExecutionScope());
-  for (nv::TensorAllocOp op : tiles)
-    tensorBases[op.getResult()] = LLVM::LoadOp::create(
-        builder, loc, builder.getI32Type(), sharedPointer(i32(tensorSlots.lookup(op.getResult()))));
+  for (TensorAllocation &allocation : tensorAllocations) {
+    Value base = LLVM::LoadOp::create(builder, loc, builder.getI32Type(),
+                                      sharedPointer(i32(allocation.slot)));
+    int64_t offset = 0;
+    for (nv::TensorAllocOp op : allocation.tiles) {
+      tensorBases[op.getResult()] = add(base, offset);
+      offset += takenColumns(op.getResult());
+    }
+  }
+}
+
+void Lowering::lowerTensorDealloc(nv::TensorDeallocOp op) {
+  for (TensorAllocation &allocation : tensorAllocations)
+    if (allocation.tiles.front().getResult() == op.getTile()) // the first stands for all
+      when(cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize)), [&] {
+        ptx("tcgen05.dealloc" + ctaGroup() + ".sync.aligned.b32 $0, $1;",
+            {tensorBases.lookup(op.getTile()), i32(allocation.columns)});
+      });
 }
 
 // Barriers that release and acquire order tcgen05 operations like all others; only

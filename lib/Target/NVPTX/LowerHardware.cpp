@@ -104,13 +104,7 @@ LogicalResult Lowering::lowerIssued(Operation *op, const ExecutionScope &by) {
       .Case([&](nv::ClcRequestOp request) { return lowerClcRequest(request), success(); })
       .Case([&](nv::ClcAnswerOp answer) { return lowerClcAnswer(answer), success(); })
       // Blackwell's tensor core
-      .Case([&](nv::TensorDeallocOp dealloc) {
-        when(cmp(arith::CmpIPredicate::ult, thread, i32(nv::warpSize)), [&] {
-          ptx("tcgen05.dealloc" + ctaGroup() + ".sync.aligned.b32 $0, $1;",
-              {tensorBases.lookup(dealloc.getTile()), i32(allocatedColumns(dealloc.getTile()))});
-        });
-        return success();
-      })
+      .Case([&](nv::TensorDeallocOp dealloc) { return lowerTensorDealloc(dealloc), success(); })
       .Case([&](nv::TensorMmaOp mma) { return lowerTensorMma(mma, by); })
       .Case([&](nv::TensorCommitOp commit) { return lowerCommit(commit), success(); })
       .Case([&](nv::TensorCopyOp copy) { return lowerTensorCopy(copy); })

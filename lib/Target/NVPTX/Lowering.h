@@ -201,7 +201,9 @@ private:
                   std::optional<tile::Packing> padding = std::nullopt);
 
   // LowerBarriers.cpp
+  void divideTensorMemory();
   void initialize();
+  void lowerTensorDealloc(nv::TensorDeallocOp op);
   void lowerSync(const ExecutionScope &by);
   void lowerClusterSync();
   void lowerNamedBarrier(Operation *op);
@@ -380,8 +382,14 @@ private:
   llvm::DenseMap<size_t, Value> parameters; ///< by their place in the result's fields
   llvm::DenseMap<Value, SharedAllocation> shared;
   llvm::DenseMap<Value, int64_t> barrierOffsets; ///< of nv.mbarrier.alloc
-  llvm::DenseMap<Value, int64_t> tensorSlots;    ///< where alloc puts its address
-  llvm::DenseMap<Value, Value> tensorBases;      ///< of nv.tcgen05.alloc, i32
+  /// Tiles of tensor memory that the hardware allocates at once.
+  struct TensorAllocation {
+    int64_t columns;
+    llvm::SmallVector<nv::TensorAllocOp> tiles;
+    int64_t slot = 0; ///< where alloc puts the address
+  };
+  llvm::SmallVector<TensorAllocation> tensorAllocations;
+  llvm::DenseMap<Value, Value> tensorBases; ///< of nv.tcgen05.alloc, i32
   llvm::DenseMap<Value, RegisterTile> registers;
   llvm::DenseMap<Value, int64_t> namedBarriers; ///< the number of each
   llvm::DenseMap<Value, Value> variables;       ///< rank-0 tiles

@@ -73,11 +73,11 @@ int64_t versionsOf(Value accumulator) {
       return gemm && gemm.getOverwrite();
     });
     if (op.getResult() != accumulator)
-      others += nvptx::allocatedColumns(op.getResult()) * (overwritten ? 2 : 1);
+      others += nvptx::takenColumns(op.getResult()) * (overwritten ? 2 : 1);
   });
   MemRefType twice =
       MemRefType::Builder(type).setShape({type.getDimSize(0), 2 * type.getDimSize(1)});
-  return others + nvptx::allocatedColumns(twice) <= architecture->limits.tensorColumns ? 2 : 1;
+  return others + nvptx::takenColumns(twice) <= architecture->limits.tensorColumns ? 2 : 1;
 }
 
 /// The loop around as a pipeline of two statements: a run fills the accumulator, what follows

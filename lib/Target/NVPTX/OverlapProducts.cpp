@@ -139,7 +139,7 @@ private:
     });
     int64_t columns = architecture.limits.tensorColumns;
     for (Value each : tiles)
-      columns -= nvptx::allocatedColumns(each);
+      columns -= nvptx::takenColumns(each);
     return columns;
   }
 
@@ -164,7 +164,7 @@ private:
       entries.at(loop, statement.op).stage += !llvm::is_contained(ahead, statement.op);
     // One version is enough if threads have loaded the sums before: they do so for the first
     // statement that uses these.
-    if (freeColumns(loop) < nvptx::allocatedColumns(product.getAcc())) {
+    if (freeColumns(loop) < nvptx::takenColumns(product.getAcc())) {
       Operation *user = nvptx::firstUserAfter(product, product.getAcc());
       if (!user)
         return;

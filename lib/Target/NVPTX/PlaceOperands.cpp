@@ -123,7 +123,7 @@ private:
             std::max(versions, load.stage - product.stage + (product.order <= load.order ? 1 : 0));
       }
     }
-    return allocatedColumns(op.getResult()) * versions;
+    return takenColumns(op.getResult()) * versions;
   }
 
   /// Versions that the stages of its statements ask for.
@@ -140,7 +140,7 @@ private:
   void place(Value tile, ArrayRef<Product> products) {
     auto type = cast<MemRefType>(tile.getType());
     auto tensor = tile::tileType(type.getShape(), type.getElementType(), tile::Space::Tensor);
-    int64_t needed = allocatedColumns(tensor) * versionsOf(products);
+    int64_t needed = takenColumns(tensor) * versionsOf(products);
     if (needed > columns)
       return;
     columns -= needed;

@@ -87,13 +87,12 @@ LogicalResult Lowering::placeShared() {
   });
   for (auto [firstWarp, bytes] : scratchBytes())
     scratchOffsets[firstWarp] = reserve(bytes, 16);
+  divideTensorMemory();
   int64_t columns = 0;
-  Operation *last = nullptr;
-  kernel.walk([&](nv::TensorAllocOp op) {
-    tensorSlots[op.getResult()] = reserve(4, 4);
-    columns += allocatedColumns(op.getResult());
-    last = op;
-  });
+  for (TensorAllocation &allocation : tensorAllocations) {
+    allocation.slot = reserve(4, 4);
+    columns += allocation.columns;
+  }
   int64_t limit = architecture.limits.sharedBytesPerBlock;
   if (offset > limit) {
     auto diagnostic = tile::emitCoded(kernel, HardwareMemory)
@@ -107,8 +106,9 @@ LogicalResult Lowering::placeShared() {
     return diagnostic;
   }
   if (columns > 512)
-    return tile::emitCoded(last, HardwareMemory) << "the kernel's accumulators take " << columns
-                                                 << " columns of tensor memory; there are 512";
+    return tile::emitCoded(tensorAllocations.back().tiles.back(), HardwareMemory)
+           << "the kernel's accumulators take " << columns
+           << " columns of tensor memory; there are 512";
   nameSync(0);
   result.sharedBytes = uint32_t((offset + 15) / 16 * 16);
   return success();

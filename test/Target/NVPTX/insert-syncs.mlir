@@ -313,6 +313,23 @@ func.func @met() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
   return
 }
 
+// One allocation may have all tiles: they are freed after the last access to any of them.
+
+// CHECK-LABEL: func.func @freed_together
+// CHECK: nv.sync
+// CHECK-NEXT: nv.tcgen05.dealloc %other
+// CHECK-NEXT: nv.tcgen05.dealloc %acc
+func.func @freed_together() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %acc = nv.tcgen05.alloc "acc" : memref<128x64xf32, #t>
+  %other = nv.tcgen05.alloc "other" : memref<128x64xf32, #t>
+  %L = tile.alloc "L" : memref<128x64xf32, #l>
+  nv.tcgen05.load %acc to %L : memref<128x64xf32, #t>, memref<128x64xf32, #l>
+  nv.tcgen05.wait_load
+  nv.tcgen05.dealloc %other : memref<128x64xf32, #t>
+  nv.tcgen05.dealloc %acc : memref<128x64xf32, #t>
+  return
+}
+
 // Another role has loaded from it: a barrier of the warps that compute is not enough.
 
 // CHECK-LABEL: func.func @freed_after_role
