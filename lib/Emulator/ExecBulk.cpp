@@ -214,7 +214,7 @@ void bulkCopy(Exec &ex, const DInst &inst) {
           if (!reduces)
             checkEngine(ex, lane, op, target, length, true);
           else
-            noteReduction(ex, target);
+            checkReduction(ex, lane, op, target, length);
         }
       }
       enqueueGrouped(

@@ -182,7 +182,7 @@ void tensorStore(Exec &ex, const DInst &inst) {
         if (!reduces)
           checkEngine(ex, lane, op, (*refs)[i], box->rows[i].bytes, true);
         else
-          noteReduction(ex, (*refs)[i]);
+          checkReduction(ex, lane, op, (*refs)[i], box->rows[i].bytes);
     }
     // The bytes of all rows, one after the other.
     size_t total = 0;

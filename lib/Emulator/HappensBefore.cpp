@@ -515,9 +515,10 @@ void checkEngine(Exec &ex, unsigned lane, uint32_t op, Cta &cta, const std::vect
       return;
 }
 
-void noteReduction(Exec &ex, const MemRef &ref) {
-  if (ex.grid.checks() && ref.space == ptx::Space::Global)
-    trackedShadow(ex, *ref.allocation, true);
+void checkReduction(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size) {
+  AccessRecord access = engineAccess(ex, op, true);
+  access.flags |= AccessRecord::Strong;
+  AccessEntry(ex, lane, &opAt(ex, op), access, true).enter(ref, size, nullptr);
 }
 
 void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, uint32_t groups, unsigned column,

@@ -103,4 +103,54 @@ TEST(Bulk, OneSidedProxyFences) {
                    "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; END:"));
 }
 
+/// Adds 32 words of shared memory, each the thread's number, to the buffer; \p after is executed by
+/// the thread that does.
+std::string reduction(const std::string &after, const std::string &type = "u32") {
+  return "st.shared.u32 [%r1], %t; fence.proxy.async.shared::cta; bar.warp.sync -1;"
+         "@!%p0 bra END; cp.reduce.async.bulk.global.shared::cta.bulk_group.add." +
+         type + " [%x0], [%r0], 128; cp.async.bulk.commit_group;" + after +
+         "END: bar.warp.sync -1;";
+}
+
+TEST(Bulk, ReductionsDoNotRaceWithAtomics) {
+  const std::string wait = "cp.async.bulk.wait_group 0;";
+  std::vector<uint8_t> after;
+  EXPECT_CLEAN(run("red.global.add.u32 [%x1], 1;" + reduction(wait), &after));
+  for (uint32_t i = 0; i < 32; ++i) {
+    uint32_t word;
+    memcpy(&word, &after[i * 4], 4);
+    EXPECT_EQ(word, 0x11111111 + 1 + i) << i;
+  }
+  // Twice at once.
+  EXPECT_CLEAN(run(reduction("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%x0], "
+                             "[%r0], 128; cp.async.bulk.commit_group;" +
+                             wait)));
+}
+
+TEST(Bulk, ReductionsRaceWithPlainAccesses) {
+  // Its results are known after a wait for all of it, not for its reads.
+  EXPECT_CLEAN(run(reduction("cp.async.bulk.wait_group 0;") + "ld.global.u32 %r2, [%x1];"));
+  EXPECT_FINDING(run(reduction("cp.async.bulk.wait_group.read 0;") + "ld.global.u32 %r2, [%x1];"),
+                 EmuDataRace);
+  EXPECT_FINDING(run(reduction("ld.global.u32 %r2, [%x0]; cp.async.bulk.wait_group 0;")),
+                 EmuDataRace);
+  EXPECT_FINDING(run(reduction("st.global.u32 [%x0+124], %t; cp.async.bulk.wait_group 0;")),
+                 EmuDataRace);
+  EXPECT_CLEAN(run(reduction("st.global.u32 [%x0+128], %t; cp.async.bulk.wait_group 0;")));
+  // Against a plain bulk store of the same thread.
+  EXPECT_FINDING(run(reduction("cp.async.bulk.global.shared::cta.bulk_group [%x0], [%r0], 16;"
+                               "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;")),
+                 EmuDataRace);
+}
+
+TEST(Bulk, SourceOfAReductionIsFreeAfterItsReads) {
+  const std::string overwrite = "st.shared.u32 [%r1], 0;";
+  EXPECT_CLEAN(run(reduction("cp.async.bulk.wait_group.read 0;") + overwrite));
+  EXPECT_FINDING(run(reduction("") + overwrite), EmuDataRace);
+  // Without the fence, writes of threads may come too late.
+  std::string late = reduction("cp.async.bulk.wait_group 0;");
+  late.erase(late.find("fence.proxy.async.shared::cta;"), 30);
+  EXPECT_FINDING(run(late), EmuMissingProxyFence);
+}
+
 } // namespace
