@@ -22,11 +22,20 @@ static bool isNonNegative(Value value, unsigned depth) {
     return false;
   auto operand = [&](Value of) { return isNonNegative(of, depth + 1); };
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    // What a loop counts up from.
+    // The index of a loop that begins with no negative number.
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     return loop && argument == loop.getInductionVar() && operand(loop.getLowerBound());
   }
   Operation *op = value.getDefiningOp();
+  // The iteration of a statement in a later stage: no more is subtracted than the loop begins with.
+  if (auto earlier = dyn_cast<arith::SubIOp>(op)) {
+    auto index = dyn_cast<BlockArgument>(earlier.getLhs());
+    auto loop = index ? dyn_cast<scf::ForOp>(index.getOwner()->getParentOp()) : scf::ForOp();
+    auto first = loop && index == loop.getInductionVar() ? getConstantIntValue(loop.getLowerBound())
+                                                         : std::nullopt;
+    auto distance = getConstantIntValue(earlier.getRhs());
+    return first && distance && *first >= *distance;
+  }
   if (isa<tile::GridOp, nv::ClcWorkOp, memref::DimOp>(op))
     return true;
   // Narrow integers wrap around.

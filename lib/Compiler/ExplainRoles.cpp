@@ -15,6 +15,7 @@
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Layout/Swizzle.h"
+#include "Target/NVPTX/AddedTile.h"
 #include "Target/NVPTX/MmaSync.h"
 #include "Target/NVPTX/Passes.h"
 #include "Transforms/Passes.h"
@@ -177,6 +178,12 @@ std::string explainBlock(func::FuncOp function) {
       text += "  `gemm` into " + tile::describe(product.getAcc()) + ": tcgen05.mma\n";
     if (auto product = dyn_cast<nv::WgmmaOp>(op))
       text += "  `gemm` into " + tile::describe(product.getAcc()) + ": wgmma\n";
+    if (auto store = dyn_cast<nv::TmaStoreOp>(op); store && store.getCombine())
+      text += "  " + tile::describe(store.getSource()) + " is added to " +
+              tile::describe(store.getTarget()) + " by TMA\n";
+    if (auto why = op->getAttrOfType<StringAttr>(nvptx::addedByThreadsAttr))
+      text += "  line " + std::to_string(tile::sourceLocationOf(op->getLoc()).line) +
+              ": threads add element by element: " + why.str() + "\n";
   });
   function.walk([&](tile::AllocOp alloc) {
     if (auto layout = alloc->getAttrOfType<StringAttr>(nv::NVDialect::layoutAttr))

@@ -79,6 +79,7 @@ void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture 
   passes.addNestedPass<func::FuncOp>(createShareCopies());
   passes.addNestedPass<func::FuncOp>(createWritePlans({options.omittedPoint}));
   passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
+  passes.addNestedPass<func::FuncOp>(createAddTiles());
   passes.addNestedPass<func::FuncOp>(createStageStores());
   passes.addNestedPass<func::FuncOp>(createRequestBlocks());
 }

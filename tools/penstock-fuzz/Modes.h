@@ -21,6 +21,7 @@ int runProducts(const BatchOptions &options);
 int runPacked(const BatchOptions &options);
 int runBoxed(const BatchOptions &options);
 int runChained(const BatchOptions &options);
+int runAdded(const BatchOptions &options);
 
 } // namespace penstock::fuzz
 

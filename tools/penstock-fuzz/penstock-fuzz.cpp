@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
     if (modes.size() != 1)
       return self.usageError(
           "expected one of --programs, --device, --mutate, --text, --api, --divided, "
-          "--products, --packed, --boxed and --chained");
+          "--products, --packed, --boxed, --chained and --added");
     options.progress = modes[0];
     return modes[0] == "programs"  ? runPrograms(options)
            : modes[0] == "device"  ? runDevice(options)
@@ -40,6 +40,7 @@ int main(int argc, char **argv) {
            : modes[0] == "packed"  ? runPacked(options)
            : modes[0] == "boxed"   ? runBoxed(options)
            : modes[0] == "chained" ? runChained(options)
+           : modes[0] == "added"   ? runAdded(options)
                                    : runProducts(options);
   });
   auto mode = [&](const char *name, const char *help) {
@@ -60,6 +61,9 @@ int main(int argc, char **argv) {
                 "interpreter and with plain loops");
   mode("chained", "compares two products with threads' work between them, as in attention, on "
                   "emulated GPUs, natively, on the interpreter and with plain loops");
+  mode("added",
+       "compares tiles that are added to tensors on emulated GPUs, natively and with plain "
+       "loops");
   command.text("corpus", "DIR", "with --text: adds the .mlir files below DIR", corpus,
                penstock::cli::Complete::Files);
   command.number("seed", "the first case; a report names the seed of its case", options.seed);

@@ -274,6 +274,68 @@ def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
                            "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def AddTiles : Pass<"nv-add-tiles", "::mlir::func::FuncOp"> {
+  let summary = "Add tiles to tensors by TMA";
+  let description = [{
+    A `tile.parallel` body that adds a shared tile to a tensor, element by element, becomes
+    `nv.tma.store` with `combine "add"`: one instruction for a box instead of one for each element.
+    The body may only leave out elements outside of the tensor, which TMA clips by itself, and it may
+    not use old values. All accesses to the tensor must be such additions, and launches must
+    guarantee rows that TMA takes: threads and TMA take different paths to memory. Bodies that stay
+    have the reason as an attribute, which `penstock explain` prints.
+
+    The threads that wrote the tile execute a proxy fence and a barrier before one of them issues the
+    addition. Where a loop writes and adds a tile in each iteration, that thread waits for the last
+    addition to have read the tile before the next iteration overwrites it, and after the loop.
+    Otherwise it waits at once. Barriers that a plan has at these points are used. Runs after
+    `nv-execute-in-order`.
+
+    Example (`--nv-add-tiles`):
+
+    ```mlir
+    !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<64x32xf32, #tile.space<shared>>
+    func.func @k(%C: !T {tile.access = "inout"}) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %M = memref.dim %C, %c0 : !T
+      %N = memref.dim %C, %c1 : !T
+      %one = arith.constant 1.0 : f32
+      %S = tile.alloc "S" : !s
+      tile.fill %S, %one : !s, f32
+      tile.parallel [64, 32] {
+      ^bb0(%i: index, %j: index):
+        %row = arith.cmpi slt, %i, %M : index
+        %col = arith.cmpi slt, %j, %N : index
+        %inside = arith.andi %row, %col : i1
+        scf.if %inside {
+          %x = tile.load %S[%i, %j] : !s -> f32
+          %old = tile.atomic add %x, %C[%i, %j] : f32, !T -> f32
+        }
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+    tile.fill %S
+    nv.fence.proxy_async
+    nv.sync
+    nv.tma.store %S to %arg0
+    nv.tma.commit_group
+    nv.tma.wait_group 0 read
+    nv.sync
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/add-tiles.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::arith::ArithDialect"];
+}
+
 def StageStores : Pass<"nv-stage-stores", "::mlir::func::FuncOp"> {
   let summary = "Store results of the tensor core through shared memory, by TMA";
   let description = [{

@@ -109,7 +109,50 @@ struct PlanMemory : penstock::impl::PlanMemoryBase<PlanMemory> {
     Builder builder(&getContext());
     for (Placed &each : placed)
       each.tile->setAttr(nv::NVDialect::offsetAttr, builder.getI64IntegerAttr(each.at.offset));
+    if (getOperation()->hasAttr(nv::NVDialect::inOrderAttr)) // others state what they mean
+      leaveOutWaits(placed);
     releaseTiles(placed);
+  }
+
+  /// A loop that adds tiles by TMA ends with a wait until these have been read. It is not needed if
+  /// no other tile takes their memory, and the same thread waits later.
+  void leaveOutWaits(ArrayRef<Placed> placed) {
+    SmallVector<nv::TmaWaitOp> unneeded;
+    getOperation().walk([&](nv::TmaWaitOp wait) {
+      auto loop = dyn_cast_or_null<scf::ForOp>(wait->getPrevNode());
+      if (!loop || !waitsLater(wait))
+        return;
+      bool taken = false;
+      loop.walk([&](nv::TmaStoreOp store) {
+        Value root = tile::rootOf(store.getSource());
+        for (const Placed &tile : placed)
+          taken |=
+              root.getDefiningOp() == tile.tile &&
+              llvm::any_of(placed, [&](const Placed &later) { return takesMemoryOf(later, tile); });
+      });
+      if (!taken)
+        unneeded.push_back(wait);
+    });
+    for (nv::TmaWaitOp wait : unneeded)
+      wait.erase();
+  }
+
+  /// Whether the thread of a wait always executes another one later.
+  static bool waitsLater(nv::TmaWaitOp wait) {
+    nv::ThreadScope own = nv::scopeOf(wait);
+    auto waits = [&](Operation &op) {
+      auto other = dyn_cast<nv::TmaWaitOp>(op);
+      nv::ThreadScope scope = nv::scopeOf(&op);
+      return other && other.getPending() == 0 && scope.firstWarp == own.firstWarp &&
+             scope.warps == own.warps;
+    };
+    Operation *at = wait;
+    for (; isa<nv::WarpsOp, nv::TmaWaitOp>(at); at = at->getParentOp())
+      for (Operation *next = at->getNextNode(); next; next = next->getNextNode())
+        if (auto warps = dyn_cast<nv::WarpsOp>(next);
+            waits(*next) || (warps && llvm::any_of(warps.getBody().front(), waits)))
+          return true;
+    return false;
   }
 
   /// Lets threads meet where the memory of tiles becomes that of others. Engines that write it
