@@ -287,7 +287,7 @@ def AddTiles : Pass<"nv-add-tiles", "::mlir::func::FuncOp"> {
     The threads that wrote the tile execute a proxy fence and a barrier before one of them issues the
     addition. Where a loop writes and adds a tile in each iteration, that thread waits for the last
     addition to have read the tile before the next iteration overwrites it, and after the loop.
-    Otherwise it waits at once. Barriers that a plan has at these points are used. Runs after
+    A tile that is not written again is awaited at the end, any other at once. Barriers that a plan has at these points are used. Runs after
     `nv-execute-in-order`.
 
     Example (`--nv-add-tiles`):
@@ -327,7 +327,6 @@ def AddTiles : Pass<"nv-add-tiles", "::mlir::func::FuncOp"> {
     nv.tma.store %S to %arg0
     nv.tma.commit_group
     nv.tma.wait_group 0 read
-    nv.sync
     ...
     ```
 
