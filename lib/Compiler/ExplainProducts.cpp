@@ -68,9 +68,15 @@ public:
     if (flag("prefetches"))
       line("prefetch", "what comes from tensors next, into L2");
     int64_t strip = number("strip_bytes"), both = number("left_bytes") + number("right_bytes");
-    line("L1",
-         Twine(number("columns")) + " columns of B, " + size(strip) +
-             ", used by all rows of A one after the other: " + fits(strip, limits.l1Bytes, "L1"));
+    int64_t rows = number("left_bytes") / number("m") * number("rows");
+    if (flag("by_rows"))
+      line("L1", Twine(number("rows")) + " rows of A, " + size(rows) +
+                     ", used by all columns of B one after the other: " +
+                     fits(rows, limits.l1Bytes, "L1"));
+    else
+      line("L1",
+           Twine(number("columns")) + " columns of B, " + size(strip) +
+               ", used by all rows of A one after the other: " + fits(strip, limits.l1Bytes, "L1"));
     line("L2", "both operands, " + size(both) + ": " + fits(both, limits.l2Bytes, "L2"));
     line("bound", bound());
     return result;
@@ -111,10 +117,12 @@ private:
     }
     if (load > multiply)
       return "loads from L1: " + step;
-    double outer = double(leftBytesOfStep()) / l2BytesPerCycle;
+    bool byRows = flag("by_rows");
+    int64_t streamed = byRows ? rightBytesOfStep() : leftBytesOfStep();
+    double outer = double(streamed) / l2BytesPerCycle;
     if (outer > multiply)
-      return llvm::formatv("L2: {0}, and {1} of A from L2, {2:f1}", step, size(leftBytesOfStep()),
-                           outer);
+      return llvm::formatv("L2: {0}, and {1} of {2} from L2, {3:f1}", step, size(streamed),
+                           byRows ? "B" : "A", outer);
     return "multiplication: " + step;
   }
 

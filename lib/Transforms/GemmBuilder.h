@@ -9,6 +9,7 @@
 
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Transforms/GemmSurroundings.h"
 #include "Transforms/Passes.h"
 
 namespace penstock {
@@ -41,6 +42,7 @@ struct GemmReport {
   GemmPacking leftPacking = GemmPacking::None, rightPacking = GemmPacking::None;
   /// The operand is read in its tensor, without a copy, where the tile is within it.
   bool leftInTensor = false, rightInTensor = false;
+  bool byRows = false;       ///< rows of A stay in L1 and B streams from L2
   bool startsAsZero = false; ///< no sum is loaded by the first iteration
   bool endsInTensor = false; ///< no sum is stored before the last iteration
   bool packedSums = false;   ///< between iterations, sums are not in their tile
@@ -50,12 +52,26 @@ struct GemmReport {
   mlir::DictionaryAttr toAttribute(tile::GemmOp gemm) const;
 };
 
+/// Whether a copy takes dimensions of its tensor in their order, the contiguous one among them,
+/// without a conversion.
+bool isPlain(tile::CopyOp copy);
+
 /// Builds loops in place of one product.
 class GemmBuilder {
 public:
   explicit GemmBuilder(tile::GemmOp gemm) : gemm(gemm), b(gemm), loc(gemm.getLoc()) {}
 
 protected:
+  /// A matrix in memory: its first byte and the bytes between rows or panels.
+  struct Address {
+    mlir::Value pointer, stride;
+  };
+  /// The first element and the strides of a memref, in elements.
+  struct Operand {
+    mlir::Value address; ///< an index
+    llvm::SmallVector<mlir::Value, 4> strides;
+  };
+
   mlir::Value index(int64_t value) { return mlir::arith::ConstantIndexOp::create(b, loc, value); }
   mlir::Value add(mlir::Value x, int64_t y) {
     return y ? mlir::Value(mlir::arith::AddIOp::create(b, loc, x, index(y))) : x;
@@ -74,6 +90,37 @@ protected:
   /// Allocates a tile for intermediate results at the start of the function.
   mlir::Value allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element);
 
+  mlir::Value product(mlir::Value x, mlir::Value y) {
+    return mlir::arith::MulIOp::create(b, loc, x, y);
+  }
+  mlir::Value toI64(mlir::Value value) {
+    return mlir::arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
+  }
+  mlir::Value toPointer(mlir::Value address);
+  mlir::Value pointerTo(mlir::Value memref);
+  mlir::Value bytes(mlir::Value pointer, mlir::Value offset);
+  void prefetchIntoL2(mlir::Value pointer);
+  mlir::Value intrinsic(llvm::StringRef name, mlir::ValueRange arguments, mlir::Type result = {});
+
+  Operand operandOf(mlir::Value memref);
+  Address addressOf(mlir::Value memref, unsigned strideOf);
+  /// The box of a copy in its tensor, with the strides of the tile's dimensions.
+  Operand boxOf(tile::CopyOp copy);
+  /// Whether the box of a copy is entirely within its tensor.
+  mlir::Value isInside(tile::CopyOp copy);
+  /// The copy before the product that makes an operand, if the tile has no other use.
+  tile::CopyOp copyBefore(mlir::Value tile);
+  /// The copy that makes an operand which can be read in the copy's tensor instead.
+  tile::CopyOp forwardedCopy(mlir::Value memref);
+  /// Returns where an operand is read: in the tensor that it was copied from, if its tile is
+  /// entirely within it and \p suits is true for the tensor's strides, else in its tile.
+  Operand locate(mlir::Value memref,
+                 llvm::function_ref<mlir::Value(mlir::ValueRange)> suits = nullptr);
+
+  /// Returns the address of sums after the last iteration: in the tensor, if all of them are
+  /// inside. Otherwise, and without an iteration, the accumulator is copied.
+  Address endInTensor(const Surroundings &around, mlir::Value isLast);
+
   tile::GemmOp gemm;
   GemmReport report;
   mlir::OpBuilder b;
@@ -84,6 +131,8 @@ protected:
 bool isGrouped(tile::GemmOp gemm);
 /// Lowers a grouped product to AVX-512 BF16 or VNNI.
 GemmReport lowerGemmToDots(tile::GemmOp gemm);
+/// Lowers any product to multiplications of vectors.
+GemmReport lowerGemmToVectors(tile::GemmOp gemm, int64_t vectorBits);
 /// Lowers a grouped product, or one of f16, to AMX.
 GemmReport lowerGemmToTiles(tile::GemmOp gemm);
 

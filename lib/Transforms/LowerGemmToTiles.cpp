@@ -18,7 +18,6 @@
 //===----------------------------------------------------------------------===//
 #include "Transforms/PackedOperands.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -47,103 +46,6 @@ SmallVector<Blocks, 2> blocksOf(int64_t size) {
   return blocks;
 }
 
-/// Operations around a product that can be done in its registers.
-struct Surroundings {
-  scf::ForOp loop;    ///< the loop whose body has the product; null: none
-  tile::FillOp fill;  ///< clears the accumulator before the loop
-  tile::CopyOp store; ///< stores the accumulator afterwards, its only other use
-};
-
-bool isZero(Value value) {
-  return matchPattern(value, m_PosZeroFloat()) || matchPattern(value, m_Zero());
-}
-
-/// Moves a value, with what it is computed from, before an operation of its block. False if
-/// it depends on memory.
-bool hoist(Value value, Operation *before) {
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != before->getBlock() || op->isBeforeInBlock(before))
-    return true;
-  if (op->getNumRegions() || !isMemoryEffectFree(op) ||
-      !llvm::all_of(op->getOperands(), [&](Value operand) { return hoist(operand, before); }))
-    return false;
-  op->moveBefore(before);
-  return true;
-}
-
-/// Whether a copy is the only operation that accesses its tensor, apart from its sizes.
-bool isOnlyAccess(tile::CopyOp copy) {
-  return isa<BlockArgument>(copy.getTarget()) &&
-         llvm::all_of(copy.getTarget().getUsers(),
-                      [&](Operation *user) { return user == copy || isa<memref::DimOp>(user); });
-}
-
-Surroundings surroundingsOf(tile::GemmOp gemm) {
-  Surroundings found;
-  Value acc = gemm.getAcc();
-  if (!acc.getDefiningOp<tile::AllocOp>())
-    return {};
-  found.loop = dyn_cast<scf::ForOp>(gemm->getParentOp());
-  Operation *whole = found.loop ? found.loop.getOperation() : gemm.getOperation();
-  unsigned behind = 0;
-  tile::CopyOp store;
-  for (Operation *user : acc.getUsers()) {
-    if (user == gemm)
-      continue;
-    Operation *outside = whole->getBlock()->findAncestorOpInBlock(*user);
-    if (!outside || outside == whole)
-      return {};
-    if (whole->isBeforeInBlock(outside)) {
-      ++behind;
-      if (auto copy = dyn_cast<tile::CopyOp>(user); copy && copy == outside)
-        store = copy;
-      continue;
-    }
-    auto fill = dyn_cast<tile::FillOp>(user);
-    if (!fill || found.fill || fill != outside || !isZero(fill.getValue()))
-      return {};
-    found.fill = fill;
-  }
-  // Or a loop around all of this may add to what was stored.
-  bool startsAnew = found.fill || gemm.getOverwrite() || isa<func::FuncOp>(whole->getParentOp());
-  if (!found.loop || gemm.getOverwrite())
-    found.fill = {};
-  if (startsAnew && behind == 1 && store && store.writesTensor() && !store.readsTensor() &&
-      !store.getAsyncAttr() && isPlain(store) && isOnlyAccess(store) &&
-      llvm::all_of(store.getTargetOffsets(), [&](Value offset) { return hoist(offset, whole); }))
-    found.store = store;
-  return found;
-}
-
-/// First and last iteration of the loop around a product, as conditions.
-struct Iterations {
-  Value isFirst; ///< null: all iterations are alike
-  Value isLast;  ///< null: there is no loop
-  Value isOnly;  ///< null: the order of blocks does not depend on it
-};
-
-Iterations iterationsOf(tile::GemmOp gemm, const Surroundings &around) {
-  scf::ForOp loop = around.loop;
-  if (!loop)
-    return {};
-  OpBuilder b(gemm);
-  Location loc = gemm.getLoc();
-  Iterations result;
-  // Unsigned: the distance of two signed numbers may need one bit more.
-  Value left = arith::SubIOp::create(b, loc, loop.getUpperBound(), loop.getInductionVar());
-  result.isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, left, loop.getStep());
-  if (!around.fill)
-    return result;
-  result.isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, loop.getInductionVar(),
-                                         loop.getLowerBound());
-  // All of B has to stay in the L2 cache, beside other things.
-  constexpr int64_t mostInL2 = 1 << 20;
-  auto type = cast<MemRefType>(gemm.getB().getType());
-  if (type.getNumElements() * type.getElementTypeBitWidth() / 8 <= mostInL2)
-    result.isOnly = arith::AndIOp::create(b, loc, result.isFirst, result.isLast);
-  return result;
-}
-
 class TileLowering : PackedOperands {
 public:
   TileLowering(tile::GemmOp gemm, const Iterations &iterations)
@@ -164,7 +66,7 @@ public:
     report.endsInTensor = bool(around.store);
     target = acc;
     if (around.store)
-      endInTensor(around);
+      target = endInTensor(around, isLast);
     if (around.fill) {
       startWithZero(around);
       keepPacked();
@@ -191,17 +93,6 @@ private:
   static int64_t sum(size_t row, size_t column) { return int64_t(2 * row + column); }
   static int64_t ofA(size_t row) { return int64_t(4 + row); }
   static int64_t ofB(size_t column) { return int64_t(6 + column); }
-
-  /// The first iteration clears registers, and memory is only filled if there is none.
-  void startWithZero(const Surroundings &around) {
-    scf::ForOp loop = around.loop;
-    OpBuilder outside(loop);
-    Value none = arith::CmpIOp::create(outside, loc, arith::CmpIPredicate::sge,
-                                       loop.getLowerBound(), loop.getUpperBound());
-    auto branch = scf::IfOp::create(outside, loc, none, /*withElseRegion=*/false);
-    tile::FillOp fill = around.fill;
-    fill->moveBefore(branch.thenBlock()->getTerminator());
-  }
 
   /// Panels of B change slowest, or rows of A.
   void forEachBlock(const Blocks &columns, const Blocks &rows,
@@ -234,36 +125,6 @@ private:
     packedColumn = blocksOfRows * blockBytes;
     packed = pointerTo(allocate({blocksOfColumns, packedColumn}, b.getI8Type()));
     report.packedSums = true;
-  }
-
-  /// The last iteration stores sums in the tensor if all of them are inside; otherwise, and
-  /// without an iteration, they are copied.
-  void endInTensor(const Surroundings &around) {
-    tile::CopyOp store = around.store;
-    scf::ForOp loop = around.loop;
-    OpBuilder::InsertionGuard guard(b);
-    if (loop)
-      b.setInsertionPoint(loop);
-    Value inside = isInside(store);
-    Operand box = boxOf(store);
-    Value done = inside;
-    if (loop) {
-      Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, loop.getLowerBound(),
-                                         loop.getUpperBound());
-      done = arith::AndIOp::create(b, loc, inside, runs);
-      b.setInsertionPoint(gemm);
-      inside = arith::AndIOp::create(b, loc, inside, isLast);
-    }
-    Operand memory = operandOf(gemm.getAcc());
-    auto select = [&](Value x, Value y) -> Value {
-      return arith::SelectOp::create(b, loc, inside, x, y);
-    };
-    target = {toPointer(select(box.address, memory.address)),
-              product(select(box.strides[0], memory.strides[0]), index(4))};
-    b.setInsertionPoint(store);
-    Value copied = arith::XOrIOp::create(b, loc, done, arith::ConstantIntOp::create(b, loc, 1, 1));
-    auto branch = scf::IfOp::create(b, loc, copied, /*withElseRegion=*/false);
-    store->moveBefore(branch.thenBlock()->getTerminator());
   }
 
   /// Loads sums that are in memory, or clears them.
@@ -326,11 +187,6 @@ private:
     return bytes(right.pointer, offset);
   }
 
-  void prefetch(Value pointer) {
-    constexpr uint32_t reads = 0, intoL2 = 2, data = 1;
-    LLVM::Prefetch::create(b, loc, pointer, reads, intoL2, data);
-  }
-
   /// Prefetches what comes from memory next, a few lines in each step along K: while a block of
   /// sums is multiplied, its share of the next panels of B, and one row or more of the part of A
   /// that the next iteration packs.
@@ -343,7 +199,7 @@ private:
       Value first = bytes(panelsAfter(j), product(inBlock, index(lines * panelRowBytes)));
       for (size_t column = 0; column < columns; ++column) {
         for (int64_t line = 0; line < lines; ++line)
-          prefetch(bytes(first, index(line * panelRowBytes)));
+          prefetchIntoL2(bytes(first, index(line * panelRowBytes)));
         first = bytes(first, right.stride);
       }
     }
@@ -358,7 +214,7 @@ private:
       Value at = bytes(toPointer(leftSource.address), product(first, stride));
       at = bytes(at, add(product(step, index(tileRowBytes)), k * elementBytes));
       for (int64_t r = 0; r < rows; ++r, at = bytes(at, stride))
-        prefetch(at);
+        prefetchIntoL2(at);
     }
   }
 

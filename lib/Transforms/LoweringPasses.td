@@ -119,8 +119,11 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     iteration loads one row of B, and broadcasts and multiplies each element of a
     column of A. Operands that are not f32 (or i32 for i8), or whose rows of B are
     not contiguous, are packed into a tile of that form first; the runtime packs
-    transposed operands. Remaining rows and columns get their own blocks. A tile of B that
-    is only copied to and multiplied gets longer rows if they are a multiple of 1 KB, because
+    transposed operands. Remaining rows and columns get their own blocks. If B is copied from a
+    tensor, it is packed in strips of as many columns as a block has, instead of being copied. If
+    a strip does not stay in the L1 cache, and all strips stay in the L2 cache, rows of A change slowest,
+    and A is read in its tensor. Another tile of B that
+    is only copied to and multiplied gets longer rows if they are a multiple of 512 bytes, because
     these would displace each other in the first-level cache.
 
     Products of bf16 and i8, and of f16 with `tiles-f16`, use instructions that add up groups
@@ -129,19 +132,19 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     accumulator stay in tile registers, and each product loads and releases its own
     configuration. `dot-bf16` and `dot-i8` select AVX-512.
 
-    These products take an operand from the tensor that it was copied from, if its tile
+    Products take an operand from the tensor that it was copied from, if its tile
     has no other use, the tensor is only read, and the copy is within it. With `tiles`,
     A is then packed in tiles. If the accumulator is zero before a loop over K that only
     multiplies into it, the first iteration clears the sums in registers, further ones find
-    them in blocks of 2 x 2 tiles, and the last one stores them in the accumulator, or in the
-    tensor that it is copied to.
+    them in the accumulator, with `tiles` in blocks of 2 x 2 tiles, and the last one stores them in the
+    accumulator, or in the tensor that it is copied to. `dot-bf16` and `dot-i8` do not do this with sums.
 
     Example (`--tile-lower-gemm --canonicalize`): 16 columns fit in one vector of 512
     bits.
 
     ```mlir
-    !a = memref<1x2xf32, #tile.space<local>>
-    !b = memref<2x16xf32, #tile.space<local>>
+    !a = memref<1x3xf32, #tile.space<local>>
+    !b = memref<3x16xf32, #tile.space<local>>
     !c = memref<1x16xf32, #tile.space<local>>
     func.func @k(%a: !a, %b: !b, %acc: !c) {
       tile.gemm %a, %b into %acc : !a, !b, !c
@@ -152,15 +155,15 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     becomes
 
     ```mlir
-    !a = memref<1x2xf32, #tile.space<local>>
-    !b = memref<2x16xf32, #tile.space<local>>
+    !a = memref<1x3xf32, #tile.space<local>>
+    !b = memref<3x16xf32, #tile.space<local>>
     !c = memref<1x16xf32, #tile.space<local>>
     func.func @k(%a: !a, %b: !b, %acc: !c) {
-      %c2 = arith.constant 2 : index
+      %c3 = arith.constant 3 : index
       %c1 = arith.constant 1 : index
       %c0 = arith.constant 0 : index
       %0 = vector.load %acc[%c0, %c0] : !c, vector<16xf32>
-      %1 = scf.for %k = %c0 to %c2 step %c1 iter_args(%sum = %0) -> (vector<16xf32>) {
+      %1 = scf.for %k = %c0 to %c3 step %c1 iter_args(%sum = %0) -> (vector<16xf32>) {
         %2 = vector.load %b[%k, %c0] : !b, vector<16xf32>
         %3 = memref.load %a[%c0, %k] : !a
         %4 = vector.broadcast %3 : f32 to vector<16xf32>

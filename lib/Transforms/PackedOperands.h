@@ -18,10 +18,6 @@
 
 namespace penstock {
 
-/// Whether a copy takes dimensions of its tensor in their order, the contiguous one among them,
-/// without a conversion.
-bool isPlain(tile::CopyOp copy);
-
 class PackedOperands : public GemmBuilder {
 public:
   /// K is padded to a multiple of \p depth groups. With \p tiles, A is packed in tiles where
@@ -32,32 +28,6 @@ public:
                  mlir::Value readsOnce = {});
 
 protected:
-  /// A matrix in memory: its first byte and the bytes between rows or panels.
-  struct Address {
-    mlir::Value pointer, stride;
-  };
-
-  mlir::Value bytes(mlir::Value pointer, mlir::Value offset);
-  mlir::Value product(mlir::Value x, mlir::Value y) {
-    return mlir::arith::MulIOp::create(b, loc, x, y);
-  }
-  mlir::Value toI64(mlir::Value value) {
-    return mlir::arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
-  }
-  mlir::Value pointerTo(mlir::Value memref);
-  /// Whether the box of a copy is entirely within its tensor.
-  mlir::Value isInside(tile::CopyOp copy);
-  /// The first element and the strides of a memref, in elements.
-  struct Operand {
-    mlir::Value address; ///< an index
-    llvm::SmallVector<mlir::Value, 4> strides;
-  };
-  Operand operandOf(mlir::Value memref);
-  /// The box of a copy in its tensor, with the strides of the tile's dimensions.
-  Operand boxOf(tile::CopyOp copy);
-  mlir::Value toPointer(mlir::Value address);
-  mlir::Value intrinsic(llvm::StringRef name, mlir::ValueRange arguments, mlir::Type result = {});
-
   bool isInt;
   int64_t elementBytes, inGroup;
   int64_t m, n, k, groups, panels;
@@ -68,13 +38,6 @@ protected:
   mlir::Value leftBlock, leftStep;
 
 private:
-  Address addressOf(mlir::Value memref, unsigned strideOf);
-  /// The copy that makes an operand which can be read in the copy's tensor instead.
-  tile::CopyOp forwardedCopy(mlir::Value memref);
-  /// Returns where an operand is read: in the tensor that it was copied from, if its tile is
-  /// entirely within it and \p suits is true for the tensor's strides, else in its tile.
-  Operand locate(mlir::Value memref,
-                 llvm::function_ref<mlir::Value(mlir::ValueRange)> suits = nullptr);
   void packLeft(bool tiles, bool flipSigns, mlir::Value readsOnce);
   /// Packs A in tiles, or reads it in its tensor where rows are used once and near each other.
   void packTilesOrRead(mlir::Value readsOnce);

@@ -65,8 +65,41 @@ func.func @u8() attributes {tile.kernel} {
 !b = memref<4x256xf32, #tile.space<shared>>
 !c = memref<8x256xf32, #tile.space<local>>
 
-// Rows of 1 KB would be in few sets of the first-level cache: B gets rows of 1088 bytes, which the
-// copy fills, too.
+// B is packed in strips of 64 columns, from its tensor if its tile is within it. The product stores
+// its sums in the tensor that they are copied to.
+// CHECK-LABEL: func.func @strips
+// CHECK: %[[STRIPS:.*]] = tile.alloc : memref<4x4x64xf32
+// CHECK: %[[B:.*]] = tile.alloc "b"
+// CHECK: %[[FROM:.*]]:3 = scf.if
+// CHECK: else
+// CHECK: tile.copy %{{.*}} to %[[B]]
+// CHECK: llvm.intr.prefetch
+// CHECK-COUNT-4: vector.store %{{.*}}, %[[STRIPS]]
+// CHECK-NOT: vector.load %[[B]]
+// CHECK: vector.load %[[STRIPS]]
+// CHECK-COUNT-16: llvm.store {{.*}} : vector<16xf32>
+// CHECK: scf.if
+// CHECK-NEXT: tile.copy
+func.func @strips(%B: !B {tile.access = "in"}, %C: !B, %runtime: !llvm.ptr) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.copy %B[%c0, %c0] to %b : !B to !b
+  tile.gemm %a, %b into %c overwrite : !a, !b, !c
+  tile.copy %c to %C[%c0, %c0] : !c to !B
+  return
+}
+
+// -----
+
+!B = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+!a = memref<8x4xf32, #tile.space<shared>>
+!b = memref<4x256xf32, #tile.space<shared>>
+!c = memref<8x256xf32, #tile.space<local>>
+
+// B is multiplied twice, so it is read in its tile. Rows of 1 KB would be in few sets of the
+// first-level cache: it gets rows of 1088 bytes, which the copy fills, too.
 // CHECK-LABEL: func.func @padded
 // CHECK: %[[LONG:.*]] = tile.alloc "b" : memref<4x272xf32
 // CHECK: %[[B:.*]] = memref.subview %[[LONG]][0, 0] [4, 256] [1, 1]
@@ -77,8 +110,50 @@ func.func @padded(%B: !B {tile.access = "in"}, %runtime: !llvm.ptr) attributes {
   %a = tile.alloc "a" : !a
   %b = tile.alloc "b" : !b
   %c = tile.alloc "c" : !c
+  %d = tile.alloc "d" : !c
   tile.copy %B[%c0, %c0] to %b : !B to !b
   tile.gemm %a, %b into %c overwrite : !a, !b, !c
+  tile.gemm %a, %b into %d overwrite : !a, !b, !c
+  return
+}
+
+// -----
+
+!A = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+!a = memref<12x160xf32, #tile.space<shared>>
+!b = memref<160x128xf32, #tile.space<shared>>
+!c = memref<12x128xf32, #tile.space<local>>
+
+// 64 columns of B are 40 KB and do not stay in the L1 cache beside A: rows of A change slowest, and
+// A is read in its tensor. The first iteration clears sums in registers, in two blocks of six rows.
+// Four steps along K are unrolled.
+// CHECK-LABEL: func.func @by_rows
+// CHECK: scf.for %[[KO:.*]] =
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[KO]]
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %c12{{.*}} step %c6
+// CHECK: scf.for %[[J:.*]] = %{{.*}} to %c128{{.*}} step %c64
+// CHECK: scf.if %[[FIRST]]
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c160{{.*}} step %c4
+// CHECK-COUNT-24: llvm.load %{{.*}} : !llvm.ptr -> f32
+// CHECK-COUNT-24: llvm.store {{.*}} : vector<16xf32>
+// CHECK-NOT: llvm.store
+func.func @by_rows(%A: !A {tile.access = "in"}, %B: !A {tile.access = "in"}, %C: !A, %n: index,
+                   %runtime: !llvm.ptr) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c160 = arith.constant 160 : index
+  %zero = arith.constant 0.0 : f32
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.fill %c, %zero : !c, f32
+  scf.for %ko = %c0 to %n step %c1 {
+    %k = arith.muli %ko, %c160 : index
+    tile.copy %A[%c0, %k] to %a : !A to !a
+    tile.copy %B[%k, %c0] to %b : !A to !b
+    tile.gemm %a, %b into %c : !a, !b, !c
+  }
+  tile.copy %c to %C[%c0, %c0] : !c to !A
   return
 }
 

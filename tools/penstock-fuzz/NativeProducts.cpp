@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Random matmuls whose operands native code packs, reads in tensors or finds packed, at a random
-// level of instructions. Those of f32 have tiles whose rows are padded, because they are 1 KB long.
+// level of instructions. Those of f32 have tiles whose rows are padded, because they are 1 KB long,
+// and some are so deep that rows of A are read in their tensor and stay in the L1 cache.
 // Packed weights of i8 are converted to f16 or bf16 in kernels, from tensors with and without gaps.
 // Elements are small integers, or any of i8, so that all sums are exact: results equal those of the
 // interpreter bit by bit. Tensors have NaNs between their rows.
@@ -55,6 +56,8 @@ template <class E, class S> struct Products {
     return Random(seed).of(
         {Form::Plain, Form::Transposed, Form::Packed, converts ? Form::Converted : Form::Packed});
   }
+  /// Whether a strip of columns of B is larger than the L1 cache.
+  bool deep() const { return !packs && Random(derive(seed, 5)).chance(40); }
   bool isPacked() const { return form() == Form::Packed || form() == Form::Converted; }
   /// Whether A is a slice of a tensor along its second dimension instead of the first.
   bool middle() const { return Random(derive(seed, 3)).chance(30); }
@@ -70,6 +73,8 @@ template <class E, class S> struct Products {
     int64_t m = extent(random), n = extent(random), k = extent(random);
     if (!packs && random.chance(50))
       n = 256;
+    if (deep())
+      k = random.of({160, 192, 250, 580, 640});
     if (isPacked()) {
       n = (n + 15) / 16 * 16;
       k = (k + group - 1) / group * group;
@@ -230,6 +235,10 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
             k = random.between(0, 160 / grain) * grain;
     if (!Products<E, S>::packs && random.chance(30))
       n = random.of({256, 300, 512});
+    if (kernel.deep()) { // less of it, because the interpreter is slow
+      k *= 5;
+      m = (m + 2) / 3;
+    }
     constexpr bool full = std::is_same_v<E, i8>;
     E between = full ? E(77) : E(std::numeric_limits<float>::quiet_NaN());
     Matrix<E> a(random, layers * m, k, between, full), at(random, k, m, between, full),
