@@ -192,8 +192,10 @@ template <bool four> void quantizedRow(const std::string &name, Size size, int64
   };
   auto w = transposed(four ? pairs(problem.w, k, n, group) : problem.w);
   auto scales = transposed(problem.scales);
+  // Multiplications and additions are fused, as those of peers are: 40 vector instructions for 128
+  // weights of 4 bits instead of 44.
   auto kernel = compile(bench::QuantizedRow<four>{.block = 64, .k = int(k), .group = int(group)},
-                        Target::native());
+                        Target::native(), {.contract = true});
   problem.contest(name, [&, n = n, k = k] {
     kernel.launch({.threads = threads}, view(problem.x, {k / group, group}),
                   view(w, {n, k / group, four ? group / 2 : group}), view(scales, {n, k / group}),
