@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "Contest.h"
 #include "Measure.h"
+#include "PackedMatmul.h"
 #include "TileProbe.h"
 
 #include <functional>
@@ -30,33 +31,9 @@ namespace {
 struct Size {
   int64_t m, n, k;
 };
-struct Blocks {
-  int m, n, k;
-};
-
-template <class T, class S> struct PackedMatmul {
-  Blocks block;
-
-  void operator()(Block &b, In<T, 2> A, In<T, 4> B, Out<S, 2> C) const {
-    constexpr int group = 4 / int(sizeof(T));
-    auto [M, K] = A.sizes();
-    auto [bm, bn] = b.grid(ceil_div(M, block.m), ceil_div(C.size(1), block.n));
-    auto As = b.shared<T>(block.m, block.k);
-    auto Bs = packed_tile<T>(b, block.k, block.n);
-    auto acc = b.local<S>(block.m, block.n);
-    b.fill(acc, 0);
-    for (Index ko : b.range(ceil_div(K, block.k))) {
-      b.copy(A.at(bm * block.m, ko * block.k), As);
-      b.copy(B.at(bn * (block.n / 16), ko * (block.k / group), 0, 0), Bs);
-      b.gemm(As, Bs, acc);
-    }
-    b.copy(acc, C.at(bm * block.m, bn * block.n));
-  }
-};
-
 /// f32 has no packed operands.
 struct PlainMatmul {
-  Blocks block;
+  bench::Blocks block;
 
   void operator()(Block &b, In<f32, 2> A, In<f32, 2> B, Out<f32, 2> C) const {
     auto [M, K] = A.sizes();
@@ -108,7 +85,7 @@ void readLoop(const void *data, size_t bytes, int threads) {
 }
 
 template <class T, class S>
-void run(const std::string &name, Size size, Blocks block, int threads,
+void run(const std::string &name, Size size, bench::Blocks block, int threads,
          const std::vector<bench::Anchor> &anchors, bool decodes = false) {
   auto [m, n, k] = size;
   if (!bench::hasTiles())
@@ -131,7 +108,7 @@ void run(const std::string &name, Size size, Blocks block, int threads,
   auto ours = [&] {
     if constexpr (packs) {
       auto packed = std::make_shared<Packed<T>>(pack(view(std::as_const(b), {k, n})));
-      auto kernel = compile(PackedMatmul<T, S>{block}, Target::native(), {.name = "matmul"});
+      auto kernel = compile(bench::PackedMatmul<T, S>{block}, Target::native(), {.name = "matmul"});
       weights = packed->view().data;
       return std::function<void()>([=, &a, &c] {
         kernel.launch({.threads = threads}, view(a, {m, k}), packed->view(), view(c, {m, n}));
@@ -181,7 +158,7 @@ void run(const std::string &name, Size size, Blocks block, int threads,
 struct Shape {
   const char *name;
   Size size;
-  Blocks bf16, i8, f32;
+  bench::Blocks bf16, i8, f32;
 };
 
 // Blocks were chosen among a handful, on one thread of Granite Rapids. All of them divide their

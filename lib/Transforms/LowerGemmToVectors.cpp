@@ -431,7 +431,7 @@ private:
     return branch.getResults();
   }
 
-  /// A vector of row \p kk of B: \p offset columns behind the first one of a strip, or at
+  /// A vector of row \p kk of B: \p offset columns after the first one of a strip, or at
   /// \p column.
   Value loadRight(Value kk, Value strip, int64_t offset, Value column, int64_t width) {
     VectorType type = vectorOf(width, compute);
