@@ -89,9 +89,9 @@ template <class K> void run(const std::string &name, K, double) {
 int main(int argc, char **argv) {
   // The blocks were chosen by measuring; see docs/benchmarks.md.
   if (auto name = "native/matmul-f32-1024"; bench::wanted(argc, argv, name))
-    run(name, Matmul<f32, false>{128, 512, 128}, 1e-3);
+    run(name, Matmul<f32, false>{1024, 256, 1024}, 1e-3);
   if (auto name = "native/matmul-f32nt-1024"; bench::wanted(argc, argv, name))
-    run(name, Matmul<f32, true>{256, 256, 256}, 1e-3);
+    run(name, Matmul<f32, true>{1024, 256, 1024}, 1e-3);
   if (auto name = "native/matmul-f16-1024"; bench::wanted(argc, argv, name))
     run(name, Matmul<f16, true>{128, 256, 128}, 0.05);
 }
