@@ -8,8 +8,8 @@
 // Random programs like attention: a product makes scores, threads make weights of
 // them, and a second product adds these up, while the sums so far are multiplied by
 // numbers that follow from the scores. Tiles have sizes that are powers of two and others.
-// What is not refused runs on an emulated GPU under a random timing, natively and, if it is
-// small, on the interpreter, and gives what plain loops over the numbers give: these are
+// Programs that are not refused run on an emulated GPU under a random timing, natively and, if
+// small, on the interpreter, and give what plain loops over the numbers give: these are
 // small integers, and all sums are exact.
 //
 //===----------------------------------------------------------------------===//
@@ -113,7 +113,7 @@ template <class T> std::vector<T> numbers(Random &random, int64_t count) {
   return values;
 }
 
-/// What a row of the program gives, step by step.
+/// The results of a row, step by step.
 struct Row {
   std::vector<int64_t> out;
   int64_t sum = 0;

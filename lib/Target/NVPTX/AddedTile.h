@@ -28,8 +28,8 @@ inline constexpr llvm::StringLiteral addedByThreadsAttr = "penstock.added_by_thr
 struct AddedTile {
   tile::ParallelOp body;
   mlir::Value tile, tensor;
-  /// First coordinate of the box along each dimension of the tensor: a sum of values that are the same
-  /// for all elements, some of them computed in the body.
+  /// First coordinate of the box along each dimension of the tensor: a sum of values that are the
+  /// same for all elements, some of them computed in the body.
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> terms;
   llvm::SmallVector<int64_t> dims; ///< of the tensor, along those of the tile
 

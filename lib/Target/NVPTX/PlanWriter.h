@@ -49,8 +49,8 @@ private:
   /// Lets others take the memory of tiles that nothing accesses after the loop. \p known is the
   /// attribute that tells who knows that accesses have ended; empty: one thread.
   void freeTiles(const LoopSurroundings &around, llvm::StringRef known);
-  /// Whether roles that do not compute access nothing that is accessed before the loop, so that
-  /// they may begin while others still access it.
+  /// Returns true if roles that do not compute access nothing that is accessed before the loop:
+  /// then they begin while others still access it.
   bool mayOthersBegin(const LoopSurroundings &around) const;
   /// Orders accesses before the loop before its engines, for the threads that come here.
   void meetBefore();
