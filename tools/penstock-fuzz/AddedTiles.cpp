@@ -12,9 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Modes.h"
-#include "Random.h"
-#include "penstock/cache.h"
-#include "penstock/penstock.h"
+#include "OnTargets.h"
 
 #include <algorithm>
 
@@ -23,7 +21,7 @@ using namespace penstock::fuzz;
 
 namespace {
 
-enum Counter : int { Refused, Built, ByTma, Launched };
+enum Counter : int { ByTma = OwnCounters };
 
 /// Y[z, m, n] += the sum over steps k of a tile, at most twice each.
 struct Form {
@@ -260,40 +258,6 @@ std::string launchProducts(const Form &form, const Compiled &compiled, uint64_t 
   });
 }
 
-template <class Kernel, class Launch>
-CaseResult compare(const Kernel &kernel, Random &random, Counters &counters, Launch launch) {
-  Target gpu = random.chance(50) ? Target::sm_100a() : Target::sm_90a();
-  Target targets[] = {gpu.emulated(), Target::native()};
-  for (int i = 0; i < 2; ++i) {
-    auto compiled = try_compile(kernel, targets[i], {.cache = &KernelCache::none()});
-    if (!compiled) {
-      std::string text = to_text(compiled.diagnostics);
-      bool internal = std::ranges::any_of(compiled.diagnostics,
-                                          [](const Diagnostic &d) { return d.code == 100; });
-      counters[Refused] += i == 0;
-      if (internal || i > 0) // CPUs run all of them
-        return {true, text.substr(0, 2000)};
-      continue;
-    }
-    LaunchOptions timing;
-    if (i == 0) {
-      counters[Built] += 1;
-      counters[ByTma] +=
-          compiled.kernel.ptx().find("cp.reduce.async.bulk.tensor") != std::string::npos;
-      timing = {.completion =
-                    random.of({Completion::Eager, Completion::Latest, Completion::Random}),
-                .seed = random.next(),
-                .starved_warp = int(random.between(-1, 3))};
-    }
-    std::string wrong = launch(compiled.kernel, timing);
-    if (!wrong.empty())
-      return {true,
-              (i == 0 ? "emulated: " : "native: ") + wrong + "\n" + compiled.kernel.tile_program()};
-    counters[Launched] += 1;
-  }
-  return {};
-}
-
 CaseResult addedOne(uint64_t seed, Counters &counters) {
   Random random(derive(seed, 1));
   Form form;
@@ -314,19 +278,27 @@ CaseResult addedOne(uint64_t seed, Counters &counters) {
   form.alone = random.chance(8);
   form.oneMatrix = random.chance(50);
   uint64_t data = derive(seed, 3);
+  auto run = [&](const auto &kernel, auto launch) {
+    Target gpu = random.chance(50) ? Target::sm_100a() : Target::sm_90a();
+    return runOnTargets(kernel, gpu, /*interprets=*/false, random, counters,
+                        [&](const auto &compiled, const LaunchOptions &timing, bool emulated) {
+                          counters[ByTma] +=
+                              emulated && compiled.ptx().find("cp.reduce.async.bulk.tensor") !=
+                                              std::string::npos;
+                          return launch(compiled, timing);
+                        });
+  };
   auto sums = [&]<class R>(R) {
-    return compare(AddedSums<R>{form}, random, counters,
-                   [&](const auto &compiled, const LaunchOptions &timing) {
-                     return launchSums<R>(form, compiled, data, timing);
-                   });
+    return run(AddedSums<R>{form}, [&](const auto &compiled, const LaunchOptions &timing) {
+      return launchSums<R>(form, compiled, data, timing);
+    });
   };
   auto products = [&]<class E, class R>(E, R) {
     if (form.loop == Form::InGrid && form.writer == Form::Transposed)
       form.writer = Form::Copied;
-    return compare(AddedProducts<E, R>{form}, random, counters,
-                   [&](const auto &compiled, const LaunchOptions &timing) {
-                     return launchProducts<E, R>(form, compiled, data, timing);
-                   });
+    return run(AddedProducts<E, R>{form}, [&](const auto &compiled, const LaunchOptions &timing) {
+      return launchProducts<E, R>(form, compiled, data, timing);
+    });
   };
   if (product)
     return random.chance(25) ? products(i8(), i32()) : products(f16(), f32());

@@ -12,9 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Modes.h"
-#include "Random.h"
-#include "penstock/cache.h"
-#include "penstock/penstock.h"
+#include "OnTargets.h"
 
 #include <algorithm>
 #include <array>
@@ -23,8 +21,6 @@ using namespace penstock;
 using namespace penstock::fuzz;
 
 namespace {
-
-enum Counter : int { Refused, Built, Launched };
 
 using Four = std::array<int64_t, 4>;
 
@@ -197,35 +193,10 @@ template <class E, class R> CaseResult compare(uint64_t seed, Counters &counters
   BoxedProduct<E, R> kernel{form};
   Target gpu = random.chance(50) ? Target::sm_100a() : Target::sm_90a();
   bool tiny = random.chance(30);
-  Target targets[] = {gpu.emulated(), Target::native(), Target::interpreter()};
-  for (int i = 0; i < (tiny ? 3 : 2); ++i) {
-    auto compiled = try_compile(kernel, targets[i], {.cache = &KernelCache::none()});
-    if (!compiled) {
-      std::string text = to_text(compiled.diagnostics);
-      bool internal = std::ranges::any_of(compiled.diagnostics,
-                                          [](const Diagnostic &d) { return d.code == 100; });
-      counters[Refused] += i == 0;
-      // CPUs run all of them.
-      if (internal || i > 0)
-        return {true, text.substr(0, 2000)};
-      continue;
-    }
-    counters[Built] += i == 0;
-    LaunchOptions timing;
-    if (i == 0)
-      timing = {.completion =
-                    random.of({Completion::Eager, Completion::Latest, Completion::Random}),
-                .seed = random.next(),
-                .starved_warp = int(random.between(-1, 3))};
-    std::string wrong = launch<E, R>(form, compiled.kernel, derive(seed, 3), timing, tiny);
-    if (!wrong.empty())
-      return {true, std::string(i == 0   ? "emulated: "
-                                : i == 1 ? "native: "
-                                         : "interpreter: ") +
-                        wrong + "\n" + compiled.kernel.tile_program()};
-    counters[Launched] += 1;
-  }
-  return {};
+  return runOnTargets(kernel, gpu, tiny, random, counters,
+                      [&](const auto &compiled, const LaunchOptions &timing, bool) {
+                        return launch<E, R>(form, compiled, derive(seed, 3), timing, tiny);
+                      });
 }
 
 CaseResult boxedOne(uint64_t seed, Counters &counters) {
