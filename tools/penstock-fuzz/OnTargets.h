@@ -26,7 +26,7 @@ enum TargetCounter : int { Refused, Built, Launched, OwnCounters };
 
 /// Runs a kernel on an emulated GPU under a random timing, natively and, if \p interprets, on the
 /// interpreter. \p launch gets the compiled kernel, how to launch it and whether it is emulated,
-/// and tells what is wrong. Only GPUs may refuse a kernel.
+/// and returns what is wrong. Only GPUs may refuse a kernel.
 template <class Kernel, class Launch>
 CaseResult runOnTargets(const Kernel &kernel, const Target &gpu, bool interprets, Random &random,
                         Counters &counters, Launch launch) {

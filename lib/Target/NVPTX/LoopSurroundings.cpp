@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/LoopSurroundings.h"
 #include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/OpenRings.h"
 
@@ -38,6 +39,7 @@ LoopSurroundings::LoopSurroundings(const PipelineLoop &body, const sched::Plan &
   sharedBefore = again ? isAccessed(tile::Space::Shared, isAnywhere) || overwritesOtherRun(plan)
                        : isAccessed(tile::Space::Shared, isBefore);
   before = again || sharedBefore || isAccessed(tile::Space::Tensor, isBefore);
+  findTensorsBefore();
   after =
       again || isAccessed(tile::Space::Shared, isAfter) || isAccessed(tile::Space::Tensor, isAfter);
 }
@@ -54,6 +56,30 @@ bool LoopSurroundings::mayUseSharedBefore() const {
       return true;
   }
   return false;
+}
+
+void LoopSurroundings::findTensorsBefore() {
+  auto found = [&](Value memref, bool written) {
+    if (tile::spaceOf(cast<MemRefType>(tile::rootOf(memref).getType())) != tile::Space::Global)
+      return;
+    tensorsBefore = true;
+    tensorsWrittenBefore |= written;
+  };
+  auto find = [&](Operation *op) {
+    if (auto hardware = dyn_cast<nv::HardwareOpInterface>(op)) {
+      SmallVector<nv::HardwareAccess> accesses;
+      hardware.getAccesses(accesses);
+      for (const nv::HardwareAccess &access : accesses)
+        found(access.memref, access.writes);
+    } else if (auto accessor = dyn_cast<tile::TileAccessOpInterface>(op)) {
+      SmallVector<tile::TileAccess> accesses;
+      accessor.getAccesses(accesses);
+      for (const tile::TileAccess &access : accesses)
+        found(access.memref, access.writes || access.atomic);
+    }
+  };
+  for (Operation &op : llvm::make_range(loop->getBlock()->begin(), loop->getIterator()))
+    op.walk(find);
 }
 
 bool LoopSurroundings::isAccessedBefore(Value memref) const {

@@ -30,10 +30,14 @@ public:
   /// Whether threads may have used any shared memory before the loop: all that is not known to
   /// stay in registers, since copies from one layout to another go through it.
   bool mayUseSharedBefore() const;
+  bool tensorsBefore = false;        ///< tensors are accessed before it,
+  bool tensorsWrittenBefore = false; ///< or written
   bool isAccessedBefore(mlir::Value memref) const;
   bool isAccessedAfter(mlir::Value memref) const;
 
 private:
+  void findTensorsBefore();
+
   using Where = llvm::function_ref<bool(mlir::Operation *)>;
 
   /// Whether an operation outside of the loop, \p where that counts, accesses a tile.

@@ -37,7 +37,8 @@ void PlanWriter::run() {
   // A plan orders the statements of one run of its loop. The run before, if there may be
   // one, has ended here.
   bool joins = llvm::any_of(plan.roles, hasJoins);
-  meetsBefore = !open && ((around.before && engines) || (around.again && joins));
+  meetsBefore =
+      !open && ((around.before && engines) || (around.again && joins) || tensorsConflict(around));
   bool othersBegin = mayOthersBegin(around);
   if (!othersBegin)
     meetBefore();
@@ -100,8 +101,21 @@ void PlanWriter::freeTiles(const nvptx::LoopSurroundings &around, StringRef know
   }
 }
 
+bool PlanWriter::tensorsConflict(const nvptx::LoopSurroundings &around) const {
+  auto conflicts = [&](const sched::Access &access) {
+    return plan.bound.buffers[access.buffer].space == sched::Space::Global &&
+           (access.write ? around.tensorsBefore : around.tensorsWrittenBefore);
+  };
+  return llvm::any_of(plan.roles, [&](const sched::PlanRole &each) {
+    return !of.isCompute(each) && llvm::any_of(each.points, [&](const PlanPoint &point) {
+      return point.kind == PlanPoint::Issue &&
+             llvm::any_of(plan.bound.statements[point.at].accesses, conflicts);
+    });
+  });
+}
+
 bool PlanWriter::mayOthersBegin(const nvptx::LoopSurroundings &around) const {
-  if (plan.roles.size() == 1 || around.again)
+  if (plan.roles.size() == 1 || around.again || tensorsConflict(around))
     return false;
   auto isAccessedBefore = [&](const sched::Access &access) {
     Value buffer = body.buffers[of.buffers[access.buffer].number];

@@ -49,6 +49,9 @@ private:
   /// Lets others take the memory of tiles that nothing accesses after the loop. \p known is the
   /// attribute that tells who knows that accesses have ended; empty: one thread.
   void freeTiles(const LoopSurroundings &around, llvm::StringRef known);
+  /// Returns true if a role that does not compute may access a tensor that is accessed before the
+  /// loop, and one of them writes it.
+  bool tensorsConflict(const LoopSurroundings &around) const;
   /// Returns true if roles that do not compute access nothing that is accessed before the loop:
   /// then they begin while others still access it.
   bool mayOthersBegin(const LoopSurroundings &around) const;
