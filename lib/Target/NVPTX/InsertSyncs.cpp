@@ -13,7 +13,8 @@
 // by another path than threads also need a fence after what threads wrote. Copies by
 // engines are left to the plans of their loops, which also order the statements of one
 // loop (`nv.planned`): they know the slots of rings. A tensor that one copy writes box
-// by box, each once, needs no barriers.
+// by box, each once, needs no barriers. Tensor memory is freed when the threads of all roles
+// have finished with it.
 //
 //===----------------------------------------------------------------------===//
 #include "Analysis/AffineOffsets.h"
