@@ -14,12 +14,15 @@
 //   ab           both
 //   sums         A and B at the same address, sums loaded and stored
 //   all          everything: A packed in tiles before, sums between iterations in blocks of 4 KB
+//   later        the same with results that are stored while the next block is multiplied
+//   past-caches  the same with stores that do not go through the caches
 //   no-prefetch  the same without prefetches of the next columns of B
 //   other-order  the same with columns of B slowest where rows of A are, or vice versa
 //   grouped      the same with all loads of a step before its products
 //   kernel       the compiled kernel, which packs A, or reads it in its tensor
 //
-// Samples in which the tile unit was slow do not count; see Contest.h. Not part of
+// Memory has large pages: with small ones, what displaces what in the L2 cache differs from process
+// to process. Samples in which the tile unit was slow do not count; see Contest.h. Not part of
 // benchmarks/report. PENSTOCK_BENCH_SECONDS (2) is the time for each line.
 //
 //===----------------------------------------------------------------------===//
@@ -27,19 +30,45 @@
 #include "PackedMatmul.h"
 #include "TileProbe.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <immintrin.h>
+#include <sys/mman.h>
 
 using namespace penstock;
 
 namespace {
 
-#define PENSTOCK_TILES __attribute__((target("amx-tile,amx-bf16")))
+#define PENSTOCK_TILES __attribute__((target("amx-tile,amx-bf16,avx512f")))
 
 constexpr int64_t tileRows = 16, rowBytes = 64, tileBytes = tileRows * rowBytes;
 /// Elements of K in a tile, and rows and columns of a block of sums.
 constexpr int64_t step = 32, block = 32;
+/// Elements of K in an iteration.
+constexpr int64_t depth = 512;
+
+/// Allocates large pages, at a line of its own in the first one: tensors that begin at the same
+/// address modulo 4 KB would displace each other.
+template <class T> struct LargePages {
+  using value_type = T;
+  static constexpr size_t page = 2 << 20;
+  LargePages() = default;
+  template <class U> LargePages(const LargePages<U> &) {}
+  T *allocate(size_t count) {
+    static size_t lines = 0;
+    size_t offset = (lines += 13) % 64 * size_t(rowBytes);
+    size_t bytes = (offset + count * sizeof(T) + page - 1) / page * page;
+    char *memory = static_cast<char *>(std::aligned_alloc(page, bytes));
+    madvise(memory, bytes, MADV_HUGEPAGE); // slower without, but correct
+    return reinterpret_cast<T *>(memory + offset);
+  }
+  void deallocate(T *memory, size_t) {
+    std::free(reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(memory) / page * page));
+  }
+  bool operator==(const LargePages &) const { return true; }
+};
+template <class T> using Tensor = std::vector<T, LargePages<T>>;
 
 struct Parts {
   bool left = true, right = true; ///< operands have their own addresses
@@ -47,12 +76,21 @@ struct Parts {
   bool byRows = false;            ///< rows of A change slowest, not columns of B, or vice versa
   bool prefetch = true;           ///< the next columns of B
   bool grouped = false;           ///< all loads of a step come before its products
+  /// When and how the result of a block is stored.
+  enum Stores { Now, Later, PastCaches } stores = Now;
+};
+
+/// The sums of a block that are not in the result yet.
+struct Finished {
+  const float *from = nullptr; ///< 32 rows, one after the other
+  float *to = nullptr;
+  int64_t stride = 0; ///< of the result
 };
 
 /// Operands in the order in which tiles are loaded, and the result.
 struct Problem {
-  Problem(int64_t m, int64_t n, int64_t k, int64_t depth)
-      : m(m), n(n), k(k), depth(depth), x(numbers(m * k, 1)), w(numbers(k * n, 2)),
+  Problem(int64_t m, int64_t n, int64_t k)
+      : m(m), n(n), k(k), x(numbers(m * k, 1)), w(numbers(k * n, 2)),
         packed(pack(view(std::as_const(w), {k, n}))), left(size_t(m * k)), right(size_t(k * n)),
         kept(size_t(m * n)), c(size_t(m * n)), result(size_t(m * n)) {
     // Iterations along K, 16 rows or columns, steps, tiles.
@@ -71,17 +109,17 @@ struct Problem {
   int64_t rightTile(int64_t iteration, int64_t column, int64_t at) const {
     return (iteration * (n / tileRows) + column) * depth * tileRows + at * step * tileRows;
   }
-  static bench::Tensor<bf16> numbers(int64_t count, uint32_t seed) {
+  static Tensor<bf16> numbers(int64_t count, uint32_t seed) {
     auto from = bench::numbers<float>(size_t(count), seed);
-    return bench::Tensor<bf16>(from.begin(), from.end());
+    return Tensor<bf16>(from.begin(), from.end());
   }
   double products() const { return double(m / tileRows) * double(n / tileRows) * double(k / step); }
 
-  int64_t m, n, k, depth;
-  bench::Tensor<bf16> x, w;
+  int64_t m, n, k;
+  Tensor<bf16> x, w;
   Packed<bf16> packed;
-  bench::Tensor<bf16> left, right;
-  bench::Tensor<float> kept, c, result;
+  Tensor<bf16> left, right;
+  Tensor<float> kept, c, result;
 };
 
 struct alignas(64) Configuration {
@@ -104,11 +142,26 @@ struct alignas(64) Configuration {
       _tile_loadd(tile, from, rowBytes);                                                           \
   } while (0)
 
-/// Prefetches \p lines lines of the next columns of B in each step.
-template <bool byRows, bool grouped>
+/// Stores the share of a step in the rows of a block.
+template <bool pastCaches> PENSTOCK_TILES void store(const Finished &finished, int64_t s) {
+  constexpr int64_t rows = block / (depth / step);
+  for (int64_t row = s * rows; row < (s + 1) * rows; ++row)
+    for (int64_t column = 0; column < block; column += 16) {
+      __m512 line = _mm512_load_ps(finished.from + row * block + column);
+      float *to = finished.to + row * finished.stride + column;
+      if constexpr (pastCaches)
+        _mm512_stream_ps(to, line);
+      else
+        _mm512_store_ps(to, line);
+    }
+}
+
+/// Prefetches \p lines lines of the next columns of B in each step, and stores its share of a
+/// finished block.
+template <bool byRows, bool grouped, bool pastCaches>
 PENSTOCK_TILES void multiplySteps(const bf16 *a0, const bf16 *a1, const bf16 *b0, const bf16 *b1,
                                   int64_t leftStep, int64_t rightStep, int64_t steps,
-                                  const bf16 *next, int64_t lines) {
+                                  const bf16 *next, int64_t lines, const Finished &finished) {
   for (int64_t s = 0; s < steps; ++s) {
     PENSTOCK_LOAD(byRows, 6, b0);
     if (grouped) {
@@ -126,6 +179,8 @@ PENSTOCK_TILES void multiplySteps(const bf16 *a0, const bf16 *a1, const bf16 *b0
     if (!grouped)
       PENSTOCK_LOAD(byRows, 7, b1);
     _tile_dpbf16ps(1, 4, 7);
+    if (finished.from)
+      store<pastCaches>(finished, s);
     if (!grouped)
       PENSTOCK_LOAD(!byRows, 5, a1);
     _tile_dpbf16ps(2, 5, 6);
@@ -137,12 +192,14 @@ PENSTOCK_TILES void multiplySteps(const bf16 *a0, const bf16 *a1, const bf16 *b0
 PENSTOCK_TILES void multiply(Problem &p, Parts parts) {
   static const Configuration configuration;
   _tile_loadconfig(&configuration);
-  int64_t steps = p.depth / step, iterations = p.k / p.depth;
+  int64_t steps = depth / step, iterations = p.k / depth;
   int64_t rows = p.m / block, columns = p.n / block;
   int64_t tile = tileRows * step, leftStep = parts.left ? tile : 0,
           rightStep = parts.right ? tile : 0;
   // Two panels are 2 * steps * 16 lines; each block of rows prefetches its share.
   int64_t lines = (2 * tileRows + rows - 1) / rows;
+  alignas(64) static float sums[block * block];
+  Finished finished;
   for (int64_t iteration = 0; iteration < iterations; ++iteration)
     for (int64_t at = 0; at < rows * columns; ++at) {
       int64_t i = parts.byRows ? at / columns : at % rows,
@@ -167,27 +224,41 @@ PENSTOCK_TILES void multiply(Problem &p, Parts parts) {
       const bf16 *a1 = parts.left ? a + steps * tile : a + tile,
                  *b1 = parts.right ? b + steps * tile : b + tile;
       const bf16 *next = b + 2 * steps * tile + i * steps * lines * (rowBytes / 2);
-      auto multiplyAll = [&]<bool byRows, bool grouped>() {
-        multiplySteps<byRows, grouped>(a, a1, b, b1, leftStep, rightStep, steps, next,
-                                       parts.prefetch && parts.right ? lines : 0);
+      auto multiplyAll = [&]<bool byRows, bool grouped, bool pastCaches>() {
+        multiplySteps<byRows, grouped, pastCaches>(a, a1, b, b1, leftStep, rightStep, steps, next,
+                                                   parts.prefetch && parts.right ? lines : 0,
+                                                   finished);
       };
-      if (parts.byRows)
-        parts.grouped ? multiplyAll.operator()<true, true>()
-                      : multiplyAll.operator()<true, false>();
-      else
-        parts.grouped ? multiplyAll.operator()<false, true>()
-                      : multiplyAll.operator()<false, false>();
+      auto inOrder = [&]<bool byRows>() {
+        if (parts.grouped)
+          multiplyAll.operator()<byRows, true, false>();
+        else if (parts.stores == Parts::PastCaches)
+          multiplyAll.operator()<byRows, false, true>();
+        else
+          multiplyAll.operator()<byRows, false, false>();
+      };
+      parts.byRows ? inOrder.operator()<true>() : inOrder.operator()<false>();
       if (!parts.sums)
         continue;
       bool last = iteration + 1 == iterations;
       float *to = last ? p.c.data() + i * block * p.n + j * block : kept;
-      int64_t right = last ? 16 : 256, down = last ? tileRows * p.n : 512;
-      size_t row = last ? size_t(p.n) * 4 : size_t(rowBytes);
+      int64_t stride = p.n;
+      if (last && parts.stores != Parts::Now) {
+        finished = {sums, to, p.n};
+        to = sums;
+        stride = block;
+      }
+      int64_t right = last ? 16 : 256, down = last ? tileRows * stride : 512;
+      size_t row = last ? size_t(stride) * 4 : size_t(rowBytes);
       _tile_stored(0, to, row);
       _tile_stored(1, to + right, row);
       _tile_stored(2, to + down, row);
       _tile_stored(3, to + down + right, row);
     }
+  if (finished.from)
+    for (int64_t s = 0; s < steps; ++s)
+      store<false>(finished, s);
+  _mm_sfence();
   _tile_release();
 }
 
@@ -210,6 +281,8 @@ void measure(const std::string &shape, Problem &problem, bool byRows, bench::Blo
   byHand("ab", {.sums = false});
   byHand("sums", {.left = false, .right = false});
   byHand("all", {});
+  byHand("later", {.stores = Parts::Later});
+  byHand("past-caches", {.stores = Parts::PastCaches});
   if (!byRows)
     byHand("no-prefetch", {.prefetch = false});
   byHand("other-order", {.byRows = true});
@@ -228,7 +301,7 @@ void measure(const std::string &shape, Problem &problem, bool byRows, bench::Blo
                 [&](const Variant &v) { return !bench::wanted(argc, argv, name + v.name); });
   if (variants.empty())
     return;
-  multiply(problem, {.byRows = byRows});
+  multiply(problem, {.byRows = byRows, .stores = Parts::Later});
   kernel.launch({.threads = 1}, view(problem.x, {problem.m, problem.k}), problem.packed.view(),
                 view(problem.result, {problem.m, problem.n}));
   bench::expectClose(name + "kernel", problem.result, problem.c, 1e-3 * double(problem.k));
@@ -268,10 +341,10 @@ int main(int argc, char **argv) {
     bench::skipped("native/tiles", "this processor or process has no AMX");
     return 0;
   }
-  Problem small(256, 256, 512, 512);
-  measure("256x256x512", small, /*byRows=*/true, {256, 256, 512}, argc, argv);
-  Problem middle(512, 512, 512, 512);
+  Problem small(256, 512, 512);
+  measure("256x512x512", small, /*byRows=*/true, {256, 512, 512}, argc, argv);
+  Problem middle(512, 512, 512);
   measure("512", middle, /*byRows=*/true, {512, 512, 512}, argc, argv);
-  Problem wide(256, 11008, 4096, 512);
-  measure("256x11008x4096", wide, /*byRows=*/false, {256, 1376, 512}, argc, argv);
+  Problem wide(256, 11008, 4096);
+  measure("256x11008x4096", wide, /*byRows=*/false, {256, 2752, 512}, argc, argv);
 }

@@ -56,17 +56,19 @@ public:
                           ", over all of K");
     line("A", text("left"));
     line("B", text("right"));
-    SmallVector<StringRef, 3> sums;
+    SmallVector<StringRef, 4> sums;
     if (flag("starts_as_zero"))
       sums.push_back("start as zero in registers");
     if (flag("packed_sums"))
       sums.push_back("are in blocks of 4 KB between iterations");
     if (flag("ends_in_tensor"))
       sums.push_back("the last iteration stores them in the tensor where it is whole");
+    if (flag("stores_later"))
+      sums.push_back("while the next block is multiplied, and past the caches from 4 MB on");
     if (!sums.empty())
       line("sums", llvm::join(sums, "; "));
     if (flag("prefetches"))
-      line("prefetch", "what comes from tensors next, into L2");
+      line("prefetch", "the next columns of B, into L2");
     int64_t strip = number("strip_bytes"), both = number("left_bytes") + number("right_bytes");
     int64_t rows = number("left_bytes") / number("m") * number("rows");
     if (flag("by_rows"))

@@ -167,7 +167,7 @@ void packRows(const ElementMatrix &from, void *to, int64_t rowBytes, uint8_t fli
 }
 
 void packTiles(const ElementMatrix &from, void *to, int64_t steps) {
-  constexpr int64_t tileRows = 16, rowBytes = 64;
+  constexpr int64_t tileRows = 16, rowBytes = 64, ahead = 8;
   int64_t inRow = rowBytes / from.elementBytes;
   int64_t whole = from.columnStride == 1 ? from.columns / inRow : 0;
   for (int64_t i = 0; i < from.rows; ++i) {
@@ -176,6 +176,9 @@ void packTiles(const ElementMatrix &from, void *to, int64_t steps) {
     for (int64_t step = 0; step < steps; ++step, row += tileRows * rowBytes) {
       if (step < whole) {
         std::memcpy(row, at(from, i, step * inRow), rowBytes);
+        // Rows are too far apart for the processor to know which ones follow.
+        if (i + ahead < from.rows)
+          __builtin_prefetch(at(from, i + ahead, step * inRow));
         continue;
       }
       if (from.columnStride == 1) {

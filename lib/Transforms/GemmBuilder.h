@@ -46,6 +46,7 @@ struct GemmReport {
   bool startsAsZero = false; ///< no sum is loaded by the first iteration
   bool endsInTensor = false; ///< no sum is stored before the last iteration
   bool packedSums = false;   ///< between iterations, sums are not in their tile
+  bool storesLater = false;  ///< the last iteration stores sums while the next ones are multiplied
   bool prefetches = false;   ///< operands of the next steps, where they come from tensors
 
   /// As attribute `penstock.products` of a function, with \p gemm's shape and location.
@@ -99,7 +100,8 @@ protected:
   mlir::Value toPointer(mlir::Value address);
   mlir::Value pointerTo(mlir::Value memref);
   mlir::Value bytes(mlir::Value pointer, mlir::Value offset);
-  void prefetchIntoL2(mlir::Value pointer);
+  void prefetchIntoL1(mlir::Value pointer) { prefetch(pointer, /*locality=*/3); }
+  void prefetchIntoL2(mlir::Value pointer) { prefetch(pointer, /*locality=*/2); }
   mlir::Value intrinsic(llvm::StringRef name, mlir::ValueRange arguments, mlir::Type result = {});
 
   Operand operandOf(mlir::Value memref);
@@ -117,14 +119,22 @@ protected:
   Operand locate(mlir::Value memref,
                  llvm::function_ref<mlir::Value(mlir::ValueRange)> suits = nullptr);
 
+  /// Memory that an iteration stores sums in.
+  struct Target {
+    Address address;
+    mlir::Value inTensor; ///< a condition: false if it is the accumulator
+  };
   /// Returns the address of sums after the last iteration: in the tensor, if all of them are
   /// inside. Otherwise, and without an iteration, the accumulator is copied.
-  Address endInTensor(const Surroundings &around, mlir::Value isLast);
+  Target endInTensor(const Surroundings &around, mlir::Value isLast);
 
   tile::GemmOp gemm;
   GemmReport report;
   mlir::OpBuilder b;
   mlir::Location loc;
+
+private:
+  void prefetch(mlir::Value pointer, uint32_t locality);
 };
 
 /// Whether products of these types have lowerings to instructions of all levels that add up groups.

@@ -66,9 +66,9 @@ Value GemmBuilder::bytes(Value pointer, Value offset) {
                              ValueRange{toI64(offset)});
 }
 
-void GemmBuilder::prefetchIntoL2(Value pointer) {
-  constexpr uint32_t reads = 0, intoL2 = 2, data = 1;
-  LLVM::Prefetch::create(b, loc, pointer, reads, intoL2, data);
+void GemmBuilder::prefetch(Value pointer, uint32_t locality) {
+  constexpr uint32_t reads = 0, data = 1;
+  LLVM::Prefetch::create(b, loc, pointer, reads, locality, data);
 }
 
 Value GemmBuilder::intrinsic(StringRef name, ValueRange arguments, Type result) {

@@ -103,7 +103,7 @@ void penstock::startWithZero(const Surroundings &around) {
   fill->moveBefore(branch.thenBlock()->getTerminator());
 }
 
-GemmBuilder::Address GemmBuilder::endInTensor(const Surroundings &around, Value isLast) {
+GemmBuilder::Target GemmBuilder::endInTensor(const Surroundings &around, Value isLast) {
   tile::CopyOp store = around.store;
   scf::ForOp loop = around.loop;
   OpBuilder::InsertionGuard guard(b);
@@ -130,5 +130,5 @@ GemmBuilder::Address GemmBuilder::endInTensor(const Surroundings &around, Value 
   Value copied = arith::XOrIOp::create(b, loc, done, arith::ConstantIntOp::create(b, loc, 1, 1));
   auto branch = scf::IfOp::create(b, loc, copied, /*withElseRegion=*/false);
   store->moveBefore(branch.thenBlock()->getTerminator());
-  return target;
+  return {target, inside};
 }

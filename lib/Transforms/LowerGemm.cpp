@@ -49,6 +49,7 @@ DictionaryAttr GemmReport::toAttribute(tile::GemmOp gemm) const {
                               b.getNamedAttr("starts_as_zero", b.getBoolAttr(startsAsZero)),
                               b.getNamedAttr("ends_in_tensor", b.getBoolAttr(endsInTensor)),
                               b.getNamedAttr("packed_sums", b.getBoolAttr(packedSums)),
+                              b.getNamedAttr("stores_later", b.getBoolAttr(storesLater)),
                               b.getNamedAttr("prefetches", b.getBoolAttr(prefetches))});
 }
 

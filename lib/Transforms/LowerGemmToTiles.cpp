@@ -11,6 +11,12 @@
 // K, 32 rows of A stay there instead, and B, which is in the L2 cache, streams:
 // sums are then stored along rows of their tensor, and A need not be packed.
 //
+// Rows of a tensor are often a power of two apart, so that the 64 lines of a block displace each
+// other in the first-level cache while the tile unit waits. The sums of a block are therefore
+// stored in memory of their own, and their lines go to the tensor while the next block is
+// multiplied, a few in each step along K. Large results go there past the caches: their lines need
+// not be read before.
+//
 // Tile registers are named here and not allocated by LLVM: all eight are live in the inner
 // loop, and no other code of a kernel uses them. A product loads its own configuration and
 // releases it, so nothing depends on what a thread did before.
@@ -27,11 +33,26 @@ namespace {
 constexpr int64_t tileRows = 16, tileRowBytes = 64;
 /// Of the sums of 2 x 2 tiles.
 constexpr int64_t blockBytes = 4 * tileRows * tileRowBytes;
+/// Rows of such a block, bytes of one, and of a line of the caches.
+constexpr int64_t blockRows = 2 * tileRows, blockRowBytes = 2 * tileRowBytes, lineBytes = 64;
+/// Results of this size displace operands from the L2 cache.
+constexpr int64_t largeResult = 4 << 20;
 
 /// Part of a dimension that is divided in equal blocks of one or two tiles.
 struct Blocks {
   int64_t begin, end, step; ///< in elements
   SmallVector<int64_t, 2> tiles;
+};
+
+/// First row and column of a block of sums.
+struct Corner {
+  Value i, j;
+};
+
+/// A block of sums and the one that is multiplied before it.
+struct Turn {
+  Corner block, before;
+  Value hasBefore; ///< a condition
 };
 
 SmallVector<Blocks, 2> blocksOf(int64_t size) {
@@ -66,23 +87,27 @@ public:
     report.endsInTensor = bool(around.store);
     target = acc;
     if (around.store)
-      target = endInTensor(around, isLast);
+      storeInTensor(around);
     if (around.fill) {
       startWithZero(around);
       keepPacked();
     }
     // With less to multiply meanwhile, these would be too many prefetches in a step.
+    prefetchesSums = packed && groups / tileRows >= 8;
     bool isLarge = m >= 4 * 2 * tileRows;
-    prefetchesRight = isLarge && gemm.isPacked() && report.rightInTensor;
-    prefetchesLeft = isLarge && n >= 8 * 2 * panelColumns && around.loop && leftSource.address;
-    report.prefetches = prefetchesRight || prefetchesLeft;
+    report.prefetches = isLarge && gemm.isPacked() && report.rightInTensor;
     Value configuration = allocate({64}, b.getI8Type());
     for (const Blocks &columns : ofColumns)
       for (const Blocks &rows : ofRows) {
         configure(configuration, rows.tiles, columns.tiles);
-        forEachBlock(columns, rows, [&](Value i, Value j) {
-          block(i, j, rows.tiles.size(), columns.tiles.size());
+        bool isWhole = rows.tiles.back() == tileRows && columns.tiles.back() == panelColumns &&
+                       rows.tiles.size() == 2 && columns.tiles.size() == 2;
+        storesLater = isWhole && finished;
+        Corner last = forEachBlock(columns, rows, [&](const Turn &turn) {
+          block(turn, rows.tiles.size(), columns.tiles.size());
         });
+        if (storesLater)
+          storeLast(last);
       }
     intrinsic("llvm.x86.tilerelease", {});
     return report;
@@ -94,26 +119,138 @@ private:
   static int64_t ofA(size_t row) { return int64_t(4 + row); }
   static int64_t ofB(size_t column) { return int64_t(6 + column); }
 
-  /// Panels of B change slowest, or rows of A.
-  void forEachBlock(const Blocks &columns, const Blocks &rows,
-                    llvm::function_ref<void(Value, Value)> body) {
-    if (!byRows)
-      return loop(columns.begin, columns.end, columns.step, [&](Value j) {
-        loop(rows.begin, rows.end, rows.step, [&](Value i) { body(i, j); });
-      });
+  /// Panels of B change slowest, or rows of A. Returns the last block.
+  Corner forEachBlock(const Blocks &columns, const Blocks &rows,
+                      llvm::function_ref<void(const Turn &)> body) {
     auto choose = [&](Value x, Value y) -> Value {
-      return arith::SelectOp::create(b, loc, byRows, x, y);
+      return byRows ? arith::SelectOp::create(b, loc, byRows, x, y) : y;
     };
-    auto chosenLoop = [&](const Blocks &x, const Blocks &y) {
-      auto op = scf::ForOp::create(b, loc, choose(index(x.begin), index(y.begin)),
-                                   choose(index(x.end), index(y.end)),
-                                   choose(index(x.step), index(y.step)));
+    struct Range {
+      Value begin, end, step;
+    };
+    auto chosen = [&](const Blocks &x, const Blocks &y) -> Range {
+      return {choose(index(x.begin), index(y.begin)), choose(index(x.end), index(y.end)),
+              choose(index(x.step), index(y.step))};
+    };
+    auto enter = [&](const Range &range) {
+      auto op = scf::ForOp::create(b, loc, range.begin, range.end, range.step);
       b.setInsertionPointToStart(op.getBody());
       return op.getInductionVar();
     };
+    auto minus = [&](Value x, Value y) -> Value { return arith::SubIOp::create(b, loc, x, y); };
+    auto equal = [&](Value x, Value y) -> Value {
+      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y);
+    };
+    auto select = [&](Value condition, Value x, Value y) -> Value {
+      return arith::SelectOp::create(b, loc, condition, x, y);
+    };
+    Range outer = chosen(rows, columns), inner = chosen(columns, rows);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      Value slow = enter(outer), fast = enter(inner);
+      Turn turn{{choose(slow, fast), choose(fast, slow)}, {}, {}};
+      if (storesLater) {
+        Value isFirstFast = equal(fast, inner.begin);
+        Value before = select(isFirstFast, minus(inner.end, inner.step), minus(fast, inner.step));
+        Value outside = select(isFirstFast, minus(slow, outer.step), slow);
+        turn.before = {choose(outside, before), choose(before, outside)};
+        turn.hasBefore =
+            negate(arith::AndIOp::create(b, loc, isFirstFast, equal(slow, outer.begin)));
+      }
+      body(turn);
+    }
+    return {index(rows.end - rows.step), index(columns.end - columns.step)};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Results that are stored while the next block is multiplied
+  //===--------------------------------------------------------------------===//
+
+  /// Rows of a finished block that a step along K stores: a power of two, so that it divides them.
+  int64_t rowsOfStep() {
+    return int64_t(llvm::PowerOf2Ceil(uint64_t(llvm::divideCeil(blockRows, groups / tileRows))));
+  }
+
+  void storeInTensor(const Surroundings &around) {
+    Target end = endInTensor(around, isLast);
+    target = end.address;
+    // With fewer steps, a step would have more stores than what it multiplies hides.
+    constexpr int64_t most = 8;
+    if (m < blockRows || n < 2 * panelColumns || rowsOfStep() > most)
+      return;
+    finished = pointerTo(allocate({blockBytes}, b.getI8Type()));
+    report.storesLater = true;
+    Value size = index(4);
+    Value tensor = tile::CopyOp(around.store).getTarget();
+    for (int64_t dim = 0; dim < cast<MemRefType>(tensor.getType()).getRank(); ++dim)
+      size = product(size, memref::DimOp::create(b, loc, tensor, dim));
+    Value isLarge =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, size, index(largeResult));
+    // Such stores need whole lines.
+    Value address = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), target.pointer);
+    Value both = arith::OrIOp::create(b, loc, address, toI64(target.stride));
+    Value inLine = arith::AndIOp::create(b, loc, both,
+                                         arith::ConstantIntOp::create(b, loc, lineBytes - 1, 64));
+    Value isAligned = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inLine,
+                                            arith::ConstantIntOp::create(b, loc, 0, 64));
+    bypasses = arith::AndIOp::create(b, loc, arith::AndIOp::create(b, loc, isLarge, isAligned),
+                                     end.inTensor);
+  }
+
+  /// Stores \p rows rows of the finished block, from \p row on.
+  void storeRows(const Corner &block, Value row, int64_t rows) {
+    auto type = VectorType::get(lineBytes / 4, b.getI32Type());
+    Value from = bytes(finished, product(row, index(blockRowBytes)));
+    Value corner = bytes(target.pointer, product(block.i, target.stride));
+    Value to = bytes(bytes(corner, product(block.j, index(4))), product(row, target.stride));
+    auto branch = scf::IfOp::create(b, loc, bypasses, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
-    Value outer = chosenLoop(rows, columns), inner = chosenLoop(columns, rows);
-    body(choose(outer, inner), choose(inner, outer));
+    for (bool bypass : {true, false}) {
+      b.setInsertionPointToStart(bypass ? branch.thenBlock() : branch.elseBlock());
+      Value toRow = to;
+      for (int64_t r = 0; r < rows; ++r, toRow = bytes(toRow, target.stride))
+        for (int64_t line = 0; line < blockRowBytes; line += lineBytes) {
+          Value value = LLVM::LoadOp::create(
+              b, loc, type, bytes(from, index(r * blockRowBytes + line)), /*alignment=*/4);
+          LLVM::StoreOp::create(b, loc, value, bytes(toRow, index(line)),
+                                /*alignment=*/bypass ? lineBytes : 4, /*isVolatile=*/false,
+                                /*isNonTemporal=*/bypass);
+        }
+    }
+  }
+
+  /// Stores the share of a step in the rows of the finished block.
+  void storeShare(const Turn &turn, Value step) {
+    int64_t rows = rowsOfStep(), steps = blockRows / rows;
+    Value stores = turn.hasBefore;
+    if (isLast)
+      stores = arith::AndIOp::create(b, loc, stores, isLast);
+    if (groups / tileRows > steps)
+      stores = arith::AndIOp::create(
+          b, loc, stores,
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, step, index(steps)));
+    auto branch = scf::IfOp::create(b, loc, stores, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    storeRows(turn.before, product(step, index(rows)), rows);
+  }
+
+  /// Stores the last block, after which nothing is multiplied.
+  void storeLast(const Corner &last) {
+    OpBuilder::InsertionGuard guard(b);
+    if (isLast)
+      b.setInsertionPointToStart(
+          scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/false).thenBlock());
+    int64_t rows = rowsOfStep();
+    loop(0, blockRows, rows, [&](Value row) { storeRows(last, row, rows); });
+    // Stores past the caches are not ordered with those that tell other threads of this result.
+    auto branch = scf::IfOp::create(b, loc, bypasses, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+    intrinsic("llvm.x86.sse.sfence", {});
+  }
+
+  Value negate(Value condition) {
+    return arith::XOrIOp::create(b, loc, condition, arith::ConstantIntOp::create(b, loc, 1, 1));
   }
 
   /// Between iterations sums are in memory of their own, the tiles of a block one after the other:
@@ -187,41 +324,34 @@ private:
     return bytes(right.pointer, offset);
   }
 
-  /// Prefetches what comes from memory next, a few lines in each step along K: while a block of
-  /// sums is multiplied, its share of the next panels of B, and one row or more of the part of A
-  /// that the next iteration packs.
-  void prefetchNext(Value i, Value j, Value step, size_t columns) {
+  /// Prefetches the next panels of B: while a block of sums is multiplied, its share of them, a few
+  /// lines in each step along K.
+  void prefetchPanels(Value i, Value j, Value step, size_t columns) {
     int64_t blocksOfRows = llvm::divideCeil(m, 2 * tileRows), steps = groups / tileRows;
+    int64_t lines = llvm::divideCeil(tileRows, blocksOfRows);
     Value row = divide(i, 2 * tileRows);
-    if (prefetchesRight) {
-      int64_t lines = llvm::divideCeil(tileRows, blocksOfRows);
-      Value inBlock = arith::AddIOp::create(b, loc, product(row, index(steps)), step);
-      Value first = bytes(panelsAfter(j), product(inBlock, index(lines * panelRowBytes)));
-      for (size_t column = 0; column < columns; ++column) {
-        for (int64_t line = 0; line < lines; ++line)
-          prefetchIntoL2(bytes(first, index(line * panelRowBytes)));
-        first = bytes(first, right.stride);
-      }
-    }
-    if (prefetchesLeft) {
-      int64_t blocks = blocksOfRows * llvm::divideCeil(n, 2 * panelColumns);
-      int64_t rows = llvm::divideCeil(m, blocks);
-      Value block = arith::AddIOp::create(
-          b, loc, product(divide(j, 2 * panelColumns), index(blocksOfRows)), row);
-      Value stride = product(leftSource.strides[0], index(elementBytes));
-      // Blocks that have no row left take the last ones, which costs little.
-      Value first = arith::MinUIOp::create(b, loc, product(block, index(rows)), index(m - rows));
-      Value at = bytes(toPointer(leftSource.address), product(first, stride));
-      at = bytes(at, add(product(step, index(tileRowBytes)), k * elementBytes));
-      for (int64_t r = 0; r < rows; ++r, at = bytes(at, stride))
-        prefetchIntoL2(at);
+    Value inBlock = arith::AddIOp::create(b, loc, product(row, index(steps)), step);
+    Value first = bytes(panelsAfter(j), product(inBlock, index(lines * panelRowBytes)));
+    for (size_t column = 0; column < columns; ++column) {
+      for (int64_t line = 0; line < lines; ++line)
+        prefetchIntoL2(bytes(first, index(line * panelRowBytes)));
+      first = bytes(first, right.stride);
     }
   }
 
-  void block(Value i, Value j, size_t rows, size_t columns) {
+  /// Prefetches the next block of sums, also where it is only stored.
+  void prefetchSums(Value inPacked, Value step) {
+    int64_t share = llvm::divideCeil(blockBytes / lineBytes, groups / tileRows) * lineBytes;
+    Value next = bytes(inPacked, add(product(step, index(share)), blockBytes));
+    for (int64_t line = 0; line < share; line += lineBytes)
+      prefetchIntoL1(bytes(next, index(line)));
+  }
+
+  void block(const Turn &turn, size_t rows, size_t columns) {
+    auto [i, j] = turn.block;
     Value accRow = toI64(packed ? index(tileRowBytes) : acc.stride), leftRow = toI64(left.stride);
-    Value targetRow = toI64(target.stride), panelRow = toI64(index(panelRowBytes));
-    Value inPacked;
+    Value targetRow = toI64(storesLater ? index(blockRowBytes) : target.stride);
+    Value panelRow = toI64(index(panelRowBytes)), inPacked;
     if (packed) {
       targetRow = arith::SelectOp::create(b, loc, isLast, targetRow, accRow);
       Value column = product(divide(j, 2 * panelColumns), index(packedColumn));
@@ -235,7 +365,9 @@ private:
       a.push_back(bytes(left.pointer, product(divide(row, tileRows), leftBlock)));
       for (size_t column = 0; column < columns; ++column) {
         Value at = product(add(j, int64_t(column) * panelColumns), index(4));
-        Value end = bytes(bytes(target.pointer, product(row, target.stride)), at);
+        Value end = storesLater ? bytes(finished, index(int64_t(r) * tileRows * blockRowBytes +
+                                                        int64_t(column) * tileRowBytes))
+                                : bytes(bytes(target.pointer, product(row, target.stride)), at);
         if (packed) {
           Value kept = bytes(inPacked, index(sum(r, column) * tileRows * tileRowBytes));
           c[r].push_back(kept);
@@ -270,8 +402,14 @@ private:
             if (r == 0 && column > 0)
               loadB(column);
             intrinsic(multiply(), {tile(sum(r, column)), tile(ofA(r)), tile(ofB(column))});
-            if (r == 0 && column == 0 && !streamsRight)
-              prefetchNext(i, j, step, columns);
+            if (r == 0 && column == 0 && !streamsRight) {
+              if (report.prefetches)
+                prefetchPanels(i, j, step, columns);
+              if (prefetchesSums)
+                prefetchSums(inPacked, step);
+            }
+            if (r == 0 && column + 1 == columns && storesLater)
+              storeShare(turn, step);
           }
         }
       });
@@ -302,7 +440,10 @@ private:
   Value byRows;             ///< rows of A change slowest, not panels of B; null: never
   Value packed;             ///< sums between iterations; null: they are in the accumulator
   int64_t packedColumn = 0; ///< bytes of a column of blocks there
-  bool prefetchesLeft = false, prefetchesRight = false;
+  bool prefetchesSums = false;
+  Value finished; ///< the sums of a block before they are in the target; null: they never are
+  Value bypasses; ///< they go past the caches
+  bool storesLater = false; ///< the blocks that are being built do so
 };
 
 } // namespace

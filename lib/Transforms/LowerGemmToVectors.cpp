@@ -70,7 +70,7 @@ public:
     report.startsAsZero = around.fill || gemm.getOverwrite();
     report.endsInTensor = bool(around.store);
     if (around.store)
-      target = endInTensor(around, iterations.isLast);
+      target = endInTensor(around, iterations.isLast).address;
     if (around.fill)
       startWithZero(around);
     multiply();

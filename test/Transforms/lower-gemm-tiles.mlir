@@ -136,9 +136,8 @@ func.func @f16(%runtime: !llvm.ptr) attributes {tile.kernel} {
 // CHECK: scf.if {{.*}} -> (index, index, index, index, index)
 // CHECK: } else {
 // CHECK-NEXT: tile.copy %{{.*}} to %{{.*}} : memref<?x?x?x?xbf16
-// CHECK-COUNT-3: arith.select %[[ONLY]]
+// CHECK-COUNT-6: arith.select %[[ONLY]]
 // CHECK: scf.for %[[OUTER:[a-z0-9_]+]] =
-// CHECK-COUNT-3: arith.select %[[ONLY]]
 // CHECK: scf.for %[[INNER:[a-z0-9_]+]] =
 // CHECK: arith.select %[[ONLY]], %[[OUTER]], %[[INNER]]
 // CHECK: arith.select %[[ONLY]], %[[INNER]], %[[OUTER]]
@@ -272,9 +271,8 @@ func.func @layers(%A: !A {tile.access = "in"}, %B: !T {tile.access = "in"}, %h: 
 
 // 128 rows and 256 columns are 32 blocks, each of which takes two steps along K. While panels are
 // used, 8 steps prefetch the next two panels, 4 of the 32 lines of each: those of the next 32 columns
-// or, at the end, 2048 bytes further in the first ones, where K continues. Each step also prefetches
-// one of the two lines of 4 rows of A that the next iteration packs, 128 bytes further. Nothing is
-// prefetched if there is only one iteration.
+// or, at the end, 2048 bytes further in the first ones, where K continues. Nothing is prefetched if
+// there is only one iteration.
 // CHECK-LABEL: func.func @prefetches
 // CHECK: scf.if
 // CHECK: "llvm.x86.tileloaddt164"
@@ -285,9 +283,6 @@ func.func @layers(%A: !A {tile.access = "in"}, %B: !T {tile.access = "in"}, %h: 
 // CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %c256
 // CHECK: arith.select %[[MORE]], %{{.*}}, %c2048
 // CHECK-COUNT-8: "llvm.intr.prefetch"({{.*}}hint = 2 : i32, rw = 0
-// CHECK: arith.minui %{{.*}}, %c124
-// CHECK: arith.addi %{{.*}}, %c128
-// CHECK-COUNT-4: "llvm.intr.prefetch"({{.*}}hint = 2 : i32, rw = 0
 // CHECK-NOT: llvm.intr.prefetch
 // CHECK: "llvm.x86.tdpbssd"
 func.func @prefetches(%A: !A {tile.access = "in"}, %B: !B {tile.access = "in"}, %n: index, %runtime: !llvm.ptr)
@@ -305,5 +300,71 @@ func.func @prefetches(%A: !A {tile.access = "in"}, %B: !B {tile.access = "in"}, 
     tile.gemm %a, %b into %c : !a, !b, !c
   }
   tile.print "c = {}" %c : !c
+  return
+}
+
+// -----
+
+!A = memref<?x?xi8, strided<[?, 1]>, #tile.space<global>>
+!B = memref<?x?x?x?xi8, strided<[?, ?, ?, 1]>, #tile.space<global>>
+!C = memref<?x?x?xi32, strided<[?, ?, 1]>, #tile.space<global>>
+!a = memref<64x512xi8, #tile.space<shared>>
+!b = memref<2x128x16x4xi8, #tile.space<shared>>
+!c = memref<64x32xi32, #tile.space<local>>
+
+// 8 steps along K store the 32 rows of the block before, 4 in each step, two lines in each row: past
+// the caches if the tensor has 4 MB and the rows of the result begin at lines. The last iteration
+// stores sums in memory of their own first, 128 bytes between rows. After the last block its rows
+// are stored, too, before any store that another thread may wait for. Each step prefetches 8 lines
+// of the next block of sums, unless the only iteration has all of K.
+// CHECK-LABEL: func.func @stores_later
+// CHECK: %[[FINISHED:.*]] = tile.alloc : memref<4096xi8
+// CHECK: %[[LAST:.*]] = arith.cmpi ule
+// CHECK: %[[ONLY:.*]] = arith.andi %{{.*}}, %[[LAST]]
+// CHECK: memref.dim {{.*}} : memref<?x?x?xi32
+// CHECK: %[[LARGE:.*]] = arith.cmpi uge, %{{.*}}, %c4194304
+// CHECK: llvm.ptrtoint
+// CHECK: %[[ALIGNED:.*]] = arith.cmpi eq
+// CHECK: %[[SUITS:.*]] = arith.andi %[[LARGE]], %[[ALIGNED]]
+// CHECK: %[[BYPASSES:.*]] = arith.andi %[[SUITS]], %{{.*}}
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: %[[NONE:.*]] = arith.andi
+// CHECK: %[[BEFORE:.*]] = arith.xori %[[NONE]], %true
+// CHECK: %[[ROW:.*]] = arith.select %[[LAST]], %{{.*}}, %{{.*}} : i64
+// CHECK: scf.if %[[ONLY]]
+// CHECK-NOT: llvm.intr.prefetch
+// CHECK: %[[STORES:.*]] = arith.andi %[[BEFORE]], %[[LAST]]
+// CHECK: scf.if %[[STORES]]
+// CHECK: scf.if %[[BYPASSES]]
+// CHECK-COUNT-8: llvm.store {{.*}} {alignment = 64 : i64, nontemporal} : vector<16xi32>
+// CHECK: } else {
+// CHECK-COUNT-8: llvm.store {{.*}} {alignment = 4 : i64} : vector<16xi32>
+// CHECK: } else {
+// CHECK-COUNT-8: "llvm.intr.prefetch"({{.*}}hint = 3 : i32, rw = 0
+// CHECK: scf.if %[[BYPASSES]]
+// CHECK-COUNT-4: "llvm.x86.tilestored64"{{.*}}, %[[ROW]])
+// CHECK: scf.if %[[LAST]]
+// CHECK: scf.for
+// CHECK: scf.if %[[BYPASSES]]
+// CHECK-COUNT-8: nontemporal
+// CHECK: scf.if %[[BYPASSES]]
+// CHECK-NEXT: "llvm.x86.sse.sfence"
+func.func @stores_later(%A: !A {tile.access = "in"}, %B: !B {tile.access = "in"}, %C: !C {tile.access = "out"},
+                        %n: index, %runtime: !llvm.ptr)
+    attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.fill %c, %zero : !c, i32
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %A[%c0, %k] to %a : !A to !a
+    tile.copy %B[%c0, %k, %c0, %c0] to %b : !B to !b
+    tile.gemm %a, %b into %c : !a, !b, !c
+  }
+  tile.copy %c to %C[%n, %c0, %c0] dims [1, 2] : !c to !C
   return
 }

@@ -10,7 +10,8 @@
 // and some are so deep that rows of A are read in their tensor and stay in the L1 cache.
 // Packed weights of i8 are converted to f16 or bf16 in kernels, from tensors with and without gaps.
 // Elements are small integers, or any of i8, so that all sums are exact: results equal those of the
-// interpreter bit by bit. Tensors have NaNs between their rows.
+// interpreter bit by bit. Tensors have NaNs between their rows. Some results are matrices of a
+// tensor so large that they are stored past the caches, if their rows are at lines.
 //
 //===----------------------------------------------------------------------===//
 #include "Modes.h"
@@ -28,10 +29,19 @@ using namespace penstock::fuzz;
 
 namespace {
 
-enum Counter : int { Refused, Built, Launched, WithPacked, WithConverted, WithUnsigned, OnTiles };
+enum Counter : int {
+  Refused,
+  Built,
+  Launched,
+  WithPacked,
+  WithConverted,
+  WithUnsigned,
+  WithLarge,
+  OnTiles
+};
 
-/// Matrices in the tensor A.
-constexpr int64_t layers = 2;
+/// Matrices in the tensor A, and the one of the results that is computed.
+constexpr int64_t layers = 2, resultLayer = 1;
 
 /// Operands E, sums S.
 template <class E, class S> struct Products {
@@ -56,8 +66,9 @@ template <class E, class S> struct Products {
     return Random(seed).of(
         {Form::Plain, Form::Transposed, Form::Packed, converts ? Form::Converted : Form::Packed});
   }
-  /// Whether a strip of columns of B is larger than the L1 cache.
-  bool deep() const { return !packs && Random(derive(seed, 5)).chance(40); }
+  /// Whether a strip of columns of B is larger than the L1 cache, or a product by AMX takes enough
+  /// steps to store results meanwhile.
+  bool deep() const { return Random(derive(seed, 5)).chance(packs ? 30 : 40); }
   bool isPacked() const { return form() == Form::Packed || form() == Form::Converted; }
   /// Whether A is a slice of a tensor along its second dimension instead of the first.
   bool middle() const { return Random(derive(seed, 3)).chance(30); }
@@ -66,7 +77,7 @@ template <class E, class S> struct Products {
   }
 
   void operator()(Block &b, In<E, 3> A, In<E, 2> At, In<E, 2> B, In<E, 2> Bt, In<E, 4> P,
-                  In<i8, 4> Q, InOut<S, 2> C, Out<S, 2> D) const {
+                  In<i8, 4> Q, InOut<S, 2> C, Out<S, 3> D) const {
     Random random(derive(seed, 1));
     constexpr int64_t group = groupSize();
     Form form = this->form();
@@ -74,13 +85,19 @@ template <class E, class S> struct Products {
     if (!packs && random.chance(50))
       n = 256;
     if (deep())
-      k = random.of({160, 192, 250, 580, 640});
+      k = packs ? random.of({128, 250, 256, 320, 500}) : random.of({160, 192, 250, 580, 640});
+    // Sums that go from registers to the tensor D.
+    bool ends = deep() && packs && random.chance(70);
+    if (ends)
+      m = random.of({32, 40, 64, 96}), n = random.of({32, 48, 64, 96});
     if (isPacked()) {
       n = (n + 15) / 16 * 16;
       k = (k + group - 1) / group * group;
     }
     bool turnedA = random.chance(20), turnedAcc = random.chance(10), second = random.chance(15);
-    bool toOut = random.chance(70), startsFromC = random.chance(20);
+    bool toOut = random.chance(70), startsFromC = random.chance(20), from3 = random.chance(30);
+    if (ends)
+      turnedAcc = second = startsFromC = from3 = false, toOut = true;
     GemmOptions options;
     options.unsigned_a = std::is_same_v<E, i8> && random.chance(40);
     options.accumulate = !random.chance(15);
@@ -103,7 +120,7 @@ template <class E, class S> struct Products {
     if (startsFromC)
       b.copy(C.at(m0, n0), acc);
     else
-      b.fill(acc, random.chance(70) ? 0 : 3);
+      b.fill(acc, from3 ? 3 : 0);
     if (second)
       b.fill(other, 0);
 
@@ -169,12 +186,12 @@ template <class E, class S> struct Products {
       for (Index i : b.range(depth))
         step(i);
     }
-    if (random.chance(20))
+    if (random.chance(20) && !ends)
       b.set(acc, acc + S(1));
     if (second)
       b.set(acc, acc + other);
     if (toOut)
-      b.copy(acc, D.at(m0, n0));
+      b.copy(acc, D.at(int64_t(resultLayer), m0, n0));
     else
       b.copy(acc, C.at(m0, n0));
   }
@@ -203,6 +220,34 @@ template <class T> struct Matrix {
 
   int64_t rows, columns, stride;
   std::vector<T> values;
+};
+
+/// Results, one matrix after the other, of which some begin at a line and have such rows.
+template <class T> struct Results {
+  Results(Random &random, int64_t rows, int64_t columns)
+      : rows(rows), columns(columns), stride(columns + random.of({0, 0, 3})),
+        first(random.of({0, 0, 0, 1})) {
+    constexpr int64_t large = 4 << 20;
+    int64_t one = std::max<int64_t>(1, rows * stride);
+    many = resultLayer + 1;
+    if (random.chance(30) && rows * columns)
+      many = large / (rows * columns * int64_t(sizeof(T))) + 1 + resultLayer;
+    lines.resize(size_t(many * one + first) / inLine + 1);
+    for (Line &line : lines)
+      std::fill_n(line.values, inLine, T(6));
+  }
+  auto view() { return penstock::view(data(), {many, rows, columns}, {rows * stride, stride, 1}); }
+  T *data() { return lines.data()->values + first; }
+
+  static constexpr size_t inLine = 64 / sizeof(T);
+  struct alignas(64) Line {
+    T values[inLine];
+    bool operator==(const Line &other) const {
+      return std::memcmp(values, other.values, sizeof values) == 0;
+    }
+  };
+  int64_t rows, columns, stride, first, many = 0;
+  std::vector<Line> lines;
 };
 
 template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counters) {
@@ -286,15 +331,16 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
               apart[size_t(at(bytesView, {i, j, l, e}))] = from.data[at(from, {i, j, l, e})];
       bytesView.data = apart.data();
     }
-    Matrix<S> c(random, m, n, S(5), false), d(random, m, n, S(6), false);
-    Matrix<S> c2 = c, d2 = d;
+    Matrix<S> c(random, m, n, S(5), false), c2 = c;
+    Results<S> d(random, m, n), d2 = d;
+    counters[WithLarge] += d.many > resultLayer + 1;
     LaunchOptions launch{.threads = int(random.between(1, 3))};
     if (random.chance(20))
       launch.executor = [](int tasks, const Callback<int> &task) {
         for (int i = tasks; i-- > 0;)
           task(i);
       };
-    auto run_on = [&](const auto &built, Matrix<S> &inout, Matrix<S> &out) {
+    auto run_on = [&](const auto &built, Matrix<S> &inout, Results<S> &out) {
       return built.try_launch(launch, a.stack(m, kernel.middle()), at.view(), b.view(), bt.view(),
                               packedView, bytesView, inout.view(), out.view());
     };
@@ -305,12 +351,19 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
       return {true, sizes + "interpreter: " + to_text(expected) + "\nnative: " + to_text(found) +
                         "\n" + program};
     ++counters[Launched];
-    for (auto [one, two] : {std::pair(&c, &c2), std::pair(&d, &d2)})
-      for (size_t i = 0; i < one->values.size(); ++i)
-        if (std::memcmp(&one->values[i], &two->values[i], sizeof(S)) != 0)
-          return {true, sizes + "element " + std::to_string(i) + " is " +
-                            std::to_string(one->values[i]) + " and natively " +
-                            std::to_string(two->values[i]) + "\n" + program};
+    auto differ = [&](size_t at, S one, S two) {
+      return CaseResult{true, sizes + "element " + std::to_string(at) + " is " +
+                                  std::to_string(one) + " and natively " + std::to_string(two) +
+                                  "\n" + program};
+    };
+    for (size_t i = 0; i < c.values.size(); ++i)
+      if (std::memcmp(&c.values[i], &c2.values[i], sizeof(S)) != 0)
+        return differ(i, c.values[i], c2.values[i]);
+    auto [one, two] = std::mismatch(d.lines.begin(), d.lines.end(), d2.lines.begin());
+    for (size_t e = 0; one != d.lines.end() && e < d.inLine; ++e)
+      if (std::memcmp(&one->values[e], &two->values[e], sizeof(S)) != 0)
+        return differ(size_t(one - d.lines.begin()) * d.inLine + e - size_t(d.first),
+                      one->values[e], two->values[e]);
   }
   return {};
 }
@@ -337,11 +390,11 @@ int penstock::fuzz::runProducts(const BatchOptions &options) {
                 static_cast<unsigned long long>(failed.seed), failed.message.c_str());
   Counters &c = result.counters;
   auto count = [&](Counter which) { return static_cast<unsigned long long>(c[which]); };
-  std::printf(
-      "programs=%llu compiled=%llu launches=%llu packed=%llu converted=%llu unsigned=%llu amx=%llu "
-      "mismatches=%zu\n",
-      static_cast<unsigned long long>(result.cases), count(Built), count(Launched),
-      count(WithPacked), count(WithConverted), count(WithUnsigned), count(OnTiles),
-      result.failures.size());
+  std::printf("programs=%llu compiled=%llu launches=%llu packed=%llu converted=%llu unsigned=%llu "
+              "large=%llu "
+              "amx=%llu mismatches=%zu\n",
+              static_cast<unsigned long long>(result.cases), count(Built), count(Launched),
+              count(WithPacked), count(WithConverted), count(WithUnsigned), count(WithLarge),
+              count(OnTiles), result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }

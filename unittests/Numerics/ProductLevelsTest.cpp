@@ -304,6 +304,62 @@ TEST_P(ProductLevels, OperandsInTensors) {
   }
 }
 
+/// Results in one of several matrices, blocks of which are stored while the next one is multiplied.
+struct InLargeTensor {
+  void operator()(Block &b, In<i8, 2> A, In<i8, 4> B, Out<i32, 3> C) const {
+    constexpr int m = 64, n = 96, k = 256;
+    auto [bm, bn] = b.grid(ceil_div(C.size(1), m), ceil_div(C.size(2), n));
+    auto As = b.shared<i8>(m, k);
+    auto Bs = packed_tile<i8>(b, k, n);
+    auto acc = b.local<i32>(m, n);
+    b.fill(acc, 0);
+    for (Index ko : b.range(ceil_div(A.size(1), k))) {
+      b.copy(A.at(bm * m, ko * k), As);
+      b.copy(B.at(bn * (n / 16), ko * (k / 4), 0, 0), Bs);
+      b.gemm(As, Bs, acc);
+    }
+    b.copy(acc, C.at(1, bm * m, bn * n));
+  }
+};
+
+/// From 4 MB on, results whose rows begin at lines are stored past the caches; all others, and
+/// those at edges, are not. Other matrices keep their elements.
+TEST_P(ProductLevels, LargeResults) {
+  if (!hostHas(GetParam()))
+    GTEST_SKIP() << "the host does not have this level";
+  auto kernel = compile(InLargeTensor{}, Target::native(), {.name = "large", .cpu = GetParam()});
+  EXPECT_EQ(kernel.assembly().find("vmovnt") != std::string::npos, GetParam() == Cpu::Amx);
+  struct Shape {
+    int m, n, k;
+    int64_t matrices, stride, first;
+  };
+  for (auto [m, n, k, matrices, stride, first] : {Shape{128, 192, 512, 43, 192, 0},
+                                                  {128, 192, 256, 43, 208, 0},
+                                                  {128, 192, 512, 43, 193, 0},
+                                                  {128, 192, 512, 43, 192, 1},
+                                                  {128, 192, 512, 42, 192, 0},
+                                                  {100, 180, 600, 60, 192, 0}}) {
+    Case c = {.m = m, .n = n, .k = k, .b = Form::Transposed, .accumulate = false};
+    Data<i8, i32> data(c, false);
+    struct alignas(64) Line {
+      i32 numbers[16];
+    };
+    std::vector<Line> lines(size_t(matrices * m * stride + first) / 16 + 1);
+    i32 *sums = lines.data()->numbers + first;
+    std::fill_n(sums, matrices * m * stride, 5);
+    auto packed = pack(view(data.b, {n, k}), {.transposed = true});
+    kernel(view(data.a, {m, k}), packed.view(),
+           view(sums, {matrices, m, n}, {m * stride, stride, 1}));
+    int64_t wrong = 0;
+    for (int64_t at = 0; at < matrices * m * stride; ++at) {
+      int64_t row = at / stride - m, column = at % stride;
+      bool computed = row >= 0 && row < m && column < n;
+      wrong += sums[at] != (computed ? data.expected[size_t(row * n + column)] : 5);
+    }
+    EXPECT_EQ(wrong, 0) << m << "x" << n << "x" << k << ", " << matrices << " matrices";
+  }
+}
+
 /// Weights of i8 in the order of operands of E, which are converted before they are multiplied.
 template <class E> struct Converted {
   void operator()(Block &b, In<E, 2> A, In<i8, 4> B, Out<f32, 2> C) const {
