@@ -114,6 +114,9 @@ protected:
   tile::CopyOp copyBefore(mlir::Value tile);
   /// The copy that makes an operand which can be read in the copy's tensor instead.
   tile::CopyOp forwardedCopy(mlir::Value memref);
+  /// Runs \p body with the builder before the outermost loop around the product in which an operand
+  /// keeps its elements, so that it is packed once.
+  void beforeLoops(mlir::Value operand, llvm::function_ref<void()> body);
   /// Returns where an operand is read: in the tensor that it was copied from, if its tile is
   /// entirely within it and \p suits is true for the tensor's strides, else in its tile.
   Operand locate(mlir::Value memref,
@@ -132,6 +135,7 @@ protected:
   GemmReport report;
   mlir::OpBuilder b;
   mlir::Location loc;
+  mlir::Operation *reader = gemm; ///< operands are read here: the product, or a loop around it
 
 private:
   void prefetch(mlir::Value pointer, uint32_t locality);

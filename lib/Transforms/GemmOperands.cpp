@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Transforms/GemmBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -116,9 +117,51 @@ tile::CopyOp GemmBuilder::copyBefore(Value tile) {
     copy = other;
   }
   if (!copy || copy.getTarget() != tile || !copy.readsTensor() || !isConstant(copy.getSource()) ||
-      copy.getAsyncAttr() || copy->getBlock() != gemm->getBlock() || !copy->isBeforeInBlock(gemm))
+      copy.getAsyncAttr() || copy->getBlock() != reader->getBlock() ||
+      !copy->isBeforeInBlock(reader))
     return {};
   return isPlain(copy) ? copy : tile::CopyOp();
+}
+
+/// The outermost loop around a product in which nothing but products uses the tile \p alloc; the
+/// product itself if there is none.
+static Operation *outsideOfLoops(tile::GemmOp gemm, tile::AllocOp alloc) {
+  SmallVector<Operation *> users(alloc->getUsers());
+  for (size_t i = 0; i < users.size(); ++i)
+    if (isa<memref::TransposeOp>(users[i]))
+      llvm::append_range(users, users[i]->getUsers());
+  auto keeps = [&](Operation *user) {
+    auto product = dyn_cast<tile::GemmOp>(user);
+    return product ? product.getAcc() != alloc.getResult() &&
+                         !llvm::is_contained(users, product.getAcc().getDefiningOp())
+                   : isa<memref::TransposeOp>(user);
+  };
+  // What is asynchronous, or goes through another view, may write it at any time.
+  for (Operation *user : users)
+    if (!keeps(user) && (!isa<tile::TileAccessOpInterface>(user) || user->hasAttr("async")))
+      return gemm;
+  Operation *outside = gemm;
+  while (auto loop = dyn_cast<scf::ForOp>(outside->getParentOp())) {
+    if (loop->isAncestor(alloc) || llvm::any_of(users, [&, loop = loop](Operation *user) {
+          return loop->isAncestor(user) && !keeps(user);
+        }))
+      break;
+    outside = loop;
+  }
+  return outside;
+}
+
+void GemmBuilder::beforeLoops(Value operand, llvm::function_ref<void()> body) {
+  auto transposed = operand.getDefiningOp<memref::TransposeOp>();
+  auto alloc = (transposed ? transposed.getIn() : operand).getDefiningOp<tile::AllocOp>();
+  if (!alloc)
+    return body();
+  OpBuilder::InsertionGuard guard(b);
+  llvm::SaveAndRestore outside(reader, outsideOfLoops(gemm, alloc));
+  if (transposed && reader->isProperAncestor(transposed))
+    transposed->moveBefore(reader);
+  b.setInsertionPoint(reader);
+  body();
 }
 
 static OperandRange offsetsOf(tile::CopyOp copy) {

@@ -33,7 +33,7 @@ PackedOperands::PackedOperands(tile::GemmOp gemm, int64_t depth, bool tiles, boo
   groups = llvm::alignTo(llvm::divideCeil(k, inGroup), depth);
   panels = llvm::divideCeil(n, panelColumns);
   packLeft(tiles, flipSigns, readsOnce);
-  packRight();
+  beforeLoops(gemm.getB(), [&] { packRight(); });
   report.leftBytes = m * groups * groupBytes;
   report.rightBytes = panels * groups * panelRowBytes;
   acc = addressOf(gemm.getAcc(), 0);
@@ -131,7 +131,8 @@ void PackedOperands::packRight() {
     Value packed = allocate({panels, groups * panelRowBytes}, b.getI8Type());
     callPack(abi::packPanelsFn, locate(source), k, n, packed, {groups});
     right = addressOf(packed, 0);
-    report.right = "packed in panels of 16 columns";
+    report.right = reader == gemm ? "packed in panels of 16 columns"
+                                  : "packed in panels of 16 columns, before the loop";
     return;
   }
   report.right = copyBefore(source)

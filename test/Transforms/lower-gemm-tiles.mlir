@@ -368,3 +368,74 @@ func.func @stores_later(%A: !A {tile.access = "in"}, %B: !B {tile.access = "in"}
   tile.copy %c to %C[%n, %c0, %c0] dims [1, 2] : !c to !C
   return
 }
+
+// -----
+
+!A = memref<?x?xbf16, strided<[?, 1]>, #tile.space<global>>
+!a = memref<64x64xbf16, #tile.space<shared>>
+!rows = memref<16x64xbf16, strided<[64, 1], offset: ?>, #tile.space<shared>>
+!b = memref<32x64xbf16, #tile.space<shared>>
+!bt = memref<64x32xbf16, strided<[1, 64]>, #tile.space<shared>>
+!c = memref<64x32xf32, #tile.space<local>>
+!part = memref<16x32xf32, strided<[32, 1], offset: ?>, #tile.space<local>>
+
+// B is packed before the loop over rows of A, from its tensor, because nothing changes it there.
+// CHECK-LABEL: func.func @packed_once
+// CHECK: scf.for
+// CHECK: scf.if {{.*}} -> (index, index, index)
+// CHECK: tile.copy {{.*}} to {{.*}} : memref<?x?xbf16
+// CHECK: call @penstock_pack_panels
+// CHECK: scf.for
+// CHECK-NOT: call @penstock_pack
+// CHECK: "llvm.x86.tdpbf16ps"
+// CHECK-NOT: call @penstock_pack
+func.func @packed_once(%B: !A {tile.access = "in"}, %n: index, %runtime: !llvm.ptr) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %B[%c0, %k] to %b : !A to !b
+    scf.for %i = %c0 to %c64 step %c16 {
+      %rows = memref.subview %a[%i, 0] [16, 64] [1, 1] : !a to !rows
+      %part = memref.subview %c[%i, 0] [16, 32] [1, 1] : !c to !part
+      %bt = memref.transpose %b (d0, d1) -> (d1, d0) : !b to !bt
+      tile.gemm %rows, %bt into %part : !rows, !bt, !part
+    }
+  }
+  return
+}
+
+// -----
+
+!a = memref<64x64xbf16, #tile.space<shared>>
+!rows = memref<16x64xbf16, strided<[64, 1], offset: ?>, #tile.space<shared>>
+!b = memref<64x32xbf16, #tile.space<shared>>
+!c = memref<64x32xf32, #tile.space<local>>
+!part = memref<16x32xf32, strided<[32, 1], offset: ?>, #tile.space<local>>
+
+// Here the loop changes it.
+// CHECK-LABEL: func.func @packed_each_time
+// CHECK-NOT: call @penstock_pack
+// CHECK: scf.for
+// CHECK: call @penstock_pack_panels
+// CHECK: "llvm.x86.tdpbf16ps"
+// CHECK: tile.fill
+func.func @packed_each_time(%x: bf16, %runtime: !llvm.ptr) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  scf.for %i = %c0 to %c64 step %c16 {
+    %rows = memref.subview %a[%i, 0] [16, 64] [1, 1] : !a to !rows
+    %part = memref.subview %c[%i, 0] [16, 32] [1, 1] : !c to !part
+    tile.gemm %rows, %b into %part : !rows, !b, !part
+    tile.fill %b, %x : !b, bf16
+  }
+  return
+}

@@ -124,6 +124,10 @@ template <class E, class S> struct Products {
     if (second)
       b.fill(other, 0);
 
+    Random ofParts(derive(seed, 6));
+    int64_t partRows = ofParts.of({16, 32});
+    bool inParts = !turnedA && !turnedAcc && m % partRows == 0 && ofParts.chance(30);
+    bool changes = !isPacked() && ofParts.chance(30);
     float factor = random.chance(50) ? 1.f : 0.5f;
     bool adds = random.chance(12), reloads = random.chance(12), skips = random.chance(10);
     double edge = random.chance(15) ? 1 : 0;
@@ -155,6 +159,20 @@ template <class E, class S> struct Products {
         b.copy(form == Form::Transposed ? B.at(n0, k0) : Bt.at(k0, n0), Bs);
       };
       auto multiply = [&](const Tile<S, 2> &sums, const GemmOptions &how) {
+        if (inParts) {
+          // B is packed before the loop, unless its elements change there.
+          for (Index r : b.range(m / partRows)) {
+            auto rows = slice(As, {r * partRows, 0}, {partRows, k});
+            auto part = slice(sums, {r * partRows, 0}, {partRows, n});
+            if (isPacked())
+              b.gemm(rows, Ps, part, how);
+            else
+              b.gemm(rows, form == Form::Transposed ? transposed(Bs) : Bs, part, how);
+            if (changes)
+              b.set(Bs, E(0) - Bs);
+          }
+          return;
+        }
         auto a = turnedA ? transposed(As) : As;
         if (isPacked())
           b.gemm(a, Ps, sums, how);
