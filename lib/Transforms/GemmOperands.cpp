@@ -136,7 +136,7 @@ static Operation *outsideOfLoops(tile::GemmOp gemm, tile::AllocOp alloc) {
                          !llvm::is_contained(users, product.getAcc().getDefiningOp())
                    : isa<memref::TransposeOp>(user);
   };
-  // What is asynchronous, or goes through another view, may write it at any time.
+  // Asynchronous operations, and those through other views, may write it at any time.
   for (Operation *user : users)
     if (!keeps(user) && (!isa<tile::TileAccessOpInterface>(user) || user->hasAttr("async")))
       return gemm;
