@@ -121,7 +121,7 @@ std::optional<NativeTarget> penstock::tabledTarget(const std::string &name) {
   target.cpu = hw::findCpu(name);
   if (!target.cpu)
     return std::nullopt;
-  target.isa.tiles = target.isa.dotBf16 = target.isa.dotI8 = true;
+  target.isa.tiles = target.isa.tilesF16 = target.isa.dotBf16 = target.isa.dotI8 = true;
   target.isa.vectorBits = 512;
   target.isa.name = name;
   return target;
