@@ -14,8 +14,9 @@
 namespace penstock::emu {
 namespace {
 
-/// InFact, AfterExit: not by the ISA, but on hardware.
-enum class Ordered { Yes, SameValue, NoFence, InFact, AfterExit, No };
+/// InFact, AfterExit: not by the ISA, but on hardware. OtherProxy: both are atomic, but not to each
+/// other.
+enum class Ordered { Yes, SameValue, NoFence, InFact, AfterExit, OtherProxy, No };
 
 /// The grid that made an access.
 const Grid &gridOf(const Grid &own, const AccessRecord &record) {
@@ -144,7 +145,8 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
                  : how == Ordered::SameValue ? EmuSameValue
                                              : EmuDataRace;
   // Both writes reach memory, and the second is what stays on hardware of today.
-  if ((how == Ordered::NoFence && write) || how == Ordered::InFact || how == Ordered::AfterExit)
+  if ((how == Ordered::NoFence && write) || how == Ordered::InFact || how == Ordered::AfterExit ||
+      how == Ordered::OtherProxy)
     finding.tier = Tier::Undefined;
   finding.point = ex.point();
   finding.point.lane = lane;
@@ -179,6 +181,9 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
                           "the generic proxy, and this access through the async proxy"
                         : "a fence.proxy.async is missing between the write through the generic "
                           "proxy and this access through the async proxy";
+  else if (how == Ordered::OtherProxy)
+    finding.reason = "nothing orders them: accesses through the generic proxy and reductions "
+                     "through the async proxy are not atomic to each other";
   else if (how == Ordered::AfterExit)
     finding.reason = "threads that have waited for the first access exited before a barrier for "
                      "which the second one has waited; an exit orders no memory";
@@ -279,7 +284,9 @@ private:
   /// Returns the order of an earlier access and this one; Yes if none is needed.
   Ordered order(const AccessRecord &record) {
     uint8_t common = record.flags & access.flags;
-    if (common & AccessRecord::Strong)
+    bool atomic = common & AccessRecord::Strong;
+    // The ISA: two operations are morally strong only if they are performed via the same proxy.
+    if (atomic && !((record.flags ^ access.flags) & AccessRecord::AsyncProxy))
       return Ordered::Yes;
     if (common & AccessRecord::Engine && record.agent == access.agent &&
         record.cluster == access.cluster)
@@ -289,7 +296,11 @@ private:
     Ordered how = ordered(ex, lane, engine, record, crossesProxy);
     if (how == Ordered::Yes)
       known.add(record);
-    return how == Ordered::No && knownAtExit(ex, record) ? Ordered::AfterExit : how;
+    if (how != Ordered::No)
+      return how;
+    return knownAtExit(ex, record) ? Ordered::AfterExit
+           : atomic                ? Ordered::OtherProxy
+                                   : Ordered::No;
   }
   void report(const AccessRecord &record, Ordered how, MemoryPart part) {
     reportConflict(ex, lane, engine, record, access.isWrite(), how, std::move(part));

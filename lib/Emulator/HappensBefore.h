@@ -66,8 +66,8 @@ void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64
 /// The same for several parts of the shared memory of \p cta.
 void checkEngine(Exec &ex, unsigned lane, uint32_t op, Cta &cta, const std::vector<CellSet> &parts,
                  bool write);
-/// A reduction of memory by operation \p op: atomic for each element, so that other atomics do not
-/// race with it.
+/// A reduction of memory by operation \p op: atomic for each element, so that other reductions by
+/// engines do not race with it.
 void checkReduction(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size);
 /// An access of operation \p op to \p columns of tensor memory. \p groups: mask of groups of 16
 /// lanes.

@@ -27,7 +27,7 @@ namespace penstock::emu {
 struct AccessRecord {
   enum Flag : uint8_t {
     Write = 1,
-    Strong = 2, ///< atomic, volatile, relaxed: no race with its like
+    Strong = 2, ///< atomic, volatile, relaxed: no race with its like through the same proxy
     Engine = 4, ///< agent is an asynchronous operation
     AsyncProxy = 8,
   };

@@ -112,19 +112,38 @@ std::string reduction(const std::string &after, const std::string &type = "u32")
          "END: bar.warp.sync -1;";
 }
 
-TEST(Bulk, ReductionsDoNotRaceWithAtomics) {
-  const std::string wait = "cp.async.bulk.wait_group 0;";
-  std::vector<uint8_t> after;
-  EXPECT_CLEAN(run("red.global.add.u32 [%x1], 1;" + reduction(wait), &after));
-  for (uint32_t i = 0; i < 32; ++i) {
-    uint32_t word;
-    memcpy(&word, &after[i * 4], 4);
-    EXPECT_EQ(word, 0x11111111 + 1 + i) << i;
-  }
-  // Twice at once.
+TEST(Bulk, ReductionsDoNotRaceWithReductions) {
   EXPECT_CLEAN(run(reduction("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%x0], "
-                             "[%r0], 128; cp.async.bulk.commit_group;" +
-                             wait)));
+                             "[%r0], 128; cp.async.bulk.commit_group;"
+                             "cp.async.bulk.wait_group 0;")));
+}
+
+/// Atomics of threads are performed via another proxy: they are ordered before reductions of the
+/// same memory or after them.
+TEST(Bulk, ReductionsAndAtomicsAreOrdered) {
+  const std::string wait = "cp.async.bulk.wait_group 0;", atomic = "red.global.add.u32 [%x1], 1;";
+  std::vector<uint8_t> after;
+  auto expectSum = [&] {
+    for (uint32_t i = 0; i < 32; ++i) {
+      uint32_t word;
+      memcpy(&word, &after[i * 4], 4);
+      EXPECT_EQ(word, 0x11111111 + 1 + i) << i;
+    }
+  };
+  EXPECT_CLEAN(run(atomic + reduction(wait), &after));
+  expectSum();
+  EXPECT_CLEAN(run(reduction(wait) + atomic, &after));
+  expectSum();
+  // Both at once, one word of the other, or the value of an atomic.
+  EXPECT_FINDING(run(reduction("red.global.add.u32 [%x0+124], 1;" + wait)), EmuDataRace);
+  EXPECT_FINDING(run(reduction("atom.global.add.u32 %r2, [%x0], 1;" + wait)), EmuDataRace);
+  EXPECT_CLEAN(run(reduction("red.global.add.u32 [%x0+128], 1;" + wait)));
+  // A wait for its reads is not enough.
+  EXPECT_FINDING(run(reduction("cp.async.bulk.wait_group.read 0;") + atomic), EmuDataRace);
+  // Ordered, but without the fence between the proxies.
+  std::string late = atomic + "bar.warp.sync -1;" + reduction(wait);
+  late.erase(late.find("fence.proxy.async.shared::cta;"), 30);
+  EXPECT_FINDING(run(late), EmuMissingProxyFence);
 }
 
 TEST(Bulk, ReductionsRaceWithPlainAccesses) {
