@@ -29,6 +29,7 @@ enum Counter : int {
   Unnoticed,
   Reentered,
   Ending,
+  EndingInEach,
   KnownToAll
 };
 
@@ -92,6 +93,12 @@ std::string compare(const Plan &plan, Counters &counters) {
     for (auto [statement, by] : oracle.unknownTo)
       if (ends && by == role)
         out += "role " + id(role) + " does not know the end of s" + id(statement) + "; ";
+    bool inEach = endsInRole(plan, role, /*inEach=*/true);
+    counters[EndingInEach] += inEach;
+    for (auto [statement, by] : oracle.unknownToOneOf)
+      if (inEach && by == role)
+        out +=
+            "a thread of role " + id(role) + " does not know the end of s" + id(statement) + "; ";
   }
   bool known = endsInAllThreads(plan);
   counters[KnownToAll] += known;
@@ -176,9 +183,9 @@ int penstock::fuzz::runPlans(const CampaignOptions &options, bool print) {
   auto figure = [&](Counter counter) { return (unsigned long long)result.counters[counter]; };
   uint64_t unnoticed = figure(Unnoticed);
   std::printf("of all: covered=%llu legal=%llu derived=%llu not-derived=%llu noticed=%llu "
-              "reentered=%llu ending=%llu known-to-all=%llu\n",
+              "reentered=%llu ending=%llu ending-in-each=%llu known-to-all=%llu\n",
               figure(Covered), figure(Legal), figure(Derived), figure(NotDerived), figure(Noticed),
-              figure(Reentered), figure(Ending), figure(KnownToAll));
+              figure(Reentered), figure(Ending), figure(EndingInEach), figure(KnownToAll));
   std::printf("plans=%llu requirements=%llu disagreements=%zu deletions=%llu unnoticed=%llu\n",
               (unsigned long long)result.cases, figure(Requirements),
               result.failures.size() - size_t(unnoticed), figure(Changes), figure(Unnoticed));

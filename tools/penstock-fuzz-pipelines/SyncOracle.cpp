@@ -466,11 +466,20 @@ void Instances::checkEnds() {
             if (!now &&
                 std::any_of(exits.begin(), exits.end(), [&](size_t exit) { return !seen[exit]; }))
               faults.unknownToSome.insert(point.at);
-            for (unsigned by = 0; by < plan.roles.size(); ++by)
-              if (plan.bound.buffers[access.buffer].space == Space::Shared &&
-                  std::none_of(exits.begin(), exits.end(),
-                               [&](size_t exit) { return nodes[exit].role == by && seen[exit]; }))
+            if (plan.bound.buffers[access.buffer].space != Space::Shared)
+              continue;
+            for (unsigned by = 0; by < plan.roles.size(); ++by) {
+              unsigned known = 0, of = 0;
+              for (size_t exit : exits)
+                if (nodes[exit].role == by) {
+                  known += seen[exit] != 0;
+                  ++of;
+                }
+              if (known == 0)
                 faults.unknownTo.insert({point.at, by});
+              if (known < of)
+                faults.unknownToOneOf.insert({point.at, by});
+            }
           }
 }
 

@@ -30,6 +30,8 @@ struct SyncFaults {
   /// Statements that access shared memory, and roles of which no thread knows that they have
   /// ended. No fault if all roles meet.
   std::set<std::pair<unsigned, unsigned>> unknownTo;
+  /// The same for roles of which some thread does not know it.
+  std::set<std::pair<unsigned, unsigned>> unknownToOneOf;
   /// Statements of engines whose end some thread does not know. No fault if all roles meet.
   std::set<unsigned> unknownToSome;
   uint64_t requirements = 0; ///< instances and threads that were compared
