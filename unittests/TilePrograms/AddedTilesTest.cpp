@@ -63,6 +63,17 @@ struct AddInLoop {
 };
 PENSTOCK_KERNEL(AddInLoop);
 
+/// Adds products of columns of A and B from k0 on, in a warp-specialized loop.
+void multiply(Block &b, const In<f16, 2> &A, const In<f16, 2> &B, const Tile<f32, 2> &acc,
+              const Index &m0, const Index &n0, const Index &k0, const Index &steps) {
+  auto As = b.shared<f16>(64, 64), Bs = b.shared<f16>(32, 64);
+  for (Index k : b.pipelined(steps, {.num_stages = 2})) {
+    b.copy(A.at(m0, k0 + k * 64), As);
+    b.copy(B.at(n0, k0 + k * 64), Bs);
+    b.gemm(As, transposed(Bs), acc);
+  }
+}
+
 /// A product whose depth is divided among blocks, in a warp-specialized loop; the sum is added
 /// after it.
 struct SplitDepth {
@@ -70,16 +81,10 @@ struct SplitDepth {
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, InOut<f32, 2> C) const {
     auto [M, K] = A.sizes();
     auto [bm, bn, part] = b.grid(ceil_div(M, 64), ceil_div(B.size(0), 32), ceil_div(K, 256));
-    auto As = b.shared<f16>(64, 64), Bs = b.shared<f16>(32, 64);
     auto acc = b.local<f32>(64, 32);
     auto S = b.shared<f32>(64, 32);
-    Index k0 = part * 256;
     b.fill(acc, 0);
-    for (Index k : b.pipelined(4, {.num_stages = 2})) {
-      b.copy(A.at(bm * 64, k0 + k * 64), As);
-      b.copy(B.at(bn * 32, k0 + k * 64), Bs);
-      b.gemm(As, transposed(Bs), acc);
-    }
+    multiply(b, A, B, acc, bm * 64, bn * 32, part * 256, 4);
     b.copy(acc, S);
     addTile(b, S, C, bm * 64, bn * 32);
   }
@@ -114,15 +119,10 @@ struct AddAndRead {
   void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, InOut<f32, 2> C) const {
     auto [M, K] = A.sizes();
     auto [bm, bn] = b.grid(ceil_div(M, 64), ceil_div(B.size(0), 32));
-    auto As = b.shared<f16>(64, 64), Bs = b.shared<f16>(32, 64);
     auto acc = b.local<f32>(64, 32);
     auto S = b.shared<f32>(64, 32);
     b.copy(C.at(bm * 64, bn * 32), acc);
-    for (Index k : b.pipelined(ceil_div(K, 64), {.num_stages = 2})) {
-      b.copy(A.at(bm * 64, k * 64), As);
-      b.copy(B.at(bn * 32, k * 64), Bs);
-      b.gemm(As, transposed(Bs), acc);
-    }
+    multiply(b, A, B, acc, bm * 64, bn * 32, 0, ceil_div(K, 64));
     b.copy(acc, S);
     addTile(b, S, C, bm * 64, bn * 32);
   }

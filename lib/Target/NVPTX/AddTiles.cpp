@@ -282,14 +282,8 @@ private:
 
 struct AddTiles : penstock::impl::AddTilesBase<AddTiles> {
   void runOnOperation() override {
-    func::FuncOp kernel = getOperation();
-    // Rows that TMA can add, as launches guarantee.
-    if (!kernel->hasAttr(nv::NVDialect::inOrderAttr) ||
-        !kernel->hasAttr(nv::NVDialect::alignedRowsAttr))
-      return;
-    const hw::Architecture *architecture = nvptx::architectureOf(kernel);
-    if (architecture && architecture->tma)
-      Adder(kernel, architecture->limits.sharedBytesPerBlock).run();
+    if (const hw::Architecture *architecture = nvptx::tmaOf(getOperation()))
+      Adder(getOperation(), architecture->limits.sharedBytesPerBlock).run();
   }
 };
 

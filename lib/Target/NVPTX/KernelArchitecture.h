@@ -20,6 +20,16 @@ inline const hw::Architecture *architectureOf(mlir::func::FuncOp kernel) {
   return name ? hw::findArchitecture(name.str()) : nullptr;
 }
 
+/// Returns the architecture if TMA takes the rows of tensors of \p kernel, as launches guarantee,
+/// or null.
+inline const hw::Architecture *tmaOf(mlir::func::FuncOp kernel) {
+  if (!kernel->hasAttr(nv::NVDialect::inOrderAttr) ||
+      !kernel->hasAttr(nv::NVDialect::alignedRowsAttr))
+    return nullptr;
+  const hw::Architecture *architecture = architectureOf(kernel);
+  return architecture && architecture->tma ? architecture : nullptr;
+}
+
 } // namespace penstock::nvptx
 
 #endif // PENSTOCK_TARGET_NVPTX_KERNELARCHITECTURE_H

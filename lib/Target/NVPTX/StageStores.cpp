@@ -271,14 +271,8 @@ private:
 
 struct StageStores : penstock::impl::StageStoresBase<StageStores> {
   void runOnOperation() override {
-    func::FuncOp kernel = getOperation();
-    // Rows that TMA can store, as launches guarantee.
-    if (!kernel->hasAttr(nv::NVDialect::inOrderAttr) ||
-        !kernel->hasAttr(nv::NVDialect::alignedRowsAttr))
-      return;
-    const hw::Architecture *architecture = nvptx::architectureOf(kernel);
-    if (architecture && architecture->tma)
-      Stager(kernel, *architecture).run();
+    if (const hw::Architecture *architecture = nvptx::tmaOf(getOperation()))
+      Stager(getOperation(), *architecture).run();
   }
 };
 
