@@ -22,6 +22,7 @@
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/LoopSurroundings.h"
 #include "Target/NVPTX/Passes.h"
 
 #include <map>
@@ -34,6 +35,7 @@ namespace penstock {
 
 using namespace mlir;
 using namespace penstock;
+using nvptx::memoryOf;
 
 namespace {
 
@@ -126,15 +128,6 @@ private:
   struct Inserted {
     Operation *fence = nullptr, *sync = nullptr;
   };
-
-  /// Tensors that may overlap are one piece of memory.
-  void *memoryOf(Value memref) {
-    Value root = tile::rootOf(memref);
-    if (auto argument = dyn_cast<BlockArgument>(root);
-        argument && kernel.getArgAttr(argument.getArgNumber(), tile::TileDialect::overlapsAttr))
-      return kernel.getOperation();
-    return root.getAsOpaquePointer();
-  }
 
   /// Finds tensors that only one copy accesses, which writes no element twice.
   void findDisjoint() {

@@ -16,6 +16,38 @@ using namespace mlir;
 using namespace penstock;
 using nvptx::LoopSurroundings;
 
+void *nvptx::memoryOf(Value memref) {
+  Value root = tile::rootOf(memref);
+  if (auto argument = dyn_cast<BlockArgument>(root))
+    if (auto kernel = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+        kernel && kernel.getArgAttr(argument.getArgNumber(), tile::TileDialect::overlapsAttr))
+      return kernel.getOperation();
+  return root.getAsOpaquePointer();
+}
+
+void nvptx::TensorAccesses::add(Operation *op) {
+  auto found = [&](Value memref, bool writes) {
+    if (tile::isGlobal(tile::rootOf(memref)))
+      (writes ? written : read).insert(nvptx::memoryOf(memref));
+  };
+  if (auto hardware = dyn_cast<nv::HardwareOpInterface>(op)) {
+    SmallVector<nv::HardwareAccess> accesses;
+    hardware.getAccesses(accesses);
+    for (const nv::HardwareAccess &access : accesses)
+      found(access.memref, access.writes);
+  } else if (auto accessor = dyn_cast<tile::TileAccessOpInterface>(op)) {
+    SmallVector<tile::TileAccess> accesses;
+    accessor.getAccesses(accesses);
+    for (const tile::TileAccess &access : accesses)
+      found(access.memref, access.writes || access.atomic);
+  }
+}
+
+bool nvptx::TensorAccesses::conflict(Value tensor, bool writes) const {
+  void *memory = nvptx::memoryOf(tensor);
+  return written.contains(memory) || (writes && read.contains(memory));
+}
+
 /// Whether an engine may overwrite what threads accessed in the run before. What a run
 /// writes before it reads it has fences of its own.
 static bool overwritesOtherRun(const sched::Plan &plan) {
@@ -39,7 +71,9 @@ LoopSurroundings::LoopSurroundings(const PipelineLoop &body, const sched::Plan &
   sharedBefore = again ? isAccessed(tile::Space::Shared, isAnywhere) || overwritesOtherRun(plan)
                        : isAccessed(tile::Space::Shared, isBefore);
   before = again || sharedBefore || isAccessed(tile::Space::Tensor, isBefore);
-  findTensorsBefore();
+  for (Operation &op : *loop->getBlock())
+    if (&op != loop)
+      op.walk([&](Operation *each) { (isBefore(&op) ? tensorsBefore : tensorsAfter).add(each); });
   after =
       again || isAccessed(tile::Space::Shared, isAfter) || isAccessed(tile::Space::Tensor, isAfter);
 }
@@ -56,30 +90,6 @@ bool LoopSurroundings::mayUseSharedBefore() const {
       return true;
   }
   return false;
-}
-
-void LoopSurroundings::findTensorsBefore() {
-  auto found = [&](Value memref, bool written) {
-    if (tile::spaceOf(cast<MemRefType>(tile::rootOf(memref).getType())) != tile::Space::Global)
-      return;
-    tensorsBefore = true;
-    tensorsWrittenBefore |= written;
-  };
-  auto find = [&](Operation *op) {
-    if (auto hardware = dyn_cast<nv::HardwareOpInterface>(op)) {
-      SmallVector<nv::HardwareAccess> accesses;
-      hardware.getAccesses(accesses);
-      for (const nv::HardwareAccess &access : accesses)
-        found(access.memref, access.writes);
-    } else if (auto accessor = dyn_cast<tile::TileAccessOpInterface>(op)) {
-      SmallVector<tile::TileAccess> accesses;
-      accessor.getAccesses(accesses);
-      for (const tile::TileAccess &access : accesses)
-        found(access.memref, access.writes || access.atomic);
-    }
-  };
-  for (Operation &op : llvm::make_range(loop->getBlock()->begin(), loop->getIterator()))
-    op.walk(find);
 }
 
 bool LoopSurroundings::isAccessedBefore(Value memref) const {

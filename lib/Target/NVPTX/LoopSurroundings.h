@@ -18,6 +18,19 @@
 
 namespace penstock::nvptx {
 
+/// Returns what names the memory of a tensor or tile: tensors that may overlap are one piece.
+void *memoryOf(mlir::Value memref);
+
+/// Tensors that operations access, by their memory.
+struct TensorAccesses {
+  llvm::SmallPtrSet<void *, 4> read, written;
+
+  /// Adds what an operation accesses, without its regions.
+  void add(mlir::Operation *op);
+  /// Whether the order of an access and of these counts.
+  bool conflict(mlir::Value tensor, bool writes) const;
+};
+
 class LoopSurroundings {
 public:
   LoopSurroundings(const PipelineLoop &body, const sched::Plan &plan);
@@ -30,14 +43,11 @@ public:
   /// Whether threads may have used any shared memory before the loop: all that is not known to
   /// stay in registers, since copies from one layout to another go through it.
   bool mayUseSharedBefore() const;
-  bool tensorsBefore = false;        ///< tensors are accessed before it,
-  bool tensorsWrittenBefore = false; ///< or written
+  TensorAccesses tensorsBefore, tensorsAfter; ///< in the block of the loop
   bool isAccessedBefore(mlir::Value memref) const;
   bool isAccessedAfter(mlir::Value memref) const;
 
 private:
-  void findTensorsBefore();
-
   using Where = llvm::function_ref<bool(mlir::Operation *)>;
 
   /// Whether an operation outside of the loop, \p where that counts, accesses a tile.

@@ -12,6 +12,7 @@
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/LoopPlans.h"
+#include "Target/NVPTX/LoopSurroundings.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -159,13 +160,35 @@ static bool passesMovingParts(const PipelineLoop &loop) {
   return false;
 }
 
+/// Returns whether a role accesses a tensor that others access outside of the loop, where the
+/// order counts: roles that stay open do not wait for those.
+static bool conflictsOutside(const PipelineLoop &loop) {
+  nvptx::TensorAccesses outside;
+  scf::ForOp op = loop.loop;
+  op->getParentOfType<func::FuncOp>()->walk<WalkOrder::PreOrder>([&](Operation *each) {
+    if (each == op)
+      return WalkResult::skip();
+    outside.add(each);
+    return WalkResult::advance();
+  });
+  auto conflicts = [&](const sched::Access &access) {
+    Value buffer = loop.buffers[access.buffer];
+    return buffer && tile::isGlobal(buffer) && outside.conflict(buffer, access.write);
+  };
+  for (auto [statement, accesses] : llvm::zip_equal(loop.statements, loop.problem.statements))
+    if (statement.op->hasAttr(nv::NVDialect::roleAttr) &&
+        llvm::any_of(accesses.accesses, conflicts))
+      return true;
+  return false;
+}
+
 bool nvptx::mayStayOpen(const PipelineLoop &loop) {
   scf::ForOp op = loop.loop;
   bool roles = llvm::any_of(loop.statements, [](const PipelineStatement &statement) {
     return statement.op->hasAttr(nv::NVDialect::roleAttr);
   });
   return roles && op->getParentOfType<scf::ForOp>() && outsideUse(loop).allowed &&
-         !passesMovingParts(loop);
+         !passesMovingParts(loop) && !conflictsOutside(loop);
 }
 
 std::optional<AccumulatorRing> AccumulatorRing::of(PipelineLoop &loop, const sched::Plan &inner,

@@ -37,10 +37,16 @@ void PlanWriter::run() {
   // A plan orders the statements of one run of its loop. The run before, if there may be
   // one, has ended here.
   bool joins = llvm::any_of(plan.roles, hasJoins);
-  meetsBefore =
-      !open && ((around.before && engines) || (around.again && joins) || tensorsConflict(around));
+  meetsBefore = !open && ((around.before && engines) || (around.again && joins) ||
+                          conflictsInRoles(around.tensorsBefore));
   bool othersBegin = mayOthersBegin(around);
-  if (!othersBegin)
+  if (othersBegin)
+    fencesBefore &= llvm::any_of(plan.roles, [&](const sched::PlanRole &each) {
+      return of.isCompute(each) && issues(each, [](const sched::Statement &statement) {
+               return sched::mechanismOf(statement.executedBy).proxy == sched::Proxy::Async;
+             });
+    });
+  else
     meetBefore();
   if (shares) {
     // Other blocks write to the memory of this one.
@@ -68,7 +74,8 @@ void PlanWriter::run() {
   }
   // Later accesses of threads of one role are ordered by nv-insert-syncs.
   bool known = plan.roles.size() == 1 && !around.again && sched::endsInAllThreads(plan);
-  bool meets = !open && around.after && engines && !known;
+  bool meets =
+      !open && ((around.after && engines && !known) || conflictsInRoles(around.tensorsAfter));
   if (meets)
     nv::SyncOp::create(b, loc);
   auto endsInCompute = [&](bool inEach) {
@@ -101,32 +108,35 @@ void PlanWriter::freeTiles(const nvptx::LoopSurroundings &around, StringRef know
   }
 }
 
-bool PlanWriter::tensorsConflict(const nvptx::LoopSurroundings &around) const {
-  auto conflicts = [&](const sched::Access &access) {
-    return plan.bound.buffers[access.buffer].space == sched::Space::Global &&
-           (access.write ? around.tensorsBefore : around.tensorsWrittenBefore);
-  };
+bool PlanWriter::issues(const sched::PlanRole &each,
+                        llvm::function_ref<bool(const sched::Statement &)> isSuch) const {
+  return llvm::any_of(each.points, [&](const PlanPoint &point) {
+    return point.kind == PlanPoint::Issue && isSuch(plan.bound.statements[point.at]);
+  });
+}
+
+bool PlanWriter::accessesInRoles(llvm::function_ref<bool(const sched::Access &)> isSuch) const {
   return llvm::any_of(plan.roles, [&](const sched::PlanRole &each) {
-    return !of.isCompute(each) && llvm::any_of(each.points, [&](const PlanPoint &point) {
-      return point.kind == PlanPoint::Issue &&
-             llvm::any_of(plan.bound.statements[point.at].accesses, conflicts);
+    return !of.isCompute(each) && issues(each, [&](const sched::Statement &statement) {
+      return llvm::any_of(statement.accesses, isSuch);
     });
   });
 }
 
+bool PlanWriter::conflictsInRoles(const nvptx::TensorAccesses &tensors) const {
+  return accessesInRoles([&](const sched::Access &access) {
+    return plan.bound.buffers[access.buffer].space == sched::Space::Global &&
+           tensors.conflict(body.buffers[of.buffers[access.buffer].number], access.write);
+  });
+}
+
 bool PlanWriter::mayOthersBegin(const nvptx::LoopSurroundings &around) const {
-  if (plan.roles.size() == 1 || around.again || tensorsConflict(around))
+  if (plan.roles.size() == 1 || around.again || conflictsInRoles(around.tensorsBefore))
     return false;
-  auto isAccessedBefore = [&](const sched::Access &access) {
+  return !accessesInRoles([&](const sched::Access &access) {
     Value buffer = body.buffers[of.buffers[access.buffer].number];
     auto type = buffer ? dyn_cast<MemRefType>(buffer.getType()) : MemRefType();
     return type && tile::spaceOf(type) != tile::Space::Global && around.isAccessedBefore(buffer);
-  };
-  return llvm::all_of(plan.roles, [&](const sched::PlanRole &each) {
-    return of.isCompute(each) || llvm::none_of(each.points, [&](const PlanPoint &point) {
-             return point.kind == PlanPoint::Issue &&
-                    llvm::any_of(plan.bound.statements[point.at].accesses, isAccessedBefore);
-           });
   });
 }
 

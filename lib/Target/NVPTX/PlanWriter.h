@@ -49,9 +49,14 @@ private:
   /// Lets others take the memory of tiles that nothing accesses after the loop. \p known is the
   /// attribute that tells who knows that accesses have ended; empty: one thread.
   void freeTiles(const LoopSurroundings &around, llvm::StringRef known);
-  /// Returns true if a role that does not compute may access a tensor that is accessed before the
-  /// loop, and one of them writes it.
-  bool tensorsConflict(const LoopSurroundings &around) const;
+  /// Returns true if a role issues such a statement.
+  bool issues(const sched::PlanRole &each,
+              llvm::function_ref<bool(const sched::Statement &)> isSuch) const;
+  /// Returns true if a role that does not compute has such an access.
+  bool accessesInRoles(llvm::function_ref<bool(const sched::Access &)> isSuch) const;
+  /// Returns true if a role that does not compute accesses one of the tensors that are accessed
+  /// around the loop, and one of both writes it.
+  bool conflictsInRoles(const TensorAccesses &tensors) const;
   /// Returns true if roles that do not compute access nothing that is accessed before the loop:
   /// then they begin while others still access it.
   bool mayOthersBegin(const LoopSurroundings &around) const;
