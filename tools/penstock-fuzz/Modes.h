@@ -22,6 +22,7 @@ int runPacked(const BatchOptions &options);
 int runBoxed(const BatchOptions &options);
 int runChained(const BatchOptions &options);
 int runAdded(const BatchOptions &options);
+int runAround(const BatchOptions &options);
 
 } // namespace penstock::fuzz
 

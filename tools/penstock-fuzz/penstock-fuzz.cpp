@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
     if (modes.size() != 1)
       return self.usageError(
           "expected one of --programs, --device, --mutate, --text, --api, --divided, "
-          "--products, --packed, --boxed, --chained and --added");
+          "--products, --packed, --boxed, --chained, --added and --around");
     options.progress = modes[0];
     return modes[0] == "programs"  ? runPrograms(options)
            : modes[0] == "device"  ? runDevice(options)
@@ -41,6 +41,7 @@ int main(int argc, char **argv) {
            : modes[0] == "boxed"   ? runBoxed(options)
            : modes[0] == "chained" ? runChained(options)
            : modes[0] == "added"   ? runAdded(options)
+           : modes[0] == "around"  ? runAround(options)
                                    : runProducts(options);
   });
   auto mode = [&](const char *name, const char *help) {
@@ -64,6 +65,8 @@ int main(int argc, char **argv) {
   mode("added",
        "compares tiles that are added to tensors on emulated GPUs, natively and with plain "
        "loops");
+  mode("around", "compares tensors that are accessed in front of, in and after pipelined loops on "
+                 "emulated GPUs and natively with sequential execution");
   command.text("corpus", "DIR", "with --text: adds the .mlir files below DIR", corpus,
                penstock::cli::Complete::Files);
   command.number("seed", "the first case; a report names the seed of its case", options.seed);
