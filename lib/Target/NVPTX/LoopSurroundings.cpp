@@ -30,6 +30,7 @@ void nvptx::TensorAccesses::add(Operation *op) {
     if (tile::isGlobal(tile::rootOf(memref)))
       (writes ? written : read).insert(nvptx::memoryOf(memref));
   };
+  prints |= isa<tile::PrintOp>(op);
   if (auto hardware = dyn_cast<nv::HardwareOpInterface>(op)) {
     SmallVector<nv::HardwareAccess> accesses;
     hardware.getAccesses(accesses);
@@ -44,6 +45,8 @@ void nvptx::TensorAccesses::add(Operation *op) {
 }
 
 bool nvptx::TensorAccesses::conflict(Value tensor, bool writes) const {
+  if (!tensor)
+    return prints;
   void *memory = nvptx::memoryOf(tensor);
   return written.contains(memory) || (writes && read.contains(memory));
 }

@@ -24,10 +24,11 @@ void *memoryOf(mlir::Value memref);
 /// Tensors that operations access, by their memory.
 struct TensorAccesses {
   llvm::SmallPtrSet<void *, 4> read, written;
+  bool prints = false; ///< or lines that are printed
 
   /// Adds what an operation accesses, without its regions.
   void add(mlir::Operation *op);
-  /// Whether the order of an access and of these counts.
+  /// Whether the order of an access and of these counts. Null: printed output.
   bool conflict(mlir::Value tensor, bool writes) const;
 };
 

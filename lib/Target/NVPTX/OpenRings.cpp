@@ -173,7 +173,7 @@ static bool conflictsOutside(const PipelineLoop &loop) {
   });
   auto conflicts = [&](const sched::Access &access) {
     Value buffer = loop.buffers[access.buffer];
-    return buffer && tile::isGlobal(buffer) && outside.conflict(buffer, access.write);
+    return (!buffer || tile::isGlobal(buffer)) && outside.conflict(buffer, access.write);
   };
   for (auto [statement, accesses] : llvm::zip_equal(loop.statements, loop.problem.statements))
     if (statement.op->hasAttr(nv::NVDialect::roleAttr) &&

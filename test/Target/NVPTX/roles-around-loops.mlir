@@ -77,8 +77,9 @@ func.func @loads_wait(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, n
 
 // CHECK-LABEL: @read_before
 // CHECK: tile.copy %arg1
-// CHECK: nv.sync
-// CHECK: nv.warps
+// CHECK-NEXT: }
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: nv.warps 4, 4
 // CHECK: nv.plan = "plan
 // CHECK-NOT: nv.sync
 // CHECK: return
@@ -105,7 +106,7 @@ func.func @read_before(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in
 
 // CHECK-LABEL: @read_after
 // CHECK-NOT: nv.sync
-// CHECK: nv.warps
+// CHECK: nv.warps 4, 4
 // CHECK: nv.plan = "plan
 // CHECK: nv.sync
 // CHECK: tile.copy %arg1
@@ -162,8 +163,9 @@ func.func @others(%x: !T, %y: !T, %z: !T, %n: index) attributes {tile.kernel, nv
 
 // CHECK-LABEL: @overlapping
 // CHECK: tile.copy {{.*}} to %arg2
-// CHECK: nv.sync
-// CHECK: nv.warps
+// CHECK-NEXT: }
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: nv.warps 4, 4
 // CHECK: nv.plan = "plan
 // CHECK: nv.sync
 // CHECK: tile.copy {{.*}} to %arg2
@@ -221,7 +223,7 @@ func.func @runs_ahead(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in_
 // CHECK-LABEL: @between_runs
 // CHECK: scf.for
 // CHECK: nv.sync
-// CHECK: nv.warps
+// CHECK-NEXT: nv.warps
 // CHECK-NOT: rings stay open
 // CHECK: nv.plan = "plan
 // CHECK-NOT: rings stay open
@@ -239,5 +241,59 @@ func.func @between_runs(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.i
     } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
     tile.copy %y[%m, %c0] to %t : !T to !l
   }
+  return
+}
+
+// -----
+
+!T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+!s = memref<32x32xf32, #tile.space<shared>>
+
+// Lines that a role prints come after those in front of the loop, and before those after it.
+
+// CHECK-LABEL: @prints
+// CHECK: tile.print "before"
+// CHECK-NEXT: }
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: nv.warps 4, 4
+// CHECK: tile.print "in"
+// CHECK: nv.plan = "plan
+// CHECK: nv.sync
+// CHECK: tile.print "after"
+func.func @prints(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %X = tile.alloc "X" : !s
+  tile.print "before"
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %x[%c0, %k] to %X : !T to !s
+    tile.print "in" {nv.role = "print"}
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+  tile.print "after"
+  return
+}
+
+// -----
+
+!T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+!s = memref<32x32xf32, #tile.space<shared>>
+
+// Nothing else is printed.
+
+// CHECK-LABEL: @prints_alone
+// CHECK-NOT: nv.sync
+// CHECK: nv.warps 4, 4
+// CHECK: tile.print "in"
+// CHECK: nv.plan = "plan
+// CHECK-NOT: nv.sync
+// CHECK: return
+func.func @prints_alone(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %X = tile.alloc "X" : !s
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %x[%c0, %k] to %X : !T to !s
+    tile.print "in" {nv.role = "print"}
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
   return
 }
