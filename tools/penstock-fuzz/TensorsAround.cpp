@@ -61,7 +61,7 @@ struct Section {
   bool loop = false;
   int stages = 1;
   std::vector<int> stage = {}; ///< of each statement, if they are stated
-  int more = 0;                ///< it has so many iterations more than the launch says
+  int more = 0;                ///< iterations beyond those that the launch states
   bool product = false;        ///< of tiles of A and B, added to `acc`
   std::vector<Step> steps = {};
 
@@ -93,7 +93,7 @@ struct Program {
   }
 };
 
-/// Which tiles a section may use, and which of them have been written.
+/// Makes a program, section by section: tiles are read only if they have been written.
 class Generator {
 public:
   explicit Generator(uint64_t seed) : random(seed) {}

@@ -113,7 +113,7 @@ TEST(Engines, LegalFormsAreUsed) {
       for (const EngineUse &use : engines_of_registered(kernel.name, gpu, {}, diagnostics)) {
         ++used[use.engine];
         if (use.kind == EngineUse::Copy) {
-          // What an engine copies is copied ahead, but for a program that states one stage.
+          // Engines copy ahead, but for a program that states one stage.
           if (use.engine != "threads" && kernel.name != "LoadsWait")
             EXPECT_GE(use.slots, 2) << kernel.name << " " << gpu << " " << use.location.line;
           continue;

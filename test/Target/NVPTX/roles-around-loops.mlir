@@ -1,7 +1,7 @@
 // RUN: penstock-opt %s --nv-write-plans --canonicalize --cse --split-input-file | FileCheck %s
 
-// Where roles of a loop and the code around it meet: nowhere, unless both access the same memory
-// and one of them writes it.
+// Roles of a loop and the code around it meet only if both access the same memory and one of them
+// writes it.
 
 !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
 !s = memref<32x32xf32, #tile.space<shared>>
