@@ -19,6 +19,7 @@
 #include "Transforms/KernelAbi.h"
 #include "Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -160,6 +161,7 @@ private:
     if (!from || !to || !step || *step <= 0)
       return refuse(loop, "the lengths of its loops depend on data");
     int64_t trips = tripCount(*from, *to, *step), simulated = std::min(trips, mostIterations);
+    llvm::SaveAndRestore inThis(innerTrips, trips);
     for (int64_t i = 0; i < simulated; ++i) {
       // Spread over the loop, so that the last iteration is among them.
       int64_t at = simulated > 1 ? i * (trips - 1) / (simulated - 1) : 0;
@@ -412,6 +414,10 @@ private:
     GemmPacking packing = p.packing(side);
     if (packing == GemmPacking::None)
       return source;
+    bool isNear = p.number("left_bytes") <= nearRows * p.number("m");
+    if (side == "left" && p.flag("left_read_once") && innerTrips == 1 && isNear &&
+        slice != forwarded.end())
+      return source;
     NativeAccess packed{ownObject(gemm, part), double(p.number(side.str() + "_bytes")), 0, true};
     uint32_t step = stepFor(gemm, part, NativeStep::Kind::Pack, [&](NativeStep &s) {
       s.name = "pack";
@@ -432,6 +438,7 @@ private:
   llvm::DenseMap<Value, NativeAccess> forwarded; ///< slices that products read in place
   std::map<std::pair<Operation *, unsigned>, uint32_t> steps;
   std::map<std::vector<int64_t>, uint32_t> objects;
+  int64_t innerTrips = 0; ///< of the innermost loop
 };
 
 } // namespace

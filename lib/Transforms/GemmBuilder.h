@@ -30,6 +30,9 @@ enum class GemmPacking : int32_t {
   TransposedPanels ///< panels, by its columns
 };
 
+/// Rows that are farther apart, in bytes, displace each other in the first-level cache.
+constexpr int64_t nearRows = 2048;
+
 /// The lowering of a product, for `penstock explain` and predictions. Where a dimension is not a
 /// multiple of the block, these are the numbers of blocks from which nothing is cut off.
 struct GemmReport {
@@ -42,6 +45,9 @@ struct GemmReport {
   GemmPacking leftPacking = GemmPacking::None, rightPacking = GemmPacking::None;
   /// The operand is read in its tensor, without a copy, where the tile is within it.
   bool leftInTensor = false, rightInTensor = false;
+  /// Where one iteration has all of K, A is read in its tensor instead of packed, if its rows are
+  /// at most nearRows bytes apart.
+  bool leftReadOnce = false;
   bool byRows = false;       ///< rows of A stay in L1 and B streams from L2
   bool startsAsZero = false; ///< no sum is loaded by the first iteration
   bool endsInTensor = false; ///< no sum is stored before the last iteration

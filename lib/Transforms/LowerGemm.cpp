@@ -45,6 +45,7 @@ DictionaryAttr GemmReport::toAttribute(tile::GemmOp gemm) const {
                               number("right_packing", int64_t(rightPacking)),
                               b.getNamedAttr("left_in_tensor", b.getBoolAttr(leftInTensor)),
                               b.getNamedAttr("right_in_tensor", b.getBoolAttr(rightInTensor)),
+                              b.getNamedAttr("left_read_once", b.getBoolAttr(leftReadOnce)),
                               b.getNamedAttr("by_rows", b.getBoolAttr(byRows)),
                               b.getNamedAttr("starts_as_zero", b.getBoolAttr(startsAsZero)),
                               b.getNamedAttr("ends_in_tensor", b.getBoolAttr(endsInTensor)),

@@ -77,11 +77,10 @@ void PackedOperands::packTilesOrRead(Value readsOnce) {
   leftSource = boxOf(copy);
   if (!readsOnce || k != groups * inGroup)
     return take(pack());
-  // Rows that are far apart displace each other in the first-level cache.
-  constexpr int64_t mostApart = 2048;
+  report.leftReadOnce = true;
   Value rowBytes = product(leftSource.strides[0], index(elementBytes));
   Value isNear =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, rowBytes, index(mostApart));
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, rowBytes, index(nearRows));
   Value direct = arith::AndIOp::create(b, loc, isNear, isInside(copy));
   direct = arith::AndIOp::create(b, loc, direct, readsOnce);
   SmallVector<Type> types(4, b.getIndexType());
