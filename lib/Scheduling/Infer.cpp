@@ -285,8 +285,8 @@ public:
     result.schedule = planner.rule(numStages);
     if (result.schedule->numStages() < 2)
       return refuse(NothingToPipeline,
-                    "nothing in this loop can be pipelined: it only copies, so that nothing "
-                    "is left for copies to run ahead of",
+                    "nothing in this loop can be pipelined: all of its statements copy, or write "
+                    "what copies need, so that nothing is left for copies to run ahead of",
                     "write a plain loop, or state stage and order");
     result.verdict = verify(model, *result.schedule);
     if (!onlyDoesNotFit(result.verdict))

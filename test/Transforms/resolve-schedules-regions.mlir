@@ -146,7 +146,7 @@ func.func @only_copies(%A: !t {tile.access = "in"}, %n: index) attributes {tile.
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %s = tile.alloc "s" : !s
-  // expected-error @+2 {{nothing in this loop can be pipelined: it only copies}}
+  // expected-error @+2 {{nothing in this loop can be pipelined: all of its statements copy}}
   // expected-note @+1 {{help: write a plain loop}}
   scf.for %k = %c0 to %n step %c1 {
     tile.copy %A[%k] to %s : !t to !s

@@ -130,6 +130,9 @@ template <class E, class S> struct Products {
     bool changes = !isPacked() && ofParts.chance(30);
     float factor = random.chance(50) ? 1.f : 0.5f;
     bool adds = random.chance(12), reloads = random.chance(12), skips = random.chance(10);
+    // Otherwise a pipelined loop has no statement that copies run ahead of.
+    if (inParts && changes)
+      reloads = false;
     double edge = random.chance(15) ? 1 : 0;
     int64_t layer = Random(derive(seed, 4)).of({0, 1, 1, 1, int(layers)}); // the last is outside
     auto step = [&](const Index &i) {
