@@ -17,6 +17,9 @@ namespace penstock {
 /// Strides of a memref in elements; empty if it has none.
 llvm::SmallVector<int64_t> stridesOf(mlir::Value memref);
 mlir::Type elementTypeOf(mlir::Value memref);
+/// Whether rows of an operand are contiguous in its tile and in the tensor that it is copied from.
+/// A transposed tile of one row or column has contiguous rows itself; its tensor does not.
+bool hasContiguousRows(mlir::Value memref);
 
 /// Way in which an operand of a product is brought into the layout that is multiplied.
 enum class GemmPacking : int32_t {

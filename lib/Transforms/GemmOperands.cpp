@@ -24,6 +24,11 @@ SmallVector<int64_t> penstock::stridesOf(Value memref) {
   return strides;
 }
 
+bool penstock::hasContiguousRows(Value memref) {
+  auto transposed = memref.getDefiningOp<memref::TransposeOp>();
+  return stridesOf(memref).back() == 1 && (!transposed || transposed.getPermutation().isIdentity());
+}
+
 Type penstock::elementTypeOf(Value memref) {
   return cast<MemRefType>(memref.getType()).getElementType();
 }

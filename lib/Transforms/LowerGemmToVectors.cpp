@@ -138,11 +138,10 @@ private:
 
   /// Returns the way in which pack() packs.
   GemmPacking packingOf(Value source) {
-    SmallVector<int64_t> strides = stridesOf(source);
-    if (strides.back() == 1)
+    if (hasContiguousRows(source))
       return GemmPacking::Converted;
-    return packType(source) && strides.front() == 1 ? GemmPacking::Transposed
-                                                    : GemmPacking::Elements;
+    return packType(source) && stridesOf(source).front() == 1 ? GemmPacking::Transposed
+                                                              : GemmPacking::Elements;
   }
 
   void packElement(Value source, Value packed, Value i, Value j, bool isUnsigned) {
@@ -257,7 +256,7 @@ private:
     }
     left = a;
     // Otherwise rows are read once for each strip of columns, and are often a power of two apart.
-    if (!byRows || stridesOf(a).back() != 1 || !forwardedCopy(a))
+    if (!byRows || !hasContiguousRows(a) || !forwardedCopy(a))
       return;
     Operand source = locate(a);
     leftRows = {toPointer(source.address), product(source.strides[0], index(elementBytes))};
@@ -286,10 +285,10 @@ private:
       packStrips(source);
       return;
     }
-    if (converts || stridesOf(source).back() != 1) {
-      report.right = stridesOf(source).back() == 1 ? "converted"
-                     : converts                    ? "converted and transposed"
-                                                   : "transposed";
+    if (converts || !hasContiguousRows(source)) {
+      report.right = hasContiguousRows(source) ? "converted"
+                     : converts                ? "converted and transposed"
+                                               : "transposed";
       report.rightPacking = packingOf(source);
       right = pack(source);
       return;
@@ -303,13 +302,13 @@ private:
   /// Whether the copy that makes B can write the strips of columns that the loops read instead.
   bool packsStrips(Value source) {
     return forwardedCopy(source) && LLVM::isCompatibleType(elementTypeOf(source)) &&
-           (stridesOf(source).back() == 1 || packingOf(source) == GemmPacking::Transposed);
+           (hasContiguousRows(source) || packingOf(source) == GemmPacking::Transposed);
   }
 
   /// Packs B in strips of as many columns as registers hold sums of. A strip is contiguous, so that
   /// its lines are spread over all sets of the caches and prefetched by the processor.
   void packStrips(Value source) {
-    bool isTransposed = stridesOf(source).back() != 1;
+    bool isTransposed = !hasContiguousRows(source);
     Operand from = locate(source);
     strips = wideEnd ? allocate({wideEnd / step, k, step}, compute) : Value();
     right = wideEnd < n ? allocate({k, n - wideEnd}, compute) : Value();

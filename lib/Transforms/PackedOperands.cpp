@@ -72,7 +72,7 @@ void PackedOperands::packTilesOrRead(Value readsOnce) {
   };
   tile::CopyOp copy = forwardedCopy(a);
   report.leftInTensor = bool(copy);
-  if (!copy || stridesOf(a).back() != 1)
+  if (!copy || !hasContiguousRows(a))
     return take(pack());
   leftSource = boxOf(copy);
   if (!readsOnce || k != groups * inGroup)
@@ -125,7 +125,7 @@ void PackedOperands::packRight() {
   Value source = gemm.getB();
   if (!gemm.isPacked()) {
     report.rightPacking =
-        stridesOf(source).back() == 1 ? GemmPacking::Panels : GemmPacking::TransposedPanels;
+        hasContiguousRows(source) ? GemmPacking::Panels : GemmPacking::TransposedPanels;
     report.rightInTensor = bool(forwardedCopy(source));
     Value packed = allocate({panels, groups * panelRowBytes}, b.getI8Type());
     callPack(abi::packPanelsFn, locate(source), k, n, packed, {groups});
