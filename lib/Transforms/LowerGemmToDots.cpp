@@ -42,6 +42,9 @@ public:
     report.leftLoads = rows;
     report.rightLoads = wide;
     report.stripBytes = wide * groups * panelRowBytes;
+    // Several rows share what is loaded: there, multiplying takes longer than loading.
+    prefetches = m == 1 && gemm.isPacked() && report.rightInTensor;
+    report.prefetches = prefetches;
     loop(0, whole, wide, [&](Value panel) { column(panel, wide, rows, /*cut=*/false); });
     if (whole < panels)
       column(index(whole), panels - whole, rows, n % panelColumns != 0);
@@ -78,24 +81,8 @@ private:
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(op.getBody());
-      Value group = op.getInductionVar();
-      SmallVector<Value> columns, next;
-      for (int64_t w = 0; w < wide; ++w) {
-        Value row = bytes(right.pointer, product(add(panel, w), right.stride));
-        columns.push_back(elements(LLVM::LoadOp::create(
-            b, loc, words, bytes(row, product(group, index(panelRowBytes))), /*alignment=*/1)));
-      }
-      for (int64_t r = 0; r < rows; ++r) {
-        Value word =
-            LLVM::LoadOp::create(b, loc, b.getI32Type(),
-                                 bytes(a[r], product(group, index(groupBytes))), /*alignment=*/1);
-        Value spread = elements(vector::BroadcastOp::create(b, loc, words, word));
-        for (int64_t w = 0; w < wide; ++w)
-          next.push_back(
-              intrinsic(isInt ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512bf16.dpbf16ps.512",
-                        {op.getRegionIterArg(unsigned(next.size())), spread, columns[w]}, sumType));
-      }
-      scf::YieldOp::create(b, loc, next);
+      scf::YieldOp::create(b, loc,
+                           step(op.getInductionVar(), panel, wide, a, op.getRegionIterArgs()));
     }
     for (int64_t r = 0, result = 0; r < rows; ++r)
       for (int64_t w = 0; w < wide; ++w, ++result) {
@@ -106,6 +93,44 @@ private:
         else
           vector::StoreOp::create(b, loc, sum, gemm.getAcc(), position);
       }
+  }
+
+  /// Adds the products of one group of each row, at addresses \p a, with those of \p wide panels.
+  SmallVector<Value> step(Value group, Value panel, int64_t wide, ArrayRef<Value> a,
+                          ValueRange sums) {
+    Value offset = product(group, index(panelRowBytes));
+    Value ahead = prefetches ? prefetchOffset(offset, wide) : Value();
+    SmallVector<Value> columns, next;
+    for (int64_t w = 0; w < wide; ++w) {
+      Value row = bytes(right.pointer, product(add(panel, w), right.stride));
+      columns.push_back(
+          elements(LLVM::LoadOp::create(b, loc, words, bytes(row, offset), /*alignment=*/1)));
+      if (ahead)
+        prefetchIntoL2(bytes(row, ahead));
+    }
+    for (Value row : a) {
+      Value word = LLVM::LoadOp::create(
+          b, loc, b.getI32Type(), bytes(row, product(group, index(groupBytes))), /*alignment=*/1);
+      Value spread = elements(vector::BroadcastOp::create(b, loc, words, word));
+      for (Value column : columns)
+        next.push_back(
+            intrinsic(isInt ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512bf16.dpbf16ps.512",
+                      {sums[next.size()], spread, column}, sumType));
+    }
+    return next;
+  }
+
+  /// Bytes from the start of a panel to what is prefetched when its row at \p offset is read: some
+  /// rows ahead, at the end those of the panel that is read next. The processor prefetches, too,
+  /// but not far enough where B comes from memory.
+  Value prefetchOffset(Value offset, int64_t wide) {
+    constexpr int64_t distance = 2048;
+    Value ahead = add(offset, distance);
+    Value isNext = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, ahead,
+                                         index(groups * panelRowBytes));
+    Value next = arith::AddIOp::create(b, loc, add(ahead, -groups * panelRowBytes),
+                                       product(right.stride, index(wide)));
+    return arith::SelectOp::create(b, loc, isNext, next, ahead);
   }
 
   /// Groups as their elements.
@@ -139,6 +164,7 @@ private:
 
   VectorType words, sumType;
   Value offsets;
+  bool prefetches = false; ///< B
 };
 
 } // namespace

@@ -130,7 +130,8 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     of elements, if the target has them. The runtime packs B in panels of 16 columns, and A where K is not
     a multiple of what an instruction takes. `tiles` selects AMX: 2 x 2 tiles of the
     accumulator stay in tile registers, and each product loads and releases its own
-    configuration. `dot-bf16` and `dot-i8` select AVX-512.
+    configuration. `dot-bf16` and `dot-i8` select AVX-512, also instead of AMX for products of one
+    row, except of signed i8: they prefetch B if it is packed and read in its tensor.
 
     Products take an operand from the tensor that it was copied from, if its tile
     has no other use, the tensor is only read, and the copy is within it. With `tiles`,

@@ -61,3 +61,27 @@ func.func @unsigned(%runtime: !llvm.ptr) attributes {tile.kernel} {
   tile.gemm %a, %b into %c overwrite unsigned_a : !a, !b, !c
   return
 }
+
+// -----
+
+!a = memref<1x64xbf16, #tile.space<shared>>
+!b = memref<4x32x16x2xbf16, #tile.space<shared>>
+!c = memref<1x64xf32, #tile.space<local>>
+!w = memref<?x?x?x?xbf16, strided<[?, ?, ?, 1]>, #tile.space<global>>
+
+// Each of four panels is prefetched 2 KB ahead, from its end on in the panel that is read four later.
+// CHECK-LABEL: func.func @one_row
+// CHECK: scf.for
+// CHECK: %[[IS_NEXT:.*]] = arith.cmpi uge, %[[AHEAD:[0-9]+]]
+// CHECK: arith.select %[[IS_NEXT]], %{{.*}}, %[[AHEAD]]
+// CHECK-COUNT-4: llvm.intr.prefetch
+// CHECK-COUNT-4: "llvm.x86.avx512bf16.dpbf16ps.512"
+func.func @one_row(%w: !w {tile.access = "in"}, %i: index, %runtime: !llvm.ptr) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.copy %w[%i, %c0, %c0, %c0] to %b : !w to !b
+  tile.gemm %a, %b into %c : !a, !b, !c
+  return
+}

@@ -37,6 +37,7 @@ enum Counter : int {
   WithConverted,
   WithUnsigned,
   WithLarge,
+  WithOneRow,
   OnTiles
 };
 
@@ -69,6 +70,8 @@ template <class E, class S> struct Products {
   /// Whether a strip of columns of B is larger than the L1 cache, or a product by AMX takes enough
   /// steps to store results meanwhile.
   bool deep() const { return Random(derive(seed, 5)).chance(packs ? 30 : 40); }
+  /// Whether each block has one row, which native code multiplies otherwise than several.
+  bool oneRow() const { return Random(derive(seed, 6)).chance(15); }
   bool isPacked() const { return form() == Form::Packed || form() == Form::Converted; }
   /// Whether A is a slice of a tensor along its second dimension instead of the first.
   bool middle() const { return Random(derive(seed, 3)).chance(30); }
@@ -82,6 +85,8 @@ template <class E, class S> struct Products {
     constexpr int64_t group = groupSize();
     Form form = this->form();
     int64_t m = extent(random), n = extent(random), k = extent(random);
+    if (oneRow())
+      m = 1;
     if (!packs && random.chance(50))
       n = 256;
     if (deep())
@@ -124,7 +129,7 @@ template <class E, class S> struct Products {
     if (second)
       b.fill(other, 0);
 
-    Random ofParts(derive(seed, 6));
+    Random ofParts(derive(seed, 7));
     int64_t partRows = ofParts.of({16, 32});
     bool inParts = !turnedA && !turnedAcc && m % partRows == 0 && ofParts.chance(30);
     bool changes = !isPacked() && ofParts.chance(30);
@@ -294,6 +299,7 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
   counters[OnTiles] += level == Cpu::Amx;
   counters[WithPacked] += kernel.form() == Products<E, S>::Form::Packed;
   counters[WithConverted] += kernel.form() == Products<E, S>::Form::Converted;
+  counters[WithOneRow] += kernel.oneRow();
   counters[WithUnsigned] += program.find("unsigned_a") != std::string::npos;
   for (int run = 0; run < 2; ++run) {
     int64_t grain = random.chance(50) ? 16 : 1;
@@ -412,10 +418,9 @@ int penstock::fuzz::runProducts(const BatchOptions &options) {
   Counters &c = result.counters;
   auto count = [&](Counter which) { return static_cast<unsigned long long>(c[which]); };
   std::printf("programs=%llu compiled=%llu launches=%llu packed=%llu converted=%llu unsigned=%llu "
-              "large=%llu "
-              "amx=%llu mismatches=%zu\n",
+              "large=%llu one-row=%llu amx=%llu mismatches=%zu\n",
               static_cast<unsigned long long>(result.cases), count(Built), count(Launched),
               count(WithPacked), count(WithConverted), count(WithUnsigned), count(WithLarge),
-              count(OnTiles), result.failures.size());
+              count(WithOneRow), count(OnTiles), result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }

@@ -57,6 +57,10 @@ const Case cases[] = {
     {.m = 7, .n = 100, .k = 3, .b = Form::Transposed, .margin = 1},
     {.m = 40, .n = 80, .k = 128, .b = Form::Packed},
     {.m = 18, .n = 16, .k = 36, .b = Form::Packed, .accumulate = false, .margin = 1},
+    {.m = 1, .n = 176, .k = 512, .b = Form::Packed},
+    {.m = 1, .n = 32, .k = 20, .b = Form::Packed, .accumulate = false, .margin = 2},
+    {.m = 1, .n = 150, .k = 70, .accumulate = false},
+    {.m = 1, .n = 70, .k = 131, .b = Form::Transposed},
 };
 
 /// One product of tiles. T is f16, bf16 or i8; S is f32 or i32; R is 4 if B is packed.
@@ -421,6 +425,53 @@ TEST_P(ProductLevels, ConvertedWeights) {
   multiplyConverted<f16>(GetParam());
 }
 
+/// A tile of one column, transposed: its rows are contiguous, those of its tensor are not.
+template <class E, class S> struct OneColumn {
+  bool ofA;
+
+  void operator()(Block &b, In<E, 2> A, In<E, 2> B, Out<S, 2> C) const {
+    int m = ofA ? 1 : 4, n = 64, k = ofA ? 64 : 1;
+    auto [bm, bn] = b.grid(C.size(0) / m, C.size(1) / n);
+    auto As = ofA ? b.shared<E>(k, m) : b.shared<E>(m, k);
+    auto Bs = b.shared<E>(n, k);
+    auto acc = b.local<S>(m, n);
+    b.fill(acc, 0);
+    for (Index i : b.range(B.size(1) / k)) {
+      b.copy(ofA ? A.at(i * k, bm * m) : A.at(bm * m, i * k), As);
+      b.copy(B.at(bn * n, i * k), Bs);
+      b.gemm(ofA ? transposed(As) : As, transposed(Bs), acc);
+    }
+    b.copy(acc, C.at(bm * m, bn * n));
+  }
+};
+
+template <class E, class S> void multiplyOneColumn(bool ofA, Cpu level) {
+  constexpr int64_t m = 4, n = 64, k = 128;
+  Case c = {.m = int(m),
+            .n = int(n),
+            .k = int(k),
+            .transposedA = ofA,
+            .b = Form::Transposed,
+            .accumulate = false};
+  Data<E, S> data(c, false);
+  auto kernel = compile(OneColumn<E, S>{ofA}, Target::native(), {.name = "column", .cpu = level});
+  std::vector<S> sums(size_t(m * n), S(5));
+  kernel(ofA ? view(data.a, {k, m}) : view(data.a, {m, k}), view(data.b, {n, k}),
+         view(sums, {m, n}));
+  EXPECT_EQ(sums, data.expected) << "A " << ofA;
+}
+
+TEST_P(ProductLevels, TransposedTileOfOneColumn) {
+  if (!hostHas(GetParam()))
+    GTEST_SKIP() << "the host does not have this level";
+  for (bool ofA : {false, true}) {
+    multiplyOneColumn<f32, f32>(ofA, GetParam());
+    multiplyOneColumn<f16, f32>(ofA, GetParam());
+    multiplyOneColumn<bf16, f32>(ofA, GetParam());
+    multiplyOneColumn<i8, i32>(ofA, GetParam());
+  }
+}
+
 /// LLVM calls a function for the rounding to bf16 where the processor has no instruction.
 TEST(ProductLevels, RoundingToBf16WithoutInstruction) {
   auto kernel = compile(
@@ -497,6 +548,12 @@ TEST(ProductLevels, Instructions) {
     EXPECT_NE(unsignedBytes.find(e.u8), std::string::npos) << e.u8;
     for (const std::string &text : {floats, bytes, unsignedBytes})
       EXPECT_EQ(text.find(e.absent), std::string::npos) << e.absent;
+    // One row is multiplied by vectors also where there are tiles, if its bytes have no sign.
+    Case oneRow = {.m = 1, .n = 32, .k = 64};
+    for (const std::string &text : {assembly(Product<bf16, f32, 2>{oneRow, false}),
+                                    assembly(Product<i8, i32, 2>{oneRow, true})})
+      EXPECT_EQ(text.find("tdp"), std::string::npos);
+    EXPECT_NE(assembly(Product<i8, i32, 2>{oneRow, false}).find(e.i8), std::string::npos);
     // Only some processors with AMX have it for f16.
     bool tiles = e.cpu == Cpu::Amx && hasTilesForF16();
     std::string halves = assembly(Product<f16, f32, 2>{c, false});
