@@ -1,4 +1,4 @@
-//===- blocks.cpp - Blocks by a shared counter and by stealing ------------===//
+//===- blocks.cpp - Blocks by counters and by stealing halves -------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,8 +9,8 @@
 //                                                  on two threads and on 16; microseconds
 // launch/blocks-short                              4096 blocks of 0.12 us, on two threads
 //
-// The reference has no shared counter: each thread has a range of blocks of its own, and
-// takes half of another one's when it has none left.
+// Ours: each thread has a range of blocks of its own, and takes single ones of another thread's
+// when it has none left. The reference takes half of what the other one has left.
 //
 //===----------------------------------------------------------------------===//
 #include "../native/Measure.h"
@@ -90,8 +90,8 @@ void run(const std::string &name, uint64_t blocks, int threads, Units units) {
     parallelFor(uint64_t(threads), threads,
                 [&](uint64_t thread, int) { ranges.run(int(thread), block); });
   };
-  auto shared = [&] { parallelFor(blocks, threads, [&](uint64_t i, int) { block(i); }); };
-  shared();
+  auto ours = [&] { parallelFor(blocks, threads, [&](uint64_t i, int) { block(i); }); };
+  ours();
   stealing();
   for (uint64_t i = 0; i < blocks; ++i)
     if (times[i] != 2) {
@@ -99,13 +99,13 @@ void run(const std::string &name, uint64_t blocks, int threads, Units units) {
                    static_cast<unsigned long long>(i), times[i].load());
       std::exit(1);
     }
-  bench::Pair best = bench::best(shared, stealing);
+  bench::Pair best = bench::best(ours, stealing);
   double alone = bench::bestAlone([&] {
     for (uint64_t i = 0; i < blocks; ++i)
       block(i);
   });
   char unit[120];
-  std::snprintf(unit, sizeof unit, "us (stealing; on one thread %.0f)", 1e6 * alone);
+  std::snprintf(unit, sizeof unit, "us (stealing halves; on one thread %.0f)", 1e6 * alone);
   bench::line(name, 1e6 * best.ours, 1e6 * best.theirs, best.theirs / best.ours, unit);
 }
 

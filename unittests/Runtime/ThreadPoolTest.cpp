@@ -73,6 +73,41 @@ TEST(ThreadPool, AWorkerRunsOneItemAtATime) {
   EXPECT_EQ(clashes, 0);
 }
 
+// A core finds in its caches what it read in the previous launch. All threads have begun before one
+// goes on, so that none takes the items of another.
+TEST(ThreadPool, EachThreadBeginsWithItsOwnItems) {
+  constexpr int threads = 3;
+  constexpr uint64_t count = 30;
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int> begun{0};
+    std::atomic<uint64_t> first[threads] = {};
+    parallelFor(count, threads, [&](uint64_t item, int worker) {
+      if (first[worker])
+        return;
+      first[worker] = item + 1;
+      ++begun;
+      while (begun < threads)
+        std::this_thread::yield();
+    });
+    for (int worker = 0; worker < threads; ++worker)
+      ASSERT_EQ(first[worker], count * uint64_t(worker) / threads + 1) << worker;
+  }
+}
+
+// A thread takes up to 8 items at once; all others of a busy thread are run by the others.
+TEST(ThreadPool, ItemsOfABusyThreadAreTaken) {
+  constexpr uint64_t count = 100;
+  std::atomic<uint64_t> others{0};
+  parallelFor(count, 2, [&](uint64_t item, int) {
+    if (item == 0)
+      while (others < count - 8)
+        std::this_thread::yield();
+    else
+      ++others;
+  });
+  EXPECT_EQ(others, count - 1);
+}
+
 TEST(ThreadPool, WritesAreSeenAfterwards) {
   std::vector<uint64_t> values(10000); // not atomic: the return orders them
   for (uint64_t round = 1; round <= 20; ++round) {
