@@ -9,6 +9,8 @@
 
 #include <penstock/penstock.h>
 
+#include <vector>
+
 namespace bench {
 using namespace penstock;
 
@@ -104,45 +106,72 @@ template <bool four> struct ScaledLinear {
   }
 };
 
-/// The same for one row of x, by vectors: rows of w are columns of the product, and nothing is
-/// stored but sums of groups. Weights of 4 bits are stored as w + 8; in each group, byte i has
-/// elements i and i + group / 2.
-template <bool four> struct QuantizedRow {
+/// The same for one row of x and weights of 8 bits, by vectors: rows of w are columns of the
+/// product, and nothing is stored but sums of groups.
+struct QuantizedRow {
   int block = 32, k = 4096, group = 128;
 
   void operator()(Block &b, In<bf16, 2> x, In<i8, 3> w, In<bf16, 2> scales, Out<bf16, 1> y) const {
-    const int groups = k / group, width = four ? group / 2 : group;
+    const int groups = k / group;
     Index first = b.grid(ceil_div(y.size(0), block)) * block;
-    auto low = b.local<f32>(groups, width), high = b.local<f32>(groups, width);
-    auto bytes = b.local<i8>(groups, width);
-    auto products = b.local<f32>(groups, width);
-    auto part = b.local<f32>(groups), offset = b.local<f32>(groups);
+    auto xs = b.local<f32>(groups, group), products = b.local<f32>(groups, group);
+    auto bytes = b.local<i8>(groups, group);
+    auto part = b.local<f32>(groups), result = b.local<f32>(block);
     auto sums = b.local<f32>(block, groups), s = b.local<f32>(block, groups);
-    auto result = b.local<f32>(block);
-    b.copy(x.at(0, 0), low);
-    if constexpr (four) {
-      // x (w - 8) is x w less 8 x, and half of the weights are 16 times as large.
-      b.copy(x.at(0, width), high);
-      b.set(products, (low + high) * 8);
-      b.reduce(Sum, products, 1, offset);
-      b.set(high, high * 0.0625f);
-    }
+    b.copy(x.at(0, 0), xs);
     for (Index row : b.range(block)) {
       b.copy(w.at(first + row, 0, 0).dims(1, 2), bytes);
-      auto value = cast<i32>(bytes);
-      if constexpr (four)
-        b.set(products, cast<f32>(value & 15) * low + cast<f32>(value & 240) * high);
-      else
-        b.set(products, cast<f32>(value) * low);
+      b.set(products, cast<f32>(cast<i32>(bytes)) * xs);
       b.reduce(Sum, products, 1, part);
-      if constexpr (four)
-        b.set(part, part - offset);
       b.copy(part, sums[row]);
     }
     b.copy(scales.at(first, 0), s);
     b.set(sums, sums * s);
     b.reduce(Sum, sums, 1, result);
     b.copy(result, y.at(first));
+  }
+};
+
+/// The same for weights of 4 bits, eight in a word: w[N / block, K / group, block, group / 8] and
+/// scales[N / block, K / group, block]. Bits 4 i of word l are element i * group / 8 + l of a
+/// group, as w + 8; the highest four are w itself, which has a sign there. Sums of all groups stay
+/// in their lane, so that lanes are added up once for each column.
+struct NibbleRow {
+  int block = 128, group = 128;
+
+  void operator()(Block &b, In<bf16, 3> x, In<i32, 4> w, In<bf16, 3> scales, Out<bf16, 1> y) const {
+    constexpr int parts = 8;
+    const int lanes = group / parts;
+    Index at = b.grid(ceil_div(y.size(0), block));
+    auto words = b.local<i32>(block, lanes);
+    auto sums = b.local<f32>(block, lanes);
+    auto s = b.local<f32>(block), result = b.local<f32>(block);
+    auto offset = b.local<f32>(lanes);
+    std::vector<Tile<f32, 1>> xs;
+    for (int i = 0; i < parts; ++i)
+      xs.push_back(b.local<f32>(lanes));
+    b.fill(sums, 0);
+    for (Index g : b.range(x.size(0))) {
+      for (int i = 0; i < parts; ++i)
+        b.copy(x.at(g, i, 0).dims(2), xs[size_t(i)]);
+      // x (w - 8) is x w less 8 x.
+      auto total = xs[0] + xs[1];
+      for (int i = 2; i + 1 < parts; ++i)
+        total = total + xs[size_t(i)];
+      b.set(offset, total * -8);
+      // Weights are multiplied where they are in their word, 16^i times as large.
+      for (int i = 1; i < parts; ++i)
+        b.set(xs[size_t(i)], xs[size_t(i)] * (1 / float(uint32_t(1) << 4 * i)));
+      b.copy(scales.at(at, g, 0).dims(2), s);
+      b.copy(w.at(at, g, 0, 0).dims(2, 3), words);
+      auto sum = cast<f32>(words & 15) * broadcast_cols(xs[0]) + broadcast_cols(offset);
+      for (int i = 1; i < parts; ++i)
+        sum =
+            sum + cast<f32>(words & int32_t(uint32_t(15) << 4 * i)) * broadcast_cols(xs[size_t(i)]);
+      b.set(sums, sums + sum * broadcast_rows(s));
+    }
+    b.reduce(Sum, sums, 1, result);
+    b.copy(result, y.at(at * block));
   }
 };
 

@@ -180,9 +180,9 @@ template <bool four> void manyRows(const std::string &name, Size size, int64_t g
   });
 }
 
-template <bool four> void quantizedRow(const std::string &name, Size size, int64_t group) {
+void quantizedRow(const std::string &name, Size size, int64_t group) {
   auto [m, n, k] = size;
-  Quantized<four> problem(size, group);
+  Quantized<false> problem(size, group);
   auto transposed = [n = n](const auto &from) {
     auto to = from;
     size_t rows = from.size() / size_t(n);
@@ -190,16 +190,43 @@ template <bool four> void quantizedRow(const std::string &name, Size size, int64
       to[i % size_t(n) * rows + i / size_t(n)] = from[i];
     return to;
   };
-  auto w = transposed(four ? pairs(problem.w, k, n, group) : problem.w);
+  auto w = transposed(problem.w);
   auto scales = transposed(problem.scales);
-  // Multiplications and additions are fused, as those of peers are: 40 vector instructions for 128
-  // weights of 4 bits instead of 44.
-  auto kernel = compile(bench::QuantizedRow<four>{.block = 64, .k = int(k), .group = int(group)},
+  // Multiplications and additions are fused, as those of peers are.
+  auto kernel = compile(bench::QuantizedRow{.block = 64, .k = int(k), .group = int(group)},
                         Target::native(), {.contract = true});
   problem.contest(name, [&, n = n, k = k] {
     kernel.launch({.threads = threads}, view(problem.x, {k / group, group}),
-                  view(w, {n, k / group, four ? group / 2 : group}), view(scales, {n, k / group}),
+                  view(w, {n, k / group, group}), view(scales, {n, k / group}),
                   view(problem.y, {n}));
+  });
+}
+
+void nibbleRow(const std::string &name, Size size, int64_t group) {
+  auto [m, n, k] = size;
+  Quantized<true> problem(size, group);
+  bench::NibbleRow blocks{.group = int(group)};
+  int64_t block = blocks.block, lanes = group / 8, groups = k / group;
+  std::vector<int32_t> words(size_t(n * k / 8));
+  std::vector<bf16> scales(problem.scales.size());
+  for (int64_t column = 0; column < n; ++column)
+    for (int64_t g = 0; g < groups; ++g) {
+      int64_t at = (column / block * groups + g) * block + column % block;
+      scales[size_t(at)] = problem.scales[size_t(g * n + column)];
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        uint32_t word = 0;
+        for (int64_t i = 0; i < 8; ++i) {
+          int weight = problem.w[size_t((g * group + i * lanes + lane) * n + column)];
+          word |= (uint32_t(i == 7 ? weight : weight + 8) & 15) << 4 * i;
+        }
+        words[size_t(at * lanes + lane)] = int32_t(word);
+      }
+    }
+  auto kernel = compile(blocks, Target::native(), {.contract = true});
+  problem.contest(name, [&, n = n] {
+    kernel.launch({.threads = threads}, view(problem.x, {groups, 8, lanes}),
+                  view(words, {n / block, groups, block, lanes}),
+                  view(scales, {n / block, groups, block}), view(problem.y, {n}));
   });
 }
 
@@ -269,8 +296,10 @@ int main(int argc, char **argv) {
     Size size{m, 4096, 4096};
     auto weights = [&]<bool four>(const std::string &name, int64_t group) {
       line("native/fused-weights-" + name + "-" + size.text(), [&](const std::string &full) {
-        if (m == 1)
-          quantizedRow<four>(full, size, group);
+        if (m == 1 && four)
+          nibbleRow(full, size, group);
+        else if (m == 1)
+          quantizedRow(full, size, group);
         else if (m > 16)
           manyRows<four>(full, size, group);
         else
