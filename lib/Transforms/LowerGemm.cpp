@@ -105,9 +105,15 @@ struct LowerGemm : penstock::impl::LowerGemmBase<LowerGemm> {
            (elementTypeOf(gemm.getA()).isBF16() ? dotBf16 : dotI8 && gemm.getUnsignedA());
   }
 
+  /// Whether rows of B are multiplied as they are: packing them for one row takes longer than that.
+  bool readsRows(tile::GemmOp gemm) {
+    return elementTypeOf(gemm.getA()).isBF16() && !gemm.isPacked() &&
+           hasContiguousRows(gemm.getB());
+  }
+
   GemmReport lower(tile::GemmOp gemm) {
     if (isGrouped(gemm) && isOneRow(gemm))
-      return lowerGemmToDots(gemm);
+      return readsRows(gemm) ? lowerGemmToVectors(gemm, vectorBits) : lowerGemmToDots(gemm);
     if (elementTypeOf(gemm.getA()).isF16() ? tilesF16 : isGrouped(gemm) && tiles)
       return lowerGemmToTiles(gemm);
     if (isGrouped(gemm) && (elementTypeOf(gemm.getA()).isBF16() ? dotBf16 : dotI8))

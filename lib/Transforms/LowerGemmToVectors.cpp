@@ -38,7 +38,9 @@ public:
     k = cast<MemRefType>(gemm.getA().getType()).getDimSize(1);
     // 32 registers: four vectors of columns leave room for six rows. Without AVX-512 there are 16.
     bool many = vectorBits >= 512;
-    wide = std::clamp<int64_t>(n / lanes, 1, many ? 4 : 2);
+    // One row reads B in its tensor, all columns of a row before the next row.
+    int64_t most = m == 1 ? (many ? 16 : 8) : many ? 4 : 2;
+    wide = std::clamp<int64_t>(n / lanes, 1, most);
     rows = !many ? (wide == 2 ? 6 : 12) : wide >= 3 ? 6 : wide == 2 ? 12 : 16;
     // In a few rows no remainder beats a few more registers.
     if (m % rows && m % 4 == 0 && m < 16 * rows)
@@ -79,6 +81,7 @@ public:
 
 private:
   VectorType vectorOf(int64_t size, Type element) { return VectorType::get(size, element); }
+  static int64_t bytesOf(Value memref) { return elementTypeOf(memref).getIntOrFloatBitWidth() / 8; }
 
   //===------------------------------------------------------------------===//
   // Packing
@@ -275,6 +278,15 @@ private:
       return;
     }
     bool converts = elementTypeOf(source) != compute || tf32;
+    if (m == 1 && packsStrips(source) && hasContiguousRows(source)) {
+      report.right = converts ? "converted as it is read, in its tensor where it is within it"
+                              : "read in its tensor where it is within it";
+      report.rightInTensor = true;
+      report.prefetches = true;
+      Operand from = locate(source);
+      rightRows = {toPointer(from.address), product(from.strides[0], index(bytesOf(source)))};
+      return;
+    }
     if (packsStrips(source)) {
       report.right = converts ? "converted and packed in strips of columns, from its tensor where "
                                 "it is within it"
@@ -313,7 +325,7 @@ private:
     strips = wideEnd ? allocate({wideEnd / step, k, step}, compute) : Value();
     right = wideEnd < n ? allocate({k, n - wideEnd}, compute) : Value();
     rightBegin = wideEnd;
-    int64_t rightBytes = elementTypeOf(source).getIntOrFloatBitWidth() / 8;
+    int64_t rightBytes = bytesOf(source);
     Value rowBytes = product(from.strides[isTransposed ? 1 : 0], index(rightBytes));
     if (isTransposed) {
       Value kind = arith::ConstantIntOp::create(b, loc, int64_t(*packType(source)), 32);
@@ -436,6 +448,18 @@ private:
     VectorType type = vectorOf(width, compute);
     if (strip)
       return vector::LoadOp::create(b, loc, type, strips, ValueRange{strip, kk, index(offset)});
+    if (rightRows.pointer) {
+      Value source = gemm.getB();
+      int64_t size = bytesOf(source);
+      Value row = bytes(rightRows.pointer, product(kk, rightRows.stride));
+      Value at = bytes(row, product(column, index(size)));
+      // The rows of a block are far apart, so that the processor does not prefetch them.
+      constexpr int64_t ahead = 16, lineBytes = 64;
+      if (offset * size % lineBytes == 0)
+        prefetchIntoL2(bytes(at, product(rightRows.stride, index(ahead))));
+      return widen(LLVM::LoadOp::create(b, loc, vectorOf(width, elementTypeOf(source)), at,
+                                        /*alignment=*/unsigned(size)));
+    }
     return vector::LoadOp::create(b, loc, type, right, ValueRange{kk, add(column, -rightBegin)});
   }
 
@@ -478,7 +502,7 @@ private:
     SmallVector<Value> sums = start(rowIndices, columnIndices, widths);
     // A loop of single steps along K reached 0.93 of the speed of a loop that only multiplies, and
     // this one 0.98 (docs/benchmarks.md).
-    int64_t unrolled = height < rows ? 1 : k % 4 == 0 ? 4 : k % 2 == 0 ? 2 : 1;
+    int64_t unrolled = height < rows || wide > 4 ? 1 : k % 4 == 0 ? 4 : k % 2 == 0 ? 2 : 1;
     auto op = scf::ForOp::create(b, loc, index(0), index(k), index(unrolled), sums);
     {
       // Addresses that do not depend on K.
@@ -522,6 +546,7 @@ private:
   Value isFirst;      ///< see Iterations
   Value left;         ///< A as a tile
   Address leftRows;   ///< A where it is read in its tensor; null: it is not
+  Address rightRows;  ///< B where it is read in its tensor; null: it is not
   Value strips;       ///< B in strips of `step` columns; null: it is not packed in them
   Value right;        ///< B from column `rightBegin` on
   int64_t rightBegin = 0;

@@ -131,7 +131,8 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     a multiple of what an instruction takes. `tiles` selects AMX: 2 x 2 tiles of the
     accumulator stay in tile registers, and each product loads and releases its own
     configuration. `dot-bf16` and `dot-i8` select AVX-512, also instead of AMX for products of one
-    row, except of signed i8: they prefetch B if it is packed and read in its tensor.
+    row, except of signed i8: they prefetch B if it is packed and read in its tensor. For one row, rows of
+    B that is not packed are read and converted in their tensor, in f32 also for bf16.
 
     Products take an operand from the tensor that it was copied from, if its tile
     has no other use, the tensor is only read, and the copy is within it. With `tiles`,

@@ -176,3 +176,30 @@ func.func @used_otherwise(%runtime: !llvm.ptr) attributes {tile.kernel} {
   tile.gemm %a, %b into %c overwrite : !a, !b, !c
   return
 }
+
+// -----
+
+!a = memref<1x8xf32, #tile.space<shared>>
+!b = memref<8x96xf32, #tile.space<shared>>
+!c = memref<1x96xf32, #tile.space<local>>
+!B = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
+
+// One row of A uses each row of B once: six vectors of it are read in the tensor, and prefetched 16 rows
+// ahead. Nothing is packed.
+// CHECK-LABEL: func.func @one_row
+// CHECK-NOT: vector.store
+// CHECK: scf.for
+// CHECK-COUNT-6: llvm.intr.prefetch
+// CHECK-COUNT-6: vector.fma
+// CHECK: scf.yield
+// CHECK-COUNT-6: vector.store %{{.*}} : memref<1x96xf32
+// CHECK-NOT: vector.store
+func.func @one_row(%B: !B {tile.access = "in"}, %i: index, %runtime: !llvm.ptr) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.copy %B[%c0, %i] to %b : !B to !b
+  tile.gemm %a, %b into %c : !a, !b, !c
+  return
+}
