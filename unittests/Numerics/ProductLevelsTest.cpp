@@ -524,6 +524,16 @@ TEST_P(ProductLevels, SpecialNumbersOfF16) {
   }
 }
 
+TEST_P(ProductLevels, OneRowKeepsSubnormalNumbers) {
+  if (!hostHas(GetParam()))
+    GTEST_SKIP() << "the host does not have this level";
+  Case c = {.m = 1, .n = 32, .k = 64, .accumulate = false};
+  Data<bf16, f32> data(c, false);
+  std::fill(data.a.begin(), data.a.end(), bf16(0x1p-133f)); // the smallest one
+  std::fill(data.b.begin(), data.b.end(), bf16(0x1p100f));
+  EXPECT_EQ(run(data, false, Target::native(), GetParam()), std::vector<f32>(32, 64 * 0x1p-33f));
+}
+
 /// The instructions of each level, and none of a higher one.
 TEST(ProductLevels, Instructions) {
   Case c = {.m = 32, .n = 32, .k = 64};
