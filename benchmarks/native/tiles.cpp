@@ -16,6 +16,7 @@
 //   all          everything: A packed in tiles before, sums between iterations in blocks of 4 KB
 //   later        the same with results that are stored while the next block is multiplied
 //   past-caches  the same with stores that do not go through the caches
+//   read, past-caches-read  the last two with a loop after it that reads the result
 //   no-prefetch  the same without prefetches of the next columns of B
 //   other-order  the same with columns of B slowest where rows of A are, or vice versa
 //   grouped      the same with all loads of a step before its products
@@ -143,13 +144,13 @@ struct alignas(64) Configuration {
   } while (0)
 
 /// Stores the share of a step in the rows of a block.
-template <bool pastCaches> PENSTOCK_TILES void store(const Finished &finished, int64_t s) {
+template <bool PastCaches> PENSTOCK_TILES void store(const Finished &finished, int64_t s) {
   constexpr int64_t rows = block / (depth / step);
   for (int64_t row = s * rows; row < (s + 1) * rows; ++row)
     for (int64_t column = 0; column < block; column += 16) {
       __m512 line = _mm512_load_ps(finished.from + row * block + column);
       float *to = finished.to + row * finished.stride + column;
-      if constexpr (pastCaches)
+      if constexpr (PastCaches)
         _mm512_stream_ps(to, line);
       else
         _mm512_store_ps(to, line);
@@ -158,31 +159,31 @@ template <bool pastCaches> PENSTOCK_TILES void store(const Finished &finished, i
 
 /// Prefetches \p lines lines of the next columns of B in each step, and stores its share of a
 /// finished block.
-template <bool byRows, bool grouped, bool pastCaches>
+template <bool ByRows, bool Grouped, bool PastCaches>
 PENSTOCK_TILES void multiplySteps(const bf16 *a0, const bf16 *a1, const bf16 *b0, const bf16 *b1,
                                   int64_t leftStep, int64_t rightStep, int64_t steps,
                                   const bf16 *next, int64_t lines, const Finished &finished) {
   for (int64_t s = 0; s < steps; ++s) {
-    PENSTOCK_LOAD(byRows, 6, b0);
-    if (grouped) {
-      PENSTOCK_LOAD(byRows, 7, b1);
-      PENSTOCK_LOAD(!byRows, 4, a0);
-      PENSTOCK_LOAD(!byRows, 5, a1);
+    PENSTOCK_LOAD(ByRows, 6, b0);
+    if (Grouped) {
+      PENSTOCK_LOAD(ByRows, 7, b1);
+      PENSTOCK_LOAD(!ByRows, 4, a0);
+      PENSTOCK_LOAD(!ByRows, 5, a1);
     } else {
-      PENSTOCK_LOAD(!byRows, 4, a0);
+      PENSTOCK_LOAD(!ByRows, 4, a0);
     }
     _tile_dpbf16ps(0, 4, 6);
-    if (!byRows)
+    if (!ByRows)
       for (int64_t line = 0; line < lines; ++line)
         _mm_prefetch(reinterpret_cast<const char *>(next) + (s * lines + line) * rowBytes,
                      _MM_HINT_T1);
-    if (!grouped)
-      PENSTOCK_LOAD(byRows, 7, b1);
+    if (!Grouped)
+      PENSTOCK_LOAD(ByRows, 7, b1);
     _tile_dpbf16ps(1, 4, 7);
     if (finished.from)
-      store<pastCaches>(finished, s);
-    if (!grouped)
-      PENSTOCK_LOAD(!byRows, 5, a1);
+      store<PastCaches>(finished, s);
+    if (!Grouped)
+      PENSTOCK_LOAD(!ByRows, 5, a1);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
     a0 += leftStep, a1 += leftStep, b0 += rightStep, b1 += rightStep;
@@ -224,18 +225,18 @@ PENSTOCK_TILES void multiply(Problem &p, Parts parts) {
       const bf16 *a1 = parts.left ? a + steps * tile : a + tile,
                  *b1 = parts.right ? b + steps * tile : b + tile;
       const bf16 *next = b + 2 * steps * tile + i * steps * lines * (rowBytes / 2);
-      auto multiplyAll = [&]<bool byRows, bool grouped, bool pastCaches>() {
-        multiplySteps<byRows, grouped, pastCaches>(a, a1, b, b1, leftStep, rightStep, steps, next,
+      auto multiplyAll = [&]<bool ByRows, bool Grouped, bool PastCaches>() {
+        multiplySteps<ByRows, Grouped, PastCaches>(a, a1, b, b1, leftStep, rightStep, steps, next,
                                                    parts.prefetch && parts.right ? lines : 0,
                                                    finished);
       };
-      auto inOrder = [&]<bool byRows>() {
+      auto inOrder = [&]<bool ByRows>() {
         if (parts.grouped)
-          multiplyAll.operator()<byRows, true, false>();
+          multiplyAll.operator()<ByRows, true, false>();
         else if (parts.stores == Parts::PastCaches)
-          multiplyAll.operator()<byRows, false, true>();
+          multiplyAll.operator()<ByRows, false, true>();
         else
-          multiplyAll.operator()<byRows, false, false>();
+          multiplyAll.operator()<ByRows, false, false>();
       };
       parts.byRows ? inOrder.operator()<true>() : inOrder.operator()<false>();
       if (!parts.sums)
@@ -262,6 +263,13 @@ PENSTOCK_TILES void multiply(Problem &p, Parts parts) {
   _tile_release();
 }
 
+PENSTOCK_TILES void readAll(const Tensor<float> &tensor) {
+  __m512 sum = _mm512_setzero_ps();
+  for (size_t i = 0; i + 16 <= tensor.size(); i += 16)
+    sum = _mm512_add_ps(sum, _mm512_load_ps(&tensor[i]));
+  asm volatile("" ::"v"(sum));
+}
+
 struct Variant {
   std::string name;
   std::function<void()> run;
@@ -283,6 +291,16 @@ void measure(const std::string &shape, Problem &problem, bool byRows, bench::Blo
   byHand("all", {});
   byHand("later", {.stores = Parts::Later});
   byHand("past-caches", {.stores = Parts::PastCaches});
+  for (bool pastCaches : {false, true}) {
+    Parts parts{.byRows = byRows, .stores = pastCaches ? Parts::PastCaches : Parts::Later};
+    variants.push_back({pastCaches ? "past-caches-read" : "read",
+                        [&problem, parts] {
+                          multiply(problem, parts);
+                          readAll(problem.c);
+                        },
+                        {},
+                        {}});
+  }
   if (!byRows)
     byHand("no-prefetch", {.prefetch = false});
   byHand("other-order", {.byRows = true});
