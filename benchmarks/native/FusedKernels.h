@@ -40,11 +40,11 @@ struct LinearGelu {
 /// y = x w for weights of 8 or 4 bits, with a scale for each column and `group` rows, packed for
 /// bf16. Weights of 4 bits are stored as w + 8; in each group, row r of bytes has rows r and r +
 /// group / 2.
-template <bool four> struct QuantizedLinear {
+template <bool Four> struct QuantizedLinear {
   int block_m = 16, block_n = 64, group = 128;
 
   void operator()(Block &b, In<bf16, 2> x, In<i8, 4> w, In<bf16, 2> scales, Out<bf16, 2> y) const {
-    constexpr int parts = four ? 2 : 1;
+    constexpr int parts = Four ? 2 : 1;
     const int rows = group / parts;
     auto [bm, bn] = b.grid(ceil_div(y.size(0), block_m), ceil_div(y.size(1), block_n));
     auto xs = b.shared<bf16>(block_m, group);
@@ -58,8 +58,8 @@ template <bool four> struct QuantizedLinear {
       b.copy(scales.at(g, bn * block_n).dims(1), s);
       b.copy(w.at(bn * (block_n / 16), g * (rows / 2), 0, 0), bytes);
       auto value = cast<i32>(bytes);
-      b.set(ws, cast<bf16>(cast<i8>(four ? (value & 15) - 8 : value))); // exact
-      if constexpr (four) {
+      b.set(ws, cast<bf16>(cast<i8>(Four ? (value & 15) - 8 : value))); // exact
+      if constexpr (Four) {
         b.set(high, cast<bf16>(cast<i8>((value & 240) / 16 - 8)));
         b.gemm(slice(xs, {0, 0}, {block_m, rows}), ws, part, {.accumulate = false});
         b.gemm(slice(xs, {0, rows}, {block_m, rows}), high, part);
@@ -75,11 +75,11 @@ template <bool four> struct QuantizedLinear {
 /// The same for many rows of x. Scales weights, which rounds them to bf16, instead of sums. Columns
 /// are in blocks, w[N / block_n, K, block_n]. One product has several groups, because sums are
 /// loaded and stored once for each.
-template <bool four> struct ScaledLinear {
+template <bool Four> struct ScaledLinear {
   int block_m = 256, block_n = 256, group = 128, groups = 4;
 
   void operator()(Block &b, In<bf16, 2> x, In<i8, 3> w, In<bf16, 2> scales, Out<bf16, 2> y) const {
-    const int rows = four ? group / 2 : group;
+    const int rows = Four ? group / 2 : group;
     auto [bm, bn] = b.grid(ceil_div(y.size(0), block_m), ceil_div(y.size(1), block_n));
     auto xs = b.shared<bf16>(block_m, groups * group);
     auto bytes = b.shared<i8>(rows, block_n);
@@ -95,8 +95,8 @@ template <bool four> struct ScaledLinear {
         b.copy(w.at(bn, g * rows, 0).dims(1, 2), bytes);
         auto value = cast<i32>(bytes);
         b.set(slice(ws, {i * group, 0}, {rows, block_n}),
-              cast<f32>(four ? (value & 15) - 8 : value) * broadcast_cols(s));
-        if constexpr (four)
+              cast<f32>(Four ? (value & 15) - 8 : value) * broadcast_cols(s));
+        if constexpr (Four)
           b.set(slice(ws, {i * group + rows, 0}, {rows, block_n}),
                 cast<f32>((value & 240) / 16 - 8) * broadcast_cols(s));
       }

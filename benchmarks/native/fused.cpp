@@ -105,20 +105,20 @@ std::vector<i8> pairs(const std::vector<i8> &w, int64_t k, int64_t n, int64_t gr
 }
 
 /// Operands of a product with quantized weights, as libraries take them.
-template <bool four> struct Quantized {
+template <bool Four> struct Quantized {
   /// With \p group rows for each scale.
   Quantized(Size size, int64_t group)
       : size(size), group(group), x(randomBf16(size.m * size.k, 1)), w(size_t(size.k * size.n)),
-        scales(randomBf16(size.k / group * size.n, 3, four ? 0.01f : 0.0005f)),
+        scales(randomBf16(size.k / group * size.n, 3, Four ? 0.01f : 0.0005f)),
         y(size_t(size.m * size.n)) {
     auto numbers = bench::numbers<float>(w.size(), 2);
     for (size_t i = 0; i < w.size(); ++i)
-      w[i] = i8(numbers[i] * (four ? 7.99f : 127.f));
+      w[i] = i8(numbers[i] * (Four ? 7.99f : 127.f));
   }
 
   void contest(const std::string &name, const std::function<void()> &ours) {
     ::contest(name, ours, y,
-              {four ? FusedKind::WeightsI4 : FusedKind::Weights,
+              {Four ? FusedKind::WeightsI4 : FusedKind::Weights,
                1,
                size.m,
                size.n,
@@ -138,21 +138,21 @@ template <bool four> struct Quantized {
 };
 
 /// A row of scales for each \p group rows, from one for each of the problem's groups.
-template <bool four> std::vector<bf16> scalesOf(const Quantized<four> &problem, int64_t group) {
+template <bool Four> std::vector<bf16> scalesOf(const Quantized<Four> &problem, int64_t group) {
   std::vector<bf16> spread(size_t(problem.size.k / group * problem.size.n));
   for (size_t i = 0; i < spread.size(); ++i)
     spread[i] = problem.scales[i % problem.scales.size()];
   return spread;
 }
 
-template <bool four>
-void quantized(const std::string &name, Size size, bench::QuantizedLinear<four> blocks,
+template <bool Four>
+void quantized(const std::string &name, Size size, bench::QuantizedLinear<Four> blocks,
                int64_t group) {
   auto [m, n, k] = size;
-  Quantized<four> problem(size, group);
+  Quantized<Four> problem(size, group);
   auto scales = scalesOf(problem, blocks.group);
-  auto bytes = four ? pairs(problem.w, k, n, blocks.group) : problem.w;
-  auto packed = pack_for<bf16>(view(std::as_const(bytes), {four ? k / 2 : k, n}));
+  auto bytes = Four ? pairs(problem.w, k, n, blocks.group) : problem.w;
+  auto packed = pack_for<bf16>(view(std::as_const(bytes), {Four ? k / 2 : k, n}));
   auto kernel = compile(blocks, Target::native());
   problem.contest(name, [&, m = m, n = n, k = k] {
     kernel.launch({.threads = threads}, view(problem.x, {m, k}), packed.view(),
@@ -160,14 +160,14 @@ void quantized(const std::string &name, Size size, bench::QuantizedLinear<four> 
   });
 }
 
-template <bool four> void manyRows(const std::string &name, Size size, int64_t group) {
+template <bool Four> void manyRows(const std::string &name, Size size, int64_t group) {
   auto [m, n, k] = size;
-  Quantized<four> problem(size, group);
-  bench::ScaledLinear<four> blocks{.block_m = int(m)};
+  Quantized<Four> problem(size, group);
+  bench::ScaledLinear<Four> blocks{.block_m = int(m)};
   auto scales = scalesOf(problem, blocks.group);
-  auto bytes = four ? pairs(problem.w, k, n, blocks.group) : problem.w;
+  auto bytes = Four ? pairs(problem.w, k, n, blocks.group) : problem.w;
   std::vector<i8> w;
-  int64_t rows = four ? k / 2 : k;
+  int64_t rows = Four ? k / 2 : k;
   for (int64_t first = 0; first < n; first += blocks.block_n)
     for (int64_t row = 0; row < rows; ++row)
       w.insert(w.end(), &bytes[size_t(row * n + first)],
@@ -294,16 +294,16 @@ int main(int argc, char **argv) {
          [&](const std::string &name) { linearGelu(name, size, blocks); });
   for (int64_t m : {1, 16, 256}) {
     Size size{m, 4096, 4096};
-    auto weights = [&]<bool four>(const std::string &name, int64_t group) {
+    auto weights = [&]<bool Four>(const std::string &name, int64_t group) {
       line("native/fused-weights-" + name + "-" + size.text(), [&](const std::string &full) {
-        if (m == 1 && four)
+        if (m == 1 && Four)
           nibbleRow(full, size, group);
         else if (m == 1)
           quantizedRow(full, size, group);
         else if (m > 16)
-          manyRows<four>(full, size, group);
+          manyRows<Four>(full, size, group);
         else
-          quantized<four>(full, size, {.block_m = int(m), .block_n = 128}, group);
+          quantized<Four>(full, size, {.block_m = int(m), .block_n = 128}, group);
       });
     };
     weights.operator()<false>("i8", 128);
