@@ -56,15 +56,16 @@ public:
                           ", over all of K");
     line("A", text("left"));
     line("B", text("right"));
-    SmallVector<StringRef, 4> sums;
+    SmallVector<StringRef, 3> sums;
     if (flag("starts_as_zero"))
       sums.push_back("start as zero in registers");
     if (flag("packed_sums"))
       sums.push_back("are in blocks of 4 KB between iterations");
     if (flag("ends_in_tensor"))
-      sums.push_back("the last iteration stores them in the tensor where it is whole");
-    if (flag("stores_later"))
-      sums.push_back("while the next block is multiplied, and past the caches from 4 MB on");
+      sums.push_back(flag("stores_later")
+                         ? "the last iteration stores them in the tensor where it is whole, while "
+                           "the next block is multiplied, past the caches from 4 MB on"
+                         : "the last iteration stores them in the tensor where it is whole");
     if (!sums.empty())
       line("sums", llvm::join(sums, "; "));
     if (flag("prefetches"))

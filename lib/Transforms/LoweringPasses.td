@@ -140,6 +140,10 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     multiplies into it, the first iteration clears the sums in registers, further ones find
     them in the accumulator, with `tiles` in blocks of 2 x 2 tiles, and the last one stores them in the
     accumulator, or in the tensor that it is copied to. `dot-bf16` and `dot-i8` do not do this with sums.
+    With `tiles`, and at least 4 steps along K, the result of a block is stored while the next one is
+    multiplied, by nontemporal stores if the tensor has 4 MB or more.
+
+    B is packed before the outermost loop around the product that does not change it.
 
     Example (`--tile-lower-gemm --canonicalize`): 16 columns fit in one vector of 512
     bits.
