@@ -125,12 +125,24 @@ bool beginAtomic(Exec &ex, const DInst &inst, unsigned lane, unsigned size, MemR
   if (ref.space == ptx::Space::Global)
     lock = std::unique_lock<std::mutex>(ex.grid.state->atomicMutex);
   if (ex.grid.checks()) {
-    synchronize(ex, lane, ref, true, true, Order(inst.flags & 15), Scope(inst.flags >> 4));
+    Order order = Order(inst.flags & 15);
+    Scope scope = Scope(inst.flags >> 4);
+    observe(ex, lane, ref, order, scope, true);
     // Its reading half counts for initialization only.
-    checkAccess(ex, lane, ref, size, StrongRead);
-    checkAccess(ex, lane, ref, size, StrongWrite);
+    checkAccess(ex, lane, ref, size, StrongRead, nullptr, scope);
+    checkAccess(ex, lane, ref, size, StrongWrite, nullptr, scope);
+    publish(ex, lane, ref, order, scope, true);
   }
   return true;
+}
+
+/// Lets others run. Atomics that leave memory as it was may spin, as on a lock that is taken.
+void endAtomic(Exec &ex, bool changed) {
+  if (changed)
+    ++ex.cluster.progress;
+  else
+    ex.pollFailed("a value in memory", true);
+  ex.yield = true;
 }
 
 /// ops: destination (or none), address, then b values; for cas b and c. The
@@ -143,6 +155,7 @@ void atomic(Exec &ex, const DInst &inst) {
   unsigned count = unsigned(inst.imm[2]);
   bool isCas = op == AtomicOp::CompareSwap;
   bool vector = inst.numOps == 2 + 2 * count && !isCas;
+  bool changed = false;
   forLanes(ex.mask, [&](unsigned lane) {
     MemRef ref;
     std::unique_lock<std::mutex> lock;
@@ -154,6 +167,7 @@ void atomic(Exec &ex, const DInst &inst) {
       uint64_t b = ex.value(inst.ops[2 + i], lane);
       uint64_t c = isCas ? ex.value(inst.ops[3], lane) : 0;
       uint64_t now = applyAtomic(op, inst.type, old, b, c);
+      changed |= memcmp(ref.bytes + i * size, &now, size) != 0;
       memcpy(ref.bytes + i * size, &now, size);
       if (vector)
         ex.setValue(inst.ops[2 + count + i], lane, old);
@@ -161,8 +175,7 @@ void atomic(Exec &ex, const DInst &inst) {
         ex.setValue(inst.ops[0], lane, old);
     }
   });
-  ++ex.cluster.progress;
-  ex.yield = true;
+  endAtomic(ex, changed);
 }
 
 /// The same for 16 bytes, which can be exchanged only.
@@ -171,6 +184,7 @@ void atomic128(Exec &ex, const DInst &inst) {
   auto halves = [&](const Opnd &op, unsigned lane) {
     return std::array<uint64_t, 2>{ex.row<uint64_t>(op)[lane], ex.row<uint64_t>(op)[32 + lane]};
   };
+  bool changed = false;
   forLanes(ex.mask, [&](unsigned lane) {
     MemRef ref;
     std::unique_lock<std::mutex> lock;
@@ -181,15 +195,16 @@ void atomic128(Exec &ex, const DInst &inst) {
     bool stores = !isCas || old == value;
     if (isCas)
       value = halves(inst.ops[3], lane);
-    if (stores)
+    if (stores) {
       memcpy(ref.bytes, value.data(), 16);
+      changed |= old != value;
+    }
     if (inst.ops[0].kind == Opnd::Kind::Row) {
       ex.out<uint64_t>(inst.ops[0])[lane] = old[0];
       ex.out<uint64_t>(inst.ops[0])[32 + lane] = old[1];
     }
   });
-  ++ex.cluster.progress;
-  ex.yield = true;
+  endAtomic(ex, changed);
 }
 
 bool decodeAtomic(Decoder &d, const ptx::Instruction &inst, DInst &out) {
@@ -211,6 +226,7 @@ bool decodeAtomic(Decoder &d, const ptx::Instruction &inst, DInst &out) {
                       : inst.has(".release") ? Order::Release
                                              : Order::Relaxed) |
               uint8_t(uint8_t(Decoder::scopeOf(inst)) << 4);
+  d.program.narrowAcquires |= Decoder::scopeOf(inst) != Scope::Device;
   if (ptx::Space(out.imm[1]) != ptx::Space::Shared)
     d.program.crossCta = true;
   std::vector<Opnd> ops(2);

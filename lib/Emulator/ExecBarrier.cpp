@@ -209,7 +209,8 @@ void clusterArrive(Exec &ex, const DInst &inst) {
       forLanes(ex.mask, [&](unsigned lane) {
         slot->view.inits.join(ex.view(lane).inits);
         slot->view.observed.join(ex.view(lane).observed);
-        releaseFenced(ex.warp.lanes[lane], slot->view);
+        releaseFenced(ex.warp.lanes[lane],
+                      ex.grid.ctasPerCluster > 1 ? Scope::Cluster : Scope::Block, slot->view);
       });
     }
   }

@@ -214,7 +214,7 @@ void bulkCopy(Exec &ex, const DInst &inst) {
           if (!reduces)
             checkEngine(ex, lane, op, target, length, true);
           else
-            checkReduction(ex, lane, op, target, length);
+            checkReduction(ex, lane, op, target, length, Scope::Device);
         }
       }
       enqueueGrouped(
@@ -442,7 +442,9 @@ void storeAsync(Exec &ex, const DInst &inst) {
     if (ex.grid.checks()) {
       op = newOp(ex, lane, reduces ? "red.async" : "st.async");
       opAt(ex, op).generic = true;
-      if (!reduces)
+      if (reduces)
+        checkReduction(ex, lane, op, to, size, Scope::Cluster);
+      else
         checkEngine(ex, lane, op, to, size * count, true);
     }
     std::vector<uint64_t> values;

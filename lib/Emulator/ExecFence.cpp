@@ -12,26 +12,10 @@
 namespace penstock::emu {
 namespace {
 
-/// fence.acq_rel, fence.sc, membar: later relaxed writes release what is known
-/// now, and earlier relaxed reads acquire. mode: the scope.
+/// fence, membar. mode: the scope. flags: the order.
 void fence(Exec &ex, const DInst &inst) {
-  if (!ex.grid.checks())
-    return;
-  forLanes(ex.mask, [&](unsigned lane) {
-    LaneState &state = ex.warp.lanes[lane];
-    if (state.pending) {
-      ownView(ex, lane).join(*state.pending);
-      state.pending.reset();
-    }
-    auto snapshot = std::make_unique<View>(ex.cluster.newView());
-    releaseInto(ex, 1u << lane, *snapshot);
-    // A wide fence before this one still holds for what was known then; the
-    // snapshots are not kept apart, so the wider scope counts for both.
-    state.fenceScope =
-        state.fence ? std::max(state.fenceScope, Scope(inst.mode)) : Scope(inst.mode);
-    state.fence = std::move(snapshot);
-  });
-  tick(ex);
+  if (ex.grid.checks())
+    fenceMemory(ex, Order(inst.flags), Scope(inst.mode));
 }
 
 /// The generic accesses known now become visible to the async proxy. It counts
@@ -124,11 +108,13 @@ bool decodeGridDependency(Decoder &, const ptx::Instruction &inst, DInst &out) {
 }
 
 bool decodeFence(Decoder &d, const ptx::Instruction &inst, DInst &out) {
+  Scope scope = Decoder::scopeOf(inst);
   out.run = fence;
-  out.mode = uint8_t(Decoder::scopeOf(inst));
-  // A fence wider than the cluster hints at communication between clusters.
-  if (inst.has(".gpu") || inst.has(".sys") || inst.has(".gl"))
-    out.flags = 1;
+  out.mode = uint8_t(scope);
+  out.flags = uint8_t(inst.has(".acquire")   ? Order::Acquire
+                      : inst.has(".release") ? Order::Release
+                                             : Order::AcquireRelease);
+  d.program.narrowAcquires |= scope != Scope::Device;
   return true;
 }
 

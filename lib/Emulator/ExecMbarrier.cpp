@@ -20,7 +20,8 @@ enum Flag : uint8_t {
   Expect = 2,
   Drop = 4,
   NoComplete = 8,
-  OwnBlock = 16 ///< says `.cta`: publishes nothing to other blocks
+  OwnBlock = 16, ///< says `.cta`: orders nothing between blocks
+  Blocking = 32  ///< try_wait
 };
 
 /// The opaque token that arrive returns: the phase and, for .noComplete, the
@@ -76,8 +77,8 @@ void init(Exec &ex, const DInst &inst) {
     barrier.initPc = ex.pc;
     barrier.initRound = ex.cluster.clusterRounds;
     if (ex.grid.checks()) {
-      barrier.current = ex.cluster.newView();
-      barrier.previous = ex.cluster.newView();
+      barrier.current = barrier.currentRemote = ex.cluster.newView();
+      barrier.previous = barrier.previousRemote = ex.cluster.newView();
     }
     ex.cta.mbarrierAt[offset / 8] = 1;
   });
@@ -131,13 +132,14 @@ void arrive(Exec &ex, const DInst &inst) {
         ex.setValue(inst.ops[0], lane, token(barrier));
         if (inst.flags & NoComplete && int64_t(count) >= barrier.pending && barrier.tx == 0)
           ex.report(EmuMbarrierMisuse, "an arrive with .noComplete completes the phase");
-        bool reaches = !(inst.flags & OwnBlock) || use.owner == &ex.cta;
-        if (ex.grid.checks() && reaches) {
+        bool remote = use.owner != &ex.cta;
+        if (ex.grid.checks() && !(remote && inst.flags & OwnBlock)) {
+          View &target = remote ? barrier.currentRemote : barrier.current;
           if (!(inst.flags & Relaxed)) {
-            releaseInto(ex, 1u << lane, barrier.current);
+            releaseInto(ex, 1u << lane, target);
             released = true;
           } else {
-            releaseFenced(ex.warp.lanes[lane], barrier.current);
+            releaseFenced(ex.warp.lanes[lane], remote ? Scope::Cluster : Scope::Block, target);
           }
         }
         if (ex.grid.checks())
@@ -173,17 +175,43 @@ void noteObserved(Exec &ex, uint32_t done, const std::vector<Mbarrier *> &barrie
   }
 }
 
-/// ops: predicate, address, state or parity. mode 1: parity, flags: 1 relaxed,
-/// 2 blocking (try_wait).
+/// Lanes that acquire what arrivals have released, usually all from one object.
+class Acquirers {
+public:
+  explicit Acquirers(Exec &ex) : ex(ex) {}
+  void add(unsigned lane, const Mbarrier &barrier, bool remote) {
+    if (last != &barrier)
+      flush();
+    last = &barrier;
+    withRemote = remote;
+    lanes |= 1u << lane;
+  }
+  void flush() {
+    if (last)
+      acquire(ex, lanes, last->previous);
+    if (last && withRemote)
+      acquire(ex, lanes, last->previousRemote);
+    last = nullptr;
+    lanes = 0;
+  }
+
+private:
+  Exec &ex;
+  const Mbarrier *last = nullptr;
+  bool withRemote = false;
+  uint32_t lanes = 0;
+};
+
+/// ops: predicate, address, state or parity. mode 1: parity. flags: Relaxed, OwnBlock, Blocking.
 void wait(Exec &ex, const DInst &inst) {
   uint32_t done = 0;
   Split &split = ex.split();
   std::string waitsFor;
   // A try_wait may give up at any time; in random timings it sometimes does.
-  bool mayBlock = inst.flags & 2;
-  const View *last = nullptr;
+  bool mayBlock = inst.flags & Blocking;
+  bool withRemote = !(inst.flags & OwnBlock);
+  Acquirers acquirers(ex);
   std::vector<Mbarrier *> over;
-  uint32_t acquirers = 0;
   uint64_t watched = ~uint64_t(0);
   forMbarriers(
       ex, inst, inst.ops[1], [&](unsigned lane, Mbarrier &barrier, const MbarrierUse &use) {
@@ -221,17 +249,13 @@ void wait(Exec &ex, const DInst &inst) {
             tellBarrier(ex.grid, barrier, BarrierEvent::Observe, barrier.phase - 1, ex.pc);
           if (ex.grid.checks() && (over.empty() || over.back() != &barrier))
             over.push_back(&barrier);
-          if (ex.grid.checks() && inst.flags & 1) {
-            readRelaxed(ex, lane, barrier.previous);
+          if (ex.grid.checks() && inst.flags & Relaxed) {
+            readRelaxed(ex, lane, Scope::Block, barrier.previous);
+            if (withRemote)
+              readRelaxed(ex, lane, Scope::Cluster, barrier.previousRemote);
             ownView(ex, lane).observed.join(barrier.previous.observed);
           } else if (ex.grid.checks()) {
-            // Usually all lanes wait for one object: acquire once.
-            if (last && last != &barrier.previous) {
-              acquire(ex, acquirers, *last);
-              acquirers = 0;
-            }
-            last = &barrier.previous;
-            acquirers |= 1u << lane;
+            acquirers.add(lane, barrier, withRemote);
           }
         } else {
           watched = barrier.phase;
@@ -241,8 +265,7 @@ void wait(Exec &ex, const DInst &inst) {
       });
   if (ex.cluster.stopped)
     return;
-  if (last)
-    acquire(ex, acquirers, *last);
+  acquirers.flush();
   if (!over.empty())
     noteObserved(ex, done, over);
   if (!done && mayBlock) {
@@ -323,7 +346,8 @@ bool decodeMbarrier(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     out.run = pendingCount;
   } else {
     out.mode = name.find(".parity") != std::string::npos;
-    out.flags = uint8_t((inst.has(".relaxed") ? 1 : 0) | (begins("mbarrier.try_wait") ? 2 : 0));
+    out.flags = uint8_t((inst.has(".relaxed") ? Relaxed : 0) | (inst.has(".cta") ? OwnBlock : 0) |
+                        (begins("mbarrier.try_wait") ? Blocking : 0));
     ok = addDestination(0) && addAddress(1) && addSource(2, out.mode ? 32 : 64);
     out.run = wait;
   }

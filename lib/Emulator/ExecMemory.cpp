@@ -33,13 +33,12 @@ void load(Exec &ex, const DInst &inst) {
     MemRef ref;
     if (!resolve(ex, lane, space, ex.address(inst.ops[0], lane), size * count, size * count, ref))
       return;
-    if (strong && checks) {
-      synchronize(ex, lane, ref, true, false,
-                  inst.flags & AcquireOrRelease ? Order::Acquire : Order::Relaxed,
-                  Scope(inst.mode));
-    }
+    Scope scope = Scope(inst.mode);
+    if (strong && checks)
+      observe(ex, lane, ref, inst.flags & AcquireOrRelease ? Order::Acquire : Order::Relaxed, scope,
+              false);
     if (checks)
-      checkAccess(ex, lane, ref, size * count, strong ? StrongRead : Read);
+      checkAccess(ex, lane, ref, size * count, strong ? StrongRead : Read, nullptr, scope);
     for (unsigned i = 0; i < count; ++i) {
       const Opnd &dst = inst.ops[1 + i];
       if (dst.kind != Opnd::Kind::Row)
@@ -118,11 +117,11 @@ void store(Exec &ex, const DInst &inst) {
       }
     }
     if (checks) {
+      Scope scope = Scope(inst.mode);
+      checkAccess(ex, lane, ref, size * count, strong ? StrongWrite : Write, bytes, scope);
       if (strong)
-        synchronize(ex, lane, ref, false, true,
-                    inst.flags & AcquireOrRelease ? Order::Release : Order::Relaxed,
-                    Scope(inst.mode));
-      checkAccess(ex, lane, ref, size * count, strong ? StrongWrite : Write, bytes);
+        publish(ex, lane, ref, inst.flags & AcquireOrRelease ? Order::Release : Order::Relaxed,
+                scope, false);
     }
     memcpy(ref.bytes, bytes, size * count);
   });
@@ -189,6 +188,8 @@ bool decodeAccess(Decoder &d, const ptx::Instruction &inst, DInst &out) {
                       (inst.has(".acquire") || inst.has(".release") ? AcquireOrRelease : 0));
   if (strong && space != Space::Shared)
     d.program.crossCta = true;
+  if (strong && !isStore)
+    d.program.narrowAcquires |= Scope(out.mode) != Scope::Device;
   d.setOperands(out, std::move(ops));
   return true;
 }

@@ -432,8 +432,9 @@ void fenceAfter(Exec &ex, const DInst &) {
   if (!ex.grid.checks() || !ex.grid.program->relaxedSync)
     return;
   forLanes(ex.mask, [&](unsigned lane) {
-    if (const View *pending = ex.warp.lanes[lane].pending.get())
-      ownView(ex, lane).seen.joinTensor(pending->seen);
+    for (const std::unique_ptr<View> &pending : ex.warp.lanes[lane].pending)
+      if (pending)
+        ownView(ex, lane).seen.joinTensor(pending->seen);
   });
 }
 

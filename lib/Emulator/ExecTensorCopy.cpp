@@ -182,7 +182,7 @@ void tensorStore(Exec &ex, const DInst &inst) {
         if (!reduces)
           checkEngine(ex, lane, op, (*refs)[i], box->rows[i].bytes, true);
         else
-          checkReduction(ex, lane, op, (*refs)[i], box->rows[i].bytes);
+          checkReduction(ex, lane, op, (*refs)[i], box->rows[i].bytes, Scope::Device);
     }
     // The bytes of all rows, one after the other.
     size_t total = 0;

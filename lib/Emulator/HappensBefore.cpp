@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Emulator/HappensBefore.h"
 #include "Diagnostics/Codes.h"
+#include "Emulator/Conflict.h"
 #include "Emulator/TensorMemory.h"
 
 #include <algorithm>
@@ -13,19 +14,6 @@
 
 namespace penstock::emu {
 namespace {
-
-/// InFact, AfterExit: not by the ISA, but on hardware. OtherProxy: both are atomic, but not to each
-/// other.
-enum class Ordered { Yes, SameValue, NoFence, InFact, AfterExit, OtherProxy, No };
-
-/// The grid that made an access.
-const Grid &gridOf(const Grid &own, const AccessRecord &record) {
-  if (!own.has(record.cluster))
-    for (const Grid *grid : own.state->grids)
-      if (grid->has(record.cluster))
-        return *grid;
-  return own;
-}
 
 /// Whether lanes of a warp that read at \p count have done so before any lane of this warp
 /// that \p clock knows went on: a collective instruction lies between.
@@ -99,113 +87,6 @@ bool knownAtExit(const Exec &ex, const AccessRecord &record) {
   return all;
 }
 
-ExecutionPoint pointOf(const Grid &grid, uint32_t gid, uint32_t lane, uint32_t pc) {
-  ExecutionPoint point;
-  point.pc = pc;
-  uint32_t cta = (gid - grid.firstWarp) / grid.warpsPerCta; // in order of clusters
-  uint32_t cluster = cta / grid.ctasPerCluster;
-  uint32_t rank = cta % grid.ctasPerCluster;
-  uint32_t across[3], index = cluster;
-  for (int d = 0; d < 3; ++d) {
-    across[d] = grid.config.grid[d] / grid.clusterDim[d];
-    uint32_t at = index % across[d];
-    index /= across[d];
-    uint32_t in = rank % grid.clusterDim[d];
-    rank /= grid.clusterDim[d];
-    (d == 0 ? point.x : d == 1 ? point.y : point.z) = at * grid.clusterDim[d] + in;
-  }
-  point.warp = gid % grid.warpsPerCta;
-  point.lane = lane;
-  return point;
-}
-
-/// Steps from an earlier access of this cluster to that of ex's warp.
-std::vector<TimelineStep> timelineSince(const Exec &ex, const AccessRecord &record,
-                                        const AsyncOp *op) {
-  const Timeline *timeline = ex.cluster.timeline.get();
-  if (!timeline || record.cluster != ex.cluster.number)
-    return {};
-  std::optional<uint64_t> first =
-      op ? op->step : timeline->find(record.agent, record.pc, record.count);
-  if (!first)
-    return {};
-  return timeline->between(*first, op ? op->warp : record.agent,
-                           {TimelineStep::Executed, true, ex.warp.gid, ex.pc});
-}
-
-void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
-                    bool write, Ordered how, MemoryPart memory) {
-  bool byEngine = record.flags & AccessRecord::Engine;
-  const Grid &otherGrid = gridOf(ex.grid, record);
-  bool acrossGrids = &otherGrid != &ex.grid;
-  const AsyncOp *op = byEngine ? &ex.grid.state->op(record.cluster, record.agent) : nullptr;
-  Finding finding;
-  finding.code = acrossGrids                 ? EmuGridRace
-                 : how == Ordered::NoFence   ? EmuMissingProxyFence
-                 : how == Ordered::SameValue ? EmuSameValue
-                                             : EmuDataRace;
-  // Both writes reach memory, and the second is what stays on hardware of today.
-  if ((how == Ordered::NoFence && write) || how == Ordered::InFact || how == Ordered::AfterExit ||
-      how == Ordered::OtherProxy)
-    finding.tier = Tier::Undefined;
-  finding.point = ex.point();
-  finding.point.lane = lane;
-  finding.other =
-      op ? pointOf(otherGrid, op->warp, op->lane, op->pc)
-         : pointOf(otherGrid, record.agent, unsigned(__builtin_ctz(record.lanes)), record.pc);
-  if (acrossGrids)
-    finding.otherProgram = otherGrid.program;
-  finding.memory = std::move(memory);
-  finding.sides = {
-      {{engine ? engine->what : nullptr, write}, {op ? op->what : nullptr, record.isWrite()}}};
-  // A loop may run into the same conflict millions of times.
-  if (ex.grid.findings.count(finding))
-    return;
-  finding.timeline = timelineSince(ex, record, op);
-  finding.firstWarp = ex.cluster.firstWarp;
-  if (acrossGrids) {
-    finding.message = "kernel `" + demangled(ex.grid.program->kernel->name) +
-                      "` overlaps kernel `" + demangled(otherGrid.program->kernel->name) + "` on ";
-    bool isLater = otherGrid.firstCluster < ex.grid.firstCluster;
-    finding.reason = "griddepcontrol.wait is missing between the start of kernel `" +
-                     demangled((isLater ? ex.grid : otherGrid).program->kernel->name) +
-                     "` and its access: it may start before the previous kernel has ended";
-    ex.grid.findings.add(std::move(finding));
-    return;
-  }
-  finding.message = how == Ordered::NoFence     ? "missing proxy fence on "
-                    : how == Ordered::SameValue ? "unordered writes of the same value to "
-                                                : "data race on ";
-  if (how == Ordered::NoFence)
-    finding.reason = op ? "a fence.proxy.async is missing between the copy, which works through "
-                          "the generic proxy, and this access through the async proxy"
-                        : "a fence.proxy.async is missing between the write through the generic "
-                          "proxy and this access through the async proxy";
-  else if (how == Ordered::OtherProxy)
-    finding.reason = "nothing orders them: accesses through the generic proxy and reductions "
-                     "through the async proxy are not atomic to each other";
-  else if (how == Ordered::AfterExit)
-    finding.reason = "threads that have waited for the first access exited before a barrier for "
-                     "which the second one has waited; an exit orders no memory";
-  else if (how == Ordered::InFact)
-    finding.reason = op ? "its registers have been used, so that the load is over on hardware, but "
-                          "no tcgen05.wait::ld makes that known"
-                        : "the lanes of the warp that read it have met at a collective "
-                          "instruction, which orders no memory; bar.warp.sync does";
-  else if (op)
-    finding.reason = op->agent[0] || op->readAgent
-                         ? "nothing orders them: the second access has not waited for the "
-                           "completion of the first"
-                         : "nothing orders them: the first access had not completed, and no thread "
-                           "can have waited for it";
-  else
-    finding.reason = "nothing orders them: no barrier, mbarrier or release and acquire leads from "
-                     "the first to the second";
-  if (how == Ordered::No && !op && ex.grid.blockOf(record.agent) != ex.grid.blockOf(ex.warp.gid))
-    finding.reason += " (in different blocks, those of .cta scope do not count)";
-  ex.grid.findings.add(std::move(finding));
-}
-
 MemoryPart partOf(const Grid &grid, const MemRef &ref, uint64_t offset) {
   return ref.space == ptx::Space::Shared ? sharedPart(grid, offset)
                                          : globalPart(*ref.allocation, offset);
@@ -255,7 +136,7 @@ public:
   bool has(const AccessRecord &record) const {
     return std::any_of(known.begin(), known.end(), [&](const AccessRecord &k) {
       return k.agent == record.agent && k.cluster == record.cluster && k.lanes == record.lanes &&
-             k.count == record.count && k.flags == record.flags;
+             k.count == record.count && k.flags == record.flags && k.scope == record.scope;
     });
   }
   void add(const AccessRecord &record) { known[next++ % known.size()] = record; }
@@ -281,38 +162,57 @@ public:
   void enter(TensorMemory &tensor, CellSet set);
 
 private:
-  /// Returns the order of an earlier access and this one; Yes if none is needed.
+  /// Returns the order of an earlier access and this one.
   Ordered order(const AccessRecord &record) {
     uint8_t common = record.flags & access.flags;
-    bool atomic = common & AccessRecord::Strong;
-    // The ISA: two operations are morally strong only if they are performed via the same proxy.
-    if (atomic && !((record.flags ^ access.flags) & AccessRecord::AsyncProxy))
-      return Ordered::Yes;
     if (common & AccessRecord::Engine && record.agent == access.agent &&
         record.cluster == access.cluster)
       return Ordered::Yes; // one operation does not race with itself
     if (known.has(record))
       return Ordered::Yes;
+    bool strong = common & AccessRecord::Strong;
+    bool sameProxy = !((record.flags ^ access.flags) & AccessRecord::AsyncProxy);
+    Scope needed = strong ? scopeBetween(placeOf(ex), placeOf(ex.grid, record)) : Scope::Block;
+    bool narrow = record.scope < needed || access.scope < needed;
+    // The ISA: two operations are morally strong only if they are performed via the same proxy
+    // and the scope of each includes the other. They need no order.
+    bool morallyStrong = strong && sameProxy && !narrow;
+    if (morallyStrong && !access.isWrite())
+      return Ordered::Atomic;
     Ordered how = ordered(ex, lane, engine, record, crossesProxy);
     if (how == Ordered::Yes)
       known.add(record);
+    if (how != Ordered::Yes && morallyStrong)
+      return Ordered::Atomic;
     if (how != Ordered::No)
       return how;
     return knownAtExit(ex, record) ? Ordered::AfterExit
-           : atomic                ? Ordered::OtherProxy
-                                   : Ordered::No;
+           : !strong               ? Ordered::No
+           : !sameProxy            ? Ordered::OtherProxy
+                                   : Ordered::NarrowScope;
+  }
+  /// Returns whether accesses that do not race with this one cannot race with \p record either. A
+  /// later access may be atomic to a strong one, and be neither atomic to nor ordered after what
+  /// comes before it.
+  bool replaces(const AccessRecord &record, Ordered how) const {
+    if (how == Ordered::Atomic)
+      return false;
+    if (how != Ordered::Yes || !(access.flags & AccessRecord::Strong))
+      return true;
+    return record.flags & AccessRecord::Strong && record.scope >= access.scope &&
+           scopeBetween(placeOf(ex), placeOf(ex.grid, record)) == Scope::Block;
   }
   void report(const AccessRecord &record, Ordered how, MemoryPart part) {
-    reportConflict(ex, lane, engine, record, access.isWrite(), how, std::move(part));
+    reportConflict(ex, lane, engine, record, access, how, std::move(part));
   }
   /// Returns what Shadow::access calls for cells of a set; \p partOf names the memory of a cell.
   template <class PartOf> auto conflictOfCells(const CellSet &set, PartOf partOf) {
     return [this, &set, partOf](const AccessRecord &record, uint64_t cells) {
       Ordered how = order(record);
-      if (how == Ordered::Yes)
-        return;
-      for (; cells; cells &= cells - 1)
-        report(record, how, partOf(cellOf(set, cells)));
+      if (how != Ordered::Yes && how != Ordered::Atomic)
+        for (; cells; cells &= cells - 1)
+          report(record, how, partOf(cellOf(set, cells)));
+      return replaces(record, how);
     };
   }
   static uint64_t cellOf(const CellSet &set, uint64_t cells) {
@@ -439,13 +339,14 @@ bool AccessEntry::enterBytes(const MemRef &ref, PagedShadow *global, uint64_t at
   uint16_t bytes = uint16_t(((1u << (stop - at)) - 1) << (at % Shadow::cellBytes));
   auto conflict = [&](const AccessRecord &record, uint16_t common) {
     Ordered how = order(record);
-    if (how == Ordered::Yes)
-      return;
+    if (how == Ordered::Yes || how == Ordered::Atomic)
+      return replaces(record, how);
     // Threads that compute the same element twice store it twice, by one instruction.
     if (value && record.isWrite() && record.pc == access.pc && ex.grid.has(record.cluster) &&
         storesSame(value - ref.offset, ref.bytes - ref.offset, cell * Shadow::cellBytes, common))
       how = Ordered::SameValue;
     report(record, how, partOf(ex.grid, ref, at));
+    return true;
   };
   if (global) {
     ex.cluster.effort += global->access(at, bytes, access, conflict);
@@ -484,7 +385,7 @@ bool knows(const Clock &clock, const AsyncOp &op, bool readsOnly) {
 }
 
 void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, AccessKind kind,
-                 const uint8_t *value) {
+                 const uint8_t *value, Scope scope) {
   AccessRecord access;
   access.agent = ex.warp.gid;
   access.cluster = ex.cluster.number;
@@ -493,6 +394,8 @@ void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, Acce
   access.pc = ex.pc;
   access.flags =
       uint8_t((kind & 1 ? AccessRecord::Write : 0) | (kind & 2 ? AccessRecord::Strong : 0));
+  if (kind & 2)
+    access.scope = scope;
   AccessEntry(ex, lane, nullptr, access, false).enter(ref, size, value);
 }
 
@@ -526,10 +429,16 @@ void checkEngine(Exec &ex, unsigned lane, uint32_t op, Cta &cta, const std::vect
       return;
 }
 
-void checkReduction(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size) {
-  AccessRecord access = engineAccess(ex, op, true);
-  access.flags |= AccessRecord::Strong;
-  AccessEntry(ex, lane, &opAt(ex, op), access, true).enter(ref, size, nullptr);
+void checkReduction(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
+                    Scope scope) {
+  const AsyncOp &engine = opAt(ex, op);
+  // Its reading half counts for initialization only.
+  for (bool write : {false, true}) {
+    AccessRecord access = engineAccess(ex, op, write);
+    access.flags |= AccessRecord::Strong;
+    access.scope = scope;
+    AccessEntry(ex, lane, &engine, access, !engine.generic).enter(ref, size, nullptr);
+  }
 }
 
 void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, uint32_t groups, unsigned column,

@@ -38,10 +38,12 @@ bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, unsign
 
 /// What the lanes of \p mask know, and their own accesses, go into \p into.
 void releaseInto(Exec &ex, uint32_t mask, View &into);
-/// What a relaxed write or arrival publishes: that which fences before it covered.
-void releaseFenced(const LaneState &lane, View &into);
-/// What a relaxed read or wait has seen, for the fence that may follow.
-void readRelaxed(Exec &ex, unsigned lane, const View &from);
+/// Publishes by a relaxed arrival what the fences before it covered; \p needed: the scope that
+/// includes those who wait.
+void releaseFenced(const LaneState &lane, Scope needed, View &into);
+/// Keeps what a relaxed read or wait has seen for a fence that follows; \p needed: the scope that
+/// this fence must have.
+void readRelaxed(Exec &ex, unsigned lane, Scope needed, const View &from);
 /// After a release the warp counts on, so that later accesses are newer.
 void tick(Exec &ex);
 /// All lanes of the warp meet, without an order of memory.
@@ -57,18 +59,20 @@ View &ownView(Exec &ex, unsigned lane);
 
 enum AccessKind : uint8_t { Read = 0, Write = 1, StrongRead = 2, StrongWrite = 3 };
 
-/// \p value: the bytes that a write is about to store, if they are known.
+/// \p value: the bytes that a write is about to store, if they are known. \p scope: of a strong
+/// access.
 void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, AccessKind kind,
-                 const uint8_t *value = nullptr);
+                 const uint8_t *value = nullptr, Scope scope = Scope::Device);
 /// An access of operation \p op, issued by \p lane of ex's warp.
 void checkEngine(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
                  bool write);
 /// The same for several parts of the shared memory of \p cta.
 void checkEngine(Exec &ex, unsigned lane, uint32_t op, Cta &cta, const std::vector<CellSet> &parts,
                  bool write);
-/// A reduction of memory by operation \p op: atomic for each element, so that other reductions by
-/// engines do not race with it.
-void checkReduction(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size);
+/// A reduction of memory by operation \p op: atomic for each element, so that other reductions
+/// through the same proxy do not race with it if the scopes include both.
+void checkReduction(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
+                    Scope scope);
 /// An access of operation \p op to \p columns of tensor memory. \p groups: mask of groups of 16
 /// lanes.
 void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, uint32_t groups, unsigned column,
@@ -80,13 +84,29 @@ AsyncOp &opAt(Exec &ex, uint32_t op);
 /// Whether \p view knows that \p op has completed.
 bool knows(const Clock &clock, const AsyncOp &op, bool readsOnly);
 
-// Synchronizing variables
-// -------------------------------------------------------
+// Synchronizing variables -----------------------------------------------------
 
 enum class Order : uint8_t { Relaxed, Acquire, Release, AcquireRelease };
-/// The effect of a strong access on who knows what; an update reads and writes.
-void synchronize(Exec &ex, unsigned lane, const MemRef &ref, bool reads, bool writes, Order order,
-                 Scope scope);
+
+/// A thread's position in the hierarchy of scopes.
+struct Place {
+  uint32_t block = 0, cluster = 0;
+};
+/// Returns the narrowest scope of an operation at one place that includes the other.
+inline Scope scopeBetween(Place a, Place b) {
+  return a.block == b.block       ? Scope::Block
+         : a.cluster == b.cluster ? Scope::Cluster
+                                  : Scope::Device;
+}
+inline Place placeOf(const Exec &ex) { return {ex.grid.blockOf(ex.warp.gid), ex.cluster.number}; }
+
+/// The effect of a strong read on what its thread knows. \p updates: it is half of an atomic, so
+/// that the write half passes on what it has observed.
+void observe(Exec &ex, unsigned lane, const MemRef &ref, Order order, Scope scope, bool updates);
+/// The effect of a strong write, after its access has been checked, on what its readers learn.
+void publish(Exec &ex, unsigned lane, const MemRef &ref, Order order, Scope scope, bool updates);
+/// The effect of a fence of one or both directions.
+void fenceMemory(Exec &ex, Order order, Scope scope);
 
 } // namespace penstock::emu
 

@@ -21,6 +21,7 @@
 #include "Emulator/Launch.h"
 #include "Emulator/PacedSm.h"
 #include "Emulator/Program.h"
+#include "Emulator/Releases.h"
 #include "Emulator/Shadow.h"
 #include "Emulator/Timeline.h"
 
@@ -88,8 +89,10 @@ struct Mbarrier {
   uint64_t phase = 0;
   double completedAt = 0; ///< Timing::Paced: the last phase
   uint64_t agent = 0;
-  View current;  ///< released by arrivals of the open phase
-  View previous; ///< of the phase that completed last
+  /// Released by arrivals of the open phase, and of the phase that completed last.
+  View current, previous;
+  /// The same of arrivals by threads of other blocks.
+  View currentRemote, previousRemote;
   /// Warps whose wait for the phase that completed last is over.
   struct Observer {
     uint32_t warp, count, pc;
@@ -138,10 +141,14 @@ struct Event {
 };
 
 struct LaneState {
-  std::unique_ptr<View> view;  ///< null: the warp's
-  std::unique_ptr<View> fence; ///< at the last fence; for relaxed releases
-  Scope fenceScope = Scope::Device;
-  std::unique_ptr<View> pending; ///< from relaxed reads; for a later fence
+  std::unique_ptr<View> view; ///< null: the warp's
+  /// At the last releasing fence of each scope; for relaxed releases.
+  ScopedViews fences;
+  std::array<ReleasePoint, numScopes> fencePoints;
+  /// From relaxed reads, by the scope that a later fence must have to acquire it.
+  ScopedViews pending;
+  ReleasePoint observed;             ///< the last release among `pending`
+  std::vector<MissedRelease> missed; ///< the last few
   /// The tcgen05 operations known at the last tcgen05.fence::before_thread_sync;
   /// for relaxed releases.
   std::unique_ptr<Clock> tensorFence;
@@ -265,16 +272,6 @@ struct Cta {
   /// Tensor maps that a fence of this block has acquired, and which edit of it.
   std::unordered_map<uint64_t, uint64_t> acquiredMaps;
   std::unique_ptr<PacedSm> paced; ///< Timing::Paced
-};
-
-/// What a synchronizing variable hands from releases to acquires. A release of
-/// narrow scope is kept apart for those it reaches.
-struct SyncVariable {
-  View device;
-  std::map<uint32_t, View> clusters, blocks;
-  /// The block that released at device scope, if it was a single one.
-  uint32_t releaser = 0;
-  bool released = false, bySeveral = false;
 };
 
 struct Cluster {
@@ -456,8 +453,9 @@ struct Exec {
 
   /// Leaves the instruction to be tried again when something has happened.
   void block(std::string waitsFor);
-  /// A poll that found nothing: lets others run, and engines if all poll.
-  void pollFailed(std::string waitsFor);
+  /// A poll that found nothing: lets others run, and engines if all poll. \p mayCompute: it may be
+  /// no poll, so that any number of them is no deadlock.
+  void pollFailed(std::string waitsFor, bool mayCompute = false);
   /// Reports and stops the cluster.
   void fatal(unsigned code, std::string message);
   /// Reports and goes on.

@@ -53,8 +53,9 @@ void completeIfDue(const MbarrierUse &use, Mbarrier &barrier) {
     checkObservers(use, barrier);
     barrier.previous = std::move(barrier.current);
     barrier.previous.seen.setAgent(barrier.agent, uint32_t(barrier.phase));
+    barrier.previousRemote = std::move(barrier.currentRemote);
     // Whoever knows a phase knows the phases before it.
-    barrier.current = use.cluster.newView();
+    barrier.current = barrier.currentRemote = use.cluster.newView();
   }
   ++use.cluster.progress;
 }

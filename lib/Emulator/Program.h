@@ -31,6 +31,7 @@ using Handler = void (*)(Exec &, const DInst &);
 
 /// Whom a strong access or a fence reaches.
 enum class Scope : uint8_t { Block, Cluster, Device };
+constexpr unsigned numScopes = 3;
 
 /// Where an operand lives.
 struct Opnd {
@@ -110,6 +111,8 @@ struct Program {
   std::deque<std::vector<uint64_t>> callTables;
   /// Some synchronization is relaxed: only then tcgen05.fence has an effect.
   bool relaxedSync = false;
+  /// Some acquire or fence does not include all threads of the device.
+  bool narrowAcquires = false;
 };
 
 /// The address of a function with a body, in a window of its own; 0 if there is none.

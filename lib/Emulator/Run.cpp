@@ -54,9 +54,11 @@ void Exec::block(std::string waitsFor) {
   yield = true;
 }
 
-void Exec::pollFailed(std::string waitsFor) {
+void Exec::pollFailed(std::string waitsFor, bool mayCompute) {
   Split &s = split();
   s.polls = s.polledAt == cluster.progress ? s.polls + 1 : 1;
+  if (mayCompute)
+    s.polls = std::min(s.polls, hopelessPolls - 1);
   s.polledAt = cluster.progress;
   s.pollPc = pc;
   s.waitsFor = std::move(waitsFor);

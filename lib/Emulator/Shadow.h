@@ -15,6 +15,8 @@
 #ifndef PENSTOCK_EMULATOR_SHADOW_H
 #define PENSTOCK_EMULATOR_SHADOW_H
 
+#include "Emulator/Program.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +29,7 @@ namespace penstock::emu {
 struct AccessRecord {
   enum Flag : uint8_t {
     Write = 1,
-    Strong = 2, ///< atomic, volatile, relaxed: no race with its like through the same proxy
+    Strong = 2, ///< atomic, volatile, relaxed: see AccessRecord::scope
     Engine = 4, ///< agent is an asynchronous operation
     AsyncProxy = 8,
   };
@@ -37,10 +39,12 @@ struct AccessRecord {
   uint32_t count = 0; ///< the warp's count at the access
   uint32_t pc = 0;
   uint8_t flags = 0;
+  Scope scope = Scope::Block; ///< of a strong access: the threads that it is atomic to
 
   bool isWrite() const { return flags & Write; }
   bool sameAgent(const AccessRecord &other) const {
-    return agent == other.agent && cluster == other.cluster && flags == other.flags;
+    return agent == other.agent && cluster == other.cluster && flags == other.flags &&
+           scope == other.scope;
   }
 };
 
@@ -48,28 +52,34 @@ struct AccessRecord {
 /// or the cells of a segment. A list is the index of its first record; 0: none.
 template <class Mask> class AccessLists {
 public:
+  /// Records of a part that stay in the list after a later write.
+  static constexpr unsigned maxOlder = 8;
+
   /// Calls \p conflict for each earlier record and its parts that overlap \p parts, if one of both
-  /// is a write. A write takes over its parts; so does a read those of earlier reads of its lanes.
+  /// is a write. A write takes over its parts if \p conflict returns true; otherwise later accesses
+  /// may race with the record alone. A read takes over the parts of earlier reads of its lanes.
   /// \p merged: an earlier record has been extended and stands for this access, too. Returns the
   /// number of records.
   template <class Fn>
   unsigned pass(uint32_t &list, const AccessRecord &access, Mask parts, bool &merged,
                 Fn &&conflict) {
-    unsigned records = 0;
+    unsigned records = 0, older = 0;
     uint32_t *link = &list;
     while (*link) {
       Record &record = pool[*link];
       ++records;
       Mask common = record.parts & parts;
+      bool stays = false;
       if (common && (record.isWrite() || access.isWrite()))
-        conflict(record, common);
+        stays = !conflict(record, common) && ++older <= maxOlder;
       bool same = record.sameAgent(access);
       if (same && record.count == access.count && record.pc == access.pc &&
           (record.lanes == access.lanes || (!access.isWrite() && record.parts == parts))) {
         record.parts |= parts;
         record.lanes |= access.lanes;
         merged = true;
-      } else if (common && (access.isWrite() || (same && !(record.lanes & ~access.lanes)))) {
+      } else if (common && !stays &&
+                 (access.isWrite() || (same && !(record.lanes & ~access.lanes)))) {
         record.parts &= Mask(~parts);
       }
       advance(link);
@@ -152,8 +162,8 @@ public:
   }
 
   /// Calls \p conflict for every earlier record and the bytes of \p bytes that it overlaps, if one
-  /// of both accesses is a write, then enters the access. Returns how much work that was: the
-  /// records that were looked at.
+  /// of both accesses is a write, then enters the access. \p conflict returns whether a write takes
+  /// the place of the record. Returns how much work that was: the records that were looked at.
   template <class Fn>
   unsigned access(size_t index, uint16_t bytes, const AccessRecord &access, Fn &&conflict) {
     Cell &cell = cells[index];
@@ -191,8 +201,9 @@ public:
       uint64_t bit = rest & -rest;
       uint32_t &list = cells[set.segment * segmentCells + unsigned(__builtin_ctzll(rest))].list;
       bool extended = false;
-      records += byByte.pass(list, access, wholeCell, extended,
-                             [&](const AccessRecord &record, uint16_t) { conflict(record, bit); });
+      records +=
+          byByte.pass(list, access, wholeCell, extended,
+                      [&](const AccessRecord &record, uint16_t) { return conflict(record, bit); });
       if (!list)
         segment.divided &= ~bit;
     }

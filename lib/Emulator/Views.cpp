@@ -31,18 +31,19 @@ void releaseInto(Exec &ex, uint32_t mask, View &into) {
     forLanes(mask, [&](unsigned lane) { into.seen.setLane(ex.warp.gid, lane, ex.warp.count); });
 }
 
-void releaseFenced(const LaneState &lane, View &into) {
-  if (lane.fence)
-    into.join(*lane.fence);
+void releaseFenced(const LaneState &lane, Scope needed, View &into) {
+  for (unsigned scope = unsigned(needed); scope < numScopes; ++scope)
+    if (lane.fences[scope])
+      into.join(*lane.fences[scope]);
   if (lane.tensorFence)
     into.seen.join(*lane.tensorFence);
 }
 
-void readRelaxed(Exec &ex, unsigned lane, const View &from) {
-  LaneState &state = ex.warp.lanes[lane];
-  if (!state.pending)
-    state.pending = std::make_unique<View>(ex.cluster.newView());
-  state.pending->join(from);
+void readRelaxed(Exec &ex, unsigned lane, Scope needed, const View &from) {
+  std::unique_ptr<View> &pending = ex.warp.lanes[lane].pending[unsigned(needed)];
+  if (!pending)
+    pending = std::make_unique<View>(ex.cluster.newView());
+  pending->join(from);
 }
 
 void tick(Exec &ex) {
@@ -72,64 +73,6 @@ void mergeLanes(Exec &ex) {
       ex.warp.view.join(*state.view);
       state.view.reset();
     }
-}
-
-void synchronize(Exec &ex, unsigned lane, const MemRef &ref, bool reads, bool writes, Order order,
-                 Scope scope) {
-  uint64_t key;
-  if (ref.space == ptx::Space::Shared)
-    key = uint64_t(1) << 63 | (uint64_t(ex.cluster.number) * 16 + ref.cta->rank) << 24 | ref.offset;
-  else if (ref.space == ptx::Space::Global)
-    key = ref.allocation->base + ref.offset;
-  else
-    return;
-  std::lock_guard<std::mutex> lock(ex.grid.state->syncMutex);
-  SyncVariable &variable = ex.grid.state->syncVariables[key];
-  LaneState &state = ex.warp.lanes[lane];
-  uint32_t block = ex.grid.blockOf(ex.warp.gid), cluster = ex.cluster.number;
-  if (reads) {
-    auto joinInto = [&](View &view) {
-      // Both sides must reach each other. Of several releasers at device scope the
-      // views are not kept apart, so a narrow acquire gets the benefit of the doubt.
-      uint32_t unit = scope == Scope::Block ? 1 : ex.grid.ctasPerCluster;
-      if (scope == Scope::Device || variable.bySeveral || variable.releaser / unit == block / unit)
-        view.join(variable.device);
-      if (auto found = variable.clusters.find(cluster); found != variable.clusters.end())
-        view.join(found->second);
-      if (auto found = variable.blocks.find(block); found != variable.blocks.end())
-        view.join(found->second);
-    };
-    if (order == Order::Acquire || order == Order::AcquireRelease) {
-      joinInto(ownView(ex, lane));
-    } else {
-      if (!state.pending)
-        state.pending = std::make_unique<View>(ex.cluster.newView());
-      joinInto(*state.pending);
-    }
-  }
-  if (writes) {
-    if (!reads)
-      variable = SyncVariable();
-    auto target = [&](Scope reach) -> View & {
-      if (reach == Scope::Block)
-        return variable.blocks[block];
-      if (reach == Scope::Cluster)
-        return variable.clusters[cluster];
-      variable.bySeveral |= variable.released && variable.releaser != block;
-      variable.released = true;
-      variable.releaser = block;
-      return variable.device;
-    };
-    if (order == Order::Release || order == Order::AcquireRelease) {
-      releaseInto(ex, 1u << lane, target(scope));
-      tick(ex);
-    } else {
-      if (state.fence)
-        target(std::min(scope, state.fenceScope)).join(*state.fence);
-      if (state.tensorFence)
-        target(scope).seen.join(*state.tensorFence);
-    }
-  }
 }
 
 } // namespace penstock::emu

@@ -272,6 +272,57 @@ TEST(Check, ScopesMustReachTheOtherSide) {
       EmuDataRace);
 }
 
+TEST(Check, MessagesNameTheNarrowScope) {
+  auto help = [](const Report &report) {
+    return report.findings.empty() ? "" : report.findings.back().helps.at(0);
+  };
+  // Blocks of two clusters: a release, an acquire and a fence that only include the block.
+  Report release = handOver("st.release.cta.global.u32", "ld.acquire.gpu.global.u32");
+  EXPECT_NE(text(release).find("note: release of scope .cta"), std::string::npos) << text(release);
+  EXPECT_EQ(help(release), "the scope .cta of the release between them is too narrow: the other "
+                           "thread is in another block; use .gpu or .sys");
+  Report acquire = handOver("st.release.gpu.global.u32", "ld.acquire.cta.global.u32");
+  EXPECT_NE(text(acquire).find("note: acquire of scope .cta"), std::string::npos) << text(acquire);
+  Report fence =
+      handOver("fence.acq_rel.cta; st.relaxed.gpu.global.u32", "ld.acquire.gpu.global.u32");
+  EXPECT_EQ(help(fence), "the scope .cta of the release between them is too narrow: the other "
+                         "thread is in another block; use .gpu or .sys");
+  // The flag itself is a race as well.
+  EXPECT_EQ(acquire.findings.size(), 2u) << text(acquire);
+  EXPECT_EQ(fence.findings.size(), 1u) << text(fence);
+  // Blocks of one cluster.
+  Report cluster = handOver("st.release.cta.global.u32", "ld.acquire.cluster.global.u32", true);
+  EXPECT_NE(text(cluster).find("the other thread is in another block of its cluster; use .cluster, "
+                               ".gpu or .sys"),
+            std::string::npos)
+      << text(cluster);
+}
+
+TEST(Check, AtomicsMustIncludeEachOther) {
+  auto add = [](const std::string &scope, uint32_t grid, uint32_t cluster) {
+    TestKernel kernel(TestKernel::wrap(
+        prologue + ("atom.relaxed" + scope + ".global.add.u32 %r1, [%x0], 1; ret;"), 1));
+    kernel.buffer(std::vector<uint32_t>(1));
+    LaunchConfig config;
+    config.grid = {grid, 1, 1};
+    config.block = {64, 1, 1};
+    config.cluster = {cluster, 1, 1};
+    return kernel.run(config);
+  };
+  EXPECT_CLEAN(add(".cta", 1, 1));
+  EXPECT_CLEAN(add(".cluster", 2, 2));
+  EXPECT_CLEAN(add(".gpu", 4, 2));
+  EXPECT_CLEAN(add(".sys", 4, 2));
+  EXPECT_FINDING(add(".cta", 2, 1), EmuDataRace);
+  EXPECT_FINDING(add(".cta", 2, 2), EmuDataRace);
+  Report report = add(".cluster", 4, 2);
+  EXPECT_FINDING(report, EmuDataRace);
+  EXPECT_EQ(
+      report.findings.at(0).helps.at(0),
+      "nothing orders them, and they are not atomic to each other: the scope .cluster of both "
+      "is too narrow, the other thread is in another cluster; use .gpu or .sys");
+}
+
 /// A thread edits a map in global memory and copies through it.
 Report editMap(const std::string &fence) {
   TestKernel kernel(TestKernel::wrap(std::string(prologue) + R"(

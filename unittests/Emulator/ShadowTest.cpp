@@ -91,6 +91,7 @@ size_t compare(unsigned seed) {
       shadow.access(set, record(agent, write, true), [&](const AccessRecord &r, uint64_t cells) {
         for (; cells; cells &= cells - 1)
           found.emplace(r.agent, set.segment * 1024 + unsigned(__builtin_ctzll(cells)) * 16);
+        return true;
       });
     } else {
       unsigned cell = unsigned(random() % (segments * 64)), from = unsigned(random() % 16);
@@ -106,6 +107,7 @@ size_t compare(unsigned seed) {
                       for (unsigned b = 0; b < 16; ++b)
                         if (common >> b & 1)
                           found.emplace(r.agent, cell * 16 + b);
+                      return true;
                     });
     }
     Conflicts expected = model.access(touched, agent, write);
@@ -138,10 +140,10 @@ TEST(Shadow, AccessesByBytesAndByCellsConflictAsInAModelByBytes) {
 
 TEST(Shadow, ForgottenCellsWereNeverWritten) {
   Shadow shadow(bytes);
-  auto none = [](const AccessRecord &, uint64_t) {};
+  auto none = [](const AccessRecord &, uint64_t) { return true; };
   shadow.access(CellSet{0, 0xff}, record(1, true, true), none);
   shadow.access(9, Shadow::wholeCell, record(2, true, false),
-                [](const AccessRecord &, uint16_t) {});
+                [](const AccessRecord &, uint16_t) { return true; });
   EXPECT_EQ(shadow.unwritten({0, 0x3ff}), 0x100u);
   shadow.forget({0, 0x201});
   EXPECT_EQ(shadow.unwritten({0, 0x3ff}), 0x301u);
@@ -149,7 +151,10 @@ TEST(Shadow, ForgottenCellsWereNeverWritten) {
   // The records stay: a new owner must still be ordered behind them.
   unsigned seen = 0;
   shadow.access(CellSet{0, 1}, record(3, true, true),
-                [&](const AccessRecord &r, uint64_t) { seen = r.agent; });
+                [&](const AccessRecord &r, uint64_t) {
+                  seen = r.agent;
+                  return true;
+                });
   EXPECT_EQ(seen, 1u);
 }
 
@@ -157,9 +162,9 @@ TEST(Shadow, ReadersBeyondTheBoundAreNotRemembered) {
   Shadow shadow(bytes);
   for (uint32_t agent = 1; agent <= 3000; ++agent)
     shadow.access(CellSet{0, 0xff}, record(agent, false, true),
-                  [](const AccessRecord &, uint64_t) {});
+                  [](const AccessRecord &, uint64_t) { return true; });
   unsigned readers = 0;
   shadow.access(CellSet{0, 1}, record(4000, true, true),
-                [&](const AccessRecord &, uint64_t) { ++readers; });
+                [&](const AccessRecord &, uint64_t) { return ++readers > 0; });
   EXPECT_EQ(readers, Shadow::maxSegmentRecords);
 }

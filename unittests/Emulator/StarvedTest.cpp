@@ -74,6 +74,37 @@ END: ret;)";
   }
 }
 
+TEST(Starved, AnAtomicThatChangesNothingMaySpin) {
+  // Warp 1 waits for warp 0 by compare-and-swap, as on a lock.
+  const char *body = R"(.reg .b32 %r<9>; .reg .b64 %x<3>; .reg .pred %p<4>;
+ld.param.u64 %x0, [p0];
+mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 31; setp.ne.u32 %p0, %r1, 0; @%p0 ret;
+setp.ne.u32 %p1, %r0, 0; @%p1 bra LOOP;
+atom.release.gpu.global.exch.b32 %r2, [%x0], 7; ret;
+LOOP: atom.acquire.gpu.global.cas.b32 %r2, [%x0], 7, 8;
+setp.ne.u32 %p2, %r2, 7; @%p2 bra LOOP;
+ret;)";
+  for (int32_t warp : {0, 1}) {
+    TestKernel kernel(TestKernel::wrap(body, 1));
+    uint64_t out = kernel.buffer(std::vector<uint32_t>(1, 0));
+    EXPECT_CLEAN(kernel.run(1, 64, starving(warp)));
+    EXPECT_EQ(kernel.read<uint32_t>(out, 1)[0], 8u);
+  }
+}
+
+TEST(Starved, ManyAtomicsThatChangeNothingAreNoDeadlock) {
+  const char *body = R"(.reg .b32 %r<9>; .reg .b64 %x<3>; .reg .pred %p<4>;
+.shared .align 4 .b32 most;
+mov.u32 %r1, 0; mov.u32 %r3, 9; st.shared.u32 [most], %r3;
+LOOP: atom.shared.max.u32 %r2, [most], 5; add.u32 %r1, %r1, 1;
+setp.lt.u32 %p0, %r1, 5000; @%p0 bra LOOP;
+ld.param.u64 %x0, [p0]; st.global.u32 [%x0], %r1; ret;)";
+  TestKernel kernel(TestKernel::wrap(body, 1));
+  uint64_t out = kernel.emptyBuffer(4);
+  EXPECT_CLEAN(kernel.run(1, 1));
+  EXPECT_EQ(kernel.read<uint32_t>(out, 1)[0], 5000u);
+}
+
 TEST(Starved, AWarpThatDoesNotExistIsRefused) {
   TestKernel kernel(TestKernel::wrap("ret;", 0));
   EXPECT_CLEAN(kernel.run(1, 64, starving(1)));

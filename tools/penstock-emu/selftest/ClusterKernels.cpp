@@ -128,6 +128,12 @@ void remoteArrivals(std::vector<Kernel> &kernels) {
                    ".release.cta",
                    {race},
                    {"read", "write"}},
+                  {"wait for the block only",
+                   "wait",
+                   ".acquire.cluster",
+                   ".acquire.cta",
+                   {race},
+                   {"read", "write"}},
                   {"wrong count", "init", "128", "129", {deadlock}, {"wait"}},
                   {"initialization without fence",
                    "init-fence",
@@ -142,7 +148,8 @@ void remoteArrivals(std::vector<Kernel> &kernels) {
 
 /// Data goes to the peer asynchronously and counts bytes at its mbarrier.
 void remoteStores(std::vector<Kernel> &kernels) {
-  for (bool bulk : {false, true}) {
+  enum Kind { Store, Reduction, Bulk };
+  for (Kind kind : {Store, Reduction, Bulk}) {
     Exchange x;
     Builder &b = x.b;
     b.shared("inbox", 512, 128);
@@ -152,10 +159,12 @@ void remoteStores(std::vector<Kernel> &kernels) {
       b.op("fence.mbarrier_init.release.cluster", "init-fence");
       b.op("mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 512", "expect");
     });
-    b.op("barrier.cluster.arrive.release.aligned");
+    std::string bar = b.mov("bar"), inbox = b.mov("inbox"), slot = b.mad(x.tid, "4", inbox);
+    if (kind == Reduction)
+      b.op("st.shared.u32 [" + slot + "], 0", "clear");
+    b.op("barrier.cluster.arrive.release.aligned", "cleared");
     b.op("barrier.cluster.wait.acquire.aligned");
-    std::string bar = b.mov("bar"), inbox = b.mov("inbox");
-    if (bulk) {
+    if (kind == Bulk) {
       b.op("st.shared.u32 [" + x.mine + "], " + x.value, "write");
       b.op("fence.proxy.async.shared::cta", "fence");
       b.op("bar.sync 0", "written");
@@ -166,16 +175,21 @@ void remoteStores(std::vector<Kernel> &kernels) {
              "send");
       });
     } else {
-      std::string to = b.mad(x.tid, "4", inbox);
-      b.op("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [" + peerOf(b, to) + "], " +
-               x.value + ", [" + peerOf(b, bar) + "]",
+      b.op(std::string(kind == Store ? "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32"
+                                     : "red.async.relaxed.cluster.shared::cluster."
+                                       "mbarrier::complete_tx::bytes.add.u32") +
+               " [" + peerOf(b, slot) + "], " + x.value + ", [" + peerOf(b, bar) + "]",
            "send");
     }
     b.wait("bar", "0", "wait");
-    x.finish(b.mad(x.tid, "4", inbox), "shared");
+    x.finish(slot, "shared");
     clusterSync(b, "stay");
     Kernel kernel;
-    exchangeData(kernel, bulk ? "cluster-bulk-copy" : "cluster-st-async", b);
+    exchangeData(kernel,
+                 kind == Bulk    ? "cluster-bulk-copy"
+                 : kind == Store ? "cluster-st-async"
+                                 : "cluster-red-async",
+                 b);
     kernel.twins = {{"expects too few bytes",
                      "expect",
                      "512",
@@ -184,7 +198,13 @@ void remoteStores(std::vector<Kernel> &kernels) {
                      {"read", "send", "wait"}},
                     {"expects too many bytes", "expect", "512", "528", {deadlock}, {"wait"}},
                     {"does not wait", "wait", "$wait", "", {race}, {"read", "send"}}};
-    if (bulk) {
+    if (kind == Reduction) {
+      kernel.twins.push_back(
+          {"reduces what was never written", "clear", "", "", {EmuUninitialized}, {"send"}});
+      kernel.twins.push_back(
+          {"clears without order", "cleared", ".release", ".relaxed", {race}, {"clear", "send"}});
+    }
+    if (kind == Bulk) {
       kernel.twins.push_back(
           {"no proxy fence", "fence", "", "", {EmuMissingProxyFence}, {"send", "write"}});
       kernel.twins.push_back(

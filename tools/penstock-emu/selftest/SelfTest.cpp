@@ -173,6 +173,7 @@ int runSelftest(const SelftestOptions &options) {
   std::vector<Kernel> kernels;
   addBarrierKernels(kernels);
   addRingKernels(kernels);
+  addScopeKernels(kernels);
   addStoreKernels(kernels);
   addClusterKernels(kernels);
   addWgmmaKernels(kernels);
