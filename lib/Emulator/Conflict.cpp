@@ -19,7 +19,7 @@ const Grid &gridOf(const Grid &own, const AccessRecord &record) {
   return own;
 }
 
-Place placeOf(const Grid &own, const AccessRecord &record) {
+Position positionOf(const Grid &own, const AccessRecord &record) {
   uint32_t warp = record.flags & AccessRecord::Engine
                       ? own.state->op(record.cluster, record.agent).warp
                       : record.agent;
@@ -87,7 +87,7 @@ std::string neededText(const Grid &grid, Scope needed) {
 
 /// Explains which scope of two strong accesses does not include the other thread.
 std::string narrowText(const Exec &ex, const AccessRecord &record, const AccessRecord &access) {
-  Scope needed = scopeBetween(placeOf(ex), placeOf(ex.grid, record));
+  Scope needed = scopeBetween(positionOf(ex), positionOf(ex.grid, record));
   bool first = record.scope < needed, second = access.scope < needed;
   std::string scopes = first && second && record.scope != access.scope
                            ? std::string("the scopes ") + scopeName(access.scope) + " and " +

@@ -26,8 +26,8 @@ enum class Ordered {
 
 /// Returns the grid that made an access.
 const Grid &gridOf(const Grid &own, const AccessRecord &record);
-/// Returns the place of the thread that made an access or issued its operation.
-Place placeOf(const Grid &own, const AccessRecord &record);
+/// Returns the position of the thread that made an access or issued its operation.
+Position positionOf(const Grid &own, const AccessRecord &record);
 
 /// Reports that \p access, by \p lane of ex's warp or by \p engine, conflicts with an earlier one.
 void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,

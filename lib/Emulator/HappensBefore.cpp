@@ -172,7 +172,8 @@ private:
       return Ordered::Yes;
     bool strong = common & AccessRecord::Strong;
     bool sameProxy = !((record.flags ^ access.flags) & AccessRecord::AsyncProxy);
-    Scope needed = strong ? scopeBetween(placeOf(ex), placeOf(ex.grid, record)) : Scope::Block;
+    Scope needed =
+        strong ? scopeBetween(positionOf(ex), positionOf(ex.grid, record)) : Scope::Block;
     bool narrow = record.scope < needed || access.scope < needed;
     // The ISA: two operations are morally strong only if they are performed via the same proxy
     // and the scope of each includes the other. They need no order.
@@ -200,7 +201,7 @@ private:
     if (how != Ordered::Yes || !(access.flags & AccessRecord::Strong))
       return true;
     return record.flags & AccessRecord::Strong && record.scope >= access.scope &&
-           scopeBetween(placeOf(ex), placeOf(ex.grid, record)) == Scope::Block;
+           scopeBetween(positionOf(ex), positionOf(ex.grid, record)) == Scope::Block;
   }
   void report(const AccessRecord &record, Ordered how, MemoryPart part) {
     reportConflict(ex, lane, engine, record, access, how, std::move(part));

@@ -36,7 +36,7 @@ bool resolve(Exec &ex, unsigned lane, ptx::Space space, uint64_t address, unsign
 
 // Views -----------------------------------------------------------------------
 
-/// What the lanes of \p mask know, and their own accesses, go into \p into.
+/// Adds what the lanes of \p mask know, and their accesses, to \p into.
 void releaseInto(Exec &ex, uint32_t mask, View &into);
 /// Publishes by a relaxed arrival what the fences before it covered; \p needed: the scope that
 /// includes those who wait.
@@ -88,17 +88,19 @@ bool knows(const Clock &clock, const AsyncOp &op, bool readsOnly);
 
 enum class Order : uint8_t { Relaxed, Acquire, Release, AcquireRelease };
 
-/// A thread's position in the hierarchy of scopes.
-struct Place {
+/// Position of a thread in the hierarchy of scopes.
+struct Position {
   uint32_t block = 0, cluster = 0;
 };
-/// Returns the narrowest scope of an operation at one place that includes the other.
-inline Scope scopeBetween(Place a, Place b) {
+/// Returns the narrowest scope of an operation at one position that includes the other.
+inline Scope scopeBetween(Position a, Position b) {
   return a.block == b.block       ? Scope::Block
          : a.cluster == b.cluster ? Scope::Cluster
                                   : Scope::Device;
 }
-inline Place placeOf(const Exec &ex) { return {ex.grid.blockOf(ex.warp.gid), ex.cluster.number}; }
+inline Position positionOf(const Exec &ex) {
+  return {ex.grid.blockOf(ex.warp.gid), ex.cluster.number};
+}
 
 /// The effect of a strong read on what its thread knows. \p updates: it is half of an atomic, so
 /// that the write half passes on what it has observed.

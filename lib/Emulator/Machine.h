@@ -453,8 +453,8 @@ struct Exec {
 
   /// Leaves the instruction to be tried again when something has happened.
   void block(std::string waitsFor);
-  /// A poll that found nothing: lets others run, and engines if all poll. \p mayCompute: it may be
-  /// no poll, so that any number of them is no deadlock.
+  /// A poll that found nothing: lets others run, and engines if all poll. \p mayCompute: any
+  /// number of them may be a computation instead of a deadlock.
   void pollFailed(std::string waitsFor, bool mayCompute = false);
   /// Reports and stops the cluster.
   void fatal(unsigned code, std::string message);

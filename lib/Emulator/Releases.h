@@ -38,8 +38,8 @@ struct MissedRelease {
 /// Views by scope; null: empty.
 using ScopedViews = std::array<std::unique_ptr<View>, numScopes>;
 
-/// What the value of a synchronizing variable hands from releases to acquires: the releases of the
-/// write that stored it and, if that is an atomic, of those that it observed.
+/// A synchronizing variable. Its value hands over the releases of the write that stored it and, if
+/// that is an atomic, of those that it observed.
 struct SyncVariable {
   /// Releases that include all threads, and acquires of which include all.
   View device;
@@ -51,7 +51,7 @@ struct SyncVariable {
   Scope scope = Scope::Device;
   bool written = false;
   ReleasePoint release; ///< the last one
-  /// What the last releasing write published, for later relaxed writes of its thread.
+  /// The view that the last releasing write published, for later relaxed writes of its thread.
   std::unique_ptr<View> released;
   ReleasePoint releasedBy;
 

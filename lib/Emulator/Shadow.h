@@ -162,8 +162,8 @@ public:
   }
 
   /// Calls \p conflict for every earlier record and the bytes of \p bytes that it overlaps, if one
-  /// of both accesses is a write, then enters the access. \p conflict returns whether a write takes
-  /// the place of the record. Returns how much work that was: the records that were looked at.
+  /// of both accesses is a write, then enters the access. \p conflict returns whether a write
+  /// replaces the record. Returns how much work that was: the records that were looked at.
   template <class Fn>
   unsigned access(size_t index, uint16_t bytes, const AccessRecord &access, Fn &&conflict) {
     Cell &cell = cells[index];

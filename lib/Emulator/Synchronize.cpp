@@ -43,8 +43,8 @@ void noteMiss(LaneState &state, const MissedRelease &miss) {
 
 Scope scopeTo(const Exec &ex, const ReleasePoint &release) {
   uint32_t block = ex.grid.blockOf(release.warp);
-  return scopeBetween(placeOf(ex), {block, ex.grid.firstCluster + (block - ex.grid.firstBlock) /
-                                                                      ex.grid.ctasPerCluster});
+  return scopeBetween(positionOf(ex), {block, ex.grid.firstCluster + (block - ex.grid.firstBlock) /
+                                                                         ex.grid.ctasPerCluster});
 }
 
 /// Notes that an acquire of \p scope does not include the thread of \p release.
@@ -58,16 +58,16 @@ void noteNarrowAcquire(Exec &ex, unsigned lane, const ReleasePoint &release, Sco
 
 /// The threads that a value reaches, from the nearest on: calls \p fn with the scope that an
 /// acquire needs and the view that it gets.
-template <class Fn> void forViews(const SyncVariable &variable, Place place, Fn &&fn) {
-  if (auto found = variable.blocks.find(place.block); found != variable.blocks.end())
+template <class Fn> void forViews(const SyncVariable &variable, Position position, Fn &&fn) {
+  if (auto found = variable.blocks.find(position.block); found != variable.blocks.end())
     fn(Scope::Block, found->second);
-  if (auto found = variable.clusters.find(place.cluster); found != variable.clusters.end())
+  if (auto found = variable.clusters.find(position.cluster); found != variable.clusters.end())
     fn(Scope::Cluster, found->second);
   fn(Scope::Device, variable.device);
 }
 
-/// Adds what a release of \p scope by a thread at \p place publishes.
-void addRelease(const Exec &ex, SyncVariable &variable, Place place, Scope scope,
+/// Adds what a release of \p scope by a thread at \p position publishes.
+void addRelease(const Exec &ex, SyncVariable &variable, Position position, Scope scope,
                 const View &view) {
   if (scope == Scope::Device)
     variable.device.join(view);
@@ -75,8 +75,8 @@ void addRelease(const Exec &ex, SyncVariable &variable, Place place, Scope scope
   if (scope == Scope::Device && !ex.grid.program->narrowAcquires)
     return;
   if (scope >= Scope::Cluster)
-    variable.clusters[place.cluster].join(view);
-  variable.blocks[place.block].join(view);
+    variable.clusters[position.cluster].join(view);
+  variable.blocks[position.block].join(view);
 }
 
 } // namespace
@@ -88,8 +88,8 @@ void observe(Exec &ex, unsigned lane, const MemRef &ref, Order order, Scope scop
   SyncVariable &variable = ex.grid.state->syncVariables[keyOf(ex, ref)];
   if (!variable.written)
     return;
-  Place place = placeOf(ex);
-  Scope needed = scopeBetween(place, {variable.block, variable.cluster});
+  Position position = positionOf(ex);
+  Scope needed = scopeBetween(position, {variable.block, variable.cluster});
   bool own = variable.warp == ex.warp.gid && variable.lane == lane;
   LaneState &state = ex.warp.lanes[lane];
   if (!own && (scope < needed || variable.scope < needed)) {
@@ -103,7 +103,7 @@ void observe(Exec &ex, unsigned lane, const MemRef &ref, Order order, Scope scop
       variable.forgetReleases();
     return;
   }
-  forViews(variable, place, [&](Scope level, const View &view) {
+  forViews(variable, position, [&](Scope level, const View &view) {
     if (acquires(order) && level <= scope)
       ownView(ex, lane).join(view);
     else
@@ -126,19 +126,19 @@ void publish(Exec &ex, unsigned lane, const MemRef &ref, Order order, Scope scop
   std::lock_guard<std::mutex> lock(ex.grid.state->syncMutex);
   SyncVariable &variable = ex.grid.state->syncVariables[keyOf(ex, ref)];
   LaneState &state = ex.warp.lanes[lane];
-  Place place = placeOf(ex);
+  Position position = positionOf(ex);
   if (!updates)
     variable.forgetReleases();
   variable.written = true;
   variable.warp = ex.warp.gid;
   variable.lane = lane;
-  variable.block = place.block;
-  variable.cluster = place.cluster;
+  variable.block = position.block;
+  variable.cluster = position.cluster;
   variable.scope = scope;
   if (releases(order)) {
     View view = ex.cluster.newView();
     releaseInto(ex, 1u << lane, view);
-    addRelease(ex, variable, place, scope, view);
+    addRelease(ex, variable, position, scope, view);
     variable.release = {ex.warp.gid, lane, ex.warp.count, ex.pc, scope};
     variable.releasedBy = variable.release;
     variable.released = std::make_unique<View>(std::move(view));
@@ -146,21 +146,21 @@ void publish(Exec &ex, unsigned lane, const MemRef &ref, Order order, Scope scop
   } else if (variable.released && variable.releasedBy.warp == ex.warp.gid &&
              variable.releasedBy.lane == lane) {
     // A release of the variable, then a relaxed write by the same thread.
-    addRelease(ex, variable, place, variable.releasedBy.scope, *variable.released);
+    addRelease(ex, variable, position, variable.releasedBy.scope, *variable.released);
     variable.release = variable.releasedBy;
   }
   for (unsigned i = 0; i < numScopes; ++i) {
     // A releasing write covers more than the fences before it, for the threads that it includes.
     if (!state.fences[i] || (releases(order) && Scope(i) <= scope))
       continue;
-    addRelease(ex, variable, place, Scope(i), *state.fences[i]);
+    addRelease(ex, variable, position, Scope(i), *state.fences[i]);
     if (!releases(order))
       variable.release = state.fencePoints[i];
   }
   if (state.tensorFence) {
     View view = ex.cluster.newView();
     view.seen.join(*state.tensorFence);
-    addRelease(ex, variable, place, scope, view);
+    addRelease(ex, variable, position, scope, view);
   }
 }
 

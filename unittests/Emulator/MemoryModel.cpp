@@ -30,8 +30,8 @@ private:
 
 class Execution {
 public:
-  Execution(const std::vector<Place> &places, const std::vector<Event> &events, bool all)
-      : places(places), events(events), all(all), observation(events.size()),
+  Execution(const std::vector<Position> &positions, const std::vector<Event> &events, bool all)
+      : positions(positions), events(events), all(all), observation(events.size()),
         causality(events.size()) {
     relateObservations();
     relateCausality();
@@ -49,7 +49,7 @@ private:
     return events[a].thread == events[b].thread && a < b;
   }
   bool includes(const Event &event, unsigned thread) const {
-    const Place &own = places[event.thread], &other = places[thread];
+    const Position &own = positions[event.thread], &other = positions[thread];
     switch (event.scope) {
     case Scope::Cta:
       return own.block == other.block;
@@ -129,7 +129,7 @@ private:
     return ends;
   }
 
-  const std::vector<Place> &places;
+  const std::vector<Position> &positions;
   const std::vector<Event> &events;
   bool all;
   Relation observation, causality;
@@ -137,9 +137,9 @@ private:
 
 } // namespace
 
-Races penstock::memory_model::findRaces(const std::vector<Place> &places,
+Races penstock::memory_model::findRaces(const std::vector<Position> &positions,
                                         const std::vector<Event> &events, bool all) {
-  Execution execution(places, events, all);
+  Execution execution(positions, events, all);
   Races races;
   for (unsigned a = 0; a < events.size(); ++a)
     for (unsigned b = a + 1; b < events.size(); ++b)

@@ -24,7 +24,7 @@ enum class Scope { Cta, Cluster, Gpu, Sys };
 enum class Order { Weak, Relaxed, Acquire, Release, AcqRel };
 
 /// Position of a thread in the grid.
-struct Place {
+struct Position {
   unsigned cluster = 0;
   unsigned block = 0; ///< in the grid
 };
@@ -59,7 +59,7 @@ using Races = std::set<std::pair<unsigned, unsigned>>;
 ///
 /// The events of a thread are in program order. All memory operations have the same size, use the
 /// generic proxy, and overlap completely if they have the same location.
-Races findRaces(const std::vector<Place> &places, const std::vector<Event> &events,
+Races findRaces(const std::vector<Position> &positions, const std::vector<Event> &events,
                 bool all = true);
 
 } // namespace penstock::memory_model

@@ -7,8 +7,8 @@
 //
 // Random programs of two to four threads in different blocks and clusters that
 // access a few words with random orders and scopes. Every write sets its own
-// bit, so the results tell which write each read returned, and MemoryModel.h
-// decides whether this execution has a data race. The emulator must agree.
+// bit, so the results identify the write that each read returned, and
+// MemoryModel.h decides whether this execution has a data race. The emulator must agree.
 //
 //===----------------------------------------------------------------------===//
 #include "../../tools/penstock-fuzz/Random.h"
@@ -26,7 +26,7 @@ using emu::Timing;
 using fuzz::Random;
 using memory_model::Event;
 using memory_model::Order;
-using memory_model::Place;
+using memory_model::Position;
 using memory_model::Races;
 using memory_model::Scope;
 
@@ -44,7 +44,7 @@ struct Operation {
 };
 
 struct ScopeProgram {
-  std::vector<Place> places;
+  std::vector<Position> positions;
   std::vector<unsigned> warps; ///< of each thread, in its block
   std::vector<Operation> operations;
   std::string text;
@@ -61,7 +61,7 @@ public:
       size_t pick = size_t(random.below(int64_t(slots.size())));
       unsigned slot = slots[pick];
       slots.erase(slots.begin() + long(pick));
-      program.places.push_back({slot / 4, slot / 2});
+      program.positions.push_back({slot / 4, slot / 2});
       program.warps.push_back(slot % 2);
     }
     narrow = random.chance(40);
@@ -217,13 +217,13 @@ private:
           "setp.ne.u32 %p0, %r1, 0;", "@%p0 ret;", "shr.u32 %r1, %r0, 5;", "mov.u32 %r0, %ctaid.x;",
           "mad.lo.u32 %r0, %r0, 2, %r1;"})
       line(head);
-    for (size_t t = 0; t < program.places.size(); ++t) {
-      unsigned slot = program.places[t].block * 2 + program.warps[t];
+    for (size_t t = 0; t < program.positions.size(); ++t) {
+      unsigned slot = program.positions[t].block * 2 + program.warps[t];
       line("setp.eq.u32 %p0, %r0, " + std::to_string(slot) + ";");
       line("@%p0 bra THREAD" + std::to_string(t) + ";");
     }
     line("ret;");
-    for (size_t t = 0; t < program.places.size(); ++t) {
+    for (size_t t = 0; t < program.positions.size(); ++t) {
       line("THREAD" + std::to_string(t) + ":");
       for (size_t i = 0; i < program.operations.size(); ++i)
         if (program.operations[i].event.thread == t)
@@ -363,7 +363,7 @@ bool compare(uint64_t seed, uint64_t timing) {
   };
   auto expect = [&](bool all) {
     Races lines;
-    for (auto [a, b] : memory_model::findRaces(program.places, observed.events, all))
+    for (auto [a, b] : memory_model::findRaces(program.positions, observed.events, all))
       addLines(lines, program.operations[observed.operations[a]].line,
                program.operations[observed.operations[b]].line);
     return lines;
@@ -373,7 +373,7 @@ bool compare(uint64_t seed, uint64_t timing) {
     EXPECT_EQ(site.code, unsigned(EmuDataRace)) << emu::text(report);
     addLines(found, site.line, site.otherLine);
   }
-  // An access that races takes the place of earlier ones, so one of several races is enough.
+  // The record of an access that races replaces earlier ones, so one of several races is enough.
   bool agree = expected.empty() || !found.empty();
   for (auto race : found)
     agree &= allowed.count(race) > 0;

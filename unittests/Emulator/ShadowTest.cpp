@@ -150,11 +150,10 @@ TEST(Shadow, ForgottenCellsWereNeverWritten) {
   EXPECT_EQ(shadow.writtenBytes(0), 0u);
   // The records stay: a new owner must still be ordered behind them.
   unsigned seen = 0;
-  shadow.access(CellSet{0, 1}, record(3, true, true),
-                [&](const AccessRecord &r, uint64_t) {
-                  seen = r.agent;
-                  return true;
-                });
+  shadow.access(CellSet{0, 1}, record(3, true, true), [&](const AccessRecord &r, uint64_t) {
+    seen = r.agent;
+    return true;
+  });
   EXPECT_EQ(seen, 1u);
 }
 
