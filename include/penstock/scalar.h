@@ -379,8 +379,8 @@ inline Index ceil_div(detail::IndexArg a, detail::IndexArg b) {
 struct DivMod {
   Index quotient, remainder;
 };
-/// Quotient and remainder by a launch constant. The multiplier that replaces the division
-/// is computed once per launch.
+/// Quotient and remainder by a launch constant, as `/` and `%` give them. The multiplier that
+/// replaces the division of non-negative numbers below 2^31 is computed once per launch.
 inline DivMod fast_divmod(detail::IndexArg a, detail::IndexArg b) {
   detail::Ref result[2];
   detail::divmod(a.ref, b.ref, result, a.at);

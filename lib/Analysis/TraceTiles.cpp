@@ -14,6 +14,8 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Layout/Distribution.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace penstock {
@@ -180,8 +182,8 @@ bool KernelTrace::runVariable(Operation *op) {
 bool KernelTrace::runTileOp(Operation *op) {
   if (auto divide = dyn_cast<tile::DivModOp>(op)) {
     auto dividend = scalars.get(op->getOperand(0)), divisor = scalars.get(op->getOperand(1));
-    // Defined for what is not negative.
-    bool known = dividend && divisor && *dividend >= 0 && *divisor > 0;
+    bool known = dividend && divisor && *divisor != 0 &&
+                 !(*divisor == -1 && *dividend == std::numeric_limits<int64_t>::min());
     assign(divide->getResults(), {known ? std::optional(*dividend / *divisor) : std::nullopt,
                                   known ? std::optional(*dividend % *divisor) : std::nullopt});
     return true;

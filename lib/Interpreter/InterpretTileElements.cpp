@@ -13,6 +13,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -32,13 +33,14 @@ static void execute(GridOp op, Frame &frame) {
 static void execute(DivModOp op, Frame &frame) {
   int64_t a = frame.integer(op.getDividend());
   int64_t b = frame.integer(op.getDivisor());
-  bool fits = a >= 0 && b > 0;
+  // As / and %.
+  bool overflows = b == -1 && a == std::numeric_limits<int64_t>::min();
+  bool fits = b != 0 && !overflows;
   if (!fits)
     frame.launch.fault(op, FaultDivision,
-                       b == 0 ? std::string("division by zero")
-                              : "`fast_divmod` divides " + std::to_string(a) + " by " +
-                                    std::to_string(b) +
-                                    "; it is for a non-negative number and a positive one");
+                       overflows ? "the quotient of " + std::to_string(a) +
+                                       " and -1 does not fit into 64 bits"
+                                 : std::string("division by zero"));
   frame.setInteger(op.getQuotient(), fits ? a / b : 0);
   frame.setInteger(op.getRemainder(), fits ? a % b : 0);
 }

@@ -42,10 +42,14 @@ void BlockContext::printFloat(double value) { appendReal(line, value); }
 void BlockContext::printEnd() {
   line += '\n';
   std::lock_guard lock(launch.printing);
-  if (launch.options.print)
-    launch.options.print(line);
-  else
+  if (!launch.options.print)
     std::fwrite(line.data(), 1, line.size(), stdout);
+  else if (!launch.printError)
+    try {
+      launch.options.print(line);
+    } catch (...) {
+      launch.printError = std::current_exception();
+    }
   line.clear();
 }
 

@@ -10,6 +10,7 @@
 #include "Runtime/KernelInfo.h"
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -24,6 +25,9 @@ struct LaunchState {
   const LaunchOptions &options;
   std::vector<std::atomic<bool>> faulted; ///< by number of the fault
   std::mutex printing;
+  /// The first exception of the callback that receives printed lines. Generated code cannot be
+  /// unwound: the blocks run to their ends, print nothing more, and the launch rethrows it.
+  std::exception_ptr printError;
 };
 
 /// The handle that a block passes to every call into the runtime.

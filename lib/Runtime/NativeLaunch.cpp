@@ -109,6 +109,8 @@ std::vector<Diagnostic> launchNative(const KernelInfo &info, const NativeEntries
     parallelFor(blocks, threads, options.executor, runBlock);
   else if (blocks)
     parallelFor(blocks, threads, runBlock);
+  if (state.printError)
+    std::rethrow_exception(state.printError);
   std::vector<Diagnostic> faults;
   if (outOfMemory)
     faults.push_back(problem(info, MemoryLimit,

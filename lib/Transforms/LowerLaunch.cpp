@@ -241,22 +241,23 @@ struct LowerLaunch : penstock::impl::LowerLaunchBase<LowerLaunch> {
     Value inRange = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, n, limit);
     Value usable = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, multiplier, zero);
     Value fast = arith::AndIOp::create(b, loc, inRange, usable);
-    auto choice = scf::IfOp::create(b, loc, TypeRange{b.getIndexType()}, fast, true);
+    SmallVector<Type> results(2, b.getIndexType());
+    auto choice = scf::IfOp::create(b, loc, results, fast, true);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToEnd(choice.thenBlock());
       Value product = arith::MulIOp::create(b, loc, n, multiplier);
       Value q = arith::ShRUIOp::create(b, loc, product, shift);
       q = arith::IndexCastOp::create(b, loc, b.getIndexType(), q);
-      scf::YieldOp::create(b, loc, q);
+      Value whole = arith::MulIOp::create(b, loc, q, op.getDivisor());
+      Value rest = arith::SubIOp::create(b, loc, op.getDividend(), whole);
+      scf::YieldOp::create(b, loc, ValueRange{q, rest});
       b.setInsertionPointToEnd(choice.elseBlock());
-      Value slow = arith::DivSIOp::create(b, loc, op.getDividend(), op.getDivisor());
-      scf::YieldOp::create(b, loc, slow);
+      Value quotient = arith::DivSIOp::create(b, loc, op.getDividend(), op.getDivisor());
+      Value remainder = arith::RemSIOp::create(b, loc, op.getDividend(), op.getDivisor());
+      scf::YieldOp::create(b, loc, ValueRange{quotient, remainder});
     }
-    Value quotient = choice.getResult(0);
-    Value product = arith::MulIOp::create(b, loc, quotient, op.getDivisor());
-    Value remainder = arith::SubIOp::create(b, loc, op.getDividend(), product);
-    op.replaceAllUsesWith(ValueRange{quotient, remainder});
+    op.replaceAllUsesWith(choice.getResults());
     op.erase();
   }
 

@@ -18,6 +18,9 @@
 // CHECK: arith.divui [[BLOCK]]
 // CHECK: arith.muli
 // CHECK: arith.shrui
+// CHECK: } else {
+// CHECK: arith.divsi
+// CHECK: arith.remsi
 func.func @k(%A: !t) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -36,6 +36,8 @@ Ref Emitter::combine(Element element, Ref a, Ref b) {
     return binary(random.of({Op::Add, Op::Add, Op::Sub, Op::Mul, Op::Mul, Op::Div, Op::Rem, Op::Min,
                              Op::Max}),
                   a, b);
+  if (element == Element::index && !tensors.empty() && random.chance(10))
+    return divideFast(a);
   Op op = random.of({Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem, Op::CeilDiv, Op::Min, Op::Max,
                      Op::And, Op::Or, Op::Xor, Op::Shl, Op::Shr});
   if (op == Op::CeilDiv && element != Element::index)
@@ -48,6 +50,21 @@ Ref Emitter::combine(Element element, Ref a, Ref b) {
     b = random.chance(85) ? binary(Op::Or, b, number(element, 1))
                           : binary(Op::Add, b, number(element, 0));
   return binary(op, a, b, random.chance(25));
+}
+
+/// Divides by a launch constant. Most are positive; some are negative, and division by 0 is a
+/// fault.
+Ref Emitter::divideFast(Ref a) {
+  size_t i = static_cast<size_t>(random.below(static_cast<int64_t>(tensors.size())));
+  const std::vector<int64_t> &sizes = program.tensors[i].sizes;
+  int64_t dim = random.below(static_cast<int64_t>(sizes.size()));
+  int64_t size = sizes[static_cast<size_t>(dim)];
+  Ref divisor = detail::size(tensors[i], static_cast<int>(dim), at);
+  if (!size || random.chance(30))
+    divisor = binary(Op::Sub, divisor, index(size + random.of<int64_t>({-7, -1, 0, 1, 3})));
+  Ref results[2];
+  detail::divmod(a, divisor, results, at);
+  return results[random.below(2)];
 }
 
 Ref Emitter::decorate(Element element, Ref a) {

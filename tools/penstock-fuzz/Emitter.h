@@ -37,6 +37,7 @@ private:
     return detail::binary(op, isUnsigned, a, b, at);
   }
   Ref combine(Element element, Ref a, Ref b);
+  Ref divideFast(Ref a);
   Ref decorate(Element element, Ref a);
   /// A scalar, or inside a map (target is set) an expression.
   Ref value(Element element, int depth);

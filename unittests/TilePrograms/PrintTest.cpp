@@ -98,6 +98,40 @@ TEST(PrintOnGpus, SaysHowManyLinesDidNotFit) {
     }
 }
 
+/// One line from each of many blocks.
+struct Lines {
+  void operator()(Block &b, In<f32, 1> x) const {
+    auto i = b.grid(64);
+    b.print("block {} of {}", {i, x.size(0)});
+  }
+};
+
+TEST(Print, ExceptionsOfTheCallbackLeaveTheLaunch) {
+  struct Refusal {};
+  std::vector<float> x(8);
+  for (const Target &target :
+       {Target::interpreter(), Target::native(), Target::sm_90a().emulated()}) {
+    auto kernel = compile(Lines{}, target);
+    for (int threads : {1, 4}) {
+      int calls = 0;
+      LaunchOptions options;
+      options.threads = threads;
+      options.print = [&](std::string_view) {
+        if (++calls == 3)
+          throw Refusal();
+      };
+      EXPECT_THROW(kernel.launch(options, view(x, {8})), Refusal);
+      EXPECT_EQ(calls, 3);
+      EXPECT_THROW((calls = 0, (void)kernel.try_launch(options, view(x, {8}))), Refusal);
+      // The kernel works as before.
+      options.print = [&](std::string_view) { ++calls; };
+      calls = 0;
+      EXPECT_TRUE(kernel.try_launch(options, view(x, {8})).empty());
+      EXPECT_EQ(calls, 64);
+    }
+  }
+}
+
 } // namespace
 
 PENSTOCK_KERNEL(Inspected);

@@ -83,9 +83,13 @@ def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>]> {
 def Tile_DivModOp : Tile_Op<"divmod", [Pure]> {
   let summary = "quotient and remainder by a launch constant";
   let description = [{
-    Divides a non-negative index by a positive launch constant: the divisor may only
-    depend on the kernel's arguments. The multiplier that replaces the division is
-    computed once per launch.
+    Divides an index by a launch constant: the divisor may only depend on the kernel's
+    arguments. The results are those of `arith.divsi` and `arith.remsi`: the quotient is
+    rounded toward zero. A zero divisor and a quotient that does not fit are faults, and
+    both results are 0 then. A constant divisor must be positive.
+
+    The multiplier that replaces the division of numbers from 0 to 2^31 - 1 is computed
+    once per launch.
 
     ```mlir
     func.func @k(%n: index) attributes {tile.kernel} {

@@ -81,6 +81,35 @@ void Lowering::storeElement(Value value, Value memref, ValueRange indices,
        [&] { LLVM::StoreOp::create(builder, loc, toStored(value), elementAddress(memref, at)); });
 }
 
+/// Updates an element by compare-and-swap and returns its old value. GPUs have no instruction for
+/// maxima and minima of floating-point numbers that propagate NaN. LLVM's expansion of `atomicrmw`
+/// starts with a weak load, which races with the updates of other threads.
+static Value compareAndSwap(OpBuilder &builder, Location loc, Value address, Type element,
+                            llvm::function_ref<Value(OpBuilder &, Value)> combine) {
+  constexpr auto relaxed = LLVM::AtomicOrdering::monotonic;
+  Type bits = builder.getIntegerType(element.getIntOrFloatBitWidth());
+  Value first =
+      LLVM::LoadOp::create(builder, loc, bits, address, bits.getIntOrFloatBitWidth() / 8,
+                           /*isVolatile=*/false, /*isNonTemporal=*/false,
+                           /*isInvariant=*/false, /*isInvariantGroup=*/false, relaxed, "device");
+  auto loop = scf::WhileOp::create(
+      builder, loc, TypeRange{bits}, ValueRange{first},
+      [&](OpBuilder &inner, Location at, ValueRange expected) {
+        Value old = LLVM::BitcastOp::create(inner, at, element, expected[0]);
+        Value next = LLVM::BitcastOp::create(inner, at, bits, combine(inner, old));
+        Value swap = LLVM::AtomicCmpXchgOp::create(inner, at, address, expected[0], next, relaxed,
+                                                   relaxed, "device");
+        Value found = LLVM::ExtractValueOp::create(inner, at, swap, 0);
+        Value differs =
+            arith::CmpIOp::create(inner, at, arith::CmpIPredicate::ne, found, expected[0]);
+        scf::ConditionOp::create(inner, at, differs, found);
+      },
+      [&](OpBuilder &inner, Location at, ValueRange found) {
+        scf::YieldOp::create(inner, at, found);
+      });
+  return LLVM::BitcastOp::create(builder, loc, element, loop.getResult(0));
+}
+
 LogicalResult Lowering::lowerAtomic(tile::AtomicOp op, const ExecutionScope &by) {
   using Bin = LLVM::AtomicBinOp;
   bool floating = isa<FloatType>(op.getValue().getType());
@@ -90,10 +119,10 @@ LogicalResult Lowering::lowerAtomic(tile::AtomicOp op, const ExecutionScope &by)
     kind = floating ? Bin::fadd : Bin::add;
     break;
   case tile::AtomicKind::Max:
-    kind = floating ? Bin::fmaximum : Bin::max;
+    kind = Bin::max;
     break;
   case tile::AtomicKind::Min:
-    kind = floating ? Bin::fminimum : Bin::min;
+    kind = Bin::min;
     break;
   case tile::AtomicKind::Exchange:
     break;
@@ -105,6 +134,13 @@ LogicalResult Lowering::lowerAtomic(tile::AtomicOp op, const ExecutionScope &by)
   SmallVector<Value> at = coordinates(op.getIndices());
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
   auto update = [&]() -> Value {
+    if (floating && (kind == Bin::max || kind == Bin::min))
+      return compareAndSwap(builder, loc, elementAddress(memref, at), element,
+                            [&](OpBuilder &inner, Value old) -> Value {
+                              if (kind == Bin::max)
+                                return LLVM::MaximumOp::create(inner, loc, old, op.getValue());
+                              return LLVM::MinimumOp::create(inner, loc, old, op.getValue());
+                            });
     return LLVM::AtomicRMWOp::create(builder, loc, kind, elementAddress(memref, at), op.getValue(),
                                      LLVM::AtomicOrdering::monotonic, "device");
   };
