@@ -284,6 +284,9 @@ public:
     requires detail::convertsTo<U, T>
   Scalar(const Scalar<U> &value, Loc at = here())
       : ref(detail::convert(value.ref, detail::ElementOf<T>::value, detail::isUnsigned<U>, at)) {}
+  template <class U>
+    requires(detail::convertsTo<U, T> && !std::is_same_v<U, T>)
+  Scalar(const Var<U> &value, Loc at = here()) : ref(detail::ScalarArg<T>(value, at).ref) {}
   template <class V>
     requires(detail::mustBeCast<V, T>())
   PENSTOCK_NEEDS_CAST Scalar(const V &value, Loc at = here());
@@ -393,12 +396,28 @@ Scalar<T> select(detail::ScalarArg<bool> c, Scalar<T> x,
                  std::type_identity_t<detail::ScalarArg<T>> y) {
   return Scalar<T>(detail::select(c.ref, x.ref, y.ref, c.at));
 }
+template <class T>
+Scalar<T> select(detail::ScalarArg<bool> c, const Var<T> &x,
+                 std::type_identity_t<detail::ScalarArg<T>> y) {
+  return select(c, Scalar<T>(detail::load(x.slot, {}, c.at)), y);
+}
+/// The same with a number of C++ for x: `select(c, 0, y)`.
+template <class A, class Y, class T = typename detail::OperandOf<Y>::type>
+  requires(std::is_arithmetic_v<A> && detail::OperandOf<Y>::isScalar)
+Scalar<T> select(detail::ScalarArg<bool> c, A x, const Y &y) {
+  detail::ScalarParameter<T> then(x, c.at);
+  detail::ScalarArg<T> otherwise(y, c.at);
+  return Scalar<T>(detail::select(c.ref, then.ref, otherwise.ref, c.at));
+}
 
 /// Converts a scalar: rounds floating point to nearest even, truncates floating
 /// point to integers toward zero and saturates there.
 template <class To, class From> Scalar<To> cast(const Scalar<From> &value, Loc at = here()) {
   return Scalar<To>(detail::convert(value.ref, detail::ElementOf<To>::value,
                                     detail::convertsUnsigned<From, To>, at));
+}
+template <class To, class From> Scalar<To> cast(const Var<From> &value, Loc at = here()) {
+  return cast<To>(Scalar<From>(detail::load(value.slot, {}, at)), at);
 }
 
 } // namespace penstock

@@ -227,7 +227,15 @@ template <class T> Expr<T> broadcast_cols(const Tile<T, 1> &v, Loc at = here()) 
   static constexpr int64_t dims[] = {1};
   return Expr<T>(detail::elements(v.ref, dims, at));
 }
-/// Deprecated: broadcast_rows and broadcast_cols.
+#define PENSTOCK_BROADCASTS_VECTORS                                                                \
+  PENSTOCK_MISUSE("a broadcast takes a tile of rank 1; copy a column of a tensor into one with "   \
+                  "`b.copy(x.at(i, 0).dims(0), v)`, a row with `.dims(1)`")
+template <class T> PENSTOCK_BROADCASTS_VECTORS Expr<T> broadcast_rows(const Tile<T, 2> &);
+template <class T> PENSTOCK_BROADCASTS_VECTORS Expr<T> broadcast_cols(const Tile<T, 2> &);
+template <class T> PENSTOCK_BROADCASTS_VECTORS Expr<T> rows(const Tile<T, 2> &);
+template <class T> PENSTOCK_BROADCASTS_VECTORS Expr<T> cols(const Tile<T, 2> &);
+#undef PENSTOCK_BROADCASTS_VECTORS
+/// Deprecated: broadcast_rows and broadcast_cols, which do not collide with fields of a kernel.
 template <class T> Expr<T> rows(const Tile<T, 1> &v, Loc at = here()) {
   return broadcast_rows(v, at);
 }

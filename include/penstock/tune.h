@@ -379,15 +379,19 @@ public:
 private:
   std::shared_ptr<detail::TunedKernel> shared;
 };
-template <class K> using Tuned = TunedOf<typename detail::FunctionTraits<K>::Arguments>;
+
+namespace detail {
+// Not in penstock: a kernel may be called Tuned.
+template <class K> using TunedFor = TunedOf<typename FunctionTraits<K>::Arguments>;
+} // namespace detail
 
 /// A kernel whose launches use the fastest known configuration: the record of their class of
 /// shapes, else of the nearest class, else the best predicted one, else the kernel as it is.
 /// Nothing is ever measured.
 template <class K>
-Tuned<K> tuned(K kernel, Target target, TunedOptions options = {}, Loc at = here()) {
-  return Tuned<K>(detail::tuned(detail::tunableOf(std::move(kernel), detail::typeName<K>(), at),
-                                target, std::move(options)));
+detail::TunedFor<K> tuned(K kernel, Target target, TunedOptions options = {}, Loc at = here()) {
+  return detail::TunedFor<K>(detail::tuned(
+      detail::tunableOf(std::move(kernel), detail::typeName<K>(), at), target, std::move(options)));
 }
 
 } // namespace penstock
