@@ -71,4 +71,8 @@ def inline(source: str, *, flags: Sequence[str] = ()) -> Library:
                 raise refuse("PS1769", f"the C++ source of a kernel does not compile:\n{run.stderr.rstrip()}",
                              f"the command was: {shlex.join([*command, str(text)])}")
             os.replace(unfinished, made)
-    return load(made)
+    kernels = load(made)
+    if not kernels:
+        raise refuse("PS1769", "the C++ source registers no kernel",
+                     "add `PENSTOCK_KERNEL(Name);` after the kernel `Name`")
+    return kernels

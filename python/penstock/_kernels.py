@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from ctypes import byref, c_size_t, c_void_p
+from ctypes import byref, c_char, c_size_t, c_void_p
 from typing import Any, Iterator, Mapping, NamedTuple
 
 from . import _reports
@@ -45,7 +45,10 @@ class CompiledKernel:
         the tensors' framework. Raises penstock.Error."""
         if named:
             arguments = self._ordered(arguments, named)
-        failed = self._launch(self._handle, *arguments)
+        try:
+            failed = self._launch(self._handle, *arguments)
+        except BufferError:
+            failed = self._launch(self._handle, *self._readable(arguments))
         if failed:
             self._raise(failed)
 
@@ -57,9 +60,24 @@ class CompiledKernel:
 
         if named:
             arguments = self._ordered(arguments, named)
-        failed = _call.launch_with(self._handle, threads, stream, overlap_previous, *arguments)
+        try:
+            failed = _call.launch_with(self._handle, threads, stream, overlap_previous, *arguments)
+        except BufferError:
+            failed = _call.launch_with(self._handle, threads, stream, overlap_previous, *self._readable(arguments))
         if failed:
             self._raise(failed)
+
+    def _readable(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Replaces read-only arrays of numpy, which it does not export by DLPack, by views of the same memory."""
+        found = list(arguments)
+        for i, (parameter, value) in enumerate(zip(self.parameters, arguments)):
+            if not hasattr(value, "__array_interface__") or not value.__array_interface__["data"][1]:
+                continue
+            if parameter.written:
+                raise refuse("PS1768", f"`{self.name}` writes `{parameter.name}`, and the array is read-only",
+                             "pass a copy, or an array whose flags.writeable is True")
+            found[i] = _writable_view(value)
+        return tuple(found)
 
     def _ordered(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         names = [p.name for p in self.parameters]
@@ -105,6 +123,19 @@ class CompiledKernel:
     def __del__(self) -> None:
         if lib is not None and getattr(self, "_handle", None):
             lib.penstock_kernel_free(self._handle)
+
+
+def _writable_view(array: Any) -> Any:
+    """An array of numpy over the memory of a read-only one, for a kernel that only reads it."""
+    import numpy
+
+    if not array.size:
+        return numpy.empty(array.shape, array.dtype)
+    low, high = numpy.lib.array_utils.byte_bounds(array) if hasattr(numpy.lib, "array_utils") else numpy.byte_bounds(array)
+    memory = (c_char * (high - low)).from_address(low)
+    view = numpy.ndarray(array.shape, array.dtype, memory, array.ctypes.data - low, array.strides)
+    view.flags.writeable = True
+    return view
 
 
 def _parameters(handle: int | None) -> Iterator[Parameter]:

@@ -112,3 +112,11 @@ class MutantReport(Report):
         super().__init__(handle)
         for name, _ in counts._fields_[1:]:
             setattr(self, name, getattr(counts, name))
+
+    def render(self, format="text"):
+        """The findings; as text with a last line that counts mutants."""
+        text = super().render(format)
+        if format == "text":
+            text += (f"{self.mutants} mutants, {self.detected} detected, {self.survivors} survivors, "
+                     f"{self.unexecuted} never executed\n")
+        return text

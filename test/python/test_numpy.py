@@ -123,6 +123,34 @@ class Numpy(unittest.TestCase):
             penstock.inline(SCALE.replace("t * factor", "t * factor + b.local<f32>(8)"))["Scale"].compile()
         self.assertIn("t * factor", str(raised.exception))  # the source line is shown
 
+    def test_inline_without_a_kernel(self):
+        with self.assertRaises(penstock.Error) as raised:
+            penstock.inline(SCALE[:SCALE.index("PENSTOCK_KERNEL")])
+        self.assertEqual(raised.exception.diagnostics[0].code, "PS1769")
+        self.assertIn("PENSTOCK_KERNEL(Name);", raised.exception.diagnostics[0].helps[0])
+
+    def test_read_only_arrays(self):
+        kernel = self.scale.compile()
+        x = self.x.copy()
+        x.flags.writeable = False
+        self.y[:] = 0
+        kernel(x, 3.0, self.y)
+        np.testing.assert_array_equal(self.y, self.x * 3)
+        self.y[:] = 0
+        kernel.launch(x, 4.0, self.y, threads=1)
+        np.testing.assert_array_equal(self.y, self.x * 4)
+        self.assertFalse(x.flags.writeable)
+        part = x[::2]
+        half = np.zeros(part.shape, np.float32)
+        kernel(np.ascontiguousarray(part), 2.0, half)
+        before = half.copy()
+        half.flags.writeable = False
+        with self.assertRaises(penstock.Error) as raised:
+            kernel(np.ascontiguousarray(part), 5.0, half)
+        self.assertEqual(raised.exception.diagnostics[0].code, "PS1768")
+        self.assertIn("`y`", raised.exception.diagnostics[0].message)
+        np.testing.assert_array_equal(half, before)
+
     def test_threads(self):
         kernel = self.scale.compile()
         results = [np.empty_like(self.x) for _ in range(8)]

@@ -50,7 +50,9 @@ template <class Options> struct Call {
     command.argument("LIBRARY", library)
         .optionalArgument("KERNEL", kernel, cli::Complete::Kernels)
         .flag("all", "all kernels of the library that compile for the target", all)
-        .choice("target", gpu_names(), "compilation target; default with --all: sm_90a and sm_100a",
+        .choice("target", gpu_names(),
+                "compilation target; default: the one that the kernel is written for, with --all "
+                "sm_90a and sm_100a",
                 target)
         .values("shape", "SIZE=NUMBER,..", "sizes and scalars; may be repeated",
                 shapeReader(options.shapes))
@@ -69,16 +71,17 @@ template <class Options> struct Call {
       return command.usageError("unexpected argument `" + kernel + "`: --all takes all kernels");
     if (!all && kernel.empty())
       return command.usageError("a kernel is missing; --all takes all");
-    if (!all && target.empty())
-      return command.usageError("--target is missing, e.g. sm_90a");
+    std::vector<Diagnostic> problems = load_library(library);
+    if (problems.empty() && !all && target.empty())
+      target = targetFor(architecture_of_registered(kernel, {.set = options.set}, problems));
+    if (!problems.empty()) {
+      std::fputs((format == "json" ? to_json(problems) : to_text(problems)).c_str(), stderr);
+      return exitCodeOf(problems, 1);
+    }
     if (std::optional<Target> stated = find_gpu(target))
       targets.push_back(*stated);
     else
       targets = {Target::sm_90a(), Target::sm_100a()};
-    if (auto problems = load_library(library); !problems.empty()) {
-      std::fputs((format == "json" ? to_json(problems) : to_text(problems)).c_str(), stderr);
-      return exitCodeOf(problems, 1);
-    }
     std::signal(SIGINT, interrupt);
     options.shard = shard.number;
     options.shards = shard.count;

@@ -68,16 +68,14 @@ int print(Session &session) {
 std::string chooseTarget(Session &session) {
   if (!session.target.empty())
     return "";
-  session.target =
+  std::string required =
       session.isText()
           ? architecture_of_text(session.text, session.input, session.kernel, session.diagnostics)
           : architecture_of_registered(session.kernel, session.options, session.diagnostics);
-  bool required = !session.target.empty();
-  if (!required)
-    session.target = "sm_90a";
+  session.target = targetFor(required);
   return "`" + session.kernel + "` on " + session.target +
-         (required ? ", which its operations require\n"
-                   : ", the default; --target chooses another\n");
+         (!required.empty() ? ", which its operations require\n"
+                            : ", the default; --target chooses another\n");
 }
 
 void declareHardware(cli::Command &command, Session &session) {

@@ -69,9 +69,7 @@ public:
     std::optional<gpu::Device> device = findGpu(session);
     std::string gpuText = device ? "" : taken();
     if (!device)
-      session.target = requiredArchitecture(session);
-    if (session.target.empty())
-      session.target = "sm_90a";
+      session.target = targetFor(requiredArchitecture(session));
     AnyKernel onGpu = compiledFor(session.target);
     bool ok = write("compile.txt", onGpu ? "compiled for " + session.target + "\n" : taken()) &&
               writeCode(onGpu);

@@ -50,6 +50,10 @@ int exitCodeOf(const std::vector<Diagnostic> &diagnostics, int otherwise) {
   return code;
 }
 
+std::string targetFor(const std::string &required) {
+  return required.empty() ? "sm_90a" : required;
+}
+
 void put(const std::string &text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);

@@ -23,6 +23,10 @@ int exitCodeOf(const std::vector<penstock::Diagnostic> &diagnostics, int otherwi
 /// These choices of --target and all GPUs.
 std::vector<std::string> withGpus(std::vector<std::string> choices);
 
+/// Returns the GPU that commands describe or check without --target: the architecture that a
+/// kernel requires, or the first one with TMA.
+std::string targetFor(const std::string &required);
+
 /// Writes all of a result to standard output.
 void put(const std::string &text);
 

@@ -66,6 +66,11 @@ def test_mutants():
     assert [f.code for f in report.findings] == ["PS2202", "PS2202"]
     assert report.executed_lines == report.lines
     assert not y.any()
+    assert report.render().endswith("2 mutants, 0 detected, 2 survivors, 0 never executed\n")
+    # Without findings, the counts are the report.
+    needed = penstock_emu.mutate(REVERSE.replace("BARRIER", "bar.sync 0;"), "reverse", 1, 128,
+                                 [x, penstock_emu.Output(y), 2.0])
+    assert needed.render() == "1 mutants, 1 detected, 0 survivors, 0 never executed\n"
 
 
 def test_wrong_calls():
