@@ -17,7 +17,7 @@ using namespace penstock;
 struct AttentionDecode {
   int rows = 16, block_n = 64, dim = 64, stages = 2;
   static constexpr auto signature =
-      "q[B,G,R,D], K[B,G,N,D], V[B,G,N,D], lengths[B], scale -> o[B,G,R,D]";
+      "q[B,G,R,D], K[B,G,N,D], V[B,G,N,D], lengths[B] in 0..N, scale -> o[B,G,R,D]";
 
   void operator()(Block &b, In<f16, 4> q, In<f16, 4> K, In<f16, 4> V, In<i32, 1> lengths,
                   Scalar<f32> scale, Out<f16, 4> o) const {

@@ -15,7 +15,7 @@ using namespace penstock;
 /// loss = log(sum(exp(logits))) - logits[label].
 struct CrossEntropy {
   int rows = 4, columns = 512;
-  static constexpr auto signature = "logits[R,C], labels[R] -> loss[R]";
+  static constexpr auto signature = "logits[R,C], labels[R] in 0..C-1 -> loss[R]";
 
   void operator()(Block &b, In<f32, 2> logits, In<i32, 1> labels, Out<f32, 1> loss) const {
     auto [R, C] = logits.sizes();

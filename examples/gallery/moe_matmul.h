@@ -16,7 +16,7 @@ using namespace penstock;
 /// expert of rows i * block_m .. (i + 1) * block_m - 1; blocks of a negative expert are skipped.
 struct MoeMatmul {
   int block_m = 64, block_n = 128, block_k = 64, stages = 3;
-  static constexpr auto signature = "x[T,K], weights[E,N,K], experts[B] -> y[T,N]";
+  static constexpr auto signature = "x[T,K], weights[E,N,K], experts[B] in -1..E-1 -> y[T,N]";
 
   void operator()(Block &b, In<f16, 2> x, In<f16, 3> weights, In<i32, 1> experts,
                   Out<f16, 2> y) const {

@@ -22,7 +22,7 @@ using namespace penstock;
 
 struct GroupedMatmul {
   int block_m = 64, block_n = 128, block_k = 64, stages = 3;
-  static constexpr auto signature = "A[T,K], B[G,N,K], Rows[G] -> C[T,N]";
+  static constexpr auto signature = "A[T,K], B[G,N,K], Rows[G] in 0..T partition -> C[T,N]";
 
   void operator()(Block &b, In<f16, 2> A, In<f16, 3> B, In<i32, 1> Rows, Out<f16, 2> C) const {
     auto [T, K] = A.sizes();

@@ -20,7 +20,7 @@ using namespace penstock;
 struct Histogram {
   // A block counts `block` numbers; `bins` is the largest B that it can serve.
   int block = 4096, bins = 256;
-  static constexpr auto signature = "X[N] -> Counts[B]";
+  static constexpr auto signature = "X[N] in -1..B -> Counts[B]";
 
   // Counts is added to, so it is InOut and the caller sets it to zero.
   void operator()(Block &b, In<i32, 1> X, InOut<i32, 1> Counts) const {

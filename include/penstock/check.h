@@ -61,6 +61,7 @@ struct EquivalenceEvidence {
   const char *text, *reason;
 };
 PENSTOCK_EXPORT int registerEvidence(const char *kernel, List<const EquivalenceEvidence> texts);
+PENSTOCK_EXPORT int registerWaivers(const char *kernel, List<const EquivalenceEvidence> texts);
 
 template <class H> struct HostArgument {
   static H unpack(const Argument &argument) {
@@ -137,6 +138,13 @@ Reference referenceOf(const char *kernel, const char *name, Loc at, Tolerance to
     const ::penstock::detail::EquivalenceEvidence texts[] = {__VA_ARGS__};                         \
     return ::penstock::detail::registerEvidence(#KERNEL, texts);                                   \
   }()
+/// PENSTOCK_WAIVE(Decode, {"b.when(expert >= 0", "experts are padded by the caller"}): gives the
+/// reason why check may leave holes in the coverage of source lines with this text.
+#define PENSTOCK_WAIVE(KERNEL, ...)                                                                \
+  [[maybe_unused]] static const int penstock_waive_##KERNEL = [] {                                 \
+    const ::penstock::detail::EquivalenceEvidence texts[] = {__VA_ARGS__};                         \
+    return ::penstock::detail::registerWaivers(#KERNEL, texts);                                    \
+  }()
 /// Deprecated: PENSTOCK_EQUIVALENT.
 #define PENSTOCK_REDUNDANT(KERNEL, ...) PENSTOCK_EQUIVALENT(KERNEL, __VA_ARGS__)
 
@@ -146,7 +154,7 @@ Reference referenceOf(const char *kernel, const char *name, Loc at, Tolerance to
 
 enum class Data : uint8_t {
   Exact, ///< small integers: sums of thousands of products are exact in f32
-  Random ///< uniform in [-1, 1): results are compared within a bound
+  Random ///< in [-1, 1), in stripes of different magnitude: results are compared within a bound
 };
 
 namespace detail {
@@ -181,20 +189,21 @@ PENSTOCK_EXPORT double element_at(const detail::Argument &tensor, size_t index);
 // check
 //===----------------------------------------------------------------------===//
 
-/// The next run. The receiver sets `cancel` to stop.
+/// The next run, or the next step before runs. The receiver sets `cancel` to stop.
 struct CheckProgress {
   std::string kernel;
-  std::string what; ///< the shape, or the mutant
-  int number = 0, total = 0;
+  std::string what;          ///< the shape, or the mutant
+  int number = 0, total = 0; ///< of runs; 0: a run of the reference
   bool cancel = false;
 };
 
 struct CheckedShape;
+struct CheckedCoverage;
 
 struct CheckOptions {
   /// Shapes to run. Empty: those of PENSTOCK_SHAPES, or a default grid: multiples of the
   /// tile sizes and others, tiny sizes, and 0, fewer than `stages` and more than twice
-  /// `stages` k tiles.
+  /// `stages` k tiles; sizes that are not in tiles are small.
   std::vector<Shape> shapes = {};
   /// Number of timings: eager, lazy, then random ones. In addition each warp is starved
   /// once, with the first kind of data.
@@ -204,6 +213,12 @@ struct CheckOptions {
   std::vector<Data> data = {Data::Exact, Data::Random};
   /// Values for a registered kernel's fields, as text.
   std::vector<std::pair<std::string, std::string>> set = {};
+  /// Descriptions of input values, which replace those of the signature: "lengths=1..N".
+  std::vector<std::string> inputs = {};
+  /// Waived coverage: a part of a source line, or "file.h:12", and a reason.
+  std::vector<std::pair<std::string, std::string>> waive = {};
+  /// Time limit for one kernel and target. Runs that do not fit are reported.
+  double seconds = 120;
   /// File that records passed runs; they are skipped the next time.
   std::string state = {};
   /// Concurrent launches; 0: one per hardware thread.
@@ -213,6 +228,8 @@ struct CheckOptions {
   Callback<CheckProgress &> progress = {};
   /// Called after each shape.
   Callback<const CheckedShape &> finished = {};
+  /// Called after the last shape of a kernel.
+  Callback<const CheckedCoverage &> covered = {};
 };
 
 /// Results of one kernel with one shape, over all timings.
@@ -225,6 +242,7 @@ struct CheckedShape {
   bool exactly = false, within_bounds = false;
   int runs = 0;    ///< one timing with one kind of data each
   int skipped = 0; ///< runs that passed before
+  int not_run = 0; ///< runs after the time limit
   int wrong = 0;   ///< runs whose results differ
   /// Distinct findings, each from the first run that has it.
   std::vector<Diagnostic> findings;
@@ -238,14 +256,26 @@ struct SkippedKernel {
   std::string kernel, target, reason;
 };
 
+/// Coverage of a tile program over all shapes of a check. Explicit kernels have none.
+struct CheckedCoverage {
+  std::string kernel, target;
+  /// Ranges of inputs, and whether they are stated, of the signature or inferred; empty: none.
+  std::string inputs;
+  /// Holes: errors, or warnings if the caller chose the shapes.
+  std::vector<Diagnostic> holes;
+  /// Waived holes with their reasons.
+  std::vector<std::pair<Diagnostic, std::string>> waived;
+};
+
 struct CheckReport {
   std::vector<CheckedShape> shapes;
+  std::vector<CheckedCoverage> coverage;
   std::vector<SkippedKernel> skipped;
   /// Errors in the options, and kernels that do not compile.
   std::vector<Diagnostic> diagnostics;
   bool cancelled = false;
 
-  /// True if at least one run was made and all passed.
+  /// True if at least one run was made, all passed, and no hole in the coverage is an error.
   PENSTOCK_EXPORT bool sound() const;
 };
 
@@ -272,6 +302,7 @@ CheckReport check(K kernel, Target target, const CheckOptions &options = {}, Loc
 /// Renders one line per shape with its findings, and a summary.
 PENSTOCK_EXPORT std::string to_text(const CheckReport &report);
 PENSTOCK_EXPORT std::string to_text(const CheckedShape &shape);
+PENSTOCK_EXPORT std::string to_text(const CheckedCoverage &coverage);
 PENSTOCK_EXPORT std::string summary_of(const CheckReport &report);
 PENSTOCK_EXPORT std::string to_json(const CheckReport &report);
 PENSTOCK_EXPORT std::string to_sarif(const CheckReport &report);
@@ -331,26 +362,28 @@ struct MutateOptions {
   int timings = 4; ///< see CheckOptions
   uint64_t seed = 1;
   std::vector<std::pair<std::string, std::string>> set = {};
+  std::vector<std::string> inputs = {}; ///< see CheckOptions
   int jobs = 0;
   /// Tries the mutants of one shard of many. Shards are disjoint.
   unsigned shard = 0, shards = 1;
   Callback<CheckProgress &> progress = {};
 };
 
-/// Kernel with one synchronizing instruction removed or altered.
+/// Kernel with one synchronizing instruction, or one operation of its tile program, removed or
+/// altered.
 struct Mutant {
   enum Fate : uint8_t {
     Killed,
     Explained, ///< survived, with a reason why it is equivalent
     Survived,
-    Equivalent,           ///< not run: equivalent by the PTX text alone
+    Equivalent,           ///< not run: equivalent by the text of the PTX or program alone
     Unreached,            ///< no run of the original kernel executes the instruction
     Harmless = Equivalent ///< deprecated: Equivalent
   };
-  std::string kernel, target;
-  std::string change;      ///< "removed", "waits for the other phase"
-  std::string instruction; ///< PTX text
-  SourceLocation ptx, source;
+  std::string kernel, target; ///< target: "program" for mutants of tile programs
+  std::string change;         ///< "removed", "waits for the other phase"
+  std::string instruction;    ///< PTX text, or an operation of the program
+  SourceLocation ptx, source; ///< ptx is unknown for mutants of tile programs
   Fate fate = Survived;
   /// Code of the finding that killed it; 0: a wrong result.
   unsigned code = 0;
@@ -374,6 +407,12 @@ struct MutateReport {
 PENSTOCK_EXPORT MutateReport mutate_registered(const std::string &kernel, Target target,
                                                const MutateOptions &options = {});
 PENSTOCK_EXPORT MutateReport mutate_all(Target target, const MutateOptions &options = {});
+/// Mutates the tile program of a registered kernel, and compares each mutant with the unchanged
+/// program, for the shapes and data of check. All run on the interpreter.
+PENSTOCK_EXPORT MutateReport mutate_program_registered(const std::string &kernel,
+                                                       const MutateOptions &options = {});
+/// Mutates the tile programs of all registered kernels that have one.
+PENSTOCK_EXPORT MutateReport mutate_program_all(const MutateOptions &options = {});
 
 /// Renders surviving mutants with their lines, reasons, and a summary.
 PENSTOCK_EXPORT std::string to_text(const MutateReport &report);

@@ -4,9 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Analysis/KernelTrace.h"
+#include "Analysis/KnownScalars.h"
 #include "Dialect/Tile/Signature.h"
+#include "Dialect/Tile/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 

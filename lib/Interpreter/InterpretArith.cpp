@@ -234,8 +234,10 @@ static void execute(arith::CmpFOp op, Frame &frame) {
 //===----------------------------------------------------------------------===//
 
 static void execute(arith::SelectOp op, Frame &frame) {
-  frame.set(op.getResult(),
-            frame.scalar(frame.isTrue(op.getCondition()) ? op.getTrueValue() : op.getFalseValue()));
+  bool isTrue = frame.isTrue(op.getCondition());
+  if (LaunchObserver *observer = frame.launch.options.observer)
+    observer->onChoice(op, isTrue);
+  frame.set(op.getResult(), frame.scalar(isTrue ? op.getTrueValue() : op.getFalseValue()));
 }
 
 /// Every conversion: the result is FUNCTION of the operand, as a Scalar.

@@ -28,7 +28,9 @@ static void execute(scf::ForOp loop, Frame &frame) {
   if (step <= 0)
     frame.launch.fault(loop, FaultStep,
                        "the step of a loop is " + std::to_string(step) + "; the loop is skipped");
+  int64_t iterations = 0;
   for (int64_t i = frame.integer(loop.getLowerBound()); step > 0 && i < end;) {
+    ++iterations;
     frame.nextIteration(loop);
     frame.setInteger(loop.getInductionVar(), i);
     assign(frame, loop.getRegionIterArgs(), carried);
@@ -38,12 +40,16 @@ static void execute(scf::ForOp loop, Frame &frame) {
     if (__builtin_add_overflow(i, step, &i))
       break;
   }
+  if (LaunchObserver *observer = frame.launch.options.observer)
+    observer->onLoop(loop, iterations);
   assign(frame, loop.getResults(), carried);
 }
 
 static void execute(scf::IfOp condition, Frame &frame) {
-  Region &taken = frame.isTrue(condition.getCondition()) ? condition.getThenRegion()
-                                                         : condition.getElseRegion();
+  bool isTrue = frame.isTrue(condition.getCondition());
+  if (LaunchObserver *observer = frame.launch.options.observer)
+    observer->onChoice(condition, isTrue);
+  Region &taken = isTrue ? condition.getThenRegion() : condition.getElseRegion();
   if (!taken.empty() && frame.run(taken.front()))
     assign(frame, condition.getResults(), frame.yielded);
 }

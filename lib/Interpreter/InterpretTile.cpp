@@ -130,6 +130,10 @@ static void execute(CopyOp op, Frame &frame) {
       op.getSource(), frame.view(op.getSource()), frame.integers(op.getSourceOffsets()), {}};
   Side target = {
       op.getTarget(), frame.view(op.getTarget()), frame.integers(op.getTargetOffsets()), {}};
+  if (LaunchObserver *observer = frame.launch.options.observer)
+    for (const Side *side : {&source, &target})
+      if (!side->offsets.empty())
+        observer->onCopy(op, side->offsets, side->view.sizes);
   uint64_t fill = 0;
   if (Value value = op.getFill())
     fill = encode(target.view.element, frame.scalar(value));

@@ -63,10 +63,10 @@ public:
   Runner(func::FuncOp kernel, const InterpretOptions &options)
       : kernel(kernel), body(kernel.getBody().front()), launch(options), frame(launch) {}
 
-  std::vector<penstock::Diagnostic> run(ArrayRef<penstock::detail::Argument> arguments) {
+  InterpretResult run(ArrayRef<penstock::detail::Argument> arguments) {
     if (bind(arguments))
       runBlocks();
-    return launch.takeFaults();
+    return {launch.takeFaults(), launch.steps()};
   }
 
 private:
@@ -134,6 +134,8 @@ private:
                               "; its extents must not be negative, nor their "
                               "product 2^31 or more");
     }
+    if (launch.options.observer && !grids.empty())
+      launch.options.observer->onGrid(*grids.begin(), extents);
     frame.coordinatesOf = [extents, swizzle](uint64_t number) {
       return coordinatesOf(static_cast<int64_t>(number), extents, swizzle);
     };
@@ -163,7 +165,7 @@ private:
 InterpretResult penstock::interpret(func::FuncOp kernel,
                                     ArrayRef<penstock::detail::Argument> arguments,
                                     const InterpretOptions &options) {
-  return {Runner(kernel, options).run(arguments)};
+  return Runner(kernel, options).run(arguments);
 }
 
 void penstock::registerInterpreterModels(DialectRegistry &registry) {

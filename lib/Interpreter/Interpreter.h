@@ -35,6 +35,22 @@
 
 namespace penstock {
 
+/// Receives the control flow of a launch, e.g. to measure coverage.
+class LaunchObserver {
+public:
+  virtual ~LaunchObserver() = default;
+  /// Called before the first block with the extents of the grid.
+  virtual void onGrid(mlir::Operation *grid, llvm::ArrayRef<int64_t> extents) = 0;
+  /// Called when a loop ends, with the number of its iterations.
+  virtual void onLoop(mlir::Operation *loop, int64_t iterations) = 0;
+  /// Called for each evaluation of `scf.if` and `arith.select`.
+  virtual void onChoice(mlir::Operation *op, bool condition) = 0;
+  /// Called for each copy from or to a tensor, with the offset of its box and the sizes of the
+  /// tensor.
+  virtual void onCopy(mlir::Operation *copy, llvm::ArrayRef<int64_t> offsets,
+                      llvm::ArrayRef<int64_t> sizes) = 0;
+};
+
 struct InterpretOptions {
   Completion completion = Completion::Eager;
   /// Decides, under Completion::Random, when asynchronous operations complete
@@ -46,12 +62,15 @@ struct InterpretOptions {
   /// Receives each line that the kernel prints, with its end-of-line; empty:
   /// standard output.
   std::function<void(std::string_view)> print = {};
+  LaunchObserver *observer = nullptr;
 };
 
 struct InterpretResult {
   /// What went wrong while the kernel ran, in order: the first fault of each
   /// kind at each operation, at most 100.
   std::vector<Diagnostic> faults;
+  /// Operations that ran, counted as for maxSteps.
+  uint64_t steps = 0;
 };
 
 /// Runs all blocks of the grid in the order of their numbers. The kernel must

@@ -26,6 +26,7 @@ public:
   /// recorded a fault, if the launch has none left; nothing runs after that.
   bool charge(mlir::Operation *op, uint64_t steps);
   bool stopped() const { return stop; }
+  uint64_t steps() const { return used; }
 
   /// Whether fault() would still record this; spares making its message.
   bool wants(mlir::Operation *op, DiagnosticCode code) const;

@@ -151,13 +151,35 @@ static std::string counted(size_t number, const char *what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
+bool Recorder::checkValues(const Signature &signature, const SignatureArgument &argument,
+                           const penstock::detail::ArgumentSpec &spec) {
+  if (argument.values.text.empty())
+    return true;
+  bool result = spec.tensor && spec.access == Access::Out;
+  std::string wrong = result ? "it is a result, and only values of inputs are described"
+                             : checkInputValues(signature, argument.values,
+                                                !isa<FloatType>(typeOf(spec.element)), spec.tensor);
+  if (wrong.empty())
+    return true;
+  error(BadSignature, source.at,
+        "the signature \"" + source.signature + "\" describes the values of `" + argument.name +
+            "`: " + wrong,
+        result ? "leave the description out"
+               : "bounds are sums and products of integers, sizes and scalars, as in "
+                 "\"lengths[B] in 1..N\"");
+  return false;
+}
+
 bool Recorder::applySignature() {
   static constexpr StringRef accessNames[] = {"in", "out", "inout"};
   Signature signature = parseSignature(source.signature);
   if (!signature.error.empty()) {
     error(BadSignature, source.at,
           "the signature \"" + source.signature + "\" cannot be read: " + signature.error,
-          "a signature looks like \"A[M,K], B[N,K], scale -> C[M,N]\"");
+          signature.arguments.empty() || signature.arguments.back().values.text.empty()
+              ? "a signature looks like \"A[M,K], B[N,K], scale -> C[M,N]\""
+              : "values are described as in \"lengths[B] in 1..N, starts[S] in 0..T ascending, "
+                "order[N] permutation\"");
     return false;
   }
   bool stated = !source.signature.empty();
@@ -187,6 +209,8 @@ bool Recorder::applySignature() {
                         : "a scalar is a bare name");
         return false;
       }
+      if (!checkValues(signature, argument, spec))
+        return false;
       name = argument.name;
       sizeNames.back() = argument.sizes;
       known.insert(argument.sizes.begin(), argument.sizes.end());

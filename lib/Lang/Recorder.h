@@ -15,6 +15,7 @@
 #define PENSTOCK_LANG_RECORDER_H
 
 #include "Diagnostics/Codes.h"
+#include "Dialect/Tile/Signature.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -141,6 +142,9 @@ public:
 
 private:
   bool applySignature();
+  /// Checks the description of an input's values.
+  bool checkValues(const Signature &signature, const SignatureArgument &argument,
+                   const penstock::detail::ArgumentSpec &spec);
   bool runKernel();
   void beginListening();
   void endListening();

@@ -7,9 +7,11 @@
 #include "Compiler/Compiler.h"
 #include "Diagnostics/Codes.h"
 #include "Runtime/ThreadPool.h"
+#include "Testing/Coverage.h"
 #include "Testing/KernelUnderTest.h"
 #include "Testing/PassedRuns.h"
 #include "Testing/Shards.h"
+#include "Testing/WrittenReasons.h"
 
 #include <algorithm>
 #include <atomic>
@@ -36,25 +38,91 @@ public:
 
   void check(const KernelUnderTest &tested) {
     bool chosen = !options.shapes.empty();
-    std::vector<Shape> shapes =
-        chosen ? options.shapes : shapesToCheck(tested.arguments, tested.fields, tested.shapes);
+    std::vector<Shape> shapes = chosen ? options.shapes : tested.allShapes();
+    begin = Clock::now();
+    Coverage coverage(tested.program, tested.arguments);
+    size_t first = report.shapes.size();
     for (const Shape &shape : shapes) {
       if (report.cancelled)
         return;
       if (!inShard(tested.name + " " + tested.target + " " + textOf(shape), options.shard,
                    options.shards))
         continue;
-      report.shapes.push_back(checkShape(tested, shape, chosen));
+      report.shapes.push_back(checkShape(tested, shape, chosen, coverage));
       if (options.finished)
         options.finished(report.shapes.back());
     }
+    if (!report.cancelled)
+      conclude(tested, shapes, chosen, coverage, first);
   }
 
   bool usable = true;
 
 private:
-  CheckedShape checkShape(const KernelUnderTest &tested, const Shape &shape, bool chosen) {
-    auto begin = std::chrono::steady_clock::now();
+  using Clock = std::chrono::steady_clock;
+  static double secondsSince(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+  bool isOver() const { return secondsSince(begin) >= options.seconds; }
+
+  /// Reports the coverage of a kernel's runs, and that there were none.
+  void conclude(const KernelUnderTest &tested, const std::vector<Shape> &shapes, bool chosen,
+                const Coverage &coverage, size_t first) {
+    CheckedCoverage covered;
+    covered.kernel = tested.name;
+    covered.target = tested.target;
+    covered.inputs = tested.inputs.text();
+    bool ran = options.shards > 1, complete = options.shards == 1, failed = false;
+    std::string refused;
+    for (size_t i = first; i < report.shapes.size(); ++i) {
+      const CheckedShape &shape = report.shapes[i];
+      ran |= shape.runs + shape.skipped > 0 || !shape.findings.empty();
+      complete &= shape.not_run == 0;
+      failed |= !shape.findings.empty();
+      if (refused.empty())
+        refused = shape.refused;
+    }
+    // Coverage says nothing about what other shards or more time run, and a kernel that fails has
+    // more urgent findings.
+    if (complete && !failed && ran && !tested.program->isExplicit())
+      for (Diagnostic &hole : coverage.holes(shapes, *tested.conditions))
+        addHole(tested, chosen, std::move(hole), covered);
+    if (!ran) {
+      Diagnostic d;
+      d.code = CheckNothingRan;
+      d.location = tested.info.location;
+      d.message = "no run of `" + tested.name + "` for " + tested.target + " was made" +
+                  (refused.empty() ? "" : ": " + refused);
+      d.helps.push_back(refused.empty() ? "allow more time with --seconds, or use smaller shapes"
+                                        : "state shapes with --shape or PENSTOCK_SHAPES, and "
+                                          "values of inputs with --input or in the signature");
+      report.diagnostics.push_back(std::move(d));
+    }
+    report.coverage.push_back(std::move(covered));
+    if (options.covered)
+      options.covered(report.coverage.back());
+  }
+
+  void addHole(const KernelUnderTest &tested, bool chosen, Diagnostic hole,
+               CheckedCoverage &to) const {
+    std::string reason = coverageWaivers().find(tested.name, hole.location);
+    for (const auto &[text, why] : options.waive)
+      if (reason.empty() && namesLine(text, hole.location))
+        reason = why;
+    if (!reason.empty()) {
+      to.waived.emplace_back(std::move(hole), reason);
+      return;
+    }
+    hole.message = "`" + tested.name + "`: " + hole.message;
+    hole.severity = chosen ? Severity::Warning : Severity::Error;
+    hole.helps.push_back("add a shape with --shape or PENSTOCK_SHAPES, describe inputs with "
+                         "--input or in the signature, or give a reason with PENSTOCK_WAIVE");
+    to.holes.push_back(std::move(hole));
+  }
+
+  CheckedShape checkShape(const KernelUnderTest &tested, const Shape &shape, bool chosen,
+                          Coverage &coverage) {
+    auto started = Clock::now();
     CheckedShape result;
     result.kernel = tested.name;
     result.target = tested.target;
@@ -62,7 +130,13 @@ private:
     if (tested.reference)
       result.reference = tested.reference->name;
     for (Data data : options.data) {
-      Case on = prepareCase(tested, shape, data, options.seed);
+      if (isOver()) {
+        ++result.not_run; // at least one
+        continue;
+      }
+      if (!announce(tested, result.shape + ", reference", 0, 0))
+        break;
+      Case on = prepareCase(tested, shape, data, options.seed, &coverage);
       if (on.expected)
         (on.expected->isExact(data) ? result.exactly : result.within_bounds) = true;
       if (on.variant) {
@@ -81,8 +155,7 @@ private:
     }
     emu::sortFindings(result.findings);
     referToFirst(result);
-    result.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    result.seconds = secondsSince(started);
     return result;
   }
 
@@ -103,6 +176,11 @@ private:
       if (passed.has(key)) {
         std::lock_guard lock(mutex);
         ++result.skipped;
+        return;
+      }
+      if (isOver()) {
+        std::lock_guard lock(mutex);
+        ++result.not_run;
         return;
       }
       if (refused || !announce(tested, result.shape, item + 1, timings.size()))
@@ -143,8 +221,6 @@ private:
     d.facts = {{"shape", shape.shape}, {"data", nameOf(data)}, {"timing", timingText(timing)}};
     return d;
   }
-
-  static const char *nameOf(Data data) { return data == Data::Random ? "random" : "exact"; }
 
   /// Tells who listens what comes next; false if it is to be the end.
   bool announce(const KernelUnderTest &tested, const std::string &shape, uint64_t number,
@@ -193,6 +269,7 @@ private:
   CheckReport &report;
   PassedRuns passed;
   std::mutex mutex;
+  Clock::time_point begin; ///< of this kernel
 };
 
 } // namespace
@@ -203,7 +280,8 @@ CheckReport penstock::check_registered(const std::string &kernel, Target target,
   Checker checker(options, report);
   if (!checker.usable)
     return report;
-  if (auto tested = compileRegistered(kernel, target, options.set, report.diagnostics))
+  if (auto tested = compileRegistered(kernel, target, options.set, report.diagnostics,
+                                      /*contract=*/false, options.inputs))
     checker.check(*tested);
   return report;
 }
@@ -217,7 +295,8 @@ CheckReport penstock::check_all(Target target, const CheckOptions &options) {
     if (report.cancelled)
       break;
     std::vector<Diagnostic> diagnostics;
-    if (auto tested = compileRegistered(kernel.name, target, options.set, diagnostics))
+    if (auto tested = compileRegistered(kernel.name, target, options.set, diagnostics,
+                                        /*contract=*/false, options.inputs))
       checker.check(*tested);
     else
       report.skipped.push_back({kernel.name, architectureOf(target).name,
@@ -232,7 +311,8 @@ CheckReport penstock::detail::check(const KernelSource &source, Target target,
   Checker checker(options, report);
   if (!checker.usable)
     return report;
-  if (auto tested = compileKernelUnderTest(source, target, report.diagnostics))
+  if (auto tested = compileKernelUnderTest(source, target, report.diagnostics, /*contract=*/false,
+                                           options.inputs))
     checker.check(*tested);
   return report;
 }

@@ -19,6 +19,7 @@ namespace {
 
 struct Sums {
   size_t kernels = 0, shapes = 0, runs = 0, skipped = 0, wrong = 0, findings = 0, refused = 0;
+  size_t notRun = 0, holes = 0, waived = 0;
 
   explicit Sums(const CheckReport &report) {
     std::set<std::pair<std::string, std::string>> names;
@@ -29,10 +30,15 @@ struct Sums {
       runs += size_t(shape.runs);
       skipped += size_t(shape.skipped);
       wrong += size_t(shape.wrong);
+      notRun += size_t(shape.not_run);
       for (const Diagnostic &d : shape.findings)
         findings += d.code != CheckWrongResult;
     }
     kernels = names.size();
+    for (const CheckedCoverage &coverage : report.coverage) {
+      holes += coverage.holes.size();
+      waived += coverage.waived.size();
+    }
   }
 };
 
@@ -40,6 +46,8 @@ std::vector<Diagnostic> allOf(const CheckReport &report) {
   std::vector<Diagnostic> all = report.diagnostics;
   for (const CheckedShape &shape : report.shapes)
     all.insert(all.end(), shape.findings.begin(), shape.findings.end());
+  for (const CheckedCoverage &coverage : report.coverage)
+    all.insert(all.end(), coverage.holes.begin(), coverage.holes.end());
   return all;
 }
 
@@ -60,7 +68,10 @@ bool CheckReport::sound() const {
       return false;
     ran |= shape.runs + shape.skipped > 0;
   }
-  for (const Diagnostic &d : diagnostics)
+  std::vector<Diagnostic> others = diagnostics;
+  for (const CheckedCoverage &one : coverage)
+    others.insert(others.end(), one.holes.begin(), one.holes.end());
+  for (const Diagnostic &d : others)
     if (d.severity == Severity::Error)
       return false;
   return ran && !cancelled;
@@ -82,6 +93,8 @@ std::string penstock::to_text(const CheckedShape &shape) {
           std::to_string(shape.runs) + " runs";
   if (shape.skipped)
     text += " (" + std::to_string(shape.skipped) + " passed before)";
+  if (shape.not_run)
+    text += " (" + std::to_string(shape.not_run) + " or more not made for lack of time)";
   if (shape.reference.empty())
     text += "  no reference, findings only";
   else if (shape.wrong)
@@ -113,6 +126,16 @@ std::string penstock::to_text(const CheckedShape &shape) {
   return text;
 }
 
+std::string penstock::to_text(const CheckedCoverage &coverage) {
+  std::string text, name = coverage.kernel + "  " + coverage.target + "  ";
+  if (!coverage.inputs.empty())
+    text += name + "inputs: " + coverage.inputs + "\n";
+  for (const auto &[hole, reason] : coverage.waived)
+    text += name + "waived: " + hole.location.file + ":" + std::to_string(hole.location.line) +
+            ": " + hole.message + ": " + reason + "\n";
+  return text + to_text(coverage.holes);
+}
+
 std::string penstock::summary_of(const CheckReport &report) {
   Sums sums(report);
   std::string text = "kernels=" + std::to_string(sums.kernels) +
@@ -122,15 +145,22 @@ std::string penstock::summary_of(const CheckReport &report) {
     text += " passed_before=" + std::to_string(sums.skipped);
   if (sums.refused)
     text += " refused=" + std::to_string(sums.refused);
-  return text + " wrong=" + std::to_string(sums.wrong) +
-         " findings=" + std::to_string(sums.findings) +
-         (report.cancelled ? " (cancelled)\n" : "\n");
+  if (sums.notRun)
+    text += " not_run=" + std::to_string(sums.notRun);
+  text += " wrong=" + std::to_string(sums.wrong) + " findings=" + std::to_string(sums.findings);
+  if (sums.holes)
+    text += " holes=" + std::to_string(sums.holes);
+  if (sums.waived)
+    text += " waived=" + std::to_string(sums.waived);
+  return text + (report.cancelled ? " (cancelled)\n" : "\n");
 }
 
 std::string penstock::to_text(const CheckReport &report) {
   std::string text;
   for (const CheckedShape &shape : report.shapes)
     text += to_text(shape);
+  for (const CheckedCoverage &coverage : report.coverage)
+    text += to_text(coverage);
   for (const SkippedKernel &kernel : report.skipped)
     text += kernel.kernel + "  " + kernel.target + "  skipped: " + kernel.reason + "\n";
   return text + to_text(report.diagnostics) + summary_of(report);
@@ -147,6 +177,7 @@ std::string penstock::to_json(const CheckReport &report) {
         .number("warps", shape.warps)
         .number("runs", shape.runs)
         .number("passed_before", shape.skipped)
+        .number("not_run", shape.not_run)
         .number("wrong", shape.wrong)
         .text("refused", shape.refused)
         .number("seconds", shape.seconds)
@@ -160,15 +191,34 @@ std::string penstock::to_json(const CheckReport &report) {
         .text("reason", kernel.reason)
         .str();
   });
+  std::string coverage = jsonArray(report.coverage, [](const CheckedCoverage &one) {
+    std::string waived = jsonArray(one.waived, [](const auto &hole) {
+      return JsonObject()
+          .text("location",
+                hole.first.location.file + ":" + std::to_string(hole.first.location.line))
+          .text("message", hole.first.message)
+          .text("reason", hole.second)
+          .str();
+    });
+    return JsonObject()
+        .text("kernel", one.kernel)
+        .text("target", one.target)
+        .text("inputs", one.inputs)
+        .json("holes", toJsonArray(one.holes))
+        .json("waived", waived)
+        .str();
+  });
   Sums sums(report);
   return JsonObject()
              .json("shapes", shapes)
+             .json("coverage", coverage)
              .json("skipped", skipped)
              .json("diagnostics", toJsonArray(report.diagnostics))
              .number("kernels", sums.kernels)
              .number("runs", sums.runs)
              .number("wrong", sums.wrong)
              .number("findings", sums.findings)
+             .number("holes", sums.holes)
              .boolean("cancelled", report.cancelled)
              .boolean("sound", report.sound())
              .str() +

@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "Testing/EquivalenceEvidence.h"
 #include "Diagnostics/Codes.h"
-#include "Diagnostics/SourceText.h"
-#include "penstock/check.h"
 
 using namespace penstock;
 
@@ -31,37 +29,7 @@ constexpr Unchecked unchecked[] = {
      "else to publish"},
 };
 
-struct Written {
-  std::string kernel, text, reason;
-};
-struct WrittenReasons {
-  std::mutex mutex;
-  std::vector<Written> all;
-};
-WrittenReasons &writtenReasons() {
-  static WrittenReasons *instance = new WrittenReasons; // outlives all static objects
-  return *instance;
-}
-
 } // namespace
-
-int detail::registerEvidence(const char *kernel, List<const EquivalenceEvidence> texts) {
-  std::lock_guard lock(writtenReasons().mutex);
-  for (const EquivalenceEvidence &one : texts)
-    writtenReasons().all.push_back({kernel, one.text, one.reason});
-  return 0;
-}
-
-std::string penstock::writtenReason(const std::string &kernel, const Mutation &mutation,
-                                    const SourceLocation &source) {
-  std::string line = readSourceLine(source.file, source.line).value_or("");
-  std::lock_guard lock(writtenReasons().mutex);
-  for (const Written &row : writtenReasons().all)
-    for (const std::string &text : {mutation.instruction, line})
-      if (row.kernel == kernel && text.find(row.text) != std::string::npos)
-        return row.reason;
-  return "";
-}
 
 std::string penstock::uncheckedReason(const Mutation &mutation) {
   for (const Unchecked &row : unchecked)

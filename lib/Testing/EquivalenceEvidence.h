@@ -26,11 +26,6 @@ namespace penstock {
 /// The reason for a kind of change that the emulator cannot check; empty: none.
 std::string uncheckedReason(const Mutation &mutation);
 
-/// The reason that a kernel's author wrote down for an instruction or for the line
-/// \p source that it comes from; empty: none.
-std::string writtenReason(const std::string &kernel, const Mutation &mutation,
-                          const SourceLocation &source);
-
 /// Which lines arrive in phases that a wait has seen, over all runs of a kernel.
 class BarrierEvidence {
 public:

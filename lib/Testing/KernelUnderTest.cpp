@@ -31,33 +31,6 @@ bool hasErrors(const std::vector<Diagnostic> &diagnostics) {
   return false;
 }
 
-/// The part of a result that rounding may change, if the program divides or calls functions;
-/// all others have equal results for exact data.
-Tolerance toleranceOf(const std::string &program,
-                      const std::vector<detail::ArgumentSpec> &arguments) {
-  if (program.find(" math.") == std::string::npos &&
-      program.find(" arith.divf") == std::string::npos)
-    return {};
-  double unit = 0x1p-19; // of sums in f32, in another order
-  for (const detail::ArgumentSpec &argument : arguments)
-    if (argument.tensor)
-      unit = std::max(unit, unitOf(argument.element));
-  return {.of_largest = 2 * unit};
-}
-
-/// A tile program without a registered reference has one: its sequential meaning.
-/// Explicit kernels have none, because the interpreter does not run them.
-void referToItself(const detail::KernelSource &source, KernelUnderTest &tested) {
-  auto itself = detail::compile(source, Target::interpreter(), {});
-  if (!itself.executable)
-    return;
-  detail::Reference reference{source.name, source.name, source.at};
-  reference.tolerance =
-      toleranceOf(detail::text(itself.executable.get(), detail::Form::Tile), source.arguments);
-  tested.reference = reference;
-  tested.referenceProgram = std::move(itself.executable);
-}
-
 /// A reference takes what its kernel takes.
 bool sameArguments(const std::vector<detail::ArgumentSpec> &a,
                    const std::vector<detail::ArgumentSpec> &b) {
@@ -73,7 +46,8 @@ bool sameArguments(const std::vector<detail::ArgumentSpec> &a,
 
 std::optional<KernelUnderTest>
 penstock::compileKernelUnderTest(const detail::KernelSource &source, Target target,
-                                 std::vector<Diagnostic> &diagnostics, bool contract) {
+                                 std::vector<Diagnostic> &diagnostics, bool contract,
+                                 const std::vector<std::string> &stated) {
   SourceLocation location{source.at.file, source.at.line, 0};
   if (target.kind == Target::Kind::Native || target.kind == Target::Kind::Interpreter) {
     diagnostics.push_back(
@@ -86,20 +60,25 @@ penstock::compileKernelUnderTest(const detail::KernelSource &source, Target targ
   diagnostics.insert(diagnostics.end(), compiled.diagnostics.begin(), compiled.diagnostics.end());
   if (!compiled.executable)
     return std::nullopt;
+  auto inputs = inputsOf(source, stated, diagnostics);
+  if (!inputs)
+    return std::nullopt;
   KernelUnderTest tested;
-  tested.name = source.name;
+  static_cast<KernelInputs &>(tested) = std::move(*inputs);
   tested.target = architectureOf(target).name;
   tested.info = compiled.executable->info;
-  tested.arguments = AnyKernel(compiled.executable).arguments();
-  tested.specs = source.arguments;
   std::vector<Diagnostic> errors;
   tested.variants = compiled.executable->allDevices(errors);
   diagnostics.insert(diagnostics.end(), errors.begin(), errors.end());
   if (!errors.empty())
     return std::nullopt;
   tested.reference = referenceFor(source.name);
-  if (!tested.reference)
-    referToItself(source, tested);
+  // A tile program without a registered reference has one: its sequential meaning.
+  if (!tested.reference && !tested.program->isExplicit()) {
+    tested.isOwnReference = true;
+    tested.reference = detail::Reference{source.name, source.name, source.at};
+    tested.reference->tolerance = toleranceOf(tested);
+  }
   if (!tested.reference || !tested.reference->source)
     return tested;
   const detail::Reference &reference = *tested.reference;
@@ -123,53 +102,61 @@ penstock::compileKernelUnderTest(const detail::KernelSource &source, Target targ
 std::optional<KernelUnderTest>
 penstock::compileRegistered(const std::string &kernel, Target target,
                             const std::vector<std::pair<std::string, std::string>> &set,
-                            std::vector<Diagnostic> &diagnostics, bool contract) {
+                            std::vector<Diagnostic> &diagnostics, bool contract,
+                            const std::vector<std::string> &stated) {
   InspectOptions options;
   options.set = set;
   auto source = kernelSource(kernel, options, diagnostics);
   if (!source)
     return std::nullopt;
-  auto tested = compileKernelUnderTest(*source, target, diagnostics, contract);
+  auto tested = compileKernelUnderTest(*source, target, diagnostics, contract, stated);
   if (!tested)
     return std::nullopt;
-  for (const KernelDescription &description : registered_kernels())
-    if (description.name == kernel)
-      tested->fields = {description.fields.begin(), description.fields.end()};
-  for (const auto &[name, value] : set)
-    tested->fields[name] = value;
-  tested->shapes = shapesFor(kernel);
-  // What the first grid leaves open is open for mutants too.
-  for (const Shape &shape : tested->shapes)
-    if (!isComplete(shape, tested->arguments)) {
-      tested->fields = withSizes(std::move(tested->fields), shape);
-      break;
-    }
+  addRegistered(*tested, kernel, set);
   return tested;
 }
 
+Tolerance penstock::toleranceOf(const KernelInputs &inputs) {
+  std::string program = inputs.program->text();
+  if (program.find(" math.") == std::string::npos &&
+      program.find(" arith.divf") == std::string::npos)
+    return {};
+  double unit = 0x1p-19; // of sums in f32, in another order
+  for (const detail::ArgumentSpec &argument : inputs.specs)
+    if (argument.tensor)
+      unit = std::max(unit, unitOf(argument.element));
+  return {.of_largest = 2 * unit};
+}
+
 Case penstock::prepareCase(const KernelUnderTest &tested, const Shape &shape, Data data,
-                           uint64_t seed) {
+                           uint64_t seed, LaunchObserver *observer) {
   Case result;
   result.shape = shape;
-  result.initial = make_arguments(tested.arguments, shape, data, seed);
+  result.initial = tested.make(shape, data, seed);
   result.problems = result.initial.diagnostics;
   if (!result.problems.empty())
     return result;
-  for (size_t i = 0; i < tested.specs.size(); ++i)
-    if (tested.specs[i].tensor && tested.specs[i].access == Access::Out)
-      markOutput(result.initial.arguments[i]);
   result.problems = checkArguments(tested.info, result.initial.arguments, tested.info.location);
   if (!result.problems.empty())
     return result;
   result.variant = &variantFor(tested.variants, result.initial.arguments);
+  MadeArguments expected = copyOf(result.initial);
+  if (tested.isOwnReference || (observer && !tested.program->isExplicit())) {
+    InterpretOptions options;
+    options.observer = observer;
+    std::vector<Diagnostic> faults = tested.program->run(expected, options).faults;
+    if (tested.isOwnReference)
+      result.problems = std::move(faults);
+    else
+      expected = copyOf(result.initial);
+  }
   if (!tested.reference)
     return result;
-  MadeArguments expected = copyOf(result.initial);
   LaunchOptions quiet;
   quiet.print = [](std::string_view) {};
   if (tested.referenceProgram)
     result.problems = detail::launch(tested.referenceProgram.get(), expected.arguments, quiet, {});
-  else
+  else if (tested.reference->host)
     tested.reference->host(expected.arguments);
   if (!hasErrors(result.problems))
     result.expected = ExpectedResults(std::move(expected), tested.reference->tolerance);
@@ -200,4 +187,8 @@ Run penstock::runCase(const KernelUnderTest &tested, const EmulatedKernel &kerne
   return run;
 }
 
-bool penstock::isRefusal(const Diagnostic &diagnostic) { return diagnostic.code < PtxSyntax; }
+bool penstock::isRefusal(const Diagnostic &diagnostic) {
+  bool launch = diagnostic.code >= LaunchRank && diagnostic.code < FaultAssert;
+  bool hardware = diagnostic.code >= HardwareTarget && diagnostic.code <= HardwareAlignment;
+  return launch || hardware || diagnostic.code == FaultAssert;
+}

@@ -14,33 +14,33 @@
 #define PENSTOCK_TESTING_KERNELUNDERTEST_H
 
 #include "Runtime/Emulated/EmulatedLaunch.h"
-#include "Testing/Shapes.h"
-#include "Testing/TestData.h"
+#include "Testing/KernelInputs.h"
 
 namespace penstock {
 
-struct KernelUnderTest {
-  std::string name, target;
+struct KernelUnderTest : KernelInputs {
+  std::string target;
   KernelInfo info;
-  std::vector<ArgumentDescription> arguments;
-  std::vector<detail::ArgumentSpec> specs;
-  FieldValues fields;
-  std::vector<Shape> shapes; ///< that were registered
   std::vector<std::shared_ptr<EmulatedKernel>> variants;
   std::optional<detail::Reference> reference;
-  detail::ExecutableRef referenceProgram; ///< the reference, if it is a tile program
+  detail::ExecutableRef referenceProgram; ///< a registered reference that is a tile program
+  bool isOwnReference = false;            ///< compared with its program on the interpreter
 };
 
 /// Compiles a kernel and its reference; no value, with the reasons, on failure.
 std::optional<KernelUnderTest> compileKernelUnderTest(const detail::KernelSource &source,
                                                       Target target,
                                                       std::vector<Diagnostic> &diagnostics,
-                                                      bool contract = false);
+                                                      bool contract = false,
+                                                      const std::vector<std::string> &stated = {});
 /// The same for a registered kernel, whose fields help to choose shapes.
 std::optional<KernelUnderTest>
 compileRegistered(const std::string &kernel, Target target,
                   const std::vector<std::pair<std::string, std::string>> &set,
-                  std::vector<Diagnostic> &diagnostics, bool contract = false);
+                  std::vector<Diagnostic> &diagnostics, bool contract = false,
+                  const std::vector<std::string> &stated = {});
+/// Returns the tolerance of a tile program that is compared with itself.
+Tolerance toleranceOf(const KernelInputs &inputs);
 
 struct Case {
   Shape shape;
@@ -51,7 +51,9 @@ struct Case {
   /// Why there is nothing to run.
   std::vector<Diagnostic> problems;
 };
-Case prepareCase(const KernelUnderTest &tested, const Shape &shape, Data data, uint64_t seed);
+/// \p observer: watches the kernel's program, if the interpreter can run it.
+Case prepareCase(const KernelUnderTest &tested, const Shape &shape, Data data, uint64_t seed,
+                 LaunchObserver *observer = nullptr);
 
 /// What a kernel is tried in: eager, lazy, each of its warps starved, then random.
 emu::TimingSequence timingsFor(const EmulatedKernel &kernel, uint64_t count, uint64_t seed);
@@ -67,8 +69,8 @@ struct Run {
 Run runCase(const KernelUnderTest &tested, const EmulatedKernel &kernel, const Case &on,
             const emu::LaunchOptions &options);
 
-/// Whether a launch was refused instead of run: errors of the caller have codes
-/// below those of the emulator.
+/// Returns whether a kernel does not accept a launch: arguments or sizes are not supported, or a
+/// condition of `b.require` is violated.
 bool isRefusal(const Diagnostic &diagnostic);
 
 } // namespace penstock

@@ -10,6 +10,7 @@
 #include "Testing/EquivalenceEvidence.h"
 #include "Testing/KernelUnderTest.h"
 #include "Testing/Shards.h"
+#include "Testing/WrittenReasons.h"
 
 #include <deque>
 
@@ -29,7 +30,7 @@ public:
   void run() {
     bool chosen = !options.shapes.empty();
     std::vector<Shape> shapes =
-        chosen ? options.shapes : smallShapes(tested.arguments, tested.fields);
+        chosen ? options.shapes : smallShapes(tested.arguments, tested.fields, tested.hints());
     // What the small ones do not need, those may need that its author thought of.
     for (const Shape &shape : tested.shapes)
       if (!chosen && isComplete(shape, tested.arguments))
@@ -251,7 +252,8 @@ private:
       return mutation.ifUnnoticed;
     if (std::string reason = uncheckedReason(mutation); !reason.empty())
       return reason;
-    if (std::string reason = writtenReason(tested.name, mutation, sourceOf(variant, mutation));
+    if (std::string reason = equivalenceReasons().find(tested.name, sourceOf(variant, mutation),
+                                                       mutation.instruction);
         !reason.empty())
       return reason;
     bool arrives =
@@ -349,7 +351,8 @@ MutateReport penstock::mutate_registered(const std::string &kernel, Target targe
   MutateReport report;
   if (!usable(options, report))
     return report;
-  if (auto tested = compileRegistered(kernel, target, options.set, report.diagnostics))
+  if (auto tested = compileRegistered(kernel, target, options.set, report.diagnostics,
+                                      /*contract=*/false, options.inputs))
     Mutator(*tested, options, report).run();
   return report;
 }
@@ -362,7 +365,8 @@ MutateReport penstock::mutate_all(Target target, const MutateOptions &options) {
     if (report.cancelled)
       break;
     std::vector<Diagnostic> diagnostics;
-    if (auto tested = compileRegistered(kernel.name, target, options.set, diagnostics))
+    if (auto tested = compileRegistered(kernel.name, target, options.set, diagnostics,
+                                        /*contract=*/false, options.inputs))
       Mutator(*tested, options, report).run();
     else
       report.skipped.push_back({kernel.name, architectureOf(target).name,

@@ -42,12 +42,19 @@ Diagnostic survivor(const Mutant &mutant) {
   d.message = "`" + mutant.instruction + "` of `" + mutant.kernel + "` (" + mutant.target + ") " +
               mutant.change + ": " + mutant.reason;
   d.label = mutant.change;
+  d.facts = {{"change", mutant.change}};
+  if (!mutant.ptx.known()) {
+    d.helps.push_back("either the change is equivalent, which PENSTOCK_EQUIVALENT explains, or the "
+                      "shapes and data of check do not notice it: add PENSTOCK_SHAPES, or "
+                      "describe inputs in the signature");
+    return d;
+  }
   DiagnosticNote note;
   note.message = "at " + locationText(mutant.ptx);
   d.notes.push_back(std::move(note));
   d.helps.push_back("either the instruction does nothing, or no shape and timing that was tried "
                     "needs it");
-  d.facts = {{"ptx_line", std::to_string(mutant.ptx.line)}, {"change", mutant.change}};
+  d.facts.emplace_back("ptx_line", std::to_string(mutant.ptx.line));
   return d;
 }
 
@@ -103,7 +110,8 @@ std::string penstock::to_text(const MutateReport &report) {
     text += key.first + "  " + key.second + "  " + summary_of(kernels[key]);
     for (const Mutant &mutant : kernels[key].mutants)
       if (mutant.fate != Mutant::Killed && mutant.fate != Mutant::Survived)
-        text += std::string("  ") + wordOf(mutant.fate) + ": " + locationText(mutant.ptx) + " `" +
+        text += std::string("  ") + wordOf(mutant.fate) + ": " +
+                locationText(mutant.ptx.known() ? mutant.ptx : mutant.source) + " `" +
                 mutant.instruction + "` " + mutant.change + ": " + mutant.reason + "\n";
   }
   for (const SkippedKernel &kernel : report.skipped)
@@ -118,7 +126,7 @@ std::string penstock::to_json(const MutateReport &report) {
         .text("target", mutant.target)
         .text("instruction", mutant.instruction)
         .text("change", mutant.change)
-        .text("ptx", locationText(mutant.ptx))
+        .text("ptx", mutant.ptx.known() ? locationText(mutant.ptx) : "")
         .text("source", mutant.source.known() ? locationText(mutant.source) : "")
         .text("fate", wordOf(mutant.fate))
         .text("code", mutant.code ? codeName(mutant.code) : "")

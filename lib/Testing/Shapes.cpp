@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <set>
 
 using namespace penstock;
 
@@ -19,13 +20,19 @@ namespace {
 
 class Maker {
 public:
-  Maker(const std::vector<ArgumentDescription> &arguments, const FieldValues &fields) {
+  Maker(const std::vector<ArgumentDescription> &arguments, const FieldValues &fields,
+        const ShapeHints &hints)
+      : hints(hints) {
     for (const ArgumentDescription &argument : arguments) {
       for (int d = 0; d < argument.rank; ++d)
         add(arguments, fields, sizeName(argument, d));
       if (auto value = fixedValue(fields, argument.name); value && !argument.tensor)
         sizes.push_back({argument.name, false, 0, value});
     }
+    for (Size &size : sizes)
+      size.small = !size.fixed && size.tile == 1;
+    if (hints.stages > 0)
+      stages = hints.stages;
     for (const auto &[name, value] : fields)
       if (name == "stages" || name.ends_with("num_stages"))
         stages = std::max<int64_t>(1, asNumber(value).value_or(stages));
@@ -36,9 +43,17 @@ public:
   Shape shape(int64_t blocks, int64_t more, int64_t tiles, int64_t rest, bool narrow = false) {
     Shape result;
     bool first = true;
+    size_t next = shapes++;
     for (const Size &size : sizes) {
-      if (size.fixed) {
-        result.emplace_back(size.name, *size.fixed);
+      if (size.fixed || size.small) {
+        double small = double(smallSizes[next % std::size(smallSizes)]);
+        next += size.small;
+        result.emplace_back(size.name, size.fixed.value_or(small));
+        continue;
+      }
+      if (size.most) {
+        int64_t less = size.summed ? rest : more;
+        result.emplace_back(size.name, less < size.most ? size.most - less : size.most);
         continue;
       }
       int64_t count = size.summed ? tiles : blocks - (narrow && first && !size.summed);
@@ -46,13 +61,17 @@ public:
       result.emplace_back(size.name, count * size.tile + extra);
       first &= size.summed;
     }
-    return result;
+    return finished(std::move(result));
   }
+  /// All sizes in tiles have one value, and all others are 1.
   Shape all(int64_t value) {
     Shape result;
     for (const Size &size : sizes)
-      result.emplace_back(size.name, size.fixed.value_or(double(value)));
-    return result;
+      result.emplace_back(size.name,
+                          size.fixed.value_or(double(size.small  ? 1
+                                                     : size.most ? std::min(value, size.most)
+                                                                 : value)));
+    return finished(std::move(result));
   }
 
   int64_t stages = 3;
@@ -63,7 +82,29 @@ private:
     bool summed;
     int64_t tile;
     std::optional<double> fixed; ///< no other value is tried
+    bool small = false;          ///< not in tiles
+    int64_t most = 0;            ///< of a size that one tile holds; 0: no limit
   };
+  /// Distinct, so that exchanged sizes are noticed. Each shape begins with another one.
+  static constexpr int64_t smallSizes[] = {2, 3, 5, 4, 7, 6};
+  size_t shapes = 0;
+
+  /// Adds scalars that the grid depends on, and changes what the kernel does not accept.
+  Shape finished(Shape shape) {
+    double largest = 1;
+    for (const auto &[name, number] : shape)
+      largest = std::max(largest, number.value);
+    for (const auto &[name, divided] : hints.gridScalars)
+      if (std::ranges::none_of(shape, [&](const auto &entry) { return entry.first == name; }))
+        shape.emplace_back(name, divided ? largest : 2.0);
+    std::set<std::string> fixed;
+    for (const Size &size : sizes)
+      if (size.fixed)
+        fixed.insert(size.name);
+    if (hints.conditions)
+      hints.conditions->satisfy(shape, fixed);
+    return shape;
+  }
 
   static std::optional<double> fixedValue(const FieldValues &fields, const std::string &name) {
     auto found = fields.find(name);
@@ -82,19 +123,33 @@ private:
       if (known.name == name)
         return;
     Size size{name, isReduced(arguments, name), 0, fixedValue(fields, name)};
+    if (hints.tiles) {
+      auto found = hints.tiles->find(name);
+      TileSize tile = found == hints.tiles->end() ? TileSize() : found->second;
+      size.tile = tile.extent;
+      size.most = tile.extent > 1 ? tile.end : 0;
+    }
     std::string field = "block_";
     for (char c : name)
       field += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     auto found = fields.find(field);
     if (found != fields.end())
-      size.tile = asNumber(found->second).value_or(0);
+      size.tile = asNumber(found->second).value_or(size.tile);
     if (size.tile <= 0)
       size.tile = size.summed ? 64 : 128;
     sizes.push_back(size);
   }
 
+  const ShapeHints &hints;
   std::vector<Size> sizes;
 };
+
+/// Conditions may make shapes equal.
+std::vector<Shape> distinct(std::vector<Shape> shapes) {
+  std::set<std::string> seen;
+  std::erase_if(shapes, [&](const Shape &shape) { return !seen.insert(textOf(shape)).second; });
+  return shapes;
+}
 
 struct RegisteredShapes {
   std::mutex mutex;
@@ -127,9 +182,9 @@ std::vector<Shape> penstock::shapesFor(const std::string &kernel) {
 }
 
 std::vector<Shape> penstock::defaultShapes(const std::vector<ArgumentDescription> &arguments,
-                                           const FieldValues &fields) {
-  Maker make(arguments, fields);
-  return {
+                                           const FieldValues &fields, const ShapeHints &hints) {
+  Maker make(arguments, fields, hints);
+  return distinct({
       make.shape(1, 0, make.stages, 0),         // divides, the ring is filled once
       make.shape(2, 0, 2 * make.stages + 1, 0), // several blocks, the ring turns
       make.shape(1, 8, 1, 8),                   // does not divide, rows of 16 bytes
@@ -137,14 +192,14 @@ std::vector<Shape> penstock::defaultShapes(const std::vector<ArgumentDescription
       make.shape(2, 0, 1, 0, true),             // fewer k tiles than stages
       make.shape(1, 0, 0, 0),                   // nothing to sum
       make.shape(1, 1, make.stages, 3),         // rows that engines cannot copy
-  };
+  });
 }
 
 std::vector<Shape> penstock::smallShapes(const std::vector<ArgumentDescription> &arguments,
-                                         const FieldValues &fields) {
-  Maker make(arguments, fields);
-  return {make.shape(1, 0, 2 * make.stages + 1, 0), make.shape(1, 8, 1, 8), make.shape(1, 0, 0, 0),
-          make.shape(1, 1, 2 * make.stages, 3)};
+                                         const FieldValues &fields, const ShapeHints &hints) {
+  Maker make(arguments, fields, hints);
+  return distinct({make.shape(1, 0, 2 * make.stages + 1, 0), make.shape(1, 8, 1, 8),
+                   make.shape(1, 0, 0, 0), make.shape(1, 1, 2 * make.stages, 3)});
 }
 
 bool penstock::isComplete(const Shape &shape, const std::vector<ArgumentDescription> &arguments) {
@@ -166,16 +221,17 @@ FieldValues penstock::withSizes(FieldValues fields, const Shape &shape) {
 
 std::vector<Shape> penstock::shapesToCheck(const std::vector<ArgumentDescription> &arguments,
                                            const FieldValues &fields,
-                                           const std::vector<Shape> &registered) {
+                                           const std::vector<Shape> &registered,
+                                           const ShapeHints &hints) {
   if (registered.empty())
-    return defaultShapes(arguments, fields);
+    return defaultShapes(arguments, fields, hints);
   std::vector<Shape> result;
   for (const Shape &shape : registered) {
     if (isComplete(shape, arguments)) {
       result.push_back(shape);
       continue;
     }
-    std::vector<Shape> grid = defaultShapes(arguments, withSizes(fields, shape));
+    std::vector<Shape> grid = defaultShapes(arguments, withSizes(fields, shape), hints);
     result.insert(result.end(), grid.begin(), grid.end());
   }
   return result;

@@ -100,13 +100,85 @@ private:
   uint64_t state;
 };
 
-double draw(Sequence &sequence, Element element, Data data) {
+/// Magnitudes of stripes of rows, as negative powers of two. Blocks of rows then differ in their
+/// maxima, which running maxima and sums have to follow.
+constexpr int stripeExponents[] = {3, 2, 0, 1, 2, 0, 3, 1};
+
+/// Most rows of a stripe; tensors with fewer rows have at least four stripes.
+constexpr size_t stripeRows = 32;
+
+/// Draws one element of a stripe.
+double draw(Sequence &sequence, Element element, Data data, size_t stripe) {
   uint32_t bits = sequence.next();
   if (element == Element::i1)
     return bits >> 31;
+  int exponent = stripeExponents[stripe % std::size(stripeExponents)];
   if (data == Data::Random && isFloat(element))
-    return static_cast<double>(static_cast<int32_t>(bits)) * 0x1p-31;
-  return static_cast<double>(bits % 5) - 2;
+    return std::ldexp(static_cast<double>(static_cast<int32_t>(bits)), -31 - exponent);
+  uint32_t largest = exponent > 1 ? 1 : 2;
+  return static_cast<double>(bits % (2 * largest + 1)) - largest;
+}
+
+/// Returns an integer of a range; floating-point values are between its bounds.
+double drawBetween(Sequence &sequence, Element element, double lower, double upper) {
+  double part = static_cast<double>(sequence.next()) * 0x1p-32;
+  if (isFloat(element))
+    return lower + part * (upper - lower);
+  return std::min(upper, lower + std::floor(part * (upper - lower + 1)));
+}
+
+/// Values of a described input, in order.
+std::vector<double> drawRange(Sequence &sequence, const detail::Argument &tensor,
+                              const InputRange &range) {
+  size_t elements = elementsOf(tensor);
+  size_t row = tensor.sizes.empty() ? 1 : static_cast<size_t>(tensor.sizes.back());
+  std::vector<double> values(elements);
+  for (size_t i = 0; i < elements; ++i)
+    values[i] = drawBetween(sequence, tensor.element, range.lower, range.upper);
+  switch (range.order) {
+  case InputValues::Any:
+    // Both bounds occur.
+    if (elements > 0)
+      values[0] = range.upper;
+    if (elements > 1)
+      values[1] = range.lower;
+    break;
+  case InputValues::Ascending:
+    for (size_t begin = 0; row > 0 && begin < elements; begin += row) {
+      // Ranges of uneven lengths: most begin early.
+      for (size_t i = begin; i < begin + row; ++i) {
+        double part = static_cast<double>(sequence.next()) * 0x1p-32;
+        double value = range.lower + part * part * part * (range.upper - range.lower);
+        values[i] = isFloat(tensor.element) ? value : std::floor(value);
+      }
+      std::sort(values.begin() + int64_t(begin), values.begin() + int64_t(begin + row));
+      values[begin] = range.lower;
+      values[begin + row - 1] = range.upper;
+    }
+    break;
+  case InputValues::Permutation:
+    for (size_t begin = 0; row > 0 && begin < elements; begin += row) {
+      for (size_t i = 0; i < row; ++i)
+        values[begin + i] = range.lower + static_cast<double>(i);
+      for (size_t left = row; left > 1; --left)
+        std::swap(values[begin + left - 1], values[begin + sequence.next() % left]);
+    }
+    break;
+  case InputValues::Partition: {
+    double rest = range.upper - range.lower * static_cast<double>(elements);
+    for (double &value : values)
+      value = drawBetween(sequence, tensor.element, 0, std::max(0.0, rest));
+    std::sort(values.begin(), values.end());
+    double before = 0;
+    for (size_t i = 0; i < elements; ++i) {
+      double end = i + 1 == elements ? rest : values[i];
+      values[i] = range.lower + end - before;
+      before = end;
+    }
+    break;
+  }
+  }
+  return values;
 }
 
 /// What outputs hold before the launch: results of exact data are rarely this.
@@ -188,6 +260,8 @@ std::vector<Diagnostic> checkNames(const std::vector<ArgumentDescription> &descr
 
 } // namespace
 
+const char *penstock::nameOf(Data data) { return data == Data::Random ? "random" : "exact"; }
+
 double penstock::element_at(const detail::Argument &tensor, size_t index) {
   const char *at = static_cast<const char *>(tensor.data) + index * bytesOf(tensor.element);
   return withType(tensor.element, [&]<class T>(T *) {
@@ -215,6 +289,12 @@ std::optional<int64_t> penstock::asNumber(const std::string &size) {
 
 MadeArguments penstock::make_arguments(const std::vector<ArgumentDescription> &descriptions,
                                        const Shape &shape, Data data, uint64_t seed) {
+  return makeArguments(descriptions, shape, data, seed, {});
+}
+
+MadeArguments penstock::makeArguments(const std::vector<ArgumentDescription> &descriptions,
+                                      const Shape &shape, Data data, uint64_t seed,
+                                      const InputRanges &ranges) {
   MadeArguments made;
   made.diagnostics = checkNames(descriptions, shape);
   if (!made.diagnostics.empty())
@@ -266,10 +346,20 @@ MadeArguments penstock::make_arguments(const std::vector<ArgumentDescription> &d
     auto &memory = made.memory.back();
     memory.resize((elements + 1) * bytes);
     argument.data = memory.data();
-    Sequence sequence(seed, made.arguments.size());
-    for (size_t i = 0; i < elements; ++i)
-      write(description.element, memory.data() + i * bytes,
-            draw(sequence, description.element, data));
+    size_t number = made.arguments.size();
+    // Shapes have different data: what one does not notice, another may.
+    Sequence sequence(seed + 131 * elements, number);
+    size_t row = argument.sizes.size() > 1 ? static_cast<size_t>(argument.sizes.back()) : 1;
+    size_t stripe = std::clamp<size_t>(elements / std::max<size_t>(1, 4 * row), 1, stripeRows);
+    if (auto range = ranges.rangeOf(number, shape)) {
+      std::vector<double> values = drawRange(sequence, argument, *range);
+      for (size_t i = 0; i < elements; ++i)
+        write(description.element, memory.data() + i * bytes, values[i]);
+    } else {
+      for (size_t i = 0; i < elements; ++i)
+        write(description.element, memory.data() + i * bytes,
+              draw(sequence, description.element, data, i / row / stripe));
+    }
     made.arguments.push_back(std::move(argument));
   }
   return made;

@@ -7,13 +7,14 @@
 //
 // Exact data are small integers, so that every order of summation gives the same
 // bits and results can be compared for equality. Random data use all bits of the
-// elements; their bound follows from the longest sum.
+// elements; their bound follows from the longest sum. The magnitude of both varies
+// from stripe to stripe of rows. Inputs with a range have values of that range.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TESTING_TESTDATA_H
 #define PENSTOCK_TESTING_TESTDATA_H
 
-#include "penstock/check.h"
+#include "Testing/InputRanges.h"
 
 #include <optional>
 
@@ -27,6 +28,14 @@ std::optional<int64_t> asNumber(const std::string &size);
 bool isReduced(const std::vector<ArgumentDescription> &descriptions, const std::string &size);
 int64_t longestReduction(const std::vector<ArgumentDescription> &descriptions,
                          const MadeArguments &made);
+
+/// Makes arguments whose inputs have the described values.
+MadeArguments makeArguments(const std::vector<ArgumentDescription> &descriptions,
+                            const Shape &shape, Data data, uint64_t seed,
+                            const InputRanges &ranges);
+
+/// "exact" or "random".
+const char *nameOf(Data data);
 
 /// Half the distance between neighbors, relative to the larger; 0 for integers.
 double unitOf(Element element);

@@ -19,7 +19,8 @@ class Plan:
     def __init__(self, kernel: CompiledKernel, mutates: Sequence[str] = ()):
         parameters = kernel.parameters
         found = re.search(r'tile\.signature = "([^"]*)"', kernel.tile_program)
-        read = set(re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^\]]*\]", "", found.group(1).split("->")[0] if found else "")))
+        arguments = re.sub(r"\[[^\]]*\]", "", found.group(1).split("->")[0] if found else "")
+        read = set(re.findall(r"(?:^|,)\s*([A-Za-z_]\w*)", arguments))  # not of descriptions: "n in 0..N"
         for name in mutates:
             if name not in {p.name for p in parameters if p.written}:
                 raise refuse("PS1768", f"`{kernel.name}` does not write `{name}`",

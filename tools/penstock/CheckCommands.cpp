@@ -29,19 +29,22 @@ void interrupt(int) {
   std::signal(SIGINT, SIG_DFL);
 }
 
-void show(Progress &progress, CheckProgress &now, const char *unit) {
+void show(PhaseProgress &progress, CheckProgress &now, const char *unit) {
   now.cancel = interrupted;
   std::string text = now.kernel + "  " + now.what;
   if (text.size() > 100)
     text.resize(100);
-  progress.show(text + "  " + unit + " " + std::to_string(now.number) + " of " +
-                std::to_string(now.total));
+  if (now.total)
+    text += std::string("  ") + unit + " " + std::to_string(now.number) + " of " +
+            std::to_string(now.total);
+  progress.update(text);
 }
 
 /// What both commands are told.
 template <class Options> struct Call {
   std::string library, kernel, target, format = "text";
   bool all = false;
+  bool anyTarget = false; ///< what is done does not depend on the target
   Options options;
   Shard shard;
   std::vector<Target> targets;
@@ -62,6 +65,11 @@ template <class Options> struct Call {
                 pairReader(options.set, "FIELD=VALUE,.."))
         .number("jobs", "concurrent launches; 0: one per hardware thread", options.jobs, 0, 4096)
         .format(format);
+    command.values("input", "NAME=VALUES", "values of an input, e.g. lengths=1..N; may be repeated",
+                   [this](const std::string &text) {
+                     options.inputs.push_back(text);
+                     return std::string();
+                   });
     declareShard(command, shard);
   }
 
@@ -71,8 +79,10 @@ template <class Options> struct Call {
       return command.usageError("unexpected argument `" + kernel + "`: --all takes all kernels");
     if (!all && kernel.empty())
       return command.usageError("a kernel is missing; --all takes all");
+    if (anyTarget && !target.empty())
+      return command.usageError("--program needs no --target: programs run on the interpreter");
     std::vector<Diagnostic> problems = load_library(library);
-    if (problems.empty() && !all && target.empty())
+    if (problems.empty() && !all && !anyTarget && target.empty())
       target = targetFor(architecture_of_registered(kernel, {.set = options.set}, problems));
     if (!problems.empty()) {
       std::fputs((format == "json" ? to_json(problems) : to_text(problems)).c_str(), stderr);
@@ -98,9 +108,10 @@ template <class Report> void append(Report &to, Report from) {
     all.insert(all.end(), std::make_move_iterator(more.begin()),
                std::make_move_iterator(more.end()));
   };
-  if constexpr (requires { to.shapes; })
+  if constexpr (requires { to.shapes; }) {
     join(to.shapes, from.shapes);
-  else
+    join(to.coverage, from.coverage);
+  } else
     join(to.mutants, from.mutants);
   join(to.skipped, from.skipped);
   join(to.diagnostics, from.diagnostics);
@@ -117,22 +128,27 @@ int check(CheckCall &call, const cli::Command &command) {
   CheckOptions &options = call.options;
   if (call.data != "both")
     options.data = {call.data == "exact" ? Data::Exact : Data::Random};
-  Progress progress;
+  PhaseProgress progress(/*always=*/true);
+  progress.update("compiling");
   options.progress = [&](CheckProgress &now) { show(progress, now, "timing"); };
-  if (call.format == "text")
-    options.finished = [&](const CheckedShape &shape) {
-      progress.clear();
-      put(to_text(shape));
-    };
+  auto print = [&](const auto &part) {
+    progress.clear();
+    put(to_text(part));
+  };
+  if (call.format == "text") {
+    options.finished = print;
+    options.covered = print;
+  }
   CheckReport report;
   for (Target target : call.targets)
     if (!report.cancelled)
       append(report, call.all ? check_all(target, options)
                               : check_registered(call.kernel, target, options));
-  progress.clear();
+  progress.finish();
   if (call.format == "text") {
     CheckReport rest = report; // the shapes have been printed
     rest.shapes.clear();
+    rest.coverage.clear();
     std::string text = to_text(rest);
     put(text.substr(0, text.size() - summary_of(rest).size()) + summary_of(report));
   } else {
@@ -148,14 +164,18 @@ int check(CheckCall &call, const cli::Command &command) {
 int mutate(Call<MutateOptions> &call, const cli::Command &command) {
   if (int code = call.begin(command))
     return code;
-  Progress progress;
+  PhaseProgress progress(/*always=*/true);
+  progress.update("compiling");
   call.options.progress = [&](CheckProgress &now) { show(progress, now, "mutant"); };
   MutateReport report;
+  if (call.anyTarget)
+    report = call.all ? mutate_program_all(call.options)
+                      : mutate_program_registered(call.kernel, call.options);
   for (Target target : call.targets)
-    if (!report.cancelled)
+    if (!report.cancelled && !call.anyTarget)
       append(report, call.all ? mutate_all(target, call.options)
                               : mutate_registered(call.kernel, target, call.options));
-  progress.clear();
+  progress.finish();
   put(call.format == "json"    ? to_json(report)
       : call.format == "sarif" ? to_sarif(report)
                                : to_text(report));
@@ -177,6 +197,16 @@ void addCheck(cli::Tool &tool) {
       .choice("data", {"exact", "random", "both"},
               "small integers, whose results must be equal; random data, within a bound",
               call->data)
+      .values("waive", "LINE=REASON", "accepts holes in the coverage of a source line",
+              [call](const std::string &text) -> std::string {
+                // A part of a source line may have a `=` itself.
+                size_t equals = text.rfind('=');
+                if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+                  return "expected LINE=REASON";
+                call->options.waive.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+                return "";
+              })
+      .real("seconds", "time limit for each kernel and target", call->options.seconds, 0)
       .text("state", "FILE", "records passed runs, and skips them the next time",
             call->options.state, cli::Complete::Files)
       .example("penstock check libexample_device_kernels.so MatmulV4 --target sm_100a "
@@ -187,10 +217,12 @@ void addMutate(cli::Tool &tool) {
   auto call = std::make_shared<Call<MutateOptions>>();
   cli::Command &command =
       tool.command("mutate",
-                   "Breaks the synchronization of kernels, one instruction at a time, and reports "
-                   "which mutants are noticed.",
+                   "Breaks kernels, one synchronizing instruction or one operation of the tile "
+                   "program at a time, and reports which mutants are noticed.",
                    [call](const cli::Command &self) { return mutate(*call, self); });
   call->declare(command, "timings per mutant, until it is killed");
+  command.flag("program", "mutates tile programs instead of the PTX's synchronization",
+               call->anyTarget);
   command.example("penstock mutate libexample_device_kernels.so MatmulV0 --target sm_100a "
                   "--shape M=8,N=8,K=64");
 }

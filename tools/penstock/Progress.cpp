@@ -45,6 +45,18 @@ void PhaseProgress::phase(std::string text) {
   since = Clock::now();
 }
 
+void PhaseProgress::update(std::string text) {
+  std::lock_guard lock(mutex);
+  if (text != current)
+    since = Clock::now();
+  current = std::move(text);
+}
+
+void PhaseProgress::clear() {
+  std::lock_guard lock(mutex);
+  progress.clear();
+}
+
 void PhaseProgress::finish() {
   if (!ticker.joinable())
     return;

@@ -14,7 +14,7 @@
 #include <thread>
 
 /// Says on standard error how far a long run is: in place on a terminal, else a
-/// line every ten seconds.
+/// line after two seconds and then every ten.
 class Progress {
 public:
   /// Shows \p text, unless something has been shown a moment ago.
@@ -27,7 +27,7 @@ private:
   bool terminal = isTerminal();
   bool shown = false;
   std::chrono::steady_clock::time_point next =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(terminal ? 500 : 10000);
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(terminal ? 500 : 1500);
 
   static bool isTerminal();
 };
@@ -40,6 +40,10 @@ public:
   ~PhaseProgress();
   /// Names what is done from now on. Not on a terminal, that is a line of its own.
   void phase(std::string text);
+  /// Names what is done from now on, without a line of its own.
+  void update(std::string text);
+  /// Makes room for other output.
+  void clear();
   /// Ends the display, before results are printed.
   void finish();
 

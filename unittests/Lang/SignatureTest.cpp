@@ -23,6 +23,8 @@ std::string read(std::string_view text) {
     for (size_t i = 0; i < argument.sizes.size(); ++i)
       result += (i ? "," : "[") + argument.sizes[i];
     result += argument.tensor ? "]" : "";
+    if (!argument.values.text.empty())
+      result += " {" + argument.values.text + "}";
   }
   return result;
 }
@@ -65,6 +67,41 @@ TEST(Signature, SaysWhatIsExpectedAndWhere) {
             "error: `,` or `->` is expected at \"" + std::string(16, 'x') + "\"");
 }
 
+TEST(Signature, InputsDescribeTheirValues) {
+  EXPECT_EQ(read("q[B,D], lengths[B] in 1..N*L -> o[B,D]"), "q[B,D] lengths[B] {1..N*L} o[B,D]");
+  EXPECT_EQ(read("starts[S] in 0 .. T ascending, n in -1..2*T-1"),
+            "starts[S] {0 .. T ascending} n {-1..2*T-1}");
+  EXPECT_EQ(read("order[N] permutation -> y[N]"), "order[N] {permutation} y[N]");
+  EXPECT_EQ(read("rows[G] in 0..T partition"), "rows[G] {0..T partition}");
+  // Arguments may have the names of the description's words.
+  EXPECT_EQ(read("in[M], ascending -> out[M]"), "in[M] ascending out[M]");
+  EXPECT_EQ(read("a[M] in"), "error: a size or an integer is expected at the end");
+  EXPECT_EQ(read("a[M] in 1"), "error: `..` is expected at the end");
+  EXPECT_EQ(read("a[M] in 1..N up"),
+            "error: `ascending`, `permutation` or `partition` is expected at \"up\"");
+  EXPECT_EQ(read("a[M] ascending"), "error: a range as 0..N is expected before ascending");
+  EXPECT_EQ(read("a[M] in 1..2..3"), "error: `,` or `->` is expected at \"..3\"");
+  EXPECT_EQ(read("a[M] in 1..99999999999999999999"),
+            "error: a size or an integer is expected at \"9999999999999999\"");
+}
+
+TEST(Signature, BoundsAreSumsOfProducts) {
+  std::string error;
+  InputValues values = parseInputValues("-1..N*L-2*N+3 ascending", error);
+  EXPECT_EQ(error, "");
+  EXPECT_EQ(values.order, InputValues::Ascending);
+  auto sizes = [](const std::string &name) -> std::optional<int64_t> {
+    return name == "N"   ? std::optional<int64_t>(5)
+           : name == "L" ? std::optional<int64_t>(7)
+                         : std::nullopt;
+  };
+  EXPECT_EQ(values.lower.evaluate(sizes), -1);
+  EXPECT_EQ(values.upper.evaluate(sizes), 5 * 7 - 2 * 5 + 3);
+  EXPECT_EQ(values.upper.evaluate([](const std::string &) { return std::nullopt; }), std::nullopt);
+  auto huge = [](const std::string &) { return std::optional<int64_t>(INT64_MAX); };
+  EXPECT_EQ(values.upper.evaluate(huge), std::nullopt);
+}
+
 TEST(Signature, NumbersAreDecimal) {
   EXPECT_EQ(read("A[0,10]"), "A[0,10]");
   EXPECT_EQ(read("A[4K]"), "error: a size is expected at \"4K]\"");
@@ -80,7 +117,7 @@ TEST(Signature, NamesOfArgumentsDiffer) {
 }
 
 TEST(Signature, EveryPrefixAndEveryByteIsRead) {
-  std::string text = "A[M,K], scale -> C[M,4]";
+  std::string text = "A[M,K] in 0..M*2-1 ascending, scale -> C[M,4]";
   for (size_t n = 0; n <= text.size(); ++n)
     (void)parseSignature(text.substr(0, n));
   for (size_t at = 0; at < text.size(); ++at)

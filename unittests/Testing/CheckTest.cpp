@@ -239,6 +239,8 @@ TEST(Check, CanBeCancelled) {
   int calls = 0;
   options.progress = [&calls](CheckProgress &progress) {
     EXPECT_EQ(progress.kernel, "Copy");
+    if (progress.total == 0) // the reference
+      return;
     EXPECT_EQ(progress.what, "M=64,N=48");
     EXPECT_EQ(progress.total, 6);
     progress.cancel = ++calls == 2;
