@@ -23,6 +23,14 @@
 
 namespace gallery {
 
+// Reasons why some changes of an online softmax do not change its results.
+constexpr const char *anyShift = "weights may be relative to any score, as long as sums follow it";
+constexpr const char *firstRescaling = "the first tile rescales by exp(-infinity), which is 0";
+#define GALLERY_ONLINE_SOFTMAX                                                                     \
+  {"b.fill(top, -infinity)", anyShift}, {"b.fill(sum, 0)", firstRescaling}, {                      \
+    "b.reduce(Max, scores, 1, top", anyShift                                                       \
+  }
+
 PENSTOCK_KERNEL(RmsNorm, rows, columns);
 PENSTOCK_SHAPES(RmsNorm, Shape{{"R", 5}, {"C", 300}, {"eps", 1e-5}},
                 Shape{{"R", 1}, {"C", 1}, {"eps", 1e-5}});
@@ -33,20 +41,35 @@ PENSTOCK_SHAPES(Rotary, Shape{{"T", 20}, {"H", 2}, {"D", 64}, {"E", 32}});
 PENSTOCK_KERNEL(AttentionForward, block_m, block_n, dim, stages, causal);
 PENSTOCK_SHAPES(AttentionForward,
                 Shape{{"H", 2}, {"G", 1}, {"M", 70}, {"N", 150}, {"D", 64}, {"scale", 0.125}},
-                Shape{{"H", 1}, {"G", 1}, {"M", 64}, {"N", 64}, {"D", 40}, {"scale", 0.15}});
+                Shape{{"H", 4}, {"G", 2}, {"M", 170}, {"N", 170}, {"D", 40}, {"scale", 0.15}},
+                Shape{{"H", 1}, {"G", 1}, {"M", 8}, {"N", 0}, {"D", 64}, {"scale", 0.15}});
+PENSTOCK_EQUIVALENT(AttentionForward, GALLERY_ONLINE_SOFTMAX, {"b.fill(out, 0)", firstRescaling},
+                    {"Index keys = causal", "tiles after the last visible key are masked"},
+                    {"auto seen = col(S)", "the causal mask hides these keys, too"});
 PENSTOCK_KERNEL(AttentionDecode, rows, block_n, dim, stages);
 PENSTOCK_SHAPES(AttentionDecode,
-                Shape{{"B", 3}, {"G", 2}, {"R", 4}, {"N", 100}, {"D", 64}, {"scale", 0.125}});
+                Shape{{"B", 3}, {"G", 2}, {"R", 4}, {"N", 100}, {"D", 64}, {"scale", 0.125}},
+                Shape{{"B", 2}, {"G", 1}, {"R", 3}, {"N", 130}, {"D", 40}, {"scale", 0.125}});
+PENSTOCK_EQUIVALENT(AttentionDecode, GALLERY_ONLINE_SOFTMAX, {"b.fill(out, 0)", firstRescaling});
 PENSTOCK_KERNEL(MoeMatmul, block_m, block_n, block_k, stages);
-PENSTOCK_SHAPES(MoeMatmul, Shape{{"T", 250}, {"K", 200}, {"E", 3}, {"N", 72}, {"B", 4}});
+PENSTOCK_SHAPES(MoeMatmul, Shape{{"T", 250}, {"K", 200}, {"E", 3}, {"N", 200}, {"B", 4}},
+                Shape{{"T", 130}, {"K", 72}, {"E", 3}, {"N", 130}, {"B", 3}});
 PENSTOCK_KERNEL(Fp8Linear, block_m, block_n, block_k, stages);
 PENSTOCK_SHAPES(Fp8Linear, Shape{{"M", 70}, {"N", 140}, {"K", 320}},
                 Shape{{"M", 64}, {"N", 9}, {"K", 100}});
 PENSTOCK_KERNEL(Int4Linear, block_m, block_n, stages);
 PENSTOCK_SHAPES(Int4Linear, Shape{{"M", 70}, {"N", 66}, {"K", 256}, {"P", 128}, {"S", 4}});
+PENSTOCK_EQUIVALENT(Int4Linear, {"b.pipelined(ceil_div(K, 64)", "K is a multiple of 64"});
 PENSTOCK_KERNEL(TopK, rows, columns);
-PENSTOCK_SHAPES(TopK, Shape{{"R", 5}, {"C", 100}, {"K", 3}});
+PENSTOCK_SHAPES(TopK, Shape{{"R", 5}, {"C", 100}, {"K", 3}}, Shape{{"R", 6}, {"C", 20}, {"K", 20}});
+PENSTOCK_EQUIVALENT(TopK, {"b.copy(x.at(first, 0), t", "columns after the row are marked as taken"},
+                    {"where(col(taken) < C", "only rows that hold -infinity need the marks"},
+                    {"where(taken == 0 && t", "marks are 0 or 1, and every row has a match"},
+                    {"broadcast_rows(index), 1, taken)", "any positive number is a mark"});
 PENSTOCK_KERNEL(CrossEntropy, rows, columns);
 PENSTOCK_SHAPES(CrossEntropy, Shape{{"R", 5}, {"C", 700}});
+PENSTOCK_EQUIVALENT(CrossEntropy, {"b.fill(top, -infinity)", anyShift},
+                    {"b.fill(sum, 0)", firstRescaling}, {"b.reduce(Max, t, 1, top", anyShift},
+                    {"where(old == top", "only rows that begin with -infinity need the condition"});
 
 } // namespace gallery

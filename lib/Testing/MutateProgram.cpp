@@ -135,7 +135,8 @@ private:
                       on.shape + ", " + nameOf(on.data) + " data";
       return result;
     }
-    result.reason = equivalenceReasons().find(inputs.name, mutation.source, mutation.operation);
+    result.reason = equivalenceReasons().find(inputs.name, mutation.source,
+                                              mutation.operation + " " + mutation.change);
     result.fate = result.reason.empty() ? Mutant::Survived : Mutant::Explained;
     if (result.reason.empty())
       result.reason = "every run passes";

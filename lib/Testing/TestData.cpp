@@ -100,22 +100,39 @@ private:
   uint64_t state;
 };
 
-/// Magnitudes of stripes of rows, as negative powers of two. Blocks of rows then differ in their
-/// maxima, which running maxima and sums have to follow.
-constexpr int stripeExponents[] = {3, 2, 0, 1, 2, 0, 3, 1};
+/// Magnitudes of neighboring stripes of rows and of columns, as negative powers of two. Tiles
+/// then differ in their maxima, which running maxima and sums have to follow: they mostly rise.
+constexpr int stripeExponents[] = {2, 1, 2, 1, 2, 1, 1, 0};
 
-/// Most rows of a stripe; tensors with fewer rows have at least four stripes.
-constexpr size_t stripeRows = 32;
+/// Position of an element in stripes: at most 32 rows, and an eighth of the columns.
+class Stripes {
+public:
+  Stripes(const detail::Argument &tensor, size_t elements)
+      : columns(tensor.sizes.size() > 1 ? size_t(tensor.sizes.back()) : 1),
+        rowsOfStripe(std::clamp<size_t>(elements / std::max<size_t>(1, 8 * columns), 1, 32)),
+        columnsOfStripe((columns + 7) / 8) {}
+  int exponentAt(size_t element) const {
+    int row = stripeExponents[stripeOf(element) % 8];
+    int column = columns > 1 ? stripeExponents[element % columns / columnsOfStripe % 8] : 0;
+    return row + column;
+  }
+  /// Returns whether all elements of the row are positive: means are then not near 0.
+  bool isPositive(size_t element) const { return stripeOf(element) % 4 == 1; }
 
-/// Draws one element of a stripe.
-double draw(Sequence &sequence, Element element, Data data, size_t stripe) {
+private:
+  size_t stripeOf(size_t element) const { return element / columns / rowsOfStripe; }
+
+  size_t columns, rowsOfStripe, columnsOfStripe;
+};
+
+/// Draws an element of a stripe.
+double draw(Sequence &sequence, Element element, Data data, int exponent) {
   uint32_t bits = sequence.next();
   if (element == Element::i1)
     return bits >> 31;
-  int exponent = stripeExponents[stripe % std::size(stripeExponents)];
   if (data == Data::Random && isFloat(element))
     return std::ldexp(static_cast<double>(static_cast<int32_t>(bits)), -31 - exponent);
-  uint32_t largest = exponent > 1 ? 1 : 2;
+  uint32_t largest = exponent > 2 ? 1 : 2;
   return static_cast<double>(bits % (2 * largest + 1)) - largest;
 }
 
@@ -137,11 +154,9 @@ std::vector<double> drawRange(Sequence &sequence, const detail::Argument &tensor
     values[i] = drawBetween(sequence, tensor.element, range.lower, range.upper);
   switch (range.order) {
   case InputValues::Any:
-    // Both bounds occur.
-    if (elements > 0)
-      values[0] = range.upper;
-    if (elements > 1)
-      values[1] = range.lower;
+    // Bounds occur, and the value after the lower one; the first element is any if there are many.
+    for (size_t i = 0, at = elements > 8; i < 3 && at < elements; ++i, ++at)
+      values[at] = i == 0 ? range.upper : std::min(range.lower + double(i - 1), range.upper);
     break;
   case InputValues::Ascending:
     for (size_t begin = 0; row > 0 && begin < elements; begin += row) {
@@ -198,12 +213,16 @@ std::vector<Diagnostic> usageError(std::string message) {
   return {d};
 }
 
-/// The largest magnitude in the tensors that are read.
+/// Returns the largest magnitude in the floating-point tensors that are read, or in all if there
+/// are none: indices and lengths say nothing about rounding.
 double largestInput(const std::vector<ArgumentDescription> &descriptions,
                     const MadeArguments &made) {
   double largest = 0;
+  auto isRead = [](const ArgumentDescription &d) { return d.tensor && !d.written; };
+  bool anyReal = std::any_of(descriptions.begin(), descriptions.end(),
+                             [&](const auto &d) { return isRead(d) && unitOf(d.element) > 0; });
   for (size_t i = 0; i < descriptions.size(); ++i)
-    if (descriptions[i].tensor && !descriptions[i].written)
+    if (isRead(descriptions[i]) && (!anyReal || unitOf(descriptions[i].element) > 0))
       for (size_t e = 0; e < elementsOf(made.arguments[i]); ++e)
         largest = std::max(largest, std::fabs(element_at(made.arguments[i], e)));
   return largest;
@@ -312,7 +331,9 @@ MadeArguments penstock::makeArguments(const std::vector<ArgumentDescription> &de
                        "; it cannot be " + textOf(given->value));
         return made;
       }
-      write(description.element, &argument.scalar, given ? given->value : 1);
+      // Factors of 1 would hide that they are missing.
+      double otherwise = unitOf(description.element) > 0 ? 0.5 : 1;
+      write(description.element, &argument.scalar, given ? given->value : otherwise);
       made.arguments.push_back(std::move(argument));
       continue;
     }
@@ -349,16 +370,17 @@ MadeArguments penstock::makeArguments(const std::vector<ArgumentDescription> &de
     size_t number = made.arguments.size();
     // Shapes have different data: what one does not notice, another may.
     Sequence sequence(seed + 131 * elements, number);
-    size_t row = argument.sizes.size() > 1 ? static_cast<size_t>(argument.sizes.back()) : 1;
-    size_t stripe = std::clamp<size_t>(elements / std::max<size_t>(1, 4 * row), 1, stripeRows);
     if (auto range = ranges.rangeOf(number, shape)) {
       std::vector<double> values = drawRange(sequence, argument, *range);
       for (size_t i = 0; i < elements; ++i)
         write(description.element, memory.data() + i * bytes, values[i]);
     } else {
-      for (size_t i = 0; i < elements; ++i)
+      Stripes stripes(argument, elements);
+      for (size_t i = 0; i < elements; ++i) {
+        double value = draw(sequence, description.element, data, stripes.exponentAt(i));
         write(description.element, memory.data() + i * bytes,
-              draw(sequence, description.element, data, i / row / stripe));
+              stripes.isPositive(i) ? std::fabs(value) : value);
+      }
     }
     made.arguments.push_back(std::move(argument));
   }
