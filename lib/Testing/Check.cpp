@@ -42,15 +42,22 @@ public:
     begin = Clock::now();
     Coverage coverage(tested.program, tested.arguments);
     size_t first = report.shapes.size();
-    for (const Shape &shape : shapes) {
+    std::vector<Shape> more =
+        chosen || options.shards > 1 ? std::vector<Shape>() : tested.moreShapes();
+    for (size_t i = 0; i < shapes.size(); ++i) {
       if (report.cancelled)
         return;
+      const Shape shape = shapes[i];
       if (!inShard(tested.name + " " + tested.target + " " + textOf(shape), options.shard,
                    options.shards))
         continue;
       report.shapes.push_back(checkShape(tested, shape, chosen, coverage));
       if (options.finished)
         options.finished(report.shapes.back());
+      if (i + 1 == shapes.size() && !more.empty() && coverage.hasShortLoop()) {
+        shapes.push_back(more.front());
+        more.erase(more.begin());
+      }
     }
     if (!report.cancelled)
       conclude(tested, shapes, chosen, coverage, first);

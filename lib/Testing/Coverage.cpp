@@ -65,6 +65,30 @@ bool Coverage::canBeClipped(Operation *op, unsigned dim, const std::vector<Shape
   return false;
 }
 
+std::string Coverage::holeOf(Operation *op) const {
+  auto loop = cast<scf::ForOp>(op);
+  auto found = iterations.find(op);
+  if (found == iterations.end() ||
+      (getConstantIntValue(loop.getLowerBound()) && getConstantIntValue(loop.getUpperBound())))
+    return "";
+  auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
+  int64_t stages = schedule ? schedule.getNumStages() : 0;
+  if (found->second == 0)
+    return "the loop never runs";
+  if (found->second < 2)
+    return "the loop never runs twice";
+  if (found->second >= stages)
+    return "";
+  return "the loop never runs " + std::to_string(stages) +
+         " times, so that its pipeline is never full";
+}
+
+bool Coverage::hasShortLoop() const {
+  bool found = false;
+  program->kernel().walk([&](scf::ForOp loop) { found |= !holeOf(loop).empty(); });
+  return found;
+}
+
 std::vector<penstock::Diagnostic> Coverage::holes(const std::vector<Shape> &shapes,
                                                   const SizeConditions &conditions) const {
   std::vector<penstock::Diagnostic> result;
@@ -87,18 +111,9 @@ std::vector<penstock::Diagnostic> Coverage::holes(const std::vector<Shape> &shap
         if (found != grids.end() && found->second.most[dim] < 2 && !getConstantIntValue(extent))
           add(op, "no run has more than one block along dimension " + std::to_string(dim) +
                       " of the grid");
-    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      auto found = iterations.find(op);
-      if (found == iterations.end() ||
-          (getConstantIntValue(loop.getLowerBound()) && getConstantIntValue(loop.getUpperBound())))
-        return;
-      auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
-      int64_t stages = schedule ? schedule.getNumStages() : 0;
-      if (found->second < 2)
-        add(op, found->second == 0 ? "the loop never runs" : "the loop never runs twice");
-      else if (found->second < stages)
-        add(op, "the loop never runs " + std::to_string(stages) +
-                    " times, so that its pipeline is never full");
+    } else if (isa<scf::ForOp>(op)) {
+      if (std::string hole = holeOf(op); !hole.empty())
+        add(op, hole);
     } else if (isa<scf::IfOp, arith::SelectOp>(op)) {
       auto found = choices.find(op);
       if (found == choices.end() || getConstantIntValue(op->getOperand(0)))

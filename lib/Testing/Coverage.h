@@ -35,7 +35,13 @@ public:
   std::vector<Diagnostic> holes(const std::vector<Shape> &shapes,
                                 const SizeConditions &conditions) const;
 
+  /// Returns whether a loop never ran twice, or never filled its pipeline.
+  bool hasShortLoop() const;
+
 private:
+  /// Returns the hole that a loop's iterations leave; empty: none.
+  std::string holeOf(mlir::Operation *loop) const;
+
   struct Choice {
     bool wasTrue = false, wasFalse = false;
   };

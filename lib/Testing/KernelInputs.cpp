@@ -43,6 +43,18 @@ std::vector<Shape> KernelInputs::allShapes() const {
   return all;
 }
 
+std::vector<Shape> KernelInputs::moreShapes() const {
+  bool complete = !shapes.empty() && std::ranges::all_of(shapes, [&](const Shape &shape) {
+    return isComplete(shape, arguments);
+  });
+  if (complete)
+    return {};
+  std::vector<Shape> more = longShapes(arguments, fields, hints());
+  for (Shape &shape : more)
+    shape = inputs.withScalars(std::move(shape));
+  return more;
+}
+
 MadeArguments KernelInputs::make(const Shape &shape, Data data, uint64_t seed) const {
   Shape complete = inputs.withScalars(shape);
   if (std::string empty = inputs.emptyFor(complete); !empty.empty()) {

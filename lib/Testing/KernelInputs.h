@@ -27,6 +27,8 @@ struct KernelInputs {
   ShapeHints hints() const;
   /// Returns the shapes of check if the caller states none.
   std::vector<Shape> allShapes() const;
+  /// Returns more shapes, for loops that those leave short; none if all shapes are registered.
+  std::vector<Shape> moreShapes() const;
   /// Makes arguments for a launch; outputs are marked. Errors: in its diagnostics.
   MadeArguments make(const Shape &shape, Data data, uint64_t seed) const;
 };

@@ -12,6 +12,7 @@
 #include "Compiler/Compiler.h"
 #include "Diagnostics/Codes.h"
 #include "Runtime/ThreadPool.h"
+#include "Testing/Coverage.h"
 #include "Testing/KernelUnderTest.h"
 #include "Testing/ProgramMutations.h"
 #include "Testing/References.h"
@@ -69,30 +70,13 @@ private:
     Tolerance tolerance = toleranceOf(inputs);
     if (auto reference = referenceFor(inputs.name))
       tolerance = reference->tolerance;
+    Coverage coverage(inputs.program, inputs.arguments);
     for (const Shape &shape : chosen ? options.shapes : inputs.allShapes())
-      for (Data data : {Data::Exact, Data::Random}) {
-        if (!announce("unchanged, " + textOf(shape), 0, 0))
-          return false;
-        MadeArguments initial = inputs.make(shape, data, options.seed);
-        std::vector<Diagnostic> problems = initial.diagnostics;
-        MadeArguments expected = copyOf(initial);
-        InterpretResult result;
-        if (problems.empty()) {
-          result = inputs.program->run(expected);
-          problems = result.faults;
-        }
-        if (problems.empty()) {
-          cases.push_back({textOf(shape), data, std::move(initial),
-                           ExpectedResults(std::move(expected), tolerance), result.steps});
-          continue;
-        }
-        // Default shapes may be unsupported; not a failure.
-        if (chosen || !isRefusal(problems.front())) {
-          report.diagnostics.insert(report.diagnostics.end(), problems.begin(), problems.end());
-          return false;
-        }
-        refused = problems.front().message;
-      }
+      if (!addCases(shape, chosen, tolerance, coverage))
+        return false;
+    for (const Shape &shape : chosen ? std::vector<Shape>() : inputs.moreShapes())
+      if (coverage.hasShortLoop() && !addCases(shape, chosen, tolerance, coverage))
+        return false;
     // Most mutants are killed by the first case.
     std::ranges::sort(
         cases, {}, [](const ProgramCase &on) { return std::tuple(on.steps, on.shape, on.data); });
@@ -106,6 +90,36 @@ private:
                       "signature");
     report.diagnostics.push_back(std::move(d));
     return false;
+  }
+
+  /// Runs the unchanged program for one shape. Returns false if it is not sound.
+  bool addCases(const Shape &shape, bool chosen, Tolerance tolerance, Coverage &coverage) {
+    for (Data data : {Data::Exact, Data::Random}) {
+      if (!announce("unchanged, " + textOf(shape), 0, 0))
+        return false;
+      MadeArguments initial = inputs.make(shape, data, options.seed);
+      std::vector<Diagnostic> problems = initial.diagnostics;
+      MadeArguments expected = copyOf(initial);
+      InterpretResult result;
+      if (problems.empty()) {
+        InterpretOptions observed;
+        observed.observer = &coverage;
+        result = inputs.program->run(expected, observed);
+        problems = result.faults;
+      }
+      if (problems.empty()) {
+        cases.push_back({textOf(shape), data, std::move(initial),
+                         ExpectedResults(std::move(expected), tolerance), result.steps});
+        continue;
+      }
+      // Default shapes may be unsupported; not a failure.
+      if (chosen || !isRefusal(problems.front())) {
+        report.diagnostics.insert(report.diagnostics.end(), problems.begin(), problems.end());
+        return false;
+      }
+      refused = problems.front().message;
+    }
+    return true;
   }
 
   Mutant fateOf(const TestedProgram &mutant, const ProgramMutation &mutation,

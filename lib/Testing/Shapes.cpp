@@ -202,6 +202,13 @@ std::vector<Shape> penstock::smallShapes(const std::vector<ArgumentDescription> 
                    make.shape(1, 0, 0, 0), make.shape(1, 1, 2 * make.stages, 3)});
 }
 
+std::vector<Shape> penstock::longShapes(const std::vector<ArgumentDescription> &arguments,
+                                        const FieldValues &fields, const ShapeHints &hints) {
+  Maker make(arguments, fields, hints);
+  int64_t tiles = 2 * make.stages + 1;
+  return distinct({make.shape(3, 0, 2 * tiles, 0), make.shape(5, 0, 4 * tiles, 0)});
+}
+
 bool penstock::isComplete(const Shape &shape, const std::vector<ArgumentDescription> &arguments) {
   for (const ArgumentDescription &argument : arguments)
     for (int d = 0; d < argument.rank; ++d) {

@@ -58,6 +58,10 @@ std::vector<Shape> shapesToCheck(const std::vector<ArgumentDescription> &argumen
 std::vector<Shape> smallShapes(const std::vector<ArgumentDescription> &arguments,
                                const FieldValues &fields, const ShapeHints &hints = {});
 
+/// Returns shapes for loops that the grid leaves short, e.g. those divided among blocks.
+std::vector<Shape> longShapes(const std::vector<ArgumentDescription> &arguments,
+                              const FieldValues &fields, const ShapeHints &hints = {});
+
 /// "M=512,N=512,K=64".
 std::string textOf(const Shape &shape);
 

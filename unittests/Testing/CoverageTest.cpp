@@ -47,6 +47,26 @@ struct OneShape : Sums {};
 PENSTOCK_KERNEL(OneShape, block);
 PENSTOCK_SHAPES(OneShape, Shape{{"M", 3}, {"K", 100}});
 
+/// Divides the sum of a row among blocks, so that each has few tiles.
+struct Divided {
+  int block = 32, parts = 4;
+  static constexpr auto signature = "x[K] -> y[P]";
+
+  void operator()(Block &b, In<f32, 1> x, Out<f32, 1> y) const {
+    auto tiles = ceil_div(x.size(0), block);
+    auto per = ceil_div(tiles, parts);
+    auto part = b.grid(parts);
+    auto t = b.local<f32>(block), sum = b.local<f32>(block);
+    b.fill(sum, 0);
+    for (Index k : b.pipelined(max(min(tiles - part * per, per), 0), {.num_stages = 3})) {
+      b.copy(x.at((part * per + k) * block), t);
+      b.set(sum, sum + t);
+    }
+    b.copy(sum, y.at(part * block));
+  }
+};
+PENSTOCK_KERNEL(Divided, block);
+
 } // namespace covered
 
 namespace {
@@ -120,6 +140,13 @@ TEST(Coverage, ReasonsWaiveHoles) {
   CheckReport stated = check_registered("OneShape", Target::sm_90a(), options);
   EXPECT_TRUE(stated.sound()) << to_text(stated);
   EXPECT_NE(summary_of(stated).find("findings=0 waived=1"), std::string::npos);
+}
+
+TEST(Coverage, LoopsThatTheGridLeavesShortGetLongerShapes) {
+  // The longest of the grid has 7 tiles: 2 for each of 4 blocks, and 3 fill the pipeline.
+  CheckReport report = check_registered("Divided", Target::sm_90a(), quick());
+  EXPECT_TRUE(report.sound()) << to_text(report);
+  EXPECT_EQ(report.shapes.back().shape.substr(0, 5), "K=448") << to_text(report);
 }
 
 TEST(Check, AKernelOfWhichNothingRanFails) {
