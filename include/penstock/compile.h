@@ -53,13 +53,24 @@ PENSTOCK_EXPORT std::vector<std::string> gpu_names();
 /// GPU target of this name; no value if there is none.
 PENSTOCK_EXPORT std::optional<Target> find_gpu(std::string_view name);
 
-/// Instruction set of native code (docs/cpu.md).
+/// Instruction set of native code (docs/cpu.md). Each level includes the levels below it.
+/// Levels other than `Host` and `Amx` select the same instructions on every processor.
 enum class Cpu : uint8_t {
-  Host,   ///< the best that the processor has and the process may use
-  Amx,    ///< tile instructions, with AVX-512
-  Avx512, ///< AVX-512, with BF16 and VNNI where the processor has them
-  Avx2
+  Host,       ///< the best that the processor has and the process may use
+  Amx,        ///< tile instructions, with all other extensions of the host
+  Avx512Fp16, ///< + AVX512-FP16
+  Avx512Bf16, ///< + AVX512-BF16
+  Avx512Vnni, ///< + AVX512-VNNI
+  Avx512,     ///< AVX-512 F, BW, CD, DQ and VL
+  Avx2        ///< AVX2, FMA and F16C
 };
+
+/// Names of all levels but `Host`, highest first: "amx", "avx512fp16", .., "avx2".
+PENSTOCK_EXPORT std::vector<std::string> cpu_names();
+/// Level of this name, also "host"; no value if there is none.
+PENSTOCK_EXPORT std::optional<Cpu> find_cpu(std::string_view name);
+/// Names of the levels that native code can use in this process, highest first.
+PENSTOCK_EXPORT std::vector<std::string> host_cpu_names();
 
 struct CompileOptions {
   /// Sizes of the signature to treat as constants, e.g. {{"N", 8192}}. Launches check

@@ -285,7 +285,8 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
     return {true, to_text(reference.diagnostics).substr(0, 2000)};
   }
   std::string program = reference.kernel.tile_program();
-  Cpu level = random.of({Cpu::Amx, Cpu::Amx, Cpu::Avx512, Cpu::Avx2});
+  Cpu level = random.of({Cpu::Amx, Cpu::Amx, Cpu::Amx, Cpu::Avx512Fp16, Cpu::Avx512Bf16,
+                         Cpu::Avx512Vnni, Cpu::Avx512, Cpu::Avx2});
   CompileOptions options{
       .contract = random.chance(20), .cpu = level, .cache = &KernelCache::none()};
   auto native = try_compile(kernel, Target::native(), options);

@@ -13,6 +13,7 @@
 void addList(penstock::cli::Tool &tool);
 void addPrint(penstock::cli::Tool &tool);
 void addCompile(penstock::cli::Tool &tool);
+void addCpu(penstock::cli::Tool &tool);
 void addEngines(penstock::cli::Tool &tool);
 void addExplain(penstock::cli::Tool &tool);
 void addTrace(penstock::cli::Tool &tool);

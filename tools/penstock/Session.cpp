@@ -111,7 +111,9 @@ void Session::declareTarget(cli::Command &command) {
 }
 
 void Session::declareCpu(cli::Command &command) {
-  command.choice("cpu", {"host", "amx", "avx512", "avx2"}, "instruction set of native code", cpu);
+  std::vector<std::string> names = cpu_names();
+  names.insert(names.begin(), "host");
+  command.choice("cpu", names, "instruction set of native code", cpu);
 }
 
 bool Session::isText() const { return input == "-" || input.ends_with(".mlir"); }
@@ -150,10 +152,7 @@ bool Session::load() {
     options.target = gpu->emulated();
   else
     options.target = target == "interpreter" ? Target::interpreter() : Target::native();
-  options.compile.cpu = cpu == "amx"      ? Cpu::Amx
-                        : cpu == "avx512" ? Cpu::Avx512
-                        : cpu == "avx2"   ? Cpu::Avx2
-                                          : Cpu::Host;
+  options.compile.cpu = find_cpu(cpu).value_or(Cpu::Host);
   if (!printAfter.empty())
     options.after_pass = [this](std::string_view pass, std::string_view program) {
       passes.emplace_back(pass);

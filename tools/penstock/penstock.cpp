@@ -17,6 +17,7 @@ int main(int argc, char **argv) {
   addList(tool);
   addPrint(tool);
   addCompile(tool);
+  addCpu(tool);
   addEngines(tool);
   addExplain(tool);
   addTrace(tool);

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -167,19 +168,24 @@ bool hasTilesForF16() {
 #endif
 }
 
-bool hostHas(Cpu cpu) {
-  auto nothing = try_compile([](Block &) {}, Target::native(), {.name = "nothing", .cpu = cpu});
-  return bool(nothing);
+bool hostHas(const std::string &level) {
+  std::vector<std::string> levels = host_cpu_names();
+  return std::find(levels.begin(), levels.end(), level) != levels.end();
 }
 
-class ProductLevels : public testing::TestWithParam<Cpu> {
+class ProductLevels : public testing::TestWithParam<std::string> {
 protected:
-  template <class T, class S> void check(bool isUnsigned = false) {
+  void SetUp() override {
     if (!hostHas(GetParam()))
-      GTEST_SKIP() << "the host does not have this level";
+      GTEST_SKIP() << "this processor does not have " << GetParam();
+  }
+
+  Cpu level() const { return find_cpu(GetParam()).value(); }
+
+  template <class T, class S> void check(bool isUnsigned = false) {
     for (const Case &c : cases) {
       Data<T, S> data(c, isUnsigned);
-      EXPECT_EQ(run(data, isUnsigned, Target::native(), GetParam()), data.expected)
+      EXPECT_EQ(run(data, isUnsigned, Target::native(), level()), data.expected)
           << testing::PrintToString(c);
     }
   }
@@ -190,12 +196,8 @@ TEST_P(ProductLevels, Bf16) { check<bf16, f32>(); }
 TEST_P(ProductLevels, SignedBytes) { check<i8, i32>(); }
 TEST_P(ProductLevels, UnsignedBytes) { check<i8, i32>(true); }
 
-INSTANTIATE_TEST_SUITE_P(Levels, ProductLevels, testing::Values(Cpu::Amx, Cpu::Avx512, Cpu::Avx2),
-                         [](const auto &info) {
-                           return std::string(info.param == Cpu::Amx      ? "Amx"
-                                              : info.param == Cpu::Avx512 ? "Avx512"
-                                                                          : "Avx2");
-                         });
+INSTANTIATE_TEST_SUITE_P(Levels, ProductLevels, testing::ValuesIn(cpu_names()),
+                         [](const auto &info) { return info.param; });
 
 TEST(ProductLevels, InterpreterIsTheSame) {
   for (const Case &c : cases) {
@@ -279,10 +281,8 @@ template <bool Packs> struct Blocked {
 };
 
 TEST_P(ProductLevels, OperandsInTensors) {
-  if (!hostHas(GetParam()))
-    GTEST_SKIP() << "the host does not have this level";
-  auto packs = compile(Blocked<true>{}, Target::native(), {.name = "packs", .cpu = GetParam()});
-  auto plain = compile(Blocked<false>{}, Target::native(), {.name = "plain", .cpu = GetParam()});
+  auto packs = compile(Blocked<true>{}, Target::native(), {.name = "packs", .cpu = level()});
+  auto plain = compile(Blocked<false>{}, Target::native(), {.name = "plain", .cpu = level()});
   // Some have rows of A that are a page apart, and some only one iteration; the last has none.
   for (auto [m, n, k, stride] : {std::array<int64_t, 4>{128, 96, 128, 128},
                                  {50, 70, 150, 151},
@@ -329,10 +329,8 @@ struct InLargeTensor {
 /// From 4 MB on, results whose rows begin at lines are stored past the caches; all others, and
 /// those at edges, are not. Other matrices keep their elements.
 TEST_P(ProductLevels, LargeResults) {
-  if (!hostHas(GetParam()))
-    GTEST_SKIP() << "the host does not have this level";
-  auto kernel = compile(InLargeTensor{}, Target::native(), {.name = "large", .cpu = GetParam()});
-  EXPECT_EQ(kernel.assembly().find("vmovnt") != std::string::npos, GetParam() == Cpu::Amx);
+  auto kernel = compile(InLargeTensor{}, Target::native(), {.name = "large", .cpu = level()});
+  EXPECT_EQ(kernel.assembly().find("vmovnt") != std::string::npos, level() == Cpu::Amx);
   struct Shape {
     int m, n, k;
     int64_t matrices, stride, first;
@@ -419,10 +417,8 @@ template <class E> void multiplyConverted(Cpu level) {
 }
 
 TEST_P(ProductLevels, ConvertedWeights) {
-  if (!hostHas(GetParam()))
-    GTEST_SKIP() << "the host does not have this level";
-  multiplyConverted<bf16>(GetParam());
-  multiplyConverted<f16>(GetParam());
+  multiplyConverted<bf16>(level());
+  multiplyConverted<f16>(level());
 }
 
 /// A tile of one column, transposed: its rows are contiguous, those of its tensor are not.
@@ -462,13 +458,11 @@ template <class E, class S> void multiplyOneColumn(bool ofA, Cpu level) {
 }
 
 TEST_P(ProductLevels, TransposedTileOfOneColumn) {
-  if (!hostHas(GetParam()))
-    GTEST_SKIP() << "the host does not have this level";
   for (bool ofA : {false, true}) {
-    multiplyOneColumn<f32, f32>(ofA, GetParam());
-    multiplyOneColumn<f16, f32>(ofA, GetParam());
-    multiplyOneColumn<bf16, f32>(ofA, GetParam());
-    multiplyOneColumn<i8, i32>(ofA, GetParam());
+    multiplyOneColumn<f32, f32>(ofA, level());
+    multiplyOneColumn<f16, f32>(ofA, level());
+    multiplyOneColumn<bf16, f32>(ofA, level());
+    multiplyOneColumn<i8, i32>(ofA, level());
   }
 }
 
@@ -490,8 +484,6 @@ TEST(ProductLevels, RoundingToBf16WithoutInstruction) {
 
 /// Subnormal operands count at all levels, and infinities and NaN are those of IEEE 754.
 TEST_P(ProductLevels, SpecialNumbersOfF16) {
-  if (!hostHas(GetParam()))
-    GTEST_SKIP() << "the host does not have this level";
   constexpr int size = 32;
   auto kernel = compile(
       [](Block &b, In<f16, 2> A, In<f16, 2> B, Out<f32, 2> C) {
@@ -502,7 +494,7 @@ TEST_P(ProductLevels, SpecialNumbersOfF16) {
         b.gemm(As, Bs, acc, {.accumulate = false});
         b.copy(acc, C.at(0, 0));
       },
-      Target::native(), {.name = "special", .cpu = GetParam()});
+      Target::native(), {.name = "special", .cpu = level()});
   const float infinity = std::numeric_limits<float>::infinity();
   const float smallest = 0x1p-24f; // subnormal in f16
   struct {
@@ -525,51 +517,55 @@ TEST_P(ProductLevels, SpecialNumbersOfF16) {
 }
 
 TEST_P(ProductLevels, OneRowKeepsSubnormalNumbers) {
-  if (!hostHas(GetParam()))
-    GTEST_SKIP() << "the host does not have this level";
   Case c = {.m = 1, .n = 32, .k = 64, .accumulate = false};
   Data<bf16, f32> data(c, false);
   std::fill(data.a.begin(), data.a.end(), bf16(0x1p-133f)); // the smallest one
   std::fill(data.b.begin(), data.b.end(), bf16(0x1p100f));
-  EXPECT_EQ(run(data, false, Target::native(), GetParam()), std::vector<f32>(32, 64 * 0x1p-33f));
+  EXPECT_EQ(run(data, false, Target::native(), level()), std::vector<f32>(32, 64 * 0x1p-33f));
 }
 
 /// The instructions of each level, and none of a higher one.
-TEST(ProductLevels, Instructions) {
-  Case c = {.m = 32, .n = 32, .k = 64};
+TEST_P(ProductLevels, Instructions) {
   struct Expectation {
     Cpu cpu;
-    const char *bf16, *i8, *u8, *absent;
+    const char *bf16, *i8, *u8;
+    std::vector<const char *> absent;
   };
-  for (const Expectation &e :
-       {Expectation{Cpu::Amx, "tdpbf16ps", "tdpbssd", "tdpbusd", "vdpbf16ps"},
-        Expectation{Cpu::Avx512, "vdpbf16ps", "vpdpbusd", "vpdpbusd", "tdp"},
-        Expectation{Cpu::Avx2, "vfmadd", "vpmulld", "vpmulld", "zmm"}}) {
-    if (!hostHas(e.cpu))
-      continue;
-    auto assembly = [&](auto product) {
-      return compile(product, Target::native(), {.name = "product", .cpu = e.cpu}).assembly();
-    };
-    std::string floats = assembly(Product<bf16, f32, 2>{c, false}),
-                bytes = assembly(Product<i8, i32, 2>{c, false}),
-                unsignedBytes = assembly(Product<i8, i32, 2>{c, true});
-    EXPECT_NE(floats.find(e.bf16), std::string::npos) << e.bf16;
-    EXPECT_NE(bytes.find(e.i8), std::string::npos) << e.i8;
-    EXPECT_NE(unsignedBytes.find(e.u8), std::string::npos) << e.u8;
-    for (const std::string &text : {floats, bytes, unsignedBytes})
-      EXPECT_EQ(text.find(e.absent), std::string::npos) << e.absent;
-    // One row is multiplied by vectors also where there are tiles, if its bytes have no sign.
-    Case oneRow = {.m = 1, .n = 32, .k = 64};
-    for (const std::string &text : {assembly(Product<bf16, f32, 2>{oneRow, false}),
-                                    assembly(Product<i8, i32, 2>{oneRow, true})})
-      EXPECT_EQ(text.find("tdp"), std::string::npos);
-    EXPECT_NE(assembly(Product<i8, i32, 2>{oneRow, false}).find(e.i8), std::string::npos);
-    // Only some processors with AMX have it for f16.
-    bool tiles = e.cpu == Cpu::Amx && hasTilesForF16();
-    std::string halves = assembly(Product<f16, f32, 2>{c, false});
-    EXPECT_EQ(halves.find("tdpfp16ps") != std::string::npos, tiles);
-    EXPECT_EQ(halves.find("vfmadd") != std::string::npos, !tiles);
-  }
+  const Expectation expectations[] = {
+      {Cpu::Amx, "tdpbf16ps", "tdpbssd", "tdpbusd", {"vdpbf16ps"}},
+      {Cpu::Avx512Fp16, "vdpbf16ps", "vpdpbusd", "vpdpbusd", {"tdp"}},
+      {Cpu::Avx512Bf16, "vdpbf16ps", "vpdpbusd", "vpdpbusd", {"tdp"}},
+      {Cpu::Avx512Vnni, "vfmadd", "vpdpbusd", "vpdpbusd", {"tdp", "vdpbf16ps"}},
+      {Cpu::Avx512, "vfmadd", "vpmulld", "vpmulld", {"tdp", "vdpbf16ps", "vpdp"}},
+      {Cpu::Avx2, "vfmadd", "vpmulld", "vpmulld", {"zmm"}}};
+  auto expected = std::find_if(std::begin(expectations), std::end(expectations),
+                               [&](const Expectation &e) { return e.cpu == level(); });
+  ASSERT_NE(expected, std::end(expectations)) << "a level without expected instructions";
+  const Expectation &e = *expected;
+  auto assembly = [&](auto product) {
+    return compile(product, Target::native(), {.name = "product", .cpu = level()}).assembly();
+  };
+  Case c = {.m = 32, .n = 32, .k = 64};
+  std::string floats = assembly(Product<bf16, f32, 2>{c, false}),
+              bytes = assembly(Product<i8, i32, 2>{c, false}),
+              unsignedBytes = assembly(Product<i8, i32, 2>{c, true});
+  EXPECT_NE(floats.find(e.bf16), std::string::npos) << e.bf16;
+  EXPECT_NE(bytes.find(e.i8), std::string::npos) << e.i8;
+  EXPECT_NE(unsignedBytes.find(e.u8), std::string::npos) << e.u8;
+  for (const std::string &text : {floats, bytes, unsignedBytes})
+    for (const char *absent : e.absent)
+      EXPECT_EQ(text.find(absent), std::string::npos) << absent;
+  // Matrix-vector products use vector instructions, unless their bytes are signed.
+  Case oneRow = {.m = 1, .n = 32, .k = 64};
+  for (const std::string &text : {assembly(Product<bf16, f32, 2>{oneRow, false}),
+                                  assembly(Product<i8, i32, 2>{oneRow, true})})
+    EXPECT_EQ(text.find("tdp"), std::string::npos);
+  EXPECT_NE(assembly(Product<i8, i32, 2>{oneRow, false}).find(e.i8), std::string::npos);
+  // Only some processors with AMX have it for f16.
+  bool tiles = level() == Cpu::Amx && hasTilesForF16();
+  std::string halves = assembly(Product<f16, f32, 2>{c, false});
+  EXPECT_EQ(halves.find("tdpfp16ps") != std::string::npos, tiles);
+  EXPECT_EQ(halves.find("vfmadd") != std::string::npos, !tiles);
 }
 
 } // namespace

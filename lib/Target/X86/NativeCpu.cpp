@@ -8,7 +8,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <cerrno>
@@ -23,7 +22,7 @@ using namespace penstock;
 
 namespace {
 
-/// Asking the CPU takes a millisecond where it is virtual.
+/// The query takes a millisecond on virtual machines.
 const llvm::StringMap<bool> &hostFeatures() {
   static const auto *features = new llvm::StringMap<bool>(llvm::sys::getHostCPUFeatures());
   return *features;
@@ -31,7 +30,47 @@ const llvm::StringMap<bool> &hostFeatures() {
 
 bool has(llvm::StringRef feature) { return hostFeatures().lookup(feature); }
 
-bool hasTiles() { return has("amx-tile") && has("amx-bf16") && has("amx-int8") && has("avx512bw"); }
+/// A level with the features that it adds to the next lower one.
+struct Level {
+  Cpu cpu;
+  llvm::StringRef name;      ///< in PENSTOCK_CPU and --cpu
+  llvm::StringRef extension; ///< in messages
+  std::vector<std::string> features;
+};
+
+/// Vector levels, highest first. AMX is apart: it needs the permission of the kernel.
+llvm::ArrayRef<Level> vectorLevels() {
+  static const auto *levels =
+      new std::vector<Level>{{Cpu::Avx512Fp16, "avx512fp16", "AVX512-FP16", {"avx512fp16"}},
+                             {Cpu::Avx512Bf16, "avx512bf16", "AVX512-BF16", {"avx512bf16"}},
+                             {Cpu::Avx512Vnni, "avx512vnni", "AVX512-VNNI", {"avx512vnni"}},
+                             {Cpu::Avx512,
+                              "avx512",
+                              "AVX-512",
+                              {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
+                             {Cpu::Avx2, "avx2", "AVX2", {"avx2", "fma", "f16c"}}};
+  return *levels;
+}
+
+constexpr llvm::StringRef amxName = "amx";
+
+/// Returns the levels from `cpu` down to AVX2, which together have its features.
+llvm::ArrayRef<Level> levelsFrom(Cpu cpu) {
+  return vectorLevels().drop_while([&](const Level &level) { return level.cpu != cpu; });
+}
+
+/// Returns the highest level of `levels` with a feature that the host lacks, or null.
+const Level *firstMissing(llvm::ArrayRef<Level> levels) {
+  for (const Level &level : levels)
+    if (!llvm::all_of(level.features, has))
+      return &level;
+  return nullptr;
+}
+
+bool hasTiles() {
+  return has("amx-tile") && has("amx-bf16") && has("amx-int8") &&
+         !firstMissing(levelsFrom(Cpu::Avx512));
+}
 
 /// Linux gives tile registers to processes that ask, because they make the state of a
 /// thread 8 KB larger. Empty if it does.
@@ -54,12 +93,30 @@ NativeCpu makeHostCpu(bool tiles) {
   cpu.tiles = tiles;
   cpu.tilesF16 = tiles && has("amx-fp16");
   cpu.name = llvm::sys::getHostCPUName().str();
-  cpu.vectorBits = has("avx512f") ? 512 : has("avx2") ? 256 : 128;
-  cpu.dotBf16 = has("avx512bf16");
-  cpu.dotI8 = has("avx512vnni");
+  cpu.vectorBits = !firstMissing(levelsFrom(Cpu::Avx512)) ? 512
+                   : !firstMissing(levelsFrom(Cpu::Avx2)) ? 256
+                                                          : 128;
+  cpu.dotBf16 = cpu.vectorBits == 512 && has("avx512bf16");
+  cpu.dotI8 = cpu.vectorBits == 512 && has("avx512vnni");
   for (const auto &feature : hostFeatures()) {
     bool on = feature.second && (tiles || !feature.first().starts_with("amx"));
     cpu.features.push_back((on ? "+" : "-") + feature.first().str());
+  }
+  llvm::sort(cpu.features);
+  return cpu;
+}
+
+/// Returns the same instructions on every host that has them.
+NativeCpu makeVectorCpu(Cpu level) {
+  NativeCpu cpu;
+  bool wide = level != Cpu::Avx2;
+  cpu.name = wide ? "skylake-avx512" : "haswell"; // the first processors with the baselines
+  cpu.vectorBits = wide ? 512 : 256;
+  for (const Level &part : levelsFrom(level)) {
+    cpu.dotBf16 |= part.cpu == Cpu::Avx512Bf16;
+    cpu.dotI8 |= part.cpu == Cpu::Avx512Vnni;
+    for (const std::string &feature : part.features)
+      cpu.features.push_back("+" + feature);
   }
   llvm::sort(cpu.features);
   return cpu;
@@ -77,20 +134,43 @@ std::string NativeCpu::description() const {
   return llvm::sys::getProcessTriple() + " " + name + " " + llvm::join(features, ",");
 }
 
-/// The level that PENSTOCK_CPU states, so that a whole program, or all tests, can be run as on a
-/// smaller processor.
+std::vector<std::string> penstock::cpu_names() {
+  std::vector<std::string> names = {amxName.str()};
+  for (const Level &level : vectorLevels())
+    names.push_back(level.name.str());
+  return names;
+}
+
+std::optional<Cpu> penstock::find_cpu(std::string_view name) {
+  if (name == "host")
+    return Cpu::Host;
+  if (llvm::StringRef(name) == amxName)
+    return Cpu::Amx;
+  for (const Level &level : vectorLevels())
+    if (level.name == llvm::StringRef(name))
+      return level.cpu;
+  return std::nullopt;
+}
+
+std::vector<std::string> penstock::host_cpu_names() {
+  std::vector<std::string> names = cpu_names();
+  llvm::erase_if(names, [](const std::string &name) {
+    std::string why;
+    return !findNativeCpu(*find_cpu(name), why);
+  });
+  return names;
+}
+
+/// Returns the level that PENSTOCK_CPU states, which restricts a whole program or test to the
+/// instructions of an older processor.
 static std::optional<Cpu> hostLevel(std::string &why) {
   const char *stated = std::getenv("PENSTOCK_CPU");
   if (!stated || !*stated)
     return Cpu::Host;
-  auto level = llvm::StringSwitch<std::optional<Cpu>>(stated)
-                   .Case("amx", Cpu::Amx)
-                   .Case("avx512", Cpu::Avx512)
-                   .Case("avx2", Cpu::Avx2)
-                   .Default(std::nullopt);
+  std::optional<Cpu> level = find_cpu(stated);
   if (!level)
-    why = "the environment variable PENSTOCK_CPU is `" + std::string(stated) +
-          "`; levels are amx, avx512 and avx2";
+    why = "the environment variable PENSTOCK_CPU is `" + std::string(stated) + "`; levels are " +
+          llvm::join(cpu_names(), ", ");
   return level;
 }
 
@@ -101,10 +181,9 @@ std::optional<NativeCpu> penstock::findNativeCpu(Cpu level, std::string &why) {
       return std::nullopt;
     level = *stated;
   }
-  switch (level) {
-  case Cpu::Host:
+  if (level == Cpu::Host)
     return hostCpu(hasTiles() && tilesRefused().empty());
-  case Cpu::Amx:
+  if (level == Cpu::Amx) {
     if (!hasTiles())
       why = "this processor has no AMX";
     else if (!tilesRefused().empty())
@@ -112,20 +191,10 @@ std::optional<NativeCpu> penstock::findNativeCpu(Cpu level, std::string &why) {
     else
       return hostCpu(/*tiles=*/true);
     return std::nullopt;
-  case Cpu::Avx512:
-    if (has("avx512f"))
-      return hostCpu(/*tiles=*/false);
-    why = "this processor has no AVX-512";
-    return std::nullopt;
-  case Cpu::Avx2:
-    break;
   }
-  if (!has("avx2") || !has("fma") || !has("f16c")) {
-    why = "this processor has no AVX2";
+  if (const Level *missing = firstMissing(levelsFrom(level))) {
+    why = "this processor has no " + missing->extension.str();
     return std::nullopt;
   }
-  NativeCpu cpu;
-  cpu.name = "haswell"; // the first one with AVX2
-  cpu.vectorBits = 256;
-  return cpu;
+  return makeVectorCpu(level);
 }

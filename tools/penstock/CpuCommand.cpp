@@ -1,0 +1,34 @@
+//===- CpuCommand.cpp - penstock cpu --------------------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Commands.h"
+#include "Diagnostics/Json.h"
+#include "Session.h"
+
+#include <algorithm>
+
+using namespace penstock;
+
+static int cpu(Session &session) {
+  std::vector<std::string> present = host_cpu_names();
+  std::string text;
+  JsonObject json;
+  for (const std::string &level : cpu_names()) {
+    bool has = std::find(present.begin(), present.end(), level) != present.end();
+    text += level + (has ? " yes\n" : " no\n");
+    json.boolean(level, has);
+  }
+  session.result(text, json.str());
+  return session.finish(0);
+}
+
+void addCpu(cli::Tool &tool) {
+  auto session = std::make_shared<Session>();
+  cli::Command &command =
+      tool.command("cpu", "Lists the instruction-set levels that native code can use here.",
+                   [session](const cli::Command &) { return cpu(*session); });
+  command.format(session->format, {"text", "json"}).example("penstock cpu");
+}
