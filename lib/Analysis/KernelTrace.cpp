@@ -97,9 +97,12 @@ std::optional<sched::Protocol> KernelTrace::simulate(const SizeAssignment &assig
   tensorReads.clear();
   trueInner = trueOuter = 0;
   numberBarriers();
-  for (auto &[name, value] : now.sizes)
+  for (auto &[name, value] : now.sizes) {
     protocol.assignment +=
         (protocol.assignment.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+    if (value == 0 && !KnownScalars::isCoordinate(name))
+      protocol.zeroSizes.push_back(name);
+  }
   if (now.grants)
     protocol.assignment +=
         (protocol.assignment.empty() ? "" : ", ") + std::to_string(now.grants + 1) + " tiles";

@@ -106,9 +106,14 @@ bool Resolver::entries(const char *what, const std::vector<int64_t> &given,
                           " scheduled statements";
     if (!scalars.empty())
       message += " and " + std::to_string(scalars.size()) + " named scalars";
-    error(ScheduleLength, message)
-        .helps.push_back("give one entry per scheduled statement, in source "
-                         "order; scalars that can be recomputed take none");
+    Diagnostic &d = error(ScheduleLength, message);
+    for (size_t s = 0; s < count; ++s) {
+      const Statement &statement = loop.problem.statements[s];
+      d.notes.push_back({statement.location,
+                         "statement " + std::to_string(s + 1) + ": `" + statement.name + "`", ""});
+    }
+    d.helps.push_back("give one entry per scheduled statement, in source "
+                      "order; scalars that can be recomputed take none");
     return false;
   }
   olderForm = true;

@@ -109,6 +109,7 @@ struct Protocol {
   std::vector<ProtocolRole> roles;
   /// "K = 256", for messages.
   std::string assignment;
+  std::vector<std::string> zeroSizes; ///< names of sizes that are 0 in it
 };
 
 /// What goes wrong when the roles take their steps, in whatever order the lists

@@ -30,24 +30,49 @@ std::string ProtocolFindings::nameOf(const ProtocolBox &box) const {
 }
 
 void ProtocolFindings::unordered(StepRef first, const ProtocolAccess &firstAccess, StepRef second,
-                                 const ProtocolAccess &secondAccess) {
+                                 const ProtocolAccess &secondAccess, bool inTime) {
   Diagnostic *d = report(ProtocolOrder, plan->step(second).source);
   if (!d)
     return;
-  d->message = nameOf(second) + (secondAccess.write ? " writes " : " reads ") +
-               nameOf(secondAccess.box) + ", and nothing makes it wait for what " +
-               (firstAccess.write ? "writes" : "reads") + " it before" + when();
+  d->message = nameOf(second) + (secondAccess.write ? " may overwrite " : " may read ") +
+               nameOf(secondAccess.box) + " before an earlier " + nameOf(first) + " has " +
+               (firstAccess.write ? "written" : "read") + " it" + when();
   d->label = "by " + roleName(second);
   bool byEngine = plan->step(first).kind != Kind::Touch;
   d->notes.push_back({location(first),
                       std::string(firstAccess.write ? "written" : "read") + " here by " +
                           nameOf(first) + " of " + roleName(first) +
-                          (byEngine ? ", whose end has to be awaited" : ""),
+                          (byEngine ? ", asynchronously" : ""),
                       ""});
-  d->helps.push_back(secondAccess.write
-                         ? "release the slot after it has been read, and wait for that before "
-                           "it is refilled"
-                         : "wait, before reading, for a barrier that the writer arrives on");
+  if (const StepRef relaxed = inTime ? relaxedBefore(first, second) : StepRef();
+      relaxed.role != noStep) {
+    bool waits = plan->step(relaxed).kind == Kind::Wait;
+    d->notes.push_back({location(relaxed),
+                        std::string(waits ? "this wait" : "this arrival") +
+                            " comes between them, but is `Relaxed`: it does not order memory",
+                        ""});
+    d->helps.push_back(waits
+                           ? "wait with `Acquire`, the default, before shared memory is accessed"
+                           : "arrive with `Release`, the default, after shared memory is accessed");
+    return;
+  }
+  d->helps.push_back(!secondAccess.write ? "wait, before reading, for a barrier that the writer "
+                                           "arrives on"
+                     : firstAccess.write ? "wait for the earlier write to complete before writing "
+                                           "again"
+                                         : "release the slot when the read completes, and wait "
+                                           "for the release before refilling it");
+}
+
+StepRef ProtocolFindings::relaxedBefore(StepRef first, StepRef second) const {
+  for (unsigned i = second.index; i-- > 0;)
+    if (const Step &step = plan->step({second.role, i}); step.kind == Kind::Wait && step.relaxed)
+      return {second.role, i};
+  const auto &steps = protocol->roles[first.role].steps;
+  for (unsigned i = first.index + 1; i < steps.size(); ++i)
+    if (steps[i].kind == Kind::Arrive && steps[i].relaxed)
+      return {first.role, i};
+  return {};
 }
 
 void ProtocolFindings::uninitialized(StepRef step, const ProtocolAccess &access) {
@@ -57,6 +82,9 @@ void ProtocolFindings::uninitialized(StepRef step, const ProtocolAccess &access)
     d->label = "by " + roleName(step);
     d->helps.push_back("write it first, or leave out the read where the loop that writes it "
                        "has no iterations");
+    for (const std::string &size : protocol->zeroSizes)
+      d->helps.push_back("if " + size + " is never 0, state that: b.require(" + size + " > 0, \"" +
+                         size + " is 0\")");
   }
 }
 

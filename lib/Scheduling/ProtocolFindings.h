@@ -34,8 +34,10 @@ class ProtocolFindings {
 public:
   explicit ProtocolFindings(const ProtocolPlan &plan) : plan(&plan), protocol(&plan.protocol) {}
 
+  /// Reports two conflicting accesses. \p inTime: the first one precedes the second, but nothing
+  /// orders their memory.
   void unordered(StepRef first, const ProtocolAccess &firstAccess, StepRef second,
-                 const ProtocolAccess &secondAccess);
+                 const ProtocolAccess &secondAccess, bool inTime);
   void uninitialized(StepRef step, const ProtocolAccess &access);
   void overflow(StepRef step, int64_t room);
   /// No role can go on.
@@ -51,6 +53,9 @@ public:
   std::vector<Diagnostic> take();
 
 private:
+  /// Returns the last relaxed wait before \p second, or else the first relaxed arrival after
+  /// \p first; no role if there is none.
+  StepRef relaxedBefore(StepRef first, StepRef second) const;
   /// Adds a finding unless one of its kind was reported at this location.
   Diagnostic *report(unsigned code, unsigned source);
   const SourceLocation &location(StepRef step) const {

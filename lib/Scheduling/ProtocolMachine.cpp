@@ -55,6 +55,8 @@ void ProtocolMachine::raise(uint32_t *clock, Mark mark) const {
   mark.raise(clock);
   if (plan.memory)
     mark.raise(clock + plan.memory);
+  if (plan.tensor)
+    mark.raise(clock + plan.tensor);
 }
 
 bool ProtocolMachine::isLocal(const ProtocolState &state, unsigned role) const {
@@ -213,6 +215,8 @@ void ProtocolMachine::complete(ProtocolState &state, size_t index) {
   auto first = state.flying.begin() + std::ptrdiff_t(index * record());
   std::vector<uint32_t> clock(first + 2, first + std::ptrdiff_t(record()));
   state.flying.erase(first, first + std::ptrdiff_t(record()));
+  if (plan.step(ref).kind == Kind::Copy && plan.endsAlone(ref))
+    plan.forgetMemory(clock.data());
   raise(clock.data(), plan.of(ref).ends);
   raise(clock.data(), plan.of(ref).arrived);
   arrive(state, ref, clock.data());

@@ -87,7 +87,7 @@ private:
   uint32_t &ownPhase(ProtocolState &state, unsigned role, unsigned barrier) const {
     return state.words[own + role * plan.protocol.barriers.size() + barrier];
   }
-  /// Raises a mark in both halves of a clock.
+  /// Raises a mark in all parts of a clock.
   void raise(uint32_t *clock, Mark mark) const;
   void issue(ProtocolState &state, StepRef ref);
   void arrive(ProtocolState &state, StepRef ref, const uint32_t *clock);

@@ -16,13 +16,15 @@ using Kind = ProtocolStep::Kind;
 ProtocolPlan::ProtocolPlan(const Protocol &protocol) : protocol(protocol) {
   auto words = unsigned(protocol.roles.size());
   unsigned copies = 0;
-  bool relaxed = false;
+  bool relaxed = false, alone = false;
   uncertainWriters.resize(protocol.tiles.size());
   for (unsigned role = 0; role < protocol.roles.size(); ++role) {
     planRole(role, words, copies);
     allSteps += protocol.roles[role].steps.size();
-    for (const Step &step : protocol.roles[role].steps) {
+    for (unsigned i = 0; i < protocol.roles[role].steps.size(); ++i) {
+      const Step &step = protocol.roles[role].steps[i];
       relaxed |= step.relaxed;
+      alone |= step.kind == Kind::Copy && endsAlone({role, i});
       ownWaits |= step.kind == Kind::Wait && step.own;
       for (const ProtocolAccess &access : step.accesses)
         if (access.write && access.maybe &&
@@ -32,8 +34,9 @@ ProtocolPlan::ProtocolPlan(const Protocol &protocol) : protocol(protocol) {
     }
   }
   counters = words;
-  half = words + (copies + 31) / 32;
-  memory = relaxed ? half : 0;
+  part = words + (copies + 31) / 32;
+  memory = relaxed || alone ? part : 0;
+  tensor = !alone ? 0 : relaxed ? 2 * part : memory;
   // Bits of copies follow the counters.
   for (auto &role : plans)
     for (StepPlan &plan : role)
@@ -115,17 +118,30 @@ bool ProtocolPlan::mayBeWritten(unsigned tile, unsigned readingRole) const {
                      [&](unsigned role) { return role != readingRole; });
 }
 
-void ProtocolPlan::joinHalf(uint32_t *into, const uint32_t *from) const {
+bool ProtocolPlan::endsAlone(StepRef copy) const {
+  const std::vector<Step> &steps = protocol.roles[copy.role].steps;
+  return std::none_of(steps.begin(), steps.end(), [&](const Step &other) {
+    return other.kind == Kind::Arrive && other.barrier == step(copy).barrier;
+  });
+}
+
+void ProtocolPlan::joinPart(uint32_t *into, const uint32_t *from) const {
   for (unsigned w = 0; w < counters; ++w)
     into[w] = std::max(into[w], from[w]);
-  for (unsigned w = counters; w < half; ++w)
+  for (unsigned w = counters; w < part; ++w)
     into[w] |= from[w];
 }
 
 void ProtocolPlan::join(uint32_t *into, const uint32_t *from, bool relaxed) const {
-  joinHalf(into, from);
+  joinPart(into, from);
   if (memory && !relaxed)
-    joinHalf(into + memory, from + memory);
+    joinPart(into + memory, from + memory);
+  if (tensor && tensor != memory)
+    joinPart(into + tensor, from + tensor);
+}
+
+void ProtocolPlan::forgetMemory(uint32_t *clock) const {
+  std::fill(clock + part, clock + clockWords(), 0);
 }
 
 bool conflict(const ProtocolPlan &plan, StepRef first, const ProtocolAccess &a, StepRef second,

@@ -54,15 +54,22 @@ public:
   const StepPlan &of(StepRef ref) const { return plans[ref.role][ref.index]; }
   size_t steps() const { return allSteps; }
 
-  /// Words of a clock: it orders steps in time and, behind `memory`, what they did
-  /// to tiles. Both are the same if no step is relaxed.
-  unsigned clockWords() const { return half + memory; }
-  unsigned memory = 0;
+  /// Words of a clock. Its parts order steps in time, accesses to shared memory (from word
+  /// `memory` on) and accesses to tensor memory (from word `tensor` on). Relaxed steps do not order
+  /// shared memory. The end of a copy orders the memory of its issuer only if the issuer arrives
+  /// on the same barrier; the bytes that a copy brings release nothing. Parts that would be equal
+  /// are one.
+  unsigned clockWords() const { return std::max(memory, tensor) + part; }
+  unsigned memory = 0, tensor = 0;
   void join(uint32_t *into, const uint32_t *from, bool relaxed) const;
-  /// The part of a clock that orders accesses to a tile.
+  /// Returns the part of a clock that orders accesses to a tile.
   const uint32_t *clockFor(unsigned tile, const uint32_t *clock) const {
-    return protocol.tiles[tile].tensor ? clock : clock + memory;
+    return clock + (protocol.tiles[tile].tensor ? tensor : memory);
   }
+  /// Returns whether the end of a copy says nothing of the steps before it.
+  bool endsAlone(StepRef copy) const;
+  /// Forgets in all parts but that of time.
+  void forgetMemory(uint32_t *clock) const;
   /// The mark of a role that has taken a step.
   Mark taken(StepRef ref) const { return {ref.role, ref.index + 1, false}; }
 
@@ -75,9 +82,9 @@ public:
 
 private:
   void planRole(unsigned role, unsigned &words, unsigned &copies);
-  void joinHalf(uint32_t *into, const uint32_t *from) const;
+  void joinPart(uint32_t *into, const uint32_t *from) const;
 
-  unsigned half = 0, counters = 0;
+  unsigned part = 0, counters = 0; ///< words of a part, and of these, counters
   size_t allSteps = 0;
   std::vector<std::vector<StepPlan>> plans;
   std::vector<std::vector<unsigned>> uncertainWriters; ///< roles, by tile

@@ -184,7 +184,8 @@ void Run::access(const ProtocolState &, StepRef step, const uint32_t *clock) {
         replaced = &old;
     }
     if (unordered)
-      result.findings.unordered(unordered->step, unordered->access, step, access);
+      result.findings.unordered(unordered->step, unordered->access, step, access,
+                                plan.of(unordered->step).over.knownTo(clock));
     if (!written)
       result.findings.uninitialized(step, access);
     if (replaced)

@@ -147,9 +147,9 @@ void Search::access(const ProtocolState &state, StepRef step, const uint32_t *cl
     if (taken(state, relation.other) &&
         !plan.of(relation.other)
              .over.knownTo(plan.clockFor(accesses[relation.access].box.tile, clock))) {
-      result.findings.unordered(relation.other,
-                                plan.step(relation.other).accesses[relation.otherAccess], step,
-                                accesses[relation.access]);
+      result.findings.unordered(
+          relation.other, plan.step(relation.other).accesses[relation.otherAccess], step,
+          accesses[relation.access], plan.of(relation.other).over.knownTo(clock));
       return wrong();
     }
   for (size_t a = 0; a < accesses.size(); ++a)

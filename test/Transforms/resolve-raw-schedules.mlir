@@ -112,7 +112,9 @@ func.func @length(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %C: !
   scf.for %k = %c0 to %n step %c1 {
     %o = arith.muli %k, %c8 : index
     %base = tile.bind "base" %o : index
+    // expected-note @+1 {{statement 1: }}
     tile.copy %A[%base] to %s : !t to !s
+    // expected-note @+1 {{statement 2: }}
     tile.copy %s to %C[%base] : !s to !t
   } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], async_producers = [1]>}
   return
@@ -134,7 +136,9 @@ func.func @claims(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %C: !
   scf.for %k = %c0 to %n step %c1 {
     %o = arith.muli %k, %c8 : index
     %base = arith.addi %o, %o : index
+    // expected-note @+1 {{statement 1: }}
     tile.copy %A[%base] to %s : !t to !s
+    // expected-note @+1 {{statement 2: }}
     tile.copy %s to %C[%base] : !s to !t
   } {tile.schedule = #tile.schedule<stage = [0, 1, 2], order = [0, 1, 2], resolved>}
   return

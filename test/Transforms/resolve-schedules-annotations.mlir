@@ -149,8 +149,11 @@ func.func @apart(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %B: !t
   // expected-error@+2 {{PS1200: stage has 2 entries; the loop has 3 scheduled statements}}
   // expected-note@+1 {{give one entry per scheduled statement}}
   scf.for %k = %c0 to %n step %c1 {
+    // expected-note@+1 {{statement 1: }}
     %v = tile.load %s[%c0] : !s -> f32
+    // expected-note@+1 {{statement 2: }}
     tile.copy %A[%k] to %s : !t to !s
+    // expected-note@+1 {{statement 3: }}
     tile.store %v, %B[%k] : f32, !t
   } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   return

@@ -26,10 +26,10 @@ struct Read {
 
 WRONG_PROGRAM { compile(Read{}, Target::sm_90a()); }
 
-// EXPECT: barrier-read-before-wait.cpp:20: error PS1612: `copy` reads `As`, and nothing makes it wait for what writes it before
+// EXPECT: barrier-read-before-wait.cpp:20: error PS1612: `copy` may read `As` before an earlier `tma.load` has written it
 // EXPECT:    20 |     b.copy(As, t);
 // EXPECT:       |     ^ by warp 0
-// EXPECT: barrier-read-before-wait.cpp:18: note: written here by `tma.load` of warp 0, whose end has to be awaited
+// EXPECT: barrier-read-before-wait.cpp:18: note: written here by `tma.load` of warp 0, asynchronously
 // EXPECT:    18 |       b.tma.load(A.at(0, 0), As, full);
 // EXPECT:       |       ^
 // EXPECT:   help: wait, before reading, for a barrier that the writer arrives on

@@ -47,6 +47,7 @@ private:
 
   void produce(ProtocolRole &role, int64_t slots, int64_t slot, int64_t full, int mode);
   void chain(Protocol &p, int64_t n, int64_t slots, int64_t firstTile);
+  void addSecondProducer(Protocol &p, int64_t n, int64_t slots, int64_t full, int64_t freed);
   void consume(ProtocolRole &role, int64_t slots, int64_t n, int64_t full, int64_t emptyFirst);
   ProtocolStep anyStep(const Protocol &p);
 
@@ -191,6 +192,44 @@ void Generator::chain(Protocol &p, int64_t n, int64_t slots, int64_t firstTile) 
   p.roles.push_back(std::move(sink));
 }
 
+/// A second producer, as in a pair of blocks: its copies bring bytes to barriers on which it never
+/// arrives. It has written a tile that the consumer also writes, with or without a sync in between.
+void Generator::addSecondProducer(Protocol &p, int64_t n, int64_t slots, int64_t full,
+                                  int64_t freed) {
+  auto preloaded = int64_t(p.tiles.size());
+  for (int64_t t = 0; t <= slots; ++t)
+    p.tiles.push_back({"second" + std::to_string(t), ""});
+  for (ProtocolStep &step : p.roles[0].steps)
+    if (step.kind == Kind::Arrive)
+      step.bytes += 1;
+  ProtocolStep write = make(Kind::Touch);
+  write.accesses = {tile(preloaded, true)};
+  ProtocolRole second{"second producer"};
+  second.steps.push_back(write);
+  for (int64_t i = 0; i < n; ++i) {
+    ProtocolStep copy = make(Kind::Copy, full + i % slots);
+    copy.bytes = 1;
+    copy.accesses = {tile(preloaded + 1 + i % slots, true)};
+    second.steps.push_back(wait(freed + i % slots, !(i / slots & 1)));
+    second.steps.push_back(copy);
+  }
+  std::vector<ProtocolStep> &consumer = p.roles.back().steps;
+  auto used = std::find_if(consumer.begin(), consumer.end(), [](const ProtocolStep &step) {
+    return step.kind == Kind::Touch || step.kind == Kind::Start;
+  });
+  used->accesses.push_back(tile(preloaded, true));
+  p.roles.push_back(std::move(second));
+  if (oneIn(2))
+    return;
+  auto sync = int64_t(p.syncs.size());
+  p.syncs.push_back({});
+  for (unsigned r = 0; r < p.roles.size(); ++r) {
+    p.syncs.back().push_back(r);
+    auto &steps = p.roles[r].steps;
+    steps.insert(steps.begin() + (r + 1 == p.roles.size() ? 1 : 0), make(Kind::Sync, sync));
+  }
+}
+
 Protocol Generator::ring() {
   bool chained = oneIn(5), large = !chained && oneIn(6);
   int64_t slots = 1 + below(chained ? 2 : large ? 4 : 3);
@@ -208,6 +247,10 @@ Protocol Generator::ring() {
   for (int64_t c = 0; c < consumers; ++c) {
     p.roles.push_back({"consumer" + std::to_string(c)});
     consume(p.roles.back(), slots, n, full, freed);
+  }
+  if (mode == 0 && !chained && oneIn(3)) {
+    addSecondProducer(p, n, slots, full, freed);
+    return p;
   }
   if (chained)
     chain(p, n, second, 2 * slots + 1);

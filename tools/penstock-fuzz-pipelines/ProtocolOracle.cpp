@@ -255,7 +255,13 @@ void Explorer::take(State &state, unsigned role) {
   case Kind::Copy:
   case Kind::Commit: {
     access(state, role, index);
-    Engine made{uint8_t(role), uint8_t(index), known};
+    // Bytes release nothing: what the issuer knows, its own arrival on the barrier says.
+    const auto &steps = protocol.roles[role].steps;
+    bool tells = step.kind == Kind::Commit ||
+                 std::any_of(steps.begin(), steps.end(), [&](const ProtocolStep &other) {
+                   return other.kind == Kind::Arrive && other.barrier == step.barrier;
+                 });
+    Engine made{uint8_t(role), uint8_t(index), tells ? known : Facts(0)};
     auto at = std::find_if(state.engines.begin(), state.engines.end(), [&](const Engine &e) {
       return std::pair(e.role, e.step) > std::pair(made.role, made.step);
     });
