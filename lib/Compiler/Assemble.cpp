@@ -50,26 +50,26 @@ Assembled penstock::assemble(const std::string &ptx, Target target, AssembleOpti
   const std::string &said = run.report;
   if (!run.ok) {
     result.diagnostics.push_back(
-        problem("ptxas refused the kernel: " + said,
+        problem("ptxas rejects the kernel: " + said,
                 "this is a bug in Penstock or in inline PTX; please report it"));
     return result;
   }
   result.registers = numberBefore(said, " registers, used");
   result.spilled_bytes =
       numberBefore(said, " bytes spill stores") + numberBefore(said, " bytes spill loads");
-  if (!options.allow_slow_code) {
-    if (result.spilled_bytes)
-      result.diagnostics.push_back(
-          problem("the kernel spills registers: " + std::to_string(result.spilled_bytes) + " bytes",
-                  "use smaller tiles or more threads, or set allow_slow_code"));
-    // Of serialized products, and of requests for registers that are ignored. What it adds for
-    // products in flight at the end of a loop (C7519) costs nothing.
-    if (said.find("Potential Performance Loss") != std::string::npos)
-      result.diagnostics.push_back(problem("ptxas serializes the kernel's products: " + said,
-                                           "do not touch accumulators between a product and its "
-                                           "wait, or set allow_slow_code"));
-  }
-  if (result.diagnostics.empty())
+  auto slow = [&](Diagnostic d) {
+    d.severity = options.allow_slow_code ? Severity::Warning : Severity::Error;
+    result.diagnostics.push_back(std::move(d));
+  };
+  if (result.spilled_bytes)
+    slow(problem("the kernel spills registers: " + std::to_string(result.spilled_bytes) + " bytes",
+                 "use smaller tiles or more threads, or set allow_slow_code"));
+  // Of serialized products, and of requests for registers that are ignored. What it adds for
+  // products in flight at the end of a loop (C7519) costs nothing.
+  if (said.find("Potential Performance Loss") != std::string::npos)
+    slow(problem("ptxas serializes the kernel's MMAs: " + said,
+                 "do not touch accumulators between an MMA and its wait, or set allow_slow_code"));
+  if (options.allow_slow_code || result.diagnostics.empty())
     result.cubin = std::move(run.cubin);
   return result;
 }

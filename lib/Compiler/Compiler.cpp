@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Compiler/Compiler.h"
 #include "Compiler/Pipelines.h"
+#include "Compiler/Preferences.h"
 #include "Compiler/RunPasses.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/NV/NVDialect.h"
@@ -295,7 +296,10 @@ public:
     how.contract = options.contract;
     how.omittedPoint = options.omittedPoint;
     buildDevicePipeline(passes, architectureOf(options.target), how);
-    if (!runPasses(passes, module, options, diagnostics))
+    auto run = [&](std::vector<penstock::Diagnostic> &found) {
+      return runPasses(passes, module, options, found);
+    };
+    if (!compileWithPreferences(module, diagnostics, run))
       return {};
     std::optional<DeviceKernel> kernel = launchDataOf(module);
     std::string error = "the kernel has no launch data";

@@ -23,6 +23,7 @@
 #include "Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "penstock/inspect.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace penstock;
 
@@ -88,18 +89,41 @@ std::string locationText(const PipelineLoop &loop) {
   return file + ":" + std::to_string(location.line);
 }
 
+bool hasErrors(const std::vector<Diagnostic> &diagnostics) {
+  return llvm::any_of(diagnostics,
+                      [](const Diagnostic &d) { return d.severity == Severity::Error; });
+}
+
+/// Names the engines that a GPU uses for the copies of a loop. The cost model takes all of them for
+/// copies by TMA.
+void nameEngines(Planned &entry, const std::vector<EngineUse> &uses) {
+  for (sched::Statement &statement : entry.plan.problem.statements)
+    for (const EngineUse &use : uses)
+      if (use.kind == EngineUse::Copy && statement.kind == sched::StatementKind::Copy &&
+          use.location.line == statement.location.line &&
+          use.location.column == statement.location.column &&
+          use.location.file == statement.location.file)
+        statement.engine = use.engine == "tma.load" ? "tma" : use.engine;
+}
+
 std::string explainModule(mlir::ModuleOp module, const std::string &kernel,
                           const hw::Architecture &architecture, Cpu cpu,
                           std::vector<Diagnostic> &diagnostics) {
   std::string text;
-  for (const Planned &entry : plan(module, kernel, architecture, diagnostics)) {
+  std::vector<EngineUse> uses;
+  if (architecture.family != hw::Architecture::Family::X86) {
+    std::vector<Diagnostic> reported; // again below
+    uses = enginesOf(module, kernel, architecture, reported);
+  }
+  for (Planned &entry : plan(module, kernel, architecture, diagnostics)) {
+    nameEngines(entry, uses);
     sched::Explanation explanation = sched::explain(entry.plan.problem, *entry.plan.schedule);
     explanation.provenInterval = entry.plan.provenInterval;
     explanation.inferredStages = entry.plan.inferredStages;
     text += sched::renderExplanation(explanation);
   }
   bool native = architecture.family == hw::Architecture::Family::X86;
-  if (diagnostics.empty())
+  if (!hasErrors(diagnostics))
     text += native ? explainProducts(module, kernel, architecture, cpu, diagnostics)
                    : explainRoles(module, kernel, architecture, diagnostics);
   if (text.empty() && diagnostics.empty())

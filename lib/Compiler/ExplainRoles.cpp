@@ -8,6 +8,7 @@
 #include "Analysis/KernelProtocol.h"
 #include "Compiler/ExplainMemory.h"
 #include "Compiler/Pipelines.h"
+#include "Compiler/Preferences.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
@@ -159,6 +160,8 @@ std::string explainBlock(func::FuncOp function) {
     text += "  no clusters: " + why.str() + "\n";
   if (auto why = function->getAttrOfType<StringAttr>(nv::NVDialect::noPairAttr))
     text += "  no pairs: " + why.str() + "\n";
+  if (auto why = function->getAttrOfType<StringAttr>(nv::NVDialect::noLaunchControlAttr))
+    text += "  no launch control: " + why.str() + "\n";
   function.walk([&](scf::ForOp loop) {
     auto plan = loop->getAttrOfType<StringAttr>(nv::NVDialect::planAttr);
     if (!plan)
@@ -200,6 +203,10 @@ bool penstock::lowerToRoles(ModuleOp copy, const std::string &kernel,
   auto function = copy.lookupSymbol<func::FuncOp>(kernel);
   if (nv::firstExplicit(function))
     return true;
+  bool prefers = false;
+  function.walk([&](tile::GridOp grid) {
+    prefers |= grid.getCluster() || grid.getPair() || grid.getLaunchControl();
+  });
   PassManager passes(copy->getName());
   passes.addNestedPass<func::FuncOp>(createOpenStatements());
   buildSchedulePipeline(passes, architecture);
@@ -207,8 +214,13 @@ bool penstock::lowerToRoles(ModuleOp copy, const std::string &kernel,
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
   passes.addNestedPass<func::FuncOp>(createPlanMemory());
   passes.addNestedPass<func::FuncOp>(createInsertSyncs());
-  tile::DiagnosticCollector collector(copy->getContext(), reasons, InternalError);
-  return succeeded(passes.run(copy));
+  // The compiler drops preferences that this pass rejects.
+  if (prefers)
+    passes.addNestedPass<func::FuncOp>(createCheckBarriers());
+  return compileWithPreferences(copy, reasons, [&](std::vector<penstock::Diagnostic> &found) {
+    tile::DiagnosticCollector collector(copy->getContext(), found, InternalError);
+    return succeeded(passes.run(copy));
+  });
 }
 
 std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
@@ -225,6 +237,7 @@ std::string penstock::explainRoles(ModuleOp module, const std::string &kernel,
   if (!lowerToRoles(*copy, kernel, architecture, reasons))
     return "on " + architecture.name + " it does not compile" +
            (reasons.empty() ? "" : ": " + reasons.front().message) + "\n";
+  function = copy->lookupSymbol<func::FuncOp>(kernel); // it may have been replaced
   if (function->hasAttr(nv::NVDialect::inOrderAttr))
     return "on " + architecture.name + ": " + explainBlock(function) + rings(function) +
            explainMemory(function) + protocol(function, diagnostics) +

@@ -17,7 +17,7 @@ namespace penstock {
 
 /// Runs the passes of \p architecture on a tile program until its roles, threads and
 /// barriers are explicit; explicit kernels stay as they are. Returns false, with
-/// \p reasons, if it does not compile.
+/// \p reasons, if it does not compile. Functions of \p module may be replaced.
 bool lowerToRoles(mlir::ModuleOp module, const std::string &kernel,
                   const hw::Architecture &architecture, std::vector<Diagnostic> &reasons);
 

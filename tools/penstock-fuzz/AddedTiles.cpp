@@ -24,7 +24,7 @@ namespace {
 enum Counter : int { ByTma = OwnCounters };
 
 /// Y[z, m, n] += the sum over steps k of a tile, at most twice each.
-struct Form {
+struct AddForm {
   enum Writer { Copied, Computed, Transposed };
   enum Loop { InGrid, Range, Nested, Pipelined };
   enum Guard { Both, Nesting, Shifted, Partial, Missing };
@@ -47,28 +47,28 @@ struct Form {
 
 /// Adds a tile to the box of Y at m0, n0.
 template <class R>
-void add(Block &b, const Form &form, const Tile<R, 2> &S, const InOut<R, 3> &Y, const Index &z,
+void add(Block &b, const AddForm &form, const Tile<R, 2> &S, const InOut<R, 3> &Y, const Index &z,
          const Index &m0, const Index &n0) {
   auto [Z, M, N] = Y.sizes();
   b.parallel(form.rows, form.cols, [&](Index i, Index j) {
     auto update = [&] { b.atomic(Add, Y.at(z, m0 + i, n0 + j), b.load(S, i, j)); };
     switch (form.guard) {
-    case Form::Both:
+    case AddForm::Both:
       if (form.oneMatrix)
         b.when(z < Z && m0 + i < M && n0 + j < N, update);
       else
         b.when(m0 + i < M && n0 + j < N, update);
       break;
-    case Form::Nesting:
+    case AddForm::Nesting:
       b.when(m0 + i < M, [&] { b.when(z < Z && N > j + n0, update); });
       break;
-    case Form::Shifted: // the same, but not in these words
+    case AddForm::Shifted: // the same, but not in these words
       b.when(i < M - m0 && n0 + j < N, update);
       break;
-    case Form::Partial:
+    case AddForm::Partial:
       b.when(m0 + i < M && n0 + j < N && i != j, update);
       break;
-    case Form::Missing: // sizes are such that nothing is outside
+    case AddForm::Missing: // sizes are such that nothing is outside
       b.when(n0 + j < N, update);
       break;
     }
@@ -76,13 +76,14 @@ void add(Block &b, const Form &form, const Tile<R, 2> &S, const InOut<R, 3> &Y, 
 }
 
 template <class R> struct AddedSums {
-  Form form;
+  static constexpr size_t gridRank = 3;
+  AddForm form;
   static constexpr auto signature = "X[K,M,N] -> Y[Z,M,N]";
 
   void operator()(Block &b, In<R, 3> X, InOut<R, 3> Y) const {
     auto [K, M, N] = X.sizes();
     auto Z = Y.size(0);
-    bool inGrid = form.loop == Form::InGrid;
+    bool inGrid = form.loop == AddForm::InGrid;
     auto [bm, rest, z] =
         b.grid(ceil_div(M, form.rows), inGrid ? ceil_div(N, form.cols) * K : ceil_div(N, form.cols),
                form.oneMatrix ? Index(1) : Index(Z));
@@ -98,14 +99,14 @@ template <class R> struct AddedSums {
       b.atomic(Add, Y.at(0, 0, 0), R(0));
     auto body = [&](const Index &k) {
       switch (form.writer) {
-      case Form::Copied:
+      case AddForm::Copied:
         b.copy(X.at(k, m0, n0), S);
         break;
-      case Form::Computed:
+      case AddForm::Computed:
         b.copy(X.at(k, m0, n0), x);
         b.set(S, x * R(2) + cast<R>(cast<i32>(k)));
         break;
-      case Form::Transposed:
+      case AddForm::Transposed:
         b.copy(X.at(k, m0, n0), x);
         b.copy(x, transposed(t));
         b.copy(t, transposed(S));
@@ -118,19 +119,19 @@ template <class R> struct AddedSums {
         add(b, form, S, Y, to, m0, n0);
     };
     switch (form.loop) {
-    case Form::InGrid:
+    case AddForm::InGrid:
       body(k0);
       break;
-    case Form::Range:
+    case AddForm::Range:
       for (Index k : b.range(K))
         body(k);
       break;
-    case Form::Nested:
+    case AddForm::Nested:
       for (Index outer : b.range(2))
         for (Index k : b.range(outer, K, 2))
           body(k);
       break;
-    case Form::Pipelined:
+    case AddForm::Pipelined:
       for (Index k : b.pipelined(K, {.num_stages = int(form.stages)}))
         body(k);
       break;
@@ -140,7 +141,8 @@ template <class R> struct AddedSums {
 
 /// Each step of a product is added by itself.
 template <class E, class R> struct AddedProducts {
-  Form form;
+  static constexpr size_t gridRank = 3;
+  AddForm form;
   static constexpr auto signature = "A[M,C], B[N,C] -> Y[Z,M,N]";
 
   void operator()(Block &b, In<E, 2> A, In<E, 2> B, InOut<R, 3> Y) const {
@@ -153,10 +155,10 @@ template <class E, class R> struct AddedProducts {
     auto acc = b.local<R>(form.rows, form.cols);
     auto turned = b.local<R>(form.cols, form.rows);
     auto S = b.shared<R>(form.rows, form.cols);
-    bool last = form.loop == Form::InGrid; // one addition, after the loop
+    bool last = form.loop == AddForm::InGrid; // one addition, after the loop
     b.fill(acc, 0);
     auto finish = [&] {
-      if (form.writer == Form::Transposed)
+      if (form.writer == AddForm::Transposed)
         b.copy(turned, transposed(S));
       else
         b.copy(acc, S);
@@ -169,7 +171,7 @@ template <class E, class R> struct AddedProducts {
     for (Index k : b.pipelined(ceil_div(C, 64), {.num_stages = int(form.stages)})) {
       b.copy(A.at(m0, k * 64), As);
       b.copy(B.at(n0, k * 64), Bs);
-      if (form.writer == Form::Transposed)
+      if (form.writer == AddForm::Transposed)
         b.gemm(Bs, transposed(As), turned, {.accumulate = false});
       else
         b.gemm(As, transposed(Bs), acc, {.accumulate = last});
@@ -190,7 +192,7 @@ template <class T> std::vector<T> numbers(Random &random, int64_t count) {
 
 /// The first element of Y that is wrong; \p sum gives what is added to one of a matrix.
 template <class R, class Sum>
-std::string compareY(const Form &form, const std::vector<R> &before, const std::vector<R> &after,
+std::string compareY(const AddForm &form, const std::vector<R> &before, const std::vector<R> &after,
                      int64_t Z, int64_t M, int64_t N, Sum sum) {
   for (int64_t i = 0; i < Z * M * N; ++i) {
     int64_t n = i % N, m = i / N % M, z = i / N / M;
@@ -211,17 +213,17 @@ struct Sizes {
 };
 
 /// Rows are mostly such that TMA takes them.
-Sizes sizesOf(const Form &form, Random &random) {
+Sizes sizesOf(const AddForm &form, Random &random) {
   int64_t grain = random.chance(80) ? 4 : 1;
   Sizes s{random.between(1, 3), random.between(1, 2 * form.rows + 5),
           random.between(1, (2 * form.cols + 9) / grain + 1) * grain, random.between(0, 5)};
-  if (form.guard == Form::Missing)
+  if (form.guard == AddForm::Missing)
     s.M = random.between(1, 2) * form.rows;
   return s;
 }
 
 template <class R, class Compiled>
-std::string launchSums(const Form &form, const Compiled &compiled, uint64_t seed,
+std::string launchSums(const AddForm &form, const Compiled &compiled, uint64_t seed,
                        const LaunchOptions &options) {
   Random random(seed);
   auto [Z, M, N, K] = sizesOf(form, random);
@@ -239,7 +241,7 @@ std::string launchSums(const Form &form, const Compiled &compiled, uint64_t seed
 }
 
 template <class E, class R, class Compiled>
-std::string launchProducts(const Form &form, const Compiled &compiled, uint64_t seed,
+std::string launchProducts(const AddForm &form, const Compiled &compiled, uint64_t seed,
                            const LaunchOptions &options) {
   Random random(seed);
   auto [Z, M, N, K] = sizesOf(form, random);
@@ -258,21 +260,24 @@ std::string launchProducts(const Form &form, const Compiled &compiled, uint64_t 
   });
 }
 
-CaseResult addedOne(uint64_t seed, Counters &counters) {
+} // namespace
+
+CaseResult penstock::fuzz::addedOne(uint64_t seed, Counters &counters, const Preferences *imposed) {
   Random random(derive(seed, 1));
-  Form form;
+  AddForm form;
   form.seed = derive(seed, 2);
   bool product = random.chance(40);
   form.rows = product ? random.of({64, 64, 128}) : random.of({1, 3, 8, 16, 64, 130});
   form.cols = product ? random.of({64, 64, 128}) : random.of({2, 4, 16, 32, 64, 72});
-  form.writer = random.of({Form::Copied, Form::Computed, Form::Transposed});
-  form.loop = random.of({Form::InGrid, Form::Range, Form::Nested, Form::Pipelined});
-  form.guard = random.chance(70)
-                   ? random.of({Form::Both, Form::Both, Form::Nesting})
-                   : random.of({Form::Both, Form::Shifted, Form::Partial, Form::Missing});
+  form.writer = random.of({AddForm::Copied, AddForm::Computed, AddForm::Transposed});
+  form.loop = random.of({AddForm::InGrid, AddForm::Range, AddForm::Nested, AddForm::Pipelined});
+  form.guard =
+      random.chance(70)
+          ? random.of({AddForm::Both, AddForm::Both, AddForm::Nesting})
+          : random.of({AddForm::Both, AddForm::Shifted, AddForm::Partial, AddForm::Missing});
   form.stages = random.between(1, 3);
   // Without a pipelined loop, a kernel that states its threads also states their barriers.
-  form.threads = !product && form.loop == Form::Pipelined ? random.of({0, 0, 128, 256}) : 0;
+  form.threads = !product && form.loop == AddForm::Pipelined ? random.of({0, 0, 128, 256}) : 0;
   form.again = random.chance(20);
   form.cleared = random.chance(25);
   form.alone = random.chance(8);
@@ -280,13 +285,14 @@ CaseResult addedOne(uint64_t seed, Counters &counters) {
   uint64_t data = derive(seed, 3);
   auto run = [&](const auto &kernel, auto launch) {
     Target gpu = random.chance(50) ? Target::sm_100a() : Target::sm_90a();
-    return runOnTargets(kernel, gpu, /*interprets=*/false, random, counters,
-                        [&](const auto &compiled, const LaunchOptions &timing, bool emulated) {
-                          counters[ByTma] +=
-                              emulated && compiled.ptx().find("cp.reduce.async.bulk.tensor") !=
-                                              std::string::npos;
-                          return launch(compiled, timing);
-                        });
+    return runOnTargets(
+        kernel, gpu, /*interprets=*/false, random, counters,
+        [&](const auto &compiled, const LaunchOptions &timing, bool emulated) {
+          counters[ByTma] +=
+              emulated && compiled.ptx().find("cp.reduce.async.bulk.tensor") != std::string::npos;
+          return launch(compiled, timing);
+        },
+        imposed);
   };
   auto sums = [&]<class R>(R) {
     return run(AddedSums<R>{form}, [&](const auto &compiled, const LaunchOptions &timing) {
@@ -294,8 +300,8 @@ CaseResult addedOne(uint64_t seed, Counters &counters) {
     });
   };
   auto products = [&]<class E, class R>(E, R) {
-    if (form.loop == Form::InGrid && form.writer == Form::Transposed)
-      form.writer = Form::Copied;
+    if (form.loop == AddForm::InGrid && form.writer == AddForm::Transposed)
+      form.writer = AddForm::Copied;
     return run(AddedProducts<E, R>{form}, [&](const auto &compiled, const LaunchOptions &timing) {
       return launchProducts<E, R>(form, compiled, data, timing);
     });
@@ -312,10 +318,8 @@ CaseResult addedOne(uint64_t seed, Counters &counters) {
   }
 }
 
-} // namespace
-
 int penstock::fuzz::runAdded(const BatchOptions &options) {
-  BatchResult result = runBatches(options, addedOne);
+  BatchResult result = runFamily(options, addedOne);
   Counters &c = result.counters;
   return report(result, "--added", "programs",
                 {{"refused", c[Refused]},

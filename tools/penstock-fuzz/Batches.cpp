@@ -228,6 +228,6 @@ int penstock::fuzz::report(const BatchResult &result, const char *mode, const ch
   std::printf("%s=%llu", cases, static_cast<unsigned long long>(result.cases));
   for (auto [name, count] : counts)
     std::printf(" %s=%llu", name, static_cast<unsigned long long>(count));
-  std::printf(" failures=%zu\n", result.failures.size());
+  std::printf(" mismatches=%zu\n", result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }

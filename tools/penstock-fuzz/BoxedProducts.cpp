@@ -173,7 +173,8 @@ std::string launch(const Form &form, const Compiled &compiled, uint64_t seed,
   return {};
 }
 
-template <class E, class R> CaseResult compare(uint64_t seed, Counters &counters) {
+template <class E, class R>
+CaseResult compare(uint64_t seed, Counters &counters, const Preferences *imposed) {
   Random random(derive(seed, 1));
   Form form;
   form.seed = derive(seed, 2);
@@ -193,29 +194,31 @@ template <class E, class R> CaseResult compare(uint64_t seed, Counters &counters
   BoxedProduct<E, R> kernel{form};
   Target gpu = random.chance(50) ? Target::sm_100a() : Target::sm_90a();
   bool tiny = random.chance(30);
-  return runOnTargets(kernel, gpu, tiny, random, counters,
-                      [&](const auto &compiled, const LaunchOptions &timing, bool) {
-                        return launch<E, R>(form, compiled, derive(seed, 3), timing, tiny);
-                      });
-}
-
-CaseResult boxedOne(uint64_t seed, Counters &counters) {
-  switch (seed % 4) {
-  case 0:
-    return compare<bf16, f32>(seed, counters);
-  case 1:
-    return compare<i8, i32>(seed, counters);
-  case 2:
-    return compare<f8e4m3, f32>(seed, counters);
-  default:
-    return compare<f16, f32>(seed, counters);
-  }
+  return runOnTargets(
+      kernel, gpu, tiny, random, counters,
+      [&](const auto &compiled, const LaunchOptions &timing, bool) {
+        return launch<E, R>(form, compiled, derive(seed, 3), timing, tiny);
+      },
+      imposed);
 }
 
 } // namespace
 
+CaseResult penstock::fuzz::boxedOne(uint64_t seed, Counters &counters, const Preferences *imposed) {
+  switch (seed % 4) {
+  case 0:
+    return compare<bf16, f32>(seed, counters, imposed);
+  case 1:
+    return compare<i8, i32>(seed, counters, imposed);
+  case 2:
+    return compare<f8e4m3, f32>(seed, counters, imposed);
+  default:
+    return compare<f16, f32>(seed, counters, imposed);
+  }
+}
+
 int penstock::fuzz::runBoxed(const BatchOptions &options) {
-  BatchResult result = runBatches(options, boxedOne);
+  BatchResult result = runFamily(options, boxedOne);
   Counters &c = result.counters;
   return report(result, "--boxed", "products",
                 {{"refused", c[Refused]}, {"compiled", c[Built]}, {"launches", c[Launched]}});

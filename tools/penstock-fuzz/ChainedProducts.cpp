@@ -170,7 +170,8 @@ std::string launch(const Form &form, const Compiled &compiled, uint64_t seed,
   return {};
 }
 
-template <class E> CaseResult compare(uint64_t seed, Counters &counters) {
+template <class E>
+CaseResult compare(uint64_t seed, Counters &counters, const Preferences *imposed) {
   Random random(derive(seed, 1));
   Form form;
   form.seed = derive(seed, 2);
@@ -187,20 +188,23 @@ template <class E> CaseResult compare(uint64_t seed, Counters &counters) {
   ChainedProduct<E> kernel{form};
   Target gpu = random.chance(60) ? Target::sm_100a() : Target::sm_90a();
   bool tiny = random.chance(15);
-  return runOnTargets(kernel, gpu, tiny, random, counters,
-                      [&](const auto &compiled, const LaunchOptions &timing, bool) {
-                        return launch<E>(form, compiled, derive(seed, 3), timing, tiny);
-                      });
-}
-
-CaseResult chainedOne(uint64_t seed, Counters &counters) {
-  return seed % 3 ? compare<f16>(seed, counters) : compare<bf16>(seed, counters);
+  return runOnTargets(
+      kernel, gpu, tiny, random, counters,
+      [&](const auto &compiled, const LaunchOptions &timing, bool) {
+        return launch<E>(form, compiled, derive(seed, 3), timing, tiny);
+      },
+      imposed);
 }
 
 } // namespace
 
+CaseResult penstock::fuzz::chainedOne(uint64_t seed, Counters &counters,
+                                      const Preferences *imposed) {
+  return seed % 3 ? compare<f16>(seed, counters, imposed) : compare<bf16>(seed, counters, imposed);
+}
+
 int penstock::fuzz::runChained(const BatchOptions &options) {
-  BatchResult result = runBatches(options, chainedOne);
+  BatchResult result = runFamily(options, chainedOne);
   Counters &c = result.counters;
   return report(result, "--chained", "programs",
                 {{"refused", c[Refused]}, {"compiled", c[Built]}, {"launches", c[Launched]}});

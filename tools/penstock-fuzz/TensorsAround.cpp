@@ -219,6 +219,7 @@ private:
 };
 
 struct TensorsAround {
+  static constexpr size_t gridRank = 1;
   Program program;
 
   using Tensor = InOut<i32, 3>;
@@ -453,32 +454,33 @@ int warpsOf(const Program &program, const std::string &ptx) {
              : std::atoi(ptx.c_str() + at + threads.size()) / 32;
 }
 
-CaseResult aroundOne(uint64_t seed, Counters &counters) {
+} // namespace
+
+CaseResult penstock::fuzz::aroundOne(uint64_t seed, Counters &counters,
+                                     const Preferences *imposed) {
   Program program = legalProgram(derive(seed, 1));
   Random random(derive(seed, 2));
   Target gpu = random.chance(50) ? Target::sm_100a() : Target::sm_90a();
-  return runOnTargets(TensorsAround{program}, gpu, /*interprets=*/random.chance(10), random,
-                      counters, [&](const auto &compiled, LaunchOptions timing, bool emulated) {
-                        int warps = emulated ? warpsOf(program, compiled.ptx()) : 0;
-                        counters[Specialized] +=
-                            emulated && compiled.ptx().find("mbarrier") != std::string::npos;
-                        for (int64_t trips : {int64_t(0), int64_t(1), random.between(2, 5)}) {
-                          std::string wrong =
-                              launch(program, compiled, trips, timing, Random(derive(seed, 3)));
-                          if (!wrong.empty())
-                            return std::to_string(trips) + " trips: " + wrong;
-                          timing.seed += 1;
-                          if (emulated)
-                            timing.starved_warp = int(random.between(-1, warps - 1));
-                        }
-                        return std::string();
-                      });
+  return runOnTargets(
+      TensorsAround{program}, gpu, /*interprets=*/random.chance(10), random, counters,
+      [&](const auto &compiled, LaunchOptions timing, bool emulated) {
+        int warps = emulated ? warpsOf(program, compiled.ptx()) : 0;
+        counters[Specialized] += emulated && compiled.ptx().find("mbarrier") != std::string::npos;
+        for (int64_t trips : {int64_t(0), int64_t(1), random.between(2, 5)}) {
+          std::string wrong = launch(program, compiled, trips, timing, Random(derive(seed, 3)));
+          if (!wrong.empty())
+            return std::to_string(trips) + " trips: " + wrong;
+          timing.seed += 1;
+          if (emulated)
+            timing.starved_warp = int(random.between(-1, warps - 1));
+        }
+        return std::string();
+      },
+      imposed);
 }
 
-} // namespace
-
 int penstock::fuzz::runAround(const BatchOptions &options) {
-  BatchResult result = runBatches(options, aroundOne);
+  BatchResult result = runFamily(options, aroundOne);
   Counters &c = result.counters;
   return report(result, "--around", "programs",
                 {{"refused", c[Refused]},

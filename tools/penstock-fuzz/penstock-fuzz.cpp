@@ -29,20 +29,23 @@ int main(int argc, char **argv) {
     if (modes.size() != 1)
       return self.usageError(
           "expected one of --programs, --device, --mutate, --text, --api, --divided, "
-          "--products, --packed, --boxed, --chained, --added and --around");
+          "--products, --packed, --boxed, --chained, --added, --around, --atomics "
+          "and --preferred");
     options.progress = modes[0];
-    return modes[0] == "programs"  ? runPrograms(options)
-           : modes[0] == "device"  ? runDevice(options)
-           : modes[0] == "mutate"  ? runMutations(options)
-           : modes[0] == "text"    ? runTexts(options, corpus)
-           : modes[0] == "api"     ? runCalls(options)
-           : modes[0] == "divided" ? runDivided(options)
-           : modes[0] == "packed"  ? runPacked(options)
-           : modes[0] == "boxed"   ? runBoxed(options)
-           : modes[0] == "chained" ? runChained(options)
-           : modes[0] == "added"   ? runAdded(options)
-           : modes[0] == "around"  ? runAround(options)
-                                   : runProducts(options);
+    return modes[0] == "programs"    ? runPrograms(options)
+           : modes[0] == "device"    ? runDevice(options)
+           : modes[0] == "mutate"    ? runMutations(options)
+           : modes[0] == "text"      ? runTexts(options, corpus)
+           : modes[0] == "api"       ? runCalls(options)
+           : modes[0] == "divided"   ? runDivided(options)
+           : modes[0] == "packed"    ? runPacked(options)
+           : modes[0] == "boxed"     ? runBoxed(options)
+           : modes[0] == "chained"   ? runChained(options)
+           : modes[0] == "added"     ? runAdded(options)
+           : modes[0] == "around"    ? runAround(options)
+           : modes[0] == "atomics"   ? runAtomics(options)
+           : modes[0] == "preferred" ? runPreferred(options)
+                                     : runProducts(options);
   });
   auto mode = [&](const char *name, const char *help) {
     command.count(name, help, options.count, [&modes, name] { modes.push_back(name); });
@@ -67,6 +70,10 @@ int main(int argc, char **argv) {
        "loops");
   mode("around", "compares tensors that are accessed in front of, in and after pipelined loops on "
                  "emulated GPUs and natively with sequential execution");
+  mode("atomics", "compares sequences of mixed atomic updates on emulated GPUs and natively with "
+                  "sequential execution");
+  mode("preferred", "compares programs with random clusters, pairs and launch control on emulated "
+                    "GPUs and natively with plain loops");
   command.text("corpus", "DIR", "with --text: adds the .mlir files below DIR", corpus,
                penstock::cli::Complete::Files);
   command.number("seed", "the first case; a report names the seed of its case", options.seed);

@@ -122,10 +122,12 @@ LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return tile::emitCoded(op, OpForm) << "`nv.halved` belongs on a copy";
   }
-  if (attribute.getName() == noClusterAttr || attribute.getName() == noPairAttr) {
+  if (attribute.getName() == noClusterAttr || attribute.getName() == noPairAttr ||
+      attribute.getName() == noLaunchControlAttr) {
     if (isa<func::FuncOp>(op) && isa<StringAttr>(attribute.getValue()))
       return success();
-    return tile::emitCoded(op, OpForm) << "`nv.no_cluster` is a text on a kernel";
+    return tile::emitCoded(op, OpForm)
+           << "`" << attribute.getName().getValue() << "` is a text on a kernel";
   }
   if (attribute.getName() == planAttr) {
     if (isa<scf::ForOp>(op) && isa<StringAttr>(attribute.getValue()))

@@ -57,6 +57,8 @@ def NV_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral pairAttr = "nv.pair";
     /// On a kernel: why blocks are not paired although that is preferred.
     static constexpr ::llvm::StringLiteral noPairAttr = "nv.no_pair";
+    /// On a kernel: why blocks do not use launch control although that is preferred.
+    static constexpr ::llvm::StringLiteral noLaunchControlAttr = "nv.no_launch_control";
     /// On a copy: each block of a pair copies half of its rows.
     static constexpr ::llvm::StringLiteral halvedAttr = "nv.halved";
     /// On a kernel: a tile program that one group of warps executes.

@@ -23,7 +23,7 @@ struct TileAccess {
   /// is the whole view. A box of a tensor is clipped at the tensor's edges.
   llvm::SmallVector<mlir::OpFoldResult> offsets = {};
   llvm::SmallVector<mlir::OpFoldResult> sizes = {};
-  /// Updates that commute: two atomic accesses do not conflict.
+  /// An atomic update. Two of them never race, but their order may matter.
   bool atomic = false;
 
   bool isWhole() const { return offsets.empty(); }

@@ -39,9 +39,29 @@ using nvptx::memoryOf;
 
 namespace {
 
+/// Kinds of atomic updates of one piece of memory, as bits. Updates of one commuting kind have no
+/// order; all others do.
+using UpdateKinds = uint32_t;
+constexpr UpdateKinds orderedUpdate = UpdateKinds(1) << 31;
+
+/// Returns the kind of an update. An exchange does not commute with itself, nor does an update
+/// whose old value is used, nor one of tensors that overlap with other element types.
+UpdateKinds updateKindOf(tile::AtomicOp op) {
+  bool overlaps = memoryOf(op.getTarget()) != tile::rootOf(op.getTarget()).getAsOpaquePointer();
+  if (op.getKind() == tile::AtomicKind::Exchange || !op.getOld().use_empty() || overlaps)
+    return orderedUpdate;
+  return UpdateKinds(1) << unsigned(op.getKind());
+}
+
+bool commute(UpdateKinds first, UpdateKinds second) {
+  UpdateKinds both = first | second;
+  return llvm::has_single_bit(both) && both != orderedUpdate;
+}
+
 /// What has been accessed since the last barrier.
 struct Pending {
-  llvm::SmallPtrSet<void *, 8> reads, writes, atomics;
+  llvm::SmallPtrSet<void *, 8> reads, writes;
+  llvm::SmallDenseMap<void *, UpdateKinds, 4> atomics;
   /// Written by threads since the last fence for engines, whatever barriers there were.
   llvm::SmallPtrSet<void *, 8> unfenced;
   /// Tensor memory that threads of other roles have accessed since all roles met.
@@ -54,7 +74,8 @@ struct Pending {
   void merge(const Pending &other) {
     reads.insert(other.reads.begin(), other.reads.end());
     writes.insert(other.writes.begin(), other.writes.end());
-    atomics.insert(other.atomics.begin(), other.atomics.end());
+    for (auto [memory, kinds] : other.atomics)
+      atomics[memory] |= kinds;
     unfenced.insert(other.unfenced.begin(), other.unfenced.end());
     inRoles.insert(other.inRoles.begin(), other.inRoles.end());
     for (const auto &[loop, accesses] : other.planned)
@@ -93,20 +114,30 @@ struct Pending {
     return all;
   }
   void forget(const llvm::SmallPtrSetImpl<void *> &tensors) {
-    for (auto *all : {&reads, &writes, &atomics})
-      for (void *memory : tensors)
-        all->erase(memory);
+    for (void *memory : tensors) {
+      reads.erase(memory);
+      writes.erase(memory);
+      atomics.erase(memory);
+    }
     for (auto *parts : {&planned, &groups})
       for (auto &[number, accesses] : *parts)
         accesses.forget(tensors);
   }
   bool conflicts(const Pending &with) const {
-    auto meet = [](const auto &a, const auto &b) {
-      return llvm::any_of(a, [&](void *root) { return b.contains(root); });
+    auto shared = [](const auto &a, const auto &b) {
+      return llvm::any_of(a, [&](void *memory) { return b.contains(memory); });
     };
-    return meet(writes, with.reads) || meet(writes, with.writes) || meet(reads, with.writes) ||
-           meet(atomics, with.reads) || meet(atomics, with.writes) || meet(reads, with.atomics) ||
-           meet(writes, with.atomics);
+    auto updated = [](const Pending &by, const Pending &other) {
+      return llvm::any_of(by.atomics, [&](const auto &update) {
+        return other.reads.contains(update.first) || other.writes.contains(update.first);
+      });
+    };
+    return shared(writes, with.reads) || shared(writes, with.writes) ||
+           shared(reads, with.writes) || updated(*this, with) || updated(with, *this) ||
+           llvm::any_of(atomics, [&](const auto &update) {
+             auto other = with.atomics.find(update.first);
+             return other != with.atomics.end() && !commute(update.second, other->second);
+           });
   }
 };
 
@@ -134,10 +165,14 @@ private:
     llvm::DenseMap<void *, Operation *> accessedBy; // null: by several
     kernel.walk([&](Operation *op) {
       Pending accesses = accessesOfOne(op);
-      for (auto *all : {&accesses.reads, &accesses.writes, &accesses.atomics})
-        for (void *memory : *all)
-          if (auto [known, inserted] = accessedBy.try_emplace(memory, op); known->second != op)
-            known->second = nullptr;
+      auto add = [&](void *memory) {
+        if (auto [known, inserted] = accessedBy.try_emplace(memory, op); known->second != op)
+          known->second = nullptr;
+      };
+      for (auto *all : {&accesses.reads, &accesses.writes})
+        llvm::for_each(*all, add);
+      for (auto [memory, kinds] : accesses.atomics)
+        add(memory);
     });
     for (auto [memory, op] : accessedBy)
       if (auto copy = dyn_cast_or_null<tile::CopyOp>(op); copy && writesEachOnce(copy))
@@ -228,9 +263,7 @@ private:
   Pending accessesOf(Operation *op) {
     Pending found;
     op->walk([&](Operation *nested) { found.merge(accessesOfOne(nested)); });
-    for (auto *all : {&found.reads, &found.writes, &found.atomics})
-      for (void *memory : disjoint)
-        all->erase(memory);
+    found.forget(disjoint);
     return found;
   }
 
@@ -270,7 +303,7 @@ private:
         continue;
       void *memory = memoryOf(access.memref);
       if (access.atomic) {
-        found.atomics.insert(memory);
+        found.atomics[memory] |= updateKindOf(cast<tile::AtomicOp>(op));
         continue;
       }
       if (access.reads)
@@ -378,8 +411,11 @@ private:
     // All threads wait for a product by tcgen05, here or where its plan says.
     if (queue == nv::Queue::Tensor || isa<nv::TensorDeallocOp>(op))
       return;
-    if (!queue)
+    if (!queue) {
       accesses.unfenced = accesses.writes;
+      for (auto [memory, kinds] : accesses.atomics)
+        accesses.unfenced.insert(memory);
+    }
     (loop ? pending.planned[*loop] : pending).merge(accesses);
     if (group)
       pending.groups[*group].merge(accesses);

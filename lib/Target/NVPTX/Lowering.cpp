@@ -121,8 +121,8 @@ LogicalResult Lowering::run() {
   // What is left is an ordinary function; what the launch needs is in the result.
   for (StringRef attribute :
        {nv::NVDialect::threadsAttr, nv::NVDialect::pairAttr, nv::NVDialect::clusterAttr,
-        nv::NVDialect::noClusterAttr, nv::NVDialect::noPairAttr, nv::NVDialect::inOrderAttr,
-        nv::NVDialect::alignedRowsAttr, nv::NVDialect::architectureAttr,
+        nv::NVDialect::noClusterAttr, nv::NVDialect::noPairAttr, nv::NVDialect::noLaunchControlAttr,
+        nv::NVDialect::inOrderAttr, nv::NVDialect::alignedRowsAttr, nv::NVDialect::architectureAttr,
         tile::TileDialect::kernelAttr, tile::TileDialect::signatureAttr, abi::packAttr,
         abi::launchSizeAttr})
     kernel->removeAttr(attribute);

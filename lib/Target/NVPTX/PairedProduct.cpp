@@ -61,7 +61,9 @@ std::string nvptx::pairBlocks(func::FuncOp kernel) {
     return "the GPU has none";
   SmallVector<tile::GemmOp> products;
   SmallVector<tile::CopyOp> copies;
+  bool threadsStore = false;
   kernel.walk([&](Operation *op) {
+    threadsStore |= engineOf(op) == Engine::Tcgen05Store;
     if (multipliesByTcgen05(op))
       products.push_back(cast<tile::GemmOp>(op));
     if (isLoad(op))
@@ -73,6 +75,10 @@ std::string nvptx::pairBlocks(func::FuncOp kernel) {
     return "the kernel has other than one product by tcgen05, in a pipelined loop";
   if (loop->getParentOp() != kernel && !mayStayOpen(analyzeLoop(loop)))
     return "all roles meet between two runs of the loop";
+  // The first block issues the MMAs of both; no barrier of the plan tells it that the second block
+  // has written its part.
+  if (threadsStore)
+    return "threads write the accumulator: it does not start at zero";
   tile::GemmOp product = products[0];
   auto sums = cast<MemRefType>(product.getAcc().getType());
   if (sums.getDimSize(0) != pairedRows || sums.getDimSize(1) > mostColumns ||

@@ -98,8 +98,8 @@ func.func @branch(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, 
 #s = #tile.space<shared>
 #g = #tile.space<global>
 
-// Atomic updates commute with each other, not with reads. Tensors that may overlap are
-// one piece of memory.
+// Atomic updates of one kind commute with each other, not with reads. Tensors that may overlap
+// are one piece of memory.
 
 // CHECK-LABEL: func.func @atomics
 // CHECK: tile.atomic
@@ -118,6 +118,40 @@ func.func @atomics(%h: memref<?xi32, strided<[1]>, #g>, %p: memref<?xi32, stride
   tile.store %c, %p[%c0] : i32, memref<?xi32, strided<[1]>, #g>
   %d = tile.load %q[%c0] : memref<?xi32, strided<[1]>, #g> -> i32
   tile.store %d, %h[%c0] : i32, memref<?xi32, strided<[1]>, #g>
+  return
+}
+
+// -----
+
+#g = #tile.space<global>
+
+// Updates of different kinds have an order, and so do exchanges and updates whose old value is
+// used. Updates of other memory stay unordered.
+
+// CHECK-LABEL: func.func @ordered_atomics
+// CHECK: tile.atomic max %{{.*}}, %arg0
+// CHECK-NEXT: tile.atomic add %{{.*}}, %arg1
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.atomic add %{{.*}}, %arg0
+// CHECK-NEXT: tile.atomic add %{{.*}}, %arg0
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.atomic exchange %{{.*}}, %arg0
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.atomic exchange %{{.*}}, %arg0
+// CHECK-NEXT: %[[OLD:.*]] = tile.atomic add %{{.*}}, %arg1
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: tile.atomic add %[[OLD]], %arg1
+func.func @ordered_atomics(%h: memref<?xi32, strided<[1]>, #g>, %p: memref<?xi32, strided<[1]>, #g>) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  %a = tile.atomic max %one, %h[%c0] : i32, memref<?xi32, strided<[1]>, #g> -> i32
+  %b = tile.atomic add %one, %p[%c0] : i32, memref<?xi32, strided<[1]>, #g> -> i32
+  %c = tile.atomic add %one, %h[%c0] : i32, memref<?xi32, strided<[1]>, #g> -> i32
+  %d = tile.atomic add %one, %h[%c0] : i32, memref<?xi32, strided<[1]>, #g> -> i32
+  %e = tile.atomic exchange %one, %h[%c0] : i32, memref<?xi32, strided<[1]>, #g> -> i32
+  %f = tile.atomic exchange %one, %h[%c0] : i32, memref<?xi32, strided<[1]>, #g> -> i32
+  %i = tile.atomic add %one, %p[%c0] : i32, memref<?xi32, strided<[1]>, #g> -> i32
+  %j = tile.atomic add %i, %p[%c0] : i32, memref<?xi32, strided<[1]>, #g> -> i32
   return
 }
 
