@@ -18,8 +18,8 @@
 namespace penstock {
 
 struct AssembleOptions {
-  /// Accepts register spills and products that the assembler serializes (warnings
-  /// C7500 to C7599). They are errors by default.
+  /// Accepts register spills and MMAs that the assembler serializes (warnings C7500 to C7599):
+  /// they are warnings, not errors.
   bool allow_slow_code = false;
 };
 

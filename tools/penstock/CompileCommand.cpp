@@ -49,6 +49,7 @@ int compile(CompileSession &session, const cli::Command &command) {
   AnyKernel kernel = session.compiled();
   if (!kernel)
     return session.finish(1);
+  session.assemble(kernel);
   std::string result = form == "tile"   ? kernel.tile_program()
                        : form == "llvm" ? kernel.llvm_ir()
                        : form == "ptx"  ? kernel.ptx()

@@ -155,6 +155,11 @@ int explain(ExplainSession &session, const cli::Command &command) {
                                       .text("target", session.target)
                                       .text("text", text)
                                       .str());
+  if (std::optional<Target> gpu = find_gpu(architecture); gpu && session.diagnostics.empty()) {
+    session.options.target = gpu->emulated();
+    if (AnyKernel kernel = session.compiled())
+      session.assemble(kernel);
+  }
   return session.finish(0);
 }
 

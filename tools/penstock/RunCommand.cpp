@@ -67,6 +67,8 @@ public:
         .text("target", session.target)
         .json("milliseconds", formatted("%.6g", best * 1e3))
         .number("runs", session.repeat);
+    if (session.check && !device)
+      session.assemble(kernel);
     int code = session.check ? compare(kernel) : 0;
     progress.finish();
     session.result(text, json.str());

@@ -8,6 +8,7 @@
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/ReadFile.h"
 #include "Diagnostics/Suggest.h"
+#include "penstock/assemble.h"
 
 #include <algorithm>
 #include <fstream>
@@ -160,6 +161,17 @@ bool Session::load() {
         std::cerr << "// after " << pass << "\n" << program << "\n";
     };
   return true;
+}
+
+void Session::assemble(const AnyKernel &compiled) {
+  std::optional<Target> gpu = find_gpu(target);
+  if (!gpu || find_assembler().empty())
+    return;
+  Assembled code = penstock::assemble(compiled.ptx(), *gpu, {.allow_slow_code = true});
+  for (Diagnostic &d : code.diagnostics) {
+    d.message = "`" + kernel + "` for " + target + ": " + d.message;
+    diagnostics.push_back(std::move(d));
+  }
 }
 
 AnyKernel Session::compiled() {

@@ -57,6 +57,8 @@ struct Session {
   /// Loads the input and fills the options; false, with diagnostics, on failure.
   bool load();
   penstock::AnyKernel compiled();
+  /// Adds the errors and warnings of ptxas, where it is installed, about a kernel for a GPU.
+  void assemble(const penstock::AnyKernel &compiled);
   /// Prints a result: \p text, or \p json.
   void result(const std::string &asText, const std::string &asJson);
   bool write(const std::string &file, const std::string &content);

@@ -15,8 +15,10 @@
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Layout/Distribution.h"
+#include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/MmaSync.h"
 #include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/RegisterNeeds.h"
 #include "Target/NVPTX/TileLayouts.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -293,7 +295,35 @@ private:
                << tile::describe(op.getResult()) << " takes " << layout.registers()
                << " registers of each of " << layout.threads() << " threads; a thread has 255";
     }
-    return success();
+    WalkResult checked = kernel.walk([&](nv::WgmmaOp product) {
+      return failed(checkRegisters(product)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return failure(checked.wasInterrupted());
+  }
+
+  /// ptxas cannot spill the accumulators of an MMA. Registers that warpgroups request from each
+  /// other are checked when they are shared out.
+  LogicalResult checkRegisters(nv::WgmmaOp product) {
+    const hw::Architecture *architecture = nvptx::architectureOf(kernel);
+    auto threads = kernel->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr);
+    bool requests = kernel.walk([](nv::RegistersRequestOp) { return WalkResult::interrupt(); })
+                        .wasInterrupted();
+    if (!architecture || !threads || requests)
+      return success();
+    MemRefType acc = typeOf(product.getAcc());
+    // One instruction multiplies 64 rows.
+    int64_t words = 64 * acc.getDimSize(1) * acc.getElementTypeBitWidth() / 32 /
+                    (nv::warpgroupWarps * nv::warpSize);
+    int64_t available = nvptx::registersOfThread(threads.getInt(), *architecture);
+    if (words + nvptx::besideWgmma <= available)
+      return success();
+    auto diagnostic = tile::emitCoded(product, HardwareMemory)
+                      << "the accumulator " << tile::describe(product.getAcc())
+                      << " of wgmma takes " << words << " registers of a thread and "
+                      << nvptx::besideWgmma << " more; a thread of a block of " << threads.getInt()
+                      << " threads has " << available;
+    tile::attachHelp(diagnostic) << "use a smaller tile, or fewer threads";
+    return diagnostic;
   }
 
   //===------------------------------------------------------------------===//

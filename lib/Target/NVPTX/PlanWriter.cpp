@@ -256,6 +256,7 @@ void PlanWriter::writePrologue(int64_t depth, int64_t repeated, bool peels) {
 }
 
 void PlanWriter::writeMainLoop(int64_t depth, int64_t repeated, Value end, bool peels) {
+  loc = loop.getLoc(); // the prologue left the location of its last statement
   SmallVector<Value> carried = tokens.start(b, loc);
   llvm::append_range(carried, reentered() ? slots.start(b, loc) : SmallVector<Value>());
   auto steps = scf::ForOp::create(b, loc, index(depth), end, index(repeated), carried);

@@ -14,12 +14,26 @@
 #ifndef PENSTOCK_TARGET_NVPTX_REGISTERNEEDS_H
 #define PENSTOCK_TARGET_NVPTX_REGISTERNEEDS_H
 
+#include "Dialect/NV/NVDialect.h"
+#include "Hardware/Architecture.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace penstock::nvptx {
 
 /// Words of 32 bits that local tiles take, all threads together.
 int64_t localWords(mlir::func::FuncOp kernel);
+
+/// Returns the registers of a thread. Warps are spread over the four partitions of an SM, each of
+/// which allocates multiples of 8 registers for each thread.
+inline int64_t registersOfThread(int64_t threads, const hw::Architecture &architecture) {
+  constexpr int64_t partitions = 4, granularity = 8, most = 255;
+  int64_t warps = llvm::divideCeil(threads, nv::warpSize * partitions);
+  int64_t share = architecture.limits.registersPerBlock / (partitions * warps * nv::warpSize);
+  return std::min(most, share / granularity * granularity);
+}
+
+/// Registers that ptxas requires of a thread beside the accumulators of one wgmma.
+inline constexpr int64_t besideWgmma = 26;
 
 /// Registers that a thread needs beside its tiles, for addresses and operands.
 inline constexpr int64_t otherRegisters = 36;

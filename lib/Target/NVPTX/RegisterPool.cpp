@@ -13,13 +13,14 @@
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Architecture.h"
 #include "Target/NVPTX/Lowering.h"
+#include "Target/NVPTX/RegisterNeeds.h"
 
 using namespace mlir;
 using namespace penstock;
 using namespace penstock::nvptx;
 
 /// Registers are handed out by eights, and a thread can name 255.
-static constexpr int64_t granularity = 8, mostAtStart = 248;
+static constexpr int64_t mostAtStart = 248;
 
 LogicalResult Lowering::shareRegisters() {
   SmallVector<Operation *> changes;
@@ -34,7 +35,7 @@ LogicalResult Lowering::shareRegisters() {
     return int64_t(request ? request.getCount() : cast<nv::RegistersReleaseOp>(op).getCount());
   };
   int64_t pool = architecture.limits.registersPerBlock;
-  int64_t start = std::min(mostAtStart, pool / int64_t(result.threads) / granularity * granularity);
+  int64_t start = std::min(mostAtStart, registersOfThread(result.threads, architecture));
   for (Operation *op : changes)
     if (isa<nv::RegistersRequestOp>(op))
       start = std::min(start, countOf(op));
