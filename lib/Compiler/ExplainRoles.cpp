@@ -214,12 +214,16 @@ bool penstock::lowerToRoles(ModuleOp copy, const std::string &kernel,
   passes.addNestedPass<func::FuncOp>(createAssignLayouts());
   passes.addNestedPass<func::FuncOp>(createPlanMemory());
   passes.addNestedPass<func::FuncOp>(createInsertSyncs());
-  // The compiler drops preferences that this pass rejects.
+  // The compiler drops preferences that this pass rejects. Callers run it again for its warnings.
   if (prefers)
     passes.addNestedPass<func::FuncOp>(createCheckBarriers());
   return compileWithPreferences(copy, reasons, [&](std::vector<penstock::Diagnostic> &found) {
     tile::DiagnosticCollector collector(copy->getContext(), found, InternalError);
-    return succeeded(passes.run(copy));
+    bool lowered = succeeded(passes.run(copy));
+    llvm::erase_if(found, [](const penstock::Diagnostic &d) {
+      return d.code == ProtocolUnsupported && d.severity == Severity::Warning;
+    });
+    return lowered;
   });
 }
 

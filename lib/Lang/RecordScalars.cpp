@@ -327,6 +327,9 @@ void penstock::detail::divmod(Ref dividend, Ref divisor, Ref result[2], Loc at) 
   Entry *b = r->use(divisor, at, "divisor");
   if (!a || !b)
     return;
+  if (a->kind == Entry::Expr || b->kind == Entry::Expr)
+    return r->error(OpForm, at, "`fast_divmod` divides scalars, not elements of tiles",
+                    "use / and % on elements");
   auto op = tile::DivModOp::create(r->builder, r->locationOf(at), r->builder.getIndexType(),
                                    r->builder.getIndexType(), a->value, b->value);
   if (!r->verify(op))

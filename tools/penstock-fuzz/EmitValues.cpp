@@ -36,8 +36,8 @@ Ref Emitter::combine(Element element, Ref a, Ref b) {
     return binary(random.of({Op::Add, Op::Add, Op::Sub, Op::Mul, Op::Mul, Op::Div, Op::Rem, Op::Min,
                              Op::Max}),
                   a, b);
-  if (element == Element::index && !tensors.empty() && random.chance(10))
-    return divideFast(a);
+  if (element == Element::index && !tensors.empty() && !target && random.chance(10))
+    return divideFast(a); // not of elements of tiles
   Op op = random.of({Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem, Op::CeilDiv, Op::Min, Op::Max,
                      Op::And, Op::Or, Op::Xor, Op::Shl, Op::Shr});
   if (op == Op::CeilDiv && element != Element::index)

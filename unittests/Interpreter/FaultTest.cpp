@@ -163,11 +163,19 @@ func.func @divmod(%a: index, %n: index) attributes {tile.kernel} {
   return
 })";
   Program program(text);
-  for (auto [a, n] :
-       std::vector<std::pair<int64_t, int64_t>>{{5, 0}, {5, -1}, {-5, 2}, {INT64_MIN, -1}}) {
-    std::string printed;
-    InterpretResult result = program.run(
-        {index(a), index(n)}, {.print = [&](std::string_view line) { printed += line; }});
+  std::string printed;
+  auto divide = [&](int64_t a, int64_t n) {
+    printed.clear();
+    return program.run({index(a), index(n)},
+                       {.print = [&](std::string_view line) { printed += line; }});
+  };
+  // Negative numbers are divided as by / and %: toward zero.
+  EXPECT_TRUE(divide(-5, 2).faults.empty());
+  EXPECT_EQ(printed, "-2 -1\n");
+  EXPECT_TRUE(divide(5, -3).faults.empty());
+  EXPECT_EQ(printed, "-1 2\n");
+  for (auto [a, n] : std::vector<std::pair<int64_t, int64_t>>{{5, 0}, {INT64_MIN, -1}}) {
+    InterpretResult result = divide(a, n);
     ASSERT_EQ(result.faults.size(), 1u);
     EXPECT_EQ(result.faults[0].code, FaultDivision);
     EXPECT_EQ(result.faults[0].location.line, 3u);
