@@ -14,6 +14,7 @@ int main() {
   cases.run("two consumers", Matmul{});
   cases.run("products in flight", Matmul{.in_flight = 1});
   cases.run("tokens", Matmul{.in_flight = 1, .try_tokens = true});
-  cases.run("256 rows", Matmul{.block_m = 256, .stages = 3, .in_flight = 1});
+  cases.run("256 rows", Matmul{.block_m = 256, .in_flight = 1});
+  cases.run("256 rows, tokens", Matmul{.block_m = 256, .in_flight = 1, .try_tokens = true});
   return cases.result();
 }
