@@ -23,6 +23,7 @@
 #include "blackwell_matmul/v4.h"
 #include "blackwell_matmul/v5.h"
 #include "blackwell_matmul/v6.h"
+#include "common/equivalents.h"
 #include "convolution/kernel.h"
 #include "flash_attention/kernel.h"
 #include "histogram/kernel.h"
@@ -141,9 +142,6 @@ constexpr Tolerance elementaryTolerance = {.of_largest = 0x1p-20};
 constexpr Tolerance f16Tolerance = {.of_largest = 0x1p-10};
 constexpr Tolerance bf16Tolerance = {.of_largest = 0x1p-7};
 
-constexpr const char *anyShift = "weights may be relative to any score, as long as sums follow it";
-constexpr const char *firstRescaling = "the first tile rescales by exp(-infinity), which is 0";
-
 PENSTOCK_KERNEL(Matmul, block_m, block_n, block_k, group, cluster_m, cluster_n, pair,
                 launch_control, pipeline.num_stages);
 PENSTOCK_KERNEL(MatmulTwoStages, block_m, block_n, block_k, group, pipeline.num_stages);
@@ -157,20 +155,17 @@ PENSTOCK_REFERENCE(MatmulBf16, MatmulOf<bf16>);
 PENSTOCK_KERNEL(FewBlocks, blocks, block_m, block_n, block_k, stages, pair);
 PENSTOCK_REFERENCE(FewBlocks, Matmul);
 // Beside the grid: three and four tiles for each block.
-PENSTOCK_EQUIVALENT(FewBlocks, {"* members + member", "a team without pairs has one member"});
+PENSTOCK_EQUIVALENT(FewBlocks, EXAMPLES_PERSISTENT);
 PENSTOCK_SHAPES(FewBlocks, Shape{}, Shape{{"M", 384}, {"K", 192}, {"N", 128}},
                 Shape{{"M", 200}, {"K", 264}, {"N", 200}});
 PENSTOCK_KERNEL(SmallVectorAdd, block);
 PENSTOCK_REFERENCE(SmallVectorAdd, VectorAdd);
 PENSTOCK_KERNEL(SmallRowSoftmax, block_m, block_n);
 PENSTOCK_REFERENCE(SmallRowSoftmax, RowSoftmax, elementaryTolerance);
-PENSTOCK_EQUIVALENT(SmallRowSoftmax,
-                    {"b.fill(top", "only rows that begin with -infinity need a finite start"},
-                    {"b.fill(sum, 0)", firstRescaling}, {"b.reduce(Max, x, 1, top", anyShift});
+PENSTOCK_EQUIVALENT(SmallRowSoftmax, EXAMPLES_ROW_SOFTMAX);
 PENSTOCK_KERNEL(SmallLayerNorm, block_m, block_n);
 PENSTOCK_REFERENCE(SmallLayerNorm, LayerNorm, bf16Tolerance);
-PENSTOCK_EQUIVALENT(SmallLayerNorm, {"(x - broadcast_rows(mean)) * (x - broadcast_rows(mean))",
-                                     "sums of (x + mean) (x - mean) along a row are the same"});
+PENSTOCK_EQUIVALENT(SmallLayerNorm, EXAMPLES_LAYER_NORM);
 PENSTOCK_KERNEL(SmallMatmulBiasGelu, block_m, block_n, block_k, stages, group);
 PENSTOCK_REFERENCE(SmallMatmulBiasGelu, MatmulBiasGelu, f16Tolerance);
 PENSTOCK_KERNEL(Convolution, block_h, block_w, block_n, block_k, stages);
@@ -178,7 +173,7 @@ PENSTOCK_REFERENCE(Convolution, Convolution, f16Tolerance);
 // Boxes that reach over all edges of the images, and rows that TMA cannot copy.
 PENSTOCK_SHAPES(Convolution, Shape{{"B", 1}, {"H", 9}, {"W", 33}, {"C", 72}, {"O", 136}, {"T", 9}},
                 Shape{{"B", 2}, {"H", 3}, {"W", 5}, {"C", 7}, {"O", 136}, {"T", 9}});
-PENSTOCK_EQUIVALENT(Convolution, {"b.pipelined(9 * steps", "taps after the ninth read zeros"});
+PENSTOCK_EQUIVALENT(Convolution, EXAMPLES_CONVOLUTION);
 PENSTOCK_KERNEL(Int4Matmul, block_m, block_n, block_k, group, stages);
 // Enough steps that every slot is filled three times.
 PENSTOCK_SHAPES(Int4Matmul, Shape{{"M", 64}, {"N", 128}, {"K", 576}, {"P", 288}, {"S", 9}},
@@ -208,7 +203,7 @@ PENSTOCK_SHAPES(SmallMxF6Matmul,
                     {"M", 136}, {"N", 136}, {"P", 204}, {"Q", 204}, {"I", 2}, {"H", 2}, {"J", 4}});
 PENSTOCK_KERNEL(SmallHistogram, block, bins);
 PENSTOCK_SHAPES(SmallHistogram, Shape{{"B", 32}}, Shape{{"B", 5}});
-PENSTOCK_EQUIVALENT(SmallHistogram, {"{.fill = -1}", "no negative number is counted"});
+PENSTOCK_EQUIVALENT(SmallHistogram, EXAMPLES_HISTOGRAM);
 PENSTOCK_KERNEL(Transpose, block_m, block_n);
 PENSTOCK_KERNEL(MatmulV0, block_m, block_n, block_k);
 PENSTOCK_REFERENCE(MatmulV0, Matmul);
@@ -256,12 +251,6 @@ PENSTOCK_REFERENCE(HopperMatmulTokens, Matmul);
 // Enough rows that the last of them see more tiles than twice the stages.
 #define EXAMPLES_CAUSAL_SHAPE                                                                      \
   Shape { {"H", 1}, {"M", 384}, {"D", 64}, {"N", 384} }
-// Reasons why some changes of an online softmax do not change its results.
-#define EXAMPLES_ONLINE_SOFTMAX                                                                    \
-  {"b.fill(top, -infinity)", anyShift}, {"b.fill(sum, 0)", firstRescaling},                        \
-      {"b.fill(out, 0)", firstRescaling}, {                                                        \
-    "b.reduce(Max, S, 1, top", anyShift                                                            \
-  }
 PENSTOCK_KERNEL(HopperAttention, block_m, block_n, dim, stages);
 PENSTOCK_REFERENCE(HopperAttention, attendAll, attentionTolerance);
 PENSTOCK_SHAPES(HopperAttention, EXAMPLES_ATTENTION_SHAPES);
@@ -293,9 +282,7 @@ PENSTOCK_SHAPES(AttentionBackward,
                 Shape{{"H", 2}, {"M", 330}, {"D", 37}, {"N", 70}, {"scale", 0.0625}},
                 Shape{{"H", 1}, {"M", 0}, {"D", 64}, {"N", 70}, {"scale", 0.0625}},
                 Shape{{"H", 1}, {"M", 0}, {"D", 37}, {"N", 70}, {"scale", 0.0625}});
-PENSTOCK_EQUIVALENT(AttentionBackward,
-                    {"where(row(P) + n0 < N", "keys after the last are zeros; only "
-                                              "weights that overflow matter"});
+PENSTOCK_EQUIVALENT(AttentionBackward, EXAMPLES_ATTENTION_BACKWARD);
 PENSTOCK_KERNEL(BlackwellAttention, block_m, block_n, dim, stages);
 PENSTOCK_REFERENCE(BlackwellAttention, attendAll, attentionTolerance);
 PENSTOCK_SHAPES(BlackwellAttention, EXAMPLES_ATTENTION_SHAPES);

@@ -9,6 +9,7 @@
 // tile programs themselves on the interpreter; python/tests compares them with numpy.
 //
 //===----------------------------------------------------------------------===//
+#include "common/equivalents.h"
 #include "gallery/attention_decode.h"
 #include "gallery/attention_forward.h"
 #include "gallery/cross_entropy.h"
@@ -24,8 +25,7 @@
 namespace gallery {
 
 // Reasons why some changes of an online softmax do not change its results.
-constexpr const char *anyShift = "weights may be relative to any score, as long as sums follow it";
-constexpr const char *firstRescaling = "the first tile rescales by exp(-infinity), which is 0";
+using examples::anyShift, examples::firstRescaling;
 #define GALLERY_ONLINE_SOFTMAX                                                                     \
   {"b.fill(top, -infinity)", anyShift}, {"b.fill(sum, 0)", firstRescaling}, {                      \
     "b.reduce(Max, scores, 1, top", anyShift                                                       \

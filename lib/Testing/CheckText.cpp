@@ -36,7 +36,8 @@ struct Sums {
     }
     kernels = names.size();
     for (const CheckedCoverage &coverage : report.coverage) {
-      holes += coverage.holes.size();
+      for (const Diagnostic &hole : coverage.holes)
+        holes += hole.severity == Severity::Error;
       waived += coverage.waived.size();
     }
   }
@@ -133,7 +134,19 @@ std::string penstock::to_text(const CheckedCoverage &coverage) {
   for (const auto &[hole, reason] : coverage.waived)
     text += name + "waived: " + hole.location.file + ":" + std::to_string(hole.location.line) +
             ": " + hole.message + ": " + reason + "\n";
-  return text + to_text(coverage.holes);
+  // Holes of shapes that the caller chose are expected: their lines are enough.
+  std::vector<Diagnostic> errors;
+  std::string lines;
+  for (const Diagnostic &hole : coverage.holes) {
+    std::string line = std::to_string(hole.location.line);
+    if (hole.severity == Severity::Error)
+      errors.push_back(hole);
+    else if (!lines.ends_with(" " + line))
+      lines += (lines.empty() ? " " : ", ") + line;
+  }
+  if (!lines.empty())
+    text += name + "these shapes leave holes in the coverage of lines" + lines + "\n";
+  return text + to_text(errors);
 }
 
 std::string penstock::summary_of(const CheckReport &report) {
