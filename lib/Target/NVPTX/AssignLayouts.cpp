@@ -310,10 +310,7 @@ private:
                         .wasInterrupted();
     if (!architecture || !threads || requests)
       return success();
-    MemRefType acc = typeOf(product.getAcc());
-    // One instruction multiplies 64 rows.
-    int64_t words = 64 * acc.getDimSize(1) * acc.getElementTypeBitWidth() / 32 /
-                    (nv::warpgroupWarps * nv::warpSize);
+    int64_t words = nvptx::wgmmaRegisters(typeOf(product.getAcc()));
     int64_t available = nvptx::registersOfThread(threads.getInt(), *architecture);
     if (words + nvptx::besideWgmma <= available)
       return success();

@@ -18,6 +18,7 @@
 #include "Target/NVPTX/Engines.h"
 #include "Target/NVPTX/KernelArchitecture.h"
 #include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/RegisterNeeds.h"
 #include "Target/NVPTX/StatedRoles.h"
 
 namespace penstock {
@@ -105,6 +106,23 @@ bool isPreferred(const PipelineLoop &body) {
   return (schedule.getInferred() || schedule.getSolverSeconds()) && loads && multiplies;
 }
 
+/// Returns whether one more warp would leave the threads too few registers for the accumulators of
+/// a wgmma. Where two warpgroups take registers from others, it would not.
+bool lacksRegisters(func::FuncOp kernel, const PipelineLoop &body) {
+  const hw::Architecture *architecture = nvptx::architectureOf(kernel);
+  auto threads = kernel->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr);
+  if (!architecture || !threads ||
+      nvptx::takesRegistersOfOthers(kernel, threads.getInt() / nv::warpSize))
+    return false;
+  int64_t available = nvptx::registersOfThread(threads.getInt() + nv::warpSize, *architecture);
+  return llvm::any_of(body.statements, [&](const PipelineStatement &statement) {
+    auto gemm = dyn_cast<tile::GemmOp>(statement.op);
+    return gemm && nvptx::engineOf(gemm) == Engine::Wgmma &&
+           nvptx::wgmmaRegisters(cast<MemRefType>(gemm.getAcc().getType())) + nvptx::besideWgmma >
+               available;
+  });
+}
+
 struct AssignRoles : penstock::impl::AssignRolesBase<AssignRoles> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
@@ -131,6 +149,8 @@ struct AssignRoles : penstock::impl::AssignRolesBase<AssignRoles> {
       if (statesRoles && failed(nvptx::addStatedRoles(body, roles)))
         return WalkResult::interrupt();
       Obstacle obstacle = obstacleTo(body, replication, roles);
+      if (obstacle.why.empty() && lacksRegisters(kernel, body))
+        obstacle = {loop, "a load warp would leave too few registers for the accumulators"};
       if (!waits)
         obstacle = {loop, "GPUs before Hopper have no barriers that roles could wait at"};
       // The kernel for rows that TMA cannot copy has no form but one.

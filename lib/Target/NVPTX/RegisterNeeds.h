@@ -35,6 +35,12 @@ inline int64_t registersOfThread(int64_t threads, const hw::Architecture &archit
 /// Registers that ptxas requires of a thread beside the accumulators of one wgmma.
 inline constexpr int64_t besideWgmma = 26;
 
+/// Returns the registers of a thread that hold the accumulators of one wgmma: 64 rows of \p acc.
+inline int64_t wgmmaRegisters(mlir::MemRefType acc) {
+  return 64 * acc.getDimSize(1) * acc.getElementTypeBitWidth() / 32 /
+         (nv::warpgroupWarps * nv::warpSize);
+}
+
 /// Registers that a thread needs beside its tiles, for addresses and operands.
 inline constexpr int64_t otherRegisters = 36;
 
