@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One warp loads tiles by TMA into a ring; warpgroups multiply them into registers. The steps differ
-// in the number of warpgroups that share a tile and of MMAs in flight: a slot is released when the
-// MMA that reads it completes, so with MMAs in flight the release trails behind. The result is
-// stored in slabs of columns, so that the ring can take nearly all of shared memory.
+// One warp loads tiles by TMA into a ring; warpgroups multiply them into registers.
+// A slot is released when its MMA completes, so with MMAs in flight the release trails
+// behind. The result is stored in slabs of columns, so that the ring can take nearly
+// all of shared memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef EXAMPLES_HOPPER_MATMUL_STEPS_H

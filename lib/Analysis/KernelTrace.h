@@ -29,13 +29,13 @@ bool touchesBarriers(mlir::Operation *op);
 /// Whether the bounds of a loop are constants.
 bool hasKnownLength(mlir::scf::ForOp loop);
 
-/// How often a loop with these bounds runs.
+/// Returns the trip count of a loop with these bounds.
 int64_t tripCount(int64_t begin, int64_t end, int64_t step);
 
 /// Whether it is a scalar that the kernel assigns to.
 bool isVariable(mlir::Value memref);
 
-/// How much of a kernel is simulated for its timing, where its steady state is enough.
+/// Iteration limits for timing simulations, which only need the steady state.
 struct TraceLimits {
   /// Iterations of innermost loops with barriers, and of the loops around them.
   int64_t inner = INT64_MAX, outer = INT64_MAX;
@@ -78,10 +78,10 @@ public:
   const std::vector<WarpRole> &roles() const { return warpRoles; }
   /// The operation of each source of the last protocol.
   const std::vector<mlir::Operation *> &sourceOps() const { return operations; }
-  /// What the last simulation read of tensors: each operation once, in its first
+  /// Tensor reads of the last simulation: each operation once, in its first
   /// iteration.
   const std::vector<TraceRead> &reads() const { return tensorReads; }
-  /// How often the longest innermost loop with barriers runs, and the loops around it,
+  /// Trip counts: the longest innermost loop with barriers runs, and the loops around it,
   /// without limits.
   int64_t innerTrips() const { return trueInner; }
   int64_t outerTrips() const { return trueOuter; }

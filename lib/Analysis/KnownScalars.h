@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-/// What the scalars of a kernel depend on.
+/// Values that the scalars of a kernel depend on.
 struct SizeAssignment {
   /// Of tensors, others are `defaultSize`; and coordinates of the block, others are 0.
   std::map<std::string, int64_t> sizes;

@@ -36,7 +36,7 @@ std::string warpsText(nv::WarpsOp warps) {
   return "warps " + std::to_string(first) + " to " + std::to_string(first + count - 1);
 }
 
-/// What the warps of a scope are there for.
+/// Describes the job of the warps of a scope.
 std::string jobOf(nv::WarpsOp warps) {
   bool loads = false, multiplies = false, stores = false, asks = false;
   warps.walk([&](Operation *op) {
@@ -97,7 +97,7 @@ std::string rings(func::FuncOp kernel) {
   return text;
 }
 
-/// What following the barriers shows. Findings are \p diagnostics, the ones that the
+/// Describes the result of the barrier check. Findings are \p diagnostics, the ones that the
 /// compiler reports.
 std::string protocol(func::FuncOp kernel, std::vector<penstock::Diagnostic> &diagnostics) {
   PassManager passes(kernel->getName());
@@ -111,7 +111,7 @@ std::string protocol(func::FuncOp kernel, std::vector<penstock::Diagnostic> &dia
   return report ? "  " + describe(*report) + "\n" : "";
 }
 
-/// How many strips of the operands the blocks of one wave touch at once.
+/// Describes the strips of the operands that the blocks of one wave touch at once.
 std::string rasterization(func::FuncOp kernel, int64_t processors) {
   tile::GridOp grid;
   kernel.walk([&](tile::GridOp op) { grid = op; });
@@ -131,7 +131,7 @@ std::string rasterization(func::FuncOp kernel, int64_t processors) {
          "L2 cache must hold\n";
 }
 
-/// What becomes of a tile program.
+/// Describes a lowered tile program.
 std::string explainBlock(func::FuncOp function) {
   auto threads = function->getAttrOfType<IntegerAttr>(nv::NVDialect::threadsAttr).getInt();
   int64_t syncs = 0;

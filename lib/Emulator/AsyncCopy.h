@@ -37,8 +37,8 @@ bool checkMulticast(Exec &ex, unsigned lane, const Signal &signal);
 AsyncWork plainCopy(AsyncWork::Engine engine, uint64_t bytes);
 
 /// Queues \p copy and then the completion of \p bytes at the signal.
-void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal, uint32_t bytes,
-                      std::function<void()> copy, AsyncWork size);
+void enqueueSignaled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal, uint32_t bytes,
+                     std::function<void()> copy, AsyncWork size);
 
 /// Queues a store that is tracked by the lane's bulk groups: \p read fetches
 /// the source, \p write stores it, each in its own time.

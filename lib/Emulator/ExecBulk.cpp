@@ -79,8 +79,8 @@ AsyncWork plainCopy(AsyncWork::Engine engine, uint64_t bytes) {
   return work;
 }
 
-void enqueueSignalled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal, uint32_t bytes,
-                      std::function<void()> copy, AsyncWork size) {
+void enqueueSignaled(Exec &ex, unsigned lane, uint32_t op, const Signal &signal, uint32_t bytes,
+                     std::function<void()> copy, AsyncWork size) {
   size.barrier = uint64_t(signal.cta->rank + 1) << 32 | signal.offset;
   Grid *grid = &ex.grid;
   Cluster *cluster = &ex.cluster;
@@ -275,7 +275,7 @@ void bulkCopy(Exec &ex, const DInst &inst) {
       first = false;
       const uint8_t *source = from.bytes;
       uint8_t *dest = target.bytes;
-      enqueueSignalled(
+      enqueueSignaled(
           ex, lane, op, there, uint32_t(bytes),
           [=] {
             if (!reduces) {
@@ -452,7 +452,7 @@ void storeAsync(Exec &ex, const DInst &inst) {
       values.push_back(ex.value(inst.ops[2 + i], lane));
     AtomicOp atomicOp = AtomicOp(inst.imm[1]);
     ptx::Type type = inst.type;
-    enqueueSignalled(
+    enqueueSignaled(
         ex, lane, op, signal, size * count,
         [=, values = std::move(values)] {
           for (unsigned i = 0; i < count; ++i) {

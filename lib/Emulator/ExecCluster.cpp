@@ -81,7 +81,7 @@ void tryCancel(Exec &ex, const DInst &inst) {
         checkEngine(ex, lane, op, target, 16, true);
       }
       uint8_t *bytes = target.bytes;
-      enqueueSignalled(
+      enqueueSignaled(
           ex, lane, op, there, 16,
           [=] {
             if (!*decided) {

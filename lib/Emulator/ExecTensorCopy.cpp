@@ -122,7 +122,7 @@ void tensorLoad(Exec &ex, const DInst &inst) {
       // Padded types count their payload only.
       uint32_t payload = paddedPayload(box->map);
       uint32_t counted = payload ? box->boxBytes / 16 * payload : box->boxBytes;
-      enqueueSignalled(
+      enqueueSignaled(
           ex, lane, op, there, counted,
           [=] {
             if (!box->whole) {

@@ -304,7 +304,7 @@ struct Cluster {
   Warp *running = nullptr;
   AsyncWork::Engine lastProgressBy = AsyncWork::Engine::None; ///< None: a warp
 
-  /// What the instructions were worth: 32 steps of work count as one more.
+  /// Cost of the instructions: 32 steps of work count as one more.
   uint64_t spent() const { return instructions + effort / 32; }
   bool starves(const Warp &warp) const;
   uint64_t random();
@@ -400,7 +400,7 @@ void runGrids(GlobalState &state);
 /// A block lets dependent grids start, or has ended.
 void trigger(Grid &grid, Cta &cta);
 
-/// What a handler works on.
+/// State that a handler works on.
 struct Exec {
   Grid &grid;
   Cluster &cluster;

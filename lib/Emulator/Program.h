@@ -33,7 +33,7 @@ using Handler = void (*)(Exec &, const DInst &);
 enum class Scope : uint8_t { Block, Cluster, Device };
 constexpr unsigned numScopes = 3;
 
-/// Where an operand lives.
+/// Storage class of an operand.
 struct Opnd {
   enum class Kind : uint8_t { None, Row, Const, Pred };
   Kind kind = Kind::None;

@@ -66,7 +66,7 @@ struct InterpretOptions {
 };
 
 struct InterpretResult {
-  /// What went wrong while the kernel ran, in order: the first fault of each
+  /// Faults of the run, in order: the first fault of each
   /// kind at each operation, at most 100.
   std::vector<Diagnostic> faults;
   /// Operations that ran, counted as for maxSteps.

@@ -45,7 +45,7 @@ struct ExprNode {
   mlir::Location loc;
 };
 
-/// What a Ref stands for.
+/// Meaning of a Ref.
 struct Entry {
   enum Kind { Poison, Value, Expr };
   Kind kind = Poison;

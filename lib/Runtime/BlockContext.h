@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-/// What the blocks of one launch share.
+/// State shared by the blocks of one launch.
 struct LaunchState {
   LaunchState(const KernelInfo &info, const LaunchOptions &options)
       : options(options), faulted(info.faults.size()) {}

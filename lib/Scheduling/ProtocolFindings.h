@@ -43,7 +43,7 @@ public:
   /// No role can go on.
   void deadlock(const ProtocolMachine &machine, const ProtocolState &state);
   void unfinished(StepRef copy);
-  /// A doubt that nobody could resolve.
+  /// An unresolved doubt.
   void doubt(const PhaseDoubt &doubt);
   /// Says with the first finding what makes it depend on the timing.
   void explain(const PhaseDoubt &doubt);

@@ -53,7 +53,7 @@ void ProtocolPlan::planRole(unsigned role, unsigned &words, unsigned &copies) {
     unsigned works = noStep, commits = noStep; ///< words, if it is used
     uint32_t started = 0, committed = 0;
     std::vector<unsigned> open;                ///< steps that no group has yet
-    std::vector<std::vector<unsigned>> groups; ///< that nobody has awaited
+    std::vector<std::vector<unsigned>> groups; ///< not awaited yet
   };
   std::array<Queue, size_t(ProtocolQueue::Count)> queues;
   const std::vector<Step> &steps = protocol.roles[role].steps;

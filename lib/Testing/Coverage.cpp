@@ -95,8 +95,8 @@ std::vector<penstock::Diagnostic> Coverage::holes(const std::vector<Shape> &shap
   std::set<std::pair<std::string, std::string>> seen;
   auto add = [&](Operation *op, const std::string &message) {
     SourceLocation location = tile::sourceLocationOf(op->getLoc());
-    std::string place = location.file + ":" + std::to_string(location.line);
-    if (!seen.emplace(place, message).second)
+    std::string position = location.file + ":" + std::to_string(location.line);
+    if (!seen.emplace(position, message).second)
       return;
     penstock::Diagnostic d;
     d.code = CheckCoverage;

@@ -75,9 +75,8 @@ TEST(AtomicOrder, OldValues) {
     auto S = b.shared<i32>(elements);
     b.fill(S, 0);
     b.parallel(threads, [&](Index i) { b.atomic(Add, S, i % elements, 1); });
-    b.parallel(elements, [&](Index i) {
-      b.store(F.at(i), b.atomic(Add, S, elements - 1 - i, X.load(i)));
-    });
+    b.parallel(elements,
+               [&](Index i) { b.store(F.at(i), b.atomic(Add, S, elements - 1 - i, X.load(i))); });
   };
   expectOnAllTargets(kernel, 0, std::vector<i32>(elements, threads / elements));
 }

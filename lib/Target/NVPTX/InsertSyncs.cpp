@@ -58,7 +58,7 @@ bool commute(UpdateKinds first, UpdateKinds second) {
   return llvm::has_single_bit(both) && both != orderedUpdate;
 }
 
-/// What has been accessed since the last barrier.
+/// Accesses since the last barrier.
 struct Pending {
   llvm::SmallPtrSet<void *, 8> reads, writes;
   llvm::SmallDenseMap<void *, UpdateKinds, 4> atomics;
