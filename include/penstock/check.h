@@ -213,7 +213,7 @@ struct CheckOptions {
   std::vector<Data> data = {Data::Exact, Data::Random};
   /// Values for a registered kernel's fields, as text.
   std::vector<std::pair<std::string, std::string>> set = {};
-  /// Descriptions of input values, which replace those of the signature: "lengths=1..N".
+  /// Input descriptions, e.g. "lengths=1..N". They override the signature.
   std::vector<std::string> inputs = {};
   /// Waived coverage: a part of a source line, or "file.h:12", and a reason.
   std::vector<std::pair<std::string, std::string>> waive = {};

@@ -103,7 +103,7 @@ inline Position positionOf(const Exec &ex) {
 }
 
 /// The effect of a strong read on what its thread knows. \p updates: it is half of an atomic, so
-/// that the write half passes on what it has observed.
+/// that the write half publishes its observed view.
 void observe(Exec &ex, unsigned lane, const MemRef &ref, Order order, Scope scope, bool updates);
 /// The effect of a strong write, after its access has been checked, on what its readers learn.
 void publish(Exec &ex, unsigned lane, const MemRef &ref, Order order, Scope scope, bool updates);

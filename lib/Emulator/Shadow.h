@@ -56,8 +56,8 @@ public:
   static constexpr unsigned maxOlder = 8;
 
   /// Calls \p conflict for each earlier record and its parts that overlap \p parts, if one of both
-  /// is a write. A write takes over its parts if \p conflict returns true; otherwise later accesses
-  /// may race with the record alone. A read takes over the parts of earlier reads of its lanes.
+  /// is a write. A write replaces its parts if \p conflict returns true; otherwise later accesses
+  /// may race with the record alone. A read replaces earlier reads of its lanes.
   /// \p merged: an earlier record has been extended and stands for this access, too. Returns the
   /// number of records.
   template <class Fn>

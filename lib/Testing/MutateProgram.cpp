@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Mutants and the unchanged program run on the interpreter, which all back ends are tested
-// against. Shapes, data and comparison are those of check.
+// against. Uses the shapes, data and comparison of check.
 //
 //===----------------------------------------------------------------------===//
 #include "Compiler/Compiler.h"

@@ -38,7 +38,7 @@ struct SizeExpression {
   };
   std::vector<Term> terms;
 
-  /// Returns the value, given those of names; no value if a name has none or the result
+  /// Evaluates with the values of names; no value if a name has none or the result
   /// overflows.
   std::optional<int64_t>
   evaluate(const std::function<std::optional<int64_t>(const std::string &)> &valueOf) const;

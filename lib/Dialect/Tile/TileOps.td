@@ -84,7 +84,7 @@ def Tile_DivModOp : Tile_Op<"divmod", [Pure]> {
   let summary = "quotient and remainder by a launch constant";
   let description = [{
     Divides an index by a launch constant: the divisor may only depend on the kernel's
-    arguments. The results are those of `arith.divsi` and `arith.remsi`: the quotient is
+    arguments. It computes `arith.divsi` and `arith.remsi`: the quotient is
     rounded toward zero. A zero divisor and a quotient that does not fit are faults, and
     both results are 0 then. A constant divisor must be positive.
 
