@@ -2,12 +2,14 @@
 """The README's kernel compiles, and its messages are what the library reports.
 
   readme.py README.md --compiler C --include DIR --library libpenstock.so --work DIR
-  readme.py .. --update      write the messages that are reported into the README
+  readme.py .. --update      write the messages that are reported into the pages
 
-The kernel is the first ```cpp block; it must compile for the CPU and for
-Blackwell, and without `transposed` give the message of section "Diagnostics".
-A comment `<!-- finding: FILE`, followed by a line to remove and one to add,
-comes before the first diagnostic that the changed kernel of FILE gives.
+The kernel is the first ```cpp block; it must compile for the CPU, Hopper and Blackwell.
+A comment `<!-- finding: FILE`, followed by a line to remove and one to add, comes before
+the first diagnostic that the changed kernel of FILE gives. The kernel of
+docs/start/first-kernel.md without `broadcast_rows` gives the message shown there.
+
+console.py runs the README's commands; test/emulator/wheel/new_user.py its test of a Triton kernel.
 """
 import argparse
 import os
@@ -25,9 +27,30 @@ parser.add_argument("--work", default=".")
 parser.add_argument("--update", action="store_true")
 options = parser.parse_args()
 root = os.path.dirname(os.path.abspath(options.readme))
-text = original = open(options.readme, encoding="utf-8").read()
 shutil.rmtree(options.work, ignore_errors=True)
 os.makedirs(options.work)
+
+
+class Page:
+    def __init__(self, path):
+        self.path = path
+        self.text = self.original = open(os.path.join(root, path), encoding="utf-8").read()
+
+    def hold(self, what, shown, reported):
+        """Compares a message of the page, or puts in the one that is reported."""
+        global failures
+        if shown == reported:
+            return
+        if options.update:
+            self.text = self.text.replace(shown, reported)
+            return
+        failures += 1
+        print(f"{self.path}: {what} gives\n{reported}\nand not\n{shown}")
+
+    def save(self):
+        if self.text != self.original:
+            with open(os.path.join(root, self.path), "w", encoding="utf-8") as file:
+                file.write(self.text)
 
 
 def messages(name, source, main):
@@ -46,7 +69,7 @@ def messages(name, source, main):
 
 
 def diagnostics_of(kernel, target):
-    return (f"  if (auto c = penstock::try_compile({kernel}{{}}, penstock::Target::{target}()); !c.diagnostics.empty())\n"
+    return (f"  if (auto c = penstock::try_compile({kernel}, penstock::Target::{target}()); !c.diagnostics.empty())\n"
             "    std::fputs(to_text(c.diagnostics).c_str(), stdout);")
 
 
@@ -58,43 +81,39 @@ def first(printed):
 
 
 failures = 0
-
-
-def hold(what, shown, reported):
-    """Compares a message of the README, or puts in the one that is reported."""
-    global text, failures
-    if shown == reported:
-        return
-    if options.update:
-        text = text.replace(shown, reported)
-        return
-    failures += 1
-    print(f"README.md: {what} gives\n{reported}\nand not\n{shown}")
-
-
-kernel = re.search(r"```cpp\n(struct Matmul .*?)```", text, re.S).group(1)
+readme = Page("README.md")
+kernel = re.search(r"```cpp\n(auto matmul = .*?)```", readme.text, re.S).group(1)
 matmul = "#include <penstock/penstock.h>\nusing namespace penstock;\n" + kernel
-printed = messages("whole.cpp", matmul, diagnostics_of("Matmul", "native") + "\n" + diagnostics_of("Matmul", "sm_100a"))
+printed = messages("whole.cpp", matmul,
+                   "\n".join(diagnostics_of("matmul", target) for target in ("native", "sm_90a", "sm_100a")))
 if printed:
     failures += 1
     print(f"README.md: the kernel is rejected:\n{printed}")
-assert matmul.count("transposed(Bs)") == 1
-shown = re.search(r"## Diagnostics\n.*?```\n(.*?)\n```", text, re.S).group(1)
-printed = messages("matmul.cpp", matmul.replace("transposed(Bs)", "Bs"), diagnostics_of("Matmul", "native"))
-hold("the kernel without `transposed`", shown, first(printed))
 
-path, removed, added, shown = re.search(r"<!-- finding: (\S+)\n-(.*?)\n\+(.*?)\n-->\n```\n(.*?)\n```", text, re.S).groups()
+path, removed, added, shown = re.search(r"<!-- finding: (\S+)\n-(.*?)\n\+(.*?) -->\n```\n(.*?)\n```",
+                                        readme.text, re.S).groups()
 source = open(os.path.join(root, path), encoding="utf-8").read()
 assert source.count(removed + "\n") == 1, f"{path} does not have the line once: {removed}"
 printed = messages(os.path.basename(path), source.replace(removed, added),
-                   diagnostics_of("blackwell::MatmulV4", "sm_100a"))
-hold(f"the change of {path}", shown, first(printed))
+                   diagnostics_of("blackwell::MatmulV4{}", "sm_100a"))
+readme.hold(f"the change of {path}", shown, first(printed))
 if re.search(r":\d+: error PS\d+(.|\n)*:\d+: note", shown) is None:
     failures += 1
     print("README.md: the finding does not show two source lines")
+lines = readme.text.count("\n")
+if lines >= 120:
+    failures += 1
+    print(f"README.md has {lines} lines, at most 119 are allowed")
 
-if text != original:
-    with open(options.readme, "w", encoding="utf-8") as file:
-        file.write(text)
-print(f"README.md: {failures} failures")
+page = Page("docs/start/first-kernel.md")
+softmax = re.search(r"```cpp\n(#pragma once\n.*?)```", page.text, re.S).group(1)
+shown = re.search(r"```\n(softmax\.h:\d+: error PS.*?)\n```", page.text, re.S).group(1)
+wrong = "broadcast_rows(top)"
+assert softmax.count(wrong) == 1
+printed = messages("softmax.h", softmax.replace(wrong, "top"), diagnostics_of("Softmax{}", "native"))
+page.hold(f"the kernel without `{wrong}`", shown, first(printed))
+
+for each in (readme, page):
+    each.save()
+print(f"README.md and docs/start/first-kernel.md: {failures} failures")
 sys.exit(failures != 0)

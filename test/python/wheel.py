@@ -4,7 +4,7 @@
     wheel.py SOURCE WORK [--no-build]
 
 With --no-build, the wheels of WORK/first are used. The new user's part, the installation of the
-wheels and all of README's Python examples, has to take less than two minutes; the download of torch
+wheels and all examples of docs/how-to/python.md, has to take less than two minutes; the download of torch
 is not counted. Exit code 77 (skipped): PyPI cannot be reached.
 """
 
@@ -81,10 +81,9 @@ def inspect(wheels):
 
 
 def examples():
-    """Python of the README: for numpy and GPUs, and for torch."""
-    readme = (source / "README.md").read_text()
-    section = readme[readme.index("## From Python"):readme.index("## Diagnostics")]
-    numpy, gpu, torch = re.findall(r"```python\n(.*?)```", section, re.S)
+    """Python of the page: for numpy and GPUs, and for torch."""
+    page = (source / "docs/how-to/python.md").read_text()
+    numpy, gpu, torch = re.findall(r"```python\n(.*?)```", page, re.S)
     return numpy + gpu, torch
 
 

@@ -11,6 +11,7 @@ Exit code 77 (skipped): PyPI cannot be reached.
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -55,6 +56,20 @@ expect("error PS2101: data race on" in tested.stdout, "the race was not found")
 for line in ("tl.store(x + row * N + N, total)", "tl.load(x + row * N + i"):
     expect(line in tested.stdout, f"the finding does not quote `{line}`")
 expect(seconds < LIMIT, f"it took {seconds:.0f} s, at most {LIMIT} are allowed")
+
+# The test of a Triton kernel that README.md and docs/start/check-a-kernel.md show, and the finding below it.
+for page in ("README.md", "docs/start/check-a-kernel.md"):
+    text = (SOURCE / page).read_text()
+    code = re.search(r"```python\n(import numpy as np\n.*?)```", text, re.S).group(1)
+    shown = re.search(r"```\n(my_kernels\.py:\d+: error PS2101.*?)\n```", text, re.S).group(1)
+    folder = WORK / "readme"
+    folder.mkdir(exist_ok=True)
+    (folder / "my_kernels.py").write_text((PROJECT.parent / "readme" / "my_kernels.py").read_text())
+    (folder / "test_kernels.py").write_text(code)
+    tested = run(programs / "python", "-m", "pytest", "-p", "no:cacheprovider", "test_kernels.py",
+                 env={**environment, "TRITON_CACHE_DIR": str(folder / "cache")}, cwd=folder, capture_output=True, text=True)
+    printed = re.sub(r"^E {11}", "", tested.stdout, flags=re.M).replace(f"{folder}/", "")
+    expect(tested.returncode == 1 and shown in printed, f"{page} shows\n{shown}\nand not\n{tested.stdout}{tested.stderr}")
 
 # The tools of the wheel.
 version = run(programs / "penstock-emu", "--version", env=environment, capture_output=True, text=True, check=True)
