@@ -95,7 +95,7 @@ def status(options):
     if not program:
         sys.exit("reference/status.md needs the program penstock-status: build it, or name it by --status")
     body = subprocess.run([program], check=True, capture_output=True, text=True).stdout
-    body = re.sub(r"\b(PS\d{4})\b", r"[\1](../diagnostics.md)", body)
+    body = re.sub(r"\b(PS\d{4})\b", r"[\1](diagnostics.md)", body)
     return BANNER.format("test/docs/Status.cpp") + (
         "# Status of operations\n\n"
         "Whether a small kernel with this operation compiles for a target, as a tile program and as an explicit kernel:\n"
@@ -108,7 +108,7 @@ PAGES = {
     "reference/nv.md": nv,
     "reference/passes.md": passes,
     "reference/status.md": status,
-    "diagnostics.md": diagnostics,
+    "reference/diagnostics.md": diagnostics,
 }
 
 

@@ -136,7 +136,7 @@ void attendCausal(Heads Q, Heads K, Heads V, float scale, TensorView<f16, 3> O) 
 /// The reference rounds to f16 too.
 constexpr Tolerance attentionTolerance = {.of_largest = attention::tolerance + 0x1p-11};
 
-// Elementary functions differ by units in the last place (docs/numerics.md), which
+// Elementary functions differ by units in the last place (docs/reference/numerics.md), which
 // a result that is rounded to fewer bits may turn into one of its own.
 constexpr Tolerance elementaryTolerance = {.of_largest = 0x1p-20};
 constexpr Tolerance f16Tolerance = {.of_largest = 0x1p-10};

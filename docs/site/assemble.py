@@ -12,7 +12,7 @@ import shutil
 RENAMED = {
     "README.md": "index.md",
     "docs/site/index.md": "index.md",
-    "CONTRIBUTING.md": "contributing.md",
+    "CONTRIBUTING.md": "contributing/index.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
 }

@@ -60,7 +60,7 @@ def texts(root):
 def instances(root):
     """code -> [(page, instance, verdict)], from the ```instance blocks."""
     found = {}
-    for page in ("pipelining-cases.md", "scheduling-instances.md"):
+    for page in ("explanation/pipelining-cases.md", "contributing/scheduling-instances.md"):
         text = open(os.path.join(root, "docs", page), encoding="utf-8").read()
         for block, verdicts in re.findall(r"```instance\n(.*?)```\s+```verdict\n(.*?)```", text, re.S):
             loops = {name: loop for loop, name in re.findall(r"^(loop (\w+) \{.*?^\})", block, re.S | re.M)}
@@ -73,7 +73,7 @@ def instances(root):
 def messages(root):
     """code -> [(page, message)], from blocks of the guide that show a message."""
     found = {}
-    for page in ("README.md", "docs/explicit.md", "docs/checking.md", "docs/tutorial.md"):
+    for page in ("README.md", "docs/reference/explicit.md", "docs/how-to/checking.md", "docs/tutorials/explicit-kernels.md"):
         text = open(os.path.join(root, page), encoding="utf-8").read()
         for block in re.findall(r"^```(?:text)?\n(.*?)^```", text, re.S | re.M):
             for code in re.findall(r"^(?:\S+:\d+: )?error PS(\d+)", block, re.M):
@@ -108,10 +108,10 @@ def write_pages(root, write):
             # Line 1 of the file is its command.
             text += f'\n```text title="{file}" linenums="2"\n{program}\n```\n\n`{command}` reports\n\n```text\n{message}\n```\n'
         for page, loop, verdict in loops:
-            text += f"\nFrom [{page}](../{page}):\n\n```text\n{loop}\n```\n\n```text\n{verdict}\n```\n"
+            text += f"\nFrom [{os.path.basename(page)}](../{page}):\n\n```text\n{loop}\n```\n\n```text\n{verdict}\n```\n"
         for page, message in shown:
             title = "index.md" if page == "README.md" else page
-            text += f"\nFrom [{page.removesuffix('.md')}](../{title}):\n\n```text\n{message}\n```\n"
+            text += f"\nFrom [{os.path.basename(page).removesuffix('.md')}](../{title}):\n\n```text\n{message}\n```\n"
         if "see" in note:
             text += f"\n{note['see'].strip()}\n"
         write(f"diagnostics/{code}.md", text)
@@ -123,9 +123,9 @@ def write_pages(root, write):
 
 def link_codes(text):
     """The list of codes with a link to the page of each."""
-    return re.sub(r"^\| (PS\d+) \|", r"| [\1](diagnostics/\1.md) |", text, flags=re.M)
+    return re.sub(r"^\| (PS\d+) \|", r"| [\1](../diagnostics/\1.md) |", text, flags=re.M)
 
 
 def link_cells(text):
     """The table of status with links to the pages of codes."""
-    return re.sub(r"\[(PS\d+)\]\(\.\./diagnostics\.md\)", r"[\1](../diagnostics/\1.md)", text)
+    return re.sub(r"\[(PS\d+)\]\(diagnostics\.md\)", r"[\1](../diagnostics/\1.md)", text)

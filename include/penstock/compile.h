@@ -85,7 +85,7 @@ struct CompileOptions {
   /// such errors.
   bool check_barriers = true;
   /// Allows `x * y + z` to be computed with one rounding, which is faster; results then
-  /// differ between targets in their last bits (docs/numerics.md).
+  /// differ between targets in their last bits (docs/reference/numerics.md).
   bool contract = false;
   /// Restricts native code to an instruction set; an error if the host does not have it.
   Cpu cpu = Cpu::Host;

@@ -47,7 +47,7 @@ struct DiagnosticNote {
 
 struct Diagnostic {
   Severity severity = Severity::Error;
-  /// Stable code, e.g. 1203 for PS1203. docs/diagnostics.md lists them.
+  /// Stable code, e.g. 1203 for PS1203. docs/reference/diagnostics.md lists them.
   unsigned code = 0;
   SourceLocation location;
   std::string message;

@@ -7,7 +7,7 @@
 //
 // The types of `b.mbarrier`, `b.named_barrier`, `b.tma`, `b.tcgen05`, `b.wgmma`,
 // `b.cp_async`, `b.registers` and `b.fence`. Each call is one operation of the `nv`
-// dialect; docs/explicit.md describes who executes it and how it completes.
+// dialect; docs/reference/explicit.md describes who executes it and how it completes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_HARDWARE_H

@@ -53,7 +53,7 @@ def PrintLoops : Pass<"tile-print-loops", "::mlir::func::FuncOp"> {
   let summary = "Print pipelined loops as scheduling problems";
   let description = [{
     Each loop with a schedule is printed to standard error in the text form of
-    `docs/scheduling-instances.md`: statements, buffers and the regions that each
+    `docs/contributing/scheduling-instances.md`: statements, buffers and the regions that each
     iteration reads and writes. With `arch`, also engines and cycles of statements, the
     memory of buffers and its capacity.
 

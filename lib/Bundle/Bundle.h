@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A bundle is a C11 header and a C11 source that contain kernels and everything that
-// launches need, so that programs use them without Penstock (docs/bundles.md).
+// launches need, so that programs use them without Penstock (docs/how-to/bundles.md).
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_BUNDLE_BUNDLE_H

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Settings arrive in environment variables, because the program under test owns the
-// command line (docs/emulator.md lists them).
+// command line (docs/how-to/emulator.md lists them).
 //
 //===----------------------------------------------------------------------===//
 #include "CudaShim/Driver.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Pictures of the owner and the bank of each element, as in docs/layouts.md.
+// Pictures of the owner and the bank of each element, as in docs/contributing/layouts.md.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_DRAW_LAYOUTPICTURE_H

@@ -70,7 +70,7 @@ struct MatchFailure {
 bool matchInstruction(Instruction &inst, const Function &function, const Module &module,
                       MatchFailure &failure);
 
-/// The reference page docs/ptx-instructions.md; \p executed tells whether the
+/// The reference page docs/reference/ptx-instructions.md; \p executed tells whether the
 /// emulator has code for a form.
 std::string instructionPage(bool (*executed)(const InstructionForm &));
 

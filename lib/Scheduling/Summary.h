@@ -7,7 +7,7 @@
 //
 // What `penstock-fuzz-pipelines --check` prints for each instance, so that any
 // other checker can be held against this one line by line. The form is part of
-// docs/scheduling-instances.md.
+// docs/contributing/scheduling-instances.md.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_SCHEDULING_SUMMARY_H

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A loop and a schedule that anybody can write, keep in a bug report, or feed
-// to another checker. docs/scheduling-instances.md defines the form. Text comes
+// to another checker. docs/contributing/scheduling-instances.md defines the form. Text comes
 // from outside: the parser never crashes and bounds what it reads.
 //
 //===----------------------------------------------------------------------===//

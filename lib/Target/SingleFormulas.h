@@ -8,7 +8,7 @@
 // Epilogues call these functions for every element of an accumulator, so that their
 // length is that of the kernel, and a call to libm would keep a loop from being
 // vectorized. They need a power of 2 and a reciprocal, which each target has in its own
-// way. docs/numerics.md states the bounds of both.
+// way. docs/reference/numerics.md states the bounds of both.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TARGET_SINGLEFORMULAS_H

@@ -15,7 +15,7 @@ class Note(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """One message of Penstock; docs/diagnostics.md lists the codes."""
+    """One message of Penstock; docs/reference/diagnostics.md lists the codes."""
 
     severity: str  # "error", "warning", "note"
     code: str  # "PS1203"

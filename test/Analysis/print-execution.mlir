@@ -1,6 +1,6 @@
 // RUN: penstock-opt %s --nv-print-execution -verify-diagnostics
 
-// Executing threads and completion as docs/explicit.md lists them.
+// Executing threads and completion as docs/reference/explicit.md lists them.
 !A = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
 !s = memref<64x64xf16, #tile.space<shared>>
 !a = memref<4xi32, #tile.space<shared>>

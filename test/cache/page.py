@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the program of docs/cache.md, starts it twice, and compares what it prints with the
+"""Builds the program of docs/how-to/cache.md, starts it twice, and compares what it prints with the
 page: the second process finds what the first one compiled.
 
     page.py PAGE COMPILER INCLUDE LIBRARY

@@ -17,7 +17,7 @@ echo 'func.func @k() attributes {tile.kernel} { return }' > "$work/k.mlir"
 "$prefix/bin/penstock-opt" "$work/k.mlir" | grep -q 'func.func @k' || fail "penstock-opt does not run"
 [ "$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --modversion penstock)" = "$version" ] ||
   fail "the version of penstock.pc is wrong"
-for file in LICENSE README.md docs/language.md docs/reference/tile.md docs/pictures/run-v0.svg; do
+for file in LICENSE README.md docs/reference/language.md docs/reference/tile.md docs/pictures/run-v0.svg; do
   [ -s "$prefix/share/doc/Penstock/$file" ] || fail "$file is not installed"
 done
 

@@ -1,4 +1,4 @@
-"""The Python examples of docs/pytorch.md, as a new user types them.
+"""The Python examples of docs/how-to/pytorch.md, as a new user types them.
 
     test_page.py            those for CPUs
     test_page.py gpu        the first, where a driver has a GPU
@@ -13,7 +13,7 @@ import numpy as np
 
 import penstock
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "pytorch.md"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "how-to" / "pytorch.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 SOFTMAX = """

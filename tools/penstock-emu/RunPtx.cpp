@@ -242,7 +242,7 @@ void addCoverage(cli::Tool &tool) {
   auto o = std::make_shared<Options>();
   tool.command("coverage", "Lists instructions that are not executed.",
                [o](const cli::Command &) { return coverage(o->markdown, o->format); })
-      .flag("markdown", "prints the page docs/ptx-instructions.md", o->markdown)
+      .flag("markdown", "prints the page docs/reference/ptx-instructions.md", o->markdown)
       .format(o->format, {"text", "json"})
       .example("penstock-emu coverage --markdown");
 }

@@ -7,7 +7,7 @@
 //
 // Commits, counted waits, fences and waits for reads alone cannot be written in
 // a tile program. The checker knows them all the same, so random loops with
-// them are given to it in the text form of docs/scheduling-instances.md.
+// them are given to it in the text form of docs/contributing/scheduling-instances.md.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_FUZZ_PIPELINES_GENERATEINSTANCE_H

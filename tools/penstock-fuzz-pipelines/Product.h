@@ -75,7 +75,7 @@ private:
   std::unique_ptr<Inside> inside;
 };
 
-/// The verdict on an instance in the text form of docs/scheduling-instances.md.
+/// The verdict on an instance in the text form of docs/contributing/scheduling-instances.md.
 ProductVerdict checkInstance(const std::string &text, sched::RuleSet rules);
 
 } // namespace penstock::fuzz

@@ -8,7 +8,7 @@
 // Holds the checker of pipeline schedules against independent oracles. With --check it
 // reads instances as text and prints one line for each, so that any other
 // checker can be compared; the other modes compare it with the oracle that is
-// built in (docs/fuzzing.md).
+// built in (docs/contributing/fuzzing.md).
 //
 //===----------------------------------------------------------------------===//
 #include "Campaign.h"
@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
   };
   command.text("check", "FILE",
                "prints the verdict and the versions of each instance in FILE (- for standard "
-               "input); docs/scheduling-instances.md describes both forms",
+               "input); docs/contributing/scheduling-instances.md describes both forms",
                file, cli::Complete::Files);
   command.flag("messages", "prints the full messages as well, after each verdict", messages);
   counted("programs", "random kernels: checker against oracle, and what is legal natively against "

@@ -10,7 +10,7 @@
 #include "Session.h"
 
 /// Compiles \p kernels ("Matmul", "Matmul:block_m=64,M<=128") for the session's GPU, or for all
-/// that they can run on, and writes the bundle \p output (docs/bundles.md). Returns the exit
+/// that they can run on, and writes the bundle \p output (docs/how-to/bundles.md). Returns the exit
 /// code.
 int compileBundle(Session &session, const std::vector<std::string> &kernels,
                   const std::string &output, bool archive);

@@ -1,4 +1,4 @@
-//===- DocumentationTest.cpp - The examples of docs/layouts.md ------------===//
+//===- DocumentationTest.cpp - The examples of the page on layouts --------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -65,7 +65,7 @@ std::string contents(const std::string &path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-std::string page() { return contents(PENSTOCK_SOURCE_DIR "/docs/layouts.md"); }
+std::string page() { return contents(PENSTOCK_SOURCE_DIR "/docs/contributing/layouts.md"); }
 
 /// Spaces as the formatter wants them do not matter.
 std::string withoutSpaces(const std::string &text) {

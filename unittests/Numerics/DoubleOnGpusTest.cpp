@@ -7,7 +7,7 @@
 //
 // The polynomials of GPU kernels on the emulator, beside the C library's functions
 // of long double, which has 64 bits. Bounds are in units in the last place of the
-// exact result; docs/numerics.md states them.
+// exact result; docs/reference/numerics.md states them.
 //
 //===----------------------------------------------------------------------===//
 #include <penstock/penstock.h>

@@ -8,7 +8,7 @@
 // Functions of f32 in native code, beside the C library's in double precision.
 // The sweep has floats of every exponent and sign, subnormal numbers, zeros,
 // infinities and NaN, and is dense where functions change. Bounds are in units
-// in the last place of the exact result; docs/numerics.md states them.
+// in the last place of the exact result; docs/reference/numerics.md states them.
 //
 //===----------------------------------------------------------------------===//
 #include <penstock/penstock.h>

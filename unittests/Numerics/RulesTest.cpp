@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One test for each rule of docs/numerics.md, through the public interface, in
+// One test for each rule of docs/reference/numerics.md, through the public interface, in
 // native code and in the interpreter.
 //
 //===----------------------------------------------------------------------===//

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The oracle of penstock-fuzz-pipelines decides what the checker should say. It
-// is trusted because of these loops, whose verdicts follow from docs/pipelining.md
-// and docs/scheduling-instances.md by hand, and of nothing else.
+// is trusted because of these loops, whose verdicts follow from docs/explanation/pipelining.md
+// and docs/contributing/scheduling-instances.md by hand, and of nothing else.
 //
 //===----------------------------------------------------------------------===//
 #include "OrderOracle.h"

@@ -427,9 +427,9 @@ TEST(Plan, VerifiesARingInMilliseconds) {
   EXPECT_LT(best.count(), 5e-3);
 }
 
-/// docs/plans.md shows a loop and its plans, as they are.
+/// docs/contributing/plans.md shows a loop and its plans, as they are.
 TEST(Plan, DocumentedExample) {
-  std::ifstream file(PENSTOCK_SOURCE_DIR "/docs/plans.md");
+  std::ifstream file(PENSTOCK_SOURCE_DIR "/docs/contributing/plans.md");
   std::string page{std::istreambuf_iterator<char>(file), {}};
   std::vector<std::string> blocks;
   for (size_t at = page.find("```\n"); at != std::string::npos;) {

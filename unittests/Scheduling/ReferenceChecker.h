@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The definitions of docs/scheduling-instances.md carried out on concrete
+// The definitions of docs/contributing/scheduling-instances.md carried out on concrete
 // iterations and cells: no distances, no closed forms. Slow, and independent of
 // the library except for its data types.
 //

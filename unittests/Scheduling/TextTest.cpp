@@ -220,9 +220,9 @@ void runExamples(const std::string &file, int least) {
 }
 
 TEST(Text, DocumentedExamples) {
-  runExamples("scheduling-instances.md", 6);
-  runExamples("pipelining.md", 1);
-  runExamples("pipelining-cases.md", 11);
+  runExamples("contributing/scheduling-instances.md", 6);
+  runExamples("explanation/pipelining.md", 1);
+  runExamples("explanation/pipelining-cases.md", 11);
 }
 
 } // namespace

@@ -24,7 +24,7 @@ def NV_Dialect : Dialect {
     An operation is executed by all threads of its scope: the block (`nv.threads` of
     the kernel is their number), the warps of an `nv.warps`, or one thread inside
     `nv.elect`. TMA copies, products and commits are issued by one thread of the
-    scope, always the same. docs/explicit.md has a table of operations with their
+    scope, always the same. docs/reference/explicit.md has a table of operations with their
     executing threads and completion.
 
     With `nv.cluster = n` on the kernel, n adjacent blocks run concurrently and can

@@ -8,7 +8,7 @@
 // GPUs have no instructions for functions of f64. Each is reduced to an interval
 // around zero, where a polynomial approximates it to less than half a ULP. The
 // coefficients are those of interpolation at Chebyshev nodes, computed with 60
-// digits. docs/numerics.md states the bounds.
+// digits. docs/reference/numerics.md states the bounds.
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/DoubleMath.h"

@@ -216,7 +216,7 @@ def ShareCopies : Pass<"nv-share-copies", "::mlir::func::FuncOp"> {
 def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
   let summary = "Write pipelined loops with their engines and all synchronization";
   let description = [{
-    The plan of each pipelined loop (docs/plans.md) is derived from its schedule and its
+    The plan of each pipelined loop (docs/contributing/plans.md) is derived from its schedule and its
     engines, verified, and written out: buffers get their slots, copies and products stay
     in flight across iterations, and each point of the plan becomes an `nv` operation.
     The loop becomes a prologue and a main loop, in which statements of the last stage run

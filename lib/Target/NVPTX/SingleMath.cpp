@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Upstream's polynomials divide, which is a call on GPUs. docs/numerics.md states the
+// Upstream's polynomials divide, which is a call on GPUs. docs/reference/numerics.md states the
 // bounds of these.
 //
 //===----------------------------------------------------------------------===//

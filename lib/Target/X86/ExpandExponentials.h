@@ -12,7 +12,7 @@
 namespace penstock {
 
 /// Expands exp, exp2, erf and tanh of f32 to arithmetic, subnormal results, infinities
-/// and NaN included; docs/numerics.md states the errors. A call to libm would keep the
+/// and NaN included; docs/reference/numerics.md states the errors. A call to libm would keep the
 /// loop around it from being vectorized, and attention spends its time there. With \p scales
 /// the target has an instruction that multiplies by powers of 2 (AVX-512).
 void populateExponentialPatterns(mlir::RewritePatternSet &patterns, bool scales);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds the emulator's wheel without the compiler, and uses it as a new user of docs/check-in-ci.md does.
+"""Builds the emulator's wheel without the compiler, and uses it as a new user of docs/how-to/check-in-ci.md does.
 
     new_user.py SOURCE WORK
 

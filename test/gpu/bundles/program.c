@@ -1,4 +1,4 @@
-/* Two bundles in one program: `matmul`, through the example of docs/bundles.md, and `add`. */
+/* Two bundles in one program: `matmul`, through the example of docs/how-to/bundles.md, and `add`. */
 #include "add.h"
 #include <math.h>
 #include <stdio.h>
