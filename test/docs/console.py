@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the commands that a page shows, and compares what they print.
 
-  console.py PAGE --build DIR [--compiler C --include DIR] --work DIR
+  console.py PAGE --build DIR [--compiler C --include DIR] --work DIR [--update]
 
 Commands are the lines of ```console blocks that begin with `$ `; the lines below a command
 are its output. A line `..` stands for any number of lines. Measured times, a difference from
@@ -28,11 +28,13 @@ parser.add_argument("--build", required=True)
 parser.add_argument("--compiler", default="clang++-22")
 parser.add_argument("--include", default="include")
 parser.add_argument("--work", default=".")
+parser.add_argument("--update", action="store_true", help="write the outputs that are shown in full into the page")
 options = parser.parse_args()
 
 BLOCK = re.compile(r"(?:<!-- append: (?P<file>\S+) -->\n```cpp\n(?P<code>.*?)^```"
                    r"|<!-- change: (?P<changed>\S+)\n-(?P<old>[^\n]*)\n\+(?P<new>[^\n]*) -->"
                    r"|(?P<none><!-- console: none -->\n)?```console\n(?P<console>.*?)^```)", re.S | re.M)
+PROGRESS = re.compile(r", (timing \d+ of \d+|reference), \d+ s$|  timing \d+ of \d+, \d+ s$")
 NUMBER = r"[0-9][0-9.e+-]*"
 VARYING = (
     (re.compile(rf"^(\w+)  {NUMBER} ms$"), rf"\1  {NUMBER} ms"),
@@ -87,7 +89,7 @@ def build_sources():
                        cwd=work, check=True)
 
 
-text = open(options.page, encoding="utf-8").read()
+text = updated = open(options.page, encoding="utf-8").read()
 for match in BLOCK.finditer(text):
     if match["file"]:
         sources[match["file"]] = (sources[match["file"]] + "\n" if match["file"] in sources else "") + match["code"]
@@ -106,14 +108,24 @@ for match in BLOCK.finditer(text):
         while command.endswith("\\"):
             command = command[:-1] + shown.pop(0)
         run = subprocess.run(["bash", "-c", command], cwd=work, env=environment, capture_output=True, text=True)
-        # Diagnostics are written to standard error, before or instead of results; progress is not shown.
-        printed = (run.stdout + run.stderr).replace(work + "/", "").rstrip("\n").split("\n")
-        printed = [line.rstrip() for line in printed if "timing" not in line or " of " not in line]
+        # Diagnostics of commands that fail are on standard error, beside their progress.
+        printed = run.stdout + (run.stderr if run.returncode else "")
+        printed = [line.rstrip() for line in printed.replace(work + "/", "").rstrip("\n").split("\n")
+                   if not PROGRESS.search(line)]
         commands += 1
         if not equal([line.rstrip() for line in shown], printed):
+            if options.update and ".." not in shown:
+                old = "$ " + entry.rstrip("\n") + "\n"
+                assert updated.count(old) >= 1
+                first = old[: len(old) - sum(len(line) + 1 for line in shown)]
+                updated = updated.replace(old, first + "\n".join(printed) + "\n", 1)
+                continue
             failures += 1
             line = text.count("\n", 0, match.start()) + 1
             print(f"{options.page}:{line}: $ {command}\nprints\n" + "\n".join(printed) + "\nand not\n" + "\n".join(shown))
+if updated != text:
+    with open(options.page, "w", encoding="utf-8") as file:
+        file.write(updated)
 if not commands:
     failures += 1
     print(f"{options.page} has no commands")
