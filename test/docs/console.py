@@ -8,12 +8,14 @@ are its output. A line `..` stands for any number of lines. Measured times, a di
 the interpreter (within what is allowed) and the run time of a check are matched by pattern;
 everything else has to be equal.
 
-Commands run in a folder that has `bin` and `lib` of the build and its example libraries.
+Commands run in a folder that has `bin` and `lib` of the build and its example libraries,
+beside a folder `examples`, as the build tree is.
 A page can have sources of its own: a comment `<!-- append: FILE -->` before a ```cpp block
 appends the block to FILE, and FILE.cpp is built as libFILE.so before the next command.
 A comment `<!-- change: FILE`, followed by a line `-TEXT` and a line `+TEXT -->`, replaces that
 text in a copy of the file for the next console block. A comment `<!-- console: none -->` marks
-a block that is not run.
+a block that is not run, and a comment `<!-- console`, followed by commands and outputs and a
+line `-->`, holds commands that confirm numbers of a table.
 """
 import argparse
 import os
@@ -33,7 +35,8 @@ options = parser.parse_args()
 
 BLOCK = re.compile(r"(?:<!-- append: (?P<file>\S+) -->\n```cpp\n(?P<code>.*?)^```"
                    r"|<!-- change: (?P<changed>\S+)\n-(?P<old>[^\n]*)\n\+(?P<new>[^\n]*) -->"
-                   r"|(?P<none><!-- console: none -->\n)?```console\n(?P<console>.*?)^```)", re.S | re.M)
+                   r"|(?P<none><!-- console: none -->\n)?```console\n(?P<console>.*?)^```"
+                   r"|<!-- console\n(?P<hidden>.*?)^-->)", re.S | re.M)
 PROGRESS = re.compile(r", (timing \d+ of \d+|reference), \d+ s$|  timing \d+ of \d+, \d+ s$")
 NUMBER = r"[0-9][0-9.e+-]*"
 VARYING = (
@@ -44,9 +47,11 @@ VARYING = (
 )
 
 build = os.path.abspath(options.build)
-work = os.path.abspath(options.work)
-shutil.rmtree(work, ignore_errors=True)
+root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+work = os.path.join(os.path.abspath(options.work), "build")
+shutil.rmtree(os.path.abspath(options.work), ignore_errors=True)
 os.makedirs(work)
+os.symlink(os.path.join(root, "examples"), os.path.join(os.path.abspath(options.work), "examples"))
 for name in ("bin", "lib"):
     os.symlink(os.path.join(build, name), os.path.join(work, name))
 for name in os.listdir(os.path.join(build, "lib")):
@@ -103,7 +108,7 @@ for match in BLOCK.finditer(text):
         continue
     build_sources()
     changed = {}
-    for entry in re.split(r"^\$ ", match["console"], flags=re.M)[1:]:
+    for entry in re.split(r"^\$ ", match["console"] or match["hidden"], flags=re.M)[1:]:
         command, *shown = entry.rstrip("\n").split("\n")
         while command.endswith("\\"):
             command = command[:-1] + shown.pop(0)
