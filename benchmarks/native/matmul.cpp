@@ -87,7 +87,7 @@ template <class K> void run(const std::string &name, K, double) {
 } // namespace
 
 int main(int argc, char **argv) {
-  // The blocks were chosen by measuring; see docs/benchmarks.md.
+  // The blocks were chosen by measuring; see docs/results/benchmarks-record.md.
   if (auto name = "native/matmul-f32-1024"; bench::wanted(argc, argv, name))
     run(name, Matmul<f32, false>{1024, 256, 1024}, 1e-3);
   if (auto name = "native/matmul-f32nt-1024"; bench::wanted(argc, argv, name))

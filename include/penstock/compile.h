@@ -53,7 +53,7 @@ PENSTOCK_EXPORT std::vector<std::string> gpu_names();
 /// GPU target of this name; no value if there is none.
 PENSTOCK_EXPORT std::optional<Target> find_gpu(std::string_view name);
 
-/// Instruction set of native code (docs/cpu.md). Each level includes the levels below it.
+/// Instruction set of native code (docs/how-to/cpu.md). Each level includes the levels below it.
 /// Levels other than `Host` and `Amx` select the same instructions on every processor.
 enum class Cpu : uint8_t {
   Host,       ///< the best that the processor has and the process may use

@@ -501,7 +501,7 @@ private:
     }
     SmallVector<Value> sums = start(rowIndices, columnIndices, widths);
     // A loop of single steps along K reached 0.93 of the speed of a loop that only multiplies, and
-    // this one 0.98 (docs/benchmarks.md).
+    // this one 0.98 (docs/results/benchmarks-record.md).
     int64_t unrolled = height < rows || wide > 4 ? 1 : k % 4 == 0 ? 4 : k % 2 == 0 ? 2 : 1;
     auto op = scf::ForOp::create(b, loc, index(0), index(k), index(unrolled), sums);
     {

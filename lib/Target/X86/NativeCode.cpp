@@ -67,7 +67,7 @@ constexpr const char *pipeline =
 
 /// Code generation without loop strength reduction: it takes about as long as
 /// all the rest together, and changes the speed of kernels by a few per cent at
-/// most (docs/benchmarks.md). A gate of the context is LLVM's one
+/// most (docs/results/benchmarks-record.md). A gate of the context is LLVM's one
 /// way to leave out a pass without changing options of the whole process.
 class WithoutStrengthReduction : public llvm::OptPassGate {
 public:
