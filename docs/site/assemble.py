@@ -16,6 +16,8 @@ RENAMED = {
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
 }
+# Pages that a search should show first.
+BOOST = {"start": 8, "tutorials": 4, "how-to": 4, "explanation": 2}
 LANGUAGES = {".h": "cpp", ".cpp": "cpp", ".cu": "cpp", ".py": "python", ".md": "markdown", ".td": "tablegen"}
 FENCE = re.compile(r"^( *)```.*?^\1```", re.S | re.M)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
@@ -74,7 +76,9 @@ class Assembler:
 
     def page(self, path):
         with open(os.path.join(self.root, path), encoding="utf-8") as file:
-            self.write(self.site_path(path), self.convert(path, file.read()))
+            text = self.convert(path, file.read())
+        boost = BOOST.get(self.site_path(path).split("/")[0])
+        self.write(self.site_path(path), f"---\nsearch:\n  boost: {boost}\n---\n\n{text}" if boost else text)
 
     def pages(self):
         for folder, _, files in os.walk(os.path.join(self.root, "docs")):
@@ -93,7 +97,8 @@ class Assembler:
             self.page(path)
 
     def source_pages(self):
-        """Pages for all files that others link to; a folder's page links to its files."""
+        """Pages for all files that others link to; a folder's page links to its files. Searches leave them out."""
+        hidden = "---\nsearch:\n  exclude: true\n---\n\n"
         done = set()
         while self.sources - done:
             for path in sorted(self.sources - done):
@@ -102,9 +107,10 @@ class Assembler:
                 if os.path.isdir(full):
                     names = sorted(n for n in os.listdir(full) if not n.startswith("."))
                     text = f"# {path}\n\n" + "".join(f"- [{n}]({path}/{n})\n" for n in names)
-                    self.write(self.site_path(path), self.convert("README.md", text).replace("](source/" + path + "/", "]("))
+                    text = self.convert("README.md", text).replace("](source/" + path + "/", "](")
+                    self.write(self.site_path(path), hidden + text)
                     continue
                 with open(full, encoding="utf-8") as file:
                     text = file.read()
                 language = LANGUAGES.get(os.path.splitext(path)[1], "text")
-                self.write(self.site_path(path), f"# {path}\n\n````{language}\n{text.rstrip()}\n````\n")
+                self.write(self.site_path(path), f"{hidden}# {path}\n\n````{language}\n{text.rstrip()}\n````\n")
