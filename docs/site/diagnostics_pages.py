@@ -73,7 +73,8 @@ def instances(root):
 def messages(root):
     """code -> [(page, message)], from blocks of the guide that show a message."""
     found = {}
-    for page in ("README.md", "docs/reference/explicit.md", "docs/how-to/checking.md", "docs/how-to/mutate.md", "docs/tutorials/explicit-kernels.md"):
+    for page in ("README.md", "docs/reference/explicit.md", "docs/how-to/checking.md", "docs/how-to/mutate.md", "docs/tutorials/explicit-kernels.md",
+                 "docs/tutorials/explicit-kernels-2.md"):
         text = open(os.path.join(root, page), encoding="utf-8").read()
         for block in re.findall(r"^```(?:text)?\n(.*?)^```", text, re.S | re.M):
             for code in re.findall(r"^(?:\S+:\d+: )?error PS(\d+)", block, re.M):
