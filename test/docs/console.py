@@ -4,7 +4,7 @@
   console.py PAGE --build DIR [--compiler C --include DIR] --work DIR [--update]
 
 Commands are the lines of ```console blocks that begin with `$ `; the lines below a command
-are its output. A line `..` stands for any number of lines. Measured times, a difference from
+are its output. A line `..` stands for any number of lines, ` ..` at its end for the rest. Measured times, a difference from
 the interpreter (within what is allowed) and the run time of a check are matched by pattern;
 everything else has to be equal.
 
@@ -64,6 +64,8 @@ sources, changed, failures, commands, built = {}, {}, 0, 0, {}
 
 
 def pattern(line):
+    if line.endswith(" .."):
+        return re.escape(line[:-3]) + ".*"
     for found, replacement in VARYING:
         if match := found.match(line):
             escaped = [re.escape(group) for group in match.groups()]
