@@ -71,6 +71,11 @@ for page in ("README.md", "docs/start/check-a-kernel.md"):
     printed = re.sub(r"^E {11}", "", tested.stdout, flags=re.M).replace(f"{folder}/", "")
     expect(tested.returncode == 1 and shown in printed, f"{page} shows\n{shown}\nand not\n{tested.stdout}{tested.stderr}")
 
+# The Triton kernel of docs/how-to/porting.md.
+tested = run(programs / "python", "-m", "pytest", "-p", "no:cacheprovider", PROJECT.parent / "readme" / "test_triton_matmul.py",
+             env={**environment, "PYTHONDONTWRITEBYTECODE": "1"}, cwd=WORK, capture_output=True, text=True)
+expect(tested.returncode == 0, tested.stdout + tested.stderr)
+
 # The tools of the wheel.
 version = run(programs / "penstock-emu", "--version", env=environment, capture_output=True, text=True, check=True)
 expect("penstock-emu" in version.stdout, version.stdout)
