@@ -72,6 +72,15 @@ PENSTOCK_EXPORT std::optional<Cpu> find_cpu(std::string_view name);
 /// Names of the levels that native code can use in this process, highest first.
 PENSTOCK_EXPORT std::vector<std::string> host_cpu_names();
 
+/// First- and second-level data cache of a core, in bytes.
+struct CpuCaches {
+  int64_t l1 = 0, l2 = 0;
+};
+/// Returns the caches that native code of a level is arranged for. `Host` and `Amx` have those of
+/// the host. Other levels have the same code on every processor: 32 KB and 1 MB with AVX-512, 32 KB
+/// and 256 KB with AVX2. The environment variable PENSTOCK_CACHES (`32K,1M`) replaces all of them.
+PENSTOCK_EXPORT CpuCaches cpu_caches(Cpu level = Cpu::Host);
+
 struct CompileOptions {
   /// Sizes of the signature to treat as constants, e.g. {{"N", 8192}}. Launches check
   /// them.

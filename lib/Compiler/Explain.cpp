@@ -124,7 +124,7 @@ std::string explainModule(mlir::ModuleOp module, const std::string &kernel,
   }
   bool native = architecture.family == hw::Architecture::Family::X86;
   if (!hasErrors(diagnostics))
-    text += native ? explainProducts(module, kernel, architecture, cpu, diagnostics)
+    text += native ? explainProducts(module, kernel, cpu, diagnostics)
                    : explainRoles(module, kernel, architecture, diagnostics);
   if (text.empty() && diagnostics.empty())
     text = "`" + kernel + "` has no pipelined loop" + (native ? " and no product\n" : "\n");

@@ -37,7 +37,7 @@ constexpr double l2BytesPerCycle = 48, memoryBytesPerCycle = 8;
 
 class Product {
 public:
-  Product(DictionaryAttr report, const hw::Limits &limits) : report(report), limits(limits) {}
+  Product(DictionaryAttr report, const NativeCpu &cpu) : report(report), cpu(cpu) {}
 
   std::string describe() {
     StringRef instruction = text("instruction");
@@ -72,15 +72,22 @@ public:
       line("prefetch", "the next columns of B, into L2");
     int64_t strip = number("strip_bytes"), both = number("left_bytes") + number("right_bytes");
     int64_t rows = number("left_bytes") / number("m") * number("rows");
+    int64_t chunk = number("chunk_columns");
     if (flag("by_rows"))
-      line("L1", Twine(number("rows")) + " rows of A, " + size(rows) +
-                     ", used by all columns of B one after the other: " +
-                     fits(rows, limits.l1Bytes, "L1"));
+      line("L1", Twine(number("rows")) + " rows of A, " + size(rows) + ", used by " +
+                     (chunk < number("n") ? std::to_string(chunk) : "all") +
+                     " columns of B one after the other: " + fits(rows, cpu.l1Bytes, "L1"));
     else
       line("L1",
            Twine(number("columns")) + " columns of B, " + size(strip) +
-               ", used by all rows of A one after the other: " + fits(strip, limits.l1Bytes, "L1"));
-    line("L2", "both operands, " + size(both) + ": " + fits(both, limits.l2Bytes, "L2"));
+               ", used by all rows of A one after the other: " + fits(strip, cpu.l1Bytes, "L1"));
+    if (flag("by_rows") && chunk < number("n")) {
+      int64_t bytes = number("right_bytes") / number("n") * chunk;
+      line("L2", Twine(chunk) + " columns of B at a time, " + size(bytes) +
+                     ", used by all rows of A: " + fits(bytes, cpu.l2Bytes, "L2"));
+    } else {
+      line("L2", "both operands, " + size(both) + ": " + fits(both, cpu.l2Bytes, "L2"));
+    }
     line("bound", bound());
     return result;
   }
@@ -133,7 +140,7 @@ private:
   int64_t rightBytesOfStep() { return number("right_loads") * (isTiles() ? 1024 : 64); }
 
   DictionaryAttr report;
-  const hw::Limits &limits;
+  const NativeCpu &cpu;
 };
 
 } // namespace
@@ -160,8 +167,7 @@ ArrayAttr penstock::productReports(ModuleOp module, const std::string &kernel, c
   return ArrayAttr::get(module.getContext(), all);
 }
 
-std::string penstock::explainProducts(ModuleOp module, const std::string &kernel,
-                                      const hw::Architecture &architecture, Cpu cpu,
+std::string penstock::explainProducts(ModuleOp module, const std::string &kernel, Cpu cpu,
                                       std::vector<penstock::Diagnostic> &diagnostics) {
   SourceLocation location = tile::sourceLocationOf(module.lookupSymbol(kernel)->getLoc());
   auto found = nativeCpuFor(cpu, kernel, location, diagnostics);
@@ -170,6 +176,6 @@ std::string penstock::explainProducts(ModuleOp module, const std::string &kernel
     return "";
   std::string text;
   for (auto report : reports.getAsRange<DictionaryAttr>())
-    text += Product(report, architecture.limits).describe();
+    text += Product(report, *found).describe();
   return text;
 }

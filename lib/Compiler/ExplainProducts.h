@@ -8,17 +8,15 @@
 #define PENSTOCK_COMPILER_EXPLAINPRODUCTS_H
 
 #include "Diagnostics/Diagnostic.h"
-#include "Hardware/Architecture.h"
 #include "Target/X86/NativeCpu.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "penstock/compile.h"
 
 namespace penstock {
 
-/// Describes each product of a kernel in native code: instructions, block of sums in registers,
-/// packing, cache blocking, and what bounds the loop. Empty if there is none.
-std::string explainProducts(mlir::ModuleOp module, const std::string &kernel,
-                            const hw::Architecture &architecture, Cpu cpu,
+/// Describes each product of a kernel in native code: instructions, accumulator block in
+/// registers, packing, cache blocking, and what bounds the loop. Empty if there is none.
+std::string explainProducts(mlir::ModuleOp module, const std::string &kernel, Cpu cpu,
                             std::vector<Diagnostic> &diagnostics);
 
 /// The reports of tile-lower-gemm (`penstock.products`) for instructions of \p cpu, in the

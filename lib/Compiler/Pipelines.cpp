@@ -47,9 +47,9 @@ void penstock::buildNativeLoopPipeline(OpPassManager &passes,
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch());
   passes.addPass(createOutlineAsync({options.lateCompletion}));
-  passes.addNestedPass<func::FuncOp>(
-      createLowerGemm({options.cpu.vectorBits, options.cpu.tiles, options.cpu.tilesF16,
-                       options.cpu.dotBf16, options.cpu.dotI8, options.report}));
+  passes.addNestedPass<func::FuncOp>(createLowerGemm(
+      {options.cpu.vectorBits, options.cpu.tiles, options.cpu.tilesF16, options.cpu.dotBf16,
+       options.cpu.dotI8, options.cpu.l1Bytes, options.cpu.l2Bytes, options.report}));
   passes.addNestedPass<func::FuncOp>(createFuseElements());
   passes.addPass(createLowerToLoops());
   passes.addPass(createGuardFaults());

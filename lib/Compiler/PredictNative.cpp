@@ -106,10 +106,14 @@ std::optional<NativeTarget> penstock::nativeTarget(Cpu level, const std::string 
   if (!isa)
     return std::nullopt;
   NativeTarget target;
-  target.cpu = hw::findCpu(llvm::sys::getHostCPUName().str());
-  target.known = target.cpu != nullptr;
-  if (!target.cpu)
-    target.cpu = hw::findCpu(otherwise);
+  const hw::Cpu *known = hw::findCpu(llvm::sys::getHostCPUName().str());
+  target.known = known != nullptr;
+  hw::Cpu constants = known ? *known : *hw::findCpu(otherwise);
+  if (!known) {
+    constants.l1Bytes = isa->l1Bytes;
+    constants.l2Bytes = isa->l2Bytes;
+  }
+  target.cpu = std::make_shared<const hw::Cpu>(std::move(constants));
   target.isa = *isa;
   target.threads = defaultThreads();
   target.options.measured = false;
@@ -117,10 +121,13 @@ std::optional<NativeTarget> penstock::nativeTarget(Cpu level, const std::string 
 }
 
 std::optional<NativeTarget> penstock::tabledTarget(const std::string &name) {
-  NativeTarget target;
-  target.cpu = hw::findCpu(name);
-  if (!target.cpu)
+  const hw::Cpu *found = hw::findCpu(name);
+  if (!found)
     return std::nullopt;
+  NativeTarget target;
+  target.cpu = std::make_shared<const hw::Cpu>(*found);
+  target.isa.l1Bytes = found->l1Bytes;
+  target.isa.l2Bytes = found->l2Bytes;
   target.isa.tiles = target.isa.tilesF16 = target.isa.dotBf16 = target.isa.dotI8 = true;
   target.isa.vectorBits = 512;
   target.isa.name = name;
@@ -192,8 +199,9 @@ std::string penstock::renderNative(const TimedNative &timed, const NativeTarget 
   if (!tries.empty())
     text += "try        " + tries + "\n";
   if (!target.known)
-    text += "assumes    the constants of " + target.cpu->name + ": this processor (" +
-            llvm::sys::getHostCPUName().str() + ") was never measured\n";
+    text += "assumes    the constants of " + target.cpu->name +
+            " except for L1 and L2: this processor (" + llvm::sys::getHostCPUName().str() +
+            ") was never measured\n";
   const hw::Measured &clock = target.cpu->clock;
   text += "rests on   clock " + formatted("%.4g", clock.value) + " GHz (" +
           formatted("%.4g", clock.low) + " to " + formatted("%.4g", clock.high) +

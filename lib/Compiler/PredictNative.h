@@ -10,11 +10,13 @@
 #include "Compiler/ExplainTiming.h"
 #include "Compiler/NativeWork.h"
 
+#include <memory>
+
 namespace penstock {
 
 /// The processor that native code is predicted for.
 struct NativeTarget {
-  const hw::Cpu *cpu = nullptr;
+  std::shared_ptr<const hw::Cpu> cpu;
   NativeCpu isa;
   int64_t threads = 1;
   /// The constants are those of this very processor.
@@ -22,8 +24,8 @@ struct NativeTarget {
   timing::NativeOptions options;
 };
 
-/// The host, with all threads that launches use. Processors without constants are predicted
-/// with those of another one, and `known` is false.
+/// The host, with all threads that launches use. A processor without constants is predicted with
+/// those of another one and its own caches, and `known` is false.
 std::optional<NativeTarget> nativeTarget(Cpu level, const std::string &kernel,
                                          const SourceLocation &location,
                                          std::vector<Diagnostic> &diagnostics);

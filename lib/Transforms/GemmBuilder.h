@@ -52,6 +52,7 @@ struct GemmReport {
   /// at most nearRows bytes apart.
   bool leftReadOnce = false;
   bool byRows = false;       ///< rows of A stay in L1 and B streams from L2
+  int64_t chunkColumns = 0;  ///< columns of B that stay in L2 for all rows of A, with byRows
   bool startsAsZero = false; ///< no sum is loaded by the first iteration
   bool endsInTensor = false; ///< no sum is stored before the last iteration
   bool packedSums = false;   ///< between iterations, sums are not in their tile
@@ -155,9 +156,9 @@ bool isGrouped(tile::GemmOp gemm);
 /// Lowers a grouped product to AVX-512 BF16 or VNNI.
 GemmReport lowerGemmToDots(tile::GemmOp gemm);
 /// Lowers any product to multiplications of vectors.
-GemmReport lowerGemmToVectors(tile::GemmOp gemm, int64_t vectorBits);
+GemmReport lowerGemmToVectors(tile::GemmOp gemm, int64_t vectorBits, const GemmCaches &caches);
 /// Lowers a grouped product, or one of f16, to AMX.
-GemmReport lowerGemmToTiles(tile::GemmOp gemm);
+GemmReport lowerGemmToTiles(tile::GemmOp gemm, const GemmCaches &caches);
 
 } // namespace penstock
 

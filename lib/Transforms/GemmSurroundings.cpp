@@ -72,7 +72,8 @@ Surroundings penstock::surroundingsOf(tile::GemmOp gemm) {
   return found;
 }
 
-Iterations penstock::iterationsOf(tile::GemmOp gemm, const Surroundings &around) {
+Iterations penstock::iterationsOf(tile::GemmOp gemm, const Surroundings &around,
+                                  const GemmCaches &caches) {
   scf::ForOp loop = around.loop;
   if (!loop)
     return {};
@@ -87,7 +88,7 @@ Iterations penstock::iterationsOf(tile::GemmOp gemm, const Surroundings &around)
   result.isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, loop.getInductionVar(),
                                          loop.getLowerBound());
   auto type = cast<MemRefType>(gemm.getB().getType());
-  if (type.getNumElements() * type.getElementTypeBitWidth() / 8 <= mostInL2)
+  if (type.getNumElements() * type.getElementTypeBitWidth() / 8 <= caches.mostInL2())
     result.isOnly = arith::AndIOp::create(b, loc, result.isFirst, result.isLast);
   return result;
 }

@@ -35,13 +35,17 @@ struct Iterations {
   mlir::Value isOnly;  ///< null: the order of blocks does not depend on it
 };
 
-Iterations iterationsOf(tile::GemmOp gemm, const Surroundings &around);
+/// Bytes of the data caches of a core, and the shares that operands may take, beside other things.
+struct GemmCaches {
+  int64_t l1Bytes, l2Bytes;
+  int64_t mostInL1() const { return l1Bytes / 4 * 3; }
+  int64_t mostInL2() const { return l2Bytes / 2; }
+};
+
+Iterations iterationsOf(tile::GemmOp gemm, const Surroundings &around, const GemmCaches &caches);
 
 /// Moves the fill to where the loop has no iteration: the first one clears registers.
 void startWithZero(const Surroundings &around);
-
-/// Most bytes of an operand that is to stay in the L2 cache, beside other things.
-constexpr int64_t mostInL2 = 1 << 20;
 
 } // namespace penstock
 

@@ -47,6 +47,7 @@ DictionaryAttr GemmReport::toAttribute(tile::GemmOp gemm) const {
                               b.getNamedAttr("right_in_tensor", b.getBoolAttr(rightInTensor)),
                               b.getNamedAttr("left_read_once", b.getBoolAttr(leftReadOnce)),
                               b.getNamedAttr("by_rows", b.getBoolAttr(byRows)),
+                              number("chunk_columns", chunkColumns),
                               b.getNamedAttr("starts_as_zero", b.getBoolAttr(startsAsZero)),
                               b.getNamedAttr("ends_in_tensor", b.getBoolAttr(endsInTensor)),
                               b.getNamedAttr("packed_sums", b.getBoolAttr(packedSums)),
@@ -112,13 +113,14 @@ struct LowerGemm : penstock::impl::LowerGemmBase<LowerGemm> {
   }
 
   GemmReport lower(tile::GemmOp gemm) {
+    GemmCaches caches{l1Bytes, l2Bytes};
     if (isGrouped(gemm) && isOneRow(gemm))
-      return readsRows(gemm) ? lowerGemmToVectors(gemm, vectorBits) : lowerGemmToDots(gemm);
+      return readsRows(gemm) ? lowerGemmToVectors(gemm, vectorBits, caches) : lowerGemmToDots(gemm);
     if (elementTypeOf(gemm.getA()).isF16() ? tilesF16 : isGrouped(gemm) && tiles)
-      return lowerGemmToTiles(gemm);
+      return lowerGemmToTiles(gemm, caches);
     if (isGrouped(gemm) && (elementTypeOf(gemm.getA()).isBF16() ? dotBf16 : dotI8))
       return lowerGemmToDots(gemm);
-    return lowerGemmToVectors(gemm, vectorBits);
+    return lowerGemmToVectors(gemm, vectorBits, caches);
   }
 };
 

@@ -448,8 +448,8 @@ private:
 
 } // namespace
 
-GemmReport penstock::lowerGemmToTiles(tile::GemmOp gemm) {
+GemmReport penstock::lowerGemmToTiles(tile::GemmOp gemm, const GemmCaches &caches) {
   // While the product is the only use of its accumulator in the loop.
   Surroundings around = surroundingsOf(gemm);
-  return TileLowering(gemm, iterationsOf(gemm, around)).run(around);
+  return TileLowering(gemm, iterationsOf(gemm, around, caches)).run(around);
 }

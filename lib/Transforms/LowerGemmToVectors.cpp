@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Registers hold a block of sums of a few rows and up to four vectors. If the columns of B that
-// it needs stay in the L1 cache, all rows of A use them one after the other. If they do not, they
-// stream from the L2 cache in any case: then all columns use the same rows of A, which are
-// read in their tensor, and a longer K saves most loads and stores of sums.
+// Registers hold an accumulator block of a few rows and up to four vectors. If the columns of B
+// that it needs stay in the L1 cache, all rows of A use them one after the other. If they do not,
+// they stream from the L2 cache in any case: then as many columns as stay there use the same rows
+// of A, which are read in their tensor, and a longer K saves most accumulator loads and stores.
 //
 //===----------------------------------------------------------------------===//
 #include "Runtime/PackTransposed.h"
@@ -22,13 +22,10 @@ using namespace penstock;
 
 namespace {
 
-/// Bytes of the columns of B which all rows use that stay in L1, beside rows of A and sums.
-constexpr int64_t mostInL1 = 36 << 10;
-
 class VectorLowering : GemmBuilder {
 public:
-  VectorLowering(tile::GemmOp gemm, int64_t vectorBits)
-      : GemmBuilder(gemm), compute(elementTypeOf(gemm.getAcc())),
+  VectorLowering(tile::GemmOp gemm, int64_t vectorBits, const GemmCaches &caches)
+      : GemmBuilder(gemm), caches(caches), compute(elementTypeOf(gemm.getAcc())),
         tf32(gemm.getPrecision() == tile::Precision::TF32),
         elementBytes(compute.getIntOrFloatBitWidth() / 8),
         lanes(std::max<int64_t>(4, vectorBits / 8 / elementBytes)) {
@@ -48,12 +45,21 @@ public:
     rows = std::min(rows, m);
     step = wide * lanes;
     wideEnd = n / step * step;
-    byRows = m > rows && step * k * elementBytes > mostInL1 && n * k * elementBytes <= mostInL2;
+    int64_t stripBytes = step * k * elementBytes;
+    byRows = m > rows && stripBytes > caches.mostInL1() && stripBytes <= caches.mostInL2();
+    chunk = wideEnd;
+    if (byRows && wideEnd) {
+      int64_t chunks = llvm::divideCeil(wideEnd * k * elementBytes, caches.mostInL2());
+      chunk = llvm::alignTo(llvm::divideCeil(wideEnd, chunks), step);
+      // Rounded up to whole strips, a chunk may exceed the share of L2.
+      if (chunk * k * elementBytes > caches.mostInL2())
+        chunk -= step;
+    }
   }
 
   GemmReport run() {
     Surroundings around = surroundingsOf(gemm);
-    Iterations iterations = iterationsOf(gemm, around);
+    Iterations iterations = iterationsOf(gemm, around, caches);
     isFirst = iterations.isFirst;
     chooseLeft();
     chooseRight();
@@ -69,6 +75,7 @@ public:
     report.rightBytes = n * k * elementBytes;
     report.stripBytes = report.columns * k * elementBytes;
     report.byRows = byRows;
+    report.chunkColumns = byRows ? std::min(n, std::max(chunk, step)) : 0;
     report.startsAsZero = around.fill || gemm.getOverwrite();
     report.endsInTensor = bool(around.store);
     if (around.store)
@@ -399,6 +406,18 @@ private:
       if (rowsEnd < m)
         body(index(rowsEnd), m - rowsEnd);
     };
+    if (byRows && chunk < wideEnd) {
+      loop(0, wideEnd, chunk, [&](Value first) {
+        Value end = arith::MinSIOp::create(b, loc, add(first, chunk), index(wideEnd));
+        forEachRow([&](Value i, int64_t height) {
+          auto op = scf::ForOp::create(b, loc, first, end, index(step));
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToStart(op.getBody());
+          block(i, op.getInductionVar(), height, parts.front());
+        });
+      });
+      parts.erase(parts.begin());
+    }
     if (byRows)
       return forEachRow([&](Value i, int64_t height) {
         for (const Columns &columns : parts)
@@ -535,6 +554,7 @@ private:
       }
   }
 
+  GemmCaches caches;
   Type compute;
   bool tf32;
   int64_t elementBytes, lanes;
@@ -543,6 +563,7 @@ private:
   int64_t step;       ///< columns of a block
   int64_t wideEnd;    ///< columns in blocks of all vectors
   bool byRows;        ///< rows of A change slowest, not columns of B
+  int64_t chunk;      ///< columns of B that stay in L2 for all rows of A, with byRows
   Value isFirst;      ///< see Iterations
   Value left;         ///< A as a tile
   Address leftRows;   ///< A where it is read in its tensor; null: it is not
@@ -555,6 +576,7 @@ private:
 
 } // namespace
 
-GemmReport penstock::lowerGemmToVectors(tile::GemmOp gemm, int64_t vectorBits) {
-  return VectorLowering(gemm, vectorBits).run();
+GemmReport penstock::lowerGemmToVectors(tile::GemmOp gemm, int64_t vectorBits,
+                                        const GemmCaches &caches) {
+  return VectorLowering(gemm, vectorBits, caches).run();
 }

@@ -121,8 +121,9 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     not contiguous, are packed into a tile of that form first; the runtime packs
     transposed operands. Remaining rows and columns get their own blocks. If B is copied from a
     tensor, it is packed in strips of as many columns as a block has, instead of being copied. If
-    a strip does not stay in the L1 cache, and all strips stay in the L2 cache, rows of A change slowest,
-    and A is read in its tensor. Another tile of B that
+    a strip takes more than 3/4 of the L1 cache and at most half of the L2 cache (`l1-bytes`,
+    `l2-bytes`), rows of A change slowest, and A is read in its tensor. As many strips as take half
+    of L2 are multiplied by all rows before the next ones. Another tile of B that
     is only copied to and multiplied gets longer rows if they are a multiple of 512 bytes, because
     these would displace each other in the first-level cache.
 
@@ -190,6 +191,8 @@ def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
     Option<"tilesF16", "tiles-f16", "bool", "false", "the target has AMX for f16">,
     Option<"dotBf16", "dot-bf16", "bool", "false", "the target has AVX-512 BF16">,
     Option<"dotI8", "dot-i8", "bool", "false", "the target has AVX-512 VNNI">,
+    Option<"l1Bytes", "l1-bytes", "int64_t", "49152", "L1 data cache of a core">,
+    Option<"l2Bytes", "l2-bytes", "int64_t", "2097152", "L2 cache of a core">,
     Option<"report", "report", "bool", "false",
            "describe lowered products in the attribute `penstock.products`">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",

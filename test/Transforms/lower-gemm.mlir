@@ -1,4 +1,6 @@
 // RUN: penstock-opt %s --tile-lower-gemm=vector-bits=512 -split-input-file | FileCheck %s
+// RUN: penstock-opt %s --tile-lower-gemm="vector-bits=512 l1-bytes=32768 l2-bytes=131072" \
+// RUN:   -split-input-file | FileCheck %s --check-prefix=SMALL
 
 !a = memref<12x8xf32, #tile.space<shared>>
 !b = memref<8x70xf32, #tile.space<shared>>
@@ -137,6 +139,14 @@ func.func @padded(%B: !B {tile.access = "in"}, %runtime: !llvm.ptr) attributes {
 // CHECK-COUNT-24: llvm.load %{{.*}} : !llvm.ptr -> f32
 // CHECK-COUNT-24: llvm.store {{.*}} : vector<16xf32>
 // CHECK-NOT: llvm.store
+
+// With 128 KB of L2, 64 columns of B at a time stay in half of it, for all rows of A.
+// SMALL-LABEL: func.func @by_rows
+// SMALL: scf.for %[[CHUNK:.*]] = %{{.*}} to %c128{{.*}} step %c64
+// SMALL: %[[END:.*]] = arith.minsi
+// SMALL: scf.for %{{.*}} = %{{.*}} to %c12{{.*}} step %c6
+// SMALL: scf.for %{{.*}} = %[[CHUNK]] to %[[END]] step %c64
+// SMALL: scf.for %{{.*}} = %{{.*}} to %c160{{.*}} step %c4
 func.func @by_rows(%A: !A {tile.access = "in"}, %B: !A {tile.access = "in"}, %C: !A, %n: index,
                    %runtime: !llvm.ptr) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
@@ -200,6 +210,27 @@ func.func @one_row(%B: !B {tile.access = "in"}, %i: index, %runtime: !llvm.ptr) 
   %b = tile.alloc "b" : !b
   %c = tile.alloc "c" : !c
   tile.copy %B[%c0, %i] to %b : !B to !b
+  tile.gemm %a, %b into %c : !a, !b, !c
+  return
+}
+
+// -----
+
+!a = memref<12x136xf32, #tile.space<shared>>
+!b = memref<136x128xf32, #tile.space<shared>>
+!c = memref<12x128xf32, #tile.space<local>>
+
+// 64 columns of B are 34 KB: within three quarters of an L1 cache of 48 KB, but not of one of 32 KB.
+// CHECK-LABEL: func.func @first_level
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c128{{.*}} step %c64
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c12{{.*}} step %c6
+// SMALL-LABEL: func.func @first_level
+// SMALL: scf.for %{{.*}} = %{{.*}} to %c12{{.*}} step %c6
+// SMALL: scf.for %{{.*}} to %{{.*}} step %c64
+func.func @first_level(%runtime: !llvm.ptr) attributes {tile.kernel} {
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
   tile.gemm %a, %b into %c : !a, !b, !c
   return
 }

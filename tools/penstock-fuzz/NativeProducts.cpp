@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Random matmuls whose operands native code packs, reads in tensors or finds packed, at a random
-// level of instructions. Those of f32 have tiles whose rows are padded, because they are 1 KB long,
-// and some are so deep that rows of A are read in their tensor and stay in the L1 cache.
-// Packed weights of i8 are converted to f16 or bf16 in kernels, from tensors with and without gaps.
-// Elements are small integers, or any of i8, so that all sums are exact: results equal those of the
-// interpreter bit by bit. Tensors have NaNs between their rows. Some results are matrices of a
-// tensor so large that they are stored past the caches, if their rows are at lines.
+// level of instructions and for caches of random sizes, which decide the order of its loops. Those
+// of f32 have tiles whose rows are padded, because they are 1 KB long, and some are so deep that
+// rows of A are read in their tensor and stay in the L1 cache. Packed weights of i8 are converted
+// to f16 or bf16 in kernels, from tensors with and without gaps. Elements are small integers, or
+// any of i8, so that all sums are exact: results equal those of the interpreter bit by bit. Tensors
+// have NaNs between their rows. Some results are matrices of a tensor so large that they are stored
+// past the caches, if their rows are at lines.
 //
 //===----------------------------------------------------------------------===//
 #include "Modes.h"
@@ -38,6 +39,7 @@ enum Counter : int {
   WithUnsigned,
   WithLarge,
   WithOneRow,
+  WithSmallCaches,
   OnTiles
 };
 
@@ -287,6 +289,10 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
   std::string program = reference.kernel.tile_program();
   Cpu level = random.of({Cpu::Amx, Cpu::Amx, Cpu::Amx, Cpu::Avx512Fp16, Cpu::Avx512Bf16,
                          Cpu::Avx512Vnni, Cpu::Avx512, Cpu::Avx2});
+  // So small that strips of columns take turns in L2, those of a processor, or the defaults.
+  std::string caches =
+      Random(derive(seed, 9)).of<const char *>({"", "", "4K,32K", "4K,64K", "8K,128K", "32K,1M"});
+  setenv("PENSTOCK_CACHES", caches.c_str(), 1);
   CompileOptions options{
       .contract = random.chance(20), .cpu = level, .cache = &KernelCache::none()};
   auto native = try_compile(kernel, Target::native(), options);
@@ -297,6 +303,7 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
   if (!native)
     return {true, "natively it is refused: " + to_text(native.diagnostics) + "\n" + program};
   ++counters[Built];
+  counters[WithSmallCaches] += !caches.empty();
   counters[OnTiles] += level == Cpu::Amx;
   counters[WithPacked] += kernel.form() == Products<E, S>::Form::Packed;
   counters[WithConverted] += kernel.form() == Products<E, S>::Form::Converted;
@@ -374,7 +381,8 @@ template <class E, class S> CaseResult multiply(uint64_t seed, Counters &counter
     };
     auto expected = run_on(reference.kernel, c, d), found = run_on(native.kernel, c2, d2);
     std::string sizes = "M=" + std::to_string(m) + ", N=" + std::to_string(n) +
-                        ", K=" + std::to_string(k) + ", level " + std::to_string(int(level)) + ": ";
+                        ", K=" + std::to_string(k) + ", level " + std::to_string(int(level)) +
+                        (caches.empty() ? "" : ", PENSTOCK_CACHES=" + caches) + ": ";
     if (!expected.empty() || !found.empty())
       return {true, sizes + "interpreter: " + to_text(expected) + "\nnative: " + to_text(found) +
                         "\n" + program};
@@ -419,9 +427,9 @@ int penstock::fuzz::runProducts(const BatchOptions &options) {
   Counters &c = result.counters;
   auto count = [&](Counter which) { return static_cast<unsigned long long>(c[which]); };
   std::printf("programs=%llu compiled=%llu launches=%llu packed=%llu converted=%llu unsigned=%llu "
-              "large=%llu one-row=%llu amx=%llu mismatches=%zu\n",
+              "large=%llu one-row=%llu small-caches=%llu amx=%llu mismatches=%zu\n",
               static_cast<unsigned long long>(result.cases), count(Built), count(Launched),
               count(WithPacked), count(WithConverted), count(WithUnsigned), count(WithLarge),
-              count(WithOneRow), count(OnTiles), result.failures.size());
+              count(WithOneRow), count(WithSmallCaches), count(OnTiles), result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <random>
 #ifdef __x86_64__
@@ -62,6 +63,8 @@ const Case cases[] = {
     {.m = 1, .n = 32, .k = 20, .b = Form::Packed, .accumulate = false, .margin = 2},
     {.m = 1, .n = 150, .k = 70, .accumulate = false},
     {.m = 1, .n = 70, .k = 131, .b = Form::Transposed},
+    {.m = 26, .n = 150, .k = 100},
+    {.m = 25, .n = 144, .k = 100, .b = Form::Packed},
 };
 
 /// One product of tiles. T is f16, bf16 or i8; S is f32 or i32; R is 4 if B is packed.
@@ -198,6 +201,62 @@ TEST_P(ProductLevels, UnsignedBytes) { check<i8, i32>(true); }
 
 INSTANTIATE_TEST_SUITE_P(Levels, ProductLevels, testing::ValuesIn(cpu_names()),
                          [](const auto &info) { return info.param; });
+
+// The order of loops depends on the caches. With these, strips of columns take turns in L2.
+TEST_P(ProductLevels, SmallCaches) {
+  setenv("PENSTOCK_CACHES", "4K,64K", 1);
+  check<f16, f32>();
+  check<i8, i32>();
+  unsetenv("PENSTOCK_CACHES");
+}
+
+TEST(ProductLevels, CachesOfLevels) {
+  if (hostHas("avx2")) {
+    EXPECT_EQ(cpu_caches(Cpu::Avx2).l1, 32 << 10);
+    EXPECT_EQ(cpu_caches(Cpu::Avx2).l2, 256 << 10);
+  }
+  if (hostHas("avx512")) {
+    EXPECT_EQ(cpu_caches(Cpu::Avx512).l2, 1 << 20);
+  }
+  EXPECT_GE(cpu_caches().l1, 16 << 10);
+  EXPECT_GE(cpu_caches().l2, cpu_caches().l1);
+  setenv("PENSTOCK_CACHES", "24K,1280K", 1);
+  EXPECT_EQ(cpu_caches().l1, 24 << 10);
+  EXPECT_EQ(cpu_caches().l2, 1280 << 10);
+  for (const char *invalid : {"32K", "1M,32K", "32K,1M,", "-1,1M", "1,2", "32K,8192M"}) {
+    setenv("PENSTOCK_CACHES", invalid, 1);
+    auto built = try_compile([](Block &) {}, Target::native(), {.name = "nothing"});
+    ASSERT_FALSE(built) << invalid;
+    EXPECT_EQ(built.diagnostics.front().code, 1760);
+  }
+  unsetenv("PENSTOCK_CACHES");
+}
+
+// A kernel that was compiled for other caches is another kernel of the cache.
+TEST(ProductLevels, CachesAreInTheKey) {
+  std::string directory = testing::TempDir() + "penstock-other-caches";
+  std::filesystem::remove_all(directory);
+  KernelCache cache = KernelCache::open({.directory = directory});
+  auto deep = [](Block &b, In<f32, 2> A, In<f32, 2> B, Out<f32, 2> C) {
+    auto As = b.shared<f32>(12, 200), Bs = b.shared<f32>(200, 128);
+    auto acc = b.local<f32>(12, 128);
+    b.copy(A.at(0, 0), As);
+    b.copy(B.at(0, 0), Bs);
+    b.gemm(As, Bs, acc, {.accumulate = false});
+    b.copy(acc, C.at(0, 0));
+  };
+  auto codeFor = [&](const char *caches) {
+    setenv("PENSTOCK_CACHES", caches, 1);
+    auto kernel = compile(deep, Target::native(), {.name = "deep", .cache = &cache});
+    unsetenv("PENSTOCK_CACHES");
+    return kernel.assembly();
+  };
+  std::string large = codeFor("48K,2M"), small = codeFor("4K,128K");
+  EXPECT_NE(large, small);
+  EXPECT_EQ(codeFor("48K,2M"), large);
+  EXPECT_EQ(cache.statistics().misses, 2u);
+  std::filesystem::remove_all(directory);
+}
 
 TEST(ProductLevels, InterpreterIsTheSame) {
   for (const Case &c : cases) {

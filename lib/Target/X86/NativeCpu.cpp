@@ -1,4 +1,4 @@
-//===- NativeCpu.cpp - Instruction sets of the host -----------------------===//
+//===- NativeCpu.cpp - Instruction sets and caches of the host -----------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -88,8 +88,45 @@ const std::string &tilesRefused() {
   return *refused;
 }
 
+/// Caches of the first processors with AVX2 and AVX-512: Haswell and Skylake-SP.
+constexpr CpuCaches avx2Caches{32 << 10, 256 << 10}, avx512Caches{32 << 10, 1 << 20};
+
+/// Reads the caches of the first core, which glibc takes from CPUID. Systems that report none get
+/// caches that every server since Skylake-SP has.
+CpuCaches readHostCaches() {
+  CpuCaches caches;
+#if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+  caches = {sysconf(_SC_LEVEL1_DCACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE)};
+#endif
+  if (caches.l1 <= 0)
+    caches.l1 = avx512Caches.l1;
+  if (caches.l2 <= 0)
+    caches.l2 = avx512Caches.l2;
+  return caches;
+}
+
+void setCaches(NativeCpu &cpu, CpuCaches caches) {
+  cpu.l1Bytes = caches.l1;
+  cpu.l2Bytes = caches.l2;
+}
+
+/// Parses `32K,1M`.
+std::optional<CpuCaches> parseCaches(llvm::StringRef text) {
+  auto size = [](llvm::StringRef part) -> int64_t {
+    int64_t unit = part.consume_back("K") ? 1 << 10 : part.consume_back("M") ? 1 << 20 : 1;
+    uint32_t number = 0;
+    return part.getAsInteger(10, number) ? 0 : number * unit;
+  };
+  auto [first, second] = text.split(',');
+  CpuCaches caches{size(first), size(second)};
+  constexpr int64_t least = 4 << 10, most = int64_t(1) << 30;
+  bool valid = least <= caches.l1 && caches.l1 <= caches.l2 && caches.l2 <= most;
+  return valid ? std::optional(caches) : std::nullopt;
+}
+
 NativeCpu makeHostCpu(bool tiles) {
   NativeCpu cpu;
+  setCaches(cpu, readHostCaches());
   cpu.tiles = tiles;
   cpu.tilesF16 = tiles && has("amx-fp16");
   cpu.name = llvm::sys::getHostCPUName().str();
@@ -112,6 +149,7 @@ NativeCpu makeVectorCpu(Cpu level) {
   bool wide = level != Cpu::Avx2;
   cpu.name = wide ? "skylake-avx512" : "haswell"; // the first processors with the baselines
   cpu.vectorBits = wide ? 512 : 256;
+  setCaches(cpu, wide ? avx512Caches : avx2Caches);
   for (const Level &part : levelsFrom(level)) {
     cpu.dotBf16 |= part.cpu == Cpu::Avx512Bf16;
     cpu.dotI8 |= part.cpu == Cpu::Avx512Vnni;
@@ -131,7 +169,8 @@ const NativeCpu &hostCpu(bool tiles) {
 } // namespace
 
 std::string NativeCpu::description() const {
-  return llvm::sys::getProcessTriple() + " " + name + " " + llvm::join(features, ",");
+  return llvm::sys::getProcessTriple() + " " + name + " " + llvm::join(features, ",") + " caches " +
+         std::to_string(l1Bytes) + " " + std::to_string(l2Bytes);
 }
 
 std::vector<std::string> penstock::cpu_names() {
@@ -174,7 +213,8 @@ static std::optional<Cpu> hostLevel(std::string &why) {
   return level;
 }
 
-std::optional<NativeCpu> penstock::findNativeCpu(Cpu level, std::string &why) {
+/// Returns a level with its default caches.
+static std::optional<NativeCpu> findLevel(Cpu level, std::string &why) {
   if (level == Cpu::Host) {
     std::optional<Cpu> stated = hostLevel(why);
     if (!stated)
@@ -197,4 +237,25 @@ std::optional<NativeCpu> penstock::findNativeCpu(Cpu level, std::string &why) {
     return std::nullopt;
   }
   return makeVectorCpu(level);
+}
+
+std::optional<NativeCpu> penstock::findNativeCpu(Cpu level, std::string &why) {
+  std::optional<NativeCpu> cpu = findLevel(level, why);
+  const char *stated = std::getenv("PENSTOCK_CACHES");
+  if (!cpu || !stated || !*stated)
+    return cpu;
+  std::optional<CpuCaches> caches = parseCaches(stated);
+  if (!caches) {
+    why = "the environment variable PENSTOCK_CACHES is `" + std::string(stated) +
+          "`; it has the sizes of the L1 and L2 data cache, e.g. 32K,1M";
+    return std::nullopt;
+  }
+  setCaches(*cpu, *caches);
+  return cpu;
+}
+
+CpuCaches penstock::cpu_caches(Cpu level) {
+  std::string why;
+  std::optional<NativeCpu> cpu = findNativeCpu(level, why);
+  return cpu ? CpuCaches{cpu->l1Bytes, cpu->l2Bytes} : readHostCaches();
 }

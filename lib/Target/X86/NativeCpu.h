@@ -15,15 +15,16 @@
 
 namespace penstock {
 
-/// Instructions that native code may use.
+/// Instructions that native code may use, and the caches that its loops are arranged for.
 struct NativeCpu {
   bool tiles = false;    ///< AMX for bf16 and i8, with permission of the kernel
   bool tilesF16 = false; ///< AMX for f16, too
   bool dotBf16 = false;  ///< AVX-512 BF16
   bool dotI8 = false;    ///< AVX-512 VNNI
   unsigned vectorBits = 128;
-  std::string name;                  ///< as LLVM spells it
-  std::vector<std::string> features; ///< beyond those of the name: "+avx2", "-amx-tile"
+  int64_t l1Bytes = 48 << 10, l2Bytes = 2 << 20; ///< data caches of a core
+  std::string name;                              ///< as LLVM spells it
+  std::vector<std::string> features;             ///< beyond those of the name: "+avx2", "-amx-tile"
 
   /// Code for equal texts is equal.
   std::string description() const;
