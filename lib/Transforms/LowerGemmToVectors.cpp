@@ -183,6 +183,66 @@ private:
     return plain;
   }
 
+  /// Returns whether a strip has whole panels of an operand that the caller has packed, and whether
+  /// the rows of a panel are contiguous.
+  bool hasWholePanels(Value source) {
+    auto shape = cast<MemRefType>(source.getType()).getShape();
+    SmallVector<int64_t> strides = stridesOf(source);
+    return step % shape[2] == 0 && llvm::isPowerOf2_64(uint64_t(shape[3])) &&
+           LLVM::isCompatibleType(elementTypeOf(source)) && strides[3] == 1 &&
+           strides[2] == shape[3];
+  }
+
+  /// Converts an operand that the caller has packed, and stores it in strips of columns.
+  void unpackStrips(Value source) {
+    auto shape = cast<MemRefType>(source.getType()).getShape();
+    int64_t columns = shape[2], group = shape[3], depth = shape[1] * group;
+    strips = wideEnd ? allocate({wideEnd / step, depth, step}, compute) : Value();
+    int64_t rest = shape[0] * columns - wideEnd;
+    right = rest ? allocate({depth, rest}, compute) : Value();
+    rightBegin = wideEnd;
+    Operand from = operandOf(source);
+    Value first = toPointer(from.address);
+    Value panelBytes = product(from.strides[0], index(bytesOf(source)));
+    Value rowBytes = product(from.strides[1], index(bytesOf(source)));
+    auto take = [&](Value panel, auto store) {
+      loop(0, shape[1], 1, [&](Value row) {
+        Value at = bytes(bytes(first, product(panel, panelBytes)), product(row, rowBytes));
+        SmallVector<Value> parts = {
+            LLVM::LoadOp::create(b, loc, vectorOf(columns * group, elementTypeOf(source)), at,
+                                 /*alignment=*/unsigned(bytesOf(source)))};
+        // Elements 2 i and 2 i + 1 become two vectors, until each has one row.
+        for (int64_t apart = group; apart > 1; apart /= 2) {
+          SmallVector<Value> even, odd;
+          for (Value part : parts) {
+            auto split = vector::DeinterleaveOp::create(b, loc, part);
+            even.push_back(split.getRes1());
+            odd.push_back(split.getRes2());
+          }
+          parts = llvm::to_vector(llvm::concat<Value>(even, odd));
+        }
+        Value begin = product(row, index(group));
+        for (auto [e, part] : llvm::enumerate(parts))
+          store(add(begin, int64_t(e)), widen(part));
+      });
+    };
+    loop(0, wideEnd / step, 1, [&](Value strip) {
+      loop(0, step, columns, [&](Value j) {
+        Value column = arith::AddIOp::create(b, loc, product(strip, index(step)), j);
+        Value panel = arith::DivUIOp::create(b, loc, column, index(columns));
+        take(panel, [&](Value row, Value part) {
+          vector::StoreOp::create(b, loc, part, strips, ValueRange{strip, row, j});
+        });
+      });
+    });
+    loop(wideEnd / columns, shape[0], 1, [&](Value panel) {
+      Value column = add(product(panel, index(columns)), -wideEnd);
+      take(panel, [&](Value row, Value part) {
+        vector::StoreOp::create(b, loc, part, right, ValueRange{row, column});
+      });
+    });
+  }
+
   void packRows(Value source, Value packed, int64_t rows, int64_t columns, bool isUnsigned) {
     int64_t end = columns / lanes * lanes;
     loop(0, rows, 1, [&](Value i) {
@@ -278,6 +338,12 @@ private:
     Value source = gemm.getB();
     report.right = "read in its tile";
     right = source;
+    if (gemm.isPacked() && hasWholePanels(source)) {
+      unpackStrips(source);
+      report.right = "packed by the caller, converted and packed in strips of columns";
+      report.rightPacking = GemmPacking::Converted;
+      return;
+    }
     if (gemm.isPacked()) {
       right = unpack(source);
       report.right = "packed by the caller, unpacked and converted";

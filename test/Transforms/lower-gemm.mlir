@@ -234,3 +234,28 @@ func.func @first_level(%runtime: !llvm.ptr) attributes {tile.kernel} {
   tile.gemm %a, %b into %c : !a, !b, !c
   return
 }
+
+// -----
+
+!a = memref<8x4xf16, #tile.space<shared>>
+!b = memref<2x2x16x2xf16, #tile.space<shared>>
+!c = memref<8x32xf32, #tile.space<local>>
+
+// A packed operand is converted by vectors: each load has two rows of 16 columns, whose elements
+// alternate.
+// CHECK-LABEL: func.func @packed
+// CHECK: %[[STRIPS:.*]] = tile.alloc : memref<1x4x32xf32
+// CHECK: %[[BOTH:.*]] = llvm.load {{.*}} : !llvm.ptr -> vector<32xf16>
+// CHECK: %[[EVEN:.*]], %[[ODD:.*]] = vector.deinterleave %[[BOTH]]
+// CHECK: arith.extf %[[EVEN]]
+// CHECK: vector.store {{.*}}, %[[STRIPS]]
+// CHECK: arith.extf %[[ODD]]
+// CHECK: vector.store {{.*}}, %[[STRIPS]]
+// CHECK: vector.load %[[STRIPS]]
+func.func @packed(%runtime: !llvm.ptr) attributes {tile.kernel} {
+  %a = tile.alloc "a" : !a
+  %b = tile.alloc "b" : !b
+  %c = tile.alloc "c" : !c
+  tile.gemm %a, %b into %c : !a, !b, !c
+  return
+}
