@@ -85,6 +85,14 @@ inline void line(const std::string &name, double ours, double reference, double 
   std::printf("%s\t%.4g\t%.4g\t%.3f\t%s\n", name.c_str(), ours, reference, ratio, unit);
   std::fflush(stdout);
 }
+/// A ratio of 0 stands for a line without a baseline.
+inline void lineOrAlone(const std::string &name, double ours, double reference, double ratio,
+                        const char *unit) {
+  if (ratio > 0)
+    return line(name, ours, reference, ratio, unit);
+  std::printf("%s\t%.4g\t-\t-\t%s\n", name.c_str(), ours, unit);
+  std::fflush(stdout);
+}
 inline void skipped(const std::string &name, const char *why) {
   std::printf("%s\tskipped\tskipped\t-\t%s\n", name.c_str(), why);
 }

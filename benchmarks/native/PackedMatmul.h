@@ -7,14 +7,10 @@
 #ifndef PENSTOCK_BENCHMARKS_NATIVE_PACKEDMATMUL_H
 #define PENSTOCK_BENCHMARKS_NATIVE_PACKEDMATMUL_H
 
-#include <penstock/penstock.h>
+#include "Blocks.h"
 
 namespace bench {
 using namespace penstock;
-
-struct Blocks {
-  int m, n, k;
-};
 
 template <class T, class S> struct PackedMatmul {
   Blocks block;

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstring>
 #include <immintrin.h>
+#include <string>
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
@@ -83,6 +84,9 @@ PENSTOCK_TILES double nanosecondsOf(bool loads) {
 
 bool bench::hasTiles() {
   static const bool has = [] {
+    const char *level = std::getenv("PENSTOCK_CPU");
+    if (level && *level && std::string(level) != "amx")
+      return false;
     if (!__builtin_cpu_supports("amx-bf16") || !__builtin_cpu_supports("amx-int8"))
       return false;
     constexpr long requestPermission = 0x1023, tileData = 18;
@@ -90,6 +94,8 @@ bool bench::hasTiles() {
   }();
   return has;
 }
+
+bool bench::hasTilesOfF16() { return hasTiles() && __builtin_cpu_supports("amx-fp16"); }
 
 double bench::probeTiles(int threads) {
   std::atomic<double> other{0};

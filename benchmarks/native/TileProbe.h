@@ -16,8 +16,11 @@
 
 namespace bench {
 
-/// Whether the processor has AMX and the process may use it.
+/// Returns whether the processor has AMX, the process may use it, and PENSTOCK_CPU does not
+/// restrict native code to vectors.
 bool hasTiles();
+/// Returns whether there are tile instructions for f16, too.
+bool hasTilesOfF16();
 
 /// Nanoseconds for one product of tiles in a loop that loads its operands from the
 /// first-level cache, the slowest of \p threads threads.

@@ -1,4 +1,4 @@
-//===- amx.cpp - Products beside oneDNN and MKL ---------------------------===//
+//===- amx.cpp - Products beside oneDNN, MKL and OpenBLAS -----------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,20 +6,24 @@
 //===----------------------------------------------------------------------===//
 //
 // native/amx-bf16-SHAPE, native/amx-i8-SHAPE     C = A B, f32 or i32 results; `-1t` on one
-//                                                thread, else two. B is packed before.
-// native/f16-SHAPE, native/f32-SHAPE             the same; in f32 we pack B in each call
+//                                                thread, else two. B is packed before. Skipped
+//                                                without AMX.
+// native/f16-SHAPE, native/f32-SHAPE             the same on any processor; in f32 we pack B in
+//                                                each call
 // native/decode-bf16-M                           M rows by 32 MB of packed weights, in GB/s
 //                                                of weights; the unit has the share of a loop
 //                                                that only reads them
 //
 //===----------------------------------------------------------------------===//
+#include "Blocks.h"
 #include "Contest.h"
 #include "Measure.h"
 #include "PackedMatmul.h"
 #include "TileProbe.h"
+#include "VectorProbe.h"
 
+#include <cstring>
 #include <functional>
-#include <immintrin.h>
 #include <memory>
 #include <penstock/penstock.h>
 #include <thread>
@@ -28,9 +32,8 @@ using namespace penstock;
 
 namespace {
 
-struct Size {
-  int64_t m, n, k;
-};
+using bench::Size;
+
 /// f32 has no packed operands.
 struct PlainMatmul {
   bench::Blocks block;
@@ -57,17 +60,27 @@ template <class T> constexpr bench::AnchorType anchorType() {
                                    : bench::AnchorType::F32;
 }
 
+/// Returns the unit that multiplies operands of a type.
+template <class T> bench::Unit unitOf() {
+  bool tiles = std::is_same_v<T, f32>   ? false
+               : std::is_same_v<T, f16> ? bench::hasTilesOfF16()
+                                        : bench::hasTiles();
+  return tiles ? bench::Unit::Tiles : bench::Unit::Vectors;
+}
+
 /// Times that the loop reads everything, so that starting a thread does not count.
 constexpr int readPasses = 4;
 
-__attribute__((target("avx512f"))) void readOnce(const char *data, size_t bytes) {
-  __m512i sums[4] = {};
-  for (size_t i = 0; i + 256 <= bytes; i += 256)
-    for (int j = 0; j < 4; ++j)
-      sums[j] = _mm512_xor_si512(sums[j], _mm512_loadu_si512(data + i + 64 * size_t(j)));
-  __m512i all =
-      _mm512_xor_si512(_mm512_xor_si512(sums[0], sums[1]), _mm512_xor_si512(sums[2], sums[3]));
-  asm volatile("" ::"v"(all));
+__attribute__((target_clones("avx512f", "avx2", "default"))) void readOnce(const char *data,
+                                                                           size_t bytes) {
+  uint64_t sums[32] = {}, values[32];
+  for (size_t i = 0; i + sizeof values <= bytes; i += sizeof values) {
+    std::memcpy(values, data + i, sizeof values);
+    for (int j = 0; j < 32; ++j)
+      sums[j] ^= values[j];
+  }
+  for (uint64_t sum : sums)
+    asm volatile("" ::"r"(sum));
 }
 
 void readLoop(const void *data, size_t bytes, int threads) {
@@ -88,10 +101,10 @@ template <class T, class S>
 void run(const std::string &name, Size size, bench::Blocks block, int threads,
          const std::vector<bench::Anchor> &anchors, bool decodes = false) {
   auto [m, n, k] = size;
-  if (!bench::hasTiles())
-    return bench::skipped(name, "this processor or process has no AMX");
-  if (anchors.empty())
-    return bench::skipped(name, "no anchors; benchmarks/install-anchors installs them");
+  const bench::Unit multiplies = unitOf<T>();
+  const bool tiles = multiplies == bench::Unit::Tiles;
+  if (!bench::vectorBits())
+    return bench::skipped(name, "this processor has no AVX2");
   constexpr bool isInt = std::is_same_v<T, i8>;
   auto numbers = [](size_t count, uint32_t seed) {
     bench::Tensor<T> result(count);
@@ -132,24 +145,28 @@ void run(const std::string &name, Size size, bench::Blocks block, int threads,
       contenders.back().run();
       bench::expectClose(name + ", " + anchor.name, c, theirs, isInt ? 0 : 1e-3 * double(k));
     }
-  bench::Result result = bench::compare(contenders, threads);
-  char unit[240];
+  bench::Result result = bench::compare(contenders, threads, multiplies);
+  char unit[400];
   if (decodes) {
     size_t bytes = size_t(n * k) * sizeof(T);
-    bench::Result reading = bench::compare(
-        {{"", ours}, {"read loop", [&] { readLoop(weights, bytes, threads); }}}, threads);
+    bench::Result reading =
+        bench::compare({{"", ours}, {"read loop", [&] { readLoop(weights, bytes, threads); }}},
+                       threads, multiplies);
     double work = 1e-9 * double(bytes);
     std::snprintf(unit, sizeof unit, "GB/s (%s; %.2f of a read loop's %.1f, %s)",
                   result.text().c_str(), reading.ratio / readPasses,
                   readPasses * work / reading.others, reading.text().c_str());
-    bench::line(name, work / result.ours, work / result.others, result.ratio, unit);
+    bench::lineOrAlone(name, work / result.ours, work / result.others, result.ratio, unit);
   } else {
     double work = 2e-9 * double(m) * double(n) * double(k);
-    // One product of tiles is 16 x 16 x 32 x 2 operations; i8 has twice as many.
-    double peak = threads * (isInt ? 2 : 1) * 16384 / result.ofPeak;
-    std::snprintf(unit, sizeof unit, "GFLOP/s (%s; ours %.2f of the register peak of tiles)",
-                  result.text().c_str(), work / result.ours / peak);
-    bench::line(name, work / result.ours, work / result.others, result.ratio, unit);
+    // One product of tiles is 16 x 16 x 32 x 2 operations; i8 has twice as many. An FMA has 2 for
+    // each element of f32.
+    double operations = tiles ? (isInt ? 2 : 1) * 16384 : 2 * bench::vectorBits() / 32;
+    double peak = threads * operations / result.ofPeak;
+    std::snprintf(unit, sizeof unit, "GFLOP/s (%s; ours %.2f of the register peak of %s; %s)",
+                  result.text().c_str(), work / result.ours / peak, tiles ? "tiles" : "vectors",
+                  result.each().c_str());
+    bench::lineOrAlone(name, work / result.ours, work / result.others, result.ratio, unit);
   }
   for (auto [anchor, state] : prepared)
     anchor->release(state);
@@ -158,17 +175,18 @@ void run(const std::string &name, Size size, bench::Blocks block, int threads,
 struct Shape {
   const char *name;
   Size size;
-  bench::Blocks bf16, i8, f32;
+  bench::Blocks bf16, i8; ///< for tiles
 };
 
-// Blocks were chosen among a handful, on one thread of Granite Rapids. All of them divide their
-// shapes: at edges tiles are copied. One iteration has all of K at 512^3, and at 1024^3 in i8.
+// Blocks for tiles were chosen among a handful, on one thread of Granite Rapids. All of them divide
+// their shapes: at edges tiles are copied. One iteration has all of K at 512^3, and at 1024^3 in
+// i8. Blocks for vectors depend on the caches.
 constexpr Shape shapes[] = {
-    {"512", {512, 512, 512}, {256, 512, 512}, {256, 512, 512}, {512, 256, 512}},
-    {"1024", {1024, 1024, 1024}, {512, 1024, 512}, {512, 1024, 1024}, {1024, 256, 1024}},
-    {"2048", {2048, 2048, 2048}, {512, 2048, 512}, {512, 2048, 1024}, {2048, 128, 1024}},
-    {"4096", {4096, 4096, 4096}, {512, 2048, 512}, {512, 2048, 1024}, {2048, 128, 1024}},
-    {"256x11008x4096", {256, 11008, 4096}, {256, 2752, 512}, {256, 2752, 1024}, {256, 128, 1024}},
+    {"512", {512, 512, 512}, {256, 512, 512}, {256, 512, 512}},
+    {"1024", {1024, 1024, 1024}, {512, 1024, 512}, {512, 1024, 1024}},
+    {"2048", {2048, 2048, 2048}, {512, 2048, 512}, {512, 2048, 1024}},
+    {"4096", {4096, 4096, 4096}, {512, 2048, 512}, {512, 2048, 1024}},
+    {"256x11008x4096", {256, 11008, 4096}, {256, 2752, 512}, {256, 2752, 1024}},
 };
 
 } // namespace
@@ -183,12 +201,16 @@ int main(int argc, char **argv) {
           name += "-1t";
         if (!bench::wanted(argc, argv, name))
           continue;
-        if (type == std::string("amx-i8"))
-          run<i8, i32>(name, shape.size, shape.i8, threads, anchors);
+        bench::Blocks forVectors = bench::vectorBlocks(shape.size, threads);
+        if (type == std::string("f32"))
+          run<f32, f32>(name, shape.size, forVectors, threads, anchors);
         else if (type == std::string("f16"))
-          run<f16, f32>(name, shape.size, shape.bf16, threads, anchors);
-        else if (type == std::string("f32"))
-          run<f32, f32>(name, shape.size, shape.f32, threads, anchors);
+          run<f16, f32>(name, shape.size, bench::hasTilesOfF16() ? shape.bf16 : forVectors, threads,
+                        anchors);
+        else if (!bench::hasTiles())
+          bench::skipped(name, "this processor or process has no AMX");
+        else if (type == std::string("amx-i8"))
+          run<i8, i32>(name, shape.size, shape.i8, threads, anchors);
         else
           run<bf16, f32>(name, shape.size, shape.bf16, threads, anchors);
       }

@@ -19,7 +19,7 @@
 #include "Contest.h"
 #include "FusedKernels.h"
 #include "Measure.h"
-#include "TileProbe.h"
+#include "VectorProbe.h"
 
 #include <cstring>
 #include <memory>
@@ -58,12 +58,11 @@ void contest(const std::string &name, const std::function<void()> &ours, std::ve
       bench::expectClose(name + ", " + anchor->name(state), result, theirs, tolerance);
       contenders.push_back({anchor->name(state), [anchor, state] { anchor->run(state); }});
     }
-  if (prepared.empty())
-    return bench::skipped(name, "no library has it; benchmarks/install-anchors installs them");
-  bench::Result measured = bench::compare(contenders, threads);
+  bench::Result measured = bench::compare(contenders, threads, bench::bestUnit());
   std::string text = std::string(unit) + " (" + measured.text() + ")";
   work *= 1e-9;
-  bench::line(name, work / measured.ours, work / measured.others, measured.ratio, text.c_str());
+  bench::lineOrAlone(name, work / measured.ours, work / measured.others, measured.ratio,
+                     text.c_str());
   for (auto [anchor, state] : prepared)
     anchor->release(state);
 }
@@ -277,10 +276,8 @@ int main(int argc, char **argv) {
   auto line = [&](const std::string &name, auto &&run) {
     if (!bench::wanted(argc, argv, name))
       return;
-    if (!bench::hasTiles())
-      return bench::skipped(name, "this processor or process has no AMX");
-    if (bench::openFusedAnchors().empty())
-      return bench::skipped(name, "no anchors; benchmarks/install-anchors installs them");
+    if (!bench::vectorBits())
+      return bench::skipped(name, "this processor has no AVX2");
     run(name);
   };
   struct Linear {

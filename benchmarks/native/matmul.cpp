@@ -12,9 +12,13 @@
 //                            same numbers in f32.
 //
 //===----------------------------------------------------------------------===//
+#include "Blocks.h"
 #include "Measure.h"
+#include "TileProbe.h"
+#include "VectorProbe.h"
 
 #include <penstock/penstock.h>
+#include <unistd.h>
 
 #ifdef PENSTOCK_HAVE_CBLAS
 #include <cblas.h>
@@ -26,28 +30,28 @@ using namespace penstock;
 namespace {
 
 template <class T, bool TransposedB> struct Matmul {
-  int block_m, block_n, block_k;
+  bench::Blocks block;
 
   void operator()(Block &b, In<T, 2> A, In<T, 2> B, Out<T, 2> C) const {
     auto [M, K] = A.sizes();
     auto N = B.size(TransposedB ? 0 : 1);
-    auto [bm, bn] = b.grid(ceil_div(M, block_m), ceil_div(N, block_n));
-    auto As = b.shared<T>(block_m, block_k);
-    auto Bs = TransposedB ? b.shared<T>(block_n, block_k) : b.shared<T>(block_k, block_n);
-    auto acc = b.local<f32>(block_m, block_n);
+    auto [bm, bn] = b.grid(ceil_div(M, block.m), ceil_div(N, block.n));
+    auto As = b.shared<T>(block.m, block.k);
+    auto Bs = TransposedB ? b.shared<T>(block.n, block.k) : b.shared<T>(block.k, block.n);
+    auto acc = b.local<f32>(block.m, block.n);
 
     b.fill(acc, 0);
-    for (Index ko : b.range(ceil_div(K, block_k))) {
-      b.copy(A.at(bm * block_m, ko * block_k), As);
+    for (Index ko : b.range(ceil_div(K, block.k))) {
+      b.copy(A.at(bm * block.m, ko * block.k), As);
       if (TransposedB) {
-        b.copy(B.at(bn * block_n, ko * block_k), Bs);
+        b.copy(B.at(bn * block.n, ko * block.k), Bs);
         b.gemm(As, transposed(Bs), acc);
       } else {
-        b.copy(B.at(ko * block_k, bn * block_n), Bs);
+        b.copy(B.at(ko * block.k, bn * block.n), Bs);
         b.gemm(As, Bs, acc);
       }
     }
-    b.copy(acc, C.at(bm * block_m, bn * block_n));
+    b.copy(acc, C.at(bm * block.m, bn * block.n));
   }
 };
 
@@ -56,12 +60,12 @@ constexpr int64_t n = 1024;
 #ifdef PENSTOCK_HAVE_CBLAS
 
 template <class T, bool TransposedB>
-void run(const std::string &name, Matmul<T, TransposedB> blocks, double tolerance) {
+void run(const std::string &name, Matmul<T, TransposedB> kernel, double tolerance) {
   auto a = bench::numbers<T>(n * n, 1), b = bench::numbers<T>(n * n, 2);
   std::vector<T> c(n * n);
   std::vector<float> fa(a.begin(), a.end()), fb(b.begin(), b.end()), fc(n * n);
   openblas_set_num_threads(bench::threads());
-  auto matmul = compile(blocks, Target::native(), {.name = "matmul"});
+  auto matmul = compile(kernel, Target::native(), {.name = "matmul"});
 
   auto ours = [&] {
     matmul.launch({.threads = bench::threads()}, view(a, {n, n}), view(b, {n, n}), view(c, {n, n}));
@@ -87,11 +91,15 @@ template <class K> void run(const std::string &name, K, double) {
 } // namespace
 
 int main(int argc, char **argv) {
-  // The blocks were chosen by measuring; see docs/results/benchmarks-record.md.
+  // OpenBLAS is loaded by now.
+  if (bench::chooseOpenBlasKernels())
+    execv("/proc/self/exe", argv);
+  bench::Blocks blocks = bench::vectorBlocks({n, n, n}, bench::threads());
   if (auto name = "native/matmul-f32-1024"; bench::wanted(argc, argv, name))
-    run(name, Matmul<f32, false>{1024, 256, 1024}, 1e-3);
+    run(name, Matmul<f32, false>{blocks}, 1e-3);
   if (auto name = "native/matmul-f32nt-1024"; bench::wanted(argc, argv, name))
-    run(name, Matmul<f32, true>{1024, 256, 1024}, 1e-3);
+    run(name, Matmul<f32, true>{blocks}, 1e-3);
   if (auto name = "native/matmul-f16-1024"; bench::wanted(argc, argv, name))
-    run(name, Matmul<f16, true>{128, 256, 128}, 0.05);
+    run(name, Matmul<f16, true>{bench::hasTilesOfF16() ? bench::Blocks{128, 256, 128} : blocks},
+        0.05);
 }
