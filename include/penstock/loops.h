@@ -40,8 +40,10 @@ enum class Schedule {
   /// the largest number of versions of a tile, and may be left out.
   Optimal
 };
+/// Largest `num_stages`, up to 8, whose tiles fit in the memory of the target.
+inline constexpr int Auto = -1;
 struct PipelineOptions {
-  /// Pipeline depth; stages and order are inferred from it.
+  /// Pipeline depth, or Auto; stages and order are inferred from it.
   int num_stages = 0;
   /// Explicit schedule: stage and order of each statement, in source order. Entries
   /// for named scalars (bind) are accepted and ignored.

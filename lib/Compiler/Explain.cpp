@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Scheduling/Explain.h"
+#include "Analysis/AutoStages.h"
 #include "Analysis/EngineCosts.h"
 #include "Analysis/TileMemory.h"
 #include "Compiler/Compiler.h"
@@ -68,6 +69,7 @@ std::vector<Planned> plan(mlir::ModuleOp module, const std::string &kernel,
     diagnostics.insert(diagnostics.end(), wrong.begin(), wrong.end());
     return planned;
   }
+  chooseStages(function, &architecture);
   function.walk([&](mlir::scf::ForOp loop) {
     if (!loop->hasAttr(tile::TileDialect::scheduleAttr))
       return;

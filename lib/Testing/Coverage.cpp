@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Testing/Coverage.h"
+#include "Analysis/AutoStages.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileAccess.h"
@@ -72,7 +73,7 @@ std::string Coverage::holeOf(Operation *op) const {
       (getConstantIntValue(loop.getLowerBound()) && getConstantIntValue(loop.getUpperBound())))
     return "";
   auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
-  int64_t stages = schedule ? schedule.getNumStages() : 0;
+  int64_t stages = schedule ? mostStages(schedule) : 0;
   if (found->second == 0)
     return "the loop never runs";
   if (found->second < 2)

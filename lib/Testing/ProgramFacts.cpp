@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Testing/ProgramFacts.h"
+#include "Analysis/AutoStages.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -49,7 +50,7 @@ public:
     });
     kernel.walk([&](scf::ForOp loop) {
       if (auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr))
-        facts.stages = std::max(facts.stages, schedule.getNumStages());
+        facts.stages = std::max(facts.stages, mostStages(schedule));
     });
     findNeighbors();
     return std::move(facts);

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Analysis/AutoStages.h"
 #include "Analysis/EngineCosts.h"
 #include "Analysis/PipelineLoop.h"
 #include "Analysis/TileMemory.h"
@@ -40,6 +41,7 @@ struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules>
       }
     if (!ok)
       return signalPassFailure();
+    chooseStages(getOperation(), architecture);
     getOperation().walk([&](scf::ForOp loop) {
       ok &= succeeded(tile::verifyScheduleNames(loop));
       // Text may claim that a schedule has been resolved; what it says is checked

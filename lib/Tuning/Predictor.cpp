@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Tuning/Predictor.h"
+#include "Analysis/AutoStages.h"
 #include "Analysis/EngineCosts.h"
 #include "Analysis/KernelTrace.h"
 #include "Analysis/PipelineLoop.h"
@@ -75,6 +76,7 @@ private:
         blocks *= double(std::max<int64_t>(1, size.value_or(1)));
       }
     });
+    chooseStages(function, &architecture);
     function.walk([&](scf::ForOp loop) {
       if (!loop->hasAttr(tile::TileDialect::scheduleAttr))
         return;

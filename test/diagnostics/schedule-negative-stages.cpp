@@ -22,6 +22,6 @@ struct Program {
 
 WRONG_PROGRAM { compile(Program{}, Target::native()); }
 
-// EXPECT: schedule-negative-stages.cpp:15: error PS1215: `num_stages` is -2; a pipelined loop needs `num_stages` of at least 1, or `stage` and `order`
+// EXPECT: schedule-negative-stages.cpp:15: error PS1215: `num_stages` is -2; a pipelined loop needs `num_stages` of at least 1 or `Auto`, or `stage` and `order`
 // EXPECT:    15 |     for (Index i : b.pipelined(ceil_div(X.size(0), 64), {.num_stages = stages})) {
 // EXPECT:       |                    ^

@@ -228,7 +228,7 @@ template <class E, class S, class R> struct Matmul {
 
     PipelineOptions options() {
       if (body > 1 || random.chance(60))
-        return {.num_stages = int(random.between(1, 5))};
+        return {.num_stages = random.chance(15) ? Auto : int(random.between(1, 5))};
       int ahead = int(random.between(1, 3));
       return {.stage = {0, 0, ahead}, .order = {0, 1, 2}};
     }

@@ -306,7 +306,7 @@ void Emitter::pipeline(const Statement &one) {
     arguments.stage = stage;
     arguments.order = order;
   } else {
-    arguments.numStages = static_cast<int>(random.between(1, 4));
+    arguments.numStages = random.chance(15) ? Auto : static_cast<int>(random.between(1, 4));
   }
   Ref k;
   detail::Scope scope = detail::openLoop(arguments, k, at), group;

@@ -70,11 +70,23 @@ Form makeForm(Random &random) {
   form.swizzle = random.chance(20) ? 2 : 0;
   form.columnShift = random.chance(20) ? random.between(1, 2) : 0;
   form.overlapsLaunches = random.chance(10);
-  form.schedule.num_stages = int(random.between(1, 4));
+  form.schedule.num_stages = random.chance(15) ? Auto : int(random.between(1, 4));
   if (form.inLoop == Form::Nothing && random.chance(25)) {
     form.schedule = {.stage = {0, 0, 1}, .order = {0, 1, 2}};
     if (random.chance(30))
       form.schedule = {.stage = {0, 1, 2}, .order = {2, 1, 0}};
+  }
+  // Pairs need all of this, which is rare by chance.
+  if (random.chance(40)) {
+    form.start = Form::Zero;
+    form.loops = Form::Single;
+    form.trips = Form::All;
+    form.inLoop = Form::Nothing;
+    form.rows = 128;
+    form.columnShift = 0;
+    form.overlapsLaunches = false;
+    form.schedule = {.num_stages = int(random.between(1, 4))};
+    return form;
   }
   form.schedule.form =
       random.of({penstock::Form::Automatic, penstock::Form::Automatic, penstock::Form::Automatic,

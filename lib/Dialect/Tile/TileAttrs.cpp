@@ -80,6 +80,10 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
       return failure();
     if (list)
       return parseIntegers(parser, *list);
+    if (key == "num_stages" && succeeded(parser.parseOptionalKeyword("auto"))) {
+      numStages = autoStages;
+      return success();
+    }
     return parser.parseInteger(key == "num_stages" ? numStages : solverSeconds);
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, field))
@@ -105,7 +109,9 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     llvm::interleaveComma(values, printer);
     printer << "]";
   };
-  if (getNumStages())
+  if (isAuto())
+    key("num_stages") << " = auto";
+  else if (getNumStages())
     key("num_stages") << " = " << getNumStages();
   list("stage", getStage());
   list("order", getOrder());
@@ -133,11 +139,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (solverSeconds && stated && !resolved)
     return error(StageAndNumStages) << "`stage` and `order` state a schedule; they cannot be "
                                        "combined with that of the exact solver";
-  if (numStages < 0 || (!stated && numStages == 0 && solverSeconds == 0))
+  if (numStages < autoStages || (!stated && numStages == 0 && solverSeconds == 0))
     return error(NumStagesTooSmall)
            << "`num_stages` is " << numStages
-           << "; a pipelined loop needs `num_stages` of at least 1, or `stage` "
-              "and `order`";
+           << "; a pipelined loop needs `num_stages` of at least 1 or `Auto`, or "
+              "`stage` and `order`";
   if (stated && numStages)
     return error(StageAndNumStages)
            << "`num_stages` cannot be combined with `stage` and `order`; the "

@@ -83,6 +83,9 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2]>
     ```
 
+    `num_stages = auto` stands for the largest number that fits on the target. It is replaced
+    before schedules are resolved.
+
     With `solver_seconds`, an exact solver finds the schedule with the minimal interval
     within that time. `num_stages` is then the largest number of versions of
     a tile:
@@ -125,6 +128,11 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "0">:$solver_seconds);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// `num_stages = auto`.
+    static constexpr int64_t autoStages = -1;
+    bool isAuto() const { return getNumStages() == autoStages; }
+  }];
 }
 
 #endif // PENSTOCK_TILE_ATTRS

@@ -1,0 +1,31 @@
+//===- AutoStages.h - The depth of `num_stages = Auto` ----------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_ANALYSIS_AUTOSTAGES_H
+#define PENSTOCK_ANALYSIS_AUTOSTAGES_H
+
+#include "Dialect/Tile/TileDialect.h"
+#include "Hardware/Architecture.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace penstock {
+
+/// More copies in flight than this hide no more latency on any target.
+inline constexpr int64_t mostAutoStages = 8;
+
+/// Largest depth that a loop with this schedule can get.
+inline int64_t mostStages(tile::ScheduleAttr schedule) {
+  return schedule.isAuto() ? mostAutoStages : schedule.getNumStages();
+}
+
+/// Replaces `num_stages = auto` of every loop by a number: the largest, up to mostAutoStages, for
+/// which the copies run that far ahead and all versions fit on \p architecture. Loops that state
+/// their depth come first. Without an architecture, memory is not limited.
+void chooseStages(mlir::func::FuncOp kernel, const hw::Architecture *architecture);
+
+} // namespace penstock
+
+#endif // PENSTOCK_ANALYSIS_AUTOSTAGES_H
