@@ -50,7 +50,7 @@ PENSTOCK_EXPORT Ref allocateNamedBarrier(int64_t threads, Loc);
 PENSTOCK_EXPORT void meet(Ref barrier, bool wait, Loc);
 PENSTOCK_EXPORT void registers(int64_t count, bool request, Loc);
 PENSTOCK_EXPORT void proxyFence(Loc);
-PENSTOCK_EXPORT Ref allocateBarriers(Ints counts, Loc);
+PENSTOCK_EXPORT Ref allocateBarriers(Ints counts, const char *part, Loc);
 /// \p bytes: expected transaction bytes, empty: none. \p cta: block of the cluster, empty: own.
 PENSTOCK_EXPORT void arrive(BarrierRef, Ref bytes, Ref cta, BarrierSemantics, Loc);
 PENSTOCK_EXPORT void wait(BarrierRef, Ref phase, BarrierSemantics, Loc);
@@ -195,15 +195,18 @@ template <class A, class B> constexpr void checkMultiplied() {
 }
 
 struct BarrierCalls {
-  /// Allocates `count` barriers that complete a phase after `arrivals` arrivals.
-  Barriers alloc(int64_t count, int64_t arrivals = 1, Loc at = here()) const {
+  /// Allocates `count` barriers that complete a phase after `arrivals` arrivals. Messages name them
+  /// after the variable on the line of `at`. A class that passes on its caller's line names the
+  /// `part` of the object: "ring.full" for `Ring ring(b, ..)` and part "full".
+  Barriers alloc(int64_t count, int64_t arrivals = 1, Loc at = here(),
+                 const char *part = nullptr) const {
     std::vector<int64_t> counts(size_t(count < 0 ? 0 : count > 4096 ? 4096 : count), arrivals);
-    return Barriers(nv::allocateBarriers(counts, at));
+    return Barriers(nv::allocateBarriers(counts, part, at));
   }
   /// Allocates barriers with separate counts: `auto [full, empty] = b.mbarrier.alloc<2>({1, 2})`.
   template <size_t N>
   std::array<Barrier, N> alloc(const int64_t (&arrivals)[N], Loc at = here()) const {
-    Barriers all(nv::allocateBarriers(arrivals, at));
+    Barriers all(nv::allocateBarriers(arrivals, nullptr, at));
     return pick<N>(all, at, std::make_index_sequence<N>());
   }
   /// Arrives for every thread of the scope.

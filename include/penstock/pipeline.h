@@ -51,12 +51,12 @@ public:
   Pipeline(Block &block, int stages, int producers = 1, int consumers = 1, Loc at = here())
       : producer(block, stages, 0, mbarrier::producer_phase),
         consumer(block, stages, 0, mbarrier::consumer_phase), b(block),
-        full(block.mbarrier.alloc(stages, producers, at)),
-        empty(block.mbarrier.alloc(stages, consumers, at)) {}
+        full(block.mbarrier.alloc(stages, producers, at, "full")),
+        empty(block.mbarrier.alloc(stages, consumers, at, "empty")) {}
 
   /// Waits until the producer's slot is empty.
   void producer_acquire(Loc at = here()) {
-    b.mbarrier.wait(empty[producer.index], producer.phase, {}, at);
+    b.mbarrier.wait(empty[producer.index], producer.phase, {.scope = scope}, at);
   }
   /// Barrier for copies and products that fill the slot.
   Barrier producer_barrier() { return full[producer.index]; }
@@ -66,7 +66,7 @@ public:
 
   /// Waits until the consumer's slot is full.
   void consumer_acquire(Loc at = here()) {
-    b.mbarrier.wait(full[consumer.index], consumer.phase, {}, at);
+    b.mbarrier.wait(full[consumer.index], consumer.phase, {.scope = scope}, at);
   }
   /// Barrier for commits of products that read the slot.
   Barrier consumer_barrier() { return empty[consumer.index]; }
@@ -75,6 +75,8 @@ public:
   void consumer_advance() { consumer.advance(); }
 
   PipelineState producer, consumer;
+  /// Scope of the waits: Cluster if threads of other blocks arrive.
+  ThreadScope scope = Cta;
 
 private:
   Block &b;
@@ -86,8 +88,9 @@ class TmaPipeline {
 public:
   /// Each slot receives \p bytesOfSlot bytes and is released by \p consumers threads.
   TmaPipeline(Block &block, int slots, int64_t bytesOfSlot, int consumers, Loc at = here())
-      : b(block), stages(slots), bytes(bytesOfSlot), full(block.mbarrier.alloc(slots, 1, at)),
-        empty(block.mbarrier.alloc(slots, consumers, at)) {}
+      : b(block), stages(slots), bytes(bytesOfSlot),
+        full(block.mbarrier.alloc(slots, 1, at, "full")),
+        empty(block.mbarrier.alloc(slots, consumers, at, "empty")) {}
 
   PipelineState producer_state() { return {b, stages, 0, mbarrier::producer_phase}; }
   PipelineState consumer_state() { return {b, stages, 0, mbarrier::consumer_phase}; }

@@ -213,6 +213,14 @@ bool KernelTrace::runCommit(nv::HardwareOpInterface op) {
   return true;
 }
 
+/// Returns whether a wait for these barriers does not observe threads of other blocks.
+static bool hasNarrowWait(Value barriers) {
+  return llvm::any_of(barriers.getUsers(), [](Operation *user) {
+    auto wait = dyn_cast<nv::WaitOp>(user);
+    return wait && !wait.getCluster();
+  });
+}
+
 bool KernelTrace::runArrive(nv::ArriveOp arrive) {
   int64_t bytes = 0;
   if (Value announced = arrive.getBytes()) {
@@ -232,7 +240,8 @@ bool KernelTrace::runArrive(nv::ArriveOp arrive) {
                      [&](sched::ProtocolStep &made) {
                        made.count = threadsOf(arrive) / (arrive.getEachWarp() ? nv::warpSize : 1);
                        made.bytes = bytes;
-                       made.relaxed = arrive.getRelaxed();
+                       made.narrow = rank != warpRole.rank && hasNarrowWait(arrive.getBarriers());
+                       made.relaxed = made.narrow || arrive.getRelaxed();
                      });
 }
 

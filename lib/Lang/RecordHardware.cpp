@@ -55,6 +55,13 @@ public:
       name = variableName(*line, r->allocationsOnLine[{at.file, at.line}]++);
     return name.empty() ? StringAttr() : r->builder.getStringAttr(name);
   }
+  /// The name of a part of the object that is declared on this line: "ring.full".
+  StringAttr partOf(std::string part) {
+    std::string name;
+    if (auto line = readSourceLine(at.file, at.line))
+      name = objectName(*line, r->partsOnLine[{at.file, at.line, part}]++);
+    return r->builder.getStringAttr(name.empty() ? part : name + "." + part);
+  }
   /// What is absent is no error.
   mlir::Value useIfThere(Ref ref, StringRef what) {
     return ref.id ? use(ref, what) : mlir::Value();
@@ -223,13 +230,14 @@ void seam::proxyFence(Loc at) {
     call.make<penstock::nv::ProxyFenceOp>();
 }
 
-Ref seam::allocateBarriers(Ints counts, Loc at) {
+Ref seam::allocateBarriers(Ints counts, const char *part, Loc at) {
   Call call(at);
   if (!call.ok)
     return {};
   auto type = penstock::nv::BarriersType::get(call.r->context, int64_t(counts.size()));
   auto op = call.makeInKernel<penstock::nv::BarrierAllocOp>(
-      type, call.variable(), ArrayRef<int64_t>(counts.data(), counts.size()));
+      type, part ? call.partOf(part) : call.variable(),
+      ArrayRef<int64_t>(counts.data(), counts.size()));
   return op ? call.r->add(op.getResult()) : call.r->poison();
 }
 

@@ -24,6 +24,7 @@
 #include "penstock/compile.h"
 
 #include <map>
+#include <tuple>
 
 namespace penstock::lang {
 
@@ -137,6 +138,8 @@ public:
   /// Tiles allocated so far on each source line, to tell `auto a = .., b = ..`
   /// apart.
   std::map<std::pair<std::string, unsigned>, unsigned> allocationsOnLine;
+  /// The same for parts of objects, by the name of the part.
+  std::map<std::tuple<std::string, unsigned, std::string>, unsigned> partsOnLine;
   std::map<std::string, int64_t> fixedSizes;
   std::vector<std::vector<std::string>> sizeNames; ///< by argument, dimension
 

@@ -82,4 +82,42 @@ std::string variableName(std::string_view line, unsigned ordinal) {
   return names.empty() ? "" : names[ordinal % names.size()];
 }
 
+std::string objectName(std::string_view line, unsigned ordinal) {
+  std::vector<std::string> names;
+  int depth = 0;            // of brackets
+  std::string word, before; // the last word, and the character before it
+  for (size_t at = 0; at < line.size(); ++at) {
+    char c = line[at];
+    if (isWord(c)) {
+      size_t end = at;
+      while (end < line.size() && isWord(line[end]))
+        ++end;
+      size_t last = line.substr(0, at).find_last_not_of(' ');
+      before = last == std::string_view::npos ? "" : std::string(1, line[last]);
+      bool returns = word == "return";
+      word = line.substr(at, end - at);
+      if (returns)
+        before = "";
+      at = end - 1;
+    } else if (c == '(' || c == '{') {
+      // `Ring ring(`, `Ring<2> ring{`, and `, other(` after them.
+      bool declares = !before.empty() &&
+                      (isWord(before[0]) || before == ">" || (before == "," && !names.empty()));
+      if (depth == 0 && !word.empty() && declares)
+        names.push_back(word);
+      ++depth;
+      word.clear();
+    } else if (c == ')' || c == '}') {
+      --depth;
+      word.clear();
+    } else if (c == '=' && depth == 0 && !word.empty()) { // `ring = Ring(..)`
+      names.push_back(word);
+      word.clear();
+    } else if (c != ' ') {
+      word.clear();
+    }
+  }
+  return names.empty() ? "" : names[ordinal % names.size()];
+}
+
 } // namespace penstock

@@ -17,6 +17,10 @@ namespace penstock {
 /// if the line does not tell.
 std::string variableName(std::string_view line, unsigned ordinal);
 
+/// The \p ordinal-th object that a source line declares with arguments: "second" for 1 and
+/// `Ring first(b, 2), second(b, 3);`. Empty if the line declares none.
+std::string objectName(std::string_view line, unsigned ordinal);
+
 } // namespace penstock
 
 #endif // PENSTOCK_LANG_VARIABLENAMES_H

@@ -64,6 +64,7 @@ struct ProtocolStep {
   ProtocolQueue queue = ProtocolQueue::Tensor;
   bool parity = false;
   bool relaxed = false; ///< a wait or an arrival that orders nothing
+  bool narrow = false;  ///< relaxed, because waits for it have a scope without its block
   /// A wait for the phase in which the role itself arrived last, as at named
   /// barriers, whatever its parity.
   bool own = false;

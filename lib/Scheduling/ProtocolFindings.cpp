@@ -47,6 +47,14 @@ void ProtocolFindings::unordered(StepRef first, const ProtocolAccess &firstAcces
   if (const StepRef relaxed = inTime ? relaxedBefore(first, second) : StepRef();
       relaxed.role != noStep) {
     bool waits = plan->step(relaxed).kind == Kind::Wait;
+    if (plan->step(relaxed).narrow) {
+      d->notes.push_back({location(relaxed),
+                          "this arrival comes between them, but the wait for it has scope `Cta`, "
+                          "which does not include this block",
+                          ""});
+      d->helps.push_back("wait with scope `Cluster` for arrivals of other blocks");
+      return;
+    }
     d->notes.push_back({location(relaxed),
                         std::string(waits ? "this wait" : "this arrival") +
                             " comes between them, but is `Relaxed`: it does not order memory",
@@ -75,6 +83,17 @@ StepRef ProtocolFindings::relaxedBefore(StepRef first, StepRef second) const {
   return {};
 }
 
+StepRef ProtocolFindings::relaxedWaitFor(StepRef copy) const {
+  for (unsigned role = 0; role < protocol->roles.size(); ++role) {
+    const auto &steps = protocol->roles[role].steps;
+    for (unsigned i = 0; i < steps.size(); ++i)
+      if (steps[i].kind == Kind::Wait && steps[i].relaxed &&
+          steps[i].barrier == plan->step(copy).barrier)
+        return {role, i};
+  }
+  return {};
+}
+
 void ProtocolFindings::uninitialized(StepRef step, const ProtocolAccess &access) {
   if (Diagnostic *d = report(ProtocolUninitialized, plan->step(step).source)) {
     d->message =
@@ -82,9 +101,12 @@ void ProtocolFindings::uninitialized(StepRef step, const ProtocolAccess &access)
     d->label = "by " + roleName(step);
     d->helps.push_back("write it first, or leave out the read where the loop that writes it "
                        "has no iterations");
-    for (const std::string &size : protocol->zeroSizes)
-      d->helps.push_back("if " + size + " is never 0, state that: b.require(" + size + " > 0, \"" +
-                         size + " is 0\")");
+    for (const std::string &size : protocol->zeroSizes) {
+      bool named = size.find(' ') == std::string::npos; // by the signature
+      d->helps.push_back(
+          "if " + size + " is never 0, state that" +
+          (named ? ": b.require(" + size + " > 0, \"" + size + " is 0\")" : " with b.require"));
+    }
   }
 }
 
@@ -146,9 +168,17 @@ void ProtocolFindings::deadlock(const ProtocolMachine &machine, const ProtocolSt
 
 void ProtocolFindings::unfinished(StepRef copy) {
   if (Diagnostic *d = report(ProtocolUnfinished, plan->step(copy).source)) {
-    d->message = nameOf(copy) +
-                 " may still be under way when the kernel ends: no role waits for it" + when();
+    const StepRef relaxed = relaxedWaitFor(copy);
+    bool waits = relaxed.role != noStep;
+    d->message = nameOf(copy) + " may still be under way when the kernel ends" +
+                 (waits ? "" : ": no role waits for it") + when();
     d->label = "by " + roleName(copy);
+    if (waits) {
+      d->notes.push_back(
+          {location(relaxed), "this wait for it is `Relaxed`: it does not order memory", ""});
+      d->helps.push_back("wait with `Acquire`, the default");
+      return;
+    }
     d->helps.push_back("wait for its barrier, or do not copy what is not used");
   }
 }

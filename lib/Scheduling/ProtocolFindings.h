@@ -56,6 +56,8 @@ private:
   /// Returns the last relaxed wait before \p second, or else the first relaxed arrival after
   /// \p first; no role if there is none.
   StepRef relaxedBefore(StepRef first, StepRef second) const;
+  /// Relaxed wait for the barrier of a copy, if there is one.
+  StepRef relaxedWaitFor(StepRef copy) const;
   /// Adds a finding unless one of its kind was reported at this location.
   Diagnostic *report(unsigned code, unsigned source);
   const SourceLocation &location(StepRef step) const {

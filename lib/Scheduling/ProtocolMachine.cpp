@@ -127,7 +127,7 @@ void ProtocolMachine::arrive(ProtocolState &state, StepRef ref, const uint32_t *
   uint32_t *at = &state.words[barrierAt(step.barrier)];
   if (!copies)
     at[0] -= uint32_t(step.count);
-  plan.join(at + barrierHeader, clock, step.relaxed);
+  plan.join(at + barrierHeader, clock, step);
   if (plan.ownWaits && step.kind == Kind::Arrive)
     ownPhase(state, ref.role, step.barrier) = uint32_t(view.phase) + 1;
   settle(state, step.barrier);
@@ -152,7 +152,7 @@ void ProtocolMachine::step(ProtocolState &state, unsigned role) {
     const std::vector<unsigned> &roles = plan.protocol.syncs[step.barrier];
     std::vector<uint32_t> all(plan.clockWords());
     for (unsigned other : roles)
-      plan.join(all.data(), clockOf(state, other), false);
+      plan.join(all.data(), clockOf(state, other), step);
     for (unsigned other : roles) {
       std::copy(all.begin(), all.end(), clockOf(state, other));
       raise(clockOf(state, other), plan.taken({other, state.words[other]}));
@@ -167,8 +167,7 @@ void ProtocolMachine::step(ProtocolState &state, unsigned role) {
     watcher.wait(step.barrier,
                  step.own ? int64_t(ownPhase(state, role, step.barrier)) - 1 : view.phase - 1, ref,
                  now);
-    plan.join(now, &state.words[barrierAt(step.barrier) + barrierHeader + plan.clockWords()],
-              step.relaxed);
+    plan.join(now, &state.words[barrierAt(step.barrier) + barrierHeader + plan.clockWords()], step);
   }
   raise(now, plan.taken(ref));
   switch (step.kind) {

@@ -16,7 +16,7 @@ using Kind = ProtocolStep::Kind;
 ProtocolPlan::ProtocolPlan(const Protocol &protocol) : protocol(protocol) {
   auto words = unsigned(protocol.roles.size());
   unsigned copies = 0;
-  bool relaxed = false, alone = false;
+  bool relaxed = false, narrow = false, alone = false;
   uncertainWriters.resize(protocol.tiles.size());
   for (unsigned role = 0; role < protocol.roles.size(); ++role) {
     planRole(role, words, copies);
@@ -24,6 +24,7 @@ ProtocolPlan::ProtocolPlan(const Protocol &protocol) : protocol(protocol) {
     for (unsigned i = 0; i < protocol.roles[role].steps.size(); ++i) {
       const Step &step = protocol.roles[role].steps[i];
       relaxed |= step.relaxed;
+      narrow |= step.narrow;
       alone |= step.kind == Kind::Copy && endsAlone({role, i});
       ownWaits |= step.kind == Kind::Wait && step.own;
       for (const ProtocolAccess &access : step.accesses)
@@ -36,7 +37,7 @@ ProtocolPlan::ProtocolPlan(const Protocol &protocol) : protocol(protocol) {
   counters = words;
   part = words + (copies + 31) / 32;
   memory = relaxed || alone ? part : 0;
-  tensor = !alone ? 0 : relaxed ? 2 * part : memory;
+  tensor = narrow ? 2 * part : !alone ? 0 : relaxed ? 2 * part : memory;
   // Bits of copies follow the counters.
   for (auto &role : plans)
     for (StepPlan &plan : role)
@@ -132,11 +133,11 @@ void ProtocolPlan::joinPart(uint32_t *into, const uint32_t *from) const {
     into[w] |= from[w];
 }
 
-void ProtocolPlan::join(uint32_t *into, const uint32_t *from, bool relaxed) const {
+void ProtocolPlan::join(uint32_t *into, const uint32_t *from, const ProtocolStep &by) const {
   joinPart(into, from);
-  if (memory && !relaxed)
+  if (memory && !by.relaxed)
     joinPart(into + memory, from + memory);
-  if (tensor && tensor != memory)
+  if (tensor && tensor != memory && !by.narrow)
     joinPart(into + tensor, from + tensor);
 }
 

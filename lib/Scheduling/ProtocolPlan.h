@@ -56,12 +56,12 @@ public:
 
   /// Words of a clock. Its parts order steps in time, accesses to shared memory (from word
   /// `memory` on) and accesses to tensor memory (from word `tensor` on). Relaxed steps do not order
-  /// shared memory. The end of a copy orders the memory of its issuer only if the issuer arrives
-  /// on the same barrier; the bytes that a copy brings release nothing. Parts that would be equal
-  /// are one.
+  /// shared memory, narrow ones neither. The end of a copy orders the memory of its issuer only if
+  /// the issuer arrives on the same barrier; the bytes that a copy brings release nothing. Parts
+  /// that would be equal are one.
   unsigned clockWords() const { return std::max(memory, tensor) + part; }
   unsigned memory = 0, tensor = 0;
-  void join(uint32_t *into, const uint32_t *from, bool relaxed) const;
+  void join(uint32_t *into, const uint32_t *from, const ProtocolStep &by) const;
   /// Returns the part of a clock that orders accesses to a tile.
   const uint32_t *clockFor(unsigned tile, const uint32_t *clock) const {
     return clock + (protocol.tiles[tile].tensor ? tensor : memory);

@@ -64,6 +64,27 @@ TEST(VariableNames, Vars) {
   EXPECT_EQ(variableName("  Var<unsigned> phase{b, 1};", 0), "phase");
 }
 
+TEST(ObjectNames, Declarations) {
+  EXPECT_EQ(objectName("    Pipeline ring(b, stages);", 0), "ring");
+  EXPECT_EQ(objectName("    TmaPipeline ring{b, stages, bytes(), 1};", 0), "ring");
+  EXPECT_EQ(objectName("Ring<2, f16> ring(b, {1, 2});", 0), "ring");
+  EXPECT_EQ(objectName("auto pipe = TmaPipeline(b, stages, As[0].bytes(), 128);", 0), "pipe");
+  EXPECT_EQ(objectName("    pipe = Ring(b);", 0), "pipe");
+  const char *line = "    Pipeline tma_pipe(b, stages), mma_pipe(b, 2, 1, 2 * 128);";
+  EXPECT_EQ(objectName(line, 0), "tma_pipe");
+  EXPECT_EQ(objectName(line, 1), "mma_pipe");
+  EXPECT_EQ(objectName(line, 2), "tma_pipe"); // runs again
+}
+
+TEST(ObjectNames, LinesThatDeclareNone) {
+  EXPECT_EQ(objectName("", 0), "");
+  EXPECT_EQ(objectName("  return Pipeline(b, 3);", 0), "");
+  EXPECT_EQ(objectName("  rings.emplace_back(b, 3);", 0), "");
+  EXPECT_EQ(objectName("  Pipeline(b, 3);", 0), "");
+  EXPECT_EQ(objectName("      : b(block), ring(block, 3) {}", 0), ""); // which of them?
+  EXPECT_EQ(objectName("((){}=", 0), "");
+}
+
 // A wrong name is worse than none.
 TEST(VariableNames, CallsAreNoNames) {
   EXPECT_EQ(variableName("  ring.push_back(b.shared<f32>(16));", 0), "");
