@@ -19,6 +19,7 @@
 #include "Tuning/Prune.h"
 #include "Tuning/Records.h"
 #include "Tuning/Samples.h"
+#include "penstock/assemble.h"
 #include "penstock/gpu.h"
 
 #include <algorithm>
@@ -58,7 +59,9 @@ public:
       return finish();
     // The best predicted ones are those of all shards.
     examineAll(report.times != TimeSource::Predicted);
-    if (report.times != TimeSource::Predicted && !report.cancelled) {
+    if (report.times == TimeSource::Predicted)
+      removeRejected();
+    else if (!report.cancelled) {
       size_t keep = report.times == TimeSource::Native ? nativeKeep(report.candidates, options.keep)
                                                        : options.keep;
       keepBest(report.candidates, keep, options.random, options.seed);
@@ -224,6 +227,30 @@ private:
       report.candidates[i] = std::move(candidate);
       announce("examine", ++done, wanted.size(), ranking(report.candidates, 5));
     });
+  }
+
+  /// The winner of predicted times is never compiled otherwise: ptxas, where it is installed, has
+  /// the last word on it.
+  void removeRejected() {
+    bool isGpu = architectureOf(target).family != hw::Architecture::Family::X86;
+    if (!isGpu || find_assembler().empty())
+      return;
+    for (int best = fastest(report.candidates); best >= 0 && !report.cancelled;
+         best = fastest(report.candidates)) {
+      TuneCandidate &candidate = report.candidates[size_t(best)];
+      std::vector<Diagnostic> wrong;
+      AnyKernel compiled = compile(size_t(best), wrong);
+      if (compiled)
+        wrong = assemble(compiled.ptx(), target, {.allow_slow_code = true}).diagnostics;
+      auto error = std::ranges::find(wrong, Severity::Error, &Diagnostic::severity);
+      if (error == wrong.end())
+        return;
+      candidate.samples.clear();
+      summarize(candidate);
+      removeBy(candidate, stageCompile, error->code, error->message);
+      if (candidate.mine)
+        keepRecord(size_t(best), recordOf(candidate, runId));
+    }
   }
 
   /// Reads the records of other workers.

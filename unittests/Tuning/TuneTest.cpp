@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
 #include "Kernels.h"
+#include "TemporaryDirectory.h"
 #include "blackwell_matmul/v1.h"
 #include "blackwell_matmul/v2.h"
 #include "blackwell_matmul/v4.h"
@@ -13,6 +14,7 @@
 #include "matmul/kernel.h"
 
 #include <ctime>
+#include <fstream>
 #include <map>
 
 using namespace penstock;
@@ -125,6 +127,45 @@ TEST(TunePredicted, StagesRemovePointsForTheirReasons) {
     EXPECT_EQ(reasons, stage.removed);
   }
   EXPECT_EQ(removedBy(report)["where"], 4u);
+}
+
+/// An assembler that rejects the first \p rejected files.
+class AssemblerScript {
+public:
+  explicit AssemblerScript(int rejected) {
+    std::ofstream(path()) << "#!/bin/sh\nif [ \"$1\" = --version ]; then echo ptxas; exit 0; fi\n"
+                          << "echo run >> " << folder.path() << "/runs\n"
+                          << "if [ $(wc -l < " << folder.path() << "/runs) -le " << rejected
+                          << " ]; then echo 'error: too many registers'; exit 255; fi\n"
+                          << "for last; do :; done\nprintf code > \"$last\"\n";
+    std::filesystem::permissions(path(), std::filesystem::perms::owner_all);
+    ::setenv("PENSTOCK_PTXAS", path().c_str(), 1);
+  }
+  ~AssemblerScript() { ::unsetenv("PENSTOCK_PTXAS"); }
+
+private:
+  std::string path() const { return folder.path() + "/ptxas"; }
+  TemporaryDirectory folder;
+};
+
+TEST(TunePredicted, PointsThatPtxasRejectsAreNotSuggested) {
+  TemporaryCache folder;
+  KernelCache cache = folder.open();
+  auto run = [&](int rejected) {
+    AssemblerScript script(rejected);
+    return tune(blackwell::MatmulV1{}, Target::sm_100a(), square,
+                {.times = TimeSource::Predicted, .cache = &cache, .again = true});
+  };
+  TuneReport all = run(0), some = run(2);
+  ASSERT_GE(all.best, 0);
+  ASSERT_GE(some.best, 0);
+  EXPECT_EQ(removedBy(all)["compile"], 0u);
+  EXPECT_EQ(removedBy(some)["compile"], 2u);
+  const TuneCandidate &rejected = some.candidates[size_t(all.best)];
+  EXPECT_EQ(rejected.removed_by, "compile");
+  EXPECT_EQ(rejected.code, HardwareAssembler);
+  EXPECT_NE(rejected.reason.find("too many registers"), std::string::npos) << rejected.reason;
+  EXPECT_GE(some.candidates[size_t(some.best)].seconds, all.candidates[size_t(all.best)].seconds);
 }
 
 struct Attention : examples::FlashAttention {
