@@ -14,6 +14,8 @@ Value LoopBuilder::convert(Value value, Type to) {
   if (from == to)
     return value;
   unsigned fromWidth = from.getIntOrFloatBitWidth(), toWidth = to.getIntOrFloatBitWidth();
+  if (isa<IntegerType>(from))
+    return arith::ExtSIOp::create(b, loc, to, value);
   if (fromWidth == toWidth)
     return convert(convert(value, b.getF32Type()), to);
   if (fromWidth < toWidth)

@@ -23,4 +23,4 @@ WRONG_PROGRAM { compile(Counts{}, Target::native()); }
 // EXPECT: reduce-element-types.cpp:15: error PS1103: `reduce` goes from `x` (8x128 i32, local) to `means` (8 f32, local)
 // EXPECT:    15 |     b.reduce(Sum, x, 1, means);
 // EXPECT:       |     ^
-// EXPECT:   help: only floating-point elements are converted by a reduction; `set` a tile with a cast first
+// EXPECT:   help: a reduction converts floating-point elements, and integers to wider ones; `set` a tile with a cast first

@@ -287,13 +287,18 @@ void Emitter::reduce() {
   if (source.shape.size() < 2)
     return;
   int64_t dim = random.below(static_cast<int64_t>(source.shape.size()));
-  bool floating = isFloat(program.tiles[from].element);
+  const Element element = program.tiles[from].element;
+  bool floating = isFloat(element);
+  // In the order of their widths.
+  auto isInteger = [](Element e) { return e >= Element::i8 && e <= Element::i64; };
   if (floating && kind == Kind::Prod && source.shape[static_cast<size_t>(dim)] > 3)
     return;
   int to = pickTile([&](const TileDecl &t) {
     bool exact = !floating || !adds || t.element == Element::f32 || t.element == Element::f64;
     return (t.holds == Class::Wild || (t.holds == Class::Sum && floating && kind == Kind::Sum)) &&
-           exact && (t.element == program.tiles[from].element || (isFloat(t.element) && floating));
+           exact &&
+           (t.element == element || (isFloat(t.element) && floating) ||
+            (isInteger(element) && isInteger(t.element) && element < t.element));
   });
   if (to < 0 || to == from)
     return;

@@ -128,6 +128,49 @@ TEST_P(Rules, ReduceCombinesInTheTargetsType) {
   EXPECT_EQ(y[0], 63 * 2048 + 1);
 }
 
+TEST_P(Rules, ReduceWidensIntegers) {
+  // Along rows and along columns; in i32 the sums would wrap, and the signs count.
+  auto kernel = compile(
+      [](Block &b, In<i32, 2> X, In<i8, 2> Z, Out<i64, 1> rows_, Out<i64, 1> columns_,
+         Out<i32, 1> bytes_, Out<i64, 1> least_) {
+        auto x = b.local<i32>(8, 64);
+        auto z = b.local<i8>(8, 64);
+        auto rows = b.local<i64>(8), columns = b.local<i64>(64), least = b.local<i64>(8);
+        auto bytes = b.local<i32>(8);
+        b.copy(X.at(0, 0), x);
+        b.copy(Z.at(0, 0), z);
+        b.reduce(Sum, x, 1, rows);
+        b.reduce(Sum, x, 0, columns);
+        b.reduce(Sum, z, 1, bytes);
+        b.reduce(Min, x, 1, least);
+        b.reduce(Sum, x, 1, rows, {.accumulate = true});
+        b.copy(rows, rows_.at(0));
+        b.copy(columns, columns_.at(0));
+        b.copy(bytes, bytes_.at(0));
+        b.copy(least, least_.at(0));
+      },
+      target(), {.name = "widened"});
+  std::vector<i32> x(8 * 64), bytes(8);
+  std::vector<i8> z(8 * 64);
+  std::vector<i64> rows(8), columns(64), least(8), expectedRows(8), expectedColumns(64),
+      expectedLeast(8, std::numeric_limits<i64>::max());
+  std::vector<i32> expectedBytes(8);
+  for (int i = 0; i < 8 * 64; ++i) {
+    x[size_t(i)] = (i % 64 < 48 ? 2000000000 : -2000000000) + (i % 3 ? -i : i);
+    z[size_t(i)] = i8(i % 5 == 4 ? 127 : -100);
+    expectedRows[size_t(i / 64)] += 2 * i64(x[size_t(i)]);
+    expectedColumns[size_t(i % 64)] += x[size_t(i)];
+    expectedBytes[size_t(i / 64)] += z[size_t(i)];
+    expectedLeast[size_t(i / 64)] = std::min(expectedLeast[size_t(i / 64)], i64(x[size_t(i)]));
+  }
+  kernel(view(x, {8, 64}), view(z, {8, 64}), view(rows, {8}), view(columns, {64}), view(bytes, {8}),
+         view(least, {8}));
+  EXPECT_EQ(rows, expectedRows);
+  EXPECT_EQ(columns, expectedColumns);
+  EXPECT_EQ(bytes, expectedBytes);
+  EXPECT_EQ(least, expectedLeast);
+}
+
 TEST_P(Rules, CopiesWithinOneTileReadBeforeTheyWrite) {
   // Rows 0 .. 2 move to rows 1 .. 3; then the tile is transposed in place.
   auto kernel = compile(

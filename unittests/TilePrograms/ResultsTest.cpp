@@ -58,13 +58,15 @@ struct OnlineSoftmax {
 
 /// Reductions of every kind along both dimensions, of integers too.
 struct Reductions {
-  static constexpr auto signature = "x[M,N], i[M,N] -> rows[A,M], cols[A,N], counts[A,M]";
-  void operator()(Block &b, In<f32, 2> x, In<i32, 2> i, Out<f32, 2> r, Out<f32, 2> c,
-                  Out<i32, 2> n) const {
+  static constexpr auto signature =
+      "x[M,N], i[M,N] -> rows[A,M], cols[A,N], counts[A,M], wide[A,M]";
+  void operator()(Block &b, In<f32, 2> x, In<i32, 2> i, Out<f32, 2> r, Out<f32, 2> c, Out<i32, 2> n,
+                  Out<i64, 2> w) const {
     auto t = b.local<f32>(24, 40);
     auto u = b.local<i32>(24, 40);
     auto row = b.local<f32>(24), col = b.local<f32>(40);
     auto count = b.local<i32>(24);
+    auto wide = b.local<i64>(24);
     b.copy(x.at(0, 0), t);
     b.copy(i.at(0, 0), u);
     int at = 0;
@@ -72,9 +74,11 @@ struct Reductions {
       b.reduce(kind, t, 1, row);
       b.reduce(kind, t, 0, col);
       b.reduce(kind, u, 1, count);
+      b.reduce(kind, u, 1, wide);
       b.copy(row, r.at(at, 0).dims(1));
       b.copy(col, c.at(at, 0).dims(1));
       b.copy(count, n.at(at, 0).dims(1));
+      b.copy(wide, w.at(at, 0).dims(1));
       ++at;
     }
   }

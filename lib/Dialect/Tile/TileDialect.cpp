@@ -56,6 +56,12 @@ bool tile::convertsImplicitly(Type from, Type to) {
   return from == to || (isa<FloatType>(from) && isa<FloatType>(to));
 }
 
+bool tile::reducesImplicitly(Type from, Type to) {
+  return convertsImplicitly(from, to) ||
+         (isa<IntegerType>(from) && isa<IntegerType>(to) &&
+          from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth());
+}
+
 LaunchConstancy tile::isLaunchConstant(Value value) {
   SmallVector<Value> work = {value};
   llvm::DenseSet<Value> seen;

@@ -306,7 +306,7 @@ def Tile_ReduceOp : Tile_AccessOp<"reduce"> {
   let description = [{
     The result has the source's shape without the reduced dimension. With `accumulate`
     the old elements of the target are combined as well. Elements are converted to the
-    target's type first. `max` and `min` return NaN if any element is NaN. The order
+    target's type first, integers only to wider ones. `max` and `min` return NaN if any element is NaN. The order
     of the combination is undefined.
 
     ```mlir

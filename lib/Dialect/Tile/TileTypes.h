@@ -34,9 +34,12 @@ mlir::MemRefType tileType(llvm::ArrayRef<int64_t> shape, mlir::Type element, Spa
 /// Whether elements of this type can be stored in tiles.
 bool isElementType(mlir::Type type);
 
-/// Whether elements convert implicitly, by rounding, in copies and reductions:
+/// Whether elements convert implicitly, by rounding, in copies:
 /// float to float, or integers of one width.
 bool convertsImplicitly(mlir::Type from, mlir::Type to);
+/// Returns whether a reduction may convert its elements: as a copy does, and integers to wider
+/// ones, with their sign.
+bool reducesImplicitly(mlir::Type from, mlir::Type to);
 
 /// The extents of tiles and tensors may be used wherever a value must follow
 /// from the kernel's arguments alone. Returns the operation that spoils it, or

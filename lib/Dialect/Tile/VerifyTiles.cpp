@@ -365,10 +365,10 @@ LogicalResult ReduceOp::verify() {
     return fail(emitCoded(*this, ElementMismatch)
                     << "`reduce` combines into " << describe(getTarget()),
                 "reduce into f32, and convert the result");
-  if (!convertsImplicitly(source.getElementType(), elementOf(getTarget())))
+  if (!reducesImplicitly(source.getElementType(), elementOf(getTarget())))
     return fail(emitCoded(*this, ElementMismatch) << "`reduce` goes from " << describe(getSource())
                                                   << " to " << describe(getTarget()),
-                "only floating-point elements are converted by a reduction; "
+                "a reduction converts floating-point elements, and integers to wider ones; "
                 "`set` a tile with a cast first");
   if (rootOf(getSource()) == rootOf(getTarget()))
     return fail(emitCoded(*this, ShapeMismatch)

@@ -217,6 +217,9 @@ Value Lowering::converted(Value value, Type to) {
   Type from = value.getType();
   if (from == to)
     return value;
+  if (isa<IntegerType>(from) && isa<IntegerType>(to) &&
+      from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
+    return arith::ExtSIOp::create(builder, loc, to, value);
   if (isa<IntegerType>(from) || isa<IntegerType>(to)) // only moved
     return builder.createOrFold<arith::BitcastOp>(loc, to, value);
   if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
