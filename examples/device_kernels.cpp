@@ -103,6 +103,11 @@ struct FlashAttentionWide : FlashAttention {
   }
 };
 
+// One pair computes all tiles, with both accumulators.
+struct MatmulV6OnePair : blackwell::MatmulV6 {
+  MatmulV6OnePair() { pairs = 1, block_n = 64, stages = 2; }
+};
+
 // The steps of the Hopper example, under names of their own.
 struct HopperMatmul : hopper::Matmul {};
 struct HopperMatmulInFlight : hopper::Matmul {
@@ -227,7 +232,7 @@ PENSTOCK_SHAPES(MatmulV5, Shape{}, Shape{{"M", 384}, {"K", 448}, {"N", 512}},
 PENSTOCK_EQUIVALENT(MatmulV5,
                     {"mma_pipe.producer_acquire()", "the answer came after the tile was stored"},
                     {"mma_pipe.consumer_barrier()", "the answer came after the tile was stored"});
-PENSTOCK_KERNEL(MatmulV6, block_m, block_n, block_k, stages, epilogue_n);
+PENSTOCK_KERNEL(MatmulV6, block_m, block_n, block_k, stages, epilogue_n, pairs);
 PENSTOCK_REFERENCE(MatmulV6, Matmul);
 // Beside the grid, whose tiles are of one block: three pairs below each other, the
 // last with an empty half.
@@ -236,6 +241,10 @@ PENSTOCK_EQUIVALENT(MatmulV6,
                     {"barrier.cluster.wait", "both blocks have waited for the commit of all "
                                              "products, which arrives at both: nothing is under "
                                              "way between them when they meet"});
+PENSTOCK_KERNEL(MatmulV6OnePair, block_m, block_n, block_k, stages, epilogue_n, pairs);
+PENSTOCK_REFERENCE(MatmulV6OnePair, Matmul);
+// Four tiles: both accumulators are used twice.
+PENSTOCK_SHAPES(MatmulV6OnePair, Shape{}, Shape{{"M", 512}, {"K", 200}, {"N", 128}});
 PENSTOCK_KERNEL(HopperMatmul, block_m, block_n, block_k, stages, consumers, in_flight, try_tokens);
 PENSTOCK_REFERENCE(HopperMatmul, Matmul);
 PENSTOCK_KERNEL(HopperMatmulInFlight, block_m, block_n, block_k, stages, consumers, in_flight,

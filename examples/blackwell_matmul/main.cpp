@@ -26,5 +26,6 @@ int main() {
   cases.run("V4, 256 columns, 4 stages", MatmulV4{.block_n = 256, .stages = 4, .epilogue_n = 32});
   cases.run("V5", MatmulV5{});
   cases.run("V6", MatmulV6{});
+  cases.run("V6, one pair for all tiles", MatmulV6{.block_n = 64, .pairs = 1});
   return cases.result();
 }

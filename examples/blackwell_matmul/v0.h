@@ -14,6 +14,7 @@
 #define EXAMPLES_BLACKWELL_MATMUL_V0_H
 
 #include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace blackwell {
 using namespace penstock;
@@ -62,6 +63,13 @@ struct MatmulV0 {
         });
     b.sync();
     b.tcgen05.dealloc(acc);
+  }
+
+  static auto space() {
+    return Space<MatmulV0>()
+        .over(&MatmulV0::block_n, {64, 128, 256})
+        .over(&MatmulV0::block_k, {32, 64, 128})
+        .classes("M:log2, N, K");
   }
 };
 

@@ -63,6 +63,15 @@ struct MatmulV3 {
     storeAccumulator(b, acc, Cs, C, m0, n0, K);
     b.tcgen05.dealloc(acc);
   }
+
+  static auto space() {
+    return Space<MatmulV3>()
+        .over(&MatmulV3::block_m, &MatmulV3::block_n, &MatmulV3::epilogue_n,
+              {{128, 64, 16}, {128, 128, 16}, {128, 256, 16}})
+        .over(&MatmulV3::block_k, {32, 64})
+        .over(&MatmulV3::stages, {2, 3, 4})
+        .classes("M:log2, N, K");
+  }
 };
 
 } // namespace blackwell

@@ -15,6 +15,7 @@
 #define EXAMPLES_BLACKWELL_MATMUL_V5_H
 
 #include <penstock/pipeline.h>
+#include <penstock/tune.h>
 
 namespace blackwell {
 using namespace penstock;
@@ -142,6 +143,15 @@ struct MatmulV5 {
     });
     b.sync();
     b.tcgen05.dealloc(acc);
+  }
+
+  static auto space() {
+    return Space<MatmulV5>()
+        .over(&MatmulV5::block_n, {64, 128, 256}) // two accumulators of 256 fill the tensor memory
+        .over(&MatmulV5::block_k, {32, 64})
+        .over(&MatmulV5::stages, {2, 3, 4})
+        .over(&MatmulV5::group, {1, 4, 8})
+        .classes("M:log2, N, K");
   }
 };
 
