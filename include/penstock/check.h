@@ -319,6 +319,13 @@ struct RunTimes {
   /// Shares of a part of the SM in the middle half of the products, or of the whole run if
   /// there are no products: the busiest quarter for issue slots and units.
   double tensor = 0, exponentials = 0, shared = 0, issue = 0, tma = 0;
+  /// Tests of barriers that no loop repeats (`try_wait`), by line.
+  struct Probe {
+    unsigned line = 0;
+    uint64_t succeeded = 0, total = 0;
+    friend bool operator==(const Probe &, const Probe &) = default;
+  };
+  std::vector<Probe> probes;
   /// The largest of tensor, exponentials and shared: 1 is the roofline.
   PENSTOCK_EXPORT double roofline() const;
 };
@@ -332,12 +339,15 @@ struct RunPicture {
   std::string trace; ///< the same for Perfetto
   std::vector<Diagnostic> diagnostics;
 };
-/// Draws the timeline of the first block or pair of a registered kernel's launch. \p contract: as
-/// CompileOptions::contract.
-PENSTOCK_EXPORT RunPicture
-draw_run(const std::string &kernel, Target target, const Shape &shape,
-         const std::vector<std::pair<std::string, std::string>> &set = {}, uint32_t block = 0,
-         bool contract = false);
+struct DrawOptions {
+  std::vector<std::pair<std::string, std::string>> set = {}; ///< fields
+  uint32_t block = 0;                                   ///< whose timeline, with its cluster
+  bool contract = false;                                ///< as CompileOptions::contract
+  bool slots = false; ///< adds a row for each slot of a ring: in flight, full or empty
+};
+/// Draws the timeline of one block or pair of a registered kernel's launch.
+PENSTOCK_EXPORT RunPicture draw_run(const std::string &kernel, Target target, const Shape &shape,
+                                    const DrawOptions &options = {});
 
 /// Draws a launch of a kernel for the CPU, the second of two: which thread ran which block when.
 /// \p threads: as LaunchOptions::threads.

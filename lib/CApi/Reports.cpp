@@ -75,7 +75,8 @@ std::string make(const Request &r, penstock_report report, capi::Diagnostics &fo
   case PENSTOCK_RUN_TIMELINE: {
     if (!firstOfItsName(r, found))
       return "";
-    RunPicture picture = draw_run(r.kernel, r.inspect.target.emulated(), r.shape, r.inspect.set);
+    RunPicture picture =
+        draw_run(r.kernel, r.inspect.target.emulated(), r.shape, {.set = r.inspect.set});
     found = std::move(picture.diagnostics);
     return picture.svg;
   }

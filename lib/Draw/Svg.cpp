@@ -199,9 +199,6 @@ void Chart::interval() {
 void Chart::slice(size_t index) {
   const Slice &s = timeline.slices[index];
   const Color &color = palette[s.iteration % std::size(palette)];
-  const char *kind = s.kind == Slice::Kind::Work     ? "work"
-                     : s.kind == Slice::Kind::Flight ? "flight"
-                                                     : "wait";
   double from = x(s.start), to = std::max(x(s.end), from + 0.75);
   double y = top[s.row];
   double tall = barHeight;
@@ -217,13 +214,15 @@ void Chart::slice(size_t index) {
     y += 4;
     tall -= 8;
   }
-  out += "<rect class=\"" + std::string(kind) + "\" data-name=\"" + xmlText(s.name) +
+  out += "<rect class=\"" + std::string(nameOf(s.kind)) + "\" data-name=\"" + xmlText(s.name) +
          "\" data-iteration=\"" + std::to_string(s.iteration) + "\" data-start=\"" +
          std::to_string(s.start) + "\" data-end=\"" + std::to_string(s.end) + "\" x=\"" +
          number(from) + "\" y=\"" + number(y) + "\" width=\"" + number(to - from) + "\" height=\"" +
          number(tall) + "\" rx=\"2.5\" fill=\"" + fill + "\" stroke=\"" + stroke + "\"";
   if (s.kind == Slice::Kind::Flight)
     out += " fill-opacity=\"0.75\"";
+  if (s.kind == Slice::Kind::Filling)
+    out += " fill-opacity=\"0.25\" stroke-dasharray=\"3 2\"";
   out += "><title>" +
          xmlText(s.name + ", iteration " + std::to_string(s.iteration) + ": " +
                  std::to_string(s.start) + " to " + std::to_string(s.end) +
@@ -248,6 +247,8 @@ void Chart::slice(size_t index) {
   std::string iteration = std::to_string(s.iteration);
   if (s.kind == Slice::Kind::Work)
     label({s.name + " " + iteration, shortName(s) + iteration, iteration}, "bar", 6.8);
+  else if (s.kind == Slice::Kind::Full)
+    label({iteration}, "bar", 6.8);
   else if (s.kind == Slice::Kind::Wait)
     label({s.detail}, "why", 5.9);
 }
@@ -272,10 +273,11 @@ void Chart::legend() {
   double y = bottom + axisHeight + 6;
   double at = marginLeft;
   int64_t iterations = 0;
-  bool flight = false;
+  bool flight = false, slots = false;
   for (const Slice &s : timeline.slices) {
     iterations = std::max(iterations, s.iteration + 1);
     flight |= s.kind == Slice::Kind::Flight;
+    slots |= s.kind == Slice::Kind::Full;
   }
   text(at, y + 11, "note", "iteration");
   at += 58;
@@ -294,6 +296,16 @@ void Chart::legend() {
     text(at + 32, y + 11, "note", "in flight");
     at += 96;
   }
+  if (slots)
+    for (auto [name, style] : {std::pair("slot in flight", " fill-opacity=\"0.25\" "
+                                                           "stroke-dasharray=\"3 2\""),
+                               std::pair("full", "")}) {
+      out += "<rect x=\"" + number(at) + "\" y=\"" + number(y) +
+             "\" width=\"26\" height=\"14\" rx=\"2.5\" fill=\"" + palette[0].fill + "\" stroke=\"" +
+             palette[0].line + "\"" + style + "/>\n";
+      text(at + 32, y + 11, "note", name);
+      at += 50 + 5.6 * double(std::string_view(name).size());
+    }
   for (const WaitStyle &style : waitStyles) {
     if (!hasWait(style.cause))
       continue;

@@ -26,9 +26,11 @@ struct Row {
 
 struct Slice {
   enum class Kind {
-    Work,   ///< an engine does something for an iteration
-    Flight, ///< the result is on its way and keeps no engine
-    Wait    ///< a group of warps waits
+    Work,    ///< an engine does something for an iteration
+    Flight,  ///< the result is on its way and keeps no engine
+    Wait,    ///< a group of warps waits
+    Filling, ///< data is on its way into a slot of a ring
+    Full     ///< the slot holds data that is still read
   };
   Kind kind = Kind::Work;
   unsigned row = 0;
@@ -43,6 +45,23 @@ struct Slice {
   Cause cause = Cause::Unknown;
   friend bool operator==(const Slice &, const Slice &) = default;
 };
+
+/// Class of its slices in pictures and traces.
+inline const char *nameOf(Slice::Kind kind) {
+  switch (kind) {
+  case Slice::Kind::Work:
+    return "work";
+  case Slice::Kind::Flight:
+    return "flight";
+  case Slice::Kind::Wait:
+    return "wait";
+  case Slice::Kind::Filling:
+    return "filling";
+  case Slice::Kind::Full:
+    break;
+  }
+  return "full";
+}
 
 struct Timeline {
   std::string title;

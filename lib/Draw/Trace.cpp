@@ -58,9 +58,6 @@ std::string toTrace(const Timeline &timeline) {
       lane = lanes.insert(lanes.end(), {s.row, s.kind, 0});
     lane->free = s.end;
     size_t thread = size_t(lane - lanes.begin()) + 1;
-    const char *kind = s.kind == Slice::Kind::Work     ? "work"
-                       : s.kind == Slice::Kind::Flight ? "flight"
-                                                       : "wait";
     std::string color =
         s.kind == Slice::Kind::Wait ? "grey" : colors[s.iteration % std::size(colors)];
     JsonObject details;
@@ -72,7 +69,7 @@ std::string toTrace(const Timeline &timeline) {
               .number("pid", 1)
               .number("tid", thread)
               .text("name", s.name)
-              .text("cat", kind)
+              .text("cat", nameOf(s.kind))
               .json("ts", time(s.start))
               .json("dur", time(s.end - s.start))
               .text("cname", color)
@@ -81,7 +78,7 @@ std::string toTrace(const Timeline &timeline) {
   }
   for (size_t i = 0; i < lanes.size(); ++i) {
     std::string name = timeline.rows[lanes[i].row].name;
-    if (lanes[i].kind == Slice::Kind::Flight)
+    if (lanes[i].kind == Slice::Kind::Flight || lanes[i].kind == Slice::Kind::Filling)
       name += " (in flight)";
     if (lanes[i].kind == Slice::Kind::Wait)
       name += " (waits)";

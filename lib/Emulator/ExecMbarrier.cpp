@@ -268,6 +268,8 @@ void wait(Exec &ex, const DInst &inst) {
   acquirers.flush();
   if (!over.empty())
     noteObserved(ex, done, over);
+  if (!split.blocked && split.waitPhase == ~uint64_t(0))
+    ex.cluster.traceProbe(ex.warp, ex.pc, done != 0);
   if (!done && mayBlock) {
     bool giveUp = ex.grid.options.timing == Timing::Random && !split.blocked &&
                   split.waitPhase == ~uint64_t(0) && ex.cluster.random() % 8 == 0;

@@ -267,6 +267,9 @@ bool AccessEntry::enter(Cta &cta, CellSet set) {
           sharedPart(ex.grid, cell * Shadow::cellBytes + unsigned(__builtin_ctz(missing))));
     }
   ex.cluster.effort += cta.shadow.access(set, access, conflictOfCells(set, partOf));
+  for (uint64_t rest = set.cells; rest; rest &= rest - 1)
+    ex.cluster.traceShared(cta, cellOf(set, rest) * Shadow::cellBytes, access.pc, access.isWrite(),
+                           engine != nullptr);
   return true;
 }
 
@@ -362,6 +365,7 @@ bool AccessEntry::enterBytes(const MemRef &ref, PagedShadow *global, uint64_t at
         ex, engine,
         sharedPart(ex.grid, cell * Shadow::cellBytes + unsigned(__builtin_ctz(missing))));
   ex.cluster.effort += shadow.access(cell, bytes, access, conflict);
+  ex.cluster.traceShared(*ref.cta, at, access.pc, access.isWrite(), engine != nullptr);
   return true;
 }
 

@@ -38,7 +38,8 @@ enum class Timing : uint8_t {
 struct TraceEvent {
   enum Kind : uint8_t {
     Operation, ///< asynchronous, from its issue to its completion
-    Wait       ///< of a warp, at one instruction
+    Wait,      ///< of a warp, at one instruction
+    Probe      ///< a test of an mbarrier that no loop repeats, when it began
   };
   Kind kind = Operation;
   uint32_t block = 0; ///< in its cluster
@@ -49,6 +50,21 @@ struct TraceEvent {
   uint64_t busyUntil = 0; ///< Operation: when its engine takes the next one
   /// Of the operation, or of the one that ended the wait; None: another warp did.
   AsyncWork::Engine engine = AsyncWork::Engine::None;
+  bool succeeded = false; ///< Probe: the phase was complete
+};
+
+/// An access to a slot of a shared tile, on the clock of Timing::Paced.
+struct SlotAccess {
+  uint32_t block = 0; ///< of the memory, in its cluster
+  std::string tile;   ///< the name of the symbol
+  uint64_t slot = 0;
+  bool isWrite = false;
+  bool isAsync = false;     ///< by an engine; its operation is traced with the same issuer and line
+  uint32_t issuerBlock = 0; ///< in the cluster
+  uint32_t issuerWarp = 0;
+  uint32_t ptxLine = 0;
+  uint64_t time = 0; ///< of the instruction
+  friend bool operator==(const SlotAccess &, const SlotAccess &) = default;
 };
 
 /// What threads and engines do with an mbarrier, for tools that judge arrivals.
@@ -97,6 +113,8 @@ struct LaunchOptions {
   const Pace *pace = nullptr;
   /// Paced: receives what the cluster of block `traceBlock` does.
   std::function<void(const TraceEvent &)> onTrace;
+  /// Paced: receives accesses of that cluster to symbols with slots. Requires `checks`.
+  std::function<void(const SlotAccess &)> onSlotAccess;
   uint32_t traceBlock = 0; ///< of the grid, x first
   /// Paced: runs no other cluster than that one, for which it may wait in vain.
   bool onlyTraced = false;

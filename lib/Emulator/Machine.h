@@ -320,6 +320,10 @@ struct Cluster {
                const AsyncWork &size = {});
   /// Timing::Paced: a wait finds the last phase over.
   void observePhase(Warp &warp, const Mbarrier &barrier) const;
+  /// Timing::Paced: a warp tests an mbarrier for the first time.
+  void traceProbe(const Warp &warp, uint32_t pc, bool succeeded) const;
+  /// Timing::Paced: something accesses shared memory.
+  void traceShared(const Cta &cta, uint64_t offset, uint32_t pc, bool isWrite, bool isAsync) const;
 
 private:
   bool step();

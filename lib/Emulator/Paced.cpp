@@ -12,6 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Emulator/Machine.h"
+#include "Emulator/Names.h"
+#include "PTX/InstructionTable.h"
 
 #include <algorithm>
 #include <cmath>
@@ -72,6 +74,39 @@ void Cluster::observePhase(Warp &warp, const Mbarrier &barrier) const {
   // The phase before the first is over from the start.
   if (grid->options.timing == Timing::Paced && barrier.phase)
     warp.clock = std::max(warp.clock, barrier.completedAt + grid->options.pace->barrierCycles);
+}
+
+void Cluster::traceProbe(const Warp &warp, uint32_t pc, bool succeeded) const {
+  if (!grid->options.onTrace || index != grid->tracedCluster)
+    return;
+  // A loop that waits branches back right after the test.
+  const std::vector<DInst> &code = grid->program->code;
+  if (pc + 1 < code.size() && code[pc + 1].source && code[pc + 1].source->form->name == "bra")
+    return;
+  TraceEvent event = traceOf(*grid, TraceEvent::Probe, warp, pc, now, now);
+  event.succeeded = succeeded;
+  grid->options.onTrace(event);
+}
+
+void Cluster::traceShared(const Cta &cta, uint64_t offset, uint32_t pc, bool isWrite,
+                          bool isAsync) const {
+  if (!grid->options.onSlotAccess || index != grid->tracedCluster || !running)
+    return;
+  MemoryPart part = sharedPart(*grid, offset);
+  if (part.unit != MemoryPart::Slot)
+    return;
+  SlotAccess access;
+  access.block = cta.rank;
+  access.tile = part.name;
+  access.slot = part.at;
+  access.isWrite = isWrite;
+  access.isAsync = isAsync;
+  access.issuerBlock = running->cta->rank;
+  access.issuerWarp = running->index;
+  if (const ptx::Instruction *inst = grid->program->code[pc].source)
+    access.ptxLine = inst->line;
+  access.time = uint64_t(std::llround(now));
+  grid->options.onSlotAccess(access);
 }
 
 void Cluster::pace(Event &event, const AsyncWork &work) {

@@ -208,13 +208,98 @@ private:
   draw::Timeline result;
 };
 
+/// Adds a row for each slot of a ring. A slot is in flight from the issue of the first copy into it
+/// until the last one has arrived, or while threads write it; then it is full until its last
+/// read, and empty until the next copy.
+class RingRows {
+public:
+  RingRows(draw::Timeline &timeline, const std::vector<emu::SlotAccess> &accesses,
+           const std::vector<emu::TraceEvent> &events)
+      : timeline(timeline) {
+    for (const emu::TraceEvent &event : events)
+      if (event.kind == emu::TraceEvent::Operation)
+        operations[{event.block, event.warp, event.ptxLine}].push_back(&event);
+    for (auto &[issuer, all] : operations)
+      std::stable_sort(all.begin(), all.end(),
+                       [](auto *a, auto *b) { return a->start < b->start; });
+    for (const emu::SlotAccess &access : accesses) {
+      Slot &slot = slots[{access.block, access.tile, access.slot}];
+      uint64_t end = access.isAsync ? endOf(access) : access.time;
+      if (!access.isWrite) {
+        if (!slot.fills.empty())
+          slot.fills.back().lastRead = std::max(slot.fills.back().lastRead, end);
+        continue;
+      }
+      if (slot.fills.empty() || slot.fills.back().lastRead)
+        slot.fills.push_back({access.time, end, 0});
+      slot.fills.back().end = std::max(slot.fills.back().end, end);
+    }
+  }
+
+  void write() {
+    std::map<std::pair<uint32_t, std::string>, std::vector<uint64_t>> starts; // of all slots
+    for (auto &[key, slot] : slots)
+      for (const Fill &fill : slot.fills)
+        starts[{std::get<0>(key), std::get<1>(key)}].push_back(fill.start);
+    for (auto &[tile, times] : starts)
+      std::sort(times.begin(), times.end());
+    bool noted = !timeline.rows.empty() && !timeline.rows[0].note.empty();
+    for (const auto &[key, slot] : slots) {
+      const auto &[block, tile, number] = key;
+      if (slot.fills.empty()) // barriers
+        continue;
+      timeline.rows.push_back({tile + "[" + std::to_string(number) + "]",
+                               noted ? "block " + std::to_string(block) : ""});
+      const std::vector<uint64_t> &times = starts[{block, tile}];
+      for (const Fill &fill : slot.fills) {
+        auto nth = std::lower_bound(times.begin(), times.end(), fill.start) - times.begin();
+        add(Work::Kind::Filling, "in flight", nth, fill.start, fill.end);
+        add(Work::Kind::Full, "full", nth, fill.end, fill.lastRead);
+      }
+    }
+  }
+
+private:
+  struct Fill {
+    uint64_t start, end; ///< from the issue of the first write to the last one
+    uint64_t lastRead;   ///< 0: never
+  };
+  struct Slot {
+    std::vector<Fill> fills;
+  };
+
+  using Issuer = std::tuple<uint32_t, uint32_t, uint32_t>; ///< block, warp, line of PTX
+
+  /// End of the operation of an access: those of one line start in the order of their issue.
+  uint64_t endOf(const emu::SlotAccess &access) {
+    Issuer issuer{access.issuerBlock, access.issuerWarp, access.ptxLine};
+    std::vector<uint64_t> &times = issued[issuer];
+    if (times.empty() || times.back() != access.time)
+      times.push_back(access.time);
+    const std::vector<const emu::TraceEvent *> &all = operations[issuer];
+    return times.size() <= all.size() ? std::max(access.time, all[times.size() - 1]->end)
+                                      : access.time;
+  }
+
+  void add(Work::Kind kind, const std::string &name, int64_t number, uint64_t from, uint64_t to) {
+    if (to > from)
+      timeline.slices.push_back({kind, unsigned(timeline.rows.size() - 1), name, number,
+                                 int64_t(from), int64_t(to), "", Work::Cause::Unknown});
+  }
+
+  draw::Timeline &timeline;
+  std::map<Issuer, std::vector<const emu::TraceEvent *>> operations;
+  std::map<Issuer, std::vector<uint64_t>> issued; ///< when, of those with accesses
+  std::map<std::tuple<uint32_t, std::string, uint64_t>, Slot> slots;
+};
+
 } // namespace
 
 RunPicture penstock::draw_run(const std::string &kernel, Target target, const Shape &shape,
-                              const std::vector<std::pair<std::string, std::string>> &set,
-                              uint32_t block, bool contract) {
+                              const DrawOptions &wanted) {
   RunPicture picture;
-  auto tested = compileRegistered(kernel, target, set, picture.diagnostics, contract);
+  const uint32_t block = wanted.block;
+  auto tested = compileRegistered(kernel, target, wanted.set, picture.diagnostics, wanted.contract);
   if (!tested)
     return picture;
   Case on = prepareCase(*tested, shape, Data::Exact, 1);
@@ -230,6 +315,12 @@ RunPicture penstock::draw_run(const std::string &kernel, Target target, const Sh
   options.pace = &pace;
   options.traceBlock = block;
   options.onTrace = [&](const emu::TraceEvent &event) { events.push_back(event); };
+  std::vector<emu::SlotAccess> accesses;
+  if (wanted.slots)
+    options.onSlotAccess = [&](const emu::SlotAccess &access) {
+      if (accesses.empty() || accesses.back() != access)
+        accesses.push_back(access);
+    };
   std::vector<emu::PacedTotals> totals; // of each SM
   options.onTotals = [&](const emu::PacedTotals &all) { totals.push_back(all); };
   Run run = runCase(*tested, *on.variant, on, options);
@@ -244,7 +335,8 @@ RunPicture penstock::draw_run(const std::string &kernel, Target target, const Sh
   }
   picture.times = runTimes(events, totals);
   picture.times.chip = chip.name;
-  draw::Timeline timeline = Picture(std::move(events)).timeline();
+  draw::Timeline timeline = Picture(events).timeline();
+  RingRows(timeline, accesses, events).write();
   timeline.title = kernel + " on the emulator, " + textOf(shape);
   bool oneBlock = timeline.rows.empty() || timeline.rows[0].note.empty();
   timeline.subtitle =

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 using namespace penstock;
 
@@ -27,6 +28,17 @@ RunTimes penstock::runTimes(const std::vector<emu::TraceEvent> &events,
       starts.push_back(double(event.start));
       busy += double(event.busyUntil - event.start);
     }
+  std::map<unsigned, RunTimes::Probe> probes;
+  for (const emu::TraceEvent &event : events)
+    if (event.kind == emu::TraceEvent::Probe && event.block == 0) {
+      RunTimes::Probe &probe = probes[event.sourceLine ? event.sourceLine : event.ptxLine];
+      probe.succeeded += event.succeeded;
+      ++probe.total;
+    }
+  for (auto &[line, probe] : probes) {
+    probe.line = line;
+    times.probes.push_back(probe);
+  }
   double cycles = all.cycles, part = 1;
   if (starts.size() >= 4) {
     std::sort(starts.begin(), starts.end());
@@ -47,8 +59,12 @@ double RunTimes::roofline() const { return std::max({tensor, exponentials, share
 
 std::string penstock::to_text(const RunTimes &times) {
   auto percent = [](double share) { return std::to_string(std::lround(100 * share)) + " %"; };
+  std::string probes;
+  for (const RunTimes::Probe &probe : times.probes)
+    probes += "; the probe of line " + std::to_string(probe.line) + " succeeds " +
+              std::to_string(probe.succeeded) + " times of " + std::to_string(probe.total);
   return std::to_string(std::llround(times.cycles)) + " cycles of " + times.chip +
          "; busy in the steady part: tensor core " + percent(times.tensor) + ", exponentials " +
          percent(times.exponentials) + ", shared memory " + percent(times.shared) +
-         ", issue slots " + percent(times.issue) + ", TMA " + percent(times.tma);
+         ", issue slots " + percent(times.issue) + ", TMA " + percent(times.tma) + probes;
 }

@@ -177,31 +177,43 @@ struct TraceSession : Session {
   std::vector<Shape> shapes;
   int64_t block = -1; ///< -1: not given
   int threads = 0;    ///< of the CPU
+  bool slots = false; ///< rows for slots of rings
   std::string output;
 };
 
 int traceRun(TraceSession &session, const std::string &chosen) {
-  RunPicture picture =
-      draw_run(session.kernel, find_gpu(session.target).value_or(Target::sm_90a()),
-               session.shapes[0], session.options.set,
-               uint32_t(std::max<int64_t>(session.block, 0)), session.options.compile.contract);
+  RunPicture picture = draw_run(session.kernel, find_gpu(session.target).value_or(Target::sm_90a()),
+                                session.shapes[0],
+                                {.set = session.options.set,
+                                 .block = uint32_t(std::max<int64_t>(session.block, 0)),
+                                 .contract = session.options.compile.contract,
+                                 .slots = session.slots});
   session.diagnostics.insert(session.diagnostics.end(), picture.diagnostics.begin(),
                              picture.diagnostics.end());
   if (picture.svg.empty() || !session.write(session.output + ".svg", picture.svg) ||
       !session.write(session.output + ".json", picture.trace))
     return session.finish(1);
-  session.result(chosen + to_text(picture.times) + "\n" + session.output + ".svg, " +
-                     session.output + ".json\n",
-                 picturesJson(session, {JsonObject()
-                                            .text("svg", session.output + ".svg")
-                                            .text("trace", session.output + ".json")
-                                            .text("chip", picture.times.chip)
-                                            .number("cycles", picture.times.cycles)
-                                            .number("tensor", picture.times.tensor)
-                                            .number("exponentials", picture.times.exponentials)
-                                            .number("shared", picture.times.shared)
-                                            .number("issue", picture.times.issue)
-                                            .number("tma", picture.times.tma)}));
+  session.result(
+      chosen + to_text(picture.times) + "\n" + session.output + ".svg, " + session.output +
+          ".json\n",
+      picturesJson(session,
+                   {JsonObject()
+                        .text("svg", session.output + ".svg")
+                        .text("trace", session.output + ".json")
+                        .text("chip", picture.times.chip)
+                        .number("cycles", picture.times.cycles)
+                        .number("tensor", picture.times.tensor)
+                        .number("exponentials", picture.times.exponentials)
+                        .number("shared", picture.times.shared)
+                        .number("issue", picture.times.issue)
+                        .number("tma", picture.times.tma)
+                        .json("probes", jsonArray(picture.times.probes, [](const auto &probe) {
+                                return JsonObject()
+                                    .number("line", probe.line)
+                                    .number("succeeded", probe.succeeded)
+                                    .number("total", probe.total)
+                                    .str();
+                              }))}));
   return session.finish(0);
 }
 
@@ -232,6 +244,8 @@ int trace(TraceSession &session, const cli::Command &command) {
   bool native = session.target == "native";
   if (run && session.isText() && !native)
     return command.usageError("`--shape` draws a kernel of a library, or one for the CPU");
+  if (session.slots && (!run || native))
+    return command.usageError("`--slots` needs `--shape` and a GPU: only a run fills rings");
   if (run && native && session.block >= 0)
     return command.usageError("`--block` is for GPUs: a picture of the CPU has all blocks");
   if (session.threads && !(run && native))
@@ -326,7 +340,9 @@ void addTrace(cli::Tool &tool) {
       .values("shape", "SIZE=NUMBER,..", "draws a run with these sizes",
               shapeReader(session->shapes))
       .flag("contract", "with --shape: allows products to be fused with sums",
-            session->options.compile.contract);
+            session->options.compile.contract)
+      .flag("slots", "with --shape: adds a row for each slot of a ring: in flight, full or empty",
+            session->slots);
   command
       .values("block", "NUMBER", "with --shape: which block, counted from 0, x first (0)",
               [session](const std::string &text) -> std::string {

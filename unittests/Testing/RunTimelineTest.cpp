@@ -63,12 +63,12 @@ TEST(RunTimeline, AWaitEndsWhenWhatItWaitsForIsThere) {
 TEST(RunTimeline, AnyBlockCanBeDrawn) {
   Shape shape = {{"M", 64}, {"N", 32}};
   RunPicture first = draw_run("CopyToDraw", Target::sm_90a(), shape);
-  RunPicture second = draw_run("CopyToDraw", Target::sm_90a(), shape, {}, 1);
+  RunPicture second = draw_run("CopyToDraw", Target::sm_90a(), shape, {.block = 1});
   EXPECT_TRUE(second.diagnostics.empty()) << to_text(second.diagnostics);
   // Both blocks do the same.
   EXPECT_EQ(slicesOf(second.svg).size(), slicesOf(first.svg).size());
   EXPECT_NE(second.svg.find("block 1; cycles"), std::string::npos);
-  RunPicture none = draw_run("CopyToDraw", Target::sm_90a(), shape, {}, 2);
+  RunPicture none = draw_run("CopyToDraw", Target::sm_90a(), shape, {.block = 2});
   ASSERT_FALSE(none.diagnostics.empty());
   EXPECT_EQ(none.diagnostics.back().message, "there is no block 2; the launch has 2");
   EXPECT_TRUE(none.svg.empty());
@@ -80,8 +80,8 @@ TEST(RunTimeline, MistakesAreReported) {
   EXPECT_FALSE(open.diagnostics.empty());
   EXPECT_TRUE(open.svg.empty());
   // A race is found on this clock too.
-  RunPicture race =
-      draw_run("CopyToDraw", Target::sm_90a(), {{"M", 32}, {"N", 32}}, {{"wait", "false"}});
+  RunPicture race = draw_run("CopyToDraw", Target::sm_90a(), {{"M", 32}, {"N", 32}},
+                             {.set = {{"wait", "false"}}});
   EXPECT_TRUE(std::ranges::any_of(race.diagnostics, [](const Diagnostic &d) {
     return d.code == 2101u;
   })) << to_text(race.diagnostics);

@@ -40,7 +40,7 @@ using Form = timing::Matmul::Form;
 
 RunTimes timesOf(const std::string &kernel, Target target, const Shape &shape,
                  const Fields &set = {}) {
-  RunPicture picture = draw_run(kernel, target, shape, set);
+  RunPicture picture = draw_run(kernel, target, shape, {.set = set});
   EXPECT_TRUE(picture.diagnostics.empty()) << to_text(picture.diagnostics);
   return picture.times;
 }
