@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -46,6 +48,32 @@ const std::string &Table::text(size_t row, const std::string &column) const {
 
 double Table::number(size_t row, const std::string &column) const {
   return std::stod(text(row, column));
+}
+
+void penstock::timing::expectDocumented(const std::string &row) {
+  std::printf("%s\n", row.c_str());
+  for (const auto &entry :
+       std::filesystem::recursive_directory_iterator(PENSTOCK_SOURCE_DIR "/docs")) {
+    if (entry.path().extension() != ".md")
+      continue;
+    std::ifstream page(entry.path());
+    for (std::string line; std::getline(page, line);)
+      if (line == row)
+        return;
+  }
+  ADD_FAILURE() << "no page of docs/ has this row:\n" << row;
+}
+
+std::string penstock::timing::percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
+  return text;
+}
+
+std::string penstock::timing::twoDigits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", value);
+  return text;
 }
 
 namespace {

@@ -49,6 +49,13 @@ struct Pairs {
   size_t size() const { return measured.size(); }
 };
 
+/// Prints a row of a table of results, and expects it in a page of docs/.
+void expectDocumented(const std::string &row);
+/// "7.6 %" for 0.076.
+std::string percent(double share);
+/// With two digits: "0.97".
+std::string twoDigits(double value);
+
 /// Spearman's rank correlation.
 double rankCorrelation(const Pairs &);
 /// Mean of |predicted / measured - 1|.
