@@ -35,17 +35,17 @@ inline int64_t divisor(int64_t size, int64_t step, int64_t most) {
 /// "Blocks of a matmul"). PENSTOCK_BENCH_BLOCKS (`1024,256,512`) replaces them.
 inline Blocks vectorBlocks(Size size, int threads,
                            penstock::CpuCaches caches = penstock::cpu_caches()) {
-  Blocks stated;
+  Blocks stated{};
   if (const char *text = std::getenv("PENSTOCK_BENCH_BLOCKS"))
     if (std::sscanf(text, "%d,%d,%d", &stated.m, &stated.n, &stated.k) == 3)
       return stated;
-  constexpr int64_t bytes = 4, columns = 64;
-  int64_t k = divisor(size.k, 8, 1024);
-  int64_t n = divisor(size.n, columns, std::max(columns, caches.l2 / 2 / (k * bytes)));
-  int64_t m = divisor(size.m, 1, 2048);
-  // Each thread gets as many blocks as the others.
-  if (size.m / m * (size.n / n) % threads && n % (threads * columns) == 0)
-    n /= threads;
+  constexpr int64_t bytes = 4, columns = 128, mostRows = 2048, fewestRows = 128;
+  int64_t n = divisor(size.n, columns, columns);
+  int64_t k = divisor(size.k, 8, caches.l2 / 4 / (n * bytes));
+  int64_t m = divisor(size.m, 1, mostRows);
+  // Threads are not equally fast.
+  while (threads > 1 && size.m / m * (size.n / n) < 4 * threads && m % 2 == 0 && m > fewestRows)
+    m /= 2;
   return {int(m), int(n), int(k)};
 }
 
