@@ -36,7 +36,8 @@ public:
     // 32 registers: four vectors of columns leave room for six rows. Without AVX-512 there are 16.
     bool many = vectorBits >= 512;
     // One row reads B in its tensor, all columns of a row before the next row.
-    int64_t most = m == 1 ? (many ? 16 : 8) : many ? 4 : 2;
+    bool oneRow = m == 1 && !gemm.isPacked();
+    int64_t most = oneRow ? (many ? 16 : 8) : many || m == 1 ? 4 : 2;
     wide = std::clamp<int64_t>(n / lanes, 1, most);
     rows = !many ? (wide == 2 ? 6 : 12) : wide >= 3 ? 6 : wide == 2 ? 12 : 16;
     // In a few rows no remainder beats a few more registers.
@@ -193,6 +194,85 @@ private:
            strides[2] == shape[3];
   }
 
+  static int64_t panelColumnsOf(Value packed) {
+    return cast<MemRefType>(packed.getType()).getDimSize(2);
+  }
+  static int64_t groupOf(Value packed) { return cast<MemRefType>(packed.getType()).getDimSize(3); }
+
+  /// One row uses each element once, so that it is converted as it is read.
+  void readPanels(Value source) {
+    report.right = "packed by the caller, converted as it is read, in its tensor where it is "
+                   "within it";
+    report.rightInTensor = bool(forwardedCopy(source));
+    report.prefetches = true;
+    Operand from = locate(source, [&](ValueRange strides) -> Value {
+      auto is = [&](Value stride, int64_t value) -> Value {
+        return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, stride, index(value));
+      };
+      return arith::AndIOp::create(b, loc, is(strides[2], groupOf(source)), is(strides[3], 1));
+    });
+    panels = {toPointer(from.address), product(from.strides[0], index(bytesOf(source)))};
+    panelRowStride = product(from.strides[1], index(bytesOf(source)));
+  }
+
+  /// Loads `columns` groups of a packed operand and returns each of their rows in the type that is
+  /// computed with.
+  SmallVector<Value> loadRowsOf(Value source, Value at, int64_t columns) {
+    int64_t group = groupOf(source);
+    auto load = [&](Type type) -> Value {
+      return LLVM::LoadOp::create(b, loc, type, at, /*alignment=*/unsigned(bytesOf(source)));
+    };
+    if (elementTypeOf(source).isBF16() && group == 2 && compute.isF32()) {
+      // A bf16 is the upper half of an f32.
+      VectorType words = vectorOf(columns, b.getI32Type());
+      auto number = [&](uint32_t n) -> Value {
+        auto attr = b.getI32IntegerAttr(static_cast<int32_t>(n));
+        return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(words, Attribute(attr)));
+      };
+      auto toFloat = [&](Value bits) {
+        return widen(arith::BitcastOp::create(b, loc, vectorOf(columns, compute), bits));
+      };
+      Value both = load(words);
+      Value low = arith::ShLIOp::create(b, loc, both, number(16));
+      Value high = arith::AndIOp::create(b, loc, both, number(0xffff0000));
+      return {toFloat(low), toFloat(high)};
+    }
+    // Elements 2 i and 2 i + 1 become two vectors, until each has one row.
+    SmallVector<Value> parts = {load(vectorOf(columns * group, elementTypeOf(source)))};
+    for (; group > 1; group /= 2) {
+      SmallVector<Value> even, odd;
+      for (Value part : parts) {
+        auto split = vector::DeinterleaveOp::create(b, loc, part);
+        even.push_back(split.getRes1());
+        odd.push_back(split.getRes2());
+      }
+      parts = llvm::to_vector(llvm::concat<Value>(even, odd));
+    }
+    return llvm::map_to_vector(parts, [&](Value part) { return widen(part); });
+  }
+
+  /// Returns the rows of B of one group, from row \p kk on, which each have the vectors of \p
+  /// widths.
+  SmallVector<SmallVector<Value>> loadGroup(Value kk, ArrayRef<Value> columnIndices,
+                                            ArrayRef<int64_t> widths) {
+    Value source = gemm.getB();
+    int64_t group = groupOf(source), size = bytesOf(source);
+    SmallVector<SmallVector<Value>> rowsOfGroup(static_cast<size_t>(group));
+    Value row = product(arith::DivUIOp::create(b, loc, kk, index(group)), panelRowStride);
+    Value perPanel = index(panelColumnsOf(source));
+    for (auto [column, width] : llvm::zip(columnIndices, widths)) {
+      Value panel = arith::DivUIOp::create(b, loc, column, perPanel);
+      Value inside = arith::RemUIOp::create(b, loc, column, perPanel);
+      Value at = bytes(bytes(panels.pointer, product(panel, panels.stride)), row);
+      at = bytes(at, product(inside, index(group * size)));
+      constexpr int64_t ahead = 2048;
+      prefetchIntoL2(bytes(at, index(ahead)));
+      for (auto [e, part] : llvm::enumerate(loadRowsOf(source, at, width)))
+        rowsOfGroup[e].push_back(part);
+    }
+    return rowsOfGroup;
+  }
+
   /// Converts an operand that the caller has packed, and stores it in strips of columns.
   void unpackStrips(Value source) {
     auto shape = cast<MemRefType>(source.getType()).getShape();
@@ -208,22 +288,9 @@ private:
     auto take = [&](Value panel, auto store) {
       loop(0, shape[1], 1, [&](Value row) {
         Value at = bytes(bytes(first, product(panel, panelBytes)), product(row, rowBytes));
-        SmallVector<Value> parts = {
-            LLVM::LoadOp::create(b, loc, vectorOf(columns * group, elementTypeOf(source)), at,
-                                 /*alignment=*/unsigned(bytesOf(source)))};
-        // Elements 2 i and 2 i + 1 become two vectors, until each has one row.
-        for (int64_t apart = group; apart > 1; apart /= 2) {
-          SmallVector<Value> even, odd;
-          for (Value part : parts) {
-            auto split = vector::DeinterleaveOp::create(b, loc, part);
-            even.push_back(split.getRes1());
-            odd.push_back(split.getRes2());
-          }
-          parts = llvm::to_vector(llvm::concat<Value>(even, odd));
-        }
         Value begin = product(row, index(group));
-        for (auto [e, part] : llvm::enumerate(parts))
-          store(add(begin, int64_t(e)), widen(part));
+        for (auto [e, part] : llvm::enumerate(loadRowsOf(source, at, columns)))
+          store(add(begin, int64_t(e)), part);
       });
     };
     loop(0, wideEnd / step, 1, [&](Value strip) {
@@ -338,6 +405,11 @@ private:
     Value source = gemm.getB();
     report.right = "read in its tile";
     right = source;
+    if (gemm.isPacked() && m == 1 && hasWholePanels(source) && lanes <= panelColumnsOf(source) &&
+        k % groupOf(source) == 0) {
+      readPanels(source);
+      return;
+    }
     if (gemm.isPacked() && hasWholePanels(source)) {
       unpackStrips(source);
       report.right = "packed by the caller, converted and packed in strips of columns";
@@ -548,13 +620,11 @@ private:
     return vector::LoadOp::create(b, loc, type, right, ValueRange{kk, add(column, -rightBegin)});
   }
 
-  /// Adds the products of column \p kk of A with row \p kk of B.
+  /// Adds the products of column \p kk of A with row \p kk of B, which is in \p bRows.
   SmallVector<Value> addProducts(ArrayRef<Value> sums, Value kk, ArrayRef<Value> rowIndices,
-                                 ArrayRef<Value> leftAt, Value strip, ArrayRef<Value> columnIndices,
+                                 ArrayRef<Value> leftAt, ArrayRef<Value> bRows,
                                  ArrayRef<int64_t> widths) {
-    SmallVector<Value> bRows, next;
-    for (auto [w, width] : llvm::enumerate(widths))
-      bRows.push_back(loadRight(kk, strip, int64_t(w) * lanes, columnIndices[w], width));
+    SmallVector<Value> next;
     for (auto [r, row] : llvm::enumerate(rowIndices)) {
       Value element = leftAt.empty()
                           ? Value(memref::LoadOp::create(b, loc, left, ValueRange{row, kk}))
@@ -586,8 +656,12 @@ private:
     }
     SmallVector<Value> sums = start(rowIndices, columnIndices, widths);
     // A loop of single steps along K reached 0.93 of the speed of a loop that only multiplies, and
-    // this one 0.98 (docs/results/benchmarks-record.md).
-    int64_t unrolled = height < rows || wide > 4 ? 1 : k % 4 == 0 ? 4 : k % 2 == 0 ? 2 : 1;
+    // this one 0.98 (docs/benchmarks.md).
+    int64_t unrolled = panels.pointer              ? groupOf(gemm.getB())
+                       : height < rows || wide > 4 ? 1
+                       : k % 4 == 0                ? 4
+                       : k % 2 == 0                ? 2
+                                                   : 1;
     auto op = scf::ForOp::create(b, loc, index(0), index(k), index(unrolled), sums);
     {
       // Addresses that do not depend on K.
@@ -601,9 +675,19 @@ private:
           columns.inStrips ? Value(arith::DivUIOp::create(b, loc, j, index(step))) : Value();
       b.setInsertionPointToStart(op.getBody());
       SmallVector<Value> current(op.getRegionIterArgs());
-      for (int64_t u = 0; u < unrolled; ++u)
-        current = addProducts(current, add(op.getInductionVar(), u), rowIndices, leftAt, strip,
-                              columnIndices, widths);
+      SmallVector<SmallVector<Value>> groupRows;
+      if (panels.pointer)
+        groupRows = loadGroup(op.getInductionVar(), columnIndices, widths);
+      for (int64_t u = 0; u < unrolled; ++u) {
+        Value kk = add(op.getInductionVar(), u);
+        SmallVector<Value> bRows;
+        if (panels.pointer)
+          bRows = groupRows[static_cast<size_t>(u)];
+        else
+          for (auto [w, width] : llvm::enumerate(widths))
+            bRows.push_back(loadRight(kk, strip, int64_t(w) * lanes, columnIndices[w], width));
+        current = addProducts(current, kk, rowIndices, leftAt, bRows, widths);
+      }
       scf::YieldOp::create(b, loc, current);
     }
     unsigned at = 0;
@@ -625,17 +709,19 @@ private:
   bool tf32;
   int64_t elementBytes, lanes;
   int64_t m, n, k;
-  int64_t wide, rows; ///< vectors and rows of a block of sums
-  int64_t step;       ///< columns of a block
-  int64_t wideEnd;    ///< columns in blocks of all vectors
-  bool byRows;        ///< rows of A change slowest, not columns of B
-  int64_t chunk;      ///< columns of B that stay in L2 for all rows of A, with byRows
-  Value isFirst;      ///< see Iterations
-  Value left;         ///< A as a tile
-  Address leftRows;   ///< A where it is read in its tensor; null: it is not
-  Address rightRows;  ///< B where it is read in its tensor; null: it is not
-  Value strips;       ///< B in strips of `step` columns; null: it is not packed in them
-  Value right;        ///< B from column `rightBegin` on
+  int64_t wide, rows;   ///< vectors and rows of a block of sums
+  int64_t step;         ///< columns of a block
+  int64_t wideEnd;      ///< columns in blocks of all vectors
+  bool byRows;          ///< rows of A change slowest, not columns of B
+  int64_t chunk;        ///< columns of B that stay in L2 for all rows of A, with byRows
+  Value isFirst;        ///< see Iterations
+  Value left;           ///< A as a tile
+  Address leftRows;     ///< A where it is read in its tensor; null: it is not
+  Address rightRows;    ///< B where it is read in its tensor; null: it is not
+  Address panels;       ///< B where the caller has packed it; null: it is not read there
+  Value panelRowStride; ///< bytes between groups of a panel
+  Value strips;         ///< B in strips of `step` columns; null: it is not packed in them
+  Value right;          ///< B from column `rightBegin` on
   int64_t rightBegin = 0;
   Address target; ///< of the sums; null: the accumulator
 };
