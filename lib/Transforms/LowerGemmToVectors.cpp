@@ -656,7 +656,7 @@ private:
     }
     SmallVector<Value> sums = start(rowIndices, columnIndices, widths);
     // A loop of single steps along K reached 0.93 of the speed of a loop that only multiplies, and
-    // this one 0.98 (docs/benchmarks.md).
+    // this one 0.98 (docs/results/benchmarks-record.md).
     int64_t unrolled = panels.pointer              ? groupOf(gemm.getB())
                        : height < rows || wide > 4 ? 1
                        : k % 4 == 0                ? 4
