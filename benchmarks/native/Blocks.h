@@ -31,8 +31,9 @@ inline int64_t divisor(int64_t size, int64_t step, int64_t most) {
   return size;
 }
 
-/// Returns blocks for products by vectors whose operands are multiplied as f32 (docs/cpu.md,
-/// "Blocks of a matmul"). PENSTOCK_BENCH_BLOCKS (`1024,256,512`) replaces them.
+/// Returns blocks for products by vectors whose operands are multiplied as f32
+/// (docs/contributing/cpu-lowering.md, "Blocks of a matmul"). PENSTOCK_BENCH_BLOCKS
+/// (`1024,256,512`) replaces them.
 inline Blocks vectorBlocks(Size size, int threads,
                            penstock::CpuCaches caches = penstock::cpu_caches()) {
   Blocks stated{};
