@@ -271,7 +271,7 @@ bool KernelTrace::runFor(scf::ForOp loop) {
   // A loop whose length is known is no more than what it does, written shorter.
   bool counts = concerned && !hasKnownLength(loop);
   if (counts) {
-    bool around = holdsLoops(loop);
+    bool around = isOverTiles(loop);
     int64_t &longest = around ? trueOuter : trueInner;
     longest = std::max(longest, count);
     count = std::min(count, around ? limits.outer : limits.inner);
@@ -312,6 +312,37 @@ bool KernelTrace::holdsLoops(Operation *loop) {
     holding[loop] = holds;
   }
   return holding[loop];
+}
+
+/// Returns whether two values are the same expression. Roles compute theirs each.
+static bool isSameExpression(Value a, Value b) {
+  if (a == b)
+    return true;
+  Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
+  return left && right && left->getName() == right->getName() && left->getNumResults() == 1 &&
+         isMemoryEffectFree(left) && left->getAttrDictionary() == right->getAttrDictionary() &&
+         left->getNumOperands() == right->getNumOperands() &&
+         llvm::all_of(llvm::zip(left->getOperands(), right->getOperands()), [](auto pair) {
+           return isSameExpression(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
+bool KernelTrace::isOverTiles(scf::ForOp loop) {
+  if (holdsLoops(loop))
+    return true;
+  if (auto known = overTiles.find(loop); known != overTiles.end())
+    return known->second;
+  // Of a persistent kernel: a role that stores has no loop inside of that over tiles.
+  auto hasSameBounds = [&](scf::ForOp other) {
+    return isSameExpression(other.getLowerBound(), loop.getLowerBound()) &&
+           isSameExpression(other.getUpperBound(), loop.getUpperBound()) &&
+           isSameExpression(other.getStep(), loop.getStep());
+  };
+  bool found = false;
+  kernel.walk([&](scf::ForOp other) {
+    found |= other != loop && hasSameBounds(other) && holdsLoops(other);
+  });
+  return overTiles[loop] = found;
 }
 
 void KernelTrace::recordRead(Operation *op, ValueRange offsets) {

@@ -93,6 +93,9 @@ private:
   bool concernsBarriers(mlir::Operation *op);
   /// Whether a loop with barriers whose length is not known stands inside of it.
   bool holdsLoops(mlir::Operation *loop);
+  /// Returns whether a loop is over the tiles of a persistent kernel: it holds loops, or has the
+  /// bounds of another role's loop that does.
+  bool isOverTiles(mlir::scf::ForOp loop);
   void recordRead(mlir::Operation *op, mlir::ValueRange offsets);
   bool run(mlir::Block &block);
   bool run(mlir::Operation *op);
@@ -150,7 +153,7 @@ private:
   llvm::DenseSet<mlir::Operation *> enteredLoops;
   llvm::DenseMap<mlir::Operation *, int64_t> whileTrips;
   /// Whether operations concern barriers, as far as it was asked.
-  llvm::DenseMap<mlir::Operation *, bool> concerning, differing, holding;
+  llvm::DenseMap<mlir::Operation *, bool> concerning, differing, holding, overTiles;
   std::vector<mlir::Operation *> operations;
   std::vector<TraceRead> tensorReads;
   int64_t trueInner = 0, trueOuter = 0;

@@ -161,8 +161,10 @@ private:
     double teams = double(blocks) / double(k.blocksPerTile);
     k.raster.tilesM = std::llround(loopsOverTiles ? teams * allTiles / double(samples) : teams);
     countWork(*timed, full.sourceOps());
-    if (!timing::timesOf(*timed, chip, {})) {
-      refuse(kernel, "a simulation of its first iterations does not come to an end");
+    auto times = timing::timesOf(*timed, chip, {});
+    if (!times || times->fill <= 0) {
+      refuse(kernel, times ? "a simulation of its first iterations reaches no MMA"
+                           : "a simulation of its first iterations does not come to an end");
       return false;
     }
     k.protocol = std::move(timed);

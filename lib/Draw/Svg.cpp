@@ -20,6 +20,7 @@ constexpr int flightHeight = 5;
 constexpr int rowGap = 14;
 constexpr int axisHeight = 34;
 constexpr int legendHeight = 34;
+constexpr int legendLine = 20;
 
 /// A round number of cycles between ticks, for about `count` of them.
 int64_t tickStep(int64_t end, int64_t count) {
@@ -66,7 +67,7 @@ public:
       y += barHeight + lanes[row] * (flightHeight + 2) + rowGap;
     }
     bottom = y;
-    height = bottom + axisHeight + legendHeight;
+    height = bottom + axisHeight + legendHeight + (hasSlots() ? legendLine : 0);
   }
 
   std::string draw() {
@@ -87,6 +88,7 @@ private:
   void placeFlights(unsigned row);
   std::string hatches() const;
   bool hasWait(Slice::Cause cause) const;
+  bool hasSlots() const;
   void header();
   void rows();
   void axis();
@@ -137,6 +139,11 @@ bool Chart::hasWait(Slice::Cause cause) const {
   return std::any_of(timeline.slices.begin(), timeline.slices.end(), [&](const Slice &s) {
     return s.kind == Slice::Kind::Wait && s.cause == cause;
   });
+}
+
+bool Chart::hasSlots() const {
+  return std::ranges::any_of(timeline.slices,
+                             [](const Slice &s) { return s.kind == Slice::Kind::Full; });
 }
 
 void Chart::header() {
@@ -273,11 +280,10 @@ void Chart::legend() {
   double y = bottom + axisHeight + 6;
   double at = marginLeft;
   int64_t iterations = 0;
-  bool flight = false, slots = false;
+  bool flight = false;
   for (const Slice &s : timeline.slices) {
     iterations = std::max(iterations, s.iteration + 1);
     flight |= s.kind == Slice::Kind::Flight;
-    slots |= s.kind == Slice::Kind::Full;
   }
   text(at, y + 11, "note", "iteration");
   at += 58;
@@ -296,16 +302,19 @@ void Chart::legend() {
     text(at + 32, y + 11, "note", "in flight");
     at += 96;
   }
-  if (slots)
-    for (auto [name, style] : {std::pair("slot in flight", " fill-opacity=\"0.25\" "
-                                                           "stroke-dasharray=\"3 2\""),
-                               std::pair("full", "")}) {
+  if (hasSlots()) { // on a line of their own, with the waits
+    y += legendLine;
+    at = marginLeft;
+    for (auto [name, style] :
+         {std::pair("slot in flight", " fill-opacity=\"0.25\" stroke-dasharray=\"3 2\""),
+          std::pair("slot full", "")}) {
       out += "<rect x=\"" + number(at) + "\" y=\"" + number(y) +
              "\" width=\"26\" height=\"14\" rx=\"2.5\" fill=\"" + palette[0].fill + "\" stroke=\"" +
              palette[0].line + "\"" + style + "/>\n";
       text(at + 32, y + 11, "note", name);
       at += 50 + 5.6 * double(std::string_view(name).size());
     }
+  }
   for (const WaitStyle &style : waitStyles) {
     if (!hasWait(style.cause))
       continue;

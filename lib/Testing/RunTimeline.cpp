@@ -220,8 +220,7 @@ public:
       if (event.kind == emu::TraceEvent::Operation)
         operations[{event.block, event.warp, event.ptxLine}].push_back(&event);
     for (auto &[issuer, all] : operations)
-      std::stable_sort(all.begin(), all.end(),
-                       [](auto *a, auto *b) { return a->start < b->start; });
+      std::ranges::sort(all, {}, [](const auto *e) { return std::pair(e->start, e->end); });
     for (const emu::SlotAccess &access : accesses) {
       Slot &slot = slots[{access.block, access.tile, access.slot}];
       uint64_t end = access.isAsync ? endOf(access) : access.time;
@@ -246,7 +245,8 @@ public:
     bool noted = !timeline.rows.empty() && !timeline.rows[0].note.empty();
     for (const auto &[key, slot] : slots) {
       const auto &[block, tile, number] = key;
-      if (slot.fills.empty()) // barriers
+      // Not barriers, which engines signal.
+      if (std::ranges::none_of(slot.fills, [](const Fill &fill) { return fill.lastRead; }))
         continue;
       timeline.rows.push_back({tile + "[" + std::to_string(number) + "]",
                                noted ? "block " + std::to_string(block) : ""});

@@ -60,7 +60,7 @@ struct TwoLoops {
 };
 
 /// PTX without the lines of the calls that compile it.
-std::string codeOf(const AnyKernel &kernel) {
+template <class Compiled> std::string codeOf(const Compiled &kernel) {
   std::istringstream ptx(kernel.ptx());
   std::string code;
   for (std::string line; std::getline(ptx, line);)

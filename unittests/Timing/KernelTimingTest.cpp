@@ -130,6 +130,7 @@ TEST(KernelTiming, SerialAndSkewed) {
 TEST(KernelTiming, PairsOfBlocks) {
   timing::Matmul m = byHand(256, 5, Form::Specialized);
   m.pair = 2;
+  m.persistent = true;
   expectEqual(predicted("MatmulV6", "sm_100a", {{"stages", "5"}}), m, "B200", 0.03);
 }
 
