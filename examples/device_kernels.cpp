@@ -237,10 +237,13 @@ PENSTOCK_REFERENCE(MatmulV6, Matmul);
 // Beside the grid, whose tiles are of one block: three pairs below each other, the
 // last with an empty half.
 PENSTOCK_SHAPES(MatmulV6, Shape{}, Shape{{"M", 520}, {"K", 200}, {"N", 512}});
-PENSTOCK_EQUIVALENT(MatmulV6,
-                    {"barrier.cluster.wait", "both blocks have waited for the commit of all "
-                                             "products, which arrives at both: nothing is under "
-                                             "way between them when they meet"});
+// In these shapes each pair computes one tile. MatmulV6OnePair computes several.
+#define EXAMPLES_ONE_TILE                                                                          \
+  "each pair computes one tile: neither the second accumulator nor a phase after the first is "    \
+  "used"
+PENSTOCK_EQUIVALENT(MatmulV6, {"mbarrier.init", EXAMPLES_ONE_TILE},
+                    {"mma_pipe.producer_acquire()", EXAMPLES_ONE_TILE},
+                    {"b.sync();", "after the last slab, nothing is written to its shared tile"});
 PENSTOCK_KERNEL(MatmulV6OnePair, block_m, block_n, block_k, stages, epilogue_n, pairs);
 PENSTOCK_REFERENCE(MatmulV6OnePair, Matmul);
 // Four tiles: both accumulators are used twice.

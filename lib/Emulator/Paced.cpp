@@ -12,7 +12,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Emulator/Machine.h"
-#include "Emulator/Names.h"
 #include "PTX/InstructionTable.h"
 
 #include <algorithm>
@@ -92,13 +91,19 @@ void Cluster::traceShared(const Cta &cta, uint64_t offset, uint32_t pc, bool isW
                           bool isAsync) const {
   if (!grid->options.onSlotAccess || index != grid->tracedCluster || !running)
     return;
-  MemoryPart part = sharedPart(*grid, offset);
-  if (part.unit != MemoryPart::Slot)
+  // Other tiles may share the memory of a ring. Barriers have slots of 8 bytes.
+  auto holds = [&](const Symbol &symbol) {
+    uint64_t first = uint64_t(grid->dynamicBase) + symbol.first;
+    return symbol.kind == Symbol::Shared && symbol.slot > 8 && offset >= first &&
+           offset - first < symbol.size;
+  };
+  auto ring = std::ranges::find_if(grid->config.symbols, holds);
+  if (ring == grid->config.symbols.end())
     return;
   SlotAccess access;
   access.block = cta.rank;
-  access.tile = part.name;
-  access.slot = part.at;
+  access.tile = ring->name;
+  access.slot = (offset - grid->dynamicBase - ring->first) / ring->slot;
   access.isWrite = isWrite;
   access.isAsync = isAsync;
   access.issuerBlock = running->cta->rank;

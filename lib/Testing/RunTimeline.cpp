@@ -245,8 +245,7 @@ public:
     bool noted = !timeline.rows.empty() && !timeline.rows[0].note.empty();
     for (const auto &[key, slot] : slots) {
       const auto &[block, tile, number] = key;
-      // Not barriers, which engines signal.
-      if (std::ranges::none_of(slot.fills, [](const Fill &fill) { return fill.lastRead; }))
+      if (slot.fills.empty())
         continue;
       timeline.rows.push_back({tile + "[" + std::to_string(number) + "]",
                                noted ? "block " + std::to_string(block) : ""});

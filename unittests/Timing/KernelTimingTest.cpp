@@ -131,6 +131,9 @@ TEST(KernelTiming, PairsOfBlocks) {
   timing::Matmul m = byHand(256, 5, Form::Specialized);
   m.pair = 2;
   m.persistent = true;
+  m.accumulators = 2;
+  m.threads = 192;
+  m.epilogueColumns = 32;
   expectEqual(predicted("MatmulV6", "sm_100a", {{"stages", "5"}}), m, "B200", 0.03);
 }
 
