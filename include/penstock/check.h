@@ -341,8 +341,8 @@ struct RunPicture {
 };
 struct DrawOptions {
   std::vector<std::pair<std::string, std::string>> set = {}; ///< fields
-  uint32_t block = 0;                                   ///< whose timeline, with its cluster
-  bool contract = false;                                ///< as CompileOptions::contract
+  uint32_t block = 0;                                        ///< whose timeline, with its cluster
+  bool contract = false;                                     ///< as CompileOptions::contract
   bool slots = false; ///< adds a row for each slot of a ring: in flight, full or empty
 };
 /// Draws the timeline of one block or pair of a registered kernel's launch.
