@@ -103,7 +103,7 @@ struct FlashAttentionWide : FlashAttention {
   }
 };
 
-// One pair computes all tiles, with both accumulators.
+// One pair computes all tiles and uses both accumulators.
 struct MatmulV6OnePair : blackwell::MatmulV6 {
   MatmulV6OnePair() { pairs = 1, block_n = 64, stages = 2; }
 };

@@ -14,6 +14,7 @@
 
 #include "penstock/scalar.h"
 
+#include <climits>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,9 @@ enum class Schedule {
   /// the largest number of versions of a tile, and may be left out.
   Optimal
 };
-/// Largest `num_stages`, up to 8, whose tiles fit in the memory of the target.
-inline constexpr int Auto = -1;
+/// Largest `num_stages`, up to 8, whose tiles fit in the memory of the target. Not -1, which a
+/// miscomputed depth may be.
+inline constexpr int Auto = INT_MIN;
 struct PipelineOptions {
   /// Pipeline depth, or Auto; stages and order are inferred from it.
   int num_stages = 0;

@@ -22,7 +22,7 @@ class Chooser {
 public:
   explicit Chooser(const hw::Architecture *architecture) : architecture(architecture) {}
 
-  /// Memory of the further versions of a loop whose depth is known.
+  /// Reserves the memory of a scheduled loop: all versions but the first of each tile.
   void count(scf::ForOp loop) {
     PipelineLoop body = analyze(loop);
     sched::PipelinedLoop resolved = resolveSchedule(body);
@@ -38,7 +38,7 @@ public:
     for (int64_t stages = mostAutoStages; stages > 0; --stages) {
       setStages(loop, stages);
       PipelineLoop body = analyze(loop);
-      // Exact schedules take the number as a limit, and may use fewer versions.
+      // The exact solver uses the depth as an upper bound.
       if (body.annotations.solverSeconds)
         return setStages(loop, 0);
       sched::PipelinedLoop resolved = resolveSchedule(body);

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-/// More copies in flight than this hide no more latency on any target.
+/// Deepest schedule that `auto` tries.
 inline constexpr int64_t mostAutoStages = 8;
 
 /// Largest depth that a loop with this schedule can get.
@@ -21,9 +21,9 @@ inline int64_t mostStages(tile::ScheduleAttr schedule) {
   return schedule.isAuto() ? mostAutoStages : schedule.getNumStages();
 }
 
-/// Replaces `num_stages = auto` of every loop by a number: the largest, up to mostAutoStages, for
-/// which the copies run that far ahead and all versions fit on \p architecture. Loops that state
-/// their depth come first. Without an architecture, memory is not limited.
+/// Replaces `num_stages = auto` of every loop by the largest depth, up to mostAutoStages, at which
+/// copies run that far ahead and all versions fit on \p architecture. Loops with a stated depth
+/// reserve their memory first. Without an architecture, memory is unlimited.
 void chooseStages(mlir::func::FuncOp kernel, const hw::Architecture *architecture);
 
 } // namespace penstock

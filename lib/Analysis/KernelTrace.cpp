@@ -314,7 +314,7 @@ bool KernelTrace::holdsLoops(Operation *loop) {
   return holding[loop];
 }
 
-/// Returns whether two values are the same expression. Roles compute theirs each.
+/// Returns whether two values are the same expression. Each role computes its own loop bounds.
 static bool isSameExpression(Value a, Value b) {
   if (a == b)
     return true;
@@ -332,7 +332,7 @@ bool KernelTrace::isOverTiles(scf::ForOp loop) {
     return true;
   if (auto known = overTiles.find(loop); known != overTiles.end())
     return known->second;
-  // Of a persistent kernel: a role that stores has no loop inside of that over tiles.
+  // The store role of a persistent kernel has no loop inside its tile loop.
   auto hasSameBounds = [&](scf::ForOp other) {
     return isSameExpression(other.getLowerBound(), loop.getLowerBound()) &&
            isSameExpression(other.getUpperBound(), loop.getUpperBound()) &&

@@ -30,7 +30,7 @@ REFUSED(KnownMistakes, OnlyStage, 1213, (KERNEL { throughATile(b, A, n, C, {.sta
 REFUSED(KnownMistakes, NoStages, 1215, (KERNEL { throughATile(b, A, n, C, {.num_stages = 0}); }))
 
 REFUSED(KnownMistakes, NegativeNumberOfStages, 1215,
-        (KERNEL { throughATile(b, A, n, C, {.num_stages = -2}); }))
+        (KERNEL { throughATile(b, A, n, C, {.num_stages = -1}); }))
 
 REFUSED(KnownMistakes, NegativeStage, 1211,
         (KERNEL { throughATile(b, A, n, C, {.stage = {-1, 0}, .order = {0, 1}}); }))

@@ -139,7 +139,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (solverSeconds && stated && !resolved)
     return error(StageAndNumStages) << "`stage` and `order` state a schedule; they cannot be "
                                        "combined with that of the exact solver";
-  if (numStages < autoStages || (!stated && numStages == 0 && solverSeconds == 0))
+  if ((numStages < 0 && numStages != autoStages) ||
+      (!stated && numStages == 0 && solverSeconds == 0))
     return error(NumStagesTooSmall)
            << "`num_stages` is " << numStages
            << "; a pipelined loop needs `num_stages` of at least 1 or `Auto`, or "

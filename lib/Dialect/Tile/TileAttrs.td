@@ -130,7 +130,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// `num_stages = auto`.
-    static constexpr int64_t autoStages = -1;
+    static constexpr int64_t autoStages = INT32_MIN;
     bool isAuto() const { return getNumStages() == autoStages; }
   }];
 }
